@@ -1,0 +1,56 @@
+# The settings and the few functions that every target of the project uses.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+find_package(Threads REQUIRED)
+find_path(CLEAVE_OPENCL_HEADERS CL/cl_layer.h REQUIRED)
+
+# What all our code is compiled with. Deprecated functions are part of what we stand in for, hence the macros.
+add_library(cleave_options INTERFACE)
+target_include_directories(cleave_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
+                                                    ${CMAKE_SOURCE_DIR})
+target_include_directories(cleave_options SYSTEM INTERFACE ${CLEAVE_OPENCL_HEADERS})
+target_compile_definitions(
+  cleave_options
+  INTERFACE CL_TARGET_OPENCL_VERSION=300
+            CL_USE_DEPRECATED_OPENCL_1_0_APIS
+            CL_USE_DEPRECATED_OPENCL_1_1_APIS
+            CL_USE_DEPRECATED_OPENCL_1_2_APIS
+            CL_USE_DEPRECATED_OPENCL_2_0_APIS
+            CL_USE_DEPRECATED_OPENCL_2_1_APIS
+            CL_USE_DEPRECATED_OPENCL_2_2_APIS
+            CLEAVE_VERSION="${PROJECT_VERSION}")
+target_compile_options(cleave_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
+if(CLEAVE_SANITIZE)
+  target_compile_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE})
+endif()
+
+# One folder of src/: cleave_folder(NAME SOURCES ... USES ...). USES are the folders it may include.
+function(cleave_folder name)
+  cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
+  add_library(cleave_${name} STATIC ${arg_SOURCES})
+  target_link_libraries(cleave_${name} PUBLIC cleave_options)
+  foreach(use IN LISTS arg_USES)
+    target_link_libraries(cleave_${name} PUBLIC cleave_${use})
+  endforeach()
+endfunction()
+
+# A library that is loaded into other people's programs. It brings its own C++ runtime, exports only what SYMBOLS (a
+# version script) names, and is never unloaded, since the driver and exit handlers may still point into it.
+function(cleave_face name)
+  cmake_parse_arguments(arg "" "SYMBOLS" "SOURCES;USES" ${ARGN})
+  add_library(${name} SHARED ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE cleave_options ${arg_USES} ${CMAKE_DL_LIBS})
+  target_link_options(${name} PRIVATE "LINKER:--version-script=${arg_SYMBOLS}" LINKER:--exclude-libs,ALL
+                      LINKER:-z,nodelete LINKER:-z,now)
+  if(NOT CLEAVE_SANITIZE)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,defs LINKER:--gc-sections)
+  endif()
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${arg_SYMBOLS})
+endfunction()

@@ -1,0 +1,23 @@
+#include "base/clock.h"
+
+#include <thread>
+
+#include "base/forever.h"
+
+namespace cleave::base {
+namespace {
+
+class SystemClock final : public Clock {
+ public:
+  Nanoseconds now() override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  void sleep_for(Nanoseconds duration) override { std::this_thread::sleep_for(duration); }
+};
+
+}  // namespace
+
+Clock& Clock::system() {
+  static Forever<SystemClock> clock;
+  return *clock;
+}
+
+}  // namespace cleave::base
