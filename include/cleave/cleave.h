@@ -1,11 +1,12 @@
 /* What a program may ask of the Cleave under it.
  *
- * There is nothing to link against. A program (or the `cleave` command) asks OpenCL's own door for the one function
- * below, and gets NULL where Cleave is not between it and the driver:
+ * There is nothing to link against. A program (or the `cleave` command) asks OpenCL's own door for the one
+ * function below, and gets NULL where Cleave is not between it and the driver:
  *
  *   clGetCleaveInfo_fn info = (clGetCleaveInfo_fn)clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME);
  *
- * Where several faces of Cleave are active in one process, the answer is that of the one that splits the launches.
+ * Where several faces of Cleave are active in one process, the answer is that of the one that splits the
+ * launches.
  *
  * Thread-safe: may be called from any thread at any time. */
 #ifndef CLEAVE_CLEAVE_H_
@@ -27,11 +28,12 @@ typedef cl_uint cl_cleave_info;
 /* char[]: which face answers: "drop-in" or "layer". */
 #define CL_CLEAVE_FACE 0x4C01
 
-/* char[]: the library that calls are handed to: the path of the real loader, or "the loader" for the layer. */
+/* char[]: the library that calls are handed to: the path of the real loader, or "the loader" for the layer.
+ */
 #define CL_CLEAVE_NEXT 0x4C02
 
-/* char[]: what is in force, one line a setting: key, value and where the value came from, separated by tabs. The
- * origin is "default", the name of an environment variable, or FILE:LINE. */
+/* char[]: what is in force, one line a setting: key, value and where the value came from, separated by tabs.
+ * The origin is "default", the name of an environment variable, or FILE:LINE. */
 #define CL_CLEAVE_SETTINGS 0x4C03
 
 /* char[]: what was wrong with the configuration, one line each, as it was printed on standard error. */
@@ -43,13 +45,15 @@ typedef cl_uint cl_cleave_info;
 /* char[]: the counters so far, as the JSON that CLEAVE_STATS writes at exit. */
 #define CL_CLEAVE_STATISTICS 0x4C06
 
-/* cl_ulong, needs `device`: Cleave's reckoning of the device's cores; launches of fewer work-items stay whole. */
+/* cl_ulong, needs `device`: Cleave's reckoning of the device's cores; launches of fewer work-items stay
+ * whole. */
 #define CL_CLEAVE_DEVICE_CORES 0x4C07
 
-/* As OpenCL's own clGet...Info functions. `device` is NULL except where the name above says that it needs one.
- * `param_value` (owned by the caller, at least `param_value_size` bytes) gets the value, `param_value_size_ret` its size
- * in bytes with the final NUL of texts; either may be NULL. Returns CL_SUCCESS, CL_INVALID_DEVICE where a device is
- * needed and the driver does not know it, or CL_INVALID_VALUE for an unknown name or too small a size. */
+/* As OpenCL's own clGet...Info functions. `device` is NULL except where the name above says that it needs
+ * one. `param_value` (owned by the caller, at least `param_value_size` bytes) gets the value,
+ * `param_value_size_ret` its size in bytes with the final NUL of texts; either may be NULL. Returns
+ * CL_SUCCESS, CL_INVALID_DEVICE where a device is needed and the driver does not know it, or CL_INVALID_VALUE
+ * for an unknown name or too small a size. */
 typedef cl_int(CL_API_CALL* clGetCleaveInfo_fn)(cl_device_id device, cl_cleave_info param_name,
                                                 size_t param_value_size, void* param_value,
                                                 size_t* param_value_size_ret);

@@ -1,4 +1,5 @@
-// Time, as everything in Cleave that waits or measures sees it. One interface, so that tests run on virtual time.
+// Time, as everything in Cleave that waits or measures sees it. One interface, so that tests run on virtual
+// time.
 //
 // Thread-safe: all functions may be called from any thread.
 #pragma once

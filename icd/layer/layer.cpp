@@ -1,0 +1,96 @@
+// Cleave as a layer of an OpenCL loader. No decisions here.
+//
+// Source: cl_loader_layers 1.0 (Khronos OpenCL-ICD-Loader). ocl-icd and older Khronos loaders call
+// clInitLayer, newer ones clInitLayerWithProperties, with `properties` null so far. The loader keeps what it
+// is given for good.
+
+#include <CL/cl_layer.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "base/configuration.h"
+#include "icd/absent.h"
+#include "interpose/table.h"
+
+namespace {
+
+using cleave::Table;
+
+constexpr cl_uint kEntries = sizeof(Table) / sizeof(void*);
+
+// The layer's half of the process-wide state.
+struct LayerFace {
+  std::mutex mutex;
+  const Table* table = nullptr;
+};
+constinit LayerFace layer;
+
+const Table* install_once(cl_uint entries, const Table* target) {
+  const std::scoped_lock lock(layer.mutex);
+  if (layer.table == nullptr) {
+    Table next{};
+    std::memcpy(&next, target, std::size_t{std::min(entries, kEntries)} * sizeof(void*));
+    cleave::icd::fill_absent(next);
+    layer.table = cleave::interpose::install(next, {"layer", "the loader"},
+                                             cleave::base::load(cleave::base::process_environment()));
+  }
+  return layer.table;
+}
+
+cl_int initialise(cl_uint entries, const Table* target, cl_uint* entries_ret,
+                  const Table** table_ret) noexcept {
+  if (target == nullptr || entries_ret == nullptr || table_ret == nullptr) return CL_INVALID_VALUE;
+  const Table* const table = install_once(entries, target);
+  if (table == nullptr) return CL_OUT_OF_HOST_MEMORY;
+  *table_ret = table;
+  *entries_ret = std::min(entries, kEntries);
+  return CL_SUCCESS;
+}
+
+cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) noexcept {
+  if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
+  if (value != nullptr) std::memcpy(value, data, bytes);
+  if (size_ret != nullptr) *size_ret = bytes;
+  return CL_SUCCESS;
+}
+
+// Destructors of a library that the loader loads run after the program's own.
+__attribute__((destructor)) void leave() { cleave::interpose::at_exit(); }
+
+}  // namespace
+
+#define CLEAVE_EXPORT extern "C" __attribute__((visibility("default")))
+
+CLEAVE_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void* value,
+                                                size_t* size_ret) {
+  constexpr std::string_view kName = "cleave";
+  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+  switch (name) {
+    case CL_LAYER_API_VERSION:
+      return give(&version, sizeof version, size, value, size_ret);
+    case CL_LAYER_NAME:
+      return give(kName.data(), kName.size() + 1, size, value, size_ret);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+CLEAVE_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch* target_dispatch,
+                                             cl_uint* num_entries_ret,
+                                             const cl_icd_dispatch** layer_dispatch_ret) {
+  return initialise(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+}
+
+// Not in the headers of every system yet. `properties` is a list of cl_properties that ends in 0, or null.
+CLEAVE_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
+                                                           const cl_icd_dispatch* target_dispatch,
+                                                           cl_uint* num_entries_ret,
+                                                           const cl_icd_dispatch** layer_dispatch_ret,
+                                                           const cl_properties* properties) {
+  static_cast<void>(properties);  // none is defined so far, and none need be understood
+  return initialise(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+}

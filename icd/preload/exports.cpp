@@ -1,0 +1,18 @@
+// Every OpenCL function under its own name: one load and one indirect jump. No decisions here.
+
+#include "icd/preload/first_call.h"
+#include "interpose/table.h"
+
+#define CL_FUNCTION(version, result, name, parameters, arguments)                        \
+  extern "C" __attribute__((visibility("default"))) result CL_API_CALL name parameters { \
+    return cleave::icd::active_table().name arguments;                                   \
+  }
+#include "icd/functions.def"
+#undef CL_FUNCTION
+
+namespace {
+
+// Destructors of a preloaded library run after those of the program and of the libraries it uses.
+__attribute__((destructor)) void leave() { cleave::interpose::at_exit(); }
+
+}  // namespace

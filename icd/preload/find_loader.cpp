@@ -1,0 +1,114 @@
+#include "icd/preload/find_loader.h"
+
+#include <cstddef>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "icd/preload/linker_cache.h"
+#include "icd/preload/mark.h"
+
+namespace cleave::icd {
+namespace {
+
+constexpr const char* kLibrary = "libOpenCL.so.1";
+constexpr const char* kCache = "/etc/ld.so.cache";
+
+// The folders that the linker searches for the program: those of the system itself, or all others.
+void add_folders(std::vector<std::string>& paths, bool of_the_system) {
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  Dl_serinfo size{};
+  if (program == nullptr || dlinfo(program, RTLD_DI_SERINFOSIZE, &size) != 0) return;
+  const auto memory = std::make_unique<std::byte[]>(size.dls_size);
+  auto* const folders = reinterpret_cast<Dl_serinfo*>(memory.get());
+  *folders = size;
+  if (dlinfo(program, RTLD_DI_SERINFO, folders) != 0) return;
+  for (unsigned i = 0; i < folders->dls_cnt; ++i) {
+    const Dl_serpath& folder = folders->dls_serpath[i];
+    if (((folder.dls_flags & LA_SER_DEFAULT) != 0) == of_the_system) {
+      paths.push_back(std::string(folder.dls_name) + "/" + kLibrary);
+    }
+  }
+}
+
+std::string contents(const char* path) {
+  std::string text;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  struct stat status {};
+  constexpr off_t kLargest = 64 << 20;
+  if (fstat(file, &status) == 0 && status.st_size > 0 && status.st_size < kLargest) {
+    text.resize(static_cast<std::size_t>(status.st_size));
+    const ssize_t got = read(file, text.data(), text.size());
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  }
+  close(file);
+  return text;
+}
+
+std::vector<std::string> candidates() {
+  std::vector<std::string> paths;
+  add_folders(paths, false);
+  for (std::string& path : paths_in_linker_cache(contents(kCache), kLibrary))
+    paths.push_back(std::move(path));
+  add_folders(paths, true);
+  return paths;
+}
+
+// Null if there is no such library, or if it is a Cleave.
+void* open_other(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nullptr;
+  const void* const symbol = dlsym(library, "clGetPlatformIDs");
+  if (symbol != nullptr && !is_cleave(symbol)) return library;
+  dlclose(library);
+  return nullptr;
+}
+
+Table table_of(void* library) {
+  Table table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #name));
+#include "icd/functions.def"
+#undef CL_FUNCTION
+  return table;
+}
+
+std::string path_of(const Table& table) {
+  Dl_info info{};
+  const void* const symbol = reinterpret_cast<const void*>(table.clGetPlatformIDs);
+  return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "(unknown)";
+}
+
+Loader find(const std::string& named) {
+  for (const std::string& path : named.empty() ? candidates() : std::vector{named}) {
+    if (void* const library = open_other(path)) {
+      Loader loader{table_of(library), {}};
+      loader.path = path_of(loader.table);
+      return loader;
+    }
+  }
+  if (named.empty()) {
+    base::say(
+        "no OpenCL loader was found below this one: install one (ocl-icd-libopencl1) or name it in "
+        "CLEAVE_NEXT");
+  } else {
+    base::say("CLEAVE_NEXT=\"" + named +
+              "\" is not an OpenCL loader that can be loaded: name another or unset it");
+  }
+  return {{}, "(none found)"};
+}
+
+}  // namespace
+
+Loader load_real_loader(const std::string& named) noexcept try { return find(named); } catch (...) {
+  return {};
+}
+
+}  // namespace cleave::icd

@@ -1,0 +1,22 @@
+// Finds the real OpenCL loader below the drop-in, which bears the same name.
+#pragma once
+
+#include <string>
+
+#include "base/opencl.h"
+
+namespace cleave::icd {
+
+struct Loader {
+  Table table{};     // entries that the library lacks are null; all are if none was found
+  std::string path;  // for people; "(none found)" if none was
+};
+
+// Looks where the dynamic linker would have looked, and takes the first libOpenCL.so.1 that is no Cleave: the
+// file `named` (the setting CLEAVE_NEXT), and only that if it is not empty; then the folders that the linker
+// searches for the program (its run path, LD_LIBRARY_PATH), the linker's cache, and the system's own folders.
+// Loads it privately: its symbols are seen by nobody else. If there is none, says so on standard error. Never
+// throws.
+Loader load_real_loader(const std::string& named) noexcept;
+
+}  // namespace cleave::icd

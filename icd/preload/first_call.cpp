@@ -1,0 +1,70 @@
+#include "icd/preload/first_call.h"
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "base/configuration.h"
+#include "icd/absent.h"
+#include "icd/preload/find_loader.h"
+#include "interpose/table.h"
+
+namespace cleave::icd {
+namespace {
+
+// The entry that stands for `Entry` until the first call has been made.
+template <auto Entry, typename Function>
+struct First;
+
+template <auto Entry, typename Result, typename... Parameters>
+struct First<Entry, Result(CL_API_CALL*)(Parameters...)> {
+  static Result CL_API_CALL call(Parameters... parameters) noexcept {
+    return (first_call().*Entry)(parameters...);
+  }
+};
+
+constexpr Table make_first_table() {
+  Table table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  table.name = First<&Table::name, decltype(Table::name)>::call;
+#include "icd/functions.def"
+#undef CL_FUNCTION
+  return table;
+}
+
+constexpr Table kFirstTable = make_first_table();
+
+// One for the process, like the object behind interpose::process(): the drop-in's half of it.
+struct DropIn {
+  std::atomic<const Table*> active{&kFirstTable};
+  std::recursive_mutex mutex;
+  Table next{};  // the loader's
+  bool loading = false;
+};
+constinit DropIn drop_in;
+
+void load_next() {
+  base::Configuration configuration = base::load(base::process_environment());
+  const Loader loader = load_real_loader(configuration.settings.next);
+  drop_in.next = loader.table;
+  fill_absent(drop_in.next);
+  const Table* const made =
+      interpose::install(drop_in.next, {"drop-in", loader.path}, std::move(configuration));
+  drop_in.active.store(made != nullptr ? made : &drop_in.next, std::memory_order_release);
+}
+
+}  // namespace
+
+const Table& active_table() { return *drop_in.active.load(std::memory_order_acquire); }
+
+const Table& first_call() noexcept {
+  const std::scoped_lock lock(drop_in.mutex);
+  if (drop_in.active.load(std::memory_order_relaxed) != &kFirstTable) return active_table();
+  if (drop_in.loading) return drop_in.next;
+  drop_in.loading = true;
+  fill_absent(drop_in.next);  // for whoever calls while the loader is being loaded
+  load_next();
+  return active_table();
+}
+
+}  // namespace cleave::icd

@@ -1,0 +1,133 @@
+#include "base/configuration.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/toml_file.h"
+
+namespace cleave::base {
+namespace {
+
+constexpr const char* kMend = "; nothing is split until this is mended";
+
+// Gathers the answer: each value set later replaces the line of the one before.
+class Loader {
+ public:
+  explicit Loader(const Environment& environment) : environment_(environment) {
+    for (const Setting& setting : settings_list()) {
+      result_.lines.push_back({setting.key, setting.fallback, "default"});
+    }
+  }
+
+  Configuration load() && {
+    read_file();
+    read_environment();
+    if (!result_.problems.empty()) result_.settings.policy = {SplitPolicy::Kind::off, 0};
+    return std::move(result_);
+  }
+
+ private:
+  void read_file() {
+    if (const char* named = environment_("CLEAVE_CONFIG"); named != nullptr && *named != '\0') {
+      const TomlFile file = read_toml(named);
+      if (!file.exists) {
+        problem(std::string("CLEAVE_CONFIG=\"") + named + "\" does not exist: name a TOML file or unset it");
+      }
+      take(named, file);
+      return;
+    }
+    for (const std::string& path : usual_files()) {
+      const TomlFile file = read_toml(path);
+      if (file.exists) return take(path, file);
+    }
+  }
+
+  std::vector<std::string> usual_files() const {
+    std::vector<std::string> paths;
+    const char* config = environment_("XDG_CONFIG_HOME");
+    const char* home = environment_("HOME");
+    if (config != nullptr && *config == '/') {
+      paths.push_back(std::string(config) + "/cleave/cleave.toml");
+    } else if (home != nullptr && *home == '/') {
+      paths.push_back(std::string(home) + "/.config/cleave/cleave.toml");
+    }
+    paths.emplace_back("/etc/cleave/cleave.toml");
+    return paths;
+  }
+
+  void take(const std::string& path, const TomlFile& file) {
+    if (!file.error.empty()) problem(path + ": " + file.error);
+    for (const TomlValue& value : file.values) take(path + ":" + std::to_string(value.line), value);
+  }
+
+  void take(const std::string& origin, const TomlValue& value) {
+    std::string key;
+    for (const std::string& name : value.path) key.append(key.empty() ? "" : ".").append(name);
+    if (value.path.size() == 3 && (value.path[0] == "kernels" || value.path[0] == "devices")) {
+      return take_named(origin, key, value);
+    }
+    for (const Setting& setting : settings_list()) {
+      if (key == setting.key) return set(setting, value.text, origin, origin + ": " + key);
+    }
+    problem(origin + ": " + key + " is not a setting: see `cleave doctor` for those there are");
+  }
+
+  void take_named(const std::string& origin, const std::string& key, const TomlValue& value) {
+    const bool device = value.path[0] == "devices";
+    auto& list = device ? result_.settings.devices : result_.settings.kernels;
+    auto found = std::find_if(list.begin(), list.end(),
+                              [&](const NamedSettings& named) { return named.pattern == value.path[1]; });
+    if (found == list.end()) found = list.insert(list.end(), NamedSettings{value.path[1], 0, 0});
+    const auto number = whole_number(value.text, 1, 1'000'000);
+    if (value.path[2] != "alpha" && !(device && value.path[2] == "cores")) {
+      return problem(origin + ": " + key + " is not a setting: expected alpha" + (device ? " or cores" : ""));
+    }
+    if (!number) {
+      return problem(origin + ": " + key + " = \"" + value.text +
+                     "\": expected a whole number from 1 to 1000000");
+    }
+    if (value.path[2] == "alpha") {
+      found->alpha = static_cast<unsigned>(*number);
+    } else {
+      found->cores = *number;
+    }
+    result_.lines.push_back({key, value.text, origin});
+  }
+
+  void read_environment() {
+    for (const Setting& setting : settings_list()) {
+      const char* text = environment_(setting.variable);
+      if (text == nullptr || *text == '\0') continue;  // an empty variable is as good as none
+      set(setting, text, setting.variable, setting.variable);
+    }
+  }
+
+  void set(const Setting& setting, const std::string& text, const std::string& origin,
+           const std::string& place) {
+    if (!setting.apply(result_.settings, text)) {
+      return problem(place + "=\"" + text + "\": expected " + setting.expected);
+    }
+    for (Configuration::Line& line : result_.lines) {
+      if (line.key == setting.key) line = {setting.key, text, origin};
+    }
+  }
+
+  void problem(const std::string& sentence) { result_.problems.push_back(sentence + kMend); }
+
+  const Environment& environment_;
+  Configuration result_;
+};
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const char* name) -> const char* { return secure_getenv(name); };
+}
+
+Configuration load(const Environment& environment) try { return Loader(environment).load(); } catch (...) {
+  Configuration failed;
+  failed.settings.policy = {SplitPolicy::Kind::off, 0};
+  return failed;
+}
+
+}  // namespace cleave::base

@@ -1,0 +1,19 @@
+// What Cleave says while somebody else's program runs: single lines on standard error, never anything else,
+// and never on standard output.
+//
+// Thread-safe: a line is written with one system call, so lines of different threads and processes do not
+// mix.
+#pragma once
+
+#include <string_view>
+
+namespace cleave::base {
+
+// Writes "cleave: <line>\n" to standard error. Does nothing where standard error is closed; never fails,
+// never throws.
+void say(std::string_view line) noexcept;
+
+// Writes `text` as it is to standard error, as one write where the system allows. Never fails, never throws.
+void print(std::string_view text) noexcept;
+
+}  // namespace cleave::base

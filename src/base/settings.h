@@ -1,0 +1,64 @@
+// What the user can set, as plain values. Where they come from is base/configuration.h's affair; what each
+// means and its default stands in docs/configuration.md, which a test holds against the list in
+// settings_list.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave::base {
+
+struct SplitPolicy {
+  enum class Kind : std::uint8_t { off, fixed, alpha };
+  Kind kind = Kind::alpha;
+  std::size_t slices = 0;  // for `fixed`
+};
+
+enum class LaunchMode : std::uint8_t { automatic, sequential, queued };
+
+// Settings for the kernels, or the devices, whose name matches a shell pattern (fnmatch(3)). 0: not set here.
+struct NamedSettings {
+  std::string pattern;
+  unsigned alpha = 0;
+  std::size_t cores = 0;  // devices only
+};
+
+struct Settings {
+  bool disable = false;
+  SplitPolicy policy;
+  unsigned alpha = 4;
+  std::optional<std::size_t> min_items;  // empty: the device's cores
+  std::vector<std::string> deny;         // shell patterns of kernel names
+  LaunchMode launch = LaunchMode::automatic;
+  std::optional<unsigned> vms;  // empty: not known, so alone
+  std::string stats;            // empty: none; "stderr"; or a path
+  std::string next;             // empty: look for it
+  std::vector<NamedSettings> kernels;
+  std::vector<NamedSettings> devices;
+};
+
+// Whether `name` matches the shell pattern.
+bool matches(const std::string& pattern, const std::string& name);
+
+// One setting that users know by name.
+struct Setting {
+  const char* variable;  // CLEAVE_...
+  const char* key;       // table.key in TOML
+  const char* fallback;  // the default, as a user would write it
+  const char* expected;  // what a value must be, to end the sentence "expected ..."
+  // Takes the value as text; false if it is not one. TOML's numbers and booleans come as their text, arrays
+  // of strings joined by commas.
+  bool (*apply)(Settings&, std::string_view);
+};
+
+// All settings but the tables [kernels] and [devices], in the order users see them.
+const std::vector<Setting>& settings_list();
+
+// A whole number without sign, from `least` to `most`; nothing else, no spaces.
+std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t least, std::uint64_t most);
+
+}  // namespace cleave::base

@@ -1,0 +1,36 @@
+// A process that may crash or hang without harm: `cleave doctor` meets drivers only in such processes.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cleave::cli {
+
+struct ChildRequest {
+  std::vector<std::string> arguments;  // for this very command, `cleave`
+  // Changes to our own environment; a variable without a value is taken away.
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+  std::chrono::milliseconds limit{};  // the child and its own children are killed after that
+};
+
+struct ChildResult {
+  enum class End { exited, killed, out_of_time, not_started };
+  End end = End::not_started;
+  int code = 0;        // the exit status, the signal, or why it could not be started (errno)
+  std::string output;  // what it wrote to standard output
+  std::string errors;  // and to standard error
+
+  bool succeeded() const { return end == End::exited && code == 0; }
+
+  // "was killed by signal 11 (Segmentation fault)", "did not answer in time", ...; for a sentence about the
+  // child.
+  std::string fate() const;
+};
+
+// Runs the command with standard input empty and waits for its end. One call at a time.
+ChildResult run_child(const ChildRequest& request);
+
+}  // namespace cleave::cli

@@ -1,0 +1,146 @@
+#include "cli/doctor.h"
+
+#include <iostream>
+
+#include "cli/child.h"
+#include "cli/records.h"
+#include "cli/spelling.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr const char* reinstall = "install Cleave again";
+
+void report_libraries(const Installation& cleave, Report& report) {
+  report.section("Libraries");
+  report.note("this command is " + cleave.command.string() + ", version " CLEAVE_VERSION);
+  const auto missing = cleave.missing();
+  for (const auto& library : missing) report.problem(library.string() + " is missing", reinstall);
+  if (missing.empty()) report.ok("drop-in, stub and layer are in " + cleave.layer.parent_path().string());
+  if (!cleave.can_be_in_layers()) {
+    report.problem("lists of libraries are split at colons, and the path above has one", "move Cleave");
+  } else if (!cleave.can_preload()) {
+    report.note("LD_PRELOAD cannot hold a path with a space; `cleave run` uses the other ways only",
+                "move Cleave to a path without spaces");
+  }
+}
+
+void report_version(const ChildResult& child, const std::vector<Record>& records, Report& report) {
+  if (const Record* failure = find(records, "failure", 2)) {
+    report.problem("the drop-in does not answer: " + (*failure)[1], reinstall);
+  } else if (!child.succeeded()) {
+    report.problem("a process that only loads the drop-in " + child.fate(), reinstall);
+  } else if (const Record* version = find(records, "version", 2);
+             version != nullptr && (*version)[1] != CLEAVE_VERSION) {
+    report.problem("the drop-in's version is " + (*version)[1] + ", not this command's",
+                   "install both from the same release");
+  } else {
+    report.ok("the drop-in can be loaded, and its version is this command's");
+  }
+}
+
+void report_settings(const std::vector<Record>& records, Report& report) {
+  report.section("Settings in force");
+  std::vector<std::vector<std::string>> rows = {{"setting", "value", "from"}};
+  for (const Record& record : records) {
+    if (record[0] != "setting" || record.size() < 4) continue;
+    rows.push_back({record[1], record[2].empty() ? "-" : record[2], record[3]});
+  }
+  if (rows.size() > 1) {
+    report.table(rows);
+  } else {
+    report.note("not known: the drop-in did not say");
+  }
+  for (const Record& record : records) {
+    if (record[0] == "problem" && record.size() > 1) {
+      report.problem(record[1], "mend the variable or the file that it names");
+    }
+  }
+  for (const Misspelt& variable : misspelt_variables()) {
+    report.problem(variable.variable + " is not a setting of Cleave",
+                   variable.suggestion.empty() ? "unset it" : "did you mean " + variable.suggestion + "?");
+  }
+}
+
+// As a program is that opens the system's library by its path: no drop-in, only the layer.
+ChildRequest through_layer(const DoctorRequest& request, const Installation& cleave,
+                           const std::string& loader) {
+  ChildRequest child;
+  child.arguments = {"probe", "loader", loader};
+  child.environment = {{"OPENCL_LAYERS", cleave.layer.string()}, {"LD_PRELOAD", std::nullopt}};
+  child.limit = request.patience;
+  return child;
+}
+
+void report_layers(const ChildResult& child, Report& report) {
+  const std::vector<Record> records = decode(child.output);
+  const Record* face = find(records, "face", 2);
+  const std::string without =
+      "programs that open the system's OpenCL library by its path would not be caught";
+  if (face != nullptr && (*face)[1] == "layer") {
+    report.ok("it loads Cleave's layer: programs that open it by its path are caught too");
+  } else if (face != nullptr) {
+    report.note("it does not load layers: " + without,
+                "install ocl-icd 2.3 or the Khronos loader 3.0, or later");
+  } else if (const Record* failure = find(records, "failure", 2)) {
+    report.problem("it cannot be asked for layers: " + (*failure)[1], "mend or replace that loader");
+  } else {
+    report.problem("a process that loaded the layer and asked for the platforms " + child.fate(),
+                   "see \"Platforms and devices\"; if all is well there, report it to Cleave");
+  }
+}
+
+void report_loader(const DoctorRequest& request, const Installation& cleave,
+                   const std::vector<Record>& records, Report& report) {
+  report.section("Loader");
+  const Record* next = find(records, "next", 2);
+  if (next == nullptr || (*next)[1].empty()) {
+    report.problem("the drop-in found no OpenCL loader to hand calls to",
+                   "install one (ocl-icd-libopencl1), or name it in CLEAVE_NEXT");
+    return;
+  }
+  report.ok("calls go to " + (*next)[1]);
+  if (!(*next)[1].starts_with('/')) return;
+  report_layers(run_child(through_layer(request, cleave, (*next)[1])), report);
+}
+
+void report_neighbours(const std::vector<Record>& records, Report& report) {
+  report.section("Neighbours");
+  const Record* vms = find(records, "vms", 2);
+  if (vms == nullptr) {
+    report.note("not known: the drop-in did not say");
+    return;
+  }
+  std::string origin = "not known";
+  for (const Record& record : records) {
+    if (record.size() >= 4 && record[0] == "setting" && record[1] == "neighbours.count") origin = record[3];
+  }
+  const std::string count = (*vms)[1] + ((*vms)[1] == "1" ? " virtual machine" : " virtual machines");
+  report.ok("the next launch reckons with " + count + ", this one included (from: " + origin + ")");
+  if ((*vms)[1] == "1") {
+    report.note("alone, launches stay whole",
+                "to see them split, set CLEAVE_VMS or use `cleave run --vms N`");
+  }
+}
+
+}  // namespace
+
+int doctor(const DoctorRequest& request) {
+  Report report(std::cout);
+  const Installation cleave = find_installation();
+  report_libraries(cleave, report);
+  const ChildResult child = run_child({{"probe", "library"}, {}, request.patience});
+  const std::vector<Record> records = decode(child.output);
+  report_version(child, records, report);
+  report_settings(records, report);
+  if (child.succeeded()) {
+    report_loader(request, cleave, records, report);
+    report_devices(request, report);
+    report_neighbours(records, report);
+  }
+  if (!request.program.empty()) report_program(request, cleave, report);
+  report.verdict();
+  return report.problems() == 0 ? 0 : 1;
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,24 @@
+// `cleave doctor`: would it work here, and if not, why and what to do. Prints its report on standard output.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "cli/installation.h"
+#include "cli/report.h"
+
+namespace cleave::cli {
+
+struct DoctorRequest {
+  std::string program;                         // empty: only the machine is looked at
+  std::chrono::milliseconds patience{10'000};  // with each process that meets a driver
+};
+
+// Returns the exit status: 0 where nothing is wrong, 1 where there are problems.
+int doctor(const DoctorRequest& request);
+
+// Its sections with files of their own.
+void report_devices(const DoctorRequest& request, Report& report);
+void report_program(const DoctorRequest& request, const Installation& cleave, Report& report);
+
+}  // namespace cleave::cli

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "cli/child.h"
+#include "cli/doctor.h"
+#include "cli/records.h"
+
+namespace cleave::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+ChildResult probe(const DoctorRequest& request, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "probe");
+  return run_child({std::move(arguments), {}, request.patience});
+}
+
+// The last line of what a process said before it went, which is mostly the reason.
+std::string last_words(const ChildResult& child) {
+  const std::size_t end = child.errors.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const std::size_t newline = child.errors.rfind('\n', end);
+  const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
+  return "; it said: " + child.errors.substr(begin, end + 1 - begin);
+}
+
+std::string why(const ChildResult& child, const std::vector<Record>& records) {
+  const Record* failure = find(records, "failure", 2);
+  return (failure != nullptr ? ": " + (*failure)[1] : " " + child.fate()) + last_words(child);
+}
+
+// A folder with one link in it, which stands in for the system's folder of drivers.
+class FolderOfOne {
+ public:
+  explicit FolderOfOne(const fs::path& driver) {
+    std::string name = (fs::temp_directory_path() / "cleave-doctor-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) return;
+    folder_ = name;
+    std::error_code ignored;
+    fs::create_symlink(fs::absolute(driver), folder_ / driver.filename(), ignored);
+  }
+  ~FolderOfOne() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+  FolderOfOne(const FolderOfOne&) = delete;
+  FolderOfOne& operator=(const FolderOfOne&) = delete;
+
+  const fs::path& path() const { return folder_; }
+
+ private:
+  fs::path folder_;
+};
+
+fs::path drivers_folder() {
+  const char* named = std::getenv("OCL_ICD_VENDORS");
+  return named != nullptr && *named != '\0' ? named : "/etc/OpenCL/vendors";
+}
+
+std::vector<fs::path> installed_drivers(const fs::path& folder) {
+  std::vector<fs::path> drivers;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".icd") drivers.push_back(entry.path());
+  }
+  std::sort(drivers.begin(), drivers.end());
+  return drivers;
+}
+
+// The loader loads all drivers at once, so that one bad driver looks like none working: try them one by one.
+void name_guilty_drivers(const DoctorRequest& request, Report& report) {
+  for (const fs::path& driver : installed_drivers(drivers_folder())) {
+    const FolderOfOne alone(driver);
+    const ChildResult child =
+        run_child({{"probe", "devices"}, {{"OCL_ICD_VENDORS", alone.path().string()}}, request.patience});
+    if (child.succeeded()) {
+      report.ok(driver.string() + " alone works");
+    } else {
+      report.problem("with " + driver.string() + " alone, the process" + why(child, decode(child.output)),
+                     "update or remove that driver; to go on without it, point OCL_ICD_VENDORS at a folder "
+                     "of the others");
+    }
+  }
+}
+
+void report_device(const DoctorRequest& request, const Record& device, Report& report) {
+  const std::string name = device[3] + " (" + device[4] + ", " + device[5] + ", driver " + device[6] + ")";
+  const std::string cores = device[7].empty() ? "cores not known" : "reckoned with " + device[7] + " cores";
+  const ChildResult child = probe(request, {"kernel", device[1], device[2]});
+  const std::vector<Record> records = decode(child.output);
+  if (const Record* right = find(records, "right", 2)) {
+    report.ok(name + ": " + cores + "; a small kernel ran and was right (" + (*right)[1] + " ms)");
+  } else if (find(records, "no-compiler") != nullptr) {
+    report.note(name + ": " + cores + "; it has no compiler, so no kernel was tried");
+  } else {
+    report.problem(name + ": the process that ran a small kernel" + why(child, records),
+                   "update the driver; if the kernel works with CLEAVE_DISABLE=1, report it to Cleave");
+  }
+}
+
+}  // namespace
+
+void report_devices(const DoctorRequest& request, Report& report) {
+  report.section("Platforms and devices");
+  const ChildResult child = probe(request, {"devices"});
+  const std::vector<Record> records = decode(child.output);
+  if (!child.succeeded()) {
+    report.problem("a process that listed the devices" + why(child, records),
+                   "one of the drivers in " + drivers_folder().string() + " is to blame:");
+    name_guilty_drivers(request, report);
+    return;
+  }
+  if (find(records, "device") == nullptr) {
+    report.problem("there is no OpenCL device",
+                   "install a driver for yours, or pocl-opencl-icd for the processor");
+  }
+  for (const Record& record : records) {
+    if (record[0] == "platform" && record.size() >= 4)
+      report.note("platform " + record[2] + " (" + record[3] + ")");
+    if (record[0] == "device" && record.size() >= 8) report_device(request, record, report);
+  }
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,194 @@
+// The `cleave` command: only the command line itself. Each subcommand has a file of its own.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/doctor.h"
+#include "cli/option_checks.h"
+#include "cli/probe.h"
+#include "cli/run.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr int usage_error = 2;
+
+using Arguments = std::vector<std::string>;
+
+// The command line, split where the program of `cleave run` begins: from there on nothing is ours.
+struct CommandLine {
+  Arguments ours;
+  Arguments program;
+};
+
+CommandLine split_at_program(const Arguments& arguments, const CLI::App& run) {
+  if (arguments.empty() || arguments[0] != run.get_name()) return {arguments, {}};
+  auto at = arguments.begin() + 1;
+  while (at != arguments.end() && *at != "--" && at->starts_with('-')) {
+    const CLI::Option* option = run.get_option_no_throw(*at);
+    // An option whose value may be left out has it behind an equals sign.
+    const bool takes_next = option != nullptr && option->get_items_expected_min() > 0;
+    at += takes_next && at + 1 != arguments.end() ? 2 : 1;
+  }
+  const bool has_mark = at != arguments.end() && *at == "--";
+  return {{arguments.begin(), at}, {at + (has_mark ? 1 : 0), arguments.end()}};
+}
+
+// CLI11 would write the program and its arguments nowhere, since it never sees them.
+class RunHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+    return "Usage: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
+  }
+};
+
+using Check = std::string (*)(const std::string&);
+
+// The option `name`, whose value goes into the environment `variable`.
+CLI::Option* add_setting(CLI::App& run, RunRequest& request, const char* name, const char* variable,
+                         const char* description, const Check check) {
+  const auto set = [&request, variable](const std::string& value) {
+    request.settings.emplace_back(variable, value);
+  };
+  return run.add_option_function<std::string>(name, set, description)->check(CLI::Validator(check, ""));
+}
+
+// The program may change its folder before it first uses OpenCL.
+std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
+
+CLI::App& add_run(CLI::App& app, RunRequest& request) {
+  CLI::App& run = *app.add_subcommand("run", "Run a program with its kernel launches split");
+  run.formatter(std::make_shared<RunHelp>());
+  add_setting(run, request, "--vms", "CLEAVE_VMS", "Virtual machines that share the host, this one included",
+              check_count)
+      ->type_name("N");
+  add_setting(run, request, "--alpha", "CLEAVE_ALPHA", "Slices for each virtual machine", check_count)
+      ->type_name("A");
+  add_setting(run, request, "--policy", "CLEAVE_SPLIT", "off, alpha or fixed:N", check_policy)
+      ->type_name("POLICY");
+  add_setting(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential or queued", check_launch)
+      ->type_name("MODE");
+  const auto set_file = [&](const std::string& file) {
+    request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));
+  };
+  run.add_option_function<std::string>("--config", set_file, "The configuration file")
+      ->check(CLI::Validator(check_file, ""))
+      ->type_name("FILE");
+  const auto set_stats = [&](const std::string& file) {
+    request.settings.emplace_back("CLEAVE_STATS", file.empty() ? "stderr" : absolute(file));
+  };
+  run.add_option_function<std::string>("--stats", set_stats,
+                                       "Say on standard error, or as JSON in FILE, what was split")
+      ->expected(0, 1)
+      ->type_name("[=FILE]");
+  run.footer(
+      "The exit status is the program's own, or 127 where there is no such program, 126 where it cannot be\n"
+      "executed, 1 where Cleave's libraries are missing, 2 where the command line is wrong.");
+  return run;
+}
+
+void add_doctor(CLI::App& app, DoctorRequest& request) {
+  CLI::App& doctor =
+      *app.add_subcommand("doctor", "Say whether all is well here, and how to mend what is not");
+  doctor.add_option("PROGRAM", request.program, "Also say whether this program would be caught");
+  doctor
+      .add_option_function<std::string>(
+          "--timeout",
+          [&](const std::string& seconds) {
+            request.patience = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
+          },
+          "Seconds that a driver may take to answer (10)")
+      ->check(CLI::Validator(check_seconds, ""))
+      ->type_name("S");
+}
+
+struct ProbeRequest {
+  std::string subject;
+  std::string loader;
+  unsigned platform = 0;
+  unsigned device = 0;
+};
+
+// Not for people: see probe.h.
+void add_probe(CLI::App& app, ProbeRequest& request) {
+  CLI::App& probe = *app.add_subcommand("probe", "")->group("");
+  const auto add = [&](const char* subject) {
+    CLI::App& command = *probe.add_subcommand(subject, "");
+    command.callback([&request, subject] { request.subject = subject; });
+    return &command;
+  };
+  add("library");
+  add("loader")->add_option("PATH", request.loader)->required();
+  add("devices");
+  CLI::App& kernel = *add("kernel");
+  kernel.add_option("PLATFORM", request.platform)->required();
+  kernel.add_option("DEVICE", request.device)->required();
+  probe.require_subcommand(1);
+}
+
+int probe(const ProbeRequest& request) {
+  if (request.subject == "library") return probe_library();
+  if (request.subject == "loader") return probe_loader(request.loader);
+  if (request.subject == "devices") return probe_devices();
+  return probe_kernel(request.platform, request.device);
+}
+
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+  std::fprintf(stderr, "cleave: %s (see cleave --help)\n", error.what());
+  return usage_error;
+}
+
+int main(const Arguments& arguments) {
+  CLI::App app(
+      "Cleave keeps GPU work from hurting its neighbours: it splits the kernel launches of OpenCL programs.",
+      "cleave");
+  app.set_version_flag("--version", "cleave " CLEAVE_VERSION);
+  app.require_subcommand(0, 1);
+  RunRequest to_run;
+  DoctorRequest to_examine;
+  ProbeRequest to_probe;
+  const CLI::App& run_command = add_run(app, to_run);
+  add_doctor(app, to_examine);
+  add_probe(app, to_probe);
+
+  CommandLine line = split_at_program(arguments, run_command);
+  to_run.command = line.program;
+  // CLI11 takes its arguments from the back.
+  std::reverse(line.ours.begin(), line.ours.end());
+  try {
+    app.parse(line.ours);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, error);
+  }
+  if (app.got_subcommand("doctor")) return doctor(to_examine);
+  if (app.got_subcommand("probe")) return probe(to_probe);
+  if (!app.got_subcommand("run")) {
+    std::cout << app.help();
+    return 0;
+  }
+  if (!to_run.command.empty()) return run(to_run);
+  std::fputs("cleave: no program given: cleave run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n", stderr);
+  return usage_error;
+}
+
+}  // namespace
+}  // namespace cleave::cli
+
+int main(int count, char** arguments) {
+  try {
+    return cleave::cli::main({arguments + (count > 0 ? 1 : 0), arguments + count});
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "cleave: %s\n", failure.what());
+  } catch (...) {
+    std::fputs("cleave: an unknown failure\n", stderr);
+  }
+  return 1;
+}

@@ -1,0 +1,55 @@
+#include "cli/option_checks.h"
+
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+namespace cleave::cli {
+namespace {
+
+// The whole of `text` as a number; 0 where it is none.
+template <typename Number>
+Number number_in(std::string_view text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? number : Number{};
+}
+
+bool is_count(std::string_view text) { return number_in<unsigned>(text) >= 1; }
+
+bool is_policy(std::string_view text) {
+  constexpr std::string_view fixed = "fixed:";
+  return text == "off" || text == "alpha" || (text.starts_with(fixed) && is_count(text.substr(fixed.size())));
+}
+
+std::string unless(bool good, const std::string& value, const char* expected) {
+  return good ? "" : "'" + value + "' is not " + expected;
+}
+
+}  // namespace
+
+std::string check_count(const std::string& value) {
+  return unless(is_count(value), value, "a whole number from 1 on");
+}
+
+std::string check_policy(const std::string& value) {
+  return unless(is_policy(value), value, "off, alpha or fixed:N with N from 1 on");
+}
+
+std::string check_launch(const std::string& value) {
+  const bool good = value == "auto" || value == "sequential" || value == "queued";
+  return unless(good, value, "auto, sequential or queued");
+}
+
+std::string check_seconds(const std::string& value) {
+  const double seconds = number_in<double>(value);
+  return unless(seconds >= 0.1 && seconds <= 3600, value, "a number of seconds from 0.1 to 3600");
+}
+
+std::string check_file(const std::string& value) {
+  std::error_code ignored;
+  return unless(std::filesystem::is_regular_file(value, ignored), value, "a file that exists");
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,163 @@
+#include "cli/probe.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/resource.h>
+
+#include "cleave/cleave.h"
+#include "cli/installation.h"
+#include "cli/probe_opencl.h"
+#include "cli/search_list.h"
+
+namespace cleave::cli {
+namespace {
+
+clGetCleaveInfo_fn info_of(const OpenClLibrary& library) {
+  auto* address_of = CLEAVE_CLI_FIND(library, clGetExtensionFunctionAddress);
+  return reinterpret_cast<clGetCleaveInfo_fn>(address_of(CL_CLEAVE_GET_INFO_NAME));
+}
+
+std::string text_of(clGetCleaveInfo_fn info, cl_cleave_info name) {
+  std::size_t size = 0;
+  require(info(nullptr, name, 0, nullptr, &size), "clGetCleaveInfo");
+  std::string text(size, '\0');
+  require(info(nullptr, name, size, text.data(), nullptr), "clGetCleaveInfo");
+  return text.c_str();
+}
+
+void tell_settings(const Answer& answer, clGetCleaveInfo_fn info) {
+  for (const std::string& line : split(text_of(info, CL_CLEAVE_SETTINGS), "\n")) {
+    Record record = {"setting"};
+    for (const std::string& field : split(line, "\t")) record.push_back(field);
+    if (record.size() > 1) answer.tell(record);
+  }
+  for (const std::string& line : split(text_of(info, CL_CLEAVE_PROBLEMS), "\n")) {
+    if (!line.empty()) answer.tell({"problem", line});
+  }
+}
+
+// Texts of OpenCL's own clGet...Info functions; empty where the driver does not answer.
+template <typename Object, typename Info>
+std::string text_of(Object object, Info* info, cl_uint name) {
+  std::size_t size = 0;
+  if (info(object, name, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  std::string text(size, '\0');
+  if (info(object, name, size, text.data(), nullptr) != CL_SUCCESS) return "";
+  return text.c_str();
+}
+
+const char* type_name(cl_device_type type) {
+  if ((type & CL_DEVICE_TYPE_GPU) != 0) return "GPU";
+  if ((type & CL_DEVICE_TYPE_CPU) != 0) return "CPU";
+  if ((type & CL_DEVICE_TYPE_ACCELERATOR) != 0) return "accelerator";
+  return "device";
+}
+
+std::string cores_of(clGetCleaveInfo_fn info, cl_device_id device) {
+  cl_ulong cores = 0;
+  if (info == nullptr) return "";
+  if (info(device, CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr) != CL_SUCCESS) return "";
+  return std::to_string(cores);
+}
+
+}  // namespace
+
+OpenClLibrary::OpenClLibrary(const std::string& path)
+    : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  if (handle_ == nullptr) throw ProbeFailure(::dlerror());
+}
+
+void* OpenClLibrary::symbol(const char* name) const {
+  void* address = ::dlsym(handle_, name);
+  if (address == nullptr) throw ProbeFailure(std::string("no function ") + name);
+  return address;
+}
+
+void require(cl_int error, const char* function) {
+  if (error != CL_SUCCESS) throw ProbeFailure(std::string(function) + " returned " + std::to_string(error));
+}
+
+std::vector<cl_platform_id> platforms_of(const OpenClLibrary& library) {
+  auto* get = CLEAVE_CLI_FIND(library, clGetPlatformIDs);
+  constexpr cl_int no_platform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR
+  cl_uint count = 0;
+  const cl_int error = get(0, nullptr, &count);
+  if (error == no_platform || (error == CL_SUCCESS && count == 0)) return {};
+  require(error, "clGetPlatformIDs");
+  std::vector<cl_platform_id> platforms(count);
+  require(get(count, platforms.data(), nullptr), "clGetPlatformIDs");
+  return platforms;
+}
+
+std::vector<cl_device_id> devices_of(const OpenClLibrary& library, cl_platform_id platform) {
+  auto* get = CLEAVE_CLI_FIND(library, clGetDeviceIDs);
+  cl_uint count = 0;
+  const cl_int error = get(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && count == 0)) return {};
+  require(error, "clGetDeviceIDs");
+  std::vector<cl_device_id> devices(count);
+  require(get(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr), "clGetDeviceIDs");
+  return devices;
+}
+
+Answer::Answer() : descriptor_(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  const rlimit none = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+}
+
+void Answer::tell(const Record& record) const {
+  const std::string line = encode(record);
+  // A doctor that no longer listens has no use for the rest either.
+  if (::write(descriptor_, line.data(), line.size()) < 0) ::_exit(1);
+}
+
+int probe_library() {
+  answer_and_leave([](const Answer& answer) {
+    const OpenClLibrary library(find_installation().drop_in);
+    const clGetCleaveInfo_fn info = info_of(library);
+    if (info == nullptr) throw ProbeFailure("it does not know " CL_CLEAVE_GET_INFO_NAME);
+    answer.tell({"version", text_of(info, CL_CLEAVE_VERSION)});
+    answer.tell({"face", text_of(info, CL_CLEAVE_FACE)});
+    answer.tell({"next", text_of(info, CL_CLEAVE_NEXT)});
+    tell_settings(answer, info);
+    cl_uint vms = 0;
+    require(info(nullptr, CL_CLEAVE_VMS, sizeof vms, &vms, nullptr), "clGetCleaveInfo");
+    answer.tell({"vms", std::to_string(vms)});
+  });
+}
+
+int probe_loader(const std::string& loader) {
+  answer_and_leave([&](const Answer& answer) {
+    const OpenClLibrary library(loader);
+    platforms_of(library);  // loaders read OPENCL_LAYERS when they are first asked for platforms
+    const clGetCleaveInfo_fn info = info_of(library);
+    answer.tell({"face", info != nullptr ? text_of(info, CL_CLEAVE_FACE) : "none"});
+  });
+}
+
+int probe_devices() {
+  answer_and_leave([](const Answer& answer) {
+    const OpenClLibrary library(find_installation().drop_in);
+    const clGetCleaveInfo_fn info = info_of(library);
+    auto* platform_info = CLEAVE_CLI_FIND(library, clGetPlatformInfo);
+    auto* device_info = CLEAVE_CLI_FIND(library, clGetDeviceInfo);
+    const auto platforms = platforms_of(library);
+    for (std::size_t p = 0; p < platforms.size(); ++p) {
+      answer.tell({"platform", std::to_string(p), text_of(platforms[p], platform_info, CL_PLATFORM_NAME),
+                   text_of(platforms[p], platform_info, CL_PLATFORM_VERSION)});
+      const auto devices = devices_of(library, platforms[p]);
+      for (std::size_t d = 0; d < devices.size(); ++d) {
+        cl_device_type type = 0;
+        device_info(devices[d], CL_DEVICE_TYPE, sizeof type, &type, nullptr);
+        answer.tell({"device", std::to_string(p), std::to_string(d),
+                     text_of(devices[d], device_info, CL_DEVICE_NAME), type_name(type),
+                     text_of(devices[d], device_info, CL_DEVICE_VERSION),
+                     text_of(devices[d], device_info, CL_DRIVER_VERSION), cores_of(info, devices[d])});
+      }
+    }
+  });
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,29 @@
+// `cleave probe`, the hidden subcommand that `cleave doctor` runs in processes of their own: here a driver
+// may crash or hang. Standard output gets the lines that records.h describes and nothing else; what drivers
+// print goes to standard error. Each function returns the exit status: 0 where the question was answered,
+// whatever the answer.
+#pragma once
+
+#include <string>
+
+namespace cleave::cli {
+
+// Asks the drop-in about itself; no driver is touched.
+//   version TEXT, face TEXT, next PATH, vms N, setting KEY VALUE ORIGIN ..., problem TEXT ...
+// or, where the drop-in cannot be loaded or asked: failure TEXT
+int probe_library();
+
+// Loads `loader`, as a program does that names the system's library by its path, and asks which face of
+// Cleave answers.
+//   face TEXT, or failure TEXT
+int probe_loader(const std::string& loader);
+
+// Lists what the drop-in offers to programs.
+//   platform P NAME VERSION ..., device P D NAME TYPE VERSION DRIVER CORES ..., or failure TEXT
+int probe_devices();
+
+// Runs a small kernel on device D of platform P.
+//   right MILLISECONDS, no-compiler, or failure TEXT
+int probe_kernel(unsigned platform, unsigned device);
+
+}  // namespace cleave::cli

@@ -1,0 +1,150 @@
+// A launch, from the program's call to the driver's: ask what may be split and into how many slices, cut,
+// carry it out, remember the event. Whatever is in doubt on the way goes on whole, and the reason is counted.
+
+#include <algorithm>
+
+#include "interpose/facts.h"
+#include "interpose/local_size.h"
+#include "interpose/overrides.h"
+#include "interpose/process.h"
+#include "launch/launch.h"
+
+namespace cleave::interpose {
+namespace {
+
+using plan::Decision;
+using plan::Whole;
+
+// The program's call as it came.
+struct Call {
+  cl_command_queue queue;
+  cl_kernel kernel;
+  cl_uint dims;
+  const size_t* offset;
+  const size_t* global;
+  const size_t* local;
+  cl_uint waits;
+  const cl_event* wait_list;
+  cl_event* event;
+
+  [[nodiscard]] cl_int hand_on(const Table& next) const {
+    return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
+  }
+
+  // Whether the sizes can be reasoned about; if not, the driver has an error for them.
+  [[nodiscard]] bool has_shape() const {
+    if (dims < 1 || dims > 3 || global == nullptr) return false;
+    for (cl_uint d = 0; d < dims; ++d) {
+      if (global[d] == 0 || (local != nullptr && local[d] == 0)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] plan::NDRange range() const {
+    plan::NDRange range;
+    range.dims = dims;
+    for (cl_uint d = 0; d < dims; ++d) {
+      range.global[d] = global[d];
+      if (offset != nullptr) range.offset[d] = offset[d];
+      if (local != nullptr) range.local[d] = local[d];
+    }
+    return range;
+  }
+};
+
+bool is_uneven(const Call& call) {
+  if (call.local == nullptr) return false;
+  for (cl_uint d = 0; d < call.dims; ++d) {
+    if (call.global[d] % call.local[d] != 0) return true;
+  }
+  return false;
+}
+
+cl_int stay_whole(Process& p, const Call& call, const KernelRecord& kernel, Whole why) {
+  const cl_int error = call.hand_on(p.next);
+  if (error != CL_SUCCESS) return error;
+  kernel.counters->count_whole(static_cast<std::size_t>(why));
+  if (why == Whole::shape && is_uneven(call)) {
+    p.kernels.update(call.kernel, [](KernelRecord& record) { record.uneven_accepted = true; });
+  }
+  return error;
+}
+
+// A sequential launch waits inside the call. That is only safe if nothing upstream can be waiting for the
+// program, and if the kernel itself cannot be.
+launch::Mode mode_for(const Process& p, const KernelRecord& kernel) {
+  const bool may_wait = !kernel.facts.talks && p.pending.empty();
+  return p.settings().launch == base::LaunchMode::sequential && may_wait ? launch::Mode::sequential
+                                                                         : launch::Mode::queued;
+}
+
+// Gives the program its event, with the first slice's beside it.
+void hand_event(Process& p, const Call& call, launch::Outcome& outcome) {
+  if (call.event == nullptr) return;
+  *call.event = outcome.last.release();
+  try {
+    p.events.add(*call.event, {outcome.first.get()});
+    static_cast<void>(outcome.first.release());
+  } catch (...) {  // out of memory: the event is right all the same, but begins with its last slice
+  }
+}
+
+cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
+             const plan::NDRange& range, std::size_t slices) {
+  const launch::Launch launch{.queue = call.queue,
+                              .kernel = call.kernel,
+                              .range = range,
+                              .waits = call.waits,
+                              .wait_list = call.wait_list,
+                              .wants_event = call.event != nullptr,
+                              .in_order = queue.in_order};
+  launch::Outcome outcome =
+      launch::carry_out(p.next, p.clock, launch, plan::Cut(range, slices), mode_for(p, kernel));
+  // Nothing has run yet: the whole launch has the answer that the program would have had without us.
+  if (outcome.slices == 0) return stay_whole(p, call, kernel, Whole::shape);
+  kernel.counters->count_split(outcome.slices, outcome.added);
+  if (outcome.error == CL_SUCCESS) hand_event(p, call, outcome);
+  return outcome.error;
+}
+
+cl_int enqueue(Process& p, const Call& call) {
+  const KernelRecord kernel =
+      p.kernels.find(call.kernel)
+          .value_or(KernelRecord{.facts = {}, .counters = &p.unknown, .uneven_accepted = false});
+  // What needs no look at the queue comes first: most launches that stay whole are done with that.
+  plan::NDRange range = call.range();
+  const std::size_t items = plan::items(range.global);
+  const Decision early =
+      plan::wanted(p.settings(), kernel.facts, plan::Device{.cores = 0}, items, p.neighbours.vms());
+  if (early.whole) return stay_whole(p, call, kernel, *early.whole);
+
+  auto queue = p.queues.find(call.queue);
+  if (!queue) queue = ask_queue(p, call.queue);
+  if (!queue) return call.hand_on(p.next);
+  const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
+  if (wanted.whole) return stay_whole(p, call, kernel, *wanted.whole);
+
+  if (call.local == nullptr) {
+    const auto local = explicit_local_size(p, *queue, call.queue, call.kernel, range, wanted.slices);
+    if (!local) return stay_whole(p, call, kernel, Whole::shape);
+    range.local = *local;
+  }
+  const Decision settled =
+      plan::settle(range, kernel.facts, queue->facts, wanted.slices, kernel.uneven_accepted);
+  if (settled.whole) return stay_whole(p, call, kernel, *settled.whole);
+  return split(p, call, kernel, *queue, range, settled.slices);
+}
+
+}  // namespace
+
+cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                           const size_t* offset, const size_t* global, const size_t* local,
+                                           cl_uint waits, const cl_event* wait_list,
+                                           cl_event* event) noexcept {
+  Process& p = process();
+  const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
+  if (!call.has_shape() || !p.in_charge()) return call.hand_on(p.next);
+  return enqueue(p, call);
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,93 @@
+#include "interpose/facts.h"
+
+#include <array>
+#include <string>
+
+#include "plan/device.h"
+
+namespace cleave::interpose {
+namespace {
+
+// Of cl_nv_device_attribute_query and cl_amd_device_attribute_query (CL/cl_ext.h names them only in some
+// versions).
+constexpr cl_device_info kNvidiaMajor = 0x4000;
+constexpr cl_device_info kNvidiaMinor = 0x4001;
+constexpr cl_device_info kAmdSimds = 0x4040;
+constexpr cl_device_info kAmdLanes = 0x4041;
+
+template <typename T>
+T ask(const Table& next, cl_device_id device, cl_device_info what, T otherwise) {
+  T value = otherwise;
+  return next.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
+}
+
+plan::DeviceFigures figures_of(const Table& next, cl_device_id device) {
+  constexpr cl_uint kNvidia = 0x10de;
+  constexpr cl_uint kAmd = 0x1002;
+  plan::DeviceFigures figures;
+  const auto type = ask<cl_device_type>(next, device, CL_DEVICE_TYPE, 0);
+  figures.gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+  figures.vendor = ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0);
+  figures.compute_units = ask<cl_uint>(next, device, CL_DEVICE_MAX_COMPUTE_UNITS, 1);
+  if (figures.gpu && figures.vendor == kNvidia) {
+    figures.nv_major = ask<cl_uint>(next, device, kNvidiaMajor, 0);
+    figures.nv_minor = ask<cl_uint>(next, device, kNvidiaMinor, 0);
+  }
+  if (figures.gpu && figures.vendor == kAmd) {
+    figures.amd_simds = ask<cl_uint>(next, device, kAmdSimds, 0);
+    figures.amd_lanes = ask<cl_uint>(next, device, kAmdLanes, 0);
+  }
+  return figures;
+}
+
+void apply_settings(const base::Settings& settings, const Table& next, cl_device_id device,
+                    plan::Device& facts) {
+  if (settings.devices.empty()) return;
+  std::array<char, 1024> name{};
+  if (next.clGetDeviceInfo(device, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr) != CL_SUCCESS)
+    return;
+  for (const base::NamedSettings& named : settings.devices) {
+    if (!base::matches(named.pattern, name.data())) continue;
+    if (named.alpha != 0) facts.alpha = named.alpha;
+    if (named.cores != 0) facts.cores = named.cores;
+  }
+}
+
+SuggestLocalSize ask_for_suggestions(const Table& next, cl_device_id device) {
+  const auto platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
+  if (platform == nullptr) return nullptr;
+  return reinterpret_cast<SuggestLocalSize>(
+      next.clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
+}
+
+}  // namespace
+
+plan::Device ask_device(const Process& process, cl_device_id device) noexcept {
+  const plan::DeviceFigures figures = figures_of(process.next, device);
+  plan::Device facts;
+  facts.cores = plan::cores(figures);
+  facts.resident_groups = plan::resident_groups(figures);
+  try {
+    apply_settings(process.settings(), process.next, device, facts);
+  } catch (...) {  // out of memory: the driver's own figures will do
+  }
+  return facts;
+}
+
+std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue queue) noexcept {
+  QueueRecord record;
+  cl_command_queue_properties properties = 0;
+  const Table& next = process.next;
+  if (next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof record.device, &record.device, nullptr) !=
+          CL_SUCCESS ||
+      next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, nullptr) !=
+          CL_SUCCESS) {
+    return std::nullopt;
+  }
+  record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  record.suggest = ask_for_suggestions(next, record.device);
+  record.facts = ask_device(process, record.device);
+  return record;
+}
+
+}  // namespace cleave::interpose

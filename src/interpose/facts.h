@@ -1,0 +1,17 @@
+// Questions to the driver about its devices and queues, asked once and kept in records.
+#pragma once
+
+#include <optional>
+
+#include "interpose/process.h"
+
+namespace cleave::interpose {
+
+// What the planner needs to know of a device, with the user's settings for it applied. What the driver does
+// not say is taken as small.
+plan::Device ask_device(const Process& process, cl_device_id device) noexcept;
+
+// Empty if the driver does not know the queue.
+std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue queue) noexcept;
+
+}  // namespace cleave::interpose

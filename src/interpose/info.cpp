@@ -1,0 +1,80 @@
+// clGetCleaveInfo: what a program, or the `cleave` command, may ask of the Cleave under it
+// (include/cleave/cleave.h).
+
+#include <cstring>
+#include <string>
+
+#include "cleave/cleave.h"
+#include "interpose/facts.h"
+#include "interpose/overrides.h"
+#include "interpose/process.h"
+
+namespace cleave::interpose {
+namespace {
+
+cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) {
+  if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
+  if (value != nullptr) std::memcpy(value, data, bytes);
+  if (size_ret != nullptr) *size_ret = bytes;
+  return CL_SUCCESS;
+}
+
+cl_int give(const std::string& text, size_t size, void* value, size_t* size_ret) {
+  return give(text.c_str(), text.size() + 1, size, value, size_ret);
+}
+
+std::string settings_text(const Process& p) {
+  std::string text;
+  for (const auto& line : p.configuration.lines) {
+    text.append(line.key).append("\t").append(line.value).append("\t").append(line.origin).append("\n");
+  }
+  return text;
+}
+
+std::string problems_text(const Process& p) {
+  std::string text;
+  for (const auto& problem : p.configuration.problems) text.append(problem).append("\n");
+  return text;
+}
+
+cl_int answer(Process& p, cl_device_id device, cl_uint name, size_t size, void* value, size_t* size_ret) {
+  switch (name) {
+    case CL_CLEAVE_VERSION:
+      return give(CLEAVE_VERSION, size, value, size_ret);
+    case CL_CLEAVE_FACE:
+      return give(p.face, size, value, size_ret);
+    case CL_CLEAVE_NEXT:
+      return give(p.next_name, size, value, size_ret);
+    case CL_CLEAVE_SETTINGS:
+      return give(settings_text(p), size, value, size_ret);
+    case CL_CLEAVE_PROBLEMS:
+      return give(problems_text(p), size, value, size_ret);
+    case CL_CLEAVE_STATISTICS:
+      return give(observe::as_json(p.counters.all(), p.circumstances()), size, value, size_ret);
+    case CL_CLEAVE_VMS: {
+      const cl_uint vms = p.neighbours.vms();
+      return give(&vms, sizeof vms, size, value, size_ret);
+    }
+    case CL_CLEAVE_DEVICE_CORES: {
+      cl_device_type type = 0;
+      if (p.next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS) {
+        return CL_INVALID_DEVICE;
+      }
+      const cl_ulong cores = ask_device(p, device).cores;
+      return give(&cores, sizeof cores, size, value, size_ret);
+    }
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+}  // namespace
+
+cl_int CL_API_CALL get_cleave_info(cl_device_id device, cl_uint name, size_t size, void* value,
+                                   size_t* size_ret) noexcept try {
+  return answer(process(), device, name, size, value, size_ret);
+} catch (...) {
+  return CL_OUT_OF_HOST_MEMORY;
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,97 @@
+// Kernel objects: what is known of each, from the program it was made from.
+
+#include <algorithm>
+#include <string>
+
+#include "interpose/overrides.h"
+#include "interpose/process.h"
+
+namespace cleave::interpose {
+namespace {
+
+std::string name_of(const Table& next, cl_kernel kernel) {
+  std::size_t size = 0;
+  if (next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &size) != CL_SUCCESS || size == 0) {
+    return "(unknown)";
+  }
+  std::string name(size, '\0');
+  if (next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, size, name.data(), nullptr) != CL_SUCCESS) {
+    return "(unknown)";
+  }
+  name.resize(std::min(name.find('\0'), size));
+  return name;
+}
+
+plan::Kernel facts_of(const base::Settings& settings, const std::optional<ProgramRecord>& program,
+                      const std::string& name) {
+  plan::Kernel facts;
+  if (program) {
+    using Source = plan::Kernel::Source;
+    facts.source = program->scan.splittable ? Source::splittable : Source::unsplittable;
+    facts.talks = program->scan.talks;
+  }
+  for (const std::string& pattern : settings.deny) facts.denied |= base::matches(pattern, name);
+  for (const base::NamedSettings& named : settings.kernels) {
+    if (named.alpha != 0 && base::matches(named.pattern, name)) facts.alpha = named.alpha;
+  }
+  return facts;
+}
+
+void note(Process& p, cl_kernel kernel, cl_program program) noexcept {
+  try {
+    const std::string name = name_of(p.next, kernel);
+    KernelRecord record;
+    record.facts = facts_of(p.settings(), p.programs.find(program), name);
+    record.counters = &p.counters.of(name);
+    p.kernels.add(kernel, record);
+  } catch (...) {  // out of memory: a kernel without a record stays whole
+  }
+}
+
+}  // namespace
+
+cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* error) noexcept {
+  Process& p = process();
+  cl_kernel kernel = p.next.clCreateKernel(program, name, error);
+  if (kernel != nullptr) note(p, kernel, program);
+  return kernel;
+}
+
+cl_int CL_API_CALL create_kernels_in_program(cl_program program, cl_uint count, cl_kernel* kernels,
+                                             cl_uint* count_ret) noexcept {
+  Process& p = process();
+  cl_uint made = 0;
+  const cl_int error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
+  if (error != CL_SUCCESS) return error;
+  if (count_ret != nullptr) *count_ret = made;
+  for (cl_uint i = 0; kernels != nullptr && i < made; ++i) note(p, kernels[i], program);
+  return error;
+}
+
+cl_kernel CL_API_CALL clone_kernel(cl_kernel source, cl_int* error) noexcept {
+  Process& p = process();
+  cl_kernel kernel = p.next.clCloneKernel(source, error);
+  if (kernel == nullptr) return kernel;
+  const auto record = p.kernels.find(source);
+  if (!record) return kernel;
+  try {
+    p.kernels.add(kernel, *record);
+  } catch (...) {
+  }
+  return kernel;
+}
+
+cl_int CL_API_CALL retain_kernel(cl_kernel kernel) noexcept {
+  Process& p = process();
+  const cl_int error = p.next.clRetainKernel(kernel);
+  if (error == CL_SUCCESS) p.kernels.retain(kernel);
+  return error;
+}
+
+cl_int CL_API_CALL release_kernel(cl_kernel kernel) noexcept {
+  Process& p = process();
+  p.kernels.release(kernel);
+  return p.next.clReleaseKernel(kernel);
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,75 @@
+// The functions that Cleave answers itself. Each does what its namesake of OpenCL does, by way of
+// process().next, and keeps the records on the way. None throws; none is reached before install().
+//
+// Parameters, results and errors are those of OpenCL 3.0. Thread-safe as far as OpenCL's own functions are.
+#pragma once
+
+#include "base/opencl.h"
+
+namespace cleave::interpose {
+
+// enqueue.cpp
+cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue, cl_kernel, cl_uint dims, const size_t* offset,
+                                           const size_t* global, const size_t* local, cl_uint waits,
+                                           const cl_event* wait_list, cl_event* event) noexcept;
+
+// programs.cpp
+cl_program CL_API_CALL create_program_with_source(cl_context, cl_uint count, const char** strings,
+                                                  const size_t* lengths, cl_int* error) noexcept;
+cl_int CL_API_CALL build_program(cl_program, cl_uint count, const cl_device_id*, const char* options,
+                                 void(CL_CALLBACK* notify)(cl_program, void*), void* data) noexcept;
+cl_int CL_API_CALL compile_program(cl_program, cl_uint count, const cl_device_id*, const char* options,
+                                   cl_uint headers, const cl_program* header_programs,
+                                   const char** header_names, void(CL_CALLBACK* notify)(cl_program, void*),
+                                   void* data) noexcept;
+cl_program CL_API_CALL link_program(cl_context, cl_uint count, const cl_device_id*, const char* options,
+                                    cl_uint inputs, const cl_program* input_programs,
+                                    void(CL_CALLBACK* notify)(cl_program, void*), void* data,
+                                    cl_int* error) noexcept;
+cl_int CL_API_CALL retain_program(cl_program) noexcept;
+cl_int CL_API_CALL release_program(cl_program) noexcept;
+
+// kernels.cpp
+cl_kernel CL_API_CALL create_kernel(cl_program, const char* name, cl_int* error) noexcept;
+cl_int CL_API_CALL create_kernels_in_program(cl_program, cl_uint count, cl_kernel* kernels,
+                                             cl_uint* count_ret) noexcept;
+cl_kernel CL_API_CALL clone_kernel(cl_kernel, cl_int* error) noexcept;
+cl_int CL_API_CALL retain_kernel(cl_kernel) noexcept;
+cl_int CL_API_CALL release_kernel(cl_kernel) noexcept;
+
+// queues.cpp
+cl_command_queue CL_API_CALL create_command_queue(cl_context, cl_device_id, cl_command_queue_properties,
+                                                  cl_int* error) noexcept;
+cl_command_queue CL_API_CALL create_command_queue_with_properties(cl_context, cl_device_id,
+                                                                  const cl_queue_properties*,
+                                                                  cl_int* error) noexcept;
+cl_command_queue CL_API_CALL create_command_queue_with_properties_khr(cl_context, cl_device_id,
+                                                                      const cl_queue_properties*,
+                                                                      cl_int* error) noexcept;
+cl_int CL_API_CALL set_command_queue_property(cl_command_queue, cl_command_queue_properties, cl_bool enable,
+                                              cl_command_queue_properties* old) noexcept;
+cl_int CL_API_CALL retain_command_queue(cl_command_queue) noexcept;
+cl_int CL_API_CALL release_command_queue(cl_command_queue) noexcept;
+
+// events.cpp
+cl_event CL_API_CALL create_user_event(cl_context, cl_int* error) noexcept;
+cl_int CL_API_CALL set_user_event_status(cl_event, cl_int status) noexcept;
+cl_int CL_API_CALL retain_event(cl_event) noexcept;
+cl_int CL_API_CALL release_event(cl_event) noexcept;
+cl_int CL_API_CALL get_event_info(cl_event, cl_event_info, size_t size, void* value,
+                                  size_t* size_ret) noexcept;
+cl_int CL_API_CALL get_event_profiling_info(cl_event, cl_profiling_info, size_t size, void* value,
+                                            size_t* size_ret) noexcept;
+cl_int CL_API_CALL set_event_callback(cl_event, cl_int type,
+                                      void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
+                                      void* data) noexcept;
+
+// extensions.cpp
+void* CL_API_CALL get_extension_function_address(const char* name) noexcept;
+void* CL_API_CALL get_extension_function_address_for_platform(cl_platform_id, const char* name) noexcept;
+
+// info.cpp: clGetCleaveInfo, see include/cleave/cleave.h
+cl_int CL_API_CALL get_cleave_info(cl_device_id, cl_uint name, size_t size, void* value,
+                                   size_t* size_ret) noexcept;
+
+}  // namespace cleave::interpose

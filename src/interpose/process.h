@@ -1,0 +1,80 @@
+// The one object for the whole process: the settings in force, the table below, the records and the counters.
+//
+// Thread-safe. Made by install(), never destroyed, so that calls from static destructors and from threads
+// that outlive main() find it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/configuration.h"
+#include "base/opencl.h"
+#include "interpose/records.h"
+#include "interpose/registry.h"
+#include "neighbours/neighbours.h"
+#include "observe/counters.h"
+#include "observe/summary.h"
+
+namespace cleave::interpose {
+
+class Process {
+ public:
+  Process(const Table& next, std::string face, std::string next_name, base::Configuration configuration,
+          base::Clock& clock);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  const Table next;
+  const std::string face;       // "drop-in" or "layer"
+  const std::string next_name;  // what `next` leads to, for people
+  const base::Configuration configuration;
+  base::Clock& clock;
+  neighbours::Neighbours neighbours;
+  observe::Counters counters;
+  observe::KernelCounters& unknown;  // counts launches of kernels without a record
+
+  Registry<ProgramRecord> programs;
+  Registry<KernelRecord> kernels;
+  Registry<QueueRecord> queues;
+  Registry<EventRecord> events;
+  Registry<PendingRecord> pending;
+
+  [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
+
+  // Whether launches are this object's to split: not if another face of Cleave lies between this one and the
+  // driver, since that one does. Found out at the first launch and not before: only then is the loader below
+  // sure to be ready for questions. Problems of the configuration are reported then, by the one whose
+  // settings count.
+  bool in_charge();
+
+  [[nodiscard]] observe::Circumstances circumstances() const;
+
+  // Writes the summary to where the settings say, if there was any launch. Called at exit.
+  void write_summary() noexcept;
+
+  // Around fork(): no lock may be held by another thread meanwhile, and the child counts its own launches
+  // only.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
+
+ private:
+  bool find_out() noexcept;
+
+  enum class Charge : std::uint8_t { unknown, ours, others };
+  std::atomic<Charge> charge_{Charge::unknown};
+};
+
+// The process's object. Requires: install() has been called; overridden functions are reached only through
+// its table.
+Process& process();
+
+// The same, or null before install().
+Process* current_process();
+
+// Puts `made` in force; returns what was before. Only install() and tests call this.
+Process* replace_process(Process* made);
+
+}  // namespace cleave::interpose

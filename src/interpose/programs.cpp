@@ -1,0 +1,110 @@
+// Programs: what their text says about splitting. Nothing about a program is changed.
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "interpose/overrides.h"
+#include "interpose/process.h"
+
+namespace cleave::interpose {
+namespace {
+
+std::string whole_text(cl_uint count, const char** strings, const size_t* lengths) {
+  std::string text;
+  for (cl_uint i = 0; i < count; ++i) {
+    const bool terminated = lengths == nullptr || lengths[i] == 0;
+    text.append(strings[i], terminated ? std::strlen(strings[i]) : lengths[i]);
+  }
+  return text;
+}
+
+// Drivers of ours to test with take more options from the environment.
+kernels::Scan scan_all_options(const char* options) {
+  kernels::Scan scan = kernels::scan_options(options != nullptr ? options : "");
+  for (const char* variable : {"POCL_EXTRA_BUILD_FLAGS", "OCLGRIND_BUILD_OPTIONS"}) {
+    if (const char* more = std::getenv(variable)) scan = kernels::both(scan, kernels::scan_options(more));
+  }
+  return scan;
+}
+
+// Before the build, since it may end on another thread before the call returns. Options that were once in
+// doubt leave the program in doubt, also when the call fails: that costs a split and never an answer.
+void note_options(cl_program program, const char* options) noexcept {
+  Process& p = process();
+  kernels::Scan scan{false, true};
+  try {
+    scan = scan_all_options(options);
+  } catch (...) {  // out of memory: in doubt
+  }
+  p.programs.update(program, [&](ProgramRecord& record) { record.scan = kernels::both(record.scan, scan); });
+}
+
+}  // namespace
+
+cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint count, const char** strings,
+                                                  const size_t* lengths, cl_int* error) noexcept {
+  Process& p = process();
+  cl_program program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+  if (program == nullptr) return program;
+  try {
+    p.programs.add(program, {kernels::scan_source(whole_text(count, strings, lengths))});
+  } catch (...) {  // out of memory: a program without a record stays whole
+  }
+  return program;
+}
+
+cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id* devices,
+                                 const char* options, void(CL_CALLBACK* notify)(cl_program, void*),
+                                 void* data) noexcept {
+  note_options(program, options);
+  return process().next.clBuildProgram(program, count, devices, options, notify, data);
+}
+
+cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, const cl_device_id* devices,
+                                   const char* options, cl_uint headers, const cl_program* header_programs,
+                                   const char** header_names, void(CL_CALLBACK* notify)(cl_program, void*),
+                                   void* data) noexcept {
+  note_options(program, options);
+  return process().next.clCompileProgram(program, count, devices, options, headers, header_programs,
+                                         header_names, notify, data);
+}
+
+cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_device_id* devices,
+                                    const char* options, cl_uint inputs, const cl_program* input_programs,
+                                    void(CL_CALLBACK* notify)(cl_program, void*), void* data,
+                                    cl_int* error) noexcept {
+  Process& p = process();
+  cl_program program =
+      p.next.clLinkProgram(context, count, devices, options, inputs, input_programs, notify, data, error);
+  if (program == nullptr) return program;
+  // Splittable only if every input's whole text was seen and is.
+  ProgramRecord linked;
+  bool all_seen = inputs != 0;
+  for (cl_uint i = 0; i < inputs && all_seen; ++i) {
+    const auto input = p.programs.find(input_programs[i]);
+    all_seen = input.has_value();
+    if (all_seen) linked.scan = kernels::both(linked.scan, input->scan);
+  }
+  if (!all_seen) return program;
+  try {
+    p.programs.add(program, linked);
+  } catch (...) {
+  }
+  return program;
+}
+
+cl_int CL_API_CALL retain_program(cl_program program) noexcept {
+  Process& p = process();
+  const cl_int error = p.next.clRetainProgram(program);
+  if (error == CL_SUCCESS) p.programs.retain(program);
+  return error;
+}
+
+cl_int CL_API_CALL release_program(cl_program program) noexcept {
+  Process& p = process();
+  p.programs.release(program);
+  return p.next.clReleaseProgram(program);
+}
+
+}  // namespace cleave::interpose

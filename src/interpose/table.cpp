@@ -1,0 +1,88 @@
+#include "interpose/table.h"
+
+#include <memory>
+
+#include "interpose/overrides.h"
+#include "interpose/process.h"
+
+namespace cleave::interpose {
+namespace {
+
+// Calls visit(name, entry of the table, override) for every overridden function of OpenCL itself. The
+// compiler checks that an override has the type of what it stands for.
+template <typename Visit>
+void for_each_override(Visit visit) {
+#define CLEAVE_OVERRIDE(function, override) visit(#function, &Table::function, &override)
+  CLEAVE_OVERRIDE(clEnqueueNDRangeKernel, enqueue_nd_range_kernel);
+  CLEAVE_OVERRIDE(clCreateProgramWithSource, create_program_with_source);
+  CLEAVE_OVERRIDE(clBuildProgram, build_program);
+  CLEAVE_OVERRIDE(clCompileProgram, compile_program);
+  CLEAVE_OVERRIDE(clLinkProgram, link_program);
+  CLEAVE_OVERRIDE(clRetainProgram, retain_program);
+  CLEAVE_OVERRIDE(clReleaseProgram, release_program);
+  CLEAVE_OVERRIDE(clCreateKernel, create_kernel);
+  CLEAVE_OVERRIDE(clCreateKernelsInProgram, create_kernels_in_program);
+  CLEAVE_OVERRIDE(clCloneKernel, clone_kernel);
+  CLEAVE_OVERRIDE(clRetainKernel, retain_kernel);
+  CLEAVE_OVERRIDE(clReleaseKernel, release_kernel);
+  CLEAVE_OVERRIDE(clCreateCommandQueue, create_command_queue);
+  CLEAVE_OVERRIDE(clCreateCommandQueueWithProperties, create_command_queue_with_properties);
+  CLEAVE_OVERRIDE(clSetCommandQueueProperty, set_command_queue_property);
+  CLEAVE_OVERRIDE(clRetainCommandQueue, retain_command_queue);
+  CLEAVE_OVERRIDE(clReleaseCommandQueue, release_command_queue);
+  CLEAVE_OVERRIDE(clCreateUserEvent, create_user_event);
+  CLEAVE_OVERRIDE(clSetUserEventStatus, set_user_event_status);
+  CLEAVE_OVERRIDE(clRetainEvent, retain_event);
+  CLEAVE_OVERRIDE(clReleaseEvent, release_event);
+  CLEAVE_OVERRIDE(clGetEventInfo, get_event_info);
+  CLEAVE_OVERRIDE(clGetEventProfilingInfo, get_event_profiling_info);
+  CLEAVE_OVERRIDE(clSetEventCallback, set_event_callback);
+  CLEAVE_OVERRIDE(clGetExtensionFunctionAddress, get_extension_function_address);
+  CLEAVE_OVERRIDE(clGetExtensionFunctionAddressForPlatform, get_extension_function_address_for_platform);
+#undef CLEAVE_OVERRIDE
+}
+
+struct Layer {
+  Layer(const Table& next, const Face& face, base::Configuration configuration, base::Clock& clock)
+      : process(next, face.name, face.next_name, std::move(configuration), clock) {}
+
+  Process process;
+  Table table{};
+};
+
+void fill(Table& table, const Table& next, bool disabled) {
+  table = next;
+  for_each_override([&](std::string_view name, auto entry, auto override) {
+    if (disabled && !name.starts_with("clGetExtensionFunctionAddress")) return;
+    if (next.*entry != nullptr) table.*entry = override;
+  });
+}
+
+}  // namespace
+
+const Table* install(const Table& next, const Face& face, base::Configuration configuration,
+                     base::Clock& clock) noexcept try {
+  auto layer = std::make_unique<Layer>(next, face, std::move(configuration), clock);
+  fill(layer->table, next, layer->process.settings().disable);
+  replace_process(&layer->process);
+  return &layer.release()->table;  // lives for ever, as the calls that use it may
+} catch (...) {
+  return nullptr;
+}
+
+void* find_override(std::string_view name) {
+  void* found = nullptr;
+  for_each_override([&](std::string_view known, auto, auto override) {
+    if (known == name) found = reinterpret_cast<void*>(override);
+  });
+  if (name == "clCreateCommandQueueWithPropertiesKHR") {
+    found = reinterpret_cast<void*>(&create_command_queue_with_properties_khr);
+  }
+  return found;
+}
+
+void at_exit() noexcept {
+  if (Process* const made = current_process()) made->write_summary();
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,35 @@
+// The layer itself: takes a table of OpenCL functions and gives one in which a few are Cleave's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/configuration.h"
+#include "base/opencl.h"
+
+namespace cleave::interpose {
+
+// How a face introduces itself.
+struct Face {
+  std::string name;       // "drop-in" or "layer"
+  std::string next_name;  // what `next` leads to, for people
+};
+
+// Puts Cleave on top of `next` and returns the table that programs are to use; it is `next` but for the
+// overridden functions that `next` has. Both are copied: `next` need not live on, while `clock` must. A face
+// calls this once, tests any number of times. Where the user has switched Cleave off, only the two
+// clGetExtensionFunctionAddress are overridden, so that `cleave doctor` still gets its answers.
+//
+// Not thread-safe. Never throws; where memory runs out the answer is null and the face should use `next`
+// itself.
+const Table* install(const Table& next, const Face& face, base::Configuration configuration,
+                     base::Clock& clock = base::Clock::system()) noexcept;
+
+// The override for a function of OpenCL or of an extension, or null. Thread-safe.
+void* find_override(std::string_view name);
+
+// Writes the summary that the settings ask for. Called by a face when the process exits.
+void at_exit() noexcept;
+
+}  // namespace cleave::interpose

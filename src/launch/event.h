@@ -1,0 +1,37 @@
+// One reference to an OpenCL event that is given back by itself.
+#pragma once
+
+#include <utility>
+
+#include "base/opencl.h"
+
+namespace cleave::launch {
+
+class Event {
+ public:
+  Event() = default;
+  // Takes over a reference that the caller owns. `event` may be null; `next` must outlive this.
+  Event(const Table& next, cl_event event) : next_(&next), event_(event) {}
+  Event(Event&& other) noexcept : next_(other.next_), event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(next_, other.next_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() {
+    if (event_ != nullptr) next_->clReleaseEvent(event_);
+  }
+
+  [[nodiscard]] cl_event get() const { return event_; }
+
+  // Hands the reference to the caller.
+  cl_event release() { return std::exchange(event_, nullptr); }
+
+ private:
+  const Table* next_ = nullptr;
+  cl_event event_ = nullptr;
+};
+
+}  // namespace cleave::launch

@@ -1,0 +1,116 @@
+#include "launch/launch.h"
+
+#include "launch/wait.h"
+
+namespace cleave::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a slice may wait to be run before we stop pacing. Long enough for the work that others have
+// queued, short enough for a program that would otherwise wait for itself.
+constexpr base::Nanoseconds kPatience = 2s;
+
+// One launch being carried out.
+class Carrier {
+ public:
+  Carrier(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut, Mode mode)
+      : next_(next), clock_(clock), launch_(launch), cut_(cut), pacing_(mode == Mode::sequential) {}
+
+  Outcome carry_out() && {
+    const std::size_t count = cut_.count();
+    outcome_.error = enqueue(cut_.slice(0), launch_.wants_event || pacing_ || !launch_.in_order);
+    if (outcome_.error != CL_SUCCESS) return std::move(outcome_);
+    const base::Nanoseconds start = clock_.now();
+    if (pacing_) flush_upstream();
+    for (std::size_t i = 1; i < count && outcome_.error == CL_SUCCESS; ++i) {
+      pace();
+      const bool last = i + 1 == count;
+      const bool event = last ? launch_.wants_event : pacing_ || !launch_.in_order;
+      if (failed_ || enqueue(cut_.slice(i), event) != CL_SUCCESS) {
+        outcome_.error = enqueue_rest(i);
+        break;
+      }
+    }
+    hand_over();
+    outcome_.added = clock_.now() - start;
+    return std::move(outcome_);
+  }
+
+ private:
+  // Enqueues one box behind what is there already. With `event`, its event is the one that the next box
+  // follows.
+  cl_int enqueue(const plan::Slice& box, bool event) {
+    const bool behind_previous = previous() != nullptr && (failed_ || !launch_.in_order);
+    const cl_event before = previous();
+    cl_event made = nullptr;
+    const cl_int error = next_.clEnqueueNDRangeKernel(
+        launch_.queue, launch_.kernel, launch_.range.dims, box.offset.data(), box.global.data(),
+        launch_.range.local.data(), behind_previous ? 1 : launch_.waits,
+        behind_previous ? &before : launch_.wait_list, event ? &made : nullptr);
+    if (error != CL_SUCCESS) return error;
+    if (outcome_.slices++ == 0 && launch_.wants_event) {
+      outcome_.first = Event(next_, made);
+    } else if (made != nullptr) {
+      previous_ = Event(next_, made);
+    }
+    return CL_SUCCESS;
+  }
+
+  cl_int enqueue_rest(std::size_t from) {
+    const plan::Rest rest = cut_.rest(from);
+    for (unsigned i = 0; i < rest.count; ++i) {
+      const bool last = i + 1 == rest.count;
+      const cl_int error = enqueue(rest.boxes[i], last ? launch_.wants_event : !launch_.in_order);
+      if (error != CL_SUCCESS) return error;
+    }
+    return CL_SUCCESS;
+  }
+
+  // Waits for the slice before, as long as that gets us anywhere.
+  void pace() {
+    if (!pacing_) return;
+    next_.clFlush(launch_.queue);
+    const Waited waited = wait_for(next_, clock_, previous(), kPatience);
+    pacing_ = waited == Waited::complete;
+    failed_ = waited == Waited::failed;
+  }
+
+  // The program flushes the queues of the events it waits for some time after this call; we wait within it.
+  void flush_upstream() {
+    for (cl_uint i = 0; i < launch_.waits; ++i) {
+      cl_command_queue queue = nullptr;
+      next_.clGetEventInfo(launch_.wait_list[i], CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
+      if (queue != nullptr) next_.clFlush(queue);
+    }
+  }
+
+  // The event of the newest slice that has one.
+  cl_event previous() const { return previous_.get() != nullptr ? previous_.get() : outcome_.first.get(); }
+
+  void hand_over() {
+    if (outcome_.error != CL_SUCCESS || !launch_.wants_event) {
+      outcome_.first = Event();
+    } else {
+      outcome_.last = std::move(previous_);
+    }
+  }
+
+  const Table& next_;
+  base::Clock& clock_;
+  const Launch& launch_;
+  const plan::Cut& cut_;
+  bool pacing_;
+  bool failed_ = false;  // a slice that we waited for ended with an error: what follows must not run
+  Event previous_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome carry_out(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                  Mode mode) {
+  return Carrier(next, clock, launch, cut, mode).carry_out();
+}
+
+}  // namespace cleave::launch

@@ -1,0 +1,61 @@
+// Carries a cut launch out on the program's queue, so that the program sees one command.
+//
+// What holds, in every mode:
+//   - all slices are enqueued before the call returns, so they take the arguments that the program has set;
+//   - every slice waits for the program's wait list, so that none of them runs if an event in it fails. On an
+//     out-of-order queue each slice waits for the one before instead, and the first for the list;
+//   - the program's event is the last slice's;
+//   - if slice k cannot be enqueued, what is left goes to the driver in one launch (up to three where layers
+//   are cut:
+//     see plan::Rest). If that fails too, its error is the call's, and nothing is retried. If the very first
+//     slice is refused, nothing has been enqueued and the caller is free to hand the launch on whole.
+//
+// Modes:
+//   queued      all slices at once
+//   sequential  each slice is waited for before the next one is enqueued; the last one is not. Waiting is
+//   only pacing:
+//               if a slice does not get to run because something upstream waits for the program, the slices
+//               that are left are enqueued at once
+//
+// Thread-safe as far as OpenCL itself is: calls for one kernel object must not run at the same time as calls
+// that set its arguments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/opencl.h"
+#include "launch/event.h"
+#include "plan/cut.h"
+
+namespace cleave::launch {
+
+enum class Mode : std::uint8_t { queued, sequential };
+
+// The program's call, with its local size made explicit.
+struct Launch {
+  cl_command_queue queue = nullptr;
+  cl_kernel kernel = nullptr;
+  plan::NDRange range;
+  cl_uint waits = 0;  // entries of `wait_list`
+  const cl_event* wait_list = nullptr;
+  bool wants_event = false;
+  bool in_order = true;  // the queue is
+};
+
+struct Outcome {
+  cl_int error = CL_SUCCESS;
+  std::size_t slices = 0;  // launches that the driver took
+  // Only where an event was wanted and all went well: the event that the program gets, and the first slice's
+  // if that is another one.
+  Event last;
+  Event first;
+  base::Nanoseconds added{0};  // time spent here after the first slice was enqueued
+};
+
+// Requires: `cut` has at least two slices of `launch.range`. `next` must outlive the outcome.
+Outcome carry_out(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                  Mode mode);
+
+}  // namespace cleave::launch

@@ -1,0 +1,31 @@
+#include "launch/wait.h"
+
+#include <algorithm>
+
+namespace cleave::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr base::Nanoseconds kShortest = 20us;
+constexpr base::Nanoseconds kLongest = 5ms;
+
+}  // namespace
+
+Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience) {
+  const base::Nanoseconds start = clock.now();
+  for (;;) {
+    cl_int status = CL_QUEUED;
+    if (next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+        CL_SUCCESS) {
+      return Waited::gave_up;
+    }
+    if (status == CL_COMPLETE) return Waited::complete;
+    if (status < 0) return Waited::failed;
+    const base::Nanoseconds waited = clock.now() - start;
+    if (status != CL_RUNNING && waited > patience) return Waited::gave_up;
+    clock.sleep_for(std::clamp<base::Nanoseconds>(waited / 16, kShortest, kLongest));
+  }
+}
+
+}  // namespace cleave::launch

@@ -1,0 +1,66 @@
+#include "plan/decide.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "plan/cut.h"
+
+namespace cleave::plan {
+namespace {
+
+// Offsets beyond this do not reach a kernel unharmed everywhere: NVIDIA keeps 32 bits of them and extends the
+// sign.
+constexpr std::size_t kLargestId = std::numeric_limits<std::int32_t>::max();
+
+bool ids_fit(const NDRange& range) {
+  for (unsigned d = 0; d < range.dims; ++d) {
+    if (range.offset[d] > kLargestId || range.global[d] > kLargestId - range.offset[d]) return false;
+  }
+  return true;
+}
+
+std::size_t total_groups(const NDRange& range) {
+  Extent groups{1, 1, 1};
+  for (unsigned d = 0; d < range.dims; ++d) groups[d] = range.groups(d);
+  return items(groups);
+}
+
+}  // namespace
+
+const char* name(Whole why) {
+  static constexpr std::array<const char*, kWholeReasons> kNames = {"policy", "denied", "alone",  "one_group",
+                                                                    "small",  "binary", "kernel", "shape"};
+  return kNames[static_cast<std::size_t>(why)];
+}
+
+Decision wanted(const base::Settings& settings, const Kernel& kernel, const Device& device, std::size_t items,
+                unsigned vms) {
+  using Kind = base::SplitPolicy::Kind;
+  if (settings.policy.kind == Kind::off) return Decision::stay(Whole::policy);
+  if (kernel.denied) return Decision::stay(Whole::denied);
+  if (settings.policy.kind == Kind::alpha && vms <= 1) return Decision::stay(Whole::alone);
+  if (items < settings.min_items.value_or(device.cores)) return Decision::stay(Whole::small);
+  if (kernel.source == Kernel::Source::unseen) return Decision::stay(Whole::binary);
+  if (kernel.source == Kernel::Source::unsplittable) return Decision::stay(Whole::kernel);
+
+  if (settings.policy.kind == Kind::fixed) {
+    return settings.policy.slices > 1 ? Decision::split(settings.policy.slices)
+                                      : Decision::stay(Whole::policy);
+  }
+  const unsigned device_alpha = device.alpha != 0 ? device.alpha : settings.alpha;
+  const unsigned alpha = kernel.alpha != 0 ? kernel.alpha : device_alpha;
+  return Decision::split(std::max<std::size_t>(2, std::size_t{vms} * alpha));
+}
+
+Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
+                bool uneven_accepted) {
+  const Cut cut(range, slices);
+  if (cut.count() < 2) return Decision::stay(Whole::one_group);
+  if (kernel.talks && total_groups(range) <= device.resident_groups) return Decision::stay(Whole::kernel);
+  if (!ids_fit(range)) return Decision::stay(Whole::shape);
+  if (cut.separates_uneven_groups() && !uneven_accepted) return Decision::stay(Whole::shape);
+  return Decision::split(cut.count());
+}
+
+}  // namespace cleave::plan

@@ -1,0 +1,71 @@
+// Whether a launch is split, and into how many slices: Algorithm 1 and the rules around it. Decisions return
+// a value that says why; nothing here calls OpenCL or allocates.
+//
+// Source: "GPGPU task management ... virtual machines", Algorithm 1. Line 3: a launch of fewer threads than
+// the device has cores stays whole; so does every launch of a VM that is alone on its host. Otherwise VMs × α
+// slices.
+//
+// Thread-safe: all functions are pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/settings.h"
+#include "plan/ndrange.h"
+
+namespace cleave::plan {
+
+// Why a launch stays whole. The names are those of the statistics (docs/statistics.md).
+enum class Whole : std::uint8_t {
+  policy,     // splitting is off, by choice or because the configuration is not sound
+  denied,     // the kernel is on the deny list
+  alone,      // this is the only VM of its host
+  one_group,  // there is no boundary to cut at
+  small,      // fewer work-items than the device has cores
+  binary,     // the kernel does not come from source that Cleave has seen
+  kernel,     // the kernel's source may see the cut, or may wait for other work-groups
+  shape,      // the launch's sizes or offsets cannot be cut exactly on this device
+};
+inline constexpr std::size_t kWholeReasons = 8;
+const char* name(Whole why);
+
+// What is known of a kernel.
+struct Kernel {
+  enum class Source : std::uint8_t { splittable, unsplittable, unseen };
+  Source source = Source::unseen;
+  bool denied = false;
+  // Its work-groups may exchange data through global memory: one may then wait for another, which is valid
+  // only if the device holds all of them at once.
+  bool talks = false;
+  unsigned alpha = 0;  // α for this kernel, 0: the device's or the general one
+};
+
+// What is known of a device.
+struct Device {
+  std::size_t cores = 1;
+  std::size_t resident_groups = 1;  // an upper bound of the work-groups it can hold at once
+  unsigned alpha = 0;               // α for this device, 0: the general one
+};
+
+// The answer: so many slices (at least 2), or whole and why.
+struct Decision {
+  std::size_t slices = 1;
+  std::optional<Whole> whole;
+
+  static Decision split(std::size_t slices) { return {slices, std::nullopt}; }
+  static Decision stay(Whole why) { return {1, why}; }
+};
+
+// How many slices are wanted for a launch of `items` work-items, with `vms` virtual machines on the host,
+// this one included. Does not look at work-groups, so that it can be asked before the local size is known.
+Decision wanted(const base::Settings& settings, const Kernel& kernel, const Device& device, std::size_t items,
+                unsigned vms);
+
+// Whether `range`, whose local sizes are explicit, can be cut into the `slices` that are wanted.
+// `uneven_accepted`: the driver is known to accept launches of this kernel that end in smaller work-groups.
+Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
+                bool uneven_accepted);
+
+}  // namespace cleave::plan

@@ -1,0 +1,56 @@
+#include "plan/device.h"
+
+#include <algorithm>
+
+namespace cleave::plan {
+namespace {
+
+constexpr std::uint32_t kNvidia = 0x10de;
+constexpr std::uint32_t kAmd = 0x1002;
+constexpr std::uint32_t kIntel = 0x8086;
+
+std::size_t nvidia_cores_of_a_multiprocessor(std::uint32_t major, std::uint32_t minor) {
+  switch (major) {
+    case 2:
+      return minor == 0 ? 32 : 48;
+    case 3:
+      return 192;
+    case 6:
+      return minor == 0 ? 64 : 128;
+    case 7:
+      return 64;
+    case 8:
+      return minor == 0 ? 64 : 128;
+    default:
+      return 128;  // 5, 9 and all newer ones so far
+  }
+}
+
+std::size_t cores_of_a_unit(const DeviceFigures& figures) {
+  if (!figures.gpu) return 1;
+  switch (figures.vendor) {
+    case kNvidia:
+      return nvidia_cores_of_a_multiprocessor(figures.nv_major, figures.nv_minor);
+    case kAmd:
+      return figures.amd_simds != 0 && figures.amd_lanes != 0
+                 ? std::size_t{figures.amd_simds} * figures.amd_lanes
+                 : 64;
+    case kIntel:
+      return 8;
+    default:
+      return 64;
+  }
+}
+
+}  // namespace
+
+std::size_t cores(const DeviceFigures& figures) {
+  return std::max<std::size_t>(1, figures.compute_units * cores_of_a_unit(figures));
+}
+
+std::size_t resident_groups(const DeviceFigures& figures) {
+  const std::size_t of_a_unit = !figures.gpu ? 1 : figures.vendor == kNvidia ? 32 : 128;
+  return std::max<std::size_t>(1, figures.compute_units * of_a_unit);
+}
+
+}  // namespace cleave::plan

@@ -1,0 +1,43 @@
+// How the clEnqueue... functions put commands into queues.
+#pragma once
+
+#include <CL/cl_icd.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tests/sim/driver/frame.h"
+#include "tests/sim/driver/objects.h"
+#include "tests/sim/driver/timeline.h"
+
+namespace cleave::sim {
+
+// The last three arguments of each of these functions.
+struct Tail {
+  cl_uint count = 0;
+  const cl_event* waits = nullptr;
+  cl_event* event = nullptr;
+};
+
+struct Job {
+  cl_command_type type;
+  std::function<void()> effect;  // holds the objects that it uses
+  std::function<Nanoseconds()> duration;
+  bool takes_time = true;  // of the device; markers take none
+  Timeline::Place place{};
+  std::shared_ptr<Launch> launch{};
+  bool blocking = false;
+};
+
+// A transfer's job: lasts Options::per_transfer.
+Job transfer(const Session& session, cl_command_type type, std::function<void()> effect, bool blocking = false);
+
+// Checks the wait list, puts the command into the queue, gives the program its event and, if the job is blocking, waits
+// for its end. A blocking job that fails gives no event.
+void enqueue(Frame& frame, Queue& queue, Job job, Tail tail);
+
+// Waits for the end of all `commands`, whose queues are flushed. Throws CL_OUT_OF_RESOURCES if that can never be.
+void wait_for(Frame& frame, const std::vector<std::shared_ptr<Command>>& commands);
+
+}  // namespace cleave::sim

@@ -1,0 +1,67 @@
+// Extension functions: finding them, and the three that the driver has itself. A test adds others with
+// Driver::extension.
+#include <string_view>
+
+#include "tests/sim/driver/entry.h"
+#include "tests/sim/driver/extensions.h"
+#include "tests/sim/driver/launch_shape.h"
+#include "tests/sim/driver/platform.h"
+#include "tests/sim/driver/queue.h"
+#include "tests/sim/driver/table.h"
+
+namespace cleave::sim {
+namespace {
+
+void suggested_local_size(Frame& frame, cl_command_queue queue_handle, cl_kernel kernel_handle, cl_uint dims,
+                          const std::size_t* offset, const std::size_t* global, std::size_t* suggested) {
+  const Queue& queue = frame.session.get(queue_handle);
+  const Kernel& kernel = frame.session.get(kernel_handle);
+  require(kernel.program->executable(), CL_INVALID_PROGRAM_EXECUTABLE);
+  require(kernel.program->context == queue.context, CL_INVALID_CONTEXT);
+  require(suggested != nullptr, CL_INVALID_VALUE);
+  const Launch shape = launch_shape(kernel, {dims, offset, global, nullptr}, ReqdWithNull::uses_it);
+  for (cl_uint d = 0; d < dims; ++d) suggested[d] = shape.local[d];
+}
+
+template <Function function, auto implementation, class Pointer>
+void* entry_address() {
+  return reinterpret_cast<void*>(&Entry<function, implementation, Pointer>::call);
+}
+
+void* own_extension(const Options& options, std::string_view name) {
+  if (name == "clIcdGetPlatformIDsKHR") return icd_platform_ids_address();
+  if (name == "clCreateCommandQueueWithPropertiesKHR") {
+    return entry_address<Function::clCreateCommandQueueWithPropertiesKHR, create_queue_with_properties,
+                         clCreateCommandQueueWithPropertiesKHR_fn>();
+  }
+  if (name == "clGetKernelSuggestedLocalWorkSizeKHR" && options.suggested_local_size) {
+    return entry_address<Function::clGetKernelSuggestedLocalWorkSizeKHR, suggested_local_size,
+                         clGetKernelSuggestedLocalWorkSizeKHR_fn>();
+  }
+  return nullptr;
+}
+
+void* extension_address(Frame& frame, const char* name) {
+  require(name != nullptr, CL_INVALID_VALUE);
+  const auto& added = frame.session.extensions;
+  const auto found = added.find(std::string_view(name));
+  return found != added.end() ? found->second : own_extension(frame.session.options, name);
+}
+
+void* extension_address_for_platform(Frame& frame, cl_platform_id platform, const char* name) {
+  frame.session.get(platform);
+  return extension_address(frame, name);
+}
+
+}  // namespace
+
+void* icd_platform_ids_address() {
+  return entry_address<Function::clIcdGetPlatformIDsKHR, platform_ids, clIcdGetPlatformIDsKHR_fn>();
+}
+
+void add_extension_functions(cl_icd_dispatch& table) {
+  SIM_IMPLEMENT(clGetExtensionFunctionAddress, extension_address);
+  SIM_IMPLEMENT(clGetExtensionFunctionAddressForPlatform, extension_address_for_platform);
+}
+
+}  // namespace cleave::sim

@@ -1,0 +1,9 @@
+// The extension functions that are needed from outside, too.
+#pragma once
+
+namespace cleave::sim {
+
+// clIcdGetPlatformIDsKHR, as a loader asks an ICD for it.
+void* icd_platform_ids_address();
+
+}  // namespace cleave::sim

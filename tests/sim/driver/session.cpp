@@ -1,0 +1,150 @@
+#include "tests/sim/driver/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+namespace cleave::sim {
+namespace {
+
+std::atomic<Session*> the_current{nullptr};
+
+}  // namespace
+
+Session* Session::current() { return the_current.load(std::memory_order_acquire); }
+
+Session::Session(Options chosen) : options(std::move(chosen)), record(!options.quiet) {
+  const Lock lock(mutex);
+  platform = std::make_shared<Platform>(*this);
+  make_devices();
+  Session* none = nullptr;
+  if (!the_current.compare_exchange_strong(none, this)) {
+    std::fputs("sim: there is a Driver already\n", stderr);
+    std::abort();
+  }
+}
+
+void Session::make_devices() {
+  for (unsigned i = 0; i < options.devices; ++i) {
+    auto device = std::make_shared<Device>(*this);
+    device->name = options.device_name + (i == 0 ? "" : " " + std::to_string(i + 1));
+    device->compute_units = options.compute_units;
+    devices.push_back(std::move(device));
+  }
+}
+
+// Objects refer to each other in circles while commands are in flight, so these are cut first.
+Session::~Session() {
+  the_current.store(nullptr, std::memory_order_release);
+  const Lock lock(mutex);
+  std::vector<std::shared_ptr<Object>> alive;
+  alive.reserve(objects_.size());
+  for (const auto& [handle, object] : objects_) alive.push_back(object->shared_from_this());
+  timeline.clear();
+  for (const auto& object : alive) {
+    if (object->kind == Kind::queue) {
+      auto& queue = static_cast<Queue&>(*object);
+      for (const auto& command : std::exchange(queue.commands, {})) {
+        command->dependents.clear();
+        command->effect = nullptr;
+        command->event = nullptr;
+        command->queue = nullptr;
+      }
+      queue.barrier = nullptr;
+    } else if (object->kind == Kind::event) {
+      static_cast<Event&>(*object).command->dependents.clear();
+    }
+    while (object->release()) {
+    }
+  }
+  alive.clear();
+  due_.clear();
+  devices.clear();
+  platform.reset();
+}
+
+void Session::sleep_for(Nanoseconds duration) {
+  {
+    Lock lock(mutex);
+    advance(lock, std::max(duration, Nanoseconds::zero()));
+    changed();
+  }
+  std::this_thread::yield();
+}
+
+void Session::advance(Lock& lock, Nanoseconds duration) {
+  const Nanoseconds limit = timeline.now() + duration;
+  while (timeline.step(limit)) run_due(lock);
+  timeline.jump(limit);
+}
+
+void Session::run_until_idle(Lock& lock) {
+  while (timeline.step(Nanoseconds::max())) run_due(lock);
+  changed();
+}
+
+bool Session::wait(Lock& lock, const std::function<bool()>& done) {
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  while (!done()) {
+    run_due(lock);
+    if (done()) break;
+    if (timeline.step(Nanoseconds::max())) {
+      deadline.reset();
+      changed();
+      continue;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!deadline) deadline = now + options.hang_timeout;
+    if (now >= *deadline) {
+      hung = true;
+      return false;
+    }
+    changed_.wait_until(lock, *deadline);
+  }
+  return true;
+}
+
+// The callbacks hold objects, which may only go under the lock.
+void Session::run_due(Lock& lock) {
+  while (!due_.empty()) {
+    auto due = std::exchange(due_, {});
+    lock.unlock();
+    for (const auto& callback : due) callback();
+    lock.lock();
+    due.clear();
+  }
+}
+
+Object* Session::find(const void* handle) const {
+  const auto found = objects_.find(handle);
+  return found == objects_.end() ? nullptr : found->second;
+}
+
+Handle* Session::enlist(Object& object) {
+  Handle& handle = handles_.emplace_back(Handle{&Driver::table(), &object});
+  objects_.emplace(&handle, &object);
+  ++live_[static_cast<std::size_t>(object.kind)];
+  return &handle;
+}
+
+void Session::strike(Object& object) {
+  object.handle->object = nullptr;
+  objects_.erase(object.handle);
+  --live_[static_cast<std::size_t>(object.kind)];
+}
+
+std::size_t Session::live(Kind kind) const {
+  const std::size_t alive = live_[static_cast<std::size_t>(kind)];
+  if (kind == Kind::platform) return 0;
+  return kind == Kind::device ? alive - devices.size() : alive;
+}
+
+cl_int Session::starts(Command& command) {
+  record.starts(command.launch);
+  return faults.execution(command.launch->kernel).value_or(CL_COMPLETE);
+}
+
+}  // namespace cleave::sim
