@@ -94,13 +94,12 @@ void report_loader(const DoctorRequest& request, const Installation& cleave,
                    const std::vector<Record>& records, Report& report) {
   report.section("Loader");
   const Record* next = find(records, "next", 2);
-  if (next == nullptr || (*next)[1].empty()) {
+  if (next == nullptr || (*next)[1].find('/') == std::string::npos) {
     report.problem("the drop-in found no OpenCL loader to hand calls to",
                    "install one (ocl-icd-libopencl1), or name it in CLEAVE_NEXT");
     return;
   }
   report.ok("calls go to " + (*next)[1]);
-  if (!(*next)[1].starts_with('/')) return;
   report_layers(run_child(through_layer(request, cleave, (*next)[1])), report);
 }
 
@@ -129,7 +128,9 @@ int doctor(const DoctorRequest& request) {
   Report report(std::cout);
   const Installation cleave = find_installation();
   report_libraries(cleave, report);
-  const ChildResult child = run_child({{"probe", "library"}, {}, request.patience});
+  // Without layers, or Cleave's might be the face that answers.
+  const ChildResult child =
+      run_child({{"probe", "library"}, {{"OPENCL_LAYERS", std::nullopt}}, request.patience});
   const std::vector<Record> records = decode(child.output);
   report_version(child, records, report);
   report_settings(records, report);

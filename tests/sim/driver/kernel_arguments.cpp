@@ -104,9 +104,9 @@ Execution::Storage svm_storage(const Session& session, const Argument& argument)
   std::memcpy(&pointer, argument.bytes.data(), sizeof pointer);
   auto after = session.svm.upper_bound(pointer);
   if (pointer == nullptr || after == session.svm.begin()) return {pointer, 0};
-  const auto& [base, bytes] = *--after;
+  const auto& [base, block] = *--after;
   const auto at = static_cast<std::size_t>(pointer - base);
-  return {pointer, at < bytes.size() ? bytes.size() - at : 0};
+  return {pointer, at < block.size ? block.size - at : 0};
 }
 
 }  // namespace

@@ -21,15 +21,17 @@ std::size_t largest_global_id(const Options& options) {
 // Global ids run from offset to offset + global - 1 and must fit the device's size_t.
 void read_global(Launch& shape, const Options& options, const RangeArguments& range) {
   require(range.dims >= 1 && range.dims <= 3, CL_INVALID_WORK_DIMENSION);
-  require(range.global != nullptr, CL_INVALID_GLOBAL_WORK_SIZE);
   const std::size_t largest = largest_global_id(options);
   shape.work_dim = range.dims;
   for (cl_uint d = 0; d < range.dims; ++d) {
-    require(range.global[d] > 0 && range.global[d] <= largest, CL_INVALID_GLOBAL_WORK_SIZE);
-    shape.global[d] = range.global[d];
+    const std::size_t size = range.global == nullptr ? 0 : range.global[d];
+    require(size > 0 || options.zero_global_size, CL_INVALID_GLOBAL_WORK_SIZE);
+    require(size <= largest, CL_INVALID_GLOBAL_WORK_SIZE);
+    shape.global[d] = size;
   }
   for (cl_uint d = 0; range.offset != nullptr && d < range.dims; ++d) {
-    require(range.offset[d] <= largest - (range.global[d] - 1), CL_INVALID_GLOBAL_OFFSET);
+    const std::size_t beyond_first = std::max(shape.global[d], std::size_t{1}) - 1;
+    require(range.offset[d] <= largest - beyond_first, CL_INVALID_GLOBAL_OFFSET);
     shape.offset[d] = range.offset[d];
   }
 }
@@ -54,10 +56,11 @@ void read_local(Launch& shape, const Kernel& kernel, const std::size_t* local) {
 
 void choose_local(Launch& shape, const Kernel& kernel) {
   const Options& options = kernel.session.options;
+  const std::size_t global = std::max(shape.global[0], std::size_t{1});
   const std::size_t limit =
-      std::min({std::size_t{64}, options.max_work_group_size, options.max_work_item_sizes[0], shape.global[0]});
+      std::min({std::size_t{64}, options.max_work_group_size, options.max_work_item_sizes[0], global});
   std::size_t local = limit;
-  while (shape.global[0] % local != 0) --local;
+  while (global % local != 0) --local;
   shape.local[0] = local < 8 && may_be_non_uniform(kernel) ? limit : local;
 }
 

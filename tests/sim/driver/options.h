@@ -40,6 +40,8 @@ struct Options {
   // A NULL local size is an error for a kernel with reqd_work_group_size, as up to OpenCL 2.x. Otherwise the required
   // size is used.
   bool required_size_refuses_null = true;
+  // A global size of zero, or none, is a launch that does nothing, as OpenCL 2.1 and later allow. Otherwise an error.
+  bool zero_global_size = false;
   // Bits of a global work offset that reach the kernel, sign-extended; 64 keeps all. Some drivers keep 32.
   unsigned offset_bits = 64;
 

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -32,6 +33,17 @@
 #include "tests/sim/driver/timeline.h"
 
 namespace cleave::sim {
+
+// An allocation of shared virtual memory.
+inline constexpr std::size_t svm_alignment = 128;
+struct SvmDelete {
+  void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{svm_alignment}); }
+};
+using SvmMemory = std::unique_ptr<std::byte[], SvmDelete>;
+struct SvmBlock {
+  SvmMemory memory;
+  std::size_t size;
+};
 
 class Session final : public base::Clock {
  public:
@@ -94,7 +106,7 @@ class Session final : public base::Clock {
   std::map<std::string, Driver::Body, std::less<>> bodies;
   std::map<std::string, Driver::Cost, std::less<>> costs;
   std::map<std::string, void*, std::less<>> extensions;
-  std::map<const std::byte*, std::vector<std::byte>> svm;  // by address
+  std::map<const std::byte*, SvmBlock> svm;  // by address
   std::shared_ptr<Platform> platform;
   std::vector<std::shared_ptr<Device>> devices;
   std::atomic<bool> hung{false};

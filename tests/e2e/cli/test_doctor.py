@@ -1,0 +1,93 @@
+"""The report of `cleave doctor`: libraries, settings, loader, neighbours."""
+
+from surroundings import CLEAVE, LIBRARIES, CommandTest, main
+
+LOADER_WITHOUT_LAYERS = """
+extern "C" int clGetPlatformIDs(unsigned, void*, unsigned* count) {
+  if (count) *count = 0;
+  return -1001;
+}
+extern "C" void* clGetExtensionFunctionAddress(const char*) { return nullptr; }
+"""
+
+
+class Healthy(CommandTest):
+    def test_machine_gives_0_and_every_section(self):
+        status, report = self.doctor()
+        self.assertEqual(status, 0, report)
+        for section in ("Libraries", "Settings in force", "Loader", "Platforms and devices", "Neighbours"):
+            self.assertRegex(report, rf"(?m)^{section}$")
+        self.assertIn(f"drop-in, stub and layer are in {LIBRARIES}", report)
+        self.assertRegex(report, r"ok +calls go to /\S*libOpenCL\.so")
+        self.assertRegex(report, r"reckoned with \d+ cores; a small kernel ran and was right")
+        self.assertIn("All is well.", report)
+
+    def test_report_is_the_same_under_run(self):
+        done = self.cleave("run", "--", CLEAVE, "doctor")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_layer_is_loaded_by_this_loader(self):
+        self.assertIn("ok       it loads Cleave's layer", self.doctor()[1])
+
+    def test_examination_writes_no_statistics(self):
+        file = self.folder / "stats.json"
+        self.doctor(CLEAVE_STATS=str(file), CLEAVE_VMS="4")
+        self.assertFalse(file.exists())
+
+
+class Settings(CommandTest):
+    def test_value_and_origin_are_shown(self):
+        file = self.folder / "cleave.toml"
+        file.write_text("[split]\nalpha = 6\n")
+        status, report = self.doctor(CLEAVE_VMS="5", CLEAVE_CONFIG=str(file))
+        self.assertEqual(status, 0, report)
+        self.assertRegex(report, r"neighbours\.count +5 +CLEAVE_VMS\n")
+        self.assertRegex(report, rf"split\.alpha +6 +{file}:2\n")
+        self.assertRegex(report, r"disable +\S+ +default\n")
+        self.assertIn("reckons with 5 virtual machines, this one included (from: CLEAVE_VMS)", report)
+
+    def test_bad_value_is_a_problem(self):
+        status, report = self.doctor(CLEAVE_ALPHA="much")
+        self.assertEqual(status, 1)
+        self.assertRegex(report, r"problem +CLEAVE_ALPHA[^\n]*much[^\n]*\n +-> ")
+
+    def test_misspelt_variables_are_problems(self):
+        misspelt = {
+            "CLEAVE_VM": "CLEAVE_VMS",
+            "CLEAVE_ALHPA": "CLEAVE_ALPHA",
+            "CLEAVE_LAUCNH": "CLEAVE_LAUNCH",
+            "CLEAVE_MINITEMS": "CLEAVE_MIN_ITEMS",
+        }
+        status, report = self.doctor(**{name: "3" for name in misspelt}, CLEAVE_UNLIKE_ANY="1")
+        self.assertEqual(status, 1)
+        for name, meant in misspelt.items():
+            self.assertRegex(report, rf"problem +{name} is not a setting[^\n]*\n +-> did you mean {meant}\?")
+        self.assertRegex(report, r"problem +CLEAVE_UNLIKE_ANY is not a setting[^\n]*\n +-> unset it")
+
+
+class Broken(CommandTest):
+    def report_of(self, command):
+        done = self.cleave("doctor", command=command)
+        self.assertEqual((done.returncode, done.stderr), (1, b""))
+        return done.stdout.decode()
+
+    def test_missing_libraries(self):
+        command = self.copy_of_installation("missing")
+        library = command.parent.parent / "lib" / "cleave" / "libOpenCL.so.1"
+        library.unlink()
+        self.assertRegex(self.report_of(command), rf"problem +{library} is missing\n +-> ")
+
+    def test_library_that_is_none(self):
+        command = self.copy_of_installation("none")
+        library = command.parent.parent / "lib" / "cleave" / "libOpenCL.so.1"
+        library.write_text("not a library")
+        self.assertRegex(self.report_of(command), r"problem +the drop-in does not answer: [^\n]+\n +-> ")
+
+    def test_loader_without_layers_is_noted(self):
+        loader = self.compile("libOpenCL.so.1", LOADER_WITHOUT_LAYERS, "-shared", "-fPIC")
+        _, report = self.doctor(CLEAVE_NEXT=str(loader))
+        self.assertIn(f"calls go to {loader}", report)
+        self.assertRegex(report, r"note +it does not load layers")
+
+
+main()

@@ -1,0 +1,67 @@
+"""Checks that every #include follows the table of docs/architecture.md: a folder includes only what it may know of."""
+
+import pathlib
+import re
+import sys
+
+MAY_INCLUDE = {
+    "include/cleave": set(),
+    "src/base": set(),
+    "src/plan": {"src/base"},
+    "src/kernels": {"src/base"},
+    "src/neighbours": {"src/base"},
+    "src/launch": {"src/base", "src/plan"},
+    "src/observe": {"src/base"},
+    "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/launch", "src/observe",
+                      "include/cleave"},
+    "src/cli": {"include/cleave"},
+    "icd": {"src/base", "src/interpose"},
+}
+NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/observe")
+
+
+def folder_of(path, root):
+    text = path.relative_to(root).as_posix()
+    return max((f for f in MAY_INCLUDE if text.startswith(f + "/")), key=len, default=None)
+
+
+def target_of(include, source, root):
+    for base in (root / "src", root / "include", root, source.parent):
+        if (base / include).is_file():
+            return (base / include).resolve()
+    return None
+
+
+def faults(root):
+    sources = [p for top in ("include", "src", "icd") for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp")]
+    for source in sorted(sources):
+        folder = folder_of(source, root)
+        if folder is None:
+            yield f"{source}: its folder is not in the table"
+            continue
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            if folder in NO_OPENCL and re.match(r'\s*#\s*include\s*(<CL/|"base/opencl\.h")', line):
+                yield f"{source}:{number}: {folder} decides without OpenCL"
+            found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+            if not found:
+                continue
+            target = target_of(found[1], source, root)
+            if target is None:
+                yield f"{source}:{number}: {found[1]} is not a file of ours"
+                continue
+            if target.suffix == ".def":
+                continue
+            other = folder_of(target, root)
+            if other != folder and other not in MAY_INCLUDE[folder]:
+                yield f"{source}:{number}: {folder} may not include {other}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    found = list(faults(root))
+    print("\n".join(found) or "every arrow runs down")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+#include "base/configuration.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cleave::base {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ConfigurationTest : public testing::Test {
+ protected:
+  ConfigurationTest() {
+    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~ConfigurationTest() override {
+    unlink(file_path().c_str());
+    rmdir(folder_.c_str());
+  }
+
+  std::string file_path() const { return folder_ + "/cleave.toml"; }
+
+  Configuration with_file(const std::string& text, std::map<std::string, std::string> variables = {}) {
+    FILE* const file = fopen(file_path().c_str(), "we");
+    fwrite(text.data(), 1, text.size(), file);
+    fclose(file);
+    variables["CLEAVE_CONFIG"] = file_path();
+    return with(std::move(variables));
+  }
+
+  static Configuration with(const std::map<std::string, std::string>& variables) {
+    return load([&](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? nullptr : found->second.c_str();
+    });
+  }
+
+  static std::string origin_of(const Configuration& configuration, const std::string& key) {
+    for (const auto& line : configuration.lines) {
+      if (line.key == key) return line.origin;
+    }
+    return "(no such line)";
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(ConfigurationTest, DefaultsAreThoseOfTheList) {
+  const Configuration configuration = with({});
+  EXPECT_TRUE(configuration.problems.empty());
+  const Settings fresh;
+  // What the list says the defaults are must be what a fresh Settings holds.
+  for (const Setting& setting : settings_list()) {
+    if (*setting.fallback == '\0') continue;
+    Settings applied;
+    EXPECT_TRUE(setting.apply(applied, setting.fallback)) << setting.key;
+    EXPECT_EQ(applied.disable, fresh.disable);
+    EXPECT_EQ(applied.policy.kind, fresh.policy.kind);
+    EXPECT_EQ(applied.alpha, fresh.alpha);
+    EXPECT_EQ(applied.min_items, fresh.min_items);
+    EXPECT_EQ(applied.launch, fresh.launch);
+    EXPECT_EQ(applied.vms.value_or(1), fresh.vms.value_or(1));
+  }
+}
+
+TEST_F(ConfigurationTest, FileIsReadAndOriginsAreItsLines) {
+  const Configuration configuration = with_file(
+      "[split]\npolicy = \"fixed:20\"\nalpha = 8\nmin_items = 0\ndeny = [\"scan_*\", \"sort\"]\n"
+      "[launch]\nmode = \"sequential\"\n[neighbours]\ncount = 5\n[observe]\nstats = \"stderr\"\n");
+  EXPECT_THAT(configuration.problems, ElementsAre());
+  const Settings& settings = configuration.settings;
+  EXPECT_EQ(settings.policy.kind, SplitPolicy::Kind::fixed);
+  EXPECT_EQ(settings.policy.slices, 20U);
+  EXPECT_EQ(settings.alpha, 8U);
+  EXPECT_EQ(settings.min_items, 0U);
+  EXPECT_THAT(settings.deny, ElementsAre("scan_*", "sort"));
+  EXPECT_EQ(settings.launch, LaunchMode::sequential);
+  EXPECT_EQ(settings.vms, 5U);
+  EXPECT_EQ(settings.stats, "stderr");
+  EXPECT_EQ(origin_of(configuration, "split.alpha"), file_path() + ":3");
+  EXPECT_EQ(origin_of(configuration, "next"), "default");
+}
+
+TEST_F(ConfigurationTest, EnvironmentWinsOverTheFile) {
+  const Configuration configuration = with_file("[split]\nalpha = 8\n", {{"CLEAVE_ALPHA", "2"}});
+  EXPECT_EQ(configuration.settings.alpha, 2U);
+  EXPECT_EQ(origin_of(configuration, "split.alpha"), "CLEAVE_ALPHA");
+}
+
+TEST_F(ConfigurationTest, KernelsAndDevicesHaveTheirOwn) {
+  const Configuration configuration =
+      with_file("[kernels.\"mm*\"]\nalpha = 2\n[devices.\"*H200*\"]\nalpha = 10\ncores = 16896\n");
+  EXPECT_THAT(configuration.problems, ElementsAre());
+  ASSERT_EQ(configuration.settings.kernels.size(), 1U);
+  EXPECT_EQ(configuration.settings.kernels[0].pattern, "mm*");
+  EXPECT_EQ(configuration.settings.kernels[0].alpha, 2U);
+  ASSERT_EQ(configuration.settings.devices.size(), 1U);
+  EXPECT_EQ(configuration.settings.devices[0].cores, 16896U);
+}
+
+TEST_F(ConfigurationTest, EmptyVariablesAreAsGoodAsNone) {
+  EXPECT_TRUE(with({{"CLEAVE_ALPHA", ""}, {"CLEAVE_CONFIG", ""}}).problems.empty());
+}
+
+// Each mistake: one line that names the setting and what is expected, and nothing is split.
+struct Mistake {
+  const char* variable;
+  const char* value;
+  const char* hint;
+};
+
+class Mistakes : public ConfigurationTest, public testing::WithParamInterface<Mistake> {};
+
+TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
+  const auto [variable, value, hint] = GetParam();
+  const Configuration configuration = with({{variable, value}});
+  EXPECT_THAT(configuration.problems, ElementsAre(AllOf(HasSubstr(variable), HasSubstr(value),
+                                                        HasSubstr(hint), HasSubstr("nothing is split"))));
+  EXPECT_EQ(configuration.problems[0].find('\n'), std::string::npos);
+  EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::off);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Configuration, Mistakes,
+    testing::Values(
+        Mistake{"CLEAVE_ALPHA", "abc", "whole number"}, Mistake{"CLEAVE_ALPHA", "0", "from 1"},
+        Mistake{"CLEAVE_ALPHA", "-1", "whole number"}, Mistake{"CLEAVE_ALPHA", "4 ", "whole number"},
+        Mistake{"CLEAVE_ALPHA", "1e3", "whole number"},
+        Mistake{"CLEAVE_ALPHA", "99999999999999999999", "whole number"},
+        Mistake{"CLEAVE_SPLIT", "fixed", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "fixed:0", "fixed:N"},
+        Mistake{"CLEAVE_SPLIT", "fixed:x", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "ALPHA", "alpha"},
+        Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_VMS", "0", "from 1"},
+        Mistake{"CLEAVE_MIN_ITEMS", "many", "work-items"}, Mistake{"CLEAVE_DISABLE", "maybe", "true"},
+        Mistake{"CLEAVE_CONFIG", "/does/not/exist.toml", "name a TOML file"}));
+
+TEST_F(ConfigurationTest, MistakesOfTheFileNameItsLine) {
+  const Configuration configuration =
+      with_file("[split]\n\nalpha = \"x\"\nalpa = 3\n[kernels.mm]\nbeta = 1\n");
+  EXPECT_THAT(configuration.problems,
+              testing::UnorderedElementsAre(HasSubstr(file_path() + ":3: split.alpha"),
+                                            HasSubstr(file_path() + ":4: split.alpa is not a setting"),
+                                            HasSubstr(file_path() + ":6: kernels.mm.beta is not a setting")));
+  EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::off);
+}
+
+TEST_F(ConfigurationTest, FileThatIsNoTomlSaysWhere) {
+  EXPECT_THAT(with_file("[split\nalpha = 1\n").problems, ElementsAre(HasSubstr("line 1")));
+  EXPECT_THAT(with_file(std::string((1 << 20) + 10, '#')).problems, ElementsAre(HasSubstr("larger than")));
+}
+
+TEST_F(ConfigurationTest, FolderInPlaceOfAFileIsAProblemNotACrash) {
+  EXPECT_EQ(with({{"CLEAVE_CONFIG", "/"}}).problems.size(), 1U);
+}
+
+}  // namespace
+}  // namespace cleave::base

@@ -1,0 +1,188 @@
+#include "plan/cut.h"
+
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cleave::plan {
+namespace {
+
+NDRange range_of(unsigned dims, Extent global, Extent local, Extent offset = {0, 0, 0}) {
+  NDRange range;
+  range.dims = dims;
+  range.global = global;
+  range.local = local;
+  range.offset = offset;
+  return range;
+}
+
+// The work-groups of a box, as [begin, end) in each dimension.
+struct Groups {
+  Extent begin{};
+  Extent end{};
+};
+
+// Fails the test unless the box consists of whole work-groups of `range`.
+Groups groups_of(const NDRange& range, const Slice& box) {
+  Groups groups;
+  for (unsigned d = 0; d < 3; ++d) {
+    const std::size_t from = box.offset[d] - range.offset[d];
+    const std::size_t to = from + box.global[d];
+    EXPECT_GE(box.offset[d], range.offset[d]);
+    EXPECT_GT(box.global[d], 0U);
+    EXPECT_LE(to, range.global[d]);
+    EXPECT_EQ(from % range.local[d], 0U) << "a cut within a work-group";
+    EXPECT_TRUE(to == range.global[d] || to % range.local[d] == 0) << "a cut within a work-group";
+    groups.begin[d] = from / range.local[d];
+    groups.end[d] = (to + range.local[d] - 1) / range.local[d];
+  }
+  return groups;
+}
+
+std::size_t count_of(const Groups& box) {
+  std::size_t count = 1;
+  for (unsigned d = 0; d < 3; ++d) count *= box.end[d] - box.begin[d];
+  return count;
+}
+
+std::size_t linear_id(const NDRange& range, const Extent& group) {
+  return (group[2] * range.groups(1) + group[1]) * range.groups(0) + group[0];
+}
+
+// A box holds exactly the linear ids from its first group's to its last's if it is as many groups as that.
+void expect_run_of_groups(const NDRange& range, const Groups& box, std::size_t& next) {
+  const Extent last{box.end[0] - 1, box.end[1] - 1, box.end[2] - 1};
+  EXPECT_EQ(linear_id(range, box.begin), next) << "a group is missing, comes twice or comes out of order";
+  EXPECT_EQ(linear_id(range, last) - linear_id(range, box.begin) + 1, count_of(box));
+  next += count_of(box);
+}
+
+std::size_t total_groups(const NDRange& range) { return range.groups(0) * range.groups(1) * range.groups(2); }
+
+NDRange random_range(std::mt19937_64& random) {
+  const auto below = [&](std::size_t most) {
+    return std::uniform_int_distribution<std::size_t>(1, most)(random);
+  };
+  NDRange range;
+  range.dims = static_cast<unsigned>(below(3));
+  for (unsigned d = 0; d < range.dims; ++d) {
+    const std::size_t groups = below(below(3) == 1 ? 200 : 9);
+    range.local[d] = below(below(2) == 1 ? 32 : 3);
+    range.global[d] = groups * range.local[d];
+    if (below(3) == 1 && range.global[d] > 1) range.global[d] -= below(range.local[d]) - 1;
+    if (below(2) == 1) range.offset[d] = below(100000);
+  }
+  return range;
+}
+
+TEST(Cut, AMillionRandomLaunchesAreCoveredOnceInOrder) {
+  std::mt19937_64 random(20261121);
+  for (int i = 0; i < 1'000'000; ++i) {
+    const NDRange range = random_range(random);
+    const std::size_t total = total_groups(range);
+    const std::size_t wanted =
+        std::uniform_int_distribution<std::size_t>(1, i % 4 == 0 ? total + 5 : 25)(random);
+    const Cut cut(range, wanted);
+    ASSERT_EQ(cut.count(), std::min(wanted, total)) << "not as many as asked for, or more";
+    std::size_t next = 0;
+    // All slices of small plans; of large ones a sample, each against the one before it.
+    const std::size_t step = cut.count() > 40 ? cut.count() / 13 : 1;
+    for (std::size_t s = 0; s < cut.count(); s += step) {
+      const Groups box = groups_of(range, cut.slice(s));
+      if (step != 1) next = linear_id(range, box.begin);
+      expect_run_of_groups(range, box, next);
+      if (step != 1 && s + 1 < cut.count()) {
+        expect_run_of_groups(range, groups_of(range, cut.slice(s + 1)), next);
+      }
+    }
+    ASSERT_TRUE(step != 1 || next == total);
+    ASSERT_FALSE(HasFailure()) << "launch " << i;
+  }
+}
+
+TEST(Cut, WhatIsLeftIsWhatTheLaterSlicesHold) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 100'000; ++i) {
+    const NDRange range = random_range(random);
+    const std::size_t wanted = std::uniform_int_distribution<std::size_t>(2, 60)(random);
+    const Cut cut(range, wanted);
+    const std::size_t from = std::uniform_int_distribution<std::size_t>(0, cut.count() - 1)(random);
+    std::size_t next = linear_id(range, groups_of(range, cut.slice(from)).begin);
+    const Rest rest = cut.rest(from);
+    ASSERT_GE(rest.count, 1U);
+    for (unsigned b = 0; b < rest.count; ++b)
+      expect_run_of_groups(range, groups_of(range, rest.boxes[b]), next);
+    ASSERT_EQ(next, total_groups(range));
+    ASSERT_FALSE(HasFailure()) << "launch " << i;
+  }
+}
+
+TEST(Cut, SlabsDifferByAtMostOneUnitTheLargerFirst) {
+  for (std::size_t groups = 1; groups < 60; ++groups) {
+    for (std::size_t wanted = 1; wanted <= groups; ++wanted) {
+      const NDRange range = range_of(2, {64, groups * 8, 1}, {16, 8, 1});
+      const Cut cut(range, wanted);
+      std::size_t before = SIZE_MAX;
+      for (std::size_t s = 0; s < cut.count(); ++s) {
+        const std::size_t units = cut.slice(s).global[1] / 8;
+        EXPECT_TRUE(units == groups / wanted || units == groups / wanted + 1);
+        EXPECT_LE(units, before);
+        before = units;
+      }
+    }
+  }
+}
+
+TEST(Cut, LayersDifferByAtMostOneSliceAndSlicesOfALayerByOneUnit) {
+  const NDRange range = range_of(2, {320 * 16, 320 * 16, 1}, {16, 16, 1});
+  for (const std::size_t wanted : {321, 500, 640, 777, 5000}) {
+    const Cut cut(range, wanted);
+    ASSERT_EQ(cut.count(), wanted);
+    std::vector<std::size_t> slices_of_layer(320);
+    for (std::size_t s = 0; s < cut.count(); ++s) {
+      const Slice slice = cut.slice(s);
+      EXPECT_EQ(slice.global[1], 16U);
+      ++slices_of_layer[slice.offset[1] / 16];
+    }
+    for (const std::size_t slices : slices_of_layer) {
+      EXPECT_TRUE(slices == wanted / 320 || slices == wanted / 320 + 1);
+    }
+  }
+}
+
+TEST(Cut, OutermostDimensionWithMoreThanOneGroupIsCut) {
+  const Cut cut(range_of(3, {64, 64, 8}, {8, 8, 8}), 4);
+  for (std::size_t s = 0; s < cut.count(); ++s) {
+    EXPECT_EQ(cut.slice(s).global[0], 64U);
+    EXPECT_EQ(cut.slice(s).global[1], 16U);
+    EXPECT_EQ(cut.slice(s).global[2], 8U);
+  }
+}
+
+TEST(Cut, SmallerLastGroupIsInTheLastSlice) {
+  const Cut cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 4);
+  EXPECT_EQ(cut.count(), 4U);
+  for (std::size_t s = 0; s + 1 < cut.count(); ++s) EXPECT_EQ(cut.slice(s).global[0] % 10, 0U);
+  EXPECT_EQ(cut.slice(3).offset[0] + cut.slice(3).global[0], 103U);
+  EXPECT_TRUE(cut.separates_uneven_groups());
+  EXPECT_FALSE(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 4).separates_uneven_groups())
+      << "every slice has the uneven dimension whole";
+  EXPECT_TRUE(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 8).separates_uneven_groups())
+      << "layers are cut along the uneven dimension";
+}
+
+TEST(Cut, HugeSizesDoNotOverflow) {
+  constexpr std::size_t kHuge = SIZE_MAX - 7;
+  const Cut cut(range_of(1, {kHuge, 1, 1}, {64, 1, 1}), 1000);
+  std::size_t next = 0;
+  for (std::size_t s = 0; s < cut.count(); ++s) {
+    EXPECT_EQ(cut.slice(s).offset[0], next);
+    next += cut.slice(s).global[0];
+  }
+  EXPECT_EQ(next, kHuge);
+  EXPECT_EQ(items({kHuge, 2, 1}), SIZE_MAX);
+}
+
+}  // namespace
+}  // namespace cleave::plan

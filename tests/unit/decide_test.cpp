@@ -1,0 +1,110 @@
+#include "plan/decide.h"
+
+#include <gtest/gtest.h>
+
+namespace cleave::plan {
+namespace {
+
+using base::SplitPolicy;
+
+base::Settings settings_with(SplitPolicy policy, unsigned alpha = 4) {
+  base::Settings settings;
+  settings.policy = policy;
+  settings.alpha = alpha;
+  return settings;
+}
+
+const base::Settings kAlpha = settings_with({SplitPolicy::Kind::alpha, 0});
+const Kernel kSplittable{.source = Kernel::Source::splittable};
+const Device kDevice{.cores = 480, .resident_groups = 480};
+constexpr std::size_t kMany = 1 << 20;
+
+NDRange line(std::size_t global, std::size_t local, std::size_t offset = 0) {
+  NDRange range;
+  range.global[0] = global;
+  range.local[0] = local;
+  range.offset[0] = offset;
+  return range;
+}
+
+TEST(Decide, SlicesAreVmsTimesAlpha) {
+  for (unsigned vms = 2; vms < 20; ++vms) {
+    EXPECT_EQ(wanted(kAlpha, kSplittable, kDevice, kMany, vms).slices, vms * 4);
+    EXPECT_FALSE(wanted(kAlpha, kSplittable, kDevice, kMany, vms).whole);
+  }
+}
+
+TEST(Decide, AloneStaysWhole) {
+  EXPECT_EQ(wanted(kAlpha, kSplittable, kDevice, kMany, 1).whole, Whole::alone);
+}
+
+TEST(Decide, FewerItemsThanCoresStayWhole) {
+  EXPECT_EQ(wanted(kAlpha, kSplittable, kDevice, 479, 5).whole, Whole::small);
+  EXPECT_FALSE(wanted(kAlpha, kSplittable, kDevice, 480, 5).whole);
+}
+
+TEST(Decide, MinItemsReplacesTheCores) {
+  base::Settings settings = kAlpha;
+  settings.min_items = 0;
+  EXPECT_FALSE(wanted(settings, kSplittable, kDevice, 1, 5).whole);
+  settings.min_items = 1000;
+  EXPECT_EQ(wanted(settings, kSplittable, kDevice, 999, 5).whole, Whole::small);
+}
+
+TEST(Decide, FixedHoldsWhateverTheVmCount) {
+  const auto fixed = settings_with({SplitPolicy::Kind::fixed, 7});
+  EXPECT_EQ(wanted(fixed, kSplittable, kDevice, kMany, 1).slices, 7U);
+  EXPECT_EQ(wanted(fixed, kSplittable, kDevice, kMany, 50).slices, 7U);
+  EXPECT_EQ(wanted(settings_with({SplitPolicy::Kind::fixed, 1}), kSplittable, kDevice, kMany, 5).whole,
+            Whole::policy);
+}
+
+TEST(Decide, OffStaysWhole) {
+  EXPECT_EQ(wanted(settings_with({SplitPolicy::Kind::off, 0}), kSplittable, kDevice, kMany, 5).whole,
+            Whole::policy);
+}
+
+TEST(Decide, KernelsThatMayNotBeSplitSayWhy) {
+  EXPECT_EQ(wanted(kAlpha, {.source = Kernel::Source::unseen}, kDevice, kMany, 5).whole, Whole::binary);
+  EXPECT_EQ(wanted(kAlpha, {.source = Kernel::Source::unsplittable}, kDevice, kMany, 5).whole, Whole::kernel);
+  EXPECT_EQ(wanted(kAlpha, {.source = Kernel::Source::splittable, .denied = true}, kDevice, kMany, 5).whole,
+            Whole::denied);
+}
+
+TEST(Decide, AlphaOfTheKernelBeforeTheDevicesBeforeTheGeneral) {
+  Kernel kernel = kSplittable;
+  Device device = kDevice;
+  device.alpha = 2;
+  EXPECT_EQ(wanted(kAlpha, kernel, device, kMany, 5).slices, 10U);
+  kernel.alpha = 3;
+  EXPECT_EQ(wanted(kAlpha, kernel, device, kMany, 5).slices, 15U);
+}
+
+TEST(Settle, OneGroupStaysWhole) {
+  EXPECT_EQ(settle(line(64, 64), kSplittable, kDevice, 20, false).whole, Whole::one_group);
+}
+
+TEST(Settle, NoMoreSlicesThanGroups) {
+  EXPECT_EQ(settle(line(192, 64), kSplittable, kDevice, 20, false).slices, 3U);
+}
+
+TEST(Settle, GroupsThatMayWaitForEachOtherAreCutOnlyIfTheyCannotAllBeResident) {
+  const Kernel talks{.source = Kernel::Source::splittable, .talks = true};
+  EXPECT_EQ(settle(line(480 * 64, 64), talks, kDevice, 20, false).whole, Whole::kernel);
+  EXPECT_EQ(settle(line(481 * 64, 64), talks, kDevice, 20, false).slices, 20U);
+  EXPECT_EQ(settle(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
+}
+
+TEST(Settle, UnevenGroupsAreCutOffOnlyWhereTheDriverIsKnownToTakeThem) {
+  EXPECT_EQ(settle(line(1000, 64), kSplittable, kDevice, 4, false).whole, Whole::shape);
+  EXPECT_EQ(settle(line(1000, 64), kSplittable, kDevice, 4, true).slices, 4U);
+}
+
+TEST(Settle, IdsBeyond31BitsStayWhole) {
+  constexpr std::size_t kLargest = 0x7fffffff;
+  EXPECT_EQ(settle(line(kLargest - 63, 64, 64), kSplittable, kDevice, 4, true).whole, Whole::shape);
+  EXPECT_EQ(settle(line(kLargest - 63, 64, 63), kSplittable, kDevice, 4, true).slices, 4U);
+}
+
+}  // namespace
+}  // namespace cleave::plan

@@ -1,0 +1,48 @@
+#include "icd/preload/linker_cache.h"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cleave::icd {
+namespace {
+
+using testing::Contains;
+using testing::EndsWith;
+using testing::IsEmpty;
+
+std::string system_cache() {
+  std::ifstream file("/etc/ld.so.cache", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(LinkerCache, FindsTheSystemsLibraries) {
+  EXPECT_THAT(paths_in_linker_cache(system_cache(), "libc.so.6"), Contains(EndsWith("/libc.so.6")));
+  EXPECT_THAT(paths_in_linker_cache(system_cache(), "libno-such-thing.so.1"), IsEmpty());
+}
+
+TEST(LinkerCache, TruncatedFilesAreSurvived) {
+  const std::string cache = system_cache();
+  for (std::size_t size = 0; size < cache.size(); size += 1 + cache.size() / 2000) {
+    paths_in_linker_cache(std::string_view(cache).substr(0, size), "libc.so.6");
+  }
+}
+
+TEST(LinkerCache, DamagedFilesAreSurvived) {
+  std::mt19937 random(1);
+  const std::string cache = system_cache();
+  for (int i = 0; i < 300; ++i) {
+    std::string damaged = cache;
+    for (int k = 0; k < 50; ++k) damaged[20 + random() % 2000] = static_cast<char>(random());
+    paths_in_linker_cache(damaged, "libc.so.6");
+  }
+}
+
+}  // namespace
+}  // namespace cleave::icd

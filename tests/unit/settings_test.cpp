@@ -1,0 +1,38 @@
+#include "base/settings.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace cleave::base {
+namespace {
+
+TEST(Settings, NamesAreUnique) {
+  std::set<std::string> variables;
+  std::set<std::string> keys;
+  for (const Setting& setting : settings_list()) {
+    EXPECT_TRUE(variables.insert(setting.variable).second) << setting.variable;
+    EXPECT_TRUE(keys.insert(setting.key).second) << setting.key;
+    EXPECT_TRUE(std::string(setting.variable).starts_with("CLEAVE_"));
+  }
+}
+
+TEST(Settings, PatternsAreTheShells) {
+  EXPECT_TRUE(matches("scan_*", "scan_exclusive"));
+  EXPECT_FALSE(matches("scan_*", "rescan_x"));
+  EXPECT_TRUE(matches("*", ""));
+  EXPECT_FALSE(matches("[", "x"));
+}
+
+TEST(WholeNumber, TakesDigitsOnly) {
+  EXPECT_EQ(whole_number("0", 0, 10), 0U);
+  EXPECT_EQ(whole_number("18446744073709551615", 0, UINT64_MAX), UINT64_MAX);
+  for (const char* text : {"", "+1", "-1", " 1", "1 ", "0x10", "1.0", "18446744073709551616", "one"}) {
+    EXPECT_FALSE(whole_number(text, 0, UINT64_MAX)) << text;
+  }
+  EXPECT_FALSE(whole_number("11", 0, 10));
+}
+
+}  // namespace
+}  // namespace cleave::base

@@ -1,0 +1,85 @@
+#include "observe/summary.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cleave::observe {
+namespace {
+
+using testing::HasSubstr;
+
+Circumstances circumstances() {
+  Circumstances result;
+  result.vms = 5;
+  result.policy = "alpha";
+  result.reasons = {"policy", "denied", "alone", "one_group", "small", "binary", "kernel", "shape"};
+  return result;
+}
+
+TEST(Counters, KernelsOfOneNameShareThem) {
+  Counters counters;
+  counters.of("mm").count_split(20, base::Nanoseconds(500));
+  counters.of("mm").count_whole(4);
+  counters.of("never launched");
+  const auto all = counters.all();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].name, "mm");
+  EXPECT_EQ(all[0].tally.launches, 2U);
+  EXPECT_EQ(all[0].tally.split, 1U);
+  EXPECT_EQ(all[0].tally.slices, 20U);
+  EXPECT_EQ(all[0].tally.whole[4], 1U);
+}
+
+TEST(Counters, NamesWithoutEndDoNotGrowMemoryWithoutEnd) {
+  Counters counters;
+  for (int i = 0; i < 10000; ++i) counters.of("kernel_" + std::to_string(i)).count_whole(0);
+  EXPECT_LE(counters.all().size(), 4097U);
+  std::uint64_t launches = 0;
+  for (const auto& kernel : counters.all()) launches += kernel.tally.launches;
+  EXPECT_EQ(launches, 10000U);
+}
+
+TEST(Counters, ThreadsLoseNothing) {
+  Counters counters;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 10000; ++i) counters.of("k").count_split(2, base::Nanoseconds(1));
+      });
+    }
+  }
+  EXPECT_EQ(counters.all()[0].tally.slices, 80000U);
+}
+
+TEST(Summary, JsonHasWhatScriptsRelyOn) {
+  Counters counters;
+  counters.of("mm\"\\\n").count_split(20, base::Nanoseconds(500));
+  counters.of("k").count_whole(4);
+  EXPECT_EQ(
+      as_json(counters.all(), circumstances()),
+      R"({"version":1,"vms":5,"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0},)"
+      R"("kernels":[{"name":"k","launches":1,"split":0,"slices":0,"added_ns":0,)"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0}},)"
+      R"({"name":"mm\"\\\u000a","launches":1,"split":1,"slices":20,"added_ns":500,)"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0}}]})"
+      "\n");
+}
+
+TEST(Summary, TextSaysWhyAndAddsUp) {
+  Counters counters;
+  counters.of("mm").count_split(20, base::Nanoseconds(1'500'000));
+  counters.of("small_one").count_whole(4);
+  const std::string text = as_text(counters.all(), circumstances());
+  EXPECT_THAT(text, HasSubstr("5 VMs, policy alpha"));
+  EXPECT_THAT(text, HasSubstr("1: 1 small"));
+  EXPECT_THAT(text, HasSubstr("1.5 ms"));
+  EXPECT_THAT(text, HasSubstr("\ncleave: all "));
+  EXPECT_EQ(as_text({}, circumstances()), "");
+}
+
+}  // namespace
+}  // namespace cleave::observe
