@@ -216,7 +216,7 @@ double multiply(const Options& options, std::vector<float>& a, std::vector<float
                             make_buffer(context.get(), CL_MEM_WRITE_ONLY, c)};
   for (cl_uint i = 0; i < 3; ++i) {
     cl_mem buffer = buffers[i].get();
-    check(clSetKernelArg(kernel.get(), i, sizeof buffer, &buffer), "clSetKernelArg");
+    check(clSetKernelArg(kernel.get(), i, sizeof(cl_mem), &buffer), "clSetKernelArg");
   }
   const auto n = static_cast<cl_uint>(options.n);
   check(clSetKernelArg(kernel.get(), 3, sizeof n, &n), "clSetKernelArg");

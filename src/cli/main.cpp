@@ -146,7 +146,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return usage_error;
 }
 
-int main(const Arguments& arguments) {
+int carry_out(const Arguments& arguments) {
   CLI::App app(
       "Cleave keeps GPU work from hurting its neighbours: it splits the kernel launches of OpenCL programs.",
       "cleave");
@@ -184,7 +184,7 @@ int main(const Arguments& arguments) {
 
 int main(int count, char** arguments) {
   try {
-    return cleave::cli::main({arguments + (count > 0 ? 1 : 0), arguments + count});
+    return cleave::cli::carry_out({arguments + (count > 0 ? 1 : 0), arguments + count});
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "cleave: %s\n", failure.what());
   } catch (...) {

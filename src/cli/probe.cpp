@@ -1,7 +1,9 @@
 #include "cli/probe.h"
 
+#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/resource.h>
 
@@ -13,6 +15,12 @@
 namespace cleave::cli {
 namespace {
 
+// OpenCL's texts come with a final NUL, some drivers' with several.
+std::string without_nul(std::string text) {
+  text.resize(::strnlen(text.data(), text.size()));
+  return text;
+}
+
 clGetCleaveInfo_fn info_of(const OpenClLibrary& library) {
   auto* address_of = CLEAVE_CLI_FIND(library, clGetExtensionFunctionAddress);
   return reinterpret_cast<clGetCleaveInfo_fn>(address_of(CL_CLEAVE_GET_INFO_NAME));
@@ -23,7 +31,7 @@ std::string text_of(clGetCleaveInfo_fn info, cl_cleave_info name) {
   require(info(nullptr, name, 0, nullptr, &size), "clGetCleaveInfo");
   std::string text(size, '\0');
   require(info(nullptr, name, size, text.data(), nullptr), "clGetCleaveInfo");
-  return text.c_str();
+  return without_nul(std::move(text));
 }
 
 void tell_settings(const Answer& answer, clGetCleaveInfo_fn info) {
@@ -44,7 +52,7 @@ std::string text_of(Object object, Info* info, cl_uint name) {
   if (info(object, name, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
   std::string text(size, '\0');
   if (info(object, name, size, text.data(), nullptr) != CL_SUCCESS) return "";
-  return text.c_str();
+  return without_nul(std::move(text));
 }
 
 const char* type_name(cl_device_type type) {

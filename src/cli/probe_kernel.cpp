@@ -45,7 +45,7 @@ std::vector<cl_uint> run_on(const OpenClLibrary& library, cl_platform_id platfor
   cl_mem buffer =
       CLEAVE_CLI_FIND(library, clCreateBuffer)(context, CL_MEM_WRITE_ONLY, bytes, nullptr, &error);
   require(error, "clCreateBuffer");
-  require(CLEAVE_CLI_FIND(library, clSetKernelArg)(kernel, 0, sizeof buffer, &buffer), "clSetKernelArg");
+  require(CLEAVE_CLI_FIND(library, clSetKernelArg)(kernel, 0, sizeof(cl_mem), &buffer), "clSetKernelArg");
   require(CLEAVE_CLI_FIND(library, clEnqueueNDRangeKernel)(queue, kernel, 1, nullptr, &items, nullptr, 0,
                                                            nullptr, nullptr),
           "clEnqueueNDRangeKernel");

@@ -37,7 +37,7 @@ Found find_program(const std::string& name) {
   Found result = {{}, "is not in PATH"};
   for (const std::string& folder : split(path != nullptr ? path : "/bin:/usr/bin", ":")) {
     // An empty entry is the current folder.
-    const Found found = with_path(fs::path(folder.empty() ? "." : folder) / name);
+    Found found = with_path(fs::path(folder.empty() ? "." : folder) / name);
     if (found.file) return found;
     if (found.obstacle == "is not executable") result.obstacle = found.obstacle;
   }
