@@ -1,11 +1,11 @@
 // Commands in virtual time: order, waiting, hanging.
 #include "tests/sim/driver/driver.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/sim/rig.h"
 
@@ -236,6 +236,22 @@ TEST(Driver, AWaitThatCannotEndIsGivenUp) {
   EXPECT_EQ(rig.cl.clFinish(rig.queue), CL_OUT_OF_RESOURCES);
   EXPECT_TRUE(rig.driver.hung());
   rig.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+}
+
+TEST(Driver, ABlockingReadThatWasGivenUpWritesNothingLater) {
+  Options options = exact();
+  options.hang_timeout = 20ms;
+  Rig rig(options);
+  const cl_mem buffer = rig.make_buffer({7});
+  const cl_event gate = rig.user_event();
+  cl_int seen = 0;
+  cl_event event = nullptr;
+  EXPECT_EQ(rig.cl.clEnqueueReadBuffer(rig.queue, buffer, CL_TRUE, 0, sizeof seen, &seen, 1, &gate, &event),
+            CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(event, nullptr);
+  rig.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  rig.driver.run_until_idle();
+  EXPECT_EQ(seen, 0);
 }
 
 TEST(Driver, AnotherThreadMayEndAWait) {

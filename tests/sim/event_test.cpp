@@ -1,8 +1,8 @@
 // Events: failure, profiling, callbacks, queries.
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/sim/rig.h"
 
@@ -108,7 +108,7 @@ TEST(Event, ProfilingIsOnlyForCompleteCommandsOfProfilingQueues) {
   rig.driver.fail_execution("idle", 2, -1);
   const cl_event good = rig.launch(rig.queue, rig.make_kernel("idle"));
   const cl_event bad = rig.launch(rig.queue, rig.make_kernel("idle"));
-  const cl_event unprofiled = rig.launch(rig.make_queue(), rig.make_kernel("idle"));
+  const cl_event unprofiled = rig.launch(rig.make_queue(), rig.make_kernel("other"));
   EXPECT_EQ(ask(good), CL_PROFILING_INFO_NOT_AVAILABLE);
   rig.driver.run_until_idle();
   EXPECT_EQ(ask(good), CL_SUCCESS);
@@ -177,7 +177,8 @@ TEST(Event, ACallbackOutlivesTheProgramsReference) {
   Rig rig;
   const std::size_t one = 1;
   cl_event event = nullptr;
-  rig.cl.clEnqueueNDRangeKernel(rig.queue, rig.make_kernel("idle"), 1, nullptr, &one, nullptr, 0, nullptr, &event);
+  rig.cl.clEnqueueNDRangeKernel(rig.queue, rig.make_kernel("idle"), 1, nullptr, &one, nullptr, 0, nullptr,
+                                &event);
   Told told;
   rig.cl.clSetEventCallback(event, CL_COMPLETE, Told::callback, &told);
   EXPECT_EQ(rig.cl.clReleaseEvent(event), CL_SUCCESS);

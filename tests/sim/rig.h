@@ -1,15 +1,15 @@
-// A driver with a context and a queue, for tests of the driver: everything is released at the end, and then nothing may
-// be left.
+// A driver with a context and a queue, for tests of the driver: everything is released at the end, and then
+// nothing may be left.
 #pragma once
 
 #include <CL/cl_icd.h>
-
-#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/sim/driver/driver.h"
 
@@ -30,7 +30,8 @@ class Rig {
     const cl_device_id device = driver.device();
     context = cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
     queue = make_queue(flags);
-    program = cl.clCreateProgramWithSource(context, 1, const_cast<const char**>(&rig_source), nullptr, nullptr);
+    program =
+        cl.clCreateProgramWithSource(context, 1, const_cast<const char**>(&rig_source), nullptr, nullptr);
     EXPECT_EQ(cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
     driver.kernel("add", [](Execution& e) {
       const auto data = e.buffer<cl_int>(0);
@@ -38,9 +39,8 @@ class Rig {
     });
     driver.kernel("note", [](Execution& e) {
       const auto data = e.buffer<cl_int>(0);
-      e.for_each_item([&](const Item& item) {
-        data[item.global_id[0]] = static_cast<cl_int>(item.global_id[0]);
-      });
+      e.for_each_item(
+          [&](const Item& item) { data[item.global_id[0]] = static_cast<cl_int>(item.global_id[0]); });
     });
   }
 
@@ -52,7 +52,7 @@ class Rig {
     cl.clReleaseProgram(program);
     cl.clReleaseContext(context);
     driver.run_until_idle();
-    EXPECT_EQ(driver.live_total(), 0u);
+    EXPECT_EQ(driver.live_objects(), std::vector<std::string>{});
   }
 
   cl_command_queue make_queue(cl_command_queue_properties flags = 0) {
@@ -66,8 +66,8 @@ class Rig {
   }
 
   cl_mem make_buffer(std::vector<cl_int> content) {
-    return buffers_.emplace_back(cl.clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, content.size() * sizeof(cl_int),
-                                                   content.data(), nullptr));
+    return buffers_.emplace_back(cl.clCreateBuffer(context, CL_MEM_COPY_HOST_PTR,
+                                                   content.size() * sizeof(cl_int), content.data(), nullptr));
   }
 
   // "add" with its arguments set.
@@ -83,8 +83,8 @@ class Rig {
                   const std::vector<cl_event>& waits = {}) {
     cl_event event = nullptr;
     EXPECT_EQ(cl.clEnqueueNDRangeKernel(where, kernel, 1, nullptr, &items, nullptr,
-                                        static_cast<cl_uint>(waits.size()), waits.empty() ? nullptr : waits.data(),
-                                        &event),
+                                        static_cast<cl_uint>(waits.size()),
+                                        waits.empty() ? nullptr : waits.data(), &event),
               CL_SUCCESS);
     return keep(event);
   }
@@ -111,8 +111,8 @@ class Rig {
 
   std::vector<cl_int> read(cl_mem buffer, std::size_t count) const {
     std::vector<cl_int> content(count);
-    EXPECT_EQ(cl.clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, count * sizeof(cl_int), content.data(), 0, nullptr,
-                                     nullptr),
+    EXPECT_EQ(cl.clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, count * sizeof(cl_int), content.data(), 0,
+                                     nullptr, nullptr),
               CL_SUCCESS);
     return content;
   }

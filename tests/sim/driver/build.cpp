@@ -1,5 +1,5 @@
-// Building, compiling and linking programs. Everything is done within the call; a callback is called before it returns,
-// and then, as for drivers that build in the background, the call itself succeeds.
+// Building, compiling and linking programs. Everything is done within the call; a callback is called before
+// it returns, and then, as for drivers that build in the background, the call itself succeeds.
 #include <string>
 
 #include "tests/sim/driver/entry.h"
@@ -36,7 +36,8 @@ bool must_fail(const Program& program) {
 cl_int conclude(Program& program, cl_program_binary_type type, cl_int failure) {
   if (must_fail(program)) {
     program.status = CL_BUILD_ERROR;
-    program.build_log = "error: the text \"" + program.session.options.fail_build + "\" does not build here\n";
+    program.build_log =
+        "error: the text \"" + program.session.options.fail_build + "\" does not build here\n";
     return failure;
   }
   program.status = CL_BUILD_SUCCESS;
@@ -52,7 +53,8 @@ void tell(Program& program, Notify notify, void* user_data, cl_int code) {
     require(code == CL_SUCCESS, code);
     return;
   }
-  program.session.call_later([held = shared(program), notify, user_data] { notify(handle_of(held), user_data); });
+  program.session.call_later(
+      [held = shared(program), notify, user_data] { notify(handle_of(held), user_data); });
 }
 
 void build(Frame& frame, cl_program handle, cl_uint count, const cl_device_id* devices, const char* options,
@@ -107,8 +109,9 @@ cl_program link(Frame& frame, cl_context context_handle, cl_uint count, const cl
   program->code = std::move(code);
   begin(*program, options);
   const bool library = program->options.find("-create-library") != std::string::npos;
-  const cl_int result = conclude(
-      *program, library ? CL_PROGRAM_BINARY_TYPE_LIBRARY : CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_LINK_PROGRAM_FAILURE);
+  const cl_int result =
+      conclude(*program, library ? CL_PROGRAM_BINARY_TYPE_LIBRARY : CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+               CL_LINK_PROGRAM_FAILURE);
   if (result != CL_SUCCESS && notify == nullptr) program->release();
   tell(*program, notify, user_data, result);
   return handle_of(program);
@@ -120,12 +123,18 @@ void build_info(Frame& frame, cl_program handle, cl_device_id device, cl_program
   require(program.context->has(frame.session.get(device)), CL_INVALID_DEVICE);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_PROGRAM_BUILD_STATUS: return answer.value(program.status);
-    case CL_PROGRAM_BUILD_OPTIONS: return answer.text(program.options);
-    case CL_PROGRAM_BUILD_LOG: return answer.text(program.build_log);
-    case CL_PROGRAM_BINARY_TYPE: return answer.value(program.binary_type);
-    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE: return answer.value(std::size_t{0});
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_PROGRAM_BUILD_STATUS:
+      return answer.value(program.status);
+    case CL_PROGRAM_BUILD_OPTIONS:
+      return answer.text(program.options);
+    case CL_PROGRAM_BUILD_LOG:
+      return answer.text(program.build_log);
+    case CL_PROGRAM_BINARY_TYPE:
+      return answer.value(program.binary_type);
+    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
+      return answer.value(std::size_t{0});
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 

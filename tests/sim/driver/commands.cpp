@@ -1,6 +1,5 @@
 #include "tests/sim/driver/commands.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tests/sim/driver/text.h"
@@ -17,7 +16,7 @@ std::vector<Event*> wait_list(Frame& frame, const Queue& queue, Tail tail) {
     events.push_back(&event);
   }
   if (tail.count > 0 && frame.wants_text()) {
-    frame.note("waits=[" + text_of_list(frame.session, tail.count, tail.waits) + "]");
+    frame.note(text_of_list("waits", frame.session, tail.count, tail.waits));
   }
   return events;
 }
@@ -69,6 +68,8 @@ void enqueue(Frame& frame, Queue& queue, Job job, Tail tail) {
     try {
       finish_blocking(frame, command);
     } catch (const Error&) {
+      // Given up, it may end much later, when the program's memory is no longer there.
+      if (!command->done()) command->effect = nullptr;
       if (event) event->release();
       frame.returned("");
       throw;
@@ -82,10 +83,9 @@ void wait_for(Frame& frame, const std::vector<std::shared_ptr<Command>>& command
   for (const auto& command : commands) {
     if (const auto queue = command->queue) session.timeline.flush(*queue);
   }
-  const bool ended = session.wait(frame.lock, [&] {
-    return std::all_of(commands.begin(), commands.end(), [](const auto& command) { return command->done(); });
-  });
-  require(ended, CL_OUT_OF_RESOURCES);
+  for (const auto& command : commands) {
+    require(session.wait(frame.lock, [&] { return command->done(); }), CL_OUT_OF_RESOURCES);
+  }
 }
 
 }  // namespace cleave::sim

@@ -31,13 +31,15 @@ struct Job {
 };
 
 // A transfer's job: lasts Options::per_transfer.
-Job transfer(const Session& session, cl_command_type type, std::function<void()> effect, bool blocking = false);
+Job transfer(const Session& session, cl_command_type type, std::function<void()> effect,
+             bool blocking = false);
 
-// Checks the wait list, puts the command into the queue, gives the program its event and, if the job is blocking, waits
-// for its end. A blocking job that fails gives no event.
+// Checks the wait list, puts the command into the queue, gives the program its event and, if the job is
+// blocking, waits for its end. A blocking job that fails gives no event.
 void enqueue(Frame& frame, Queue& queue, Job job, Tail tail);
 
-// Waits for the end of all `commands`, whose queues are flushed. Throws CL_OUT_OF_RESOURCES if that can never be.
+// Waits for the end of all `commands`, whose queues are flushed. Throws CL_OUT_OF_RESOURCES if that can never
+// be.
 void wait_for(Frame& frame, const std::vector<std::shared_ptr<Command>>& commands);
 
 }  // namespace cleave::sim

@@ -55,15 +55,19 @@ void info(Frame& frame, cl_context handle, cl_context_info name, std::size_t roo
   const Context& context = frame.session.get(handle);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_CONTEXT_REFERENCE_COUNT: return answer.value(context.references());
-    case CL_CONTEXT_NUM_DEVICES: return answer.value(static_cast<cl_uint>(context.devices.size()));
-    case CL_CONTEXT_PROPERTIES: return answer.list(context.properties);
+    case CL_CONTEXT_REFERENCE_COUNT:
+      return answer.value(context.references());
+    case CL_CONTEXT_NUM_DEVICES:
+      return answer.value(static_cast<cl_uint>(context.devices.size()));
+    case CL_CONTEXT_PROPERTIES:
+      return answer.list(context.properties);
     case CL_CONTEXT_DEVICES: {
       std::vector<cl_device_id> devices;
       for (const auto& device : context.devices) devices.push_back(handle_of(device));
       return answer.list(devices);
     }
-    default: throw Error{CL_INVALID_VALUE};
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 

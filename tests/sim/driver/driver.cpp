@@ -108,6 +108,17 @@ std::size_t Driver::live_total() const {
   return total;
 }
 
+std::vector<std::string> Driver::live_objects() const {
+  const std::lock_guard lock(session_->mutex);
+  return session_->live_objects();
+}
+
+std::uint64_t Driver::id(const void* handle) const {
+  const std::lock_guard lock(session_->mutex);
+  const Object* object = session_->find(handle);
+  return object == nullptr ? 0 : object->id;
+}
+
 bool Driver::hung() const { return session_->hung; }
 
 }  // namespace cleave::sim

@@ -1,11 +1,12 @@
-// What stands in the table for each function. Made from the function's type, so that an implementation says only what
-// is its own:
+// What stands in the table for each function. Made from the function's type, so that an implementation says
+// only what is its own:
 //
 //   void flush(Frame& frame, cl_command_queue queue)               for  cl_int clFlush(queue)
-//   cl_sampler create(Frame& frame, ...)                           for  cl_sampler clCreateSampler(..., errcode_ret)
+//   cl_sampler create(Frame& frame, ...)                           for  cl_sampler clCreateSampler(...,
+//   errcode_ret)
 //
-// It returns normally or throws Error; the entry does errcode_ret, counting, faults and the log. An implementation may
-// rely on the lock, and must take care of what it keeps where it calls Session::wait.
+// It returns normally or throws Error; the entry does errcode_ret, counting, faults and the log. An
+// implementation may rely on the lock, and must take care of what it keeps where it calls Session::wait.
 #pragma once
 
 #include <CL/cl_icd.h>
@@ -68,8 +69,7 @@ struct Entry<function, implementation, Result(CL_API_CALL*)(A...)> {
   }
 
   template <class R>
-    requires(!is_status)
-  static cl_int run(R& result, A... arguments) {
+  requires(!is_status) static cl_int run(R& result, A... arguments) {
     Session* session = Session::current();
     if (session == nullptr) return no_driver;
     Frame frame(*session, function);

@@ -11,7 +11,7 @@ namespace {
 
 void wait_for_events(Frame& frame, cl_uint count, const cl_event* list) {
   require(count > 0 && list != nullptr, CL_INVALID_VALUE);
-  if (frame.wants_text()) frame.note("events=[" + text_of_list(frame.session, count, list) + "]");
+  if (frame.wants_text()) frame.note(text_of_list("events", frame.session, count, list));
   std::vector<std::shared_ptr<Command>> commands;
   const Context* context = nullptr;
   for (cl_uint i = 0; i < count; ++i) {
@@ -31,12 +31,18 @@ void event_info(Frame& frame, cl_event handle, cl_event_info name, std::size_t r
   const Event& event = frame.session.get(handle);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_EVENT_COMMAND_QUEUE: return answer.value(handle_of(event.queue));
-    case CL_EVENT_CONTEXT: return answer.value(handle_of(event.context));
-    case CL_EVENT_COMMAND_TYPE: return answer.value(event.command->type);
-    case CL_EVENT_COMMAND_EXECUTION_STATUS: return answer.value(event.command->status);
-    case CL_EVENT_REFERENCE_COUNT: return answer.value(event.references());
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_EVENT_COMMAND_QUEUE:
+      return answer.value(handle_of(event.queue));
+    case CL_EVENT_CONTEXT:
+      return answer.value(handle_of(event.context));
+    case CL_EVENT_COMMAND_TYPE:
+      return answer.value(event.command->type);
+    case CL_EVENT_COMMAND_EXECUTION_STATUS:
+      return answer.value(event.command->status);
+    case CL_EVENT_REFERENCE_COUNT:
+      return answer.value(event.references());
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 
@@ -49,12 +55,17 @@ void profiling_info(Frame& frame, cl_event handle, cl_profiling_info name, std::
   const Answer answer(room, value, size);
   const auto time = [&](Nanoseconds when) { answer.value(static_cast<cl_ulong>(when.count())); };
   switch (name) {
-    case CL_PROFILING_COMMAND_QUEUED: return time(command.queued);
-    case CL_PROFILING_COMMAND_SUBMIT: return time(command.submitted);
-    case CL_PROFILING_COMMAND_START: return time(command.started);
+    case CL_PROFILING_COMMAND_QUEUED:
+      return time(command.queued);
+    case CL_PROFILING_COMMAND_SUBMIT:
+      return time(command.submitted);
+    case CL_PROFILING_COMMAND_START:
+      return time(command.started);
     case CL_PROFILING_COMMAND_END:
-    case CL_PROFILING_COMMAND_COMPLETE: return time(command.ended);
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_PROFILING_COMMAND_COMPLETE:
+      return time(command.ended);
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 
@@ -69,9 +80,8 @@ void set_callback(Frame& frame, cl_event handle, cl_int status,
     return;
   }
   const cl_int told = now < 0 ? now : status;
-  frame.session.call_later([held = shared(event), told, function, user_data] {
-    function(handle_of(held), told, user_data);
-  });
+  frame.session.call_later(
+      [held = shared(event), told, function, user_data] { function(handle_of(held), told, user_data); });
 }
 
 cl_event create_user_event(Frame& frame, cl_context handle) {

@@ -1,5 +1,5 @@
-// What a kernel's body sees of the launch that it runs for: the NDRange as OpenCL C shows it, for that driver launch,
-// and the arguments as they were when the launch was enqueued.
+// What a kernel's body sees of the launch that it runs for: the NDRange as OpenCL C shows it, for that driver
+// launch, and the arguments as they were when the launch was enqueued.
 //
 // Threads: a body runs on whichever thread moved time past the launch's end, under the driver's lock.
 #pragma once
@@ -33,7 +33,8 @@ struct Item {
 
 class Execution {
  public:
-  // Memory that an argument stands for: a buffer's contents, or what an SVM pointer points to (size 0: not known).
+  // Memory that an argument stands for: a buffer's contents, or what an SVM pointer points to (size 0: not
+  // known).
   struct Storage {
     std::byte* data = nullptr;
     std::size_t size = 0;

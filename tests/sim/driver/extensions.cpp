@@ -1,9 +1,10 @@
 // Extension functions: finding them, and the three that the driver has itself. A test adds others with
 // Driver::extension.
+#include "tests/sim/driver/extensions.h"
+
 #include <string_view>
 
 #include "tests/sim/driver/entry.h"
-#include "tests/sim/driver/extensions.h"
 #include "tests/sim/driver/launch_shape.h"
 #include "tests/sim/driver/platform.h"
 #include "tests/sim/driver/queue.h"

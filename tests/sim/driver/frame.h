@@ -1,5 +1,5 @@
-// One call of an OpenCL function on its way through the driver: the lock is held, the call counted, its host cost taken
-// and its place in the log reserved.
+// One call of an OpenCL function on its way through the driver: the lock is held, the call counted, its host
+// cost taken and its place in the log reserved.
 #pragma once
 
 #include <CL/cl_icd.h>
@@ -28,8 +28,8 @@ class Frame {
   void argument(const std::string& text);
   void returned(std::string text);
 
-  // Runs `body` unless a fault strikes in its place. Returns what the function is to return. Other exceptions than
-  // Error are a mistake of the test's and end the program.
+  // Runs `body` unless a fault strikes in its place. Returns what the function is to return. Other exceptions
+  // than Error are a mistake of the test's and end the program.
   template <class Body>
   cl_int attempt(Body body) {
     if (const auto fault = session.faults.call(function_)) return finish(*fault);

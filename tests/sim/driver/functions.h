@@ -1,5 +1,5 @@
-// The functions of OpenCL as numbers, made from icd/functions.def, and the few extension functions the driver offers.
-// Counting, faults and the log all go by these numbers.
+// The functions of OpenCL as numbers, made from icd/functions.def, and the few extension functions the driver
+// offers. Counting, faults and the log all go by these numbers.
 #pragma once
 
 #include <CL/cl_icd.h>

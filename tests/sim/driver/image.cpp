@@ -71,18 +71,29 @@ void info(Frame& frame, cl_mem handle, cl_image_info name, std::size_t room, voi
   const ImageShape& shape = *memory.image;
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_IMAGE_FORMAT: return answer.value(shape.format);
-    case CL_IMAGE_ELEMENT_SIZE: return answer.value(shape.element);
-    case CL_IMAGE_ROW_PITCH: return answer.value(shape.row_pitch);
-    case CL_IMAGE_SLICE_PITCH: return answer.value(shape.size[2] > 1 ? shape.slice_pitch : std::size_t{0});
-    case CL_IMAGE_WIDTH: return answer.value(shape.desc.image_width);
-    case CL_IMAGE_HEIGHT: return answer.value(shape.desc.image_height);
-    case CL_IMAGE_DEPTH: return answer.value(shape.desc.image_depth);
-    case CL_IMAGE_ARRAY_SIZE: return answer.value(shape.desc.image_array_size);
-    case CL_IMAGE_BUFFER: return answer.value(cl_mem{});
+    case CL_IMAGE_FORMAT:
+      return answer.value(shape.format);
+    case CL_IMAGE_ELEMENT_SIZE:
+      return answer.value(shape.element);
+    case CL_IMAGE_ROW_PITCH:
+      return answer.value(shape.row_pitch);
+    case CL_IMAGE_SLICE_PITCH:
+      return answer.value(shape.size[2] > 1 ? shape.slice_pitch : std::size_t{0});
+    case CL_IMAGE_WIDTH:
+      return answer.value(shape.desc.image_width);
+    case CL_IMAGE_HEIGHT:
+      return answer.value(shape.desc.image_height);
+    case CL_IMAGE_DEPTH:
+      return answer.value(shape.desc.image_depth);
+    case CL_IMAGE_ARRAY_SIZE:
+      return answer.value(shape.desc.image_array_size);
+    case CL_IMAGE_BUFFER:
+      return answer.value(cl_mem{});
     case CL_IMAGE_NUM_MIP_LEVELS:
-    case CL_IMAGE_NUM_SAMPLES: return answer.value(cl_uint{0});
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_IMAGE_NUM_SAMPLES:
+      return answer.value(cl_uint{0});
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 

@@ -4,17 +4,21 @@ namespace cleave::sim {
 namespace {
 
 constexpr cl_channel_order orders[] = {CL_R, CL_RG, CL_RGBA, CL_BGRA};
-constexpr cl_channel_type types[] = {CL_UNORM_INT8,    CL_UNORM_INT16,   CL_SIGNED_INT8,    CL_SIGNED_INT16,
-                                     CL_SIGNED_INT32,  CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32,
-                                     CL_HALF_FLOAT,    CL_FLOAT};
+constexpr cl_channel_type types[] = {CL_UNORM_INT8,   CL_UNORM_INT16,   CL_SIGNED_INT8,    CL_SIGNED_INT16,
+                                     CL_SIGNED_INT32, CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32,
+                                     CL_HALF_FLOAT,   CL_FLOAT};
 
 std::size_t channels(cl_channel_order order) {
   switch (order) {
-    case CL_R: return 1;
-    case CL_RG: return 2;
+    case CL_R:
+      return 1;
+    case CL_RG:
+      return 2;
     case CL_RGBA:
-    case CL_BGRA: return 4;
-    default: return 0;
+    case CL_BGRA:
+      return 4;
+    default:
+      return 0;
   }
 }
 
@@ -23,28 +27,38 @@ std::size_t channel_size(cl_channel_type type) {
     case CL_UNORM_INT8:
     case CL_SNORM_INT8:
     case CL_SIGNED_INT8:
-    case CL_UNSIGNED_INT8: return 1;
+    case CL_UNSIGNED_INT8:
+      return 1;
     case CL_UNORM_INT16:
     case CL_SNORM_INT16:
     case CL_SIGNED_INT16:
     case CL_UNSIGNED_INT16:
-    case CL_HALF_FLOAT: return 2;
+    case CL_HALF_FLOAT:
+      return 2;
     case CL_SIGNED_INT32:
     case CL_UNSIGNED_INT32:
-    case CL_FLOAT: return 4;
-    default: return 0;
+    case CL_FLOAT:
+      return 4;
+    default:
+      return 0;
   }
 }
 
 // Pixels, rows and slices by the type of the image. The layers of a 1D array are its rows.
 Size3 size_of(const cl_image_desc& desc) {
   switch (desc.image_type) {
-    case CL_MEM_OBJECT_IMAGE1D: return {desc.image_width, 1, 1};
-    case CL_MEM_OBJECT_IMAGE1D_ARRAY: return {desc.image_width, desc.image_array_size, 1};
-    case CL_MEM_OBJECT_IMAGE2D: return {desc.image_width, desc.image_height, 1};
-    case CL_MEM_OBJECT_IMAGE2D_ARRAY: return {desc.image_width, desc.image_height, desc.image_array_size};
-    case CL_MEM_OBJECT_IMAGE3D: return {desc.image_width, desc.image_height, desc.image_depth};
-    default: throw Error{CL_INVALID_IMAGE_DESCRIPTOR};
+    case CL_MEM_OBJECT_IMAGE1D:
+      return {desc.image_width, 1, 1};
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+      return {desc.image_width, desc.image_array_size, 1};
+    case CL_MEM_OBJECT_IMAGE2D:
+      return {desc.image_width, desc.image_height, 1};
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+      return {desc.image_width, desc.image_height, desc.image_array_size};
+    case CL_MEM_OBJECT_IMAGE3D:
+      return {desc.image_width, desc.image_height, desc.image_depth};
+    default:
+      throw Error{CL_INVALID_IMAGE_DESCRIPTOR};
   }
 }
 

@@ -20,8 +20,8 @@ struct ImageBox {
 // Throws CL_INVALID_VALUE if `origin` and `region` (pixels, rows, slices) do not lie within the image.
 ImageBox image_box(const Memory& image, const std::size_t* origin, const std::size_t* region);
 
-// Throws the error for a format or description that the driver does not have. Images from buffers or other images are
-// among these.
+// Throws the error for a format or description that the driver does not have. Images from buffers or other
+// images are among these.
 ImageShape shape_of(const cl_image_format* format, const cl_image_desc* desc, bool has_host_pointer);
 
 // Bytes of a pixel, 0 for an unknown format.

@@ -19,8 +19,8 @@ Layout host_layout(const ImageBox& box, std::size_t row_pitch, std::size_t slice
 }
 
 void read(Frame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-          const std::size_t* origin, const std::size_t* region, std::size_t row_pitch, std::size_t slice_pitch,
-          void* to, cl_uint count, const cl_event* waits, cl_event* event) {
+          const std::size_t* origin, const std::size_t* region, std::size_t row_pitch,
+          std::size_t slice_pitch, void* to, cl_uint count, const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(queue_handle);
   Memory& image = image_for(frame, queue, handle);
   require(to != nullptr, CL_INVALID_VALUE);
@@ -35,8 +35,8 @@ void read(Frame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool bl
 }
 
 void write(Frame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-           const std::size_t* origin, const std::size_t* region, std::size_t row_pitch, std::size_t slice_pitch,
-           const void* from, cl_uint count, const cl_event* waits, cl_event* event) {
+           const std::size_t* origin, const std::size_t* region, std::size_t row_pitch,
+           std::size_t slice_pitch, const void* from, cl_uint count, const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(queue_handle);
   Memory& image = image_for(frame, queue, handle);
   require(from != nullptr, CL_INVALID_VALUE);
@@ -99,12 +99,13 @@ void copy_from_buffer(Frame& frame, cl_command_queue queue_handle, cl_mem buffer
   Memory& buffer = buffer_for(frame, queue, buffer_handle);
   Memory& image = image_for(frame, queue, image_handle);
   const ImageBox box = image_box(image, origin, region);
-  enqueue_copy(frame, queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, buffer, layout_in_buffer(buffer, box, offset), image,
-               box.layout, box.region, {count, waits, event});
+  enqueue_copy(frame, queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, buffer, layout_in_buffer(buffer, box, offset),
+               image, box.layout, box.region, {count, waits, event});
 }
 
-// The colour comes as four floats or integers. Only formats of four 32-bit channels take it as it is; for others the
-// bytes are cut, which is wrong for normalised and half-float formats, but as good as any value for a test.
+// The colour comes as four floats or integers. Only formats of four 32-bit channels take it as it is; for
+// others the bytes are cut, which is wrong for normalised and half-float formats, but as good as any value
+// for a test.
 void fill(Frame& frame, cl_command_queue queue_handle, cl_mem handle, const void* colour,
           const std::size_t* origin, const std::size_t* region, cl_uint count, const cl_event* waits,
           cl_event* event) {

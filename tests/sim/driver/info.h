@@ -17,7 +17,8 @@ namespace cleave::sim {
 // Where the answer to one query goes.
 class Answer {
  public:
-  Answer(std::size_t room, void* value, std::size_t* size_ret) : room_(room), value_(value), size_ret_(size_ret) {}
+  Answer(std::size_t room, void* value, std::size_t* size_ret)
+      : room_(room), value_(value), size_ret_(size_ret) {}
 
   // Throws CL_INVALID_VALUE if there is a place for the answer but too little room.
   void bytes(const void* data, std::size_t size) const {

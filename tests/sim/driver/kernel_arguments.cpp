@@ -51,9 +51,15 @@ void set_argument(Kernel& kernel, cl_uint index, std::size_t size, const void* v
   Kernel::Set fresh;
   fresh.value.size = size;
   switch (kernel.signature.parameters[index].kind) {
-    case Parameter::Kind::memory: set_memory(kernel, fresh, size, value); break;
-    case Parameter::Kind::sampler: set_sampler(kernel, fresh, size, value); break;
-    case Parameter::Kind::unknown: set_unknown(kernel, fresh, size, value); break;
+    case Parameter::Kind::memory:
+      set_memory(kernel, fresh, size, value);
+      break;
+    case Parameter::Kind::sampler:
+      set_sampler(kernel, fresh, size, value);
+      break;
+    case Parameter::Kind::unknown:
+      set_unknown(kernel, fresh, size, value);
+      break;
     case Parameter::Kind::local:
       require(value == nullptr, CL_INVALID_ARG_VALUE);
       require(size > 0, CL_INVALID_ARG_SIZE);
@@ -114,7 +120,8 @@ Execution::Storage svm_storage(const Session& session, const Argument& argument)
 std::vector<Execution::Storage> storage_of(const Session& session, const CapturedArguments& arguments) {
   std::vector<Execution::Storage> storage(arguments.values.size());
   for (std::size_t i = 0; i < storage.size(); ++i) {
-    if (arguments.values[i].kind == Argument::Kind::svm) storage[i] = svm_storage(session, arguments.values[i]);
+    if (arguments.values[i].kind == Argument::Kind::svm)
+      storage[i] = svm_storage(session, arguments.values[i]);
     if (arguments.values[i].kind != Argument::Kind::memory || !arguments.objects[i]) continue;
     const auto& memory = static_cast<const Memory&>(*arguments.objects[i]);
     storage[i] = {memory.data, memory.size};

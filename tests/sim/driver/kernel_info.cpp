@@ -8,17 +8,25 @@
 namespace cleave::sim {
 namespace {
 
-void info(Frame& frame, cl_kernel handle, cl_kernel_info name, std::size_t room, void* value, std::size_t* size) {
+void info(Frame& frame, cl_kernel handle, cl_kernel_info name, std::size_t room, void* value,
+          std::size_t* size) {
   const Kernel& kernel = frame.session.get(handle);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_KERNEL_FUNCTION_NAME: return answer.text(kernel.signature.name);
-    case CL_KERNEL_NUM_ARGS: return answer.value(static_cast<cl_uint>(kernel.arguments.size()));
-    case CL_KERNEL_REFERENCE_COUNT: return answer.value(kernel.references());
-    case CL_KERNEL_CONTEXT: return answer.value(handle_of(kernel.program->context));
-    case CL_KERNEL_PROGRAM: return answer.value(handle_of(kernel.program));
-    case CL_KERNEL_ATTRIBUTES: return answer.text(kernel.signature.attributes);
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_KERNEL_FUNCTION_NAME:
+      return answer.text(kernel.signature.name);
+    case CL_KERNEL_NUM_ARGS:
+      return answer.value(static_cast<cl_uint>(kernel.arguments.size()));
+    case CL_KERNEL_REFERENCE_COUNT:
+      return answer.value(kernel.references());
+    case CL_KERNEL_CONTEXT:
+      return answer.value(handle_of(kernel.program->context));
+    case CL_KERNEL_PROGRAM:
+      return answer.value(handle_of(kernel.program));
+    case CL_KERNEL_ATTRIBUTES:
+      return answer.text(kernel.signature.attributes);
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 
@@ -34,9 +42,12 @@ void work_group_info(Frame& frame, cl_kernel handle, cl_device_id device, cl_ker
   const Options& options = frame.session.options;
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_KERNEL_WORK_GROUP_SIZE: return answer.value(options.max_work_group_size);
-    case CL_KERNEL_COMPILE_WORK_GROUP_SIZE: return answer.value(kernel.signature.required_size.value_or(Size3{}));
-    case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: return answer.value(options.preferred_multiple);
+    case CL_KERNEL_WORK_GROUP_SIZE:
+      return answer.value(options.max_work_group_size);
+    case CL_KERNEL_COMPILE_WORK_GROUP_SIZE:
+      return answer.value(kernel.signature.required_size.value_or(Size3{}));
+    case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
+      return answer.value(options.preferred_multiple);
     case CL_KERNEL_LOCAL_MEM_SIZE: {
       cl_ulong local = 0;
       for (const auto& argument : kernel.arguments) {
@@ -44,8 +55,10 @@ void work_group_info(Frame& frame, cl_kernel handle, cl_device_id device, cl_ker
       }
       return answer.value(local);
     }
-    case CL_KERNEL_PRIVATE_MEM_SIZE: return answer.value(cl_ulong{0});
-    default: throw Error{CL_INVALID_VALUE};  // CL_KERNEL_GLOBAL_WORK_SIZE is for built-in kernels of custom devices
+    case CL_KERNEL_PRIVATE_MEM_SIZE:
+      return answer.value(cl_ulong{0});
+    default:
+      throw Error{CL_INVALID_VALUE};  // CL_KERNEL_GLOBAL_WORK_SIZE is for built-in kernels of custom devices
   }
 }
 
@@ -57,12 +70,18 @@ void arg_info(Frame& frame, cl_kernel handle, cl_uint index, cl_kernel_arg_info 
   require(parameter.kind != Parameter::Kind::unknown, CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_KERNEL_ARG_ADDRESS_QUALIFIER: return answer.value(parameter.address);
-    case CL_KERNEL_ARG_ACCESS_QUALIFIER: return answer.value(parameter.access);
-    case CL_KERNEL_ARG_TYPE_NAME: return answer.text(parameter.type);
-    case CL_KERNEL_ARG_TYPE_QUALIFIER: return answer.value(parameter.qualifiers);
-    case CL_KERNEL_ARG_NAME: return answer.text(parameter.name);
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_KERNEL_ARG_ADDRESS_QUALIFIER:
+      return answer.value(parameter.address);
+    case CL_KERNEL_ARG_ACCESS_QUALIFIER:
+      return answer.value(parameter.access);
+    case CL_KERNEL_ARG_TYPE_NAME:
+      return answer.text(parameter.type);
+    case CL_KERNEL_ARG_TYPE_QUALIFIER:
+      return answer.value(parameter.qualifiers);
+    case CL_KERNEL_ARG_NAME:
+      return answer.text(parameter.name);
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 

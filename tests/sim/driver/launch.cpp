@@ -19,8 +19,8 @@ std::string text_of_size(const Size3& size) {
 
 void note_shape(Frame& frame, const Launch& launch) {
   if (!frame.wants_text()) return;
-  frame.note(launch.kernel + " offset=" + text_of_size(launch.offset) + " global=" +
-             text_of_size(launch.global) + " local=" + text_of_size(launch.local) +
+  frame.note(launch.kernel + " offset=" + text_of_size(launch.offset) +
+             " global=" + text_of_size(launch.global) + " local=" + text_of_size(launch.local) +
              (launch.null_local ? " (driver's choice)" : ""));
 }
 
@@ -69,7 +69,8 @@ void enqueue_launch(Frame& frame, cl_command_queue queue_handle, cl_kernel kerne
   launch->thread = std::this_thread::get_id();
   note_shape(frame, *launch);
 
-  Job job{type, [&session, launch, arguments, held = kernel.shared_from_this()] {
+  Job job{type,
+          [&session, launch, arguments, held = kernel.shared_from_this()] {
             execute(session, *launch, *arguments);
           },
           [&session, launch] { return duration_of(session, *launch); }};

@@ -1,8 +1,8 @@
 // Mapping memory objects into the program's memory.
 //
-// A mapped region is a copy: filled when the map command ends, and written back when the unmap command does. A program
-// that reads too early, or a map that overtakes a kernel, sees old data. Only what lies in the program's own memory
-// (CL_MEM_USE_HOST_PTR) is mapped in place, as the specification demands.
+// A mapped region is a copy: filled when the map command ends, and written back when the unmap command does.
+// A program that reads too early, or a map that overtakes a kernel, sees old data. Only what lies in the
+// program's own memory (CL_MEM_USE_HOST_PTR) is mapped in place, as the specification demands.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -27,7 +27,8 @@ void check_map_flags(const Memory& memory, cl_map_flags flags) {
   if ((flags & writing) != 0) require_host_writes(memory);
 }
 
-// Maps the box at `layout`. `tight` is how it lies in the program's memory; in place it lies as in the object.
+// Maps the box at `layout`. `tight` is how it lies in the program's memory; in place it lies as in the
+// object.
 void* map_box(Frame& frame, Queue& queue, Memory& memory, const Layout& layout, const Layout& tight,
               const Size3& region, cl_map_flags flags, Job job, Tail tail) {
   auto mapping = std::make_shared<Memory::Mapping>();
@@ -57,8 +58,8 @@ void* map_box(Frame& frame, Queue& queue, Memory& memory, const Layout& layout, 
 }
 
 void* map_buffer(Frame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-                 cl_map_flags flags, std::size_t offset, std::size_t size, cl_uint count, const cl_event* waits,
-                 cl_event* event) {
+                 cl_map_flags flags, std::size_t offset, std::size_t size, cl_uint count,
+                 const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(queue_handle);
   Memory& buffer = buffer_for(frame, queue, handle);
   require(size > 0 && offset <= buffer.size && size <= buffer.size - offset, CL_INVALID_VALUE);

@@ -75,18 +75,30 @@ void info(Frame& frame, cl_mem handle, cl_mem_info name, std::size_t room, void*
   const Memory& memory = frame.session.get(handle);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_MEM_TYPE: return answer.value(memory.type);
-    case CL_MEM_FLAGS: return answer.value(memory.flags);
-    case CL_MEM_SIZE: return answer.value(memory.size);
-    case CL_MEM_HOST_PTR: return answer.value(memory.host_pointer);
-    case CL_MEM_MAP_COUNT: return answer.value(static_cast<cl_uint>(memory.mappings.size()));
-    case CL_MEM_REFERENCE_COUNT: return answer.value(memory.references());
-    case CL_MEM_CONTEXT: return answer.value(handle_of(memory.context));
-    case CL_MEM_ASSOCIATED_MEMOBJECT: return answer.value(handle_of(memory.parent));
-    case CL_MEM_OFFSET: return answer.value(memory.origin);
-    case CL_MEM_USES_SVM_POINTER: return answer.boolean(false);
-    case CL_MEM_PROPERTIES: return answer.list(memory.properties);
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_MEM_TYPE:
+      return answer.value(memory.type);
+    case CL_MEM_FLAGS:
+      return answer.value(memory.flags);
+    case CL_MEM_SIZE:
+      return answer.value(memory.size);
+    case CL_MEM_HOST_PTR:
+      return answer.value(memory.host_pointer);
+    case CL_MEM_MAP_COUNT:
+      return answer.value(static_cast<cl_uint>(memory.mappings.size()));
+    case CL_MEM_REFERENCE_COUNT:
+      return answer.value(memory.references());
+    case CL_MEM_CONTEXT:
+      return answer.value(handle_of(memory.context));
+    case CL_MEM_ASSOCIATED_MEMOBJECT:
+      return answer.value(handle_of(memory.parent));
+    case CL_MEM_OFFSET:
+      return answer.value(memory.origin);
+    case CL_MEM_USES_SVM_POINTER:
+      return answer.boolean(false);
+    case CL_MEM_PROPERTIES:
+      return answer.list(memory.properties);
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 

@@ -19,8 +19,8 @@ void check_memory_flags(cl_mem_flags flags);
 std::shared_ptr<Memory> make_memory(Frame& frame, Context& context, cl_mem_flags flags, std::size_t size,
                                     void* host_pointer);
 
-// The memory object as a command of `queue` uses it. Throws for another context, or an image where a buffer is wanted
-// and the other way round.
+// The memory object as a command of `queue` uses it. Throws for another context, or an image where a buffer
+// is wanted and the other way round.
 Memory& buffer_for(Frame& frame, const Queue& queue, cl_mem handle);
 Memory& image_for(Frame& frame, const Queue& queue, cl_mem handle);
 

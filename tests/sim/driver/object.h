@@ -1,11 +1,11 @@
 // What all OpenCL objects of the simulated driver have in common.
 //
-// A handle that programs hold is the address of a small `Handle`, whose first word is the dispatch table, as loaders
-// expect. Handles are never freed nor used twice while their driver lives, so a stale or foreign handle is told apart
-// from a live one without touching its memory.
+// A handle that programs hold is the address of a small `Handle`, whose first word is the dispatch table, as
+// loaders expect. Handles are never freed nor used twice while their driver lives, so a stale or foreign
+// handle is told apart from a live one without touching its memory.
 //
-// An object lives as long as somebody holds a shared pointer to it: other objects do (a kernel its program), and the
-// object itself does while the program has references to it.
+// An object lives as long as somebody holds a shared pointer to it: other objects do (a kernel its program),
+// and the object itself does while the program has references to it.
 //
 // Threads: everything here happens under the session's lock.
 #pragma once
@@ -23,7 +23,8 @@ namespace cleave::sim {
 class Session;
 class Object;
 
-// What an OpenCL function returns in place of success. Thrown by the implementations, caught where they are entered.
+// What an OpenCL function returns in place of success. Thrown by the implementations, caught where they are
+// entered.
 struct Error {
   cl_int code;
 };

@@ -1,5 +1,5 @@
-// The OpenCL objects of the simulated driver. Plain records: what the functions do with them is in the file of each
-// kind's functions.
+// The OpenCL objects of the simulated driver. Plain records: what the functions do with them is in the file
+// of each kind's functions.
 //
 // `ClHandle` is the type of the program's handle, `invalid` the error for a handle that is none.
 #pragma once
@@ -73,7 +73,8 @@ struct Queue : Object {
   cl_command_queue_properties flags = 0;
   std::vector<cl_queue_properties> properties;
 
-  // Commands that are not complete, in the order of their enqueuing, and the last barrier if it is among them.
+  // Commands that are not complete, in the order of their enqueuing, and the last barrier if it is among
+  // them.
   std::deque<std::shared_ptr<Command>> commands;
   std::shared_ptr<Command> barrier;
 };
@@ -97,8 +98,8 @@ struct Memory : Object {
 
   bool is_image() const { return image.has_value(); }
 
-  // A region that the program has mapped. It is a copy of its own, filled when the map command ends and taken back when
-  // the unmap command does, except where the program lent its memory (CL_MEM_USE_HOST_PTR).
+  // A region that the program has mapped. It is a copy of its own, filled when the map command ends and taken
+  // back when the unmap command does, except where the program lent its memory (CL_MEM_USE_HOST_PTR).
   struct Mapping {
     std::byte* pointer = nullptr;
     std::vector<std::byte> staging;
@@ -201,25 +202,45 @@ struct Event : Object {
 template <class H>
 struct BehindHandle;
 template <>
-struct BehindHandle<cl_platform_id> { using Type = Platform; };
+struct BehindHandle<cl_platform_id> {
+  using Type = Platform;
+};
 template <>
-struct BehindHandle<cl_device_id> { using Type = Device; };
+struct BehindHandle<cl_device_id> {
+  using Type = Device;
+};
 template <>
-struct BehindHandle<cl_context> { using Type = Context; };
+struct BehindHandle<cl_context> {
+  using Type = Context;
+};
 template <>
-struct BehindHandle<cl_command_queue> { using Type = Queue; };
+struct BehindHandle<cl_command_queue> {
+  using Type = Queue;
+};
 template <>
-struct BehindHandle<cl_mem> { using Type = Memory; };
+struct BehindHandle<cl_mem> {
+  using Type = Memory;
+};
 template <>
-struct BehindHandle<cl_sampler> { using Type = Sampler; };
+struct BehindHandle<cl_sampler> {
+  using Type = Sampler;
+};
 template <>
-struct BehindHandle<cl_program> { using Type = Program; };
+struct BehindHandle<cl_program> {
+  using Type = Program;
+};
 template <>
-struct BehindHandle<cl_kernel> { using Type = Kernel; };
+struct BehindHandle<cl_kernel> {
+  using Type = Kernel;
+};
 template <>
-struct BehindHandle<cl_event> { using Type = Event; };
+struct BehindHandle<cl_event> {
+  using Type = Event;
+};
 
 template <class H>
-concept ObjectHandle = requires { typename BehindHandle<H>::Type; };
+concept ObjectHandle = requires {
+  typename BehindHandle<H>::Type;
+};
 
 }  // namespace cleave::sim

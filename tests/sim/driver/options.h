@@ -32,15 +32,16 @@ struct Options {
   std::size_t preferred_multiple = 32;
   cl_ulong memory_size = cl_ulong{1} << 30;
   cl_ulong local_memory_size = 48 * 1024;
-  bool non_uniform = true;    // a last work-group may be smaller, unless built with -cl-uniform-work-group-size
-  bool out_of_order = true;   // host queues may be out of order
+  bool non_uniform = true;  // a last work-group may be smaller, unless built with -cl-uniform-work-group-size
+  bool out_of_order = true;  // host queues may be out of order
   bool images = true;
   // clGetKernelSuggestedLocalWorkSizeKHR and its extension string are there.
   bool suggested_local_size = true;
-  // A NULL local size is an error for a kernel with reqd_work_group_size, as up to OpenCL 2.x. Otherwise the required
-  // size is used.
+  // A NULL local size is an error for a kernel with reqd_work_group_size, as up to OpenCL 2.x. Otherwise the
+  // required size is used.
   bool required_size_refuses_null = true;
-  // A global size of zero, or none, is a launch that does nothing, as OpenCL 2.1 and later allow. Otherwise an error.
+  // A global size of zero, or none, is a launch that does nothing, as OpenCL 2.1 and later allow. Otherwise
+  // an error.
   bool zero_global_size = false;
   // Bits of a global work offset that reach the kernel, sign-extended; 64 keeps all. Some drivers keep 32.
   unsigned offset_bits = 64;
@@ -50,9 +51,9 @@ struct Options {
   base::Nanoseconds per_item{1};
   base::Nanoseconds per_transfer{1'000};  // reads, writes, copies, fills, maps
   base::Nanoseconds enqueue_cost{1'000};  // host time that passes in each clEnqueue...
-  base::Nanoseconds poll_cost{0};         // in each clGetEventInfo; set it if a program polls without sleeping
-  base::Nanoseconds submit_delay{0};      // from flushed to CL_SUBMITTED
-  unsigned concurrent_commands = 1;       // how many commands a device runs at once
+  base::Nanoseconds poll_cost{0};     // in each clGetEventInfo; set it if a program polls without sleeping
+  base::Nanoseconds submit_delay{0};  // from flushed to CL_SUBMITTED
+  unsigned concurrent_commands = 1;   // how many commands a device runs at once
   // Commands stay CL_QUEUED until clFlush, clFinish or a wait on their own queue.
   bool lazy_flush = false;
 

@@ -6,9 +6,7 @@
 namespace cleave::sim {
 namespace {
 
-void flush(Frame& frame, cl_command_queue handle) {
-  frame.session.timeline.flush(frame.session.get(handle));
-}
+void flush(Frame& frame, cl_command_queue handle) { frame.session.timeline.flush(frame.session.get(handle)); }
 
 // Waits for the commands that are there now: another thread may go on enqueuing.
 void finish(Frame& frame, cl_command_queue handle) {
@@ -38,12 +36,11 @@ void barrier_with_list(Frame& frame, cl_command_queue queue, cl_uint count, cons
 void marker(Frame& frame, cl_command_queue queue, cl_event* event) {
   Queue& found = frame.session.get(queue);
   require(event != nullptr, CL_INVALID_VALUE);
-  enqueue(frame, found, ordering(CL_COMMAND_MARKER, {.barrier = false, .waits_for_all = true}), {0, nullptr, event});
+  enqueue(frame, found, ordering(CL_COMMAND_MARKER, {.barrier = false, .waits_for_all = true}),
+          {0, nullptr, event});
 }
 
-void barrier(Frame& frame, cl_command_queue queue) {
-  barrier_with_list(frame, queue, 0, nullptr, nullptr);
-}
+void barrier(Frame& frame, cl_command_queue queue) { barrier_with_list(frame, queue, 0, nullptr, nullptr); }
 
 // The older function has its own errors for a bad list.
 void wait_for_events(Frame& frame, cl_command_queue queue, cl_uint count, const cl_event* waits) {

@@ -1,10 +1,11 @@
 // The platform and its devices: discovery, sub-devices, timers. What devices answer is in device_info.cpp.
+#include "tests/sim/driver/platform.h"
+
 #include <algorithm>
 
 #include "tests/sim/driver/device_info.h"
 #include "tests/sim/driver/entry.h"
 #include "tests/sim/driver/info.h"
-#include "tests/sim/driver/platform.h"
 #include "tests/sim/driver/table.h"
 
 namespace cleave::sim {
@@ -16,16 +17,26 @@ void platform_info(Frame& frame, cl_platform_id handle, cl_platform_info name, s
   const Options& options = frame.session.options;
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_PLATFORM_PROFILE: return answer.text("FULL_PROFILE");
-    case CL_PLATFORM_VERSION: return answer.text(options.platform_version);
-    case CL_PLATFORM_NUMERIC_VERSION: return answer.value<cl_version>(numeric_version(options));
-    case CL_PLATFORM_NAME: return answer.text(options.platform_name);
-    case CL_PLATFORM_VENDOR: return answer.text(options.platform_vendor);
-    case CL_PLATFORM_EXTENSIONS: return answer.text(extension_string(options));
-    case CL_PLATFORM_EXTENSIONS_WITH_VERSION: return answer.list(extension_list(options));
-    case CL_PLATFORM_HOST_TIMER_RESOLUTION: return answer.value<cl_ulong>(1);
-    case CL_PLATFORM_ICD_SUFFIX_KHR: return answer.text(options.icd_suffix);
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_PLATFORM_PROFILE:
+      return answer.text("FULL_PROFILE");
+    case CL_PLATFORM_VERSION:
+      return answer.text(options.platform_version);
+    case CL_PLATFORM_NUMERIC_VERSION:
+      return answer.value<cl_version>(numeric_version(options));
+    case CL_PLATFORM_NAME:
+      return answer.text(options.platform_name);
+    case CL_PLATFORM_VENDOR:
+      return answer.text(options.platform_vendor);
+    case CL_PLATFORM_EXTENSIONS:
+      return answer.text(extension_string(options));
+    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
+      return answer.list(extension_list(options));
+    case CL_PLATFORM_HOST_TIMER_RESOLUTION:
+      return answer.value<cl_ulong>(1);
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+      return answer.text(options.icd_suffix);
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 
@@ -40,7 +51,6 @@ void device_ids(Frame& frame, cl_platform_id platform, cl_device_type type, cl_u
     const bool is_default = (type & CL_DEVICE_TYPE_DEFAULT) != 0 && found.empty();
     if (is_default || (type & frame.session.options.device_type) != 0) found.push_back(handle_of(device));
   }
-  if (type == CL_DEVICE_TYPE_DEFAULT && found.size() > 1) found.resize(1);
   answer_list(found, entries, devices, count);
   require(!found.empty(), CL_DEVICE_NOT_FOUND);
 }

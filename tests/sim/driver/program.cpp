@@ -1,7 +1,7 @@
 // Programs: creation, queries, callbacks. Building is in build.cpp.
 //
-// A binary of this driver is a line of text, then the code: "CLEAVE-SIM-BINARY 1 E" for an executable, C for a compiled
-// object, L for a library. So it survives the way into another program and back.
+// A binary of this driver is a line of text, then the code: "CLEAVE-SIM-BINARY 1 E" for an executable, C for
+// a compiled object, L for a library. So it survives the way into another program and back.
 #include <algorithm>
 #include <cstring>
 #include <sstream>
@@ -20,10 +20,17 @@ constexpr std::string_view binary_magic = "CLEAVE-SIM-BINARY 1 ";
 std::string binary_of(const Program& program) {
   char type = 0;
   switch (program.binary_type) {
-    case CL_PROGRAM_BINARY_TYPE_EXECUTABLE: type = 'E'; break;
-    case CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT: type = 'C'; break;
-    case CL_PROGRAM_BINARY_TYPE_LIBRARY: type = 'L'; break;
-    default: return {};
+    case CL_PROGRAM_BINARY_TYPE_EXECUTABLE:
+      type = 'E';
+      break;
+    case CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT:
+      type = 'C';
+      break;
+    case CL_PROGRAM_BINARY_TYPE_LIBRARY:
+      type = 'L';
+      break;
+    default:
+      return {};
   }
   return std::string(binary_magic) + type + '\n' + program.code;
 }
@@ -33,10 +40,17 @@ bool read_binary(Program& program, std::string_view binary) {
   const std::size_t header = binary_magic.size() + 2;
   if (binary.size() < header || !binary.starts_with(binary_magic)) return false;
   switch (binary[header - 2]) {
-    case 'E': program.binary_type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE; break;
-    case 'C': program.binary_type = CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT; break;
-    case 'L': program.binary_type = CL_PROGRAM_BINARY_TYPE_LIBRARY; break;
-    default: return false;
+    case 'E':
+      program.binary_type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+      break;
+    case 'C':
+      program.binary_type = CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT;
+      break;
+    case 'L':
+      program.binary_type = CL_PROGRAM_BINARY_TYPE_LIBRARY;
+      break;
+    default:
+      return false;
   }
   program.code = binary.substr(header);
   return true;
@@ -163,19 +177,25 @@ void info(Frame& frame, cl_program handle, cl_program_info name, std::size_t roo
   const Program& program = frame.session.get(handle);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_PROGRAM_REFERENCE_COUNT: return answer.value(program.references());
-    case CL_PROGRAM_CONTEXT: return answer.value(handle_of(program.context));
-    case CL_PROGRAM_NUM_DEVICES: return answer.value(static_cast<cl_uint>(program.devices.size()));
+    case CL_PROGRAM_REFERENCE_COUNT:
+      return answer.value(program.references());
+    case CL_PROGRAM_CONTEXT:
+      return answer.value(handle_of(program.context));
+    case CL_PROGRAM_NUM_DEVICES:
+      return answer.value(static_cast<cl_uint>(program.devices.size()));
     case CL_PROGRAM_DEVICES: {
       std::vector<cl_device_id> devices;
       for (const auto& device : program.devices) devices.push_back(handle_of(device));
       return answer.list(devices);
     }
-    case CL_PROGRAM_SOURCE: return answer.text(program.source);
-    case CL_PROGRAM_IL: return answer.bytes(program.il.data(), program.il.size());
+    case CL_PROGRAM_SOURCE:
+      return answer.text(program.source);
+    case CL_PROGRAM_IL:
+      return answer.bytes(program.il.data(), program.il.size());
     case CL_PROGRAM_BINARY_SIZES:
       return answer.list(std::vector<std::size_t>(program.devices.size(), binary_of(program).size()));
-    case CL_PROGRAM_BINARIES: return answer_binaries(program, answer);
+    case CL_PROGRAM_BINARIES:
+      return answer_binaries(program, answer);
     case CL_PROGRAM_NUM_KERNELS:
       require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
       return answer.value(program.kernels.size());
@@ -183,8 +203,10 @@ void info(Frame& frame, cl_program handle, cl_program_info name, std::size_t roo
       require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
       return answer.text(kernel_names(program));
     case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
-    case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT: return answer.boolean(false);
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
+      return answer.boolean(false);
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 

@@ -1,9 +1,10 @@
 // Command queues: creation, properties, queries.
+#include "tests/sim/driver/queue.h"
+
 #include <optional>
 
 #include "tests/sim/driver/entry.h"
 #include "tests/sim/driver/info.h"
-#include "tests/sim/driver/queue.h"
 #include "tests/sim/driver/table.h"
 
 namespace cleave::sim {
@@ -50,13 +51,20 @@ void info(Frame& frame, cl_command_queue handle, cl_command_queue_info name, std
   const Queue& queue = frame.session.get(handle);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_QUEUE_CONTEXT: return answer.value(handle_of(queue.context));
-    case CL_QUEUE_DEVICE: return answer.value(handle_of(queue.device));
-    case CL_QUEUE_REFERENCE_COUNT: return answer.value(queue.references());
-    case CL_QUEUE_PROPERTIES: return answer.value(queue.flags);
-    case CL_QUEUE_PROPERTIES_ARRAY: return answer.list(queue.properties);
-    case CL_QUEUE_DEVICE_DEFAULT: return answer.value(cl_command_queue{});
-    default: throw Error{CL_INVALID_VALUE};  // CL_QUEUE_SIZE is for queues on the device, which there are none of
+    case CL_QUEUE_CONTEXT:
+      return answer.value(handle_of(queue.context));
+    case CL_QUEUE_DEVICE:
+      return answer.value(handle_of(queue.device));
+    case CL_QUEUE_REFERENCE_COUNT:
+      return answer.value(queue.references());
+    case CL_QUEUE_PROPERTIES:
+      return answer.value(queue.flags);
+    case CL_QUEUE_PROPERTIES_ARRAY:
+      return answer.list(queue.properties);
+    case CL_QUEUE_DEVICE_DEFAULT:
+      return answer.value(cl_command_queue{});
+    default:
+      throw Error{CL_INVALID_VALUE};  // CL_QUEUE_SIZE is for queues on the device, which there are none of
   }
 }
 

@@ -25,7 +25,8 @@ class Record {
   bool wants_text() const { return keep_ || observer != nullptr; }
 
   void count(Function function) { ++counts_[static_cast<std::size_t>(function)]; }
-  // A call takes its place when it is entered and is filled in when it returns; callbacks may call in between.
+  // A call takes its place when it is entered and is filled in when it returns; callbacks may call in
+  // between.
   std::shared_ptr<Call> enter(Function function, Nanoseconds at);
   void leave(const Call& call) const;
 

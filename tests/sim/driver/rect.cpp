@@ -53,8 +53,8 @@ void write(Frame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool b
 
 void copy(Frame& frame, cl_command_queue queue_handle, cl_mem from_handle, cl_mem to_handle,
           const std::size_t* from_origin, const std::size_t* to_origin, const std::size_t* region,
-          std::size_t from_row, std::size_t from_slice, std::size_t to_row, std::size_t to_slice, cl_uint count,
-          const cl_event* waits, cl_event* event) {
+          std::size_t from_row, std::size_t from_slice, std::size_t to_row, std::size_t to_slice,
+          cl_uint count, const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(queue_handle);
   Memory& from = buffer_for(frame, queue, from_handle);
   Memory& to = buffer_for(frame, queue, to_handle);

@@ -53,13 +53,20 @@ void info(Frame& frame, cl_sampler handle, cl_sampler_info name, std::size_t roo
   const Sampler& sampler = frame.session.get(handle);
   const Answer answer(room, value, size);
   switch (name) {
-    case CL_SAMPLER_REFERENCE_COUNT: return answer.value(sampler.references());
-    case CL_SAMPLER_CONTEXT: return answer.value(handle_of(sampler.context));
-    case CL_SAMPLER_NORMALIZED_COORDS: return answer.value(sampler.normalized);
-    case CL_SAMPLER_ADDRESSING_MODE: return answer.value(sampler.addressing);
-    case CL_SAMPLER_FILTER_MODE: return answer.value(sampler.filter);
-    case CL_SAMPLER_PROPERTIES: return answer.list(sampler.properties);
-    default: throw Error{CL_INVALID_VALUE};
+    case CL_SAMPLER_REFERENCE_COUNT:
+      return answer.value(sampler.references());
+    case CL_SAMPLER_CONTEXT:
+      return answer.value(handle_of(sampler.context));
+    case CL_SAMPLER_NORMALIZED_COORDS:
+      return answer.value(sampler.normalized);
+    case CL_SAMPLER_ADDRESSING_MODE:
+      return answer.value(sampler.addressing);
+    case CL_SAMPLER_FILTER_MODE:
+      return answer.value(sampler.filter);
+    case CL_SAMPLER_PROPERTIES:
+      return answer.list(sampler.properties);
+    default:
+      throw Error{CL_INVALID_VALUE};
   }
 }
 

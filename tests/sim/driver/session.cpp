@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <thread>
 
 namespace cleave::sim {
@@ -30,7 +29,8 @@ Session::Session(Options chosen) : options(std::move(chosen)), record(!options.q
 void Session::make_devices() {
   for (unsigned i = 0; i < options.devices; ++i) {
     auto device = std::make_shared<Device>(*this);
-    device->name = options.device_name + (i == 0 ? "" : " " + std::to_string(i + 1));
+    device->name = options.device_name;
+    if (i > 0) (device->name += ' ') += std::to_string(i + 1);
     device->compute_units = options.compute_units;
     devices.push_back(std::move(device));
   }
@@ -87,22 +87,24 @@ void Session::run_until_idle(Lock& lock) {
 }
 
 bool Session::wait(Lock& lock, const std::function<bool()>& done) {
-  std::optional<std::chrono::steady_clock::time_point> deadline;
+  using RealTime = std::chrono::steady_clock;
+  constexpr auto unset = RealTime::time_point::max();
+  auto deadline = unset;  // runs from when nothing could happen any more
   while (!done()) {
     run_due(lock);
     if (done()) break;
     if (timeline.step(Nanoseconds::max())) {
-      deadline.reset();
+      deadline = unset;
       changed();
       continue;
     }
-    const auto now = std::chrono::steady_clock::now();
-    if (!deadline) deadline = now + options.hang_timeout;
-    if (now >= *deadline) {
+    const auto real_now = RealTime::now();
+    if (deadline == unset) deadline = real_now + options.hang_timeout;
+    if (real_now >= deadline) {
       hung = true;
       return false;
     }
-    changed_.wait_until(lock, *deadline);
+    changed_.wait_until(lock, deadline);
   }
   return true;
 }
@@ -140,6 +142,16 @@ std::size_t Session::live(Kind kind) const {
   const std::size_t alive = live_[static_cast<std::size_t>(kind)];
   if (kind == Kind::platform) return 0;
   return kind == Kind::device ? alive - devices.size() : alive;
+}
+
+std::vector<std::string> Session::live_objects() const {
+  std::vector<std::string> labels;
+  for (const auto& [handle, object] : objects_) {
+    const bool root = object->kind == Kind::device && !static_cast<const Device&>(*object).parent;
+    if (!root && object->kind != Kind::platform) labels.push_back(object->label());
+  }
+  std::sort(labels.begin(), labels.end());
+  return labels;
 }
 
 cl_int Session::starts(Command& command) {

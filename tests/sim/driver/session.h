@@ -1,8 +1,8 @@
 // The state behind a Driver: its objects, time, log, faults, and the lock over all of it.
 //
-// Threads: one mutex. Functions that take a `Lock` need it held and may let go of it meanwhile, to run callbacks or to
-// let another thread make progress; what they return to may have changed. All others need it held too, except where
-// they say otherwise.
+// Threads: one mutex. Functions that take a `Lock` need it held and may let go of it meanwhile, to run
+// callbacks or to let another thread make progress; what they return to may have changed. All others need it
+// held too, except where they say otherwise.
 #pragma once
 
 #include <CL/cl_icd.h>
@@ -94,6 +94,7 @@ class Session final : public base::Clock {
   void strike(Object& object);
   std::uint64_t next_id(Kind kind) { return ++ids_[static_cast<std::size_t>(kind)]; }
   std::size_t live(Kind kind) const;
+  std::vector<std::string> live_objects() const;
 
   // Called when a launch starts; returns the status it will end with.
   cl_int starts(Command& command);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <utility>
 
 namespace cleave::sim {
 namespace {
@@ -93,7 +94,8 @@ void read_qualifier(Parameter& parameter, std::string_view word) {
   } else if (plain == "restrict") {
     parameter.qualifiers |= CL_KERNEL_ARG_TYPE_RESTRICT;
   } else if (plain != "private") {
-    parameter.type += (parameter.type.empty() || word == "*" ? "" : " ") + std::string(word);
+    if (!parameter.type.empty() && word != "*") parameter.type += ' ';
+    parameter.type += word;
   }
 }
 
@@ -148,30 +150,37 @@ void read_attribute(KernelSignature& kernel, const Words& words, std::size_t ope
         return static_cast<std::size_t>(std::strtoull(std::string(words[i]).c_str(), nullptr, 0));
       };
       const std::array<std::size_t, 3> required{size(at + 2), size(at + 4), size(at + 6)};
-      // A macro's name reads as zero: macros are not expanded, so that kernel counts as having no required size.
+      // A macro's name reads as zero: macros are not expanded, so that kernel counts as having no required
+      // size.
       if (required[0] * required[1] * required[2] > 0) kernel.required_size = required;
     }
   }
 }
 
-// From the word after "kernel": void, attributes and the name in any order, then the brackets.
-std::optional<KernelSignature> read_kernel(const Words& words, std::size_t& at) {
-  KernelSignature kernel;
+// Reads attributes as long as there are any, and moves `at` behind them.
+void read_attributes(KernelSignature& kernel, const Words& words, std::size_t& at) {
+  while (at + 1 < words.size() && words[at] == "__attribute__") {
+    const std::size_t end = after_brackets(words, at + 1);
+    read_attribute(kernel, words, at + 1, end);
+    at = end;
+  }
+}
+
+// From the word after "kernel": void, attributes and the name in any order, the brackets, more attributes.
+// `kernel` has the attributes that stood before.
+std::optional<KernelSignature> read_kernel(KernelSignature kernel, const Words& words, std::size_t& at) {
   for (; at < words.size(); ++at) {
-    if (words[at] == "__attribute__" && at + 1 < words.size()) {
-      const std::size_t end = after_brackets(words, at + 1);
-      read_attribute(kernel, words, at + 1, end);
-      at = end - 1;
-    } else if (words[at] == "(" && !kernel.name.empty()) {
+    read_attributes(kernel, words, at);
+    if (at == words.size()) break;
+    if (words[at] == "(" && !kernel.name.empty()) {
       const std::size_t end = after_brackets(words, at);
       kernel.parameters = read_parameters(words, at + 1, end - 1);
       at = end;
+      read_attributes(kernel, words, at);
       return kernel;
-    } else if (!in_name(words[at].front())) {
-      return std::nullopt;
-    } else if (words[at] != "void") {
-      kernel.name = words[at];
     }
+    if (!in_name(words[at].front())) return std::nullopt;
+    if (words[at] != "void") kernel.name = words[at];
   }
   return std::nullopt;
 }
@@ -182,10 +191,13 @@ std::vector<KernelSignature> scan_kernels(std::string_view source) {
   std::vector<KernelSignature> kernels;
   const Words words = words_of(source);
   for (std::size_t at = 0; at < words.size();) {
+    KernelSignature attributed;
+    read_attributes(attributed, words, at);
+    if (at == words.size()) break;
     const bool found = words[at] == "kernel" || words[at] == "__kernel";
     ++at;
     if (!found) continue;
-    auto kernel = read_kernel(words, at);
+    auto kernel = read_kernel(std::move(attributed), words, at);
     if (!kernel) continue;
     const auto same = [&](const KernelSignature& other) { return other.name == kernel->name; };
     if (std::none_of(kernels.begin(), kernels.end(), same)) kernels.push_back(std::move(*kernel));

@@ -1,4 +1,5 @@
-// What the driver understands of OpenCL C: which kernels a text declares, with which parameters and attributes.
+// What the driver understands of OpenCL C: which kernels a text declares, with which parameters and
+// attributes.
 #pragma once
 
 #include <CL/cl_icd.h>
@@ -29,8 +30,9 @@ struct KernelSignature {
   std::string attributes;                                   // as clGetKernelInfo has them
 };
 
-// The kernels of `source`, in its order. Comments and preprocessor lines are skipped, macros are not expanded; what
-// does not look like a kernel's definition or declaration is passed over. A name counts once.
+// The kernels of `source`, in its order, each with the attributes before, in and behind its declaration.
+// Comments and preprocessor lines are skipped, macros are not expanded; what does not look like a kernel's
+// definition or declaration is passed over. A name counts once.
 std::vector<KernelSignature> scan_kernels(std::string_view source);
 
 }  // namespace cleave::sim

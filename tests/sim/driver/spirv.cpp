@@ -29,7 +29,9 @@ std::string literal(std::string_view module, std::size_t first, std::size_t end)
 
 }  // namespace
 
-bool is_spirv(std::string_view module) { return module.size() >= header_words * 4 && word_at(module, 0) == magic; }
+bool is_spirv(std::string_view module) {
+  return module.size() >= header_words * 4 && word_at(module, 0) == magic;
+}
 
 std::vector<KernelSignature> entry_points(std::string_view module) {
   std::vector<KernelSignature> kernels;

@@ -1,12 +1,13 @@
-// Shared virtual memory: coarse-grained, so one allocation that host and kernels both see. Allocation is here, commands
-// are in svm_commands.cpp.
+// Shared virtual memory: coarse-grained, so one allocation that host and kernels both see. Allocation is
+// here, commands are in svm_commands.cpp.
 #include "tests/sim/driver/entry.h"
 #include "tests/sim/driver/table.h"
 
 namespace cleave::sim {
 namespace {
 
-void* allocate(Frame& frame, cl_context context, cl_svm_mem_flags flags, std::size_t size, cl_uint alignment) {
+void* allocate(Frame& frame, cl_context context, cl_svm_mem_flags flags, std::size_t size,
+               cl_uint alignment) {
   frame.session.get(context);
   const bool power_of_two = (alignment & (alignment - 1)) == 0;
   require(power_of_two && alignment <= 128, CL_INVALID_VALUE);

@@ -16,8 +16,8 @@ void free(Frame& frame, cl_command_queue handle, cl_uint pointers, void* list[],
           void* user_data, cl_uint count, const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(handle);
   require((pointers == 0) == (list == nullptr), CL_INVALID_VALUE);
-  auto effect = [&session = frame.session, held = shared(queue), copy = std::vector<void*>(list, list + pointers),
-                 notify, user_data]() mutable {
+  auto effect = [&session = frame.session, held = shared(queue),
+                 copy = std::vector<void*>(list, list + pointers), notify, user_data]() mutable {
     if (notify == nullptr) {
       for (void* pointer : copy) session.svm.erase(static_cast<std::byte*>(pointer));
       return;
@@ -29,8 +29,8 @@ void free(Frame& frame, cl_command_queue handle, cl_uint pointers, void* list[],
   enqueue(frame, queue, transfer(frame.session, CL_COMMAND_SVM_FREE, effect), {count, waits, event});
 }
 
-void copy(Frame& frame, cl_command_queue handle, cl_bool blocking, void* to, const void* from, std::size_t size,
-          cl_uint count, const cl_event* waits, cl_event* event) {
+void copy(Frame& frame, cl_command_queue handle, cl_bool blocking, void* to, const void* from,
+          std::size_t size, cl_uint count, const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(handle);
   require(to != nullptr && from != nullptr, CL_INVALID_VALUE);
   const auto* source = static_cast<const std::byte*>(from);
@@ -54,8 +54,8 @@ void fill(Frame& frame, cl_command_queue handle, void* to, const void* pattern, 
   enqueue(frame, queue, transfer(frame.session, CL_COMMAND_SVM_MEMFILL, effect), {count, waits, event});
 }
 
-void map(Frame& frame, cl_command_queue handle, cl_bool blocking, cl_map_flags, void* pointer, std::size_t size,
-         cl_uint count, const cl_event* waits, cl_event* event) {
+void map(Frame& frame, cl_command_queue handle, cl_bool blocking, cl_map_flags, void* pointer,
+         std::size_t size, cl_uint count, const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(handle);
   require(pointer != nullptr && size > 0, CL_INVALID_VALUE);
   enqueue(frame, queue, transfer(frame.session, CL_COMMAND_SVM_MAP, nullptr, blocking != CL_FALSE),

@@ -1,4 +1,5 @@
-// Who puts which functions into the table. A function that nobody puts there is refused with CL_INVALID_OPERATION.
+// Who puts which functions into the table. A function that nobody puts there is refused with
+// CL_INVALID_OPERATION.
 #pragma once
 
 #include <CL/cl_icd.h>

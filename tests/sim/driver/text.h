@@ -1,12 +1,14 @@
 // The arguments of a call as text for the log.
 //
-// Numbers are decimal, handles "queue#1" (or "invalid"), strings quoted and cut at 60 characters, NULL "null". What a
-// pointer points to is not known from its type: functions for which it matters add a note to their frame.
+// Numbers are decimal, handles "queue#1" (or "invalid"), strings quoted and cut at 60 characters, NULL
+// "null". What a pointer points to is not known from its type: functions for which it matters add a note to
+// their frame.
 #pragma once
 
 #include <CL/cl_icd.h>
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "tests/sim/driver/objects.h"
@@ -34,14 +36,16 @@ std::string text_of(const Session& session, const T& argument) {
   }
 }
 
-// "event#1 event#2", for notes.
+// "waits=[event#1 event#2]", for notes.
 template <class H>
-std::string text_of_list(const Session& session, std::size_t count, const H* handles) {
-  std::string text;
+std::string text_of_list(std::string_view name, const Session& session, std::size_t count, const H* handles) {
+  std::string text(name);
+  text += "=[";
   for (std::size_t i = 0; handles != nullptr && i < count; ++i) {
-    text += (i == 0 ? "" : " ") + text_of_handle(session, handles[i]);
+    if (i > 0) text += ' ';
+    text += text_of_handle(session, handles[i]);
   }
-  return text;
+  return text += ']';
 }
 
 }  // namespace cleave::sim

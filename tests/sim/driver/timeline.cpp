@@ -52,16 +52,16 @@ void Timeline::submit(const std::shared_ptr<Command>& command) {
   command->submitted = now();
   if (command->launch) command->launch->submitted = now();
   change(*command, CL_SUBMITTED);
-  if (command->blockers == 0) {
-    command->ready = now();
-    ready_.emplace(Key{now(), command->serial}, command);
-  }
+  if (command->blockers == 0) make_ready(command);
+}
+
+void Timeline::make_ready(const std::shared_ptr<Command>& command) {
+  command->ready = now();
+  ready_[command->device].emplace(Key{now(), command->serial}, command);
 }
 
 void Timeline::unblock(const std::shared_ptr<Command>& command) {
-  if (--command->blockers > 0 || command->status != CL_SUBMITTED) return;
-  command->ready = now();
-  ready_.emplace(Key{now(), command->serial}, command);
+  if (--command->blockers == 0 && command->status == CL_SUBMITTED) make_ready(command);
 }
 
 void Timeline::settle() {
@@ -69,18 +69,24 @@ void Timeline::settle() {
   }
 }
 
+bool Timeline::has_room(Device* device) const {
+  if (device == nullptr) return true;
+  const auto found = running_.find(device);
+  return found == running_.end() || found->second < session_.options.concurrent_commands;
+}
+
 // Starts the command that has been ready for longest among those that have room.
 bool Timeline::start_next() {
-  for (auto it = ready_.begin(); it != ready_.end(); ++it) {
-    const std::shared_ptr<Command> command = it->second;
-    if (command->device != nullptr && running_[command->device] >= session_.options.concurrent_commands) {
-      continue;
-    }
-    ready_.erase(it);
-    start(command);
-    return true;
+  std::map<Key, std::shared_ptr<Command>>* longest = nullptr;
+  for (auto& [device, waiting] : ready_) {
+    if (waiting.empty() || !has_room(device)) continue;
+    if (longest == nullptr || waiting.begin()->first < longest->begin()->first) longest = &waiting;
   }
-  return false;
+  if (longest == nullptr) return false;
+  const std::shared_ptr<Command> command = longest->begin()->second;
+  longest->erase(longest->begin());
+  start(command);
+  return true;
 }
 
 void Timeline::start(const std::shared_ptr<Command>& command) {

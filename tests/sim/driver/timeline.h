@@ -1,14 +1,15 @@
 // Virtual time, and the commands that run in it.
 //
-// A command waits for `blockers` to end: those of its wait list (whose failure it inherits) and those that its queue's
-// order puts before it (whose failure it does not). When the last has ended and the command has been submitted, it is
-// ready. A device takes ready commands when it has room, the one that has been ready for longest first, so that queues
-// take turns. At END the command's effect happens.
+// A command waits for `blockers` to end: those of its wait list (whose failure it inherits) and those that
+// its queue's order puts before it (whose failure it does not). When the last has ended and the command has
+// been submitted, it is ready. A device takes ready commands when it has room, the one that has been ready
+// for longest first, so that queues take turns. At END the command's effect happens.
 //
 //   queued --flush, submit_delay--> submitted --no blockers, room--> running --duration--> complete or failed
 //
-// Who owns what: a queue holds its incomplete commands, and so do the commands that block others hold those others.
-// A command holds its queue, event and effect (with the objects that it uses) until it ends, then lets go of them.
+// Who owns what: a queue holds its incomplete commands, and so do the commands that block others hold those
+// others. A command holds its queue, event and effect (with the objects that it uses) until it ends, then
+// lets go of them.
 //
 // Threads: everything but now() happens under the session's lock.
 #pragma once
@@ -32,8 +33,8 @@ namespace cleave::sim {
 struct Command : std::enable_shared_from_this<Command> {
   cl_command_type type = 0;
   std::uint64_t serial = 0;
-  std::shared_ptr<Queue> queue;  // null for user events, and once complete
-  Device* device = nullptr;      // the root device whose time it takes; null if it takes none
+  std::shared_ptr<Queue> queue;           // null for user events, and once complete
+  Device* device = nullptr;               // the root device whose time it takes; null if it takes none
   std::function<Nanoseconds()> duration;  // asked at START
   std::function<void()> effect;           // at END, unless the command fails
   std::shared_ptr<Launch> launch;         // of a kernel
@@ -73,7 +74,8 @@ class Timeline {
   // A user event's command ends now.
   void end_now(const std::shared_ptr<Command>& command, cl_int status);
 
-  // Makes the next thing happen, moving time to it, if that is not after `limit`. False if there is no such thing.
+  // Makes the next thing happen, moving time to it, if that is not after `limit`. False if there is no such
+  // thing.
   bool step(Nanoseconds limit);
   bool idle() const { return agenda_.empty(); }
   // Moves time forward to `time`, if that lies ahead.
@@ -87,6 +89,8 @@ class Timeline {
 
   void block(const std::shared_ptr<Command>& command, const std::shared_ptr<Command>& blocker);
   void submit(const std::shared_ptr<Command>& command);
+  void make_ready(const std::shared_ptr<Command>& command);
+  bool has_room(Device* device) const;
   void unblock(const std::shared_ptr<Command>& command);
   void settle();
   bool start_next();
@@ -99,7 +103,8 @@ class Timeline {
   std::uint64_t serial_ = 0;
   // What will happen: the END of running commands, the SUBMIT of flushed ones.
   std::map<Key, std::shared_ptr<Command>> agenda_;
-  std::map<Key, std::shared_ptr<Command>> ready_;
+  // By device, null for commands that take no device's time; each in the order in which they became ready.
+  std::map<Device*, std::map<Key, std::shared_ptr<Command>>> ready_;
   std::map<Device*, unsigned> running_;
 };
 

@@ -27,7 +27,8 @@ void read(Frame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool bl
           {count, waits, event});
 }
 
-// The program's memory is read when the command ends: it must not be touched before, as the specification has it.
+// The program's memory is read when the command ends: it must not be touched before, as the specification has
+// it.
 void write(Frame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking, std::size_t offset,
            std::size_t size, const void* from, cl_uint count, const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(queue_handle);
@@ -59,8 +60,8 @@ void copy(Frame& frame, cl_command_queue queue_handle, cl_mem from_handle, cl_me
 
 // The pattern is copied at once: the program may reuse its memory when the call returns.
 void fill(Frame& frame, cl_command_queue queue_handle, cl_mem handle, const void* pattern,
-          std::size_t pattern_size, std::size_t offset, std::size_t size, cl_uint count, const cl_event* waits,
-          cl_event* event) {
+          std::size_t pattern_size, std::size_t offset, std::size_t size, cl_uint count,
+          const cl_event* waits, cl_event* event) {
   Queue& queue = frame.session.get(queue_handle);
   Memory& buffer = buffer_for(frame, queue, handle);
   const bool power_of_two = pattern_size > 0 && (pattern_size & (pattern_size - 1)) == 0;
@@ -69,7 +70,9 @@ void fill(Frame& frame, cl_command_queue queue_handle, cl_mem handle, const void
   require_inside(buffer, offset, size);
   const auto* first = static_cast<const std::byte*>(pattern);
   auto effect = [held = shared(buffer), bytes = std::vector<std::byte>(first, first + pattern_size), offset,
-                 size] { fill_box(held->data, {offset, size, size}, {size, 1, 1}, bytes.data(), bytes.size()); };
+                 size] {
+    fill_box(held->data, {offset, size, size}, {size, 1, 1}, bytes.data(), bytes.size());
+  };
   enqueue(frame, queue, transfer(frame.session, CL_COMMAND_FILL_BUFFER, effect), {count, waits, event});
 }
 

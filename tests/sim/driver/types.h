@@ -40,8 +40,8 @@ struct Argument {
   std::uint64_t object = 0;      // the id of the memory object or sampler, 0 for a NULL buffer
 };
 
-// One clEnqueueNDRangeKernel (or clEnqueueTask) that the driver accepted. Entries from `work_dim` on are 1 (sizes)
-// or 0 (offset).
+// One clEnqueueNDRangeKernel (or clEnqueueTask) that the driver accepted. Entries from `work_dim` on are 1
+// (sizes) or 0 (offset).
 struct Launch {
   std::uint64_t id = 0;  // counts from 1
   std::uint64_t queue = 0;
@@ -50,8 +50,8 @@ struct Launch {
   cl_uint work_dim = 0;
   Size3 offset{};
   Size3 global{1, 1, 1};
-  Size3 local{1, 1, 1};     // what was used; see `null_local`
-  bool null_local = false;  // the program left the choice to the driver
+  Size3 local{1, 1, 1};              // what was used; see `null_local`
+  bool null_local = false;           // the program left the choice to the driver
   std::vector<std::uint64_t> waits;  // ids of the events in the wait list
   std::uint64_t event = 0;           // id of the event asked for, 0 if none was
   std::vector<Argument> arguments;

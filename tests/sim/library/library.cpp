@@ -1,13 +1,14 @@
 // The simulated driver as a shared library: an ICD for a loader, or a complete libOpenCL by itself.
 //
 //   CLEAVE_SIM=zero      the zero-cost driver in place of the simulated one
-//   CLEAVE_SIM_LOG=path  every call is appended to that file when the process ends: "clFlush(queue#1) = CL_SUCCESS"
+//   CLEAVE_SIM_LOG=path  every call is appended to that file when the process ends: "clFlush(queue#1) =
+//   CL_SUCCESS"
 //
-// Kernels do nothing, except sim_count(global uint* counts), which adds 1 to counts[get_global_id(0)] for each
-// work-item.
+// Kernels do nothing, except sim_count(global uint* counts), which adds 1 to counts[get_global_id(0)] for
+// each work-item.
 //
-// Threads: as the drivers behind it. Everything lives until the process ends, since programs call OpenCL from exit
-// handlers, too.
+// Threads: as the drivers behind it. Everything lives until the process ends, since programs call OpenCL from
+// exit handlers, too.
 #include <CL/cl_icd.h>
 
 #include <chrono>
@@ -94,7 +95,8 @@ extern "C" {
 #include "icd/functions.def"
 #undef CL_FUNCTION
 
-CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,
+                                                       cl_uint* count) {
   return reinterpret_cast<clIcdGetPlatformIDsKHR_fn>(library().platform_ids())(entries, platforms, count);
 }
 

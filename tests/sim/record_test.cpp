@@ -1,0 +1,165 @@
+// Faults, the log, and the table as a whole.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/driver/functions.h"
+#include "tests/sim/rig.h"
+
+namespace cleave::sim {
+namespace {
+
+TEST(Fault, StrikesTheNthCallAndThatAlone) {
+  Rig rig;
+  rig.driver.fail("clFlush", 2, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(rig.cl.clFlush(rig.queue), CL_SUCCESS);
+  EXPECT_EQ(rig.cl.clFlush(rig.queue), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(rig.cl.clFlush(rig.queue), CL_SUCCESS);
+  EXPECT_EQ(rig.driver.faults_left(), 0u);
+}
+
+TEST(Fault, SeveralCountTheSameCalls) {
+  Rig rig;
+  rig.driver.fail("clFlush", 1, -1);
+  rig.driver.fail("clFlush", 3, -3);
+  std::vector<cl_int> codes;
+  for (int i = 0; i < 4; ++i) codes.push_back(rig.cl.clFlush(rig.queue));
+  EXPECT_EQ(codes, (std::vector<cl_int>{-1, 0, -3, 0}));
+}
+
+TEST(Fault, AFailedEnqueueDoesNothing) {
+  Rig rig;
+  const cl_mem buffer = rig.make_buffer({0});
+  const cl_kernel kernel = rig.make_add(buffer, 1);
+  rig.driver.fail("clEnqueueNDRangeKernel", 1, CL_OUT_OF_HOST_MEMORY);
+  const std::size_t one = 1;
+  cl_event event = nullptr;
+  EXPECT_EQ(rig.cl.clEnqueueNDRangeKernel(rig.queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, &event),
+            CL_OUT_OF_HOST_MEMORY);
+  EXPECT_EQ(event, nullptr);
+  EXPECT_TRUE(rig.driver.launches().empty());
+  EXPECT_EQ(rig.driver.count("clEnqueueNDRangeKernel"), 1u);
+  EXPECT_EQ(rig.read(buffer, 1), std::vector<cl_int>{0});
+}
+
+TEST(Fault, ReachesErrcodeAndPointers) {
+  Rig rig;
+  cl_int code = 0;
+  rig.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(rig.cl.clCreateBuffer(rig.context, 0, 4, nullptr, &code), nullptr);
+  EXPECT_EQ(code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  rig.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(rig.cl.clCreateBuffer(rig.context, 0, 4, nullptr, nullptr), nullptr);
+  rig.driver.fail("clSVMAlloc", 1, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(rig.cl.clSVMAlloc(rig.context, CL_MEM_READ_WRITE, 4, 0), nullptr);
+  rig.driver.fail("clCreateContext", 1, CL_OUT_OF_HOST_MEMORY);
+  const cl_device_id device = rig.driver.device();
+  EXPECT_EQ(rig.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), nullptr);
+  EXPECT_EQ(code, CL_OUT_OF_HOST_MEMORY);
+}
+
+TEST(FaultDeathTest, AMisspeltFunctionEndsTheTest) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Driver driver;
+  EXPECT_DEATH(driver.fail("clFlash", 1, -1), "no function clFlash");
+}
+
+TEST(DriverDeathTest, ThereIsOneAtATime) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Driver driver;
+  EXPECT_DEATH(Driver{}, "there is a Driver already");
+}
+
+TEST(Log, SaysWhatWasCalledWithWhatAndWhatCameBack) {
+  Rig rig;
+  rig.driver.forget();
+  rig.launch(rig.queue, rig.make_kernel("idle"), 128);
+  rig.cl.clFlush(rig.queue);
+  rig.cl.clReleaseMemObject(nullptr);
+  const auto log = rig.driver.log();
+  ASSERT_EQ(log.size(), 4u);
+  EXPECT_EQ(log[0].function, "clCreateKernel");
+  EXPECT_EQ(log[0].arguments, "program#1, \"idle\", null");
+  EXPECT_EQ(log[0].returned, "kernel#1");
+  EXPECT_EQ(log[1].arguments,
+            "queue#1, kernel#1, 1, null, ptr, null, 0, null, ptr"
+            " idle offset=(0,0,0) global=(128,1,1) local=(64,1,1) (driver's choice)");
+  EXPECT_EQ(log[1].returned, "event#1");
+  EXPECT_EQ(log[2].arguments, "queue#1");
+  EXPECT_EQ(log[3].result, CL_INVALID_MEM_OBJECT);
+  EXPECT_EQ(log[3].thread, std::this_thread::get_id());
+}
+
+TEST(Log, QuietKeepsCountsOnly) {
+  Options options;
+  options.quiet = true;
+  Rig rig(options);
+  rig.launch(rig.queue, rig.make_kernel("idle"));
+  EXPECT_TRUE(rig.driver.log().empty());
+  EXPECT_TRUE(rig.driver.launches().empty());
+  EXPECT_EQ(rig.driver.count("clEnqueueNDRangeKernel"), 1u);
+}
+
+TEST(Log, ObserversSeeEachCallAsItReturns) {
+  Options options;
+  options.quiet = true;
+  Rig rig(options);
+  std::vector<std::string> seen;
+  rig.driver.on_call(
+      [&](const Call& call) { seen.push_back(call.function + ' ' + error_name(call.result)); });
+  rig.cl.clFlush(rig.queue);
+  rig.cl.clFlush(nullptr);
+  rig.driver.on_call(nullptr);
+  EXPECT_EQ(seen, (std::vector<std::string>{"clFlush CL_SUCCESS", "clFlush CL_INVALID_COMMAND_QUEUE"}));
+}
+
+TEST(Table, HasEveryFunction) {
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  EXPECT_NE(Driver::table().name, nullptr) << #name;
+#include "icd/functions.def"
+#undef CL_FUNCTION
+}
+
+TEST(Table, RefusesWhatIsOutOfScopeAfterLookingAtTheHandles) {
+  Rig rig;
+  cl_int code = 0;
+  EXPECT_EQ(rig.cl.clCreateFromGLBuffer(rig.context, CL_MEM_READ_WRITE, 1, &code), nullptr);
+  EXPECT_EQ(code, CL_INVALID_OPERATION);
+  EXPECT_EQ(rig.cl.clCreateFromGLBuffer(nullptr, CL_MEM_READ_WRITE, 1, &code), nullptr);
+  EXPECT_EQ(code, CL_INVALID_CONTEXT);
+  EXPECT_EQ(rig.cl.clCreatePipe(rig.context, 0, 4, 4, nullptr, &code), nullptr);
+  EXPECT_EQ(code, CL_INVALID_OPERATION);
+  EXPECT_EQ(rig.driver.count("clCreateFromGLBuffer"), 2u);
+}
+
+TEST(Table, AnswersWithAnErrorWhileThereIsNoDriver) {
+  const cl_icd_dispatch& cl = Driver::table();
+  cl_int code = 0;
+  EXPECT_EQ(cl.clGetPlatformIDs(0, nullptr, nullptr), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(cl.clCreateUserEvent(nullptr, &code), nullptr);
+  EXPECT_EQ(code, CL_OUT_OF_RESOURCES);
+}
+
+TEST(Extension, IsFoundByName) {
+  Options options;
+  options.suggested_local_size = false;
+  Rig rig(options);
+  const auto find = [&](const char* name) { return rig.cl.clGetExtensionFunctionAddress(name); };
+  EXPECT_NE(find("clIcdGetPlatformIDsKHR"), nullptr);
+  EXPECT_EQ(find("clGetKernelSuggestedLocalWorkSizeKHR"), nullptr);
+  EXPECT_EQ(find("clSomethingElse"), nullptr);
+  int mark = 0;
+  rig.driver.extension("clSomethingElse", &mark);
+  EXPECT_EQ(find("clSomethingElse"), &mark);
+  const auto create = reinterpret_cast<clCreateCommandQueueWithPropertiesKHR_fn>(
+      find("clCreateCommandQueueWithPropertiesKHR"));
+  const cl_command_queue queue = create(rig.context, rig.driver.device(), nullptr, nullptr);
+  ASSERT_NE(queue, nullptr);
+  rig.cl.clReleaseCommandQueue(queue);
+  EXPECT_EQ(rig.driver.count("clCreateCommandQueueWithPropertiesKHR"), 1u);
+}
+
+}  // namespace
+}  // namespace cleave::sim
