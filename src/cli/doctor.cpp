@@ -1,8 +1,10 @@
 #include "cli/doctor.h"
 
 #include <iostream>
+#include <string_view>
 
 #include "cli/child.h"
+#include "cli/drivers.h"
 #include "cli/records.h"
 #include "cli/spelling.h"
 
@@ -23,6 +25,14 @@ void report_libraries(const Installation& cleave, Report& report) {
     report.note("LD_PRELOAD cannot hold a path with a space; `cleave run` uses the other ways only",
                 "move Cleave to a path without spaces");
   }
+}
+
+// Without layers, or Cleave's might be the face that answers; without drivers, since they have nothing to do
+// with it.
+ChildResult ask_drop_in(const DoctorRequest& request) {
+  const ChosenDrivers none({});
+  return run_child(
+      {{"probe", "library"}, {{"OPENCL_LAYERS", std::nullopt}, none.variable()}, request.patience});
 }
 
 void report_version(const ChildResult& child, const std::vector<Record>& records, Report& report) {
@@ -75,12 +85,13 @@ ChildRequest through_layer(const DoctorRequest& request, const Installation& cle
 void report_layers(const ChildResult& child, Report& report) {
   const std::vector<Record> records = decode(child.output);
   const Record* face = find(records, "face", 2);
-  const std::string without =
-      "programs that open the system's OpenCL library by its path would not be caught";
+  const Record* platforms = find(records, "platforms", 2);
   if (face != nullptr && (*face)[1] == "layer") {
     report.ok("it loads Cleave's layer: programs that open it by its path are caught too");
+  } else if (platforms != nullptr && (*platforms)[1] == "0") {
+    report.note("whether it loads layers cannot be seen without a driver");
   } else if (face != nullptr) {
-    report.note("it does not load layers: " + without,
+    report.note("it does not load layers: programs that open it by its path would not be caught",
                 "install ocl-icd 2.3 or the Khronos loader 3.0, or later");
   } else if (const Record* failure = find(records, "failure", 2)) {
     report.problem("it cannot be asked for layers: " + (*failure)[1], "mend or replace that loader");
@@ -103,6 +114,14 @@ void report_loader(const DoctorRequest& request, const Installation& cleave,
   report_layers(run_child(through_layer(request, cleave, (*next)[1])), report);
 }
 
+// The record of that setting with its value and origin, or nullptr.
+const Record* find_setting(const std::vector<Record>& records, std::string_view key) {
+  for (const Record& record : records) {
+    if (record.size() >= 4 && record[0] == "setting" && record[1] == key) return &record;
+  }
+  return nullptr;
+}
+
 void report_neighbours(const std::vector<Record>& records, Report& report) {
   report.section("Neighbours");
   const Record* vms = find(records, "vms", 2);
@@ -110,13 +129,12 @@ void report_neighbours(const std::vector<Record>& records, Report& report) {
     report.note("not known: the drop-in did not say");
     return;
   }
-  std::string origin = "not known";
-  for (const Record& record : records) {
-    if (record.size() >= 4 && record[0] == "setting" && record[1] == "neighbours.count") origin = record[3];
-  }
-  const std::string count = (*vms)[1] + ((*vms)[1] == "1" ? " virtual machine" : " virtual machines");
-  report.ok("the next launch reckons with " + count + ", this one included (from: " + origin + ")");
-  if ((*vms)[1] == "1") {
+  const Record* count = find_setting(records, "neighbours.count");
+  const Record* policy = find_setting(records, "split.policy");
+  const bool alone = (*vms)[1] == "1";
+  report.ok("the next launch reckons with " + (*vms)[1] + (alone ? " virtual machine" : " virtual machines") +
+            ", this one included (from: " + (count != nullptr ? (*count)[3] : "not known") + ")");
+  if (alone && policy != nullptr && (*policy)[2] == "alpha") {
     report.note("alone, launches stay whole",
                 "to see them split, set CLEAVE_VMS or use `cleave run --vms N`");
   }
@@ -128,9 +146,7 @@ int doctor(const DoctorRequest& request) {
   Report report(std::cout);
   const Installation cleave = find_installation();
   report_libraries(cleave, report);
-  // Without layers, or Cleave's might be the face that answers.
-  const ChildResult child =
-      run_child({{"probe", "library"}, {{"OPENCL_LAYERS", std::nullopt}}, request.patience});
+  const ChildResult child = ask_drop_in(request);
   const std::vector<Record> records = decode(child.output);
   report_version(child, records, report);
   report_settings(records, report);

@@ -1,10 +1,8 @@
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <system_error>
 
 #include "cli/child.h"
 #include "cli/doctor.h"
+#include "cli/drivers.h"
 #include "cli/records.h"
 
 namespace cleave::cli {
@@ -31,50 +29,11 @@ std::string why(const ChildResult& child, const std::vector<Record>& records) {
   return (failure != nullptr ? ": " + (*failure)[1] : " " + child.fate()) + last_words(child);
 }
 
-// A folder with one link in it, which stands in for the system's folder of drivers.
-class FolderOfOne {
- public:
-  explicit FolderOfOne(const fs::path& driver) {
-    std::string name = (fs::temp_directory_path() / "cleave-doctor-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) return;
-    folder_ = name;
-    std::error_code ignored;
-    fs::create_symlink(fs::absolute(driver), folder_ / driver.filename(), ignored);
-  }
-  ~FolderOfOne() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  FolderOfOne(const FolderOfOne&) = delete;
-  FolderOfOne& operator=(const FolderOfOne&) = delete;
-
-  const fs::path& path() const { return folder_; }
-
- private:
-  fs::path folder_;
-};
-
-fs::path drivers_folder() {
-  const char* named = std::getenv("OCL_ICD_VENDORS");
-  return named != nullptr && *named != '\0' ? named : "/etc/OpenCL/vendors";
-}
-
-std::vector<fs::path> installed_drivers(const fs::path& folder) {
-  std::vector<fs::path> drivers;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".icd") drivers.push_back(entry.path());
-  }
-  std::sort(drivers.begin(), drivers.end());
-  return drivers;
-}
-
 // The loader loads all drivers at once, so that one bad driver looks like none working: try them one by one.
 void name_guilty_drivers(const DoctorRequest& request, Report& report) {
-  for (const fs::path& driver : installed_drivers(drivers_folder())) {
-    const FolderOfOne alone(driver);
-    const ChildResult child =
-        run_child({{"probe", "devices"}, {{"OCL_ICD_VENDORS", alone.path().string()}}, request.patience});
+  for (const fs::path& driver : installed_drivers()) {
+    const ChosenDrivers alone({driver});
+    const ChildResult child = run_child({{"probe", "devices"}, {alone.variable()}, request.patience});
     if (child.succeeded()) {
       report.ok(driver.string() + " alone works");
     } else {
@@ -108,7 +67,7 @@ void report_devices(const DoctorRequest& request, Report& report) {
   const std::vector<Record> records = decode(child.output);
   if (!child.succeeded()) {
     report.problem("a process that listed the devices" + why(child, records),
-                   "one of the drivers in " + drivers_folder().string() + " is to blame:");
+                   "one of the drivers in " + drivers_place().string() + " is to blame:");
     name_guilty_drivers(request, report);
     return;
   }

@@ -82,7 +82,8 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
       ->check(CLI::Validator(check_file, ""))
       ->type_name("FILE");
   const auto set_stats = [&](const std::string& file) {
-    request.settings.emplace_back("CLEAVE_STATS", file.empty() ? "stderr" : absolute(file));
+    request.settings.emplace_back("CLEAVE_STATS",
+                                  file.empty() || file == "stderr" ? "stderr" : absolute(file));
   };
   run.add_option_function<std::string>("--stats", set_stats,
                                        "Say on standard error, or as JSON in FILE, what was split")

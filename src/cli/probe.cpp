@@ -139,7 +139,8 @@ int probe_library() {
 int probe_loader(const std::string& loader) {
   answer_and_leave([&](const Answer& answer) {
     const OpenClLibrary library(loader);
-    platforms_of(library);  // loaders read OPENCL_LAYERS when they are first asked for platforms
+    // Loaders read OPENCL_LAYERS when they are first asked for platforms.
+    answer.tell({"platforms", std::to_string(platforms_of(library).size())});
     const clGetCleaveInfo_fn info = info_of(library);
     answer.tell({"face", info != nullptr ? text_of(info, CL_CLEAVE_FACE) : "none"});
   });

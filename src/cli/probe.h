@@ -8,14 +8,14 @@
 
 namespace cleave::cli {
 
-// Asks the drop-in about itself; no driver is touched.
+// Asks the drop-in about itself. The loader below it may load its drivers on that occasion.
 //   version TEXT, face TEXT, next PATH, vms N, setting KEY VALUE ORIGIN ..., problem TEXT ...
 // or, where the drop-in cannot be loaded or asked: failure TEXT
 int probe_library();
 
 // Loads `loader`, as a program does that names the system's library by its path, and asks which face of
 // Cleave answers.
-//   face TEXT, or failure TEXT
+//   face TEXT and platforms N, or failure TEXT
 int probe_loader(const std::string& loader);
 
 // Lists what the drop-in offers to programs.

@@ -22,10 +22,9 @@ void Report::problem(const std::string& text, const std::string& remedy) {
 
 void Report::line(const char* mark, const std::string& text, const std::string& remedy) {
   constexpr int mark_width = 9;
+  const std::string indent(mark_width, ' ');
   out_ << "  " << std::left << std::setw(mark_width) << mark << text << '\n';
-  if (!remedy.empty())
-    out_ << "  " << std::setw(mark_width) << ""
-         << "-> " << remedy << '\n';
+  if (!remedy.empty()) out_ << "  " << indent << "-> " << remedy << '\n';
   // A driver may hang for a while before the next line.
   out_.flush();
 }

@@ -3,9 +3,11 @@
 from surroundings import CLEAVE, LIBRARIES, CommandTest, main
 
 LOADER_WITHOUT_LAYERS = """
-extern "C" int clGetPlatformIDs(unsigned, void*, unsigned* count) {
-  if (count) *count = 0;
-  return -1001;
+extern "C" int clGetPlatformIDs(unsigned, void** platforms, unsigned* count) {
+  static int platform;
+  if (platforms) *platforms = &platform;
+  if (count) *count = 1;
+  return 0;
 }
 extern "C" void* clGetExtensionFunctionAddress(const char*) { return nullptr; }
 """

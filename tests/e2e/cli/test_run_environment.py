@@ -35,6 +35,9 @@ class Settings(Environment):
         }
         self.assertEqual({k: v for k, v in made.items() if k.startswith("CLEAVE_")}, expected)
 
+    def test_statistics_may_name_standard_error(self):
+        self.assertEqual(self.made("--stats=stderr")["CLEAVE_STATS"], "stderr")
+
     def test_paths_become_absolute(self):
         self.assertTrue(self.made("--stats=out.json")["CLEAVE_STATS"].endswith("/out.json"))
         self.assertTrue(self.made("--stats=out.json")["CLEAVE_STATS"].startswith("/"))

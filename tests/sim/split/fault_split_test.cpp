@@ -92,18 +92,20 @@ TEST_P(Fault, EveryCallOfALaunchMayFail) {
   for (const auto mode : {base::LaunchMode::queued, base::LaunchMode::sequential}) {
     base::Settings settings = usual_settings();
     settings.launch = mode;
-    for (const char* function : {kEnqueue, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo",
-                                 "clGetDeviceInfo", "clRetainEvent"}) {
-      for (unsigned nth = 1; nth <= 24; ++nth) {
+    for (const char* function :
+         {kEnqueue, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo", "clGetDeviceInfo"}) {
+      bool came_to_pass = true;
+      for (unsigned nth = 1; came_to_pass; ++nth) {
         Scene scene(settings, usual_driver(), GetParam());
         const cl_kernel kernel = scene.make_kernel();
         scene.driver.fail(function, nth, CL_OUT_OF_RESOURCES);
         cl_event event = nullptr;
         ASSERT_EQ(scene.launch(kernel, &event), CL_SUCCESS) << function << " " << nth;
-        while (scene.driver.faults_left() != 0) scene.status(event);
+        came_to_pass = scene.driver.faults_left() == 0;
         EXPECT_EQ(scene.cl.clWaitForEvents(1, &event), CL_SUCCESS);
         scene.cl.clReleaseEvent(event);
         scene.expect_each_item_ran(1);
+        if (!came_to_pass) break;
         ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
         scene.expect_each_item_ran(2);
       }

@@ -109,8 +109,9 @@ TEST(Sequential, KernelThatMayWaitForTheHostIsNotWaitedFor) {
   const cl_kernel kernel = scene.make_kernel(kTalks, "talker");
   const std::size_t global = Scene::kItems;
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(scene.cl.clEnqueueNDRangeKernel(scene.queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(
+      scene.cl.clEnqueueNDRangeKernel(scene.queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+      CL_SUCCESS);
   ASSERT_EQ(scene.driver.launches().size(), 20U);
   EXPECT_EQ(scene.driver.count("clGetEventInfo"), 0U);
   scene.expect_each_item_ran(1);
