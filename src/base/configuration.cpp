@@ -57,7 +57,9 @@ class Loader {
 
   void take(const std::string& path, const TomlFile& file) {
     if (!file.error.empty()) problem(path + ": " + file.error);
-    for (const TomlValue& value : file.values) take(path + ":" + std::to_string(value.line), value);
+    for (const TomlValue& value : file.values) {
+      take(std::string(path).append(":").append(std::to_string(value.line)), value);
+    }
   }
 
   void take(const std::string& origin, const TomlValue& value) {
@@ -66,10 +68,11 @@ class Loader {
     if (value.path.size() == 3 && (value.path[0] == "kernels" || value.path[0] == "devices")) {
       return take_named(origin, key, value);
     }
+    const std::string place = std::string(origin).append(": ").append(key);
     for (const Setting& setting : settings_list()) {
-      if (key == setting.key) return set(setting, value.text, origin, origin + ": " + key);
+      if (key == setting.key) return set(setting, value.text, origin, place);
     }
-    problem(origin + ": " + key + " is not a setting: see `cleave doctor` for those there are");
+    problem(place + " is not a setting: see `cleave doctor` for those there are");
   }
 
   void take_named(const std::string& origin, const std::string& key, const TomlValue& value) {
