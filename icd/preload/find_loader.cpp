@@ -102,7 +102,7 @@ Loader find(const std::string& named) {
     base::say("CLEAVE_NEXT=\"" + named +
               "\" is not an OpenCL loader that can be loaded: name another or unset it");
   }
-  return {{}, "(none found)"};
+  return {};
 }
 
 }  // namespace

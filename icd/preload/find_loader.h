@@ -9,7 +9,7 @@ namespace cleave::icd {
 
 struct Loader {
   Table table{};     // entries that the library lacks are null; all are if none was found
-  std::string path;  // for people; "(none found)" if none was
+  std::string path;  // for people; empty if none was found
 };
 
 // Looks where the dynamic linker would have looked, and takes the first libOpenCL.so.1 that is no Cleave: the

@@ -28,12 +28,13 @@ typedef cl_uint cl_cleave_info;
 /* char[]: which face answers: "drop-in" or "layer". */
 #define CL_CLEAVE_FACE 0x4C01
 
-/* char[]: the library that calls are handed to: the path of the real loader, or "the loader" for the layer.
- */
+/* char[]: the library that calls are handed to: the path of the real loader, or "the loader" for the layer;
+ * empty where none was found. */
 #define CL_CLEAVE_NEXT 0x4C02
 
-/* char[]: what is in force, one line a setting: key, value and where the value came from, separated by tabs.
- * The origin is "default", the name of an environment variable, or FILE:LINE. */
+/* char[]: what is in force, one line a setting: key, value, where the value came from, and the environment
+ * variable that sets it (empty where none does), separated by tabs. The origin is "default", the variable's
+ * name, FILE:LINE, or "a mistake in the settings" where one has switched splitting off. */
 #define CL_CLEAVE_SETTINGS 0x4C03
 
 /* char[]: what was wrong with the configuration, one line each, as it was printed on standard error. */

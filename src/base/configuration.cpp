@@ -15,14 +15,14 @@ class Loader {
  public:
   explicit Loader(const Environment& environment) : environment_(environment) {
     for (const Setting& setting : settings_list()) {
-      result_.lines.push_back({setting.key, setting.fallback, "default"});
+      result_.lines.push_back({setting.key, setting.fallback, "default", setting.variable});
     }
   }
 
   Configuration load() && {
     read_file();
     read_environment();
-    if (!result_.problems.empty()) result_.settings.policy = {SplitPolicy::Kind::off, 0};
+    if (!result_.problems.empty()) switch_off();
     return std::move(result_);
   }
 
@@ -94,7 +94,7 @@ class Loader {
     } else {
       found->cores = *number;
     }
-    result_.lines.push_back({key, value.text, origin});
+    result_.lines.push_back({key, value.text, origin, ""});
   }
 
   void read_environment() {
@@ -111,7 +111,14 @@ class Loader {
       return problem(place + "=\"" + text + "\": expected " + setting.expected);
     }
     for (Configuration::Line& line : result_.lines) {
-      if (line.key == setting.key) line = {setting.key, text, origin};
+      if (line.key == setting.key) line = {setting.key, text, origin, setting.variable};
+    }
+  }
+
+  void switch_off() {
+    result_.settings.policy = {SplitPolicy::Kind::off, 0};
+    for (Configuration::Line& line : result_.lines) {
+      if (line.key == "split.policy") line = {line.key, "off", "a mistake in the settings", line.variable};
     }
   }
 

@@ -27,6 +27,7 @@ struct Configuration {
     std::string key;
     std::string value;
     std::string origin;
+    std::string variable;  // the environment variable that sets it; empty where there is none
   };
 
   Settings settings;

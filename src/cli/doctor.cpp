@@ -66,7 +66,13 @@ void report_settings(const std::vector<Record>& records, Report& report) {
       report.problem(record[1], "mend the variable or the file that it names");
     }
   }
-  for (const Misspelt& variable : misspelt_variables()) {
+  // What names the file and the layers is no setting of its own, and the drop-in names the others.
+  std::vector<std::string> variables = {"CLEAVE_CONFIG", "CLEAVE_LAYERS"};
+  for (const Record& record : records) {
+    if (record[0] == "setting" && record.size() > 4 && !record[4].empty()) variables.push_back(record[4]);
+  }
+  if (variables.size() == 2) return;  // the drop-in did not say which there are
+  for (const Misspelt& variable : misspelt_variables(variables)) {
     report.problem(variable.variable + " is not a setting of Cleave",
                    variable.suggestion.empty() ? "unset it" : "did you mean " + variable.suggestion + "?");
   }

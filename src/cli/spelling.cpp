@@ -1,7 +1,6 @@
 #include "cli/spelling.h"
 
 #include <algorithm>
-#include <array>
 #include <unistd.h>
 
 namespace cleave::cli {
@@ -9,15 +8,12 @@ namespace {
 
 constexpr std::string_view prefix = "CLEAVE_";
 
-// What follows the prefix in all variables that Cleave's libraries and commands read. LAYERS is set by
-// `cleave run`.
-constexpr std::array<std::string_view, 11> known = {"CONFIG",    "DISABLE", "SPLIT", "ALPHA", "LAUNCH", "VMS",
-                                                    "MIN_ITEMS", "DENY",    "STATS", "NEXT",  "LAYERS"};
-
-std::string nearest(std::string_view name) {
+std::string nearest(std::string_view variable, const std::vector<std::string>& known) {
+  const std::string_view name = variable.substr(prefix.size());
   std::string_view found;
   std::size_t best = 0;
-  for (const std::string_view candidate : known) {
+  for (const std::string& full : known) {
+    const std::string_view candidate = std::string_view(full).substr(prefix.size());
     // More than a third of the letters wrong is another word, not a slip; one wrong letter is always a slip.
     const std::size_t allowed = std::max<std::size_t>(1, candidate.size() / 3);
     const std::size_t distance = edit_distance(name, candidate);
@@ -25,7 +21,7 @@ std::string nearest(std::string_view name) {
     best = distance;
     found = candidate;
   }
-  return found.empty() ? "" : std::string(prefix) + std::string(found);
+  return found.empty() ? "" : std::string(prefix).append(found);
 }
 
 }  // namespace
@@ -49,15 +45,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::vector<Misspelt> misspelt_variables() {
+std::vector<Misspelt> misspelt_variables(const std::vector<std::string>& known) {
   std::vector<Misspelt> misspelt;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view variable = text.substr(0, text.find('='));
     if (!variable.starts_with(prefix)) continue;
-    const std::string_view name = variable.substr(prefix.size());
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    misspelt.push_back({std::string(variable), nearest(name)});
+    if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
+    misspelt.push_back({std::string(variable), nearest(variable, known)});
   }
   return misspelt;
 }

@@ -15,7 +15,7 @@ struct Misspelt {
   std::string suggestion;  // the setting that was probably meant, or empty
 };
 
-// The CLEAVE_ variables of the environment that no setting has.
-std::vector<Misspelt> misspelt_variables();
+// The CLEAVE_ variables of the environment that are not in `known`, whole names.
+std::vector<Misspelt> misspelt_variables(const std::vector<std::string>& known);
 
 }  // namespace cleave::cli

@@ -26,7 +26,8 @@ cl_int give(const std::string& text, size_t size, void* value, size_t* size_ret)
 std::string settings_text(const Process& p) {
   std::string text;
   for (const auto& line : p.configuration.lines) {
-    text.append(line.key).append("\t").append(line.value).append("\t").append(line.origin).append("\n");
+    text.append(line.key).append("\t").append(line.value).append("\t").append(line.origin).append("\t");
+    text.append(line.variable).append("\n");
   }
   return text;
 }

@@ -88,7 +88,6 @@ observe::Circumstances Process::circumstances() const {
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") circumstances.policy = line.value;
   }
-  if (!configuration.problems.empty()) circumstances.policy = "off";
   for (std::size_t i = 0; i < plan::kWholeReasons; ++i) {
     circumstances.reasons[i] = plan::name(static_cast<plan::Whole>(i));
   }

@@ -19,10 +19,12 @@ std::string whole_text(cl_uint count, const char** strings, const size_t* length
   return text;
 }
 
-// Drivers of ours to test with take more options from the environment.
+// Some drivers take more options from the environment.
 kernels::Scan scan_all_options(const char* options) {
   kernels::Scan scan = kernels::scan_options(options != nullptr ? options : "");
-  for (const char* variable : {"POCL_EXTRA_BUILD_FLAGS", "OCLGRIND_BUILD_OPTIONS"}) {
+  for (const char* variable : {"POCL_EXTRA_BUILD_FLAGS", "OCLGRIND_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS",
+                               "AMD_OCL_BUILD_OPTIONS_APPEND", "CLOVER_EXTRA_BUILD_OPTIONS",
+                               "CLOVER_EXTRA_COMPILE_OPTIONS", "CLOVER_EXTRA_LINK_OPTIONS"}) {
     if (const char* more = std::getenv(variable)) scan = kernels::both(scan, kernels::scan_options(more));
   }
   return scan;

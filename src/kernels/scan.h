@@ -12,7 +12,9 @@
 //     a name without writing it: ## and %:%:, trigraphs, universal character names. Line splices are undone
 //     first;
 //   - device-side enqueues, whose children wait for the end of their parent's launch;
-//   - compiler intrinsics and inline assembly, which can read the hardware's own group ids.
+//   - compiler intrinsics and inline assembly, which can read the hardware's own group ids, and the
+//   attributes and pragmas
+//     that give a function the symbol of another.
 //
 // Source: OpenCL C 3.0, sections 6.12.1 "Work-item functions" and 6.15.11 "Enqueuing kernels"; C99 5.1.1.2
 // and 6.10.

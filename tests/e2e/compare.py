@@ -1,0 +1,168 @@
+"""Runs a program with and without Cleave and compares.
+
+Every test script here starts with the same options, whose values CMake knows; see `options()`. A run happens in an
+environment that holds nothing of Cleave, of a loader or of the dynamic linker but what the test asks for.
+"""
+
+import argparse
+import difflib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_parser = argparse.ArgumentParser()
+_parser.add_argument("--cleave", type=Path, required=True, help="the `cleave` command; its libraries lie beside it")
+_parser.add_argument("--programs", type=Path, help="the folder of this group's own programs")
+_parser.add_argument("--loader", type=Path, help="the system's libOpenCL.so.1")
+_parser.add_argument("--driver", choices=("pocl", "oclgrind"), default="pocl")
+
+
+def options(*more):
+    """The script's options. `more` are pairs of a name and keyword arguments, as for argparse."""
+    global OPTIONS, _rest
+    for name, how in more:
+        _parser.add_argument(name, **how)
+    OPTIONS, _rest = _parser.parse_known_args()
+    return OPTIONS
+
+
+OPTIONS, _rest = _parser.parse_known_args()
+
+CLEAVE = OPTIONS.cleave.resolve()
+LIBRARIES = CLEAVE.parent.parent / "lib"
+FOLDER = LIBRARIES / "cleave"
+DROP_IN = FOLDER / "libOpenCL.so.1"
+LAYER = LIBRARIES / "libcleave-layer.so"
+
+# Each driver with the Debian package that holds it.
+DRIVERS = {
+    "pocl": ("/etc/OpenCL/vendors/pocl.icd", "pocl-opencl-icd"),
+    "oclgrind": ("/usr/lib/oclgrind/liboclgrind-rt-icd.so", "oclgrind"),
+}
+
+# How Cleave gets in: the command in front of the program, and the environment.
+WAYS = {
+    "native": ([], {}),
+    "preload": ([], {"LD_PRELOAD": str(DROP_IN)}),
+    "library_path": ([], {"LD_LIBRARY_PATH": str(FOLDER)}),
+    "layer": ([], {"OPENCL_LAYERS": str(LAYER)}),
+    "preload_and_layer": ([], {"LD_PRELOAD": str(DROP_IN), "OPENCL_LAYERS": str(LAYER)}),
+    "run": ([str(CLEAVE), "run", "--"], {}),
+}
+
+
+def needed(path, package):
+    """The path of something that a package brings. A test that lacks it fails and names the package."""
+    found = shutil.which(path)
+    if found is None and Path(path).exists():
+        found = path
+    if found is None:
+        raise AssertionError(f"{path} is missing: install the package {package}")
+    return str(found)
+
+
+@dataclass
+class Run:
+    """How a program ended. `stats` has what each of its processes wrote for CLEAVE_STATS."""
+
+    command: list
+    status: int
+    out: str
+    err: str
+    stats: list = field(default_factory=list)
+
+    def total(self, name):
+        return sum(process[name] for process in self.stats)
+
+    def whole(self, reason):
+        return sum(process["whole"][reason] for process in self.stats)
+
+    def __str__(self):
+        return (
+            f"{' '.join(map(str, self.command))}\nexit status {self.status}\n"
+            f"--- standard output\n{self.out}--- standard error\n{self.err}--- statistics\n{json.dumps(self.stats)}"
+        )
+
+
+class ComparedTest(unittest.TestCase):
+    longMessage = True
+    maxDiff = None
+    patience = 60  # seconds for one run
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="cleave-e2e-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        (cls.folder / "no-settings.toml").touch()
+
+    def setUp(self):
+        self._runs = 0
+
+    def environment(self, **changes):
+        """Ours without what Cleave, a loader, a driver or the dynamic linker would notice, and with `changes`."""
+        noticed = ("CLEAVE_", "LD_", "OPENCL_", "OCL_ICD_", "POCL_", "OCLGRIND_", "PYOPENCL_")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(noticed)}
+        environment["OCL_ICD_VENDORS"] = needed(*DRIVERS[OPTIONS.driver])
+        # Compiled kernels are kept for this script's other runs, and never meet those of another script.
+        environment["POCL_CACHE_DIR"] = str(self.folder / "kernels")
+        environment["PYOPENCL_NO_CACHE"] = "1"
+        environment["CLEAVE_CONFIG"] = str(self.folder / "no-settings.toml")
+        environment.update({name: str(value) for name, value in changes.items()})
+        return environment
+
+    def run_program(self, way, *command, **settings):
+        """Runs `command` in one of the WAYS, with `settings` added to the environment."""
+        before, variables = WAYS[way]
+        variables = dict(variables)
+        for name in set(variables) & set(settings):  # lists: the test's own entries come behind Cleave's
+            variables[name] += ":" + str(settings.pop(name))
+        self._runs += 1
+        stats = self.folder / f"{self.id()}-{self._runs}-stats"
+        stats.mkdir()
+        environment = self.environment(CLEAVE_STATS=stats / "%p.json", **variables, **settings)
+        full = [*before, *map(str, command)]
+        try:
+            done = subprocess.run(
+                full, env=environment, capture_output=True, text=True, timeout=self.patience, check=False
+            )
+        except subprocess.TimeoutExpired as hung:
+            raise AssertionError(f"no end after {self.patience} s, {way}: {full}\n{hung.stderr!r}") from hung
+        written = [json.loads(file.read_text()) for file in sorted(stats.iterdir())]
+        return Run(full, done.returncode, done.stdout, done.stderr, written)
+
+    def native(self, *command, **settings):
+        """The run that all others are compared with. It must be one that went well."""
+        run = self.run_program("native", *command, **settings)
+        self.assertEqual(run.status, 0, f"the native run failed\n{run}")
+        self.assertNotEqual(run.out, "", f"the native run printed nothing\n{run}")
+        self.assertEqual(run.stats, [], f"Cleave was in the native run\n{run}")
+        return run
+
+    def assertSame(self, native, run):
+        """The program noticed nothing: same exit status, same output."""
+        self.assertEqual(run.status, native.status, f"another exit status than natively\n{run}")
+        if run.out != native.out:
+            difference = difflib.unified_diff(
+                native.out.splitlines(), run.out.splitlines(), "native", "under Cleave", lineterm="", n=1
+            )
+            self.fail("another output than natively\n" + "\n".join(list(difference)[:60]) + f"\n{run}")
+
+    def assertSplit(self, run, launches=1, slices=None):
+        """All launches were split, each once, and into so many slices altogether (2 or more each, if not given)."""
+        self.assertEqual(run.total("launches"), launches, f"launches counted\n{run}")
+        self.assertEqual(run.total("split"), launches, f"launches split\n{run}")
+        if slices is None:
+            self.assertGreaterEqual(run.total("slices"), 2 * launches, f"slices\n{run}")
+        else:
+            self.assertEqual(run.total("slices"), slices, f"slices\n{run}")
+
+
+def main():
+    unittest.main(argv=[sys.argv[0], *_rest])
