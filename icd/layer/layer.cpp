@@ -58,6 +58,8 @@ cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* si
   return CL_SUCCESS;
 }
 
+__attribute__((constructor)) void arrive() { cleave::interpose::at_load(); }
+
 // Destructors of a library that the loader loads run after the program's own.
 __attribute__((destructor)) void leave() { cleave::interpose::at_exit(); }
 

@@ -12,6 +12,8 @@
 
 namespace {
 
+__attribute__((constructor)) void arrive() { cleave::interpose::at_load(); }
+
 // Destructors of a preloaded library run after those of the program and of the libraries it uses.
 __attribute__((destructor)) void leave() { cleave::interpose::at_exit(); }
 

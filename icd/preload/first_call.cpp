@@ -43,14 +43,14 @@ struct DropIn {
 };
 constinit DropIn drop_in;
 
-void load_next() {
+const Table* load_next() noexcept try {
   base::Configuration configuration = base::load(base::process_environment());
   const Loader loader = load_real_loader(configuration.settings.next);
   drop_in.next = loader.table;
   fill_absent(drop_in.next);
-  const Table* const made =
-      interpose::install(drop_in.next, {"drop-in", loader.path}, std::move(configuration));
-  drop_in.active.store(made != nullptr ? made : &drop_in.next, std::memory_order_release);
+  return interpose::install(drop_in.next, {"drop-in", loader.path}, std::move(configuration));
+} catch (...) {
+  return nullptr;  // out of memory: the loader's own table, or that of absent functions, must do
 }
 
 }  // namespace
@@ -63,7 +63,8 @@ const Table& first_call() noexcept {
   if (drop_in.loading) return drop_in.next;
   drop_in.loading = true;
   fill_absent(drop_in.next);  // for whoever calls while the loader is being loaded
-  load_next();
+  const Table* const made = load_next();
+  drop_in.active.store(made != nullptr ? made : &drop_in.next, std::memory_order_release);
   return active_table();
 }
 

@@ -42,6 +42,7 @@ std::optional<std::string> contents(const std::string& path, TomlFile& result) {
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
+  if (const auto* number = node.as_floating_point()) return std::to_string(number->get());
   if (const auto* truth = node.as_boolean()) return std::string(truth->get() ? "true" : "false");
   const auto* array = node.as_array();
   if (array == nullptr) return std::nullopt;

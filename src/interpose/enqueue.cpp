@@ -61,11 +61,19 @@ bool is_uneven(const Call& call) {
 }
 
 cl_int stay_whole(Process& p, const Call& call, const KernelRecord& kernel, Whole why) {
+  const Passage passage(p.gates.of(call.queue));
   const cl_int error = call.hand_on(p.next);
-  if (error != CL_SUCCESS) return error;
-  kernel.counters->count_whole(static_cast<std::size_t>(why));
-  if (why == Whole::shape && is_uneven(call)) {
-    p.kernels.update(call.kernel, [](KernelRecord& record) { record.uneven_accepted = true; });
+  if (error == CL_SUCCESS) kernel.counters->count_whole(static_cast<std::size_t>(why));
+  return error;
+}
+
+// The driver is asked with the whole launch whether it takes smaller work-groups; its answer holds from then
+// on.
+cl_int stay_whole_for_its_shape(Process& p, const Call& call, const KernelRecord& kernel,
+                                cl_device_id device) {
+  const cl_int error = stay_whole(p, call, kernel, Whole::shape);
+  if (error == CL_SUCCESS && is_uneven(call)) {
+    p.kernels.update(call.kernel, [&](KernelRecord& record) { record.uneven_accepted = device; });
   }
   return error;
 }
@@ -91,13 +99,17 @@ void hand_event(Process& p, const Call& call, launch::Outcome& outcome) {
 
 cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
              const plan::NDRange& range, std::size_t slices) {
+  Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
+  const Closure closure(gate);
+  if (gate != nullptr && !closure.closed()) return stay_whole(p, call, kernel, Whole::shared);
   const launch::Launch launch{.queue = call.queue,
                               .kernel = call.kernel,
                               .range = range,
                               .waits = call.waits,
                               .wait_list = call.wait_list,
                               .wants_event = call.event != nullptr,
-                              .in_order = queue.in_order};
+                              .in_order = queue.in_order,
+                              .haste = gate != nullptr ? &gate->waiting() : nullptr};
   launch::Outcome outcome =
       launch::carry_out(p.next, p.clock, launch, plan::Cut(range, slices), mode_for(p, kernel));
   // Nothing has run yet: the whole launch has the answer that the program would have had without us.
@@ -107,10 +119,13 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
   return outcome.error;
 }
 
+KernelRecord known(Process& p, cl_kernel kernel) {
+  return p.kernels.find(kernel).value_or(
+      KernelRecord{.facts = {}, .counters = &p.unknown, .uneven_accepted = nullptr});
+}
+
 cl_int enqueue(Process& p, const Call& call) {
-  const KernelRecord kernel =
-      p.kernels.find(call.kernel)
-          .value_or(KernelRecord{.facts = {}, .counters = &p.unknown, .uneven_accepted = false});
+  const KernelRecord kernel = known(p, call.kernel);
   // What needs no look at the queue comes first: most launches that stay whole are done with that.
   plan::NDRange range = call.range();
   const std::size_t items = plan::items(range.global);
@@ -120,7 +135,7 @@ cl_int enqueue(Process& p, const Call& call) {
 
   auto queue = p.queues.find(call.queue);
   if (!queue) queue = ask_queue(p, call.queue);
-  if (!queue) return call.hand_on(p.next);
+  if (!queue || !queue->plain) return stay_whole(p, call, kernel, Whole::shape);
   const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
   if (wanted.whole) return stay_whole(p, call, kernel, *wanted.whole);
 
@@ -130,7 +145,8 @@ cl_int enqueue(Process& p, const Call& call) {
     range.local = *local;
   }
   const Decision settled =
-      plan::settle(range, kernel.facts, queue->facts, wanted.slices, kernel.uneven_accepted);
+      plan::settle(range, kernel.facts, queue->facts, wanted.slices, kernel.uneven_accepted == queue->device);
+  if (settled.whole == Whole::shape) return stay_whole_for_its_shape(p, call, kernel, queue->device);
   if (settled.whole) return stay_whole(p, call, kernel, *settled.whole);
   return split(p, call, kernel, *queue, range, settled.slices);
 }
@@ -143,8 +159,22 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
                                            cl_event* event) noexcept {
   Process& p = process();
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
-  if (!call.has_shape() || !p.in_charge()) return call.hand_on(p.next);
-  return enqueue(p, call);
+  if (!p.in_charge()) return call.hand_on(p.next);
+  if (call.has_shape()) return enqueue(p, call);
+  const Passage passage(p.gates.of(queue));
+  return call.hand_on(p.next);
+}
+
+// A task is a launch of one work-item.
+cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
+                                const cl_event* wait_list, cl_event* event) noexcept {
+  Process& p = process();
+  const Passage passage(p.gates.of(queue));
+  const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
+  if (error == CL_SUCCESS && p.in_charge()) {
+    known(p, kernel).counters->count_whole(static_cast<std::size_t>(Whole::one_group));
+  }
+  return error;
 }
 
 }  // namespace cleave::interpose

@@ -13,30 +13,31 @@
 namespace cleave::interpose {
 namespace {
 
-// A callback for the beginning of a split launch, registered with the first slice's event. The program is
-// handed its own event, of which a reference is held until then.
-struct Beginning {
+// The program's callback for a split launch. Until it has been called a reference to the event is held here,
+// in the driver and in the record, so that within it the event answers for the whole launch.
+struct Callback {
   void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
   void* data;
-  cl_event event;
+  cl_event event;  // the program's
 };
 
-void CL_CALLBACK on_beginning(cl_event, cl_int status, void* data) {
-  const std::unique_ptr<Beginning> beginning(static_cast<Beginning*>(data));
-  beginning->notify(beginning->event, status, beginning->data);
-  process().next.clReleaseEvent(beginning->event);
+void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
+  const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
+  callback->notify(callback->event, status, callback->data);
+  release_event(callback->event);
 }
 
-cl_int set_callback_on_first(const Table& next, cl_event event, cl_event first, cl_int type,
-                             void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
-  auto beginning = std::unique_ptr<Beginning>(new (std::nothrow) Beginning{notify, data, event});
-  if (!beginning) return CL_OUT_OF_HOST_MEMORY;
-  if (const cl_int error = next.clRetainEvent(event); error != CL_SUCCESS) return error;
-  const cl_int error = next.clSetEventCallback(first, type, on_beginning, beginning.get());
+// Registers the callback with `at`: the program's event or its first slice's.
+cl_int set_callback(cl_event event, cl_event at, cl_int type,
+                    void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
+  auto callback = std::unique_ptr<Callback>(new (std::nothrow) Callback{notify, data, event});
+  if (!callback) return CL_OUT_OF_HOST_MEMORY;
+  if (const cl_int error = retain_event(event); error != CL_SUCCESS) return error;
+  const cl_int error = process().next.clSetEventCallback(at, type, call_back, callback.get());
   if (error == CL_SUCCESS) {
-    static_cast<void>(beginning.release());
+    static_cast<void>(callback.release());
   } else {
-    next.clReleaseEvent(event);
+    release_event(event);
   }
   return error;
 }
@@ -57,20 +58,23 @@ cl_event CL_API_CALL create_user_event(cl_context context, cl_int* error) noexce
 cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int status) noexcept {
   Process& p = process();
   const cl_int error = p.next.clSetUserEventStatus(event, status);
-  if (error == CL_SUCCESS) p.pending.release(event);
+  if (error == CL_SUCCESS) p.pending.forget(event);
   return error;
 }
 
 cl_int CL_API_CALL retain_event(cl_event event) noexcept {
   Process& p = process();
   const cl_int error = p.next.clRetainEvent(event);
-  if (error == CL_SUCCESS) p.events.retain(event);
+  if (error != CL_SUCCESS) return error;
+  p.events.retain(event);
+  p.pending.retain(event);
   return error;
 }
 
 cl_int CL_API_CALL release_event(cl_event event) noexcept {
   Process& p = process();
   if (const auto record = p.events.release(event)) p.next.clReleaseEvent(record->first);
+  p.pending.release(event);
   return p.next.clReleaseEvent(event);
 }
 
@@ -81,14 +85,16 @@ cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t siz
   if (error != CL_SUCCESS || name != CL_EVENT_COMMAND_EXECUTION_STATUS || value == nullptr) return error;
   const auto record = p.events.find(event);
   if (!record) return error;
-  // The whole command has got as far as its first slice, and has not ended before its last.
+  // The whole command has got as far as its first slice, and has not ended before its last. If the first
+  // failed, the others failed for that reason, and its own is the one to give.
   auto* const status = static_cast<cl_int*>(value);
   cl_int first = CL_QUEUED;
-  if (*status <= CL_RUNNING ||
-      p.next.clGetEventInfo(record->first, name, sizeof first, &first, nullptr) != CL_SUCCESS) {
-    return error;
+  if (p.next.clGetEventInfo(record->first, name, sizeof first, &first, nullptr) != CL_SUCCESS) return error;
+  if (*status < 0 && first < 0) {
+    *status = first;
+  } else if (*status > CL_RUNNING) {
+    *status = std::min(*status, std::max<cl_int>(first, CL_RUNNING));
   }
-  *status = std::min(*status, std::max<cl_int>(first, CL_RUNNING));
   return error;
 }
 
@@ -109,13 +115,10 @@ cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
                                       void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
                                       void* data) noexcept {
   Process& p = process();
+  const auto record = notify != nullptr ? p.events.find(event) : std::nullopt;
+  if (!record) return p.next.clSetEventCallback(event, type, notify, data);
   const bool beginning = type == CL_SUBMITTED || type == CL_RUNNING;
-  if (beginning && notify != nullptr) {
-    if (const auto record = p.events.find(event)) {
-      return set_callback_on_first(p.next, event, record->first, type, notify, data);
-    }
-  }
-  return p.next.clSetEventCallback(event, type, notify, data);
+  return set_callback(event, beginning ? record->first : event, type, notify, data);
 }
 
 }  // namespace cleave::interpose

@@ -15,6 +15,9 @@ constexpr cl_device_info kNvidiaMinor = 0x4001;
 constexpr cl_device_info kAmdSimds = 0x4040;
 constexpr cl_device_info kAmdLanes = 0x4041;
 
+constexpr cl_command_queue_properties kPlainProperties =
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
+
 template <typename T>
 T ask(const Table& next, cl_device_id device, cl_device_info what, T otherwise) {
   T value = otherwise;
@@ -22,18 +25,17 @@ T ask(const Table& next, cl_device_id device, cl_device_info what, T otherwise) 
 }
 
 plan::DeviceFigures figures_of(const Table& next, cl_device_id device) {
-  constexpr cl_uint kNvidia = 0x10de;
-  constexpr cl_uint kAmd = 0x1002;
   plan::DeviceFigures figures;
   const auto type = ask<cl_device_type>(next, device, CL_DEVICE_TYPE, 0);
   figures.gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+  figures.cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   figures.vendor = ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0);
   figures.compute_units = ask<cl_uint>(next, device, CL_DEVICE_MAX_COMPUTE_UNITS, 1);
-  if (figures.gpu && figures.vendor == kNvidia) {
+  if (figures.gpu && figures.vendor == plan::kNvidia) {
     figures.nv_major = ask<cl_uint>(next, device, kNvidiaMajor, 0);
     figures.nv_minor = ask<cl_uint>(next, device, kNvidiaMinor, 0);
   }
-  if (figures.gpu && figures.vendor == kAmd) {
+  if (figures.gpu && figures.vendor == plan::kAmd) {
     figures.amd_simds = ask<cl_uint>(next, device, kAmdSimds, 0);
     figures.amd_lanes = ask<cl_uint>(next, device, kAmdLanes, 0);
   }
@@ -85,6 +87,7 @@ std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue qu
     return std::nullopt;
   }
   record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  record.plain = (properties & ~kPlainProperties) == 0;
   record.suggest = ask_for_suggestions(next, record.device);
   record.facts = ask_device(process, record.device);
   return record;

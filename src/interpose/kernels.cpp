@@ -73,7 +73,10 @@ cl_kernel CL_API_CALL clone_kernel(cl_kernel source, cl_int* error) noexcept {
   cl_kernel kernel = p.next.clCloneKernel(source, error);
   if (kernel == nullptr) return kernel;
   const auto record = p.kernels.find(source);
-  if (!record) return kernel;
+  if (!record) {
+    p.kernels.forget(kernel);
+    return kernel;
+  }
   try {
     p.kernels.add(kernel, *record);
   } catch (...) {

@@ -13,9 +13,19 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue, cl_kernel, cl_uint 
                                            const size_t* global, const size_t* local, cl_uint waits,
                                            const cl_event* wait_list, cl_event* event) noexcept;
 
+cl_int CL_API_CALL enqueue_task(cl_command_queue, cl_kernel, cl_uint waits, const cl_event* wait_list,
+                                cl_event* event) noexcept;
+
 // programs.cpp
 cl_program CL_API_CALL create_program_with_source(cl_context, cl_uint count, const char** strings,
                                                   const size_t* lengths, cl_int* error) noexcept;
+cl_program CL_API_CALL create_program_with_binary(cl_context, cl_uint count, const cl_device_id*,
+                                                  const size_t* lengths, const unsigned char** binaries,
+                                                  cl_int* statuses, cl_int* error) noexcept;
+cl_program CL_API_CALL create_program_with_il(cl_context, const void* il, size_t length,
+                                              cl_int* error) noexcept;
+cl_program CL_API_CALL create_program_with_built_in_kernels(cl_context, cl_uint count, const cl_device_id*,
+                                                            const char* names, cl_int* error) noexcept;
 cl_int CL_API_CALL build_program(cl_program, cl_uint count, const cl_device_id*, const char* options,
                                  void(CL_CALLBACK* notify)(cl_program, void*), void* data) noexcept;
 cl_int CL_API_CALL compile_program(cl_program, cl_uint count, const cl_device_id*, const char* options,

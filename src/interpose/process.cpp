@@ -1,31 +1,27 @@
 #include "interpose/process.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
+#include "base/broken_pipe.h"
 #include "base/log.h"
 #include "cleave/cleave.h"
 
 namespace cleave::interpose {
 namespace {
 
-std::atomic<Process*> current{nullptr};
-
-template <typename Act>
-void with_current(Act act) {
-  if (Process* const made = current_process()) act(*made);
-}
-
-void watch_forks() {
-  static const int registered =
-      pthread_atfork([] { with_current([](Process& p) { p.before_fork(); }); },
-                     [] { with_current([](Process& p) { p.after_fork_in_parent(); }); },
-                     [] { with_current([](Process& p) { p.after_fork_in_child(); }); });
-  static_cast<void>(registered);
-}
+struct Current {
+  std::atomic<Process*> process{nullptr};
+  Process* forking = nullptr;  // the one whose locks are held around the fork that is under way
+};
+constinit Current current;
 
 // "%p" in a path stands for the process id, so that children do not write over their parent's file.
 std::string with_process_id(std::string path) {
@@ -35,20 +31,37 @@ std::string with_process_id(std::string path) {
   return path;
 }
 
-// The whole file or none: a reader never sees half of it.
-bool write_file(const std::string& path, const std::string& text) {
-  const std::string unfinished = path + "." + std::to_string(getpid()) + ".tmp";
-  const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (file < 0) return false;
+bool write_all(int file, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t written = write(file, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
+    if (written <= 0) return false;
     done += static_cast<std::size_t>(written);
   }
-  const bool complete = close(file) == 0 && done == text.size();
-  if (complete && rename(unfinished.c_str(), path.c_str()) == 0) return true;
+  return true;
+}
+
+bool write_to(const std::string& path, int flags, const std::string& text) {
+  const base::WithoutBrokenPipes safely;
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
+  if (file < 0) return false;
+  const bool written = write_all(file, text);
+  return close(file) == 0 && written;
+}
+
+// A file is replaced as a whole, so that a reader never sees half of it; a link's target, not the link. What
+// is there and is no file (a pipe, a terminal, /dev/null) is written to as it is.
+bool write_file(const std::string& path, const std::string& text) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return write_to(path, O_NONBLOCK, text);
+  const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr), std::free);
+  const std::string final_path = target ? target.get() : path;
+  const std::string unfinished = final_path + "." + std::to_string(getpid()) + ".tmp";
+  if (write_to(unfinished, O_CREAT | O_TRUNC | O_NOFOLLOW, text) &&
+      rename(unfinished.c_str(), final_path.c_str()) == 0) {
+    return true;
+  }
   const int error = errno;
   unlink(unfinished.c_str());
   errno = error;
@@ -129,16 +142,28 @@ void Process::after_fork_in_parent() {
 
 void Process::after_fork_in_child() {
   counters.reset();
+  gates.reset();
   after_fork_in_parent();
 }
 
-Process& process() { return *current.load(std::memory_order_acquire); }
+Process& process() { return *current.process.load(std::memory_order_acquire); }
 
-Process* current_process() { return current.load(std::memory_order_acquire); }
+Process* current_process() { return current.process.load(std::memory_order_acquire); }
 
-Process* replace_process(Process* made) {
-  watch_forks();
-  return current.exchange(made, std::memory_order_acq_rel);
+void watch_forks() {
+  pthread_atfork(
+      [] {
+        current.forking = current_process();
+        if (current.forking != nullptr) current.forking->before_fork();
+      },
+      [] {
+        if (current.forking != nullptr) current.forking->after_fork_in_parent();
+      },
+      [] {
+        if (current.forking != nullptr) current.forking->after_fork_in_child();
+      });
 }
+
+Process* replace_process(Process* made) { return current.process.exchange(made, std::memory_order_acq_rel); }
 
 }  // namespace cleave::interpose

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/opencl.h"
+#include "interpose/gate.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
 #include "neighbours/neighbours.h"
@@ -40,6 +41,7 @@ class Process {
   Registry<QueueRecord> queues;
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
+  Gates gates;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
@@ -73,6 +75,11 @@ Process& process();
 
 // The same, or null before install().
 Process* current_process();
+
+// Registers what is to be done around fork(). A face calls this as soon as it is loaded, since of several
+// such handlers the first to be registered is the last to be called before a fork and the first after it:
+// those of the program may call OpenCL then.
+void watch_forks();
 
 // Puts `made` in force; returns what was before. Only install() and tests call this.
 Process* replace_process(Process* made);

@@ -42,6 +42,12 @@ void note_options(cl_program program, const char* options) noexcept {
   p.programs.update(program, [&](ProgramRecord& record) { record.scan = kernels::both(record.scan, scan); });
 }
 
+// A program of which no text was seen has no record, also where its address had one.
+cl_program unseen(cl_program program) noexcept {
+  if (program != nullptr) process().programs.forget(program);
+  return program;
+}
+
 }  // namespace
 
 cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint count, const char** strings,
@@ -54,6 +60,25 @@ cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint co
   } catch (...) {  // out of memory: a program without a record stays whole
   }
   return program;
+}
+
+cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count,
+                                                  const cl_device_id* devices, const size_t* lengths,
+                                                  const unsigned char** binaries, cl_int* statuses,
+                                                  cl_int* error) noexcept {
+  return unseen(
+      process().next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, error));
+}
+
+cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il, size_t length,
+                                              cl_int* error) noexcept {
+  return unseen(process().next.clCreateProgramWithIL(context, il, length, error));
+}
+
+cl_program CL_API_CALL create_program_with_built_in_kernels(cl_context context, cl_uint count,
+                                                            const cl_device_id* devices, const char* names,
+                                                            cl_int* error) noexcept {
+  return unseen(process().next.clCreateProgramWithBuiltInKernels(context, count, devices, names, error));
 }
 
 cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id* devices,
@@ -88,7 +113,7 @@ cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_
     all_seen = input.has_value();
     if (all_seen) linked.scan = kernels::both(linked.scan, input->scan);
   }
-  if (!all_seen) return program;
+  if (!all_seen) return unseen(program);
   try {
     p.programs.add(program, linked);
   } catch (...) {

@@ -17,8 +17,9 @@ struct ProgramRecord {
 struct KernelRecord {
   plan::Kernel facts;
   observe::KernelCounters* counters = nullptr;  // never null in a registered record; lives for ever
-  // The driver has accepted a launch of this kernel that ends in smaller work-groups, so it will again.
-  bool uneven_accepted = false;
+  // The driver has accepted a launch of this kernel on this device that ends in smaller work-groups, so it
+  // will again.
+  cl_device_id uneven_accepted = nullptr;
 };
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.
@@ -29,6 +30,7 @@ struct QueueRecord {
   cl_device_id device = nullptr;
   SuggestLocalSize suggest = nullptr;  // null where the driver does not have it
   bool in_order = true;
+  bool plain = true;  // no property that a vendor has added: what a launch means there is not ours to know
   plan::Device facts;
 };
 

@@ -52,6 +52,14 @@ class Registry {
     return last;
   }
 
+  // Whatever was known of `handle` holds no longer.
+  void forget(const void* handle) {
+    if (empty()) return;
+    Shard& shard = of(handle);
+    const std::scoped_lock lock(shard.mutex);
+    size_.fetch_sub(shard.entries.erase(handle), std::memory_order_relaxed);
+  }
+
   [[nodiscard]] std::optional<Record> find(const void* handle) const {
     if (empty()) return std::nullopt;
     const Shard& shard = of(handle);

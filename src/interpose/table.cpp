@@ -1,6 +1,8 @@
 #include "interpose/table.h"
 
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "interpose/overrides.h"
 #include "interpose/process.h"
@@ -8,13 +10,30 @@
 namespace cleave::interpose {
 namespace {
 
+// A function that enqueues a command, called within the gate of its queue.
+template <auto Entry, typename Function = std::remove_reference_t<decltype(std::declval<Table>().*Entry)>>
+struct Gated;
+
+template <auto Entry, typename Result, typename... Parameters>
+struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
+  static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
+    Process& p = process();
+    const Passage passage(p.gates.of(queue));
+    return (p.next.*Entry)(queue, parameters...);
+  }
+};
+
 // Calls visit(name, entry of the table, override) for every overridden function of OpenCL itself. The
 // compiler checks that an override has the type of what it stands for.
 template <typename Visit>
 void for_each_override(Visit visit) {
 #define CLEAVE_OVERRIDE(function, override) visit(#function, &Table::function, &override)
   CLEAVE_OVERRIDE(clEnqueueNDRangeKernel, enqueue_nd_range_kernel);
+  CLEAVE_OVERRIDE(clEnqueueTask, enqueue_task);
   CLEAVE_OVERRIDE(clCreateProgramWithSource, create_program_with_source);
+  CLEAVE_OVERRIDE(clCreateProgramWithBinary, create_program_with_binary);
+  CLEAVE_OVERRIDE(clCreateProgramWithIL, create_program_with_il);
+  CLEAVE_OVERRIDE(clCreateProgramWithBuiltInKernels, create_program_with_built_in_kernels);
   CLEAVE_OVERRIDE(clBuildProgram, build_program);
   CLEAVE_OVERRIDE(clCompileProgram, compile_program);
   CLEAVE_OVERRIDE(clLinkProgram, link_program);
@@ -39,6 +58,42 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clSetEventCallback, set_event_callback);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddress, get_extension_function_address);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddressForPlatform, get_extension_function_address_for_platform);
+  // Everything else that puts a command on a queue only passes the queue's gate.
+#define CLEAVE_GATED(function) visit(#function, &Table::function, &Gated<&Table::function>::call)
+  CLEAVE_GATED(clEnqueueReadBuffer);
+  CLEAVE_GATED(clEnqueueReadBufferRect);
+  CLEAVE_GATED(clEnqueueWriteBuffer);
+  CLEAVE_GATED(clEnqueueWriteBufferRect);
+  CLEAVE_GATED(clEnqueueFillBuffer);
+  CLEAVE_GATED(clEnqueueCopyBuffer);
+  CLEAVE_GATED(clEnqueueCopyBufferRect);
+  CLEAVE_GATED(clEnqueueReadImage);
+  CLEAVE_GATED(clEnqueueWriteImage);
+  CLEAVE_GATED(clEnqueueFillImage);
+  CLEAVE_GATED(clEnqueueCopyImage);
+  CLEAVE_GATED(clEnqueueCopyImageToBuffer);
+  CLEAVE_GATED(clEnqueueCopyBufferToImage);
+  CLEAVE_GATED(clEnqueueMapBuffer);
+  CLEAVE_GATED(clEnqueueMapImage);
+  CLEAVE_GATED(clEnqueueUnmapMemObject);
+  CLEAVE_GATED(clEnqueueMigrateMemObjects);
+  CLEAVE_GATED(clEnqueueNativeKernel);
+  CLEAVE_GATED(clEnqueueMarker);
+  CLEAVE_GATED(clEnqueueMarkerWithWaitList);
+  CLEAVE_GATED(clEnqueueBarrier);
+  CLEAVE_GATED(clEnqueueBarrierWithWaitList);
+  CLEAVE_GATED(clEnqueueWaitForEvents);
+  CLEAVE_GATED(clEnqueueSVMFree);
+  CLEAVE_GATED(clEnqueueSVMMemcpy);
+  CLEAVE_GATED(clEnqueueSVMMemFill);
+  CLEAVE_GATED(clEnqueueSVMMap);
+  CLEAVE_GATED(clEnqueueSVMUnmap);
+  CLEAVE_GATED(clEnqueueSVMMigrateMem);
+  CLEAVE_GATED(clEnqueueAcquireGLObjects);
+  CLEAVE_GATED(clEnqueueReleaseGLObjects);
+  CLEAVE_GATED(clEnqueueAcquireEGLObjectsKHR);
+  CLEAVE_GATED(clEnqueueReleaseEGLObjectsKHR);
+#undef CLEAVE_GATED
 #undef CLEAVE_OVERRIDE
 }
 
@@ -80,6 +135,8 @@ void* find_override(std::string_view name) {
   }
   return found;
 }
+
+void at_load() noexcept { watch_forks(); }
 
 void at_exit() noexcept {
   if (Process* const made = current_process()) made->write_summary();

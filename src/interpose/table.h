@@ -29,6 +29,10 @@ const Table* install(const Table& next, const Face& face, base::Configuration co
 // The override for a function of OpenCL or of an extension, or null. Thread-safe.
 void* find_override(std::string_view name);
 
+// Registers what is to be done around fork(). A face calls this when it is loaded, so that the program's own
+// handlers, which are registered later, may call OpenCL. Reads nothing and starts nothing.
+void at_load() noexcept;
+
 // Writes the summary that the settings ask for. Called by a face when the process exits.
 void at_exit() noexcept;
 

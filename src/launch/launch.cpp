@@ -15,18 +15,23 @@ constexpr base::Nanoseconds kPatience = 2s;
 class Carrier {
  public:
   Carrier(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut, Mode mode)
-      : next_(next), clock_(clock), launch_(launch), cut_(cut), pacing_(mode == Mode::sequential) {}
+      : next_(next),
+        clock_(clock),
+        launch_(launch),
+        cut_(cut),
+        chained_(!launch.in_order || launch.wants_event),
+        pacing_(mode == Mode::sequential) {}
 
   Outcome carry_out() && {
     const std::size_t count = cut_.count();
-    outcome_.error = enqueue(cut_.slice(0), launch_.wants_event || pacing_ || !launch_.in_order);
+    outcome_.error = enqueue(cut_.slice(0), pacing_ || chained_);
     if (outcome_.error != CL_SUCCESS) return std::move(outcome_);
     const base::Nanoseconds start = clock_.now();
     if (pacing_) flush_upstream();
     for (std::size_t i = 1; i < count && outcome_.error == CL_SUCCESS; ++i) {
       pace();
       const bool last = i + 1 == count;
-      const bool event = last ? launch_.wants_event : pacing_ || !launch_.in_order;
+      const bool event = last ? launch_.wants_event : pacing_ || chained_;
       if (failed_ || enqueue(cut_.slice(i), event) != CL_SUCCESS) {
         outcome_.error = enqueue_rest(i);
         break;
@@ -41,7 +46,7 @@ class Carrier {
   // Enqueues one box behind what is there already. With `event`, its event is the one that the next box
   // follows.
   cl_int enqueue(const plan::Slice& box, bool event) {
-    const bool behind_previous = previous() != nullptr && (failed_ || !launch_.in_order);
+    const bool behind_previous = previous() != nullptr && (failed_ || chained_);
     const cl_event before = previous();
     cl_event made = nullptr;
     const cl_int error = next_.clEnqueueNDRangeKernel(
@@ -61,7 +66,7 @@ class Carrier {
     const plan::Rest rest = cut_.rest(from);
     for (unsigned i = 0; i < rest.count; ++i) {
       const bool last = i + 1 == rest.count;
-      const cl_int error = enqueue(rest.boxes[i], last ? launch_.wants_event : !launch_.in_order);
+      const cl_int error = enqueue(rest.boxes[i], last ? launch_.wants_event : chained_);
       if (error != CL_SUCCESS) return error;
     }
     return CL_SUCCESS;
@@ -71,7 +76,7 @@ class Carrier {
   void pace() {
     if (!pacing_) return;
     next_.clFlush(launch_.queue);
-    const Waited waited = wait_for(next_, clock_, previous(), kPatience);
+    const Waited waited = wait_for(next_, clock_, previous(), kPatience, launch_.haste);
     pacing_ = waited == Waited::complete;
     failed_ = waited == Waited::failed;
   }
@@ -100,6 +105,7 @@ class Carrier {
   base::Clock& clock_;
   const Launch& launch_;
   const plan::Cut& cut_;
+  const bool chained_;  // each slice waits for the one before, not for the program's list
   bool pacing_;
   bool failed_ = false;  // a slice that we waited for ended with an error: what follows must not run
   Event previous_;

@@ -2,8 +2,11 @@
 //
 // What holds, in every mode:
 //   - all slices are enqueued before the call returns, so they take the arguments that the program has set;
-//   - every slice waits for the program's wait list, so that none of them runs if an event in it fails. On an
-//     out-of-order queue each slice waits for the one before instead, and the first for the list;
+//   - on an in-order queue every slice waits for the program's wait list, so that none of them runs if an
+//   event in it
+//     fails. On an out-of-order queue, and wherever the program wants an event, the slices are chained
+//     instead: the first waits for the list and each of the others for the one before, so that the program's
+//     event fails if any of them does;
 //   - the program's event is the last slice's;
 //   - if slice k cannot be enqueued, what is left goes to the driver in one launch (up to three where layers
 //   are cut:
@@ -21,6 +24,7 @@
 // that set its arguments.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,6 +46,8 @@ struct Launch {
   const cl_event* wait_list = nullptr;
   bool wants_event = false;
   bool in_order = true;  // the queue is
+  // Where it is not null and not 0, somebody waits for this call to return: stop pacing.
+  const std::atomic<int>* haste = nullptr;
 };
 
 struct Outcome {

@@ -12,7 +12,8 @@ constexpr base::Nanoseconds kLongest = 5ms;
 
 }  // namespace
 
-Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience) {
+Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
+                const std::atomic<int>* haste) {
   const base::Nanoseconds start = clock.now();
   for (;;) {
     cl_int status = CL_QUEUED;
@@ -24,6 +25,7 @@ Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nan
     if (status < 0) return Waited::failed;
     const base::Nanoseconds waited = clock.now() - start;
     if (status != CL_RUNNING && waited > patience) return Waited::gave_up;
+    if (haste != nullptr && haste->load(std::memory_order_relaxed) != 0) return Waited::gave_up;
     clock.sleep_for(std::clamp<base::Nanoseconds>(waited / 16, kShortest, kLongest));
   }
 }

@@ -4,6 +4,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/clock.h"
@@ -14,13 +15,15 @@ namespace cleave::launch {
 enum class Waited : std::uint8_t {
   complete,
   failed,   // the command ended with an error
-  gave_up,  // the command has not begun to run within `patience`, or its status cannot be read
+  gave_up,  // the command has not begun to run within `patience`, its status cannot be read, or haste was
+            // asked for
 };
 
 // Waits until the command of `event` has ended. Once it runs it is waited for without a limit; before that no
-// longer than `patience`, since what it waits for may be the very thread that is waiting here. The command
-// must have been flushed. Sleeps grow with the time waited, so that the end is noticed late by at most 1/16
-// of it or 20 µs.
-Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience);
+// longer than `patience`, since what it waits for may be the very thread that is waiting here. As soon as
+// `haste` (may be null) is not 0, the wait is given up. The command must have been flushed. Sleeps grow with
+// the time waited, so that the end is noticed late by at most 1/16 of it or 20 µs.
+Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
+                const std::atomic<int>* haste = nullptr);
 
 }  // namespace cleave::launch

@@ -101,13 +101,17 @@ void Cut::take(Slice& box, unsigned d, std::size_t first, std::size_t size) cons
   box.global[d] = first + size == groups_[d] ? range_.global[d] - begin : size * range_.local[d];
 }
 
-bool Cut::separates_uneven_groups() const {
+Cut::Uneven Cut::uneven() const {
+  Uneven found = Uneven::none;
   std::size_t parts = count_;
   for (unsigned d = range_.dims; d-- > 0 && parts > 1;) {
-    if (groups_[d] > 1 && range_.uneven(d)) return true;
+    if (groups_[d] > 1 && range_.uneven(d)) {
+      if (parts > groups_[d] / 2) return Uneven::alone;  // the last slab, or layer, is one group thick
+      found = Uneven::with_others;
+    }
     parts = parts <= groups_[d] ? 1 : parts / groups_[d] + (parts % groups_[d] != 0 ? 1 : 0);
   }
-  return false;
+  return found;
 }
 
 }  // namespace cleave::plan

@@ -1,7 +1,8 @@
 // The arithmetic of cutting one launch into slices. Nothing here calls OpenCL or allocates.
 //
-// Source: "GPGPU task management ... virtual machines", Algorithm 1: VMs × α groups of equal size, the
-// remainder last. Cuts are made between work-groups only, where the paper cuts between threads, and in
+// Source: "GPGPU task management ... virtual machines", Algorithm 1: VMs × α groups of equal size, and the
+// remainder. The remainder is spread over the first slices here, one unit each, so that no slice is much
+// smaller or larger. Cuts are made between work-groups only, where the paper cuts between threads, and in
 // ascending order of linear work-group id, so that a group that looks back at earlier groups finds them done.
 //
 // The order is kept by cutting from the outside in. The outermost dimension with more than one group is cut
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "plan/ndrange.h"
 
@@ -43,10 +45,11 @@ class Cut {
   // Everything from slice `index` of `count()` on.
   [[nodiscard]] Rest rest(std::size_t index) const;
 
-  // Whether a boundary between slices leaves a smaller last group to be launched apart from full ones, that
-  // is, whether a dimension that is cut is uneven. A driver that refuses uneven launches must then refuse the
-  // whole.
-  [[nodiscard]] bool separates_uneven_groups() const;
+  // What becomes of a last, smaller group in a dimension that is cut: there is none, it shares its slice with
+  // full groups, or it is launched alone. A driver that accepts the whole launch accepts the first two for
+  // sure: a launch that is smaller than its own work-group is another matter.
+  enum class Uneven : std::uint8_t { none, with_others, alone };
+  [[nodiscard]] Uneven uneven() const;
 
  private:
   // Narrows dimension `d` of `box` to `size` groups from group `first` of the launch on.

@@ -1,6 +1,5 @@
 #include "plan/decide.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -29,8 +28,8 @@ std::size_t total_groups(const NDRange& range) {
 }  // namespace
 
 const char* name(Whole why) {
-  static constexpr std::array<const char*, kWholeReasons> kNames = {"policy", "denied", "alone",  "one_group",
-                                                                    "small",  "binary", "kernel", "shape"};
+  static constexpr std::array<const char*, kWholeReasons> kNames = {
+      "policy", "denied", "alone", "one_group", "small", "binary", "kernel", "shape", "shared"};
   return kNames[static_cast<std::size_t>(why)];
 }
 
@@ -50,7 +49,7 @@ Decision wanted(const base::Settings& settings, const Kernel& kernel, const Devi
   }
   const unsigned device_alpha = device.alpha != 0 ? device.alpha : settings.alpha;
   const unsigned alpha = kernel.alpha != 0 ? kernel.alpha : device_alpha;
-  return Decision::split(std::max<std::size_t>(2, std::size_t{vms} * alpha));
+  return Decision::split(std::size_t{vms} * alpha);
 }
 
 Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
@@ -59,7 +58,8 @@ Decision settle(const NDRange& range, const Kernel& kernel, const Device& device
   if (cut.count() < 2) return Decision::stay(Whole::one_group);
   if (kernel.talks && total_groups(range) <= device.resident_groups) return Decision::stay(Whole::kernel);
   if (!ids_fit(range)) return Decision::stay(Whole::shape);
-  if (cut.separates_uneven_groups() && !uneven_accepted) return Decision::stay(Whole::shape);
+  if (cut.uneven() == Cut::Uneven::alone) return Decision::stay(Whole::shape);
+  if (cut.uneven() == Cut::Uneven::with_others && !uneven_accepted) return Decision::stay(Whole::shape);
   return Decision::split(cut.count());
 }
 

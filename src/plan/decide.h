@@ -26,9 +26,10 @@ enum class Whole : std::uint8_t {
   small,      // fewer work-items than the device has cores
   binary,     // the kernel does not come from source that Cleave has seen
   kernel,     // the kernel's source may see the cut, or may wait for other work-groups
-  shape,      // the launch's sizes or offsets cannot be cut exactly on this device
+  shape,      // the launch's sizes or offsets cannot be cut exactly on this device or queue
+  shared,     // another thread was enqueueing on the same in-order queue at that moment
 };
-inline constexpr std::size_t kWholeReasons = 8;
+inline constexpr std::size_t kWholeReasons = 9;
 const char* name(Whole why);
 
 // What is known of a kernel.
@@ -64,7 +65,8 @@ Decision wanted(const base::Settings& settings, const Kernel& kernel, const Devi
                 unsigned vms);
 
 // Whether `range`, whose local sizes are explicit, can be cut into the `slices` that are wanted.
-// `uneven_accepted`: the driver is known to accept launches of this kernel that end in smaller work-groups.
+// `uneven_accepted`: the driver is known to accept launches of this kernel on this device that end in smaller
+// work-groups.
 Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
                 bool uneven_accepted);
 

@@ -5,10 +5,6 @@
 namespace cleave::plan {
 namespace {
 
-constexpr std::uint32_t kNvidia = 0x10de;
-constexpr std::uint32_t kAmd = 0x1002;
-constexpr std::uint32_t kIntel = 0x8086;
-
 std::size_t nvidia_cores_of_a_multiprocessor(std::uint32_t major, std::uint32_t minor) {
   switch (major) {
     case 2:
@@ -49,7 +45,7 @@ std::size_t cores(const DeviceFigures& figures) {
 }
 
 std::size_t resident_groups(const DeviceFigures& figures) {
-  const std::size_t of_a_unit = !figures.gpu ? 1 : figures.vendor == kNvidia ? 32 : 128;
+  const std::size_t of_a_unit = figures.cpu ? 1 : figures.gpu && figures.vendor == kNvidia ? 32 : 128;
   return std::max<std::size_t>(1, figures.compute_units * of_a_unit);
 }
 

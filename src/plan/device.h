@@ -8,8 +8,14 @@
 
 namespace cleave::plan {
 
+// CL_DEVICE_VENDOR_ID of vendors that are told apart: their PCI numbers.
+inline constexpr std::uint32_t kNvidia = 0x10de;
+inline constexpr std::uint32_t kAmd = 0x1002;
+inline constexpr std::uint32_t kIntel = 0x8086;
+
 // The figures a driver gives of a device; 0 where it does not say.
 struct DeviceFigures {
+  bool cpu = false;                 // CL_DEVICE_TYPE has CL_DEVICE_TYPE_CPU
   bool gpu = false;                 // CL_DEVICE_TYPE has CL_DEVICE_TYPE_GPU
   std::uint32_t vendor = 0;         // CL_DEVICE_VENDOR_ID, a PCI vendor for GPUs
   std::uint32_t compute_units = 1;  // CL_DEVICE_MAX_COMPUTE_UNITS
@@ -31,7 +37,7 @@ std::size_t cores(const DeviceFigures& figures);
 
 // An upper bound of the work-groups the device can hold at once. CPU drivers run a group to its end on a
 // thread of its own for each compute unit; NVIDIA holds 32 groups on a multiprocessor (same guide, "Technical
-// Specifications per Compute Capability"); for other GPUs 128 on a compute unit is more than any of them
+// Specifications per Compute Capability"); for all others 128 on a compute unit is more than any of them
 // holds. At least 1.
 std::size_t resident_groups(const DeviceFigures& figures);
 

@@ -1,6 +1,6 @@
 """Runs a program with and without Cleave and compares.
 
-Every test script here starts with the same options, whose values CMake knows; see `options()`. A run happens in an
+Every test script here takes the same options, whose values CMake knows. A run happens in an
 environment that holds nothing of Cleave, of a loader or of the dynamic linker but what the test asks for.
 """
 
@@ -21,17 +21,9 @@ _parser.add_argument("--cleave", type=Path, required=True, help="the `cleave` co
 _parser.add_argument("--programs", type=Path, help="the folder of this group's own programs")
 _parser.add_argument("--loader", type=Path, help="the system's libOpenCL.so.1")
 _parser.add_argument("--driver", choices=("pocl", "oclgrind"), default="pocl")
-
-
-def options(*more):
-    """The script's options. `more` are pairs of a name and keyword arguments, as for argparse."""
-    global OPTIONS, _rest
-    for name, how in more:
-        _parser.add_argument(name, **how)
-    OPTIONS, _rest = _parser.parse_known_args()
-    return OPTIONS
-
-
+_parser.add_argument("--caught-by", nargs="+", default=[], help="ways that promise to catch the program")
+_parser.add_argument("--launches", type=int, help="how many launches the program makes")
+_parser.add_argument("--program", nargs="+", help="the program to compare, and its arguments")
 OPTIONS, _rest = _parser.parse_known_args()
 
 CLEAVE = OPTIONS.cleave.resolve()

@@ -165,11 +165,24 @@ TEST(Cut, SmallerLastGroupIsInTheLastSlice) {
   EXPECT_EQ(cut.count(), 4U);
   for (std::size_t s = 0; s + 1 < cut.count(); ++s) EXPECT_EQ(cut.slice(s).global[0] % 10, 0U);
   EXPECT_EQ(cut.slice(3).offset[0] + cut.slice(3).global[0], 103U);
-  EXPECT_TRUE(cut.separates_uneven_groups());
-  EXPECT_FALSE(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 4).separates_uneven_groups())
-      << "every slice has the uneven dimension whole";
-  EXPECT_TRUE(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 8).separates_uneven_groups())
-      << "layers are cut along the uneven dimension";
+}
+
+TEST(Cut, SaysWhatBecomesOfASmallerLastGroup) {
+  using Uneven = Cut::Uneven;
+  EXPECT_EQ(Cut(range_of(1, {100, 1, 1}, {10, 1, 1}), 4).uneven(), Uneven::none);
+  EXPECT_EQ(Cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 4).uneven(), Uneven::with_others);
+  EXPECT_EQ(Cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 6).uneven(), Uneven::alone);
+  EXPECT_EQ(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 4).uneven(), Uneven::none)
+      << "the dimension is not cut";
+  EXPECT_EQ(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 8).uneven(), Uneven::with_others);
+  EXPECT_EQ(Cut(range_of(2, {100, 43, 1}, {10, 10, 1}), 8).uneven(), Uneven::alone) << "a layer of its own";
+  for (std::size_t n = 11; n < 400; ++n) {
+    for (std::size_t wanted = 2; wanted < 45; ++wanted) {
+      const Cut cut(range_of(1, {n, 1, 1}, {10, 1, 1}), wanted);
+      const bool alone = n % 10 != 0 && cut.count() > 1 && cut.slice(cut.count() - 1).global[0] < 10;
+      EXPECT_TRUE(!alone || cut.uneven() == Uneven::alone) << n << " in " << wanted;
+    }
+  }
 }
 
 TEST(Cut, HugeSizesDoNotOverflow) {

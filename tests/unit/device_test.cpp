@@ -18,13 +18,14 @@ TEST(Device, CoresAreTheVendorsOwn) {
 }
 
 TEST(Device, ProcessorsCountTheirComputeUnits) {
-  EXPECT_EQ(cores({.gpu = false, .vendor = 0x10006, .compute_units = 2}), 2U);
-  EXPECT_EQ(resident_groups({.gpu = false, .vendor = 0x10006, .compute_units = 2}), 2U);
+  EXPECT_EQ(cores({.cpu = true, .vendor = 0x10006, .compute_units = 2}), 2U);
+  EXPECT_EQ(resident_groups({.cpu = true, .vendor = 0x10006, .compute_units = 2}), 2U);
 }
 
 TEST(Device, NothingKnownIsOne) {
   EXPECT_EQ(cores({.compute_units = 0}), 1U);
   EXPECT_EQ(resident_groups({.compute_units = 0}), 1U);
+  EXPECT_EQ(resident_groups({.compute_units = 3}), 384U) << "an accelerator may hold many";
 }
 
 }  // namespace

@@ -248,11 +248,12 @@ TEST(Uneven, LaunchThatTheDriverRefusesIsItsError) {
   EXPECT_EQ(Scene::tally().launches, 0U);
 }
 
-TEST(Tasks, AndNativeKernelsAreHandedOn) {
+TEST(Tasks, AreLaunchesOfOneGroup) {
   Scene scene;
   const cl_kernel kernel = scene.make_kernel();
   EXPECT_EQ(scene.cl.clEnqueueTask(scene.queue, kernel, 0, nullptr, nullptr), CL_SUCCESS);
-  EXPECT_EQ(Scene::tally().launches, 0U);
+  EXPECT_EQ(Scene::whole(Whole::one_group), 1U);
+  EXPECT_EQ(Scene::tally().launches, 1U);
 }
 
 TEST(Disabled, HandsEverythingOn) {

@@ -128,6 +128,25 @@ TEST(Event, CallbackOutlivesTheProgramsReference) {
   EXPECT_EQ(running.times, 1);
 }
 
+TEST(Event, AnswersForTheWholeLaunchAlsoWithinACallbackAfterItsRelease) {
+  Scene scene(usual_settings(), usual_driver(), CL_QUEUE_PROFILING_ENABLE);
+  const cl_kernel kernel = scene.make_kernel();
+  cl_event event = nullptr;
+  ASSERT_EQ(scene.launch(kernel, &event), CL_SUCCESS);
+  struct Asked {
+    const Table& cl;
+    cl_ulong start;
+  } asked{scene.cl, 0};
+  const auto ask = [](cl_event completed, cl_int, void* data) {
+    auto* const to = static_cast<Asked*>(data);
+    to->start = profiled(to->cl, completed, CL_PROFILING_COMMAND_START);
+  };
+  EXPECT_EQ(scene.cl.clSetEventCallback(event, CL_COMPLETE, ask, &asked), CL_SUCCESS);
+  scene.cl.clReleaseEvent(event);
+  scene.cl.clFinish(scene.queue);
+  EXPECT_EQ(asked.start, static_cast<cl_ulong>(scene.driver.launches().front().started.count()));
+}
+
 template <typename T>
 T info(const Table& cl, cl_event event, cl_event_info what) {
   T value{};

@@ -141,6 +141,22 @@ TEST(Fault, FailedWaitListStopsEverySliceAsItStopsTheWhole) {
   }
 }
 
+TEST(Fault, AnySliceThatFailsFailsTheLaunch) {
+  for (unsigned k = 1; k <= 20; ++k) {
+    Scene scene;
+    const cl_kernel kernel = scene.make_kernel();
+    scene.driver.fail_execution("add", k, -9999);
+    cl_event event = nullptr;
+    ASSERT_EQ(scene.launch(kernel, &event), CL_SUCCESS);
+    EXPECT_EQ(scene.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    EXPECT_LT(scene.status(event), 0) << "slice " << k;
+    if (k == 1 || k == 20) {
+      EXPECT_EQ(scene.status(event), -9999);
+    }
+    scene.cl.clReleaseEvent(event);
+  }
+}
+
 TEST(Fault, SequentialSliceThatFailsFailsTheLaunch) {
   base::Settings settings = usual_settings();
   settings.launch = base::LaunchMode::sequential;

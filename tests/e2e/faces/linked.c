@@ -1,0 +1,8 @@
+/* Linked with -lOpenCL: the ordinary program. */
+#include "core.h"
+
+int main(void) {
+  const struct opencl opencl = LINKED_OPENCL;
+  run_one_launch(&opencl, "linked");
+  return 0;
+}
