@@ -1,10 +1,7 @@
 #include "icd/preload/find_loader.h"
 
-#include <cstddef>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
-#include <memory>
 #include <unistd.h>
 #include <vector>
 
@@ -12,6 +9,7 @@
 
 #include "base/log.h"
 #include "icd/preload/linker_cache.h"
+#include "icd/preload/linker_folders.h"
 #include "icd/preload/mark.h"
 
 namespace cleave::icd {
@@ -19,23 +17,6 @@ namespace {
 
 constexpr const char* kLibrary = "libOpenCL.so.1";
 constexpr const char* kCache = "/etc/ld.so.cache";
-
-// The folders that the linker searches for the program: those of the system itself, or all others.
-void add_folders(std::vector<std::string>& paths, bool of_the_system) {
-  void* const program = dlopen(nullptr, RTLD_LAZY);
-  Dl_serinfo size{};
-  if (program == nullptr || dlinfo(program, RTLD_DI_SERINFOSIZE, &size) != 0) return;
-  const auto memory = std::make_unique<std::byte[]>(size.dls_size);
-  auto* const folders = reinterpret_cast<Dl_serinfo*>(memory.get());
-  *folders = size;
-  if (dlinfo(program, RTLD_DI_SERINFO, folders) != 0) return;
-  for (unsigned i = 0; i < folders->dls_cnt; ++i) {
-    const Dl_serpath& folder = folders->dls_serpath[i];
-    if (((folder.dls_flags & LA_SER_DEFAULT) != 0) == of_the_system) {
-      paths.push_back(std::string(folder.dls_name) + "/" + kLibrary);
-    }
-  }
-}
 
 std::string contents(const char* path) {
   std::string text;
@@ -53,11 +34,12 @@ std::string contents(const char* path) {
 }
 
 std::vector<std::string> candidates() {
+  const LinkerFolders folders = linker_folders(kLibrary);
   std::vector<std::string> paths;
-  add_folders(paths, false);
+  for (const std::string& folder : folders.before_cache) paths.push_back(folder + "/" + kLibrary);
   for (std::string& path : paths_in_linker_cache(contents(kCache), kLibrary))
     paths.push_back(std::move(path));
-  add_folders(paths, true);
+  for (const std::string& folder : folders.after_cache) paths.push_back(folder + "/" + kLibrary);
   return paths;
 }
 

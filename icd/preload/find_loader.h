@@ -13,10 +13,9 @@ struct Loader {
 };
 
 // Looks where the dynamic linker would have looked, and takes the first libOpenCL.so.1 that is no Cleave: the
-// file `named` (the setting CLEAVE_NEXT), and only that if it is not empty; then the folders that the linker
-// searches for the program (its run path, LD_LIBRARY_PATH), the linker's cache, and the system's own folders.
-// Loads it privately: its symbols are seen by nobody else. If there is none, says so on standard error. Never
-// throws.
+// file `named` (the setting CLEAVE_NEXT), and only that if it is not empty; then the folders of
+// linker_folders.h, with the linker's cache between them. Loads it privately: its symbols are seen by nobody
+// else. If there is none, says so on standard error. Never throws.
 Loader load_real_loader(const std::string& named) noexcept;
 
 }  // namespace cleave::icd
