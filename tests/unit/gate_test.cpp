@@ -1,0 +1,87 @@
+#include "interpose/gate.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cleave::interpose {
+namespace {
+
+TEST(Gate, ClosesOnlyWhenNobodyIsInside) {
+  Gate gate;
+  gate.enter();
+  EXPECT_FALSE(gate.close());
+  gate.leave();
+  EXPECT_TRUE(gate.close());
+  gate.open();
+}
+
+TEST(Gate, ThreadThatClosedItPassesAndDoesNotCloseItTwice) {
+  Gate gate;
+  ASSERT_TRUE(gate.close());
+  gate.enter();
+  gate.leave();
+  EXPECT_FALSE(gate.close());
+  gate.open();
+  EXPECT_TRUE(gate.close());
+  gate.open();
+}
+
+TEST(Gate, OthersWaitAndAreSeenToWait) {
+  Gate gate;
+  ASSERT_TRUE(gate.close());
+  std::atomic<bool> inside{false};
+  std::jthread other([&] {
+    const Passage passage(gate);
+    inside = true;
+  });
+  while (gate.waiting().load() == 0) std::this_thread::yield();
+  EXPECT_FALSE(inside);
+  gate.open();
+  other.join();
+  EXPECT_TRUE(inside);
+  EXPECT_EQ(gate.waiting().load(), 0);
+}
+
+TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
+  Gate gate;
+  std::atomic<int> inside{0};
+  std::atomic<int> met{0};
+  std::atomic<int> closed{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 20000; ++i) {
+          const Passage passage(gate);
+          ++inside;
+          --inside;
+        }
+      });
+    }
+    for (int t = 0; t < 2; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 20000; ++i) {
+          const Closure closure(&gate);
+          if (!closure.closed()) continue;
+          ++closed;
+          if (inside.load() != 0) ++met;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(met.load(), 0);
+  EXPECT_GT(closed.load(), 0);
+}
+
+TEST(Gates, QueuesAreSpreadOverThem) {
+  const auto gates = std::make_unique<Gates>();
+  EXPECT_EQ(&gates->of(&gates), &gates->of(&gates));
+  EXPECT_NE(&gates->of(reinterpret_cast<void*>(0x10000)), &gates->of(reinterpret_cast<void*>(0x10040)));
+}
+
+}  // namespace
+}  // namespace cleave::interpose

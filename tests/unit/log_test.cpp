@@ -1,0 +1,54 @@
+#include "base/log.h"
+
+#include <csignal>
+#include <string>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace cleave::base {
+namespace {
+
+// Runs `act` in a child whose standard error is `error`; its exit status, or minus the signal that ended it.
+template <typename Act>
+int in_child(int error, Act act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(error, STDERR_FILENO);
+    act();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+TEST(Say, WritesOneLineInOnePiece) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_EQ(in_child(ends[1], [] { say("something"); }), 0);
+  char text[64] = {};
+  EXPECT_EQ(read(ends[0], text, sizeof text - 1), 18);
+  EXPECT_STREQ(text, "cleave: something\n");
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Say, ClosedPipeDoesNotEndTheProgram) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  EXPECT_EQ(in_child(ends[1], [] { say("nobody reads this"); }), 0);
+  EXPECT_EQ(in_child(ends[1],
+                     [] {
+                       say("nobody reads this");
+                       // What the program itself writes there is its own affair, as ever.
+                       static_cast<void>(write(STDERR_FILENO, "x", 1));
+                     }),
+            -SIGPIPE);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace cleave::base
