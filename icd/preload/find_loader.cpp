@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "icd/preload/linker_cache.h"
 #include "icd/preload/linker_folders.h"
-#include "icd/preload/mark.h"
+#include "icd/mark.h"
 
 namespace cleave::icd {
 namespace {

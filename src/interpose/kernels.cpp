@@ -84,17 +84,4 @@ cl_kernel CL_API_CALL clone_kernel(cl_kernel source, cl_int* error) noexcept {
   return kernel;
 }
 
-cl_int CL_API_CALL retain_kernel(cl_kernel kernel) noexcept {
-  Process& p = process();
-  const cl_int error = p.next.clRetainKernel(kernel);
-  if (error == CL_SUCCESS) p.kernels.retain(kernel);
-  return error;
-}
-
-cl_int CL_API_CALL release_kernel(cl_kernel kernel) noexcept {
-  Process& p = process();
-  p.kernels.release(kernel);
-  return p.next.clReleaseKernel(kernel);
-}
-
 }  // namespace cleave::interpose

@@ -36,16 +36,12 @@ cl_program CL_API_CALL link_program(cl_context, cl_uint count, const cl_device_i
                                     cl_uint inputs, const cl_program* input_programs,
                                     void(CL_CALLBACK* notify)(cl_program, void*), void* data,
                                     cl_int* error) noexcept;
-cl_int CL_API_CALL retain_program(cl_program) noexcept;
-cl_int CL_API_CALL release_program(cl_program) noexcept;
 
 // kernels.cpp
 cl_kernel CL_API_CALL create_kernel(cl_program, const char* name, cl_int* error) noexcept;
 cl_int CL_API_CALL create_kernels_in_program(cl_program, cl_uint count, cl_kernel* kernels,
                                              cl_uint* count_ret) noexcept;
 cl_kernel CL_API_CALL clone_kernel(cl_kernel, cl_int* error) noexcept;
-cl_int CL_API_CALL retain_kernel(cl_kernel) noexcept;
-cl_int CL_API_CALL release_kernel(cl_kernel) noexcept;
 
 // queues.cpp
 cl_command_queue CL_API_CALL create_command_queue(cl_context, cl_device_id, cl_command_queue_properties,
@@ -58,8 +54,6 @@ cl_command_queue CL_API_CALL create_command_queue_with_properties_khr(cl_context
                                                                       cl_int* error) noexcept;
 cl_int CL_API_CALL set_command_queue_property(cl_command_queue, cl_command_queue_properties, cl_bool enable,
                                               cl_command_queue_properties* old) noexcept;
-cl_int CL_API_CALL retain_command_queue(cl_command_queue) noexcept;
-cl_int CL_API_CALL release_command_queue(cl_command_queue) noexcept;
 
 // events.cpp
 cl_event CL_API_CALL create_user_event(cl_context, cl_int* error) noexcept;

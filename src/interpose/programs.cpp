@@ -121,17 +121,4 @@ cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_
   return program;
 }
 
-cl_int CL_API_CALL retain_program(cl_program program) noexcept {
-  Process& p = process();
-  const cl_int error = p.next.clRetainProgram(program);
-  if (error == CL_SUCCESS) p.programs.retain(program);
-  return error;
-}
-
-cl_int CL_API_CALL release_program(cl_program program) noexcept {
-  Process& p = process();
-  p.programs.release(program);
-  return p.next.clReleaseProgram(program);
-}
-
 }  // namespace cleave::interpose

@@ -63,17 +63,4 @@ cl_int CL_API_CALL set_command_queue_property(cl_command_queue queue, cl_command
   return error;
 }
 
-cl_int CL_API_CALL retain_command_queue(cl_command_queue queue) noexcept {
-  Process& p = process();
-  const cl_int error = p.next.clRetainCommandQueue(queue);
-  if (error == CL_SUCCESS) p.queues.retain(queue);
-  return error;
-}
-
-cl_int CL_API_CALL release_command_queue(cl_command_queue queue) noexcept {
-  Process& p = process();
-  p.queues.release(queue);
-  return p.next.clReleaseCommandQueue(queue);
-}
-
 }  // namespace cleave::interpose

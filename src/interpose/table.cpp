@@ -1,9 +1,8 @@
 #include "interpose/table.h"
 
 #include <memory>
-#include <type_traits>
-#include <utility>
 
+#include "interpose/counted.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -11,7 +10,7 @@ namespace cleave::interpose {
 namespace {
 
 // A function that enqueues a command, called within the gate of its queue.
-template <auto Entry, typename Function = std::remove_reference_t<decltype(std::declval<Table>().*Entry)>>
+template <auto Entry, typename Function = FunctionOf<Entry>>
 struct Gated;
 
 template <auto Entry, typename Result, typename... Parameters>
@@ -28,6 +27,10 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
 template <typename Visit>
 void for_each_override(Visit visit) {
 #define CLEAVE_OVERRIDE(function, override) visit(#function, &Table::function, &override)
+#define CLEAVE_RETAIN(function, records) \
+  visit(#function, &Table::function, &Retain<&Table::function, &Process::records>::call)
+#define CLEAVE_RELEASE(function, records) \
+  visit(#function, &Table::function, &Release<&Table::function, &Process::records>::call)
   CLEAVE_OVERRIDE(clEnqueueNDRangeKernel, enqueue_nd_range_kernel);
   CLEAVE_OVERRIDE(clEnqueueTask, enqueue_task);
   CLEAVE_OVERRIDE(clCreateProgramWithSource, create_program_with_source);
@@ -37,18 +40,18 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clBuildProgram, build_program);
   CLEAVE_OVERRIDE(clCompileProgram, compile_program);
   CLEAVE_OVERRIDE(clLinkProgram, link_program);
-  CLEAVE_OVERRIDE(clRetainProgram, retain_program);
-  CLEAVE_OVERRIDE(clReleaseProgram, release_program);
+  CLEAVE_RETAIN(clRetainProgram, programs);
+  CLEAVE_RELEASE(clReleaseProgram, programs);
   CLEAVE_OVERRIDE(clCreateKernel, create_kernel);
   CLEAVE_OVERRIDE(clCreateKernelsInProgram, create_kernels_in_program);
   CLEAVE_OVERRIDE(clCloneKernel, clone_kernel);
-  CLEAVE_OVERRIDE(clRetainKernel, retain_kernel);
-  CLEAVE_OVERRIDE(clReleaseKernel, release_kernel);
+  CLEAVE_RETAIN(clRetainKernel, kernels);
+  CLEAVE_RELEASE(clReleaseKernel, kernels);
   CLEAVE_OVERRIDE(clCreateCommandQueue, create_command_queue);
   CLEAVE_OVERRIDE(clCreateCommandQueueWithProperties, create_command_queue_with_properties);
   CLEAVE_OVERRIDE(clSetCommandQueueProperty, set_command_queue_property);
-  CLEAVE_OVERRIDE(clRetainCommandQueue, retain_command_queue);
-  CLEAVE_OVERRIDE(clReleaseCommandQueue, release_command_queue);
+  CLEAVE_RETAIN(clRetainCommandQueue, queues);
+  CLEAVE_RELEASE(clReleaseCommandQueue, queues);
   CLEAVE_OVERRIDE(clCreateUserEvent, create_user_event);
   CLEAVE_OVERRIDE(clSetUserEventStatus, set_user_event_status);
   CLEAVE_OVERRIDE(clRetainEvent, retain_event);
@@ -58,6 +61,8 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clSetEventCallback, set_event_callback);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddress, get_extension_function_address);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddressForPlatform, get_extension_function_address_for_platform);
+#undef CLEAVE_RETAIN
+#undef CLEAVE_RELEASE
   // Everything else that puts a command on a queue only passes the queue's gate.
 #define CLEAVE_GATED(function) visit(#function, &Table::function, &Gated<&Table::function>::call)
   CLEAVE_GATED(clEnqueueReadBuffer);

@@ -1,4 +1,4 @@
-#include "icd/preload/mark.h"
+#include "icd/mark.h"
 
 #include <cstdint>
 #include <cstring>
