@@ -27,7 +27,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  const Table next;
+  const Table next;             // what lies below
+  Table table{};                // what programs use
   const std::string face;       // "drop-in" or "layer"
   const std::string next_name;  // what `next` leads to, for people
   const base::Configuration configuration;

@@ -102,14 +102,6 @@ void for_each_override(Visit visit) {
 #undef CLEAVE_OVERRIDE
 }
 
-struct Layer {
-  Layer(const Table& next, const Face& face, base::Configuration configuration, base::Clock& clock)
-      : process(next, face.name, face.next_name, std::move(configuration), clock) {}
-
-  Process process;
-  Table table{};
-};
-
 void fill(Table& table, const Table& next, bool disabled) {
   table = next;
   for_each_override([&](std::string_view name, auto entry, auto override) {
@@ -122,13 +114,16 @@ void fill(Table& table, const Table& next, bool disabled) {
 
 const Table* install(const Table& next, const Face& face, base::Configuration configuration,
                      base::Clock& clock) noexcept try {
-  auto layer = std::make_unique<Layer>(next, face, std::move(configuration), clock);
-  fill(layer->table, next, layer->process.settings().disable);
-  replace_process(&layer->process);
-  return &layer.release()->table;  // lives for ever, as the calls that use it may
+  auto made = std::make_unique<Process>(next, face.name, face.next_name, std::move(configuration), clock);
+  fill(made->table, next, made->settings().disable);
+  const Table* const table = &made->table;
+  replace_process(made.release());  // lives for ever, as the calls that use it may
+  return table;
 } catch (...) {
   return nullptr;
 }
+
+void uninstall() { delete replace_process(nullptr); }
 
 void* find_override(std::string_view name) {
   void* found = nullptr;

@@ -26,6 +26,10 @@ struct Face {
 const Table* install(const Table& next, const Face& face, base::Configuration configuration,
                      base::Clock& clock = base::Clock::system()) noexcept;
 
+// Takes Cleave off again and frees all there is of it. Only for tests, and while no call is under way:
+// programs may call at any time, so a face stays installed.
+void uninstall();
+
 // The override for a function of OpenCL or of an extension, or null. Thread-safe.
 void* find_override(std::string_view name);
 

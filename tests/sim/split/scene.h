@@ -67,6 +67,7 @@ class Scene {
     driver.run_until_idle();
     EXPECT_EQ(driver.live_objects(), std::vector<std::string>{}) << "leaked";
     EXPECT_FALSE(driver.hung());
+    interpose::uninstall();
   }
 
   cl_command_queue make_queue(cl_command_queue_properties properties = 0) {
