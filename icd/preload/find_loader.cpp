@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "icd/mark.h"
 #include "icd/preload/linker_cache.h"
 #include "icd/preload/linker_folders.h"
-#include "icd/mark.h"
 
 namespace cleave::icd {
 namespace {
