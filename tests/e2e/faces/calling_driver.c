@@ -1,11 +1,11 @@
 /* A driver that calls OpenCL itself: while it is being loaded, and when it is asked for its platforms (it has
  * none). Drivers that are built on another driver do so. */
 #define _GNU_SOURCE
+#include <CL/cl_icd.h>
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <CL/cl_icd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 

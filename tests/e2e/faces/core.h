@@ -5,23 +5,12 @@
 
 #include <CL/cl_icd.h>
 
-#define FOR_EACH_FUNCTION(visit)      \
-  visit(clGetPlatformIDs)             \
-  visit(clGetDeviceIDs)               \
-  visit(clCreateContext)              \
-  visit(clReleaseContext)             \
-  visit(clCreateCommandQueue)         \
-  visit(clReleaseCommandQueue)        \
-  visit(clCreateBuffer)               \
-  visit(clReleaseMemObject)           \
-  visit(clCreateProgramWithSource)    \
-  visit(clBuildProgram)               \
-  visit(clReleaseProgram)             \
-  visit(clCreateKernel)               \
-  visit(clSetKernelArg)               \
-  visit(clReleaseKernel)              \
-  visit(clEnqueueNDRangeKernel)       \
-  visit(clEnqueueReadBuffer)
+#define FOR_EACH_FUNCTION(visit)                                                                         \
+  visit(clGetPlatformIDs) visit(clGetDeviceIDs) visit(clCreateContext) visit(clReleaseContext)           \
+      visit(clCreateCommandQueue) visit(clReleaseCommandQueue) visit(clCreateBuffer)                     \
+          visit(clReleaseMemObject) visit(clCreateProgramWithSource) visit(clBuildProgram)               \
+              visit(clReleaseProgram) visit(clCreateKernel) visit(clSetKernelArg) visit(clReleaseKernel) \
+                  visit(clEnqueueNDRangeKernel) visit(clEnqueueReadBuffer)
 
 struct opencl {
 #define FIELD(name) cl_api_##name name;

@@ -1,4 +1,5 @@
-// Launches from the destructor of a static object, and from an exit handler that runs before it.
+// Launches from the destructor of a static object, and from an exit handler that runs before it. The object's
+// constructor launches too, so that all that the driver makes on first use outlives it.
 #include <cstdlib>
 
 extern "C" {
@@ -17,7 +18,7 @@ opencl functions() {
 
 struct LaunchesAtTheEnd {
   const opencl cl = functions();
-  LaunchesAtTheEnd() { cl.clGetPlatformIDs(0, nullptr, nullptr); }
+  LaunchesAtTheEnd() { run_one_launch(&cl, "static constructor"); }
   ~LaunchesAtTheEnd() { run_one_launch(&cl, "static destructor"); }
 };
 

@@ -1,11 +1,11 @@
 /* A library to preload that stands in front of one function and finds the real one with dlsym(RTLD_NEXT), as
  * tracers do. At exit it says how many launches it saw. */
 #define _GNU_SOURCE
+#include <CL/cl_icd.h>
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <CL/cl_icd.h>
 
 static int launches;
 

@@ -1,7 +1,8 @@
-/* Prints what clGetPlatformIDs answers, and every other function that a program without platforms may call. */
-#include <stdio.h>
-
+/* Prints what clGetPlatformIDs answers, and every other function that a program without platforms may call.
+ */
 #include <CL/cl.h>
+
+#include <stdio.h>
 
 int main(void) {
   cl_uint platforms = 77;
