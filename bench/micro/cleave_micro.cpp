@@ -1,0 +1,141 @@
+// What a call, a launch and a slice cost, on a driver that costs next to nothing. Each benchmark runs twice:
+// straight into that driver ("native") and through the drop-in on top of it ("cleave"). Which launches are
+// split, and why others stay whole, is up to the settings in the environment: report.py starts this program
+// once for each.
+//
+// The driver has one handle for all kernels, so there is one kernel in a run: `plain` may be split, `seer`
+// sees the cut.
+//
+// usage: CLEAVE_SIM=zero CLEAVE_NEXT=DRIVER cleave_micro DRIVER DROP_IN plain|seer [Google Benchmark's
+// options]
+#include <CL/cl.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <stdexcept>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+// Every allocation of the process passes here, those inside the drop-in with its own C++ runtime as well.
+extern "C" void* __libc_malloc(std::size_t size);
+static std::atomic<std::size_t> allocations{0};
+extern "C" __attribute__((visibility("default"))) void* malloc(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+
+namespace {
+
+constexpr const char* kPlain = "kernel void plain(global int* data) { data[get_global_id(0)] = 1; }";
+constexpr const char* kSeer = "kernel void seer(global int* data) { data[get_group_id(0)] = 1; }";
+
+// One way to the driver: the functions of one library, and what a program makes with them.
+class Side {
+ public:
+  Side(const char* path, const char* source) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+    if (library_ == nullptr) throw std::runtime_error(dlerror());
+    get("clGetPlatformIDs", platforms);
+    get("clFinish", finish);
+    get("clEnqueueMarkerWithWaitList", marker);
+    get("clEnqueueNDRangeKernel", launch);
+    get("clReleaseEvent", release_event);
+    platforms(1, &platform, nullptr);
+    decltype(&clGetDeviceIDs) devices = nullptr;
+    get("clGetDeviceIDs", devices);
+    devices(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr);
+    decltype(&clCreateContext) create_context = nullptr;
+    get("clCreateContext", create_context);
+    context = create_context(nullptr, 1, &device, nullptr, nullptr, nullptr);
+    decltype(&clCreateCommandQueueWithProperties) create_queue = nullptr;
+    get("clCreateCommandQueueWithProperties", create_queue);
+    queue = create_queue(context, device, nullptr, nullptr);
+    kernel = make_kernel(source);
+  }
+
+  template <typename Function>
+  void get(const char* name, Function& function) const {
+    function = reinterpret_cast<Function>(dlsym(library_, name));
+    if (function == nullptr) throw std::runtime_error(std::string(name) + " is missing");
+  }
+
+  decltype(&clGetPlatformIDs) platforms = nullptr;
+  decltype(&clFinish) finish = nullptr;
+  decltype(&clEnqueueMarkerWithWaitList) marker = nullptr;
+  decltype(&clEnqueueNDRangeKernel) launch = nullptr;
+  decltype(&clReleaseEvent) release_event = nullptr;
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
+  cl_kernel kernel = nullptr;
+
+ private:
+  cl_kernel make_kernel(const char* source) const {
+    decltype(&clCreateProgramWithSource) create_program = nullptr;
+    get("clCreateProgramWithSource", create_program);
+    decltype(&clBuildProgram) build = nullptr;
+    get("clBuildProgram", build);
+    decltype(&clCreateKernel) create_kernel = nullptr;
+    get("clCreateKernel", create_kernel);
+    cl_program program = create_program(context, 1, &source, nullptr, nullptr);
+    build(program, 0, nullptr, "", nullptr, nullptr);
+    return create_kernel(program, "zero", nullptr);  // the name that the driver gives its one kernel
+  }
+
+  void* library_;
+};
+
+void forwarded(benchmark::State& state, const Side& side) {
+  for (auto _ : state) benchmark::DoNotOptimize(side.finish(side.queue));
+}
+
+void gated(benchmark::State& state, const Side& side) {
+  for (auto _ : state) benchmark::DoNotOptimize(side.marker(side.queue, 0, nullptr, nullptr));
+}
+
+void launches(benchmark::State& state, const Side& side, bool with_event) {
+  const std::size_t global = 1 << 20;
+  const std::size_t local = 64;
+  const std::size_t before = allocations.load();
+  for (auto _ : state) {
+    cl_event event = nullptr;
+    benchmark::DoNotOptimize(side.launch(side.queue, side.kernel, 1, nullptr, &global, &local, 0, nullptr,
+                                         with_event ? &event : nullptr));
+    if (with_event) side.release_event(event);
+  }
+  state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations.load() - before),
+                                                     benchmark::Counter::kAvgIterations);
+}
+
+void register_side(const std::string& name, const Side& side) {
+  const auto add = [&](const char* what, auto run) {
+    benchmark::RegisterBenchmark((std::string(what) + "/" + name).c_str(), run);
+  };
+  add("forwarded", [&side](benchmark::State& state) { forwarded(state, side); });
+  add("gated", [&side](benchmark::State& state) { gated(state, side); });
+  add("launch", [&side](benchmark::State& state) { launches(state, side, false); });
+  add("launch_event", [&side](benchmark::State& state) { launches(state, side, true); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 4) throw std::runtime_error("usage: cleave_micro DRIVER DROP_IN plain|seer [options]");
+  const char* const source = std::string(argv[3]) == "seer" ? kSeer : kPlain;
+  const Side native(argv[1], source);
+  const Side cleave(argv[2], source);
+  register_side("native", native);
+  register_side("cleave", cleave);
+  argv[3] = argv[0];
+  argc -= 3;
+  argv += 3;
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "cleave_micro: %s\n", error.what());
+  return 1;
+}

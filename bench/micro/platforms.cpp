@@ -1,0 +1,28 @@
+// Prints the names of the platforms, and then, as last line, the memory that it has: its resident pages, and
+// its share of those (Pss), in KiB.
+#include <CL/cl.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+int main() {
+  cl_uint count = 0;
+  clGetPlatformIDs(0, nullptr, &count);
+  std::vector<cl_platform_id> platforms(count);
+  clGetPlatformIDs(count, platforms.data(), nullptr);
+  for (cl_platform_id platform : platforms) {
+    std::array<char, 256> name{};
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
+    std::puts(name.data());
+  }
+  std::ifstream memory("/proc/self/smaps_rollup");
+  for (std::string line; std::getline(memory, line);) {
+    unsigned long kib = 0;
+    if (std::sscanf(line.c_str(), "Rss: %lu", &kib) == 1) std::printf("rss=%lu ", kib);
+    if (std::sscanf(line.c_str(), "Pss: %lu", &kib) == 1) std::printf("pss=%lu\n", kib);
+  }
+  return 0;
+}
