@@ -27,8 +27,9 @@ plan::Kernel facts_of(const base::Settings& settings, const std::optional<Progra
   plan::Kernel facts;
   if (program) {
     using Source = plan::Kernel::Source;
-    facts.source = program->scan.splittable ? Source::splittable : Source::unsplittable;
-    facts.talks = program->scan.talks;
+    const kernels::Scan scan = program->of(name);
+    facts.source = scan.splittable ? Source::splittable : Source::unsplittable;
+    facts.talks = scan.talks;
   }
   for (const std::string& pattern : settings.deny) facts.denied |= base::matches(pattern, name);
   for (const base::NamedSettings& named : settings.kernels) {

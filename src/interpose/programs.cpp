@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "interpose/overrides.h"
 #include "interpose/process.h"
@@ -19,14 +21,26 @@ std::string whole_text(cl_uint count, const char** strings, const size_t* length
   return text;
 }
 
-// Some drivers take more options from the environment.
-kernels::Scan scan_all_options(const char* options) {
-  kernels::Scan scan = kernels::scan_options(options != nullptr ? options : "");
+// The options of the call, and those that some drivers take from the environment.
+std::string all_options(const char* options) {
+  std::string all = options != nullptr ? options : "";
   for (const char* variable : {"POCL_EXTRA_BUILD_FLAGS", "OCLGRIND_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS",
                                "AMD_OCL_BUILD_OPTIONS_APPEND", "CLOVER_EXTRA_BUILD_OPTIONS",
                                "CLOVER_EXTRA_COMPILE_OPTIONS", "CLOVER_EXTRA_LINK_OPTIONS"}) {
-    if (const char* more = std::getenv(variable)) scan = kernels::both(scan, kernels::scan_options(more));
+    if (const char* more = std::getenv(variable)) all.append(" ").append(more);
   }
+  return all;
+}
+
+// What the options mean for a program: besides what they say themselves, a macro of theirs may lead to any
+// function of the text that they name.
+kernels::Scan scan_options_for(const ProgramRecord& program, const std::string& options) {
+  kernels::Scan scan = kernels::scan_options(options);
+  if (!program.text) return scan;
+  kernels::for_each_name(options + " " + kernels::without_quotes(options), [&](std::string_view found) {
+    const std::string name(found);
+    if (program.text->has(name)) scan = kernels::both(scan, program.text->of(name));
+  });
   return scan;
 }
 
@@ -36,10 +50,12 @@ void note_options(cl_program program, const char* options) noexcept {
   Process& p = process();
   kernels::Scan scan{false, true};
   try {
-    scan = scan_all_options(options);
+    const auto record = p.programs.find(program);
+    if (!record) return;
+    scan = scan_options_for(*record, all_options(options));
   } catch (...) {  // out of memory: in doubt
   }
-  p.programs.update(program, [&](ProgramRecord& record) { record.scan = kernels::both(record.scan, scan); });
+  p.programs.update(program, [&](ProgramRecord& record) { record.rest = kernels::both(record.rest, scan); });
 }
 
 // A program of which no text was seen has no record, also where its address had one.
@@ -56,7 +72,8 @@ cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint co
   cl_program program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
   if (program == nullptr) return program;
   try {
-    p.programs.add(program, {kernels::scan_source(whole_text(count, strings, lengths))});
+    p.programs.add(program,
+                   {std::make_shared<kernels::ProgramScan>(whole_text(count, strings, lengths)), {}});
   } catch (...) {  // out of memory: a program without a record stays whole
   }
   return program;
@@ -111,7 +128,7 @@ cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_
   for (cl_uint i = 0; i < inputs && all_seen; ++i) {
     const auto input = p.programs.find(input_programs[i]);
     all_seen = input.has_value();
-    if (all_seen) linked.scan = kernels::both(linked.scan, input->scan);
+    if (all_seen) linked.rest = kernels::both(linked.rest, input->whole());
   }
   if (!all_seen) return unseen(program);
   try {

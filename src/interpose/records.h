@@ -1,8 +1,11 @@
 // What is remembered of each kind of object.
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "base/opencl.h"
-#include "kernels/scan.h"
+#include "kernels/program_scan.h"
 #include "observe/counters.h"
 #include "plan/decide.h"
 
@@ -10,8 +13,15 @@ namespace cleave::interpose {
 
 // Only programs whose whole text Cleave has seen have a record.
 struct ProgramRecord {
-  // Of the text, and of all options it was built with so far: what was once in doubt stays so.
-  kernels::Scan scan;
+  std::shared_ptr<const kernels::ProgramScan> text;  // null for linked programs
+  // Of all options it was built with so far (what was once in doubt stays so), and of linked programs'
+  // inputs.
+  kernels::Scan rest;
+
+  [[nodiscard]] kernels::Scan of(const std::string& kernel) const {
+    return text ? kernels::both(text->of(kernel), rest) : rest;
+  }
+  [[nodiscard]] kernels::Scan whole() const { return text ? kernels::both(text->whole(), rest) : rest; }
 };
 
 struct KernelRecord {

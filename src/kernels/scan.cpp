@@ -43,27 +43,6 @@ bool holds_one_of(const std::array<Text, N>& list, Text name) {
   return std::any_of(list.begin(), list.end(), [&](Text word) { return name.find(word) != Text::npos; });
 }
 
-// Undoes line splices, as translation phase 2 does. Compilers also take a backslash with blanks before the
-// line's end.
-std::string without_splices(Text text) {
-  std::string joined;
-  joined.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    std::size_t end = i + 1;
-    if (text[i] == '\\') {
-      while (end < text.size() && is_blank(text[end])) ++end;
-    }
-    if (text[i] != '\\' || end == text.size() || !is_line_end(text[end])) {
-      joined.push_back(text[i]);
-      continue;
-    }
-    // The two characters of one line end, in either order, go together.
-    const bool pair = end + 1 < text.size() && is_line_end(text[end + 1]) && text[end + 1] != text[end];
-    i = pair ? end + 1 : end;
-  }
-  return joined;
-}
-
 void look_at_name(Text name, Scan& scan) {
   if (name.find(kGet) != Text::npos) {
     for (const Text sees : kSeesTheCut) scan.splittable &= name.find(sees) == Text::npos;
@@ -94,7 +73,39 @@ bool hides_names(Text text, std::size_t at) {
   return two == "##" || two == "%:" || two == "??" || two == "\\u" || two == "\\U";
 }
 
-Scan scan_text(Text text) {
+// One word of the options, or the operand of the one before.
+bool is_harmless_option(Text word) {
+  if (word.starts_with('@')) return false;
+  if (!word.starts_with('-')) return true;
+  if (word.starts_with("-W") && word.find(',') != Text::npos) return false;  // hands options to another tool
+  return std::any_of(kHarmlessOptions.begin(), kHarmlessOptions.end(),
+                     [&](Text known) { return word.starts_with(known); });
+}
+
+}  // namespace
+
+// Undoes line splices, as translation phase 2 does. Compilers also take a backslash with blanks before the
+// line's end.
+std::string without_splices(std::string_view text) {
+  std::string joined;
+  joined.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::size_t end = i + 1;
+    if (text[i] == '\\') {
+      while (end < text.size() && is_blank(text[end])) ++end;
+    }
+    if (text[i] != '\\' || end == text.size() || !is_line_end(text[end])) {
+      joined.push_back(text[i]);
+      continue;
+    }
+    // The two characters of one line end, in either order, go together.
+    const bool pair = end + 1 < text.size() && is_line_end(text[end + 1]) && text[end + 1] != text[end];
+    i = pair ? end + 1 : end;
+  }
+  return joined;
+}
+
+Scan scan_text(std::string_view text) {
   Scan scan;
   for (std::size_t i = 0; i < text.size();) {
     if (is_name_start(text[i])) {
@@ -111,26 +122,16 @@ Scan scan_text(Text text) {
   return scan;
 }
 
-// One word of the options, or the operand of the one before.
-bool is_harmless_option(Text word) {
-  if (word.starts_with('@')) return false;
-  if (!word.starts_with('-')) return true;
-  if (word.starts_with("-W") && word.find(',') != Text::npos) return false;  // hands options to another tool
-  return std::any_of(kHarmlessOptions.begin(), kHarmlessOptions.end(),
-                     [&](Text known) { return word.starts_with(known); });
-}
-
-}  // namespace
-
-Scan scan_source(std::string_view source) { return scan_text(without_splices(source)); }
-
-Scan scan_options(std::string_view options) {
-  // Drivers strip quotes and backslashes in ways of their own: what is left without them is held to the rules
-  // as well.
+std::string without_quotes(std::string_view options) {
   std::string bare;
   for (const char c : options) {
     if (c != '"' && c != '\'' && c != '\\') bare.push_back(c);
   }
+  return bare;
+}
+
+Scan scan_options(std::string_view options) {
+  const std::string bare = without_quotes(options);
   Scan scan = both(scan_text(options), scan_text(bare));
   for (std::size_t at = 0; at < bare.size();) {
     std::size_t end = at;

@@ -22,6 +22,7 @@
 // Thread-safe: all functions are pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,32 @@ struct Scan {
   bool talks = false;
 };
 
-// Scans the whole text of a program, or of the text that build options add to one.
-Scan scan_source(std::string_view source);
+// The source without its line splices, as the compiler's translation phase 2 leaves it.
+std::string without_splices(std::string_view source);
+
+// Scans text that has no line splices.
+Scan scan_text(std::string_view text);
+
+// Scans the whole text of a program.
+inline Scan scan_source(std::string_view source) { return scan_text(without_splices(source)); }
+
+// Calls visit(name) for everything in `text` that looks like a name, also in comments and texts.
+template <typename Visit>
+void for_each_name(std::string_view text, Visit visit) {
+  const auto starts = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t begin = i;
+    while (i < text.size() && (starts(text[i]) || (i != begin && text[i] >= '0' && text[i] <= '9'))) ++i;
+    if (i == begin) {
+      ++i;
+    } else {
+      visit(text.substr(begin, i - begin));
+    }
+  }
+}
+
+// The options without quotes and backslashes, which drivers strip in ways of their own.
+std::string without_quotes(std::string_view options);
 
 // Scans build options: they can define macros and, with some compilers, bring in files.
 Scan scan_options(std::string_view options);

@@ -1,0 +1,183 @@
+#include "kernels/functions.h"
+
+namespace cleave::kernels {
+namespace {
+
+using Text = std::string_view;
+
+bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
+bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+// Walks through the text once. Whatever is not as it should be makes `sound_` false.
+class Walk {
+ public:
+  explicit Walk(Text text) : text_(text) {}
+
+  std::optional<Functions> run() && {
+    // Braces and directives can also be spelt as digraphs and trigraphs.
+    for (const Text spelling : {"<%", "%>", "%:", "??"}) sound_ &= text_.find(spelling) == Text::npos;
+    while (sound_ && at_ < text_.size()) step();
+    if (!sound_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
+    found_.outside.append(text_.substr(item_)).push_back('\n');
+    return std::move(found_);
+  }
+
+ private:
+  void step() {
+    const char c = text_[at_];
+    if (is_line_end(c)) {
+      line_starts_ = true;
+      ++at_;
+    } else if (is_blank(c) || skip_comment()) {
+      if (is_blank(c)) ++at_;
+    } else if (c == '#' && line_starts_) {
+      directive();
+    } else {
+      line_starts_ = false;
+      token(c);
+    }
+  }
+
+  void token(char c) {
+    if (c == '"' || c == '\'') return skip_literal(c);
+    if (is_name_start(c)) return name();
+    switch (c) {
+      case '(':
+        open_parenthesis();
+        break;
+      case ')':
+        close_parenthesis();
+        break;
+      case '{':
+        ++depth_;
+        break;
+      case '}':
+        close_brace();
+        break;
+      case ';':
+        if (depth_ == 0 && parentheses_.empty()) end_item(at_ + 1, false);
+        break;
+      default:
+        break;
+    }
+    ++at_;
+    name_ = Text{};
+  }
+
+  void name() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    name_ = text_.substr(begin, at_ - begin);
+  }
+
+  void open_parenthesis() {
+    if (depth_ == 0 && parentheses_.empty() && !name_.empty()) names_.push_back(name_);
+    parentheses_.push_back(depth_);
+  }
+
+  // A macro may drop or repeat what stands in its parentheses, so braces must not lean out of them.
+  void close_parenthesis() {
+    sound_ &= !parentheses_.empty() && parentheses_.back() == depth_;
+    if (sound_) parentheses_.pop_back();
+  }
+
+  void close_brace() {
+    sound_ &= depth_ > 0;
+    if (sound_ && --depth_ == 0 && parentheses_.empty()) end_item(at_ + 1, true);
+  }
+
+  void end_item(std::size_t end, bool braces) {
+    const Text item = text_.substr(item_, end - item_);
+    if (braces && !names_.empty()) {
+      found_.list.push_back({item, names_});
+    } else {
+      found_.outside.append(item).push_back('\n');
+    }
+    names_.clear();
+    item_ = end;
+  }
+
+  // To the end of its line, over comments, whose lines do not count.
+  void directive() {
+    const std::size_t begin = at_++;
+    std::size_t depth = 0;
+    while (sound_ && at_ < text_.size() && !is_line_end(text_[at_])) {
+      const char c = text_[at_];
+      if (skip_comment()) continue;
+      if (c == '"' || c == '\'') {
+        skip_literal(c);
+        continue;
+      }
+      if (c == '{') ++depth;
+      if (c == '}') sound_ &= depth-- > 0;
+      ++at_;
+    }
+    sound_ &= depth == 0;
+    const Text line = text_.substr(begin, at_ - begin);
+    found_.outside.append(line).push_back('\n');
+    conditional(line.substr(1));
+  }
+
+  // Each branch of a conditional must leave the braces as it found them.
+  void conditional(Text line) {
+    std::size_t begin = 0;
+    while (begin < line.size() && is_blank(line[begin])) ++begin;
+    std::size_t end = begin;
+    while (end < line.size() && is_name(line[end])) ++end;
+    const Text word = line.substr(begin, end - begin);
+    if (word == "if" || word == "ifdef" || word == "ifndef") {
+      conditionals_.push_back({depth_, parentheses_.size()});
+    } else if (word == "elif" || word == "else" || word == "endif") {
+      sound_ &= !conditionals_.empty() && conditionals_.back().depth == depth_ &&
+                conditionals_.back().parentheses == parentheses_.size();
+      if (sound_ && word == "endif") conditionals_.pop_back();
+    }
+  }
+
+  bool skip_comment() {
+    const Text two = text_.substr(at_, 2);
+    if (two == "//") {
+      while (at_ < text_.size() && !is_line_end(text_[at_])) ++at_;
+      return true;
+    }
+    if (two != "/*") return false;
+    const std::size_t end = text_.find("*/", at_ + 2);
+    sound_ &= end != Text::npos;
+    at_ = sound_ ? end + 2 : text_.size();
+    return true;
+  }
+
+  void skip_literal(char quote) {
+    for (++at_; at_ < text_.size() && text_[at_] != quote && !is_line_end(text_[at_]); ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    sound_ &= at_ < text_.size() && text_[at_] == quote;
+    ++at_;
+    name_ = Text{};
+  }
+
+  struct Conditional {
+    std::size_t depth;
+    std::size_t parentheses;
+  };
+
+  Text text_;
+  std::size_t at_ = 0;
+  std::size_t item_ = 0;                  // where the function or declaration under way began
+  std::size_t depth_ = 0;                 // of braces
+  std::vector<std::size_t> parentheses_;  // the depth of braces at each open one
+  std::vector<Conditional> conditionals_;
+  std::vector<Text> names_;
+  Text name_;  // the name just read
+  bool line_starts_ = true;
+  bool sound_ = true;
+  Functions found_;
+};
+
+}  // namespace
+
+std::optional<Functions> functions_of(std::string_view text) { return Walk(text).run(); }
+
+}  // namespace cleave::kernels

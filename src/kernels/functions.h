@@ -1,0 +1,27 @@
+// Takes the text of an OpenCL C program apart into its functions. See kernels/program_scan.h for what that
+// rests on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave::kernels {
+
+struct Function {
+  std::string_view text;  // from behind what came before it to its closing brace
+  // What may be its name: every name in front of a parenthesis before its opening brace.
+  std::vector<std::string_view> names;
+};
+
+struct Functions {
+  std::vector<Function> list;
+  std::string outside;  // all other text, and every directive once more
+};
+
+// `text` has no line splices and must outlive the answer. Empty where the text cannot safely be taken apart.
+// Thread-safe; may throw std::bad_alloc.
+std::optional<Functions> functions_of(std::string_view text);
+
+}  // namespace cleave::kernels

@@ -1,0 +1,80 @@
+#include "kernels/program_scan.h"
+
+#include <set>
+#include <vector>
+
+#include "kernels/functions.h"
+
+namespace cleave::kernels {
+namespace {
+
+// Which functions each function may reach, and what that means for it.
+class Reach {
+ public:
+  explicit Reach(const Functions& functions) : functions_(functions), reaches_(functions.list.size()) {
+    for (std::size_t i = 0; i < functions.list.size(); ++i) {
+      for (const std::string_view name : functions.list[i].names) by_name_[name].push_back(i);
+      scans_.push_back(scan_text(functions.list[i].text));
+    }
+    for (std::size_t i = 0; i < functions.list.size(); ++i) reaches_[i] = mentioned(functions.list[i].text);
+    outside_ = scan_text(functions.outside);
+    from_outside_ = mentioned(functions.outside);
+  }
+
+  std::map<std::string, Scan> answers() const {
+    std::map<std::string, Scan> answers;
+    for (const auto& [name, functions] : by_name_) {
+      std::set<std::size_t> reached;
+      for (const std::size_t function : functions) follow(function, reached);
+      for (const std::size_t function : from_outside_) follow(function, reached);
+      Scan answer = outside_;
+      for (const std::size_t function : reached) answer = both(answer, scans_[function]);
+      answers.emplace(name, answer);
+    }
+    return answers;
+  }
+
+ private:
+  std::set<std::size_t> mentioned(std::string_view text) const {
+    std::set<std::size_t> functions;
+    for_each_name(text, [&](std::string_view name) {
+      const auto found = by_name_.find(name);
+      if (found != by_name_.end()) functions.insert(found->second.begin(), found->second.end());
+    });
+    return functions;
+  }
+
+  void follow(std::size_t from, std::set<std::size_t>& reached) const {
+    std::vector<std::size_t> open{from};
+    while (!open.empty()) {
+      const std::size_t function = open.back();
+      open.pop_back();
+      if (reached.insert(function).second) {
+        open.insert(open.end(), reaches_[function].begin(), reaches_[function].end());
+      }
+    }
+  }
+
+  const Functions& functions_;
+  std::map<std::string_view, std::vector<std::size_t>> by_name_;
+  std::vector<Scan> scans_;
+  std::vector<std::set<std::size_t>> reaches_;
+  Scan outside_;
+  std::set<std::size_t> from_outside_;
+};
+
+}  // namespace
+
+ProgramScan::ProgramScan(std::string_view source) {
+  const std::string text = without_splices(source);
+  whole_ = scan_text(text);
+  if (whole_.splittable && !whole_.talks) return;  // nothing to tell apart
+  if (const auto functions = functions_of(text)) by_name_ = Reach(*functions).answers();
+}
+
+Scan ProgramScan::of(const std::string& kernel) const {
+  const auto found = by_name_.find(kernel);
+  return found != by_name_.end() ? found->second : whole_;
+}
+
+}  // namespace cleave::kernels

@@ -1,0 +1,42 @@
+// The scan of a whole program, kernel by kernel: one kernel that sees the cut must not keep the others whole.
+//
+// The text is taken apart into its functions by matching braces. A kernel's answer is that of its own
+// function, of every function that it may reach, and of all text outside of functions: declarations, and
+// every directive wherever it stands, since a macro may bring its text in anywhere. A function may reach
+// another if it mentions its name.
+//
+// Taking a text apart is only right if its braces mean the same whatever the preprocessor does. So every
+// macro, every branch of a conditional and every pair of parentheses must be balanced in itself; otherwise,
+// and for names of kernels that are no function of the text, the answer is that of the whole text.
+//
+// Source: OpenCL C 3.0, section 6.1; C99 5.1.1.2, 6.4 and 6.10.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "kernels/scan.h"
+
+namespace cleave::kernels {
+
+class ProgramScan {
+ public:
+  // May throw std::bad_alloc.
+  explicit ProgramScan(std::string_view source);
+
+  // What holds for the kernel of that name. Thread-safe.
+  [[nodiscard]] Scan of(const std::string& kernel) const;
+
+  // Whether the text has a function of that name and was taken apart. Thread-safe.
+  [[nodiscard]] bool has(const std::string& function) const { return by_name_.count(function) != 0; }
+
+  // What holds for the whole text, whatever is called. Thread-safe.
+  [[nodiscard]] Scan whole() const { return whole_; }
+
+ private:
+  Scan whole_;
+  std::map<std::string, Scan> by_name_;  // empty where the text could not be taken apart
+};
+
+}  // namespace cleave::kernels

@@ -1,0 +1,96 @@
+#include "kernels/program_scan.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace cleave::kernels {
+namespace {
+
+constexpr const char* kClean = "kernel void clean(global int* a) { a[get_global_id(0)] = 1; }\n";
+constexpr const char* kSeer = "kernel void seer(global int* a) { a[get_group_id(0)] = 1; }\n";
+constexpr const char* kTalker = "kernel void talker(global int* a) { atomic_inc(a); }\n";
+
+bool splits(const std::string& text, const char* kernel) { return ProgramScan(text).of(kernel).splittable; }
+
+TEST(ProgramScan, KernelThatSeesTheCutDoesNotKeepTheOthersWhole) {
+  const ProgramScan scan(std::string(kClean) + kSeer + kTalker);
+  EXPECT_TRUE(scan.of("clean").splittable);
+  EXPECT_FALSE(scan.of("clean").talks);
+  EXPECT_FALSE(scan.of("seer").splittable);
+  EXPECT_TRUE(scan.of("talker").splittable);
+  EXPECT_TRUE(scan.of("talker").talks);
+  EXPECT_FALSE(scan.whole().splittable);
+  EXPECT_FALSE(scan.of("no such kernel").splittable) << "then the whole text counts";
+}
+
+TEST(ProgramScan, FunctionsThatAKernelMayReachCount) {
+  const std::string text = std::string(
+      "int far() { return get_group_id(0); }\n"
+      "int near() { return far(); }\n"
+      "int other() { return 1; }\n"
+      "kernel void a(global int* p) { p[0] = near(); }\n"
+      "kernel void b(global int* p) { p[0] = other(); }\n"
+      "kernel void c(global int* p) { a(p); }\n");
+  EXPECT_FALSE(splits(text, "a"));
+  EXPECT_TRUE(splits(text, "b"));
+  EXPECT_FALSE(splits(text, "c"));
+}
+
+TEST(ProgramScan, MacrosAndDeclarationsCountForAll) {
+  EXPECT_FALSE(splits(std::string("#define GROUP get_group_id(0)\n") + kClean, "clean"));
+  EXPECT_FALSE(splits(
+      std::string("kernel void a(global int* p) {\n#define GROUP get_group_id(0)\n}\n") + kClean, "clean"))
+      << "also if the directive stands within another function";
+  EXPECT_FALSE(
+      splits(std::string("int far() { return get_group_id(0); }\n#define CALL far()\n") + kClean, "clean"))
+      << "a macro may lead to any function that it names";
+  EXPECT_FALSE(splits(std::string("#include \"x.h\"\n") + kClean, "clean"));
+  EXPECT_FALSE(splits(std::string("constant int x = get_work_dim();\n") + kClean, "clean"));
+}
+
+TEST(ProgramScan, NamesThatMacrosSwapCountAsBoth) {
+  EXPECT_FALSE(splits(std::string("#define clean seer\n#define seer clean\n") + kClean + kSeer, "clean"));
+}
+
+TEST(ProgramScan, CommentsAndTextsDoNotUnbalanceTheBraces) {
+  const std::string text = std::string("/* { */ // {\n constant char x[] = \"}\"; constant char c = '{';\n") +
+                           kClean + "/* } */\n" + kSeer;
+  EXPECT_TRUE(splits(text, "clean"));
+  EXPECT_FALSE(splits(text, "seer"));
+}
+
+TEST(ProgramScan, BalancedConditionalsAreTakenApart) {
+  const std::string text = std::string("#ifdef FAST\n") + kClean + "#else\n" + kClean + "#endif\n" + kSeer;
+  EXPECT_TRUE(splits(text, "clean"));
+  EXPECT_FALSE(splits(text, "seer"));
+  const std::string two = std::string("#ifdef FAST\n") + kClean + "#else\n" +
+                          "kernel void clean(global int* a) { a[get_group_id(0)] = 1; }\n#endif\n";
+  EXPECT_FALSE(splits(two, "clean")) << "either of the two may be meant";
+}
+
+TEST(ProgramScan, AttributesAndTheirParenthesesAreNoBodies) {
+  const std::string text = std::string(
+                               "__kernel __attribute__((reqd_work_group_size(8, 8, 1))) void sized(global "
+                               "int* a) { a[0] = 1; }\n") +
+                           kSeer;
+  EXPECT_TRUE(splits(text, "sized"));
+}
+
+// Texts whose braces may mean something else than they seem: the whole text counts.
+class NotTakenApart : public testing::TestWithParam<const char*> {};
+
+TEST_P(NotTakenApart, TheWholeTextCounts) {
+  EXPECT_FALSE(splits(std::string(GetParam()) + kClean + kSeer, "clean")) << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(ProgramScan, NotTakenApart,
+                         testing::Values("#define BEGIN {\n", "#define END }\n", "#define FLIP } {\n",
+                                         "#ifdef X\n{\n#endif\n",
+                                         "#ifdef X\nvoid f() {\n#else\nvoid f(int i) {\n#endif\n}\n", "}\n",
+                                         "void f() {\n", "void f() { DROP({) }\n",
+                                         "void f() { DROP(}) {\n }\n", "/* no end\n", "constant char c = '\n",
+                                         "<% %>\n", "#if 0\n", "#endif\n", "void f(\n", "%:define X 1\n"));
+
+}  // namespace
+}  // namespace cleave::kernels
