@@ -20,7 +20,7 @@ class Walk {
     for (const Text spelling : {"<%", "%>", "%:", "??"}) sound_ &= text_.find(spelling) == Text::npos;
     while (sound_ && at_ < text_.size()) step();
     if (!sound_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
-    found_.outside.append(text_.substr(item_)).push_back('\n');
+    found_.declarations.append(text_.substr(item_)).push_back('\n');
     return std::move(found_);
   }
 
@@ -93,7 +93,7 @@ class Walk {
     if (braces && !names_.empty()) {
       found_.list.push_back({item, names_});
     } else {
-      found_.outside.append(item).push_back('\n');
+      found_.declarations.append(item).push_back('\n');
     }
     names_.clear();
     item_ = end;
@@ -116,7 +116,7 @@ class Walk {
     }
     sound_ &= depth == 0;
     const Text line = text_.substr(begin, at_ - begin);
-    found_.outside.append(line).push_back('\n');
+    found_.directives.append(line).push_back('\n');
     conditional(line.substr(1));
   }
 

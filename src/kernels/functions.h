@@ -17,7 +17,8 @@ struct Function {
 
 struct Functions {
   std::vector<Function> list;
-  std::string outside;  // all other text, and every directive once more
+  std::string declarations;  // what else there is outside of functions
+  std::string directives;    // wherever they stand, also within functions
 };
 
 // `text` has no line splices and must outlive the answer. Empty where the text cannot safely be taken apart.

@@ -17,8 +17,9 @@ class Reach {
       scans_.push_back(scan_text(functions.list[i].text));
     }
     for (std::size_t i = 0; i < functions.list.size(); ++i) reaches_[i] = mentioned(functions.list[i].text);
-    outside_ = scan_text(functions.outside);
-    from_outside_ = mentioned(functions.outside);
+    outside_ = both(scan_text(functions.declarations), scan_text(functions.directives));
+    // A declaration calls nothing; a macro may, from anywhere.
+    from_macros_ = mentioned(functions.directives);
   }
 
   std::map<std::string, Scan> answers() const {
@@ -26,7 +27,7 @@ class Reach {
     for (const auto& [name, functions] : by_name_) {
       std::set<std::size_t> reached;
       for (const std::size_t function : functions) follow(function, reached);
-      for (const std::size_t function : from_outside_) follow(function, reached);
+      for (const std::size_t function : from_macros_) follow(function, reached);
       Scan answer = outside_;
       for (const std::size_t function : reached) answer = both(answer, scans_[function]);
       answers.emplace(name, answer);
@@ -60,7 +61,7 @@ class Reach {
   std::vector<Scan> scans_;
   std::vector<std::set<std::size_t>> reaches_;
   Scan outside_;
-  std::set<std::size_t> from_outside_;
+  std::set<std::size_t> from_macros_;
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ WAYS = {
     "library_path": ([], {"LD_LIBRARY_PATH": str(FOLDER)}),
     "layer": ([], {"OPENCL_LAYERS": str(LAYER)}),
     "preload_and_layer": ([], {"LD_PRELOAD": str(DROP_IN), "OPENCL_LAYERS": str(LAYER)}),
-    "run": ([str(CLEAVE), "run", "--"], {}),
+    "run": ([str(CLEAVE), "run"], {}),
 }
 
 
@@ -113,8 +113,8 @@ class ComparedTest(unittest.TestCase):
         environment.update({name: str(value) for name, value in changes.items()})
         return environment
 
-    def run_program(self, way, *command, **settings):
-        """Runs `command` in one of the WAYS, with `settings` added to the environment."""
+    def run_program(self, way, *command, options=(), **settings):
+        """Runs `command` in one of the WAYS, with `settings` in the environment, `options` those of `cleave run`."""
         before, variables = WAYS[way]
         variables = dict(variables)
         for name in set(variables) & set(settings):  # lists: the test's own entries come behind Cleave's
@@ -123,7 +123,8 @@ class ComparedTest(unittest.TestCase):
         stats = self.folder / f"{self.id()}-{self._runs}-stats"
         stats.mkdir()
         environment = self.environment(CLEAVE_STATS=stats / "%p.json", **variables, **settings)
-        full = [*before, *map(str, command)]
+        full = [*before, *options, *(["--"] if before else []), *map(str, command)]
+        full = [str(word) for word in full]
         try:
             done = subprocess.run(
                 full, env=environment, capture_output=True, text=True, timeout=self.patience, check=False

@@ -49,6 +49,14 @@ TEST(ProgramScan, MacrosAndDeclarationsCountForAll) {
   EXPECT_FALSE(splits(std::string("constant int x = get_work_dim();\n") + kClean, "clean"));
 }
 
+TEST(ProgramScan, DeclarationOfAFunctionIsNoCallOfIt) {
+  const std::string text = std::string("int far(int x);\n") + kClean +
+                           "kernel void a(global int* p) { p[0] = far(1); }\n"
+                           "int far(int x) { return get_group_id(0); }\n";
+  EXPECT_TRUE(splits(text, "clean"));
+  EXPECT_FALSE(splits(text, "a"));
+}
+
 TEST(ProgramScan, NamesThatMacrosSwapCountAsBoth) {
   EXPECT_FALSE(splits(std::string("#define clean seer\n#define seer clean\n") + kClean + kSeer, "clean"));
 }

@@ -70,11 +70,8 @@ class NoLoader(ComparedTest):
         self.check(text)
 
     def test_a_library_without_opencl(self):
-        native = self.run_program("native", LINKED)  # any mapped library will do: the C library of this program
-        self.assertEqual(native.status, 0, native)
         with open("/proc/self/maps", encoding="utf-8") as maps:
-            library = re.search(r"/\S*libc\.so\.6", maps.read())[0]
-        self.check(library)
+            self.check(re.search(r"/\S*libc\.so\.6", maps.read())[0])
 
     def test_named_in_cleave_next(self):
         native = self.native(LINKED)

@@ -1,0 +1,26 @@
+"""The layer keeps to the rules of cl_loader_layers whatever the loader's version: see contract.c."""
+
+from compare import LAYER, OPTIONS, ComparedTest, main
+
+# How many functions a loader's table has: those of OpenCL 1.0 and 1.1 without the extensions, of the loaders of
+# OpenCL 2.1 and 3.0, and of one yet to come.
+ENTRIES = (1, 65, 79, 136, 149, 300)
+
+
+class Contract(ComparedTest):
+    def check(self, function):
+        for entries in ENTRIES:
+            with self.subTest(entries=entries):
+                run = self.run_program("native", OPTIONS.programs / "contract", LAYER, function, entries)
+                self.assertEqual(run.status, 0, run)
+                self.assertEqual(run.out, "kept to the rules\n")
+
+    def test_of_clInitLayer(self):
+        self.check("clInitLayer")
+
+    def test_of_clInitLayerWithProperties(self):
+        self.check("clInitLayerWithProperties")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Kernels that would notice a cut: each is a program of its own, so that each has to be recognised."""
+
+import numpy as np
+import pyopencl as cl
+
+# Each writes something of its NDRange, or computes with it, for 1024 work-items in groups of 16 from 32 on.
+KERNELS = {
+    "group": "out[i] = get_group_id(0);",
+    "groups": "out[i] = get_num_groups(0);",
+    "size": "out[i] = get_global_size(0);",
+    "offset": "out[i] = get_global_offset(0);",
+    "stride": "for (size_t k = i - get_global_offset(0); k < 4096; k += get_global_size(0)) out[k] = k * 3;",
+    "dimensions": "out[i] = get_work_dim();",
+    "through_a_macro": "out[i] = MINE(0);\n#define UNUSED",
+    "spliced": "out[i] = get_gro\\\nup_id(0);",
+    "pasted": "out[i] = JOIN(get_num_, groups)(0);",
+}
+MACROS = "#define MINE get_group_id\n#define JOIN(a, b) a##b\n"
+
+device = cl.get_platforms()[0].get_devices()[0]
+context = cl.Context([device])
+queue = cl.CommandQueue(context)
+for name, body in KERNELS.items():
+    macros = MACROS if name in ("through_a_macro", "pasted") else ""
+    source = f"{macros}kernel void {name}(global uint* out) {{ size_t i = get_global_id(0);\n{body}\n}}\n"
+    values = np.zeros(4096, dtype=np.uint32)
+    out = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=values)
+    kernel = getattr(cl.Program(context, source).build(), name)
+    kernel(queue, (1024,), (16,), out, global_offset=(32,))
+    cl.enqueue_copy(queue, values, out)
+    print(name, int((values * np.arange(1, 4097, dtype=np.uint64)).sum()), values[32:1056:100])
