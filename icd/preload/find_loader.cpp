@@ -68,13 +68,25 @@ std::string path_of(const Table& table) {
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "(unknown)";
 }
 
+// Whether a whole OpenCL implementation is preloaded behind us, as the `oclgrind` command does: without us it
+// would be the one that the program finds. A library that only looks on and hands calls to the next one (it
+// has no door for an ICD loader) is passed over: without the loader behind it, it has nowhere to hand them.
+bool implementation_is_next() {
+  const void* const platforms = dlsym(RTLD_NEXT, "clGetPlatformIDs");
+  return platforms != nullptr && !is_cleave(platforms) &&
+         dlsym(RTLD_NEXT, "clIcdGetPlatformIDsKHR") != nullptr;
+}
+
+Loader found(void* library) {
+  Loader loader{table_of(library), {}};
+  loader.path = path_of(loader.table);
+  return loader;
+}
+
 Loader find(const std::string& named) {
+  if (named.empty() && implementation_is_next()) return found(RTLD_NEXT);
   for (const std::string& path : named.empty() ? candidates() : std::vector{named}) {
-    if (void* const library = open_other(path)) {
-      Loader loader{table_of(library), {}};
-      loader.path = path_of(loader.table);
-      return loader;
-    }
+    if (void* const library = open_other(path)) return found(library);
   }
   if (named.empty()) {
     base::say(

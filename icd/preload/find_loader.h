@@ -13,9 +13,10 @@ struct Loader {
 };
 
 // Looks where the dynamic linker would have looked, and takes the first libOpenCL.so.1 that is no Cleave: the
-// file `named` (the setting CLEAVE_NEXT), and only that if it is not empty; then the folders of
-// linker_folders.h, with the linker's cache between them. Loads it privately: its symbols are seen by nobody
-// else. If there is none, says so on standard error. Never throws.
+// file `named` (the setting CLEAVE_NEXT), and only that if it is not empty; then an OpenCL implementation
+// that is preloaded behind this library; then the folders of linker_folders.h, with the linker's cache
+// between them. What it loads it loads privately: its symbols are seen by nobody else. If there is nothing,
+// says so on standard error. Never throws.
 Loader load_real_loader(const std::string& named) noexcept;
 
 }  // namespace cleave::icd

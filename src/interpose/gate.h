@@ -58,7 +58,7 @@ class Gates {
   }
 
  private:
-  static constexpr unsigned kBits = 7;
+  static constexpr unsigned kBits = 10;
   std::array<Gate, std::size_t{1} << kBits> gates_;
 };
 

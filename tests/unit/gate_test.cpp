@@ -47,6 +47,7 @@ TEST(Gate, OthersWaitAndAreSeenToWait) {
 }
 
 TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
+  constexpr int kTimes = 3000;
   Gate gate;
   std::atomic<int> inside{0};
   std::atomic<int> met{0};
@@ -55,7 +56,7 @@ TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 3; ++t) {
       threads.emplace_back([&] {
-        for (int i = 0; i < 20000; ++i) {
+        while (closed < kTimes) {
           const Passage passage(gate);
           ++inside;
           --inside;
@@ -64,7 +65,7 @@ TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
     }
     for (int t = 0; t < 2; ++t) {
       threads.emplace_back([&] {
-        for (int i = 0; i < 20000; ++i) {
+        while (closed < kTimes) {
           const Closure closure(&gate);
           if (!closure.closed()) continue;
           ++closed;
@@ -74,7 +75,6 @@ TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
     }
   }
   EXPECT_EQ(met.load(), 0);
-  EXPECT_GT(closed.load(), 0);
 }
 
 TEST(Gates, QueuesAreSpreadOverThem) {

@@ -51,10 +51,10 @@ TEST(ProgramScan, MacrosAndDeclarationsCountForAll) {
 
 TEST(ProgramScan, DeclarationOfAFunctionIsNoCallOfIt) {
   const std::string text = std::string("int far(int x);\n") + kClean +
-                           "kernel void a(global int* p) { p[0] = far(1); }\n"
+                           "kernel void caller(global int* p) { p[0] = far(1); }\n"
                            "int far(int x) { return get_group_id(0); }\n";
   EXPECT_TRUE(splits(text, "clean"));
-  EXPECT_FALSE(splits(text, "a"));
+  EXPECT_FALSE(splits(text, "caller"));
 }
 
 TEST(ProgramScan, NamesThatMacrosSwapCountAsBoth) {
