@@ -11,7 +11,7 @@ namespace {
 // Which functions each function may reach, and what that means for it.
 class Reach {
  public:
-  explicit Reach(const Functions& functions) : functions_(functions), reaches_(functions.list.size()) {
+  explicit Reach(const Functions& functions) : reaches_(functions.list.size()) {
     for (std::size_t i = 0; i < functions.list.size(); ++i) {
       for (const std::string_view name : functions.list[i].names) by_name_[name].push_back(i);
       scans_.push_back(scan_text(functions.list[i].text));
@@ -56,7 +56,6 @@ class Reach {
     }
   }
 
-  const Functions& functions_;
   std::map<std::string_view, std::vector<std::size_t>> by_name_;
   std::vector<Scan> scans_;
   std::vector<std::set<std::size_t>> reaches_;
