@@ -17,6 +17,7 @@ class Loader {
     for (const Setting& setting : settings_list()) {
       result_.lines.push_back({setting.key, setting.fallback, "default", setting.variable});
     }
+    result_.settings.cache = usual_cache();
   }
 
   Configuration load() && {
@@ -40,6 +41,13 @@ class Loader {
       const TomlFile file = read_toml(path);
       if (file.exists) return take(path, file);
     }
+  }
+
+  std::string usual_cache() const {
+    const char* cache = environment_("XDG_CACHE_HOME");
+    const char* home = environment_("HOME");
+    if (cache != nullptr && *cache == '/') return std::string(cache) + "/cleave";
+    return home != nullptr && *home == '/' ? std::string(home) + "/.cache/cleave" : std::string();
   }
 
   std::vector<std::string> usual_files() const {

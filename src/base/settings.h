@@ -33,10 +33,12 @@ struct Settings {
   unsigned alpha = 4;
   std::optional<std::size_t> min_items;  // empty: the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
+  bool trust_binaries = false;           // programs made from binaries may be split
   LaunchMode launch = LaunchMode::automatic;
   std::optional<unsigned> vms;  // empty: not known, so alone
   std::string stats;            // empty: none; "stderr"; or a path
   std::string next;             // empty: look for it
+  std::string cache;            // the folder for what is worth keeping between runs; empty: none
   std::vector<NamedSettings> kernels;
   std::vector<NamedSettings> devices;
 };

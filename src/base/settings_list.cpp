@@ -60,6 +60,11 @@ bool min_items(Settings& settings, std::string_view text) {
   return true;
 }
 
+bool binaries(Settings& settings, std::string_view text) {
+  if (text != "trust" && text != "whole") return false;
+  return settings.trust_binaries = text == "trust", true;
+}
+
 bool vms(Settings& settings, std::string_view text) {
   unsigned count = 0;
   if (!number(text, 1, kMostVms, count)) return false;
@@ -79,10 +84,13 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_MIN_ITEMS", "split.min_items", "cores",
        "a number of work-items, 0 to switch the rule off, or cores for the device's own number", min_items},
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas", deny},
+      {"CLEAVE_BINARIES", "split.binaries", "whole", "whole or trust", binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential or queued", launch_mode},
       {"CLEAVE_VMS", "neighbours.count", "1", "the number of running VMs, from 1 to 100000", vms},
       {"CLEAVE_STATS", "observe.stats", "", "stderr, or the path of a file",
        [](Settings& s, std::string_view text) { return s.stats = text, true; }},
+      {"CLEAVE_CACHE", "cache", "~/.cache/cleave", "off, or the path of a folder",
+       [](Settings& s, std::string_view text) { return s.cache = text == "off" ? "" : text, true; }},
       {"CLEAVE_NEXT", "next", "", "the path of the OpenCL loader to hand calls to",
        [](Settings& s, std::string_view text) { return s.next = text, true; }},
   });

@@ -2,7 +2,10 @@
 // carry it out, remember the event. Whatever is in doubt on the way goes on whole, and the reason is counted.
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
+#include "base/log.h"
 #include "interpose/facts.h"
 #include "interpose/local_size.h"
 #include "interpose/overrides.h"
@@ -97,21 +100,51 @@ void hand_event(Process& p, const Call& call, launch::Outcome& outcome) {
   }
 }
 
+bool has_prelude(const KernelRecord& kernel, cl_device_id device) {
+  return kernel.trusted || (kernel.tagged && std::find(kernel.tagged->begin(), kernel.tagged->end(),
+                                                       device) != kernel.tagged->end());
+}
+
+// Whether slices of this kernel can tell it of the whole launch.
+bool carries_tags(Process& p, const KernelRecord& kernel, cl_device_id device) {
+  return has_prelude(kernel, device) && p.drivers.facts(device).tags;
+}
+
+// The one launch that a kernel with the prelude would misread: ids in the third dimension that the kernel has
+// as negative numbers. Few drivers get these right, and none of them on 64-bit devices below 2^63.
+bool looks_tagged(Process& p, const Call& call, const KernelRecord& kernel) {
+  if (call.dims != 3 || call.offset == nullptr || (!kernel.tagged && !kernel.trusted)) return false;
+  constexpr std::size_t kNarrow = std::numeric_limits<std::int32_t>::max();
+  constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
+  const std::size_t last = call.offset[2] + call.global[2] - 1;
+  if (last <= kNarrow) return false;
+  const auto queue = ask_queue(p, call.queue);
+  if (!queue || !has_prelude(kernel, queue->device)) return false;
+  return last > kWide || p.drivers.facts(queue->device).narrow;
+}
+
+cl_int refuse() {
+  base::say("an offset of 2^31 or more in the third dimension of a launch was refused: set CLEAVE_DISABLE=1");
+  return CL_INVALID_GLOBAL_OFFSET;
+}
+
 cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
              const plan::NDRange& range, std::size_t slices) {
   Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
   const Closure closure(gate);
   if (gate != nullptr && !closure.closed()) return stay_whole(p, call, kernel, Whole::shared);
+  const plan::Cut cut(range, slices);
+  const bool tagged = kernel.facts.source == plan::Kernel::Source::tagged;
   const launch::Launch launch{.queue = call.queue,
                               .kernel = call.kernel,
                               .range = range,
+                              .tag = tagged ? plan::Tag::of(range, cut) : std::nullopt,
                               .waits = call.waits,
                               .wait_list = call.wait_list,
                               .wants_event = call.event != nullptr,
                               .in_order = queue.in_order,
                               .haste = gate != nullptr ? &gate->waiting() : nullptr};
-  launch::Outcome outcome =
-      launch::carry_out(p.next, p.clock, launch, plan::Cut(range, slices), mode_for(p, kernel));
+  launch::Outcome outcome = launch::carry_out(p.next, p.clock, launch, cut, mode_for(p, kernel));
   // Nothing has run yet: the whole launch has the answer that the program would have had without us.
   if (outcome.slices == 0) return stay_whole(p, call, kernel, Whole::shape);
   kernel.counters->count_split(outcome.slices, outcome.added);
@@ -120,12 +153,13 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
 }
 
 KernelRecord known(Process& p, cl_kernel kernel) {
-  return p.kernels.find(kernel).value_or(
-      KernelRecord{.facts = {}, .counters = &p.unknown, .uneven_accepted = nullptr});
+  return p.kernels.find(kernel).value_or(KernelRecord{
+      .facts = {}, .counters = &p.unknown, .uneven_accepted = nullptr, .tagged = {}, .trusted = false});
 }
 
 cl_int enqueue(Process& p, const Call& call) {
   const KernelRecord kernel = known(p, call.kernel);
+  if (looks_tagged(p, call, kernel)) return refuse();
   // What needs no look at the queue comes first: most launches that stay whole are done with that.
   plan::NDRange range = call.range();
   const std::size_t items = plan::items(range.global);
@@ -138,9 +172,13 @@ cl_int enqueue(Process& p, const Call& call) {
   if (!queue || !queue->plain) return stay_whole(p, call, kernel, Whole::shape);
   const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
   if (wanted.whole) return stay_whole(p, call, kernel, *wanted.whole);
+  if (kernel.facts.source == plan::Kernel::Source::tagged && !carries_tags(p, kernel, queue->device)) {
+    return stay_whole(p, call, kernel, Whole::kernel);
+  }
 
   if (call.local == nullptr) {
-    const auto local = explicit_local_size(p, *queue, call.queue, call.kernel, range, wanted.slices);
+    const auto local = explicit_local_size(p, *queue, call.queue, call.kernel, kernel.facts.sees_groups,
+                                           range, wanted.slices);
     if (!local) return stay_whole(p, call, kernel, Whole::shape);
     range.local = *local;
   }

@@ -22,27 +22,45 @@ std::string name_of(const Table& next, cl_kernel kernel) {
   return name;
 }
 
-plan::Kernel facts_of(const base::Settings& settings, const std::optional<ProgramRecord>& program,
-                      const std::string& name) {
-  plan::Kernel facts;
-  if (program) {
-    using Source = plan::Kernel::Source;
-    const kernels::Scan scan = program->of(name);
-    facts.source = scan.splittable ? Source::splittable : Source::unsplittable;
-    facts.talks = scan.talks;
-  }
+plan::Kernel::Source source_of(const kernels::Scan& scan, bool prelude) {
+  using Source = plan::Kernel::Source;
+  if (scan.opaque) return Source::unsplittable;
+  if (!scan.sees) return Source::splittable;
+  return prelude ? Source::tagged : Source::unsplittable;
+}
+
+void apply_settings(const base::Settings& settings, const std::string& name, plan::Kernel& facts) {
   for (const std::string& pattern : settings.deny) facts.denied |= base::matches(pattern, name);
   for (const base::NamedSettings& named : settings.kernels) {
     if (named.alpha != 0 && base::matches(named.pattern, name)) facts.alpha = named.alpha;
   }
-  return facts;
+}
+
+KernelRecord record_of(const base::Settings& settings, const std::optional<ProgramRecord>& program,
+                       const std::string& name) {
+  KernelRecord record;
+  apply_settings(settings, name, record.facts);
+  if (program && program->trusted) {
+    record.facts.source = plan::Kernel::Source::tagged;
+    record.facts.talks = true;
+    record.trusted = true;
+    return record;
+  }
+  if (!program || !program->scan) return record;
+  const kernels::Scan scan = program->scan->of(name);
+  record.facts.source = source_of(scan, !program->tagged.empty());
+  record.facts.talks = scan.talks;
+  record.facts.sees_groups = scan.sees_groups;
+  if (!program->tagged.empty()) {
+    record.tagged = std::make_shared<const std::vector<cl_device_id>>(program->tagged);
+  }
+  return record;
 }
 
 void note(Process& p, cl_kernel kernel, cl_program program) noexcept {
   try {
     const std::string name = name_of(p.next, kernel);
-    KernelRecord record;
-    record.facts = facts_of(p.settings(), p.programs.find(program), name);
+    KernelRecord record = record_of(p.settings(), p.programs.find(program), name);
     record.counters = &p.counters.of(name);
     p.kernels.add(kernel, record);
   } catch (...) {  // out of memory: a kernel without a record stays whole

@@ -38,7 +38,7 @@ std::optional<plan::Extent> own_choice(const Table& next, cl_device_id device, c
 }  // namespace
 
 std::optional<plan::Extent> explicit_local_size(const Process& process, const QueueRecord& queue,
-                                                cl_command_queue handle, cl_kernel kernel,
+                                                cl_command_queue handle, cl_kernel kernel, bool sees_groups,
                                                 const plan::NDRange& range, std::size_t slices) noexcept {
   const Table& next = process.next;
   plan::Extent local{0, 0, 0};
@@ -51,6 +51,7 @@ std::optional<plan::Extent> explicit_local_size(const Process& process, const Qu
                                                 range.global.data(), local.data()) == CL_SUCCESS) {
     return usable(local, range.dims) ? std::optional(local) : std::nullopt;
   }
+  if (sees_groups) return std::nullopt;
   return own_choice(next, queue.device, kernel, range, slices);
 }
 

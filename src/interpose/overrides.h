@@ -4,6 +4,8 @@
 // Parameters, results and errors are those of OpenCL 3.0. Thread-safe as far as OpenCL's own functions are.
 #pragma once
 
+#include <string>
+
 #include "base/opencl.h"
 
 namespace cleave::interpose {
@@ -17,15 +19,11 @@ cl_int CL_API_CALL enqueue_task(cl_command_queue, cl_kernel, cl_uint waits, cons
                                 cl_event* event) noexcept;
 
 // programs.cpp
+// The driver's whole build log; empty if there is none. May throw std::bad_alloc.
+std::string program_log(const Table& next, cl_program, cl_device_id);
+
 cl_program CL_API_CALL create_program_with_source(cl_context, cl_uint count, const char** strings,
                                                   const size_t* lengths, cl_int* error) noexcept;
-cl_program CL_API_CALL create_program_with_binary(cl_context, cl_uint count, const cl_device_id*,
-                                                  const size_t* lengths, const unsigned char** binaries,
-                                                  cl_int* statuses, cl_int* error) noexcept;
-cl_program CL_API_CALL create_program_with_il(cl_context, const void* il, size_t length,
-                                              cl_int* error) noexcept;
-cl_program CL_API_CALL create_program_with_built_in_kernels(cl_context, cl_uint count, const cl_device_id*,
-                                                            const char* names, cl_int* error) noexcept;
 cl_int CL_API_CALL build_program(cl_program, cl_uint count, const cl_device_id*, const char* options,
                                  void(CL_CALLBACK* notify)(cl_program, void*), void* data) noexcept;
 cl_int CL_API_CALL compile_program(cl_program, cl_uint count, const cl_device_id*, const char* options,
@@ -36,6 +34,21 @@ cl_program CL_API_CALL link_program(cl_context, cl_uint count, const cl_device_i
                                     cl_uint inputs, const cl_program* input_programs,
                                     void(CL_CALLBACK* notify)(cl_program, void*), void* data,
                                     cl_int* error) noexcept;
+
+// program_info.cpp
+cl_int CL_API_CALL get_program_info(cl_program, cl_program_info, size_t size, void* value,
+                                    size_t* size_ret) noexcept;
+cl_int CL_API_CALL get_program_build_info(cl_program, cl_device_id, cl_program_build_info, size_t size,
+                                          void* value, size_t* size_ret) noexcept;
+
+// opaque_programs.cpp
+cl_program CL_API_CALL create_program_with_binary(cl_context, cl_uint count, const cl_device_id*,
+                                                  const size_t* lengths, const unsigned char** binaries,
+                                                  cl_int* statuses, cl_int* error) noexcept;
+cl_program CL_API_CALL create_program_with_il(cl_context, const void* il, size_t length,
+                                              cl_int* error) noexcept;
+cl_program CL_API_CALL create_program_with_built_in_kernels(cl_context, cl_uint count, const cl_device_id*,
+                                                            const char* names, cl_int* error) noexcept;
 
 // kernels.cpp
 cl_kernel CL_API_CALL create_kernel(cl_program, const char* name, cl_int* error) noexcept;

@@ -78,7 +78,8 @@ Process::Process(const Table& below, std::string face_name, std::string below_na
       configuration(std::move(loaded)),
       clock(time),
       neighbours(configuration.settings),
-      unknown(counters.of("(unknown)")) {}
+      unknown(counters.of("(unknown)")),
+      drivers(next, clock, configuration.settings.cache) {}
 
 bool Process::in_charge() {
   const Charge known = charge_.load(std::memory_order_relaxed);
@@ -123,6 +124,7 @@ void Process::write_summary() noexcept try {
 }
 
 void Process::before_fork() {
+  drivers.lock().lock();
   counters.lock().lock();
   programs.lock_all();
   kernels.lock_all();
@@ -138,6 +140,7 @@ void Process::after_fork_in_parent() {
   kernels.unlock_all();
   programs.unlock_all();
   counters.lock().unlock();
+  drivers.lock().unlock();
 }
 
 void Process::after_fork_in_child() {

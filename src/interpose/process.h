@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/opencl.h"
+#include "interpose/drivers.h"
 #include "interpose/gate.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
@@ -43,6 +44,7 @@ class Process {
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
   Gates gates;
+  Drivers drivers;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 

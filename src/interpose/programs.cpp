@@ -1,16 +1,24 @@
-// Programs: what their text says about splitting. Nothing about a program is changed.
+// Programs made from source: their text is scanned, dressed with the prelude, and built with it switched on
+// where a kernel needs that. Where that does not build, or the program could notice, it is built as it came.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "interpose/dressing.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
+#include "kernels/includes.h"
+#include "kernels/prelude.h"
 
 namespace cleave::interpose {
 namespace {
+
+using Notify = void(CL_CALLBACK*)(cl_program, void*);
+using Devices = std::vector<cl_device_id>;
 
 std::string whole_text(cl_uint count, const char** strings, const size_t* lengths) {
   std::string text;
@@ -19,6 +27,28 @@ std::string whole_text(cl_uint count, const char** strings, const size_t* length
     text.append(strings[i], terminated ? std::strlen(strings[i]) : lengths[i]);
   }
   return text;
+}
+
+bool has_strings(cl_uint count, const char** strings) {
+  return count != 0 && strings != nullptr && std::find(strings, strings + count, nullptr) == strings + count;
+}
+
+// Nothing is changed where nothing is ever split.
+bool may_dress(Process& p, const std::string& text) {
+  return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.in_charge() && can_dress(text);
+}
+
+// The same program with the prelude in front. Null where the driver refuses that.
+cl_program create_dressed(const Table& next, cl_context context, cl_uint count, const char** strings,
+                          const size_t* lengths, cl_int* error) {
+  const std::string_view prelude = kernels::prelude();
+  std::vector<const char*> all{prelude.data()};
+  std::vector<size_t> sizes{prelude.size()};
+  for (cl_uint i = 0; i < count; ++i) {
+    all.push_back(strings[i]);
+    sizes.push_back(lengths != nullptr ? lengths[i] : 0);
+  }
+  return next.clCreateProgramWithSource(context, count + 1, all.data(), sizes.data(), error);
 }
 
 // The options of the call, and those that some drivers take from the environment.
@@ -32,86 +62,197 @@ std::string all_options(const char* options) {
   return all;
 }
 
-// What the options mean for a program: besides what they say themselves, a macro of theirs may lead to any
-// function of the text that they name.
-kernels::Scan scan_options_for(const ProgramRecord& program, const std::string& options) {
-  kernels::Scan scan = kernels::scan_options(options);
-  if (!program.text) return scan;
-  kernels::for_each_name(options + " " + kernels::without_quotes(options), [&](std::string_view found) {
-    const std::string name(found);
-    if (program.text->has(name)) scan = kernels::both(scan, program.text->of(name));
-  });
-  return scan;
-}
+// One call of clBuildProgram or clCompileProgram.
+struct Build {
+  cl_program program;
+  cl_uint count;
+  const cl_device_id* devices;
+  const char* options;
+  Notify notify;
+  void* data;
+  // Only for clCompileProgram.
+  bool compile = false;
+  cl_uint headers = 0;
+  const cl_program* header_programs = nullptr;
+  const char** header_names = nullptr;
 
-// Before the build, since it may end on another thread before the call returns. Options that were once in
-// doubt leave the program in doubt, also when the call fails: that costs a split and never an answer.
-void note_options(cl_program program, const char* options) noexcept {
-  Process& p = process();
-  kernels::Scan scan{false, true};
-  try {
-    const auto record = p.programs.find(program);
-    if (!record) return;
-    scan = scan_options_for(*record, all_options(options));
-  } catch (...) {  // out of memory: in doubt
+  [[nodiscard]] cl_int carry_out(const Table& next, const char* with, Notify call, void* argument) const {
+    return compile ? next.clCompileProgram(program, count, devices, with, headers, header_programs,
+                                           header_names, call, argument)
+                   : next.clBuildProgram(program, count, devices, with, call, argument);
   }
-  p.programs.update(program, [&](ProgramRecord& record) { record.rest = kernels::both(record.rest, scan); });
+  [[nodiscard]] cl_int as_it_came(const Table& next) const { return carry_out(next, options, notify, data); }
+};
+
+Devices devices_of(const Table& next, const Build& build) {
+  if (build.devices != nullptr) return {build.devices, build.devices + build.count};
+  std::size_t size = 0;
+  next.clGetProgramInfo(build.program, CL_PROGRAM_DEVICES, 0, nullptr, &size);
+  Devices devices(size / sizeof(cl_device_id));
+  next.clGetProgramInfo(build.program, CL_PROGRAM_DEVICES, size, devices.data(), nullptr);
+  return devices;
 }
 
-// A program of which no text was seen has no record, also where its address had one.
-cl_program unseen(cl_program program) noexcept {
-  if (program != nullptr) process().programs.forget(program);
-  return program;
+kernels::ProgramScan scan_for(Process& p, const std::string& source, const Build& build) {
+  kernels::Surroundings surroundings;
+  surroundings.options = all_options(build.options);
+  kernels::Embedded embedded;
+  const bool headers_given = build.header_programs != nullptr && build.header_names != nullptr;
+  for (cl_uint i = 0; headers_given && i < build.headers; ++i) {
+    const auto header = p.programs.find(build.header_programs[i]);
+    if (header && header->source && build.header_names[i] != nullptr) {
+      embedded.emplace_back(build.header_names[i], *header->source);
+    }
+  }
+  auto included =
+      kernels::included_by(source, kernels::parse_options(surroundings.options).folders, embedded);
+  surroundings.headers = std::move(included.texts);
+  surroundings.complete = included.complete;
+  return kernels::ProgramScan(source, surroundings);
+}
+
+// Before the build, since kernels may be made on another thread before the call returns. What holds for one
+// build of a program counts for all, also when the call fails: that costs a split and never an answer.
+void note_scan(Process& p, cl_program program, const kernels::ProgramScan& scan) {
+  p.programs.update(program, [&](ProgramRecord& record) {
+    auto all = std::make_shared<kernels::ProgramScan>(scan);
+    if (record.scan) all->add(*record.scan);
+    record.scan = std::move(all);
+  });
+}
+
+void note_tagged(Process& p, cl_program program, const Devices& devices, bool tagged) {
+  p.programs.update(program, [&](ProgramRecord& record) {
+    std::erase_if(record.tagged, [&](cl_device_id device) {
+      return std::find(devices.begin(), devices.end(), device) != devices.end();
+    });
+    if (tagged) record.tagged.insert(record.tagged.end(), devices.begin(), devices.end());
+  });
+}
+
+// Whether tags reach kernels on all of these. A driver of which nothing is known is tried out where launches
+// are split at present; otherwise at the first launch that is.
+bool may_carry_tags(Process& p, const Devices& devices) {
+  const bool splits = p.settings().policy.kind == base::SplitPolicy::Kind::fixed || p.neighbours.vms() > 1;
+  return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
+    const auto known = splits ? p.drivers.facts(device) : p.drivers.known(device);
+    return !known || known->tags;
+  });
+}
+
+// Whether a log speaks of the prelude. Then the program must not see it.
+bool log_shows_prelude(const Table& next, cl_program program, const Devices& devices) {
+  return std::any_of(devices.begin(), devices.end(), [&](cl_device_id device) {
+    return program_log(next, program, device).find(kernels::kReserved) != std::string::npos;
+  });
+}
+
+// With the prelude switched on. Says whether that went well.
+bool build_with_prelude(Process& p, const Build& build, const Devices& devices) {
+  const std::string options = switched_on(build.options);
+  return build.carry_out(p.next, options.c_str(), nullptr, nullptr) == CL_SUCCESS &&
+         !log_shows_prelude(p.next, build.program, devices);
+}
+
+cl_int carry_out(Process& p, const Build& build, const ProgramRecord& record) {
+  const kernels::ProgramScan scan = scan_for(p, *record.source, build);
+  note_scan(p, build.program, scan);
+  const Devices devices = devices_of(p.next, build);
+  const bool sound =
+      (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
+  const bool prelude =
+      sound && record.dressed && scan.whole().sees && !scan.whole().meddles && may_carry_tags(p, devices);
+  note_tagged(p, build.program, devices, false);
+  if (!prelude || !build_with_prelude(p, build, devices)) return build.as_it_came(p.next);
+  note_tagged(p, build.program, devices, true);
+  if (build.notify != nullptr) build.notify(build.program, build.data);
+  return CL_SUCCESS;
+}
+
+cl_int carry_out(const Build& build) noexcept {
+  Process& p = process();
+  try {
+    const auto record = p.programs.find(build.program);
+    if (record && record->source) return carry_out(p, build, *record);
+  } catch (...) {  // out of memory: a program without a record stays whole
+    p.programs.forget(build.program);
+  }
+  return build.as_it_came(p.next);
+}
+
+// What is known of a program that is linked from others: what holds of any of them.
+std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_program* inputs) {
+  kernels::Scan scan;
+  std::optional<Devices> tagged;  // for which every input that needs the prelude has it
+  for (cl_uint i = 0; i < count; ++i) {
+    const auto input = p.programs.find(inputs[i]);
+    if (!input || !input->scan) return std::nullopt;
+    scan = kernels::both(scan, input->scan->whole());
+    if (!input->scan->whole().sees) continue;
+    if (!tagged) tagged = input->tagged;
+    std::erase_if(*tagged, [&](cl_device_id device) {
+      return std::find(input->tagged.begin(), input->tagged.end(), device) == input->tagged.end();
+    });
+  }
+  ProgramRecord record;
+  record.scan = std::make_shared<kernels::ProgramScan>(scan);
+  record.tagged = tagged.value_or(Devices{});
+  return record;
 }
 
 }  // namespace
 
+std::string program_log(const Table& next, cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) {
+    return {};
+  }
+  std::string log(size, '\0');
+  if (size == 0 || next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(),
+                                              nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return log.substr(0, log.find('\0'));
+}
+
 cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint count, const char** strings,
                                                   const size_t* lengths, cl_int* error) noexcept {
   Process& p = process();
-  cl_program program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
-  if (program == nullptr) return program;
+  if (!has_strings(count, strings)) {
+    return p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+  }
+  cl_program program = nullptr;
   try {
-    p.programs.add(program,
-                   {std::make_shared<kernels::ProgramScan>(whole_text(count, strings, lengths)), {}});
+    ProgramRecord record;
+    record.source = std::make_shared<const std::string>(whole_text(count, strings, lengths));
+    if (may_dress(p, *record.source)) {
+      program = create_dressed(p.next, context, count, strings, lengths, error);
+      record.dressed = program != nullptr;
+    }
+    if (program == nullptr)
+      program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+    if (program != nullptr) p.programs.add(program, record);
   } catch (...) {  // out of memory: a program without a record stays whole
+    if (program == nullptr) {
+      program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+    }
+    if (program != nullptr) p.programs.forget(program);
   }
   return program;
-}
-
-cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count,
-                                                  const cl_device_id* devices, const size_t* lengths,
-                                                  const unsigned char** binaries, cl_int* statuses,
-                                                  cl_int* error) noexcept {
-  return unseen(
-      process().next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, error));
-}
-
-cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il, size_t length,
-                                              cl_int* error) noexcept {
-  return unseen(process().next.clCreateProgramWithIL(context, il, length, error));
-}
-
-cl_program CL_API_CALL create_program_with_built_in_kernels(cl_context context, cl_uint count,
-                                                            const cl_device_id* devices, const char* names,
-                                                            cl_int* error) noexcept {
-  return unseen(process().next.clCreateProgramWithBuiltInKernels(context, count, devices, names, error));
 }
 
 cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id* devices,
                                  const char* options, void(CL_CALLBACK* notify)(cl_program, void*),
                                  void* data) noexcept {
-  note_options(program, options);
-  return process().next.clBuildProgram(program, count, devices, options, notify, data);
+  return carry_out(Build{program, count, devices, options, notify, data});
 }
 
 cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, const cl_device_id* devices,
                                    const char* options, cl_uint headers, const cl_program* header_programs,
                                    const char** header_names, void(CL_CALLBACK* notify)(cl_program, void*),
                                    void* data) noexcept {
-  note_options(program, options);
-  return process().next.clCompileProgram(program, count, devices, options, headers, header_programs,
-                                         header_names, notify, data);
+  return carry_out(
+      Build{program, count, devices, options, notify, data, true, headers, header_programs, header_names});
 }
 
 cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_device_id* devices,
@@ -122,19 +263,14 @@ cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_
   cl_program program =
       p.next.clLinkProgram(context, count, devices, options, inputs, input_programs, notify, data, error);
   if (program == nullptr) return program;
-  // Splittable only if every input's whole text was seen and is.
-  ProgramRecord linked;
-  bool all_seen = inputs != 0;
-  for (cl_uint i = 0; i < inputs && all_seen; ++i) {
-    const auto input = p.programs.find(input_programs[i]);
-    all_seen = input.has_value();
-    if (all_seen) linked.rest = kernels::both(linked.rest, input->whole());
-  }
-  if (!all_seen) return unseen(program);
   try {
-    p.programs.add(program, linked);
-  } catch (...) {
+    if (const auto record = linked_from(p, inputs, input_programs)) {
+      p.programs.add(program, *record);
+      return program;
+    }
+  } catch (...) {  // out of memory: a program without a record stays whole
   }
+  p.programs.forget(program);
   return program;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/opencl.h"
 #include "kernels/program_scan.h"
@@ -11,17 +12,13 @@
 
 namespace cleave::interpose {
 
-// Only programs whose whole text Cleave has seen have a record.
+// A program of which something is known.
 struct ProgramRecord {
-  std::shared_ptr<const kernels::ProgramScan> text;  // null for linked programs
-  // Of all options it was built with so far (what was once in doubt stays so), and of linked programs'
-  // inputs.
-  kernels::Scan rest;
-
-  [[nodiscard]] kernels::Scan of(const std::string& kernel) const {
-    return text ? kernels::both(text->of(kernel), rest) : rest;
-  }
-  [[nodiscard]] kernels::Scan whole() const { return text ? kernels::both(text->whole(), rest) : rest; }
+  std::shared_ptr<const std::string> source;         // its whole text; null for linked programs and IL
+  std::shared_ptr<const kernels::ProgramScan> scan;  // of all its builds so far; null before the first
+  bool dressed = false;                              // in the driver, the prelude stands in front of its text
+  bool trusted = false;                              // a binary that the user trusts
+  std::vector<cl_device_id> tagged;  // for these it was last built with the prelude switched on
 };
 
 struct KernelRecord {
@@ -30,6 +27,9 @@ struct KernelRecord {
   // The driver has accepted a launch of this kernel on this device that ends in smaller work-groups, so it
   // will again.
   cl_device_id uneven_accepted = nullptr;
+  // The devices for which the prelude is in it. Null: none.
+  std::shared_ptr<const std::vector<cl_device_id>> tagged;
+  bool trusted = false;  // a binary that the user trusts; it may hold the prelude for any device
 };
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.

@@ -40,6 +40,8 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clBuildProgram, build_program);
   CLEAVE_OVERRIDE(clCompileProgram, compile_program);
   CLEAVE_OVERRIDE(clLinkProgram, link_program);
+  CLEAVE_OVERRIDE(clGetProgramInfo, get_program_info);
+  CLEAVE_OVERRIDE(clGetProgramBuildInfo, get_program_build_info);
   CLEAVE_RETAIN(clRetainProgram, programs);
   CLEAVE_RELEASE(clReleaseProgram, programs);
   CLEAVE_OVERRIDE(clCreateKernel, create_kernel);

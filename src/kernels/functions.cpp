@@ -1,14 +1,11 @@
 #include "kernels/functions.h"
 
+#include "kernels/lexer.h"
+
 namespace cleave::kernels {
 namespace {
 
 using Text = std::string_view;
-
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
-bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
 // Walks through the text once. Whatever is not as it should be makes `sound_` false.
 class Walk {
@@ -27,7 +24,7 @@ class Walk {
  private:
   void step() {
     const char c = text_[at_];
-    if (is_line_end(c)) {
+    if (ends_line(c)) {
       line_starts_ = true;
       ++at_;
     } else if (is_blank(c) || skip_comment()) {
@@ -42,7 +39,7 @@ class Walk {
 
   void token(char c) {
     if (c == '"' || c == '\'') return skip_literal(c);
-    if (is_name_start(c)) return name();
+    if (starts_name(c)) return name();
     switch (c) {
       case '(':
         open_parenthesis();
@@ -68,7 +65,7 @@ class Walk {
 
   void name() {
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
     name_ = text_.substr(begin, at_ - begin);
   }
 
@@ -103,7 +100,7 @@ class Walk {
   void directive() {
     const std::size_t begin = at_++;
     std::size_t depth = 0;
-    while (sound_ && at_ < text_.size() && !is_line_end(text_[at_])) {
+    while (sound_ && at_ < text_.size() && !ends_line(text_[at_])) {
       const char c = text_[at_];
       if (skip_comment()) continue;
       if (c == '"' || c == '\'') {
@@ -125,7 +122,7 @@ class Walk {
     std::size_t begin = 0;
     while (begin < line.size() && is_blank(line[begin])) ++begin;
     std::size_t end = begin;
-    while (end < line.size() && is_name(line[end])) ++end;
+    while (end < line.size() && continues_name(line[end])) ++end;
     const Text word = line.substr(begin, end - begin);
     if (word == "if" || word == "ifdef" || word == "ifndef") {
       conditionals_.push_back({depth_, parentheses_.size()});
@@ -139,7 +136,7 @@ class Walk {
   bool skip_comment() {
     const Text two = text_.substr(at_, 2);
     if (two == "//") {
-      while (at_ < text_.size() && !is_line_end(text_[at_])) ++at_;
+      while (at_ < text_.size() && !ends_line(text_[at_])) ++at_;
       return true;
     }
     if (two != "/*") return false;
@@ -150,7 +147,7 @@ class Walk {
   }
 
   void skip_literal(char quote) {
-    for (++at_; at_ < text_.size() && text_[at_] != quote && !is_line_end(text_[at_]); ++at_) {
+    for (++at_; at_ < text_.size() && text_[at_] != quote && !ends_line(text_[at_]); ++at_) {
       if (text_[at_] == '\\') ++at_;
     }
     sound_ &= at_ < text_.size() && text_[at_] == quote;

@@ -11,15 +11,16 @@ namespace {
 // Which functions each function may reach, and what that means for it.
 class Reach {
  public:
-  explicit Reach(const Functions& functions) : reaches_(functions.list.size()) {
+  Reach(const Functions& functions, const std::string& options) : reaches_(functions.list.size()) {
     for (std::size_t i = 0; i < functions.list.size(); ++i) {
       for (const std::string_view name : functions.list[i].names) by_name_[name].push_back(i);
       scans_.push_back(scan_text(functions.list[i].text));
     }
     for (std::size_t i = 0; i < functions.list.size(); ++i) reaches_[i] = mentioned(functions.list[i].text);
-    outside_ = both(scan_text(functions.declarations), scan_text(functions.directives));
+    const std::string macros = functions.directives + options;
+    outside_ = both(scan_text(functions.declarations), scan_text(macros));
     // A declaration calls nothing; a macro may, from anywhere.
-    from_macros_ = mentioned(functions.directives);
+    from_macros_ = mentioned(macros);
   }
 
   std::map<std::string, Scan> answers() const {
@@ -65,16 +66,36 @@ class Reach {
 
 }  // namespace
 
-ProgramScan::ProgramScan(std::string_view source) {
+ProgramScan::ProgramScan(std::string_view source, const Surroundings& surroundings) {
   const std::string text = without_splices(source);
-  whole_ = scan_text(text);
-  if (whole_.splittable && !whole_.talks) return;  // nothing to tell apart
-  if (const auto functions = functions_of(text)) by_name_ = Reach(*functions).answers();
+  const std::string options = options_as_text(surroundings.options);
+  std::vector<std::string> headers;
+  for (const std::string& header : surroundings.headers) headers.push_back(without_splices(header));
+
+  std::vector<std::string_view> all{text, options};
+  all.insert(all.end(), headers.begin(), headers.end());
+  const Scan said = scan_options(surroundings.options);
+  whole_ = surroundings.complete ? said : Scan::doubtful();
+  for (const std::string_view part : all) whole_ = both(whole_, scan_text(part));
+  if (whole_.pastes) whole_ = both(whole_, scan_pasted(all));
+  if (whole_.pastes || whole_.includes || !functions_of(options)) return;
+
+  const auto functions = functions_of(text);
+  if (!functions) return;
+  for (const auto& [name, scan] : Reach(*functions, options).answers())
+    by_name_.emplace(name, both(said, scan));
 }
 
 Scan ProgramScan::of(const std::string& kernel) const {
   const auto found = by_name_.find(kernel);
   return found != by_name_.end() ? found->second : whole_;
+}
+
+void ProgramScan::add(const ProgramScan& other) {
+  std::map<std::string, Scan> merged;
+  for (const auto& [name, scan] : by_name_) merged.emplace(name, both(scan, other.of(name)));
+  whole_ = both(whole_, other.whole_);
+  by_name_ = std::move(merged);
 }
 
 }  // namespace cleave::kernels

@@ -6,8 +6,9 @@
 // another if it mentions its name.
 //
 // Taking a text apart is only right if its braces mean the same whatever the preprocessor does. So every
-// macro, every branch of a conditional and every pair of parentheses must be balanced in itself; otherwise,
-// and for names of kernels that are no function of the text, the answer is that of the whole text.
+// macro, every branch of a conditional and every pair of parentheses must be balanced in itself. Otherwise,
+// where other text is included or names are pasted together, and for kernels that are no function of the
+// text, the answer is that of the whole text.
 //
 // Source: OpenCL C 3.0, section 6.1; C99 5.1.1.2, 6.4 and 6.10.
 #pragma once
@@ -15,24 +16,35 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/scan.h"
 
 namespace cleave::kernels {
 
+// What a program is built with.
+struct Surroundings {
+  std::string options;
+  std::vector<std::string> headers;  // the texts that it includes, and those that they include
+  bool complete = true;              // every one of them is there
+};
+
 class ProgramScan {
  public:
   // May throw std::bad_alloc.
-  explicit ProgramScan(std::string_view source);
+  explicit ProgramScan(std::string_view source, const Surroundings& surroundings = {});
+
+  // A program without a text of its own, of which all that is known is `whole`.
+  explicit ProgramScan(const Scan& whole) : whole_(whole) {}
 
   // What holds for the kernel of that name. Thread-safe.
   [[nodiscard]] Scan of(const std::string& kernel) const;
 
-  // Whether the text has a function of that name and was taken apart. Thread-safe.
-  [[nodiscard]] bool has(const std::string& function) const { return by_name_.count(function) != 0; }
-
   // What holds for the whole text, whatever is called. Thread-safe.
-  [[nodiscard]] Scan whole() const { return whole_; }
+  [[nodiscard]] const Scan& whole() const { return whole_; }
+
+  // From now on, what holds here or there.
+  void add(const ProgramScan& other);
 
  private:
   Scan whole_;

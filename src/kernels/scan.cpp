@@ -3,35 +3,35 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/pasting.h"
+#include "kernels/prelude.h"
+
 namespace cleave::kernels {
 namespace {
 
 using Text = std::string_view;
 
-// The one spelling that all of these share keeps the search short: only names with "get_" in them are
-// compared.
-constexpr Text kGet = "get_";
-constexpr std::array<Text, 8> kSeesTheCut = {
-    "get_group_id", "get_num_groups",       "get_global_size",     "get_global_offset",
-    "get_work_dim", "get_global_linear_id", "get_group_linear_id", "get_default_queue"};
 // What leads past the language: assembly, compiler intrinsics, device-side enqueues, names given to symbols.
 constexpr std::array<Text, 3> kAssembly = {"asm", "__asm", "__asm__"};
-constexpr std::array<Text, 13> kOpaque = {"__builtin_",     "__spirv",        "__ock",    "__nv",  "__llvm",
-                                          "enqueue_kernel", "enqueue_marker", "ndrange_", "alias", "weakref",
-                                          "ifunc",          "extname",        "_Pragma"};
+constexpr std::array<Text, 20> kOpaque = {
+    "__builtin_", "__spirv", "__ock", "__nv", "__llvm", "enqueue_kernel", "enqueue_marker", "ndrange_",
+    "alias", "weakref", "ifunc", "get_default_queue", "extname", "_Pragma",
+    // The replaced functions' symbols, by which they can be called as well.
+    "2get_group_id", "4get_num_groups", "5get_global_size", "7get_global_offset", "2get_work_dim",
+    "0get_global_linear_id"};
 constexpr std::array<Text, 7> kTalks = {"volatile",           "__volatile",     "__volatile__",
                                         "mem_fence",          "read_mem_fence", "write_mem_fence",
                                         "memory_scope_device"};
 constexpr std::array<Text, 5> kTalksWithin = {"atomic", "atom_", "__sync_", "memory_scope_all", "_pipe"};
-constexpr std::array<Text, 11> kHarmlessDirectives = {"define", "undef", "if",   "ifdef", "ifndef", "elif",
-                                                      "else",   "endif", "line", "error", "warning"};
-constexpr std::array<Text, 3> kHarmlessPragmas = {"OPENCL", "unroll", "nounroll"};
+constexpr std::array<Text, 2> kGroups = {"local", "__local"};
+constexpr std::array<Text, 8> kGroupsWithin = {"get_local_", "get_enqueued_", "get_group_", "get_num_",
+                                               "sub_group",  "work_group",    "barrier",    "async_"};
+constexpr std::array<Text, 2> kIncludes = {"include", "include_next"};
+constexpr std::array<Text, 6> kConditions = {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"};
+constexpr std::array<Text, 2> kDefinitions = {"define", "undef"};
+constexpr std::array<Text, 5> kHarmlessDirectives = {"else", "endif", "line", "error", "warning"};
+constexpr std::array<Text, 6> kHarmlessPragmas = {"OPENCL", "unroll", "nounroll", "once", "STDC", "ivdep"};
 constexpr std::array<Text, 9> kHarmlessOptions = {"-D", "-I", "-cl-", "-w", "-W", "-O", "-g", "-x", "-nv-"};
-
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\0'; }
-bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
 template <std::size_t N>
 bool among(const std::array<Text, N>& list, Text name) {
@@ -43,35 +43,88 @@ bool holds_one_of(const std::array<Text, N>& list, Text name) {
   return std::any_of(list.begin(), list.end(), [&](Text word) { return name.find(word) != Text::npos; });
 }
 
+bool is_replaced(Text name) { return among(kReplaced, name); }
+
+// The one replaced function that is right in a slice without being replaced.
+bool sees_the_cut(Text name) { return is_replaced(name) && name != "get_global_id"; }
+
 void look_at_name(Text name, Scan& scan) {
-  if (name.find(kGet) != Text::npos) {
-    for (const Text sees : kSeesTheCut) scan.splittable &= name.find(sees) == Text::npos;
+  scan.sees |= sees_the_cut(name);
+  scan.opaque |= among(kAssembly, name) || holds_one_of(kOpaque, name);
+  scan.talks |= among(kTalks, name) || holds_one_of(kTalksWithin, name);
+  scan.sees_groups |= among(kGroups, name) || holds_one_of(kGroupsWithin, name);
+  scan.meddles |= name.find(kReserved) != Text::npos;
+}
+
+// The walk over one text's tokens.
+class Look {
+ public:
+  explicit Look(const Tokens& tokens) : list_(tokens.list) { scan_.opaque = !tokens.sound; }
+
+  Scan run() && {
+    while (at_ < list_.size()) {
+      if (list_[at_].directive) {
+        directive();
+      } else {
+        code(list_[at_]);
+        ++at_;
+      }
+    }
+    return scan_;
   }
-  if (among(kAssembly, name) || holds_one_of(kOpaque, name)) scan.splittable = false;
-  if (among(kTalks, name) || holds_one_of(kTalksWithin, name)) scan.talks = true;
-}
 
-// The next word of the line from `at` on, which moves behind it. Empty if something else comes first.
-Text next_word(Text text, std::size_t& at) {
-  while (at < text.size() && is_blank(text[at])) ++at;
-  const std::size_t begin = at;
-  while (at < text.size() && is_name(text[at])) ++at;
-  return text.substr(begin, at - begin);
-}
+ private:
+  void code(const Token& token) {
+    if (token.is("##")) scan_.pastes = true;
+    if (token.kind != Token::Kind::name) return;
+    look_at_name(token.text, scan_);
+    // A call, and not a variable, a parameter or a member of that name: those may be seen from outside.
+    const bool called = at_ + 1 < list_.size() && list_[at_ + 1].is("(");
+    scan_.meddles |= is_replaced(token.text) && !called;
+  }
 
-// `at` is just behind a '#'.
-bool is_harmless_directive(Text text, std::size_t at) {
-  const Text directive = next_word(text, at);
-  if (directive.empty()) return at == text.size() || is_line_end(text[at]);  // the null directive
-  if (directive == "pragma") return among(kHarmlessPragmas, next_word(text, at));
-  return among(kHarmlessDirectives, directive);
-}
+  // From the "#" to behind the end of its line.
+  void directive() {
+    const std::size_t begin = at_;
+    while (list_[at_].kind != Token::Kind::finish) ++at_;
+    const std::size_t end = at_++;
+    if (begin + 1 == end) return;  // the null directive
+    const Text keyword = list_[begin + 1].text;
+    if (among(kIncludes, keyword)) {
+      scan_.includes = true;
+    } else if (among(kDefinitions, keyword)) {
+      definition(begin + 2, end);
+    } else if (among(kConditions, keyword)) {
+      condition(begin + 2, end);
+    } else if (keyword == "pragma") {
+      scan_.opaque |= begin + 2 < end && !among(kHarmlessPragmas, list_[begin + 2].text);
+    } else {
+      scan_.opaque |= !among(kHarmlessDirectives, keyword);
+    }
+  }
 
-// Names that can be spelt without being written.
-bool hides_names(Text text, std::size_t at) {
-  const Text two = text.substr(at, 2);
-  return two == "##" || two == "%:" || two == "??" || two == "\\u" || two == "\\U";
-}
+  void definition(std::size_t begin, std::size_t end) {
+    if (begin < end) scan_.meddles |= is_replaced(list_[begin].text);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (list_[i].is("##")) scan_.pastes = true;
+      // A name that is made a text would show which name it is; so would one that a condition asks for.
+      if (list_[i].is("#") || list_[i].is("defined")) scan_.meddles = true;
+      if (list_[i].kind == Token::Kind::name) look_at_name(list_[i].text, scan_);
+    }
+  }
+
+  void condition(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (list_[i].kind != Token::Kind::name) continue;
+      look_at_name(list_[i].text, scan_);
+      scan_.meddles |= is_replaced(list_[i].text);
+    }
+  }
+
+  const std::vector<Token>& list_;
+  std::size_t at_ = 0;
+  Scan scan_;
+};
 
 // One word of the options, or the operand of the one before.
 bool is_harmless_option(Text word) {
@@ -82,47 +135,7 @@ bool is_harmless_option(Text word) {
                      [&](Text known) { return word.starts_with(known); });
 }
 
-}  // namespace
-
-// Undoes line splices, as translation phase 2 does. Compilers also take a backslash with blanks before the
-// line's end.
-std::string without_splices(std::string_view text) {
-  std::string joined;
-  joined.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    std::size_t end = i + 1;
-    if (text[i] == '\\') {
-      while (end < text.size() && is_blank(text[end])) ++end;
-    }
-    if (text[i] != '\\' || end == text.size() || !is_line_end(text[end])) {
-      joined.push_back(text[i]);
-      continue;
-    }
-    // The two characters of one line end, in either order, go together.
-    const bool pair = end + 1 < text.size() && is_line_end(text[end + 1]) && text[end + 1] != text[end];
-    i = pair ? end + 1 : end;
-  }
-  return joined;
-}
-
-Scan scan_text(std::string_view text) {
-  Scan scan;
-  for (std::size_t i = 0; i < text.size();) {
-    if (is_name_start(text[i])) {
-      const std::size_t begin = i;
-      while (i < text.size() && is_name(text[i])) ++i;
-      look_at_name(text.substr(begin, i - begin), scan);
-      continue;
-    }
-    if (hides_names(text, i)) scan.splittable = false;
-    // Wherever it stands: a directive may follow comments, so the start of a line is not looked for.
-    if (text[i] == '#' && !is_harmless_directive(text, i + 1)) scan.splittable = false;
-    ++i;
-  }
-  return scan;
-}
-
-std::string without_quotes(std::string_view options) {
+std::string without_quotes(Text options) {
   std::string bare;
   for (const char c : options) {
     if (c != '"' && c != '\'' && c != '\\') bare.push_back(c);
@@ -130,18 +143,95 @@ std::string without_quotes(std::string_view options) {
   return bare;
 }
 
-Scan scan_options(std::string_view options) {
-  const std::string bare = without_quotes(options);
-  Scan scan = both(scan_text(options), scan_text(bare));
-  for (std::size_t at = 0; at < bare.size();) {
+std::vector<Text> words_of(Text text) {
+  std::vector<Text> words;
+  for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
-    while (end < bare.size() && !is_blank(bare[end]) && !is_line_end(bare[end])) ++end;
-    scan.splittable &= is_harmless_option(Text(bare).substr(at, end - at));
+    while (end < text.size() && !is_blank(text[end]) && !ends_line(text[end])) ++end;
+    if (end != at) words.push_back(text.substr(at, end - at));
     at = end + 1;
+  }
+  return words;
+}
+
+Text leading_name(Text text) {
+  std::size_t size = 0;
+  while (size < text.size() && continues_name(text[size])) ++size;
+  return text.substr(0, size);
+}
+
+}  // namespace
+
+Scan both(const Scan& a, const Scan& b) {
+  return {a.sees || b.sees,        a.meddles || b.meddles,         a.opaque || b.opaque,
+          a.talks || b.talks,      a.sees_groups || b.sees_groups, a.pastes || b.pastes,
+          a.includes || b.includes};
+}
+
+Scan scan_text(std::string_view text) { return Look(tokens_of(text)).run(); }
+
+Scan scan_pasted(const std::vector<std::string_view>& texts) {
+  const Fragments fragments(texts);
+  Scan scan;
+  for (const Text name : kReplaced) scan.sees |= sees_the_cut(name) && fragments.can_form(name);
+  for (const Text name : kAssembly) scan.opaque |= fragments.can_form(name);
+  for (const Text part : kOpaque) scan.opaque |= fragments.can_form_around(part);
+  for (const Text name : kTalks) scan.talks |= fragments.can_form(name);
+  for (const Text part : kTalksWithin) scan.talks |= fragments.can_form_around(part);
+  for (const Text name : kGroups) scan.sees_groups |= fragments.can_form(name);
+  for (const Text part : kGroupsWithin) scan.sees_groups |= fragments.can_form_around(part);
+  return scan;
+}
+
+std::string options_as_text(std::string_view options) {
+  std::string text;
+  for (const std::string& once : {std::string(options), without_quotes(options)}) {
+    text.append("#define options ");
+    for (const char c : once) text.push_back(ends_line(c) ? ' ' : c);
+    text.push_back('\n');
+  }
+  return text;
+}
+
+Scan scan_options(std::string_view options) {
+  Scan scan;
+  const std::string bare = without_quotes(options);
+  for (const Text word : words_of(bare)) scan.opaque |= !is_harmless_option(word);
+  for (const std::string& macro : parse_options(options).macros) {
+    scan.meddles |= is_replaced(macro) || Text(macro).find(kReserved) != Text::npos;
   }
   return scan;
 }
 
-Scan both(const Scan& a, const Scan& b) { return {a.splittable && b.splittable, a.talks || b.talks}; }
+Options parse_options(std::string_view options) {
+  const std::string bare = without_quotes(options);
+  const std::vector<Text> words = words_of(bare);
+  Options parsed;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Text word = words[i];
+    const Text letter = word.substr(0, 2);
+    if (letter != "-I" && letter != "-D" && letter != "-U") continue;
+    Text operand = word.substr(2);
+    if (operand.empty() && i + 1 < words.size()) operand = words[i + 1];
+    if (letter == "-I") {
+      parsed.folders.emplace_back(operand);
+    } else {
+      parsed.macros.emplace_back(leading_name(operand));
+    }
+  }
+  return parsed;
+}
+
+std::vector<std::string> includes_of(std::string_view text) {
+  const std::vector<Token> list = tokens_of(text).list;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i + 2 < list.size(); ++i) {
+    if (!list[i].directive || !list[i].is("#") || !among(kIncludes, list[i + 1].text)) continue;
+    const Token& operand = list[i + 2];
+    const bool named = operand.kind == Token::Kind::text && operand.text.size() > 2;
+    names.emplace_back(named ? operand.text.substr(1, operand.text.size() - 2) : Text{});
+  }
+  return names;
+}
 
 }  // namespace cleave::kernels

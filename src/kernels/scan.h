@@ -1,71 +1,78 @@
 // What a kernel's source may do with its NDRange, read from the text alone. When in doubt, the answer is the
-// careful one: a kernel is splittable only if nothing in its source could make it notice a cut.
+// careful one.
 //
-// Not splittable:
-//   - any mention, also inside longer names, comments and texts, of a built-in function whose value a cut
-//   changes:
-//     get_group_id, get_num_groups, get_global_size, get_global_offset, get_work_dim, get_global_linear_id,
-//     get_group_linear_id. get_global_id is right under a global offset, and what concerns one work-group is
-//     untouched;
-//   - a directive that brings in text we do not see (#include and every directive unknown here), and the ways
-//   to spell
-//     a name without writing it: ## and %:%:, trigraphs, universal character names. Line splices are undone
-//     first;
-//   - device-side enqueues, whose children wait for the end of their parent's launch;
-//   - compiler intrinsics and inline assembly, which can read the hardware's own group ids, and the
-//   attributes and pragmas
-//     that give a function the symbol of another.
+// What a cut changes: the values of get_group_id, get_num_groups, get_global_size, get_global_offset,
+// get_work_dim, get_global_linear_id and get_group_linear_id. get_global_id is right under a global offset,
+// and what concerns one work-group is untouched. The prelude (kernels/prelude.h) replaces these functions by
+// ones that give the whole launch's values. It does so with macros, and therefore also where the names are
+// only formed by macros; where the program itself defines, undefines or tests them, it cannot.
 //
-// Source: OpenCL C 3.0, sections 6.12.1 "Work-item functions" and 6.15.11 "Enqueuing kernels"; C99 5.1.1.2
+// Beyond mending: device-side enqueues, whose children wait for the end of their parent's launch; compiler
+// intrinsics and inline assembly, which can read the hardware's own group ids; attributes and pragmas that
+// give a function the symbol of another; text that one compiler could read differently from another.
+//
+// Source: OpenCL C 3.0, sections 6.15.1 "Work-item functions" and 6.15.11 "Enqueuing kernels"; C99 5.1.1.2
 // and 6.10.
 //
-// Thread-safe: all functions are pure.
+// Thread-safe: all functions are pure. They may throw std::bad_alloc.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "kernels/lexer.h"
 
 namespace cleave::kernels {
 
 struct Scan {
-  bool splittable = true;
+  bool sees = false;     // may read what a cut changes, through functions that the prelude replaces
+  bool meddles = false;  // does with the names of these functions what the prelude does not survive
+  bool opaque = false;   // may notice a cut in a way that nothing can mend
   // Work-groups may exchange data through global memory: atomics, volatile, fences wider than a work-group,
   // pipes.
   bool talks = false;
+  // May depend on the size of its work-group, or on its place in it.
+  bool sees_groups = false;
+  bool pastes = false;    // forms names that are not written down (##)
+  bool includes = false;  // brings in other text
+  // Nothing is known: everything may be.
+  static Scan doubtful() { return {true, true, true, true, true, true, true}; }
 };
 
-// The source without its line splices, as the compiler's translation phase 2 leaves it.
-std::string without_splices(std::string_view source);
+// What holds of either holds of both together.
+Scan both(const Scan& a, const Scan& b);
 
-// Scans text that has no line splices.
+// Scans text that has no line splices. Includes are not followed, and pasted names not formed.
 Scan scan_text(std::string_view text);
 
-// Scans the whole text of a program.
-inline Scan scan_source(std::string_view source) { return scan_text(without_splices(source)); }
+// What may come of names that are pasted together from the names and numbers in all of `texts`.
+Scan scan_pasted(const std::vector<std::string_view>& texts);
 
-// Calls visit(name) for everything in `text` that looks like a name, also in comments and texts.
-template <typename Visit>
-void for_each_name(std::string_view text, Visit visit) {
-  const auto starts = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t begin = i;
-    while (i < text.size() && (starts(text[i]) || (i != begin && text[i] >= '0' && text[i] <= '9'))) ++i;
-    if (i == begin) {
-      ++i;
-    } else {
-      visit(text.substr(begin, i - begin));
-    }
-  }
-}
+// The build options as the text of a directive that says the same: their macros' definitions are read as it
+// is. Drivers strip quotes and backslashes in ways of their own, so it holds them with and without.
+std::string options_as_text(std::string_view options);
 
-// The options without quotes and backslashes, which drivers strip in ways of their own.
-std::string without_quotes(std::string_view options);
-
-// Scans build options: they can define macros and, with some compilers, bring in files.
+// What the options say for themselves: text that they bring in, functions that they define.
 Scan scan_options(std::string_view options);
 
-// Both at once: splittable if both are, talks if either does.
-Scan both(const Scan& a, const Scan& b);
+// The operands of -I and of the macros they define or undefine, without quotes.
+struct Options {
+  std::vector<std::string> folders;
+  std::vector<std::string> macros;  // names only
+};
+Options parse_options(std::string_view options);
+
+// What #include names: the text between quotes or angle brackets, empty if it is formed by a macro.
+std::vector<std::string> includes_of(std::string_view text);
+
+// Calls visit(name) for every name in `text`, which has no line splices. Not in comments and strings.
+template <typename Visit>
+void for_each_name(std::string_view text, Visit visit) {
+  for (const Token& token : tokens_of(text).list) {
+    if (token.kind == Token::Kind::name) visit(token.text);
+  }
+}
 
 }  // namespace cleave::kernels

@@ -49,8 +49,10 @@ class Carrier {
     const bool behind_previous = previous() != nullptr && (failed_ || chained_);
     const cl_event before = previous();
     cl_event made = nullptr;
+    plan::Extent offset = box.offset;
+    if (launch_.tag) offset[2] = launch_.tag->offset(box);
     const cl_int error = next_.clEnqueueNDRangeKernel(
-        launch_.queue, launch_.kernel, launch_.range.dims, box.offset.data(), box.global.data(),
+        launch_.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
         launch_.range.local.data(), behind_previous ? 1 : launch_.waits,
         behind_previous ? &before : launch_.wait_list, event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;

@@ -27,11 +27,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/opencl.h"
 #include "launch/event.h"
 #include "plan/cut.h"
+#include "plan/tag.h"
 
 namespace cleave::launch {
 
@@ -42,7 +44,8 @@ struct Launch {
   cl_command_queue queue = nullptr;
   cl_kernel kernel = nullptr;
   plan::NDRange range;
-  cl_uint waits = 0;  // entries of `wait_list`
+  std::optional<plan::Tag> tag;  // every slice carries it, as plan/tag.h says
+  cl_uint waits = 0;             // entries of `wait_list`
   const cl_event* wait_list = nullptr;
   bool wants_event = false;
   bool in_order = true;  // the queue is

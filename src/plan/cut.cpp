@@ -101,6 +101,14 @@ void Cut::take(Slice& box, unsigned d, std::size_t first, std::size_t size) cons
   box.global[d] = first + size == groups_[d] ? range_.global[d] - begin : size * range_.local[d];
 }
 
+bool Cut::cuts(unsigned d) const {
+  std::size_t parts = count_;
+  for (unsigned outer = range_.dims; outer-- > d + 1 && parts > 1;) {
+    parts = parts <= groups_[outer] ? 1 : parts / groups_[outer] + (parts % groups_[outer] != 0 ? 1 : 0);
+  }
+  return d < range_.dims && parts > 1 && groups_[d] > 1;
+}
+
 Cut::Uneven Cut::uneven() const {
   Uneven found = Uneven::none;
   std::size_t parts = count_;

@@ -42,6 +42,9 @@ class Cut {
   // ones first. Of two layers, one is cut into at most one slice more than the other.
   [[nodiscard]] Slice slice(std::size_t index) const;
 
+  // Whether any two slices differ in dimension `d`.
+  [[nodiscard]] bool cuts(unsigned d) const;
+
   // Everything from slice `index` of `count()` on.
   [[nodiscard]] Rest rest(std::size_t index) const;
 

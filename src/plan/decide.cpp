@@ -1,9 +1,11 @@
 #include "plan/decide.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "plan/cut.h"
+#include "plan/tag.h"
 
 namespace cleave::plan {
 namespace {
@@ -23,6 +25,29 @@ std::size_t total_groups(const NDRange& range) {
   Extent groups{1, 1, 1};
   for (unsigned d = 0; d < range.dims; ++d) groups[d] = range.groups(d);
   return items(groups);
+}
+
+// The most slices, up to `wanted`, that cut one dimension only.
+std::size_t slabs(const NDRange& range, std::size_t wanted) {
+  for (unsigned d = range.dims; d-- > 0;) {
+    if (range.groups(d) > 1) return std::min(wanted, range.groups(d));
+  }
+  return 1;
+}
+
+// How many slices can carry a tag; 1 if none can.
+std::size_t taggable(const NDRange& range, std::size_t wanted) {
+  for (const std::size_t slices : {wanted, slabs(range, wanted)}) {
+    if (slices > 1 && Tag::of(range, Cut(range, slices))) return slices;
+  }
+  return 1;
+}
+
+Decision settle_cut(const NDRange& range, const Cut& cut, bool uneven_accepted) {
+  if (!ids_fit(range)) return Decision::stay(Whole::shape);
+  if (cut.uneven() == Cut::Uneven::alone) return Decision::stay(Whole::shape);
+  if (cut.uneven() == Cut::Uneven::with_others && !uneven_accepted) return Decision::stay(Whole::shape);
+  return Decision::split(cut.count());
 }
 
 }  // namespace
@@ -57,10 +82,9 @@ Decision settle(const NDRange& range, const Kernel& kernel, const Device& device
   const Cut cut(range, slices);
   if (cut.count() < 2) return Decision::stay(Whole::one_group);
   if (kernel.talks && total_groups(range) <= device.resident_groups) return Decision::stay(Whole::kernel);
-  if (!ids_fit(range)) return Decision::stay(Whole::shape);
-  if (cut.uneven() == Cut::Uneven::alone) return Decision::stay(Whole::shape);
-  if (cut.uneven() == Cut::Uneven::with_others && !uneven_accepted) return Decision::stay(Whole::shape);
-  return Decision::split(cut.count());
+  if (kernel.source != Kernel::Source::tagged) return settle_cut(range, cut, uneven_accepted);
+  const std::size_t tagged = taggable(range, cut.count());
+  return tagged > 1 ? settle_cut(range, Cut(range, tagged), uneven_accepted) : Decision::stay(Whole::shape);
 }
 
 }  // namespace cleave::plan

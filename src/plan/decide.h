@@ -34,12 +34,19 @@ const char* name(Whole why);
 
 // What is known of a kernel.
 struct Kernel {
-  enum class Source : std::uint8_t { splittable, unsplittable, unseen };
+  enum class Source : std::uint8_t {
+    splittable,    // does not notice a cut
+    tagged,        // does not notice a cut in slices that carry a tag (plan/tag.h)
+    unsplittable,  // may notice a cut
+    unseen,        // nothing is known of it
+  };
   Source source = Source::unseen;
   bool denied = false;
   // Its work-groups may exchange data through global memory: one may then wait for another, which is valid
   // only if the device holds all of them at once.
   bool talks = false;
+  // It may depend on which local size a launch gets that names none.
+  bool sees_groups = true;
   unsigned alpha = 0;  // α for this kernel, 0: the device's or the general one
 };
 
@@ -64,9 +71,9 @@ struct Decision {
 Decision wanted(const base::Settings& settings, const Kernel& kernel, const Device& device, std::size_t items,
                 unsigned vms);
 
-// Whether `range`, whose local sizes are explicit, can be cut into the `slices` that are wanted.
-// `uneven_accepted`: the driver is known to accept launches of this kernel on this device that end in smaller
-// work-groups.
+// Whether `range`, whose local sizes are explicit, can be cut into the `slices` that are wanted, or into
+// fewer where only those can carry a tag that the kernel needs. `uneven_accepted`: the driver is known to
+// accept launches of this kernel on this device that end in smaller work-groups.
 Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
                 bool uneven_accepted);
 

@@ -11,17 +11,20 @@ constexpr const char* kClean = "kernel void clean(global int* a) { a[get_global_
 constexpr const char* kSeer = "kernel void seer(global int* a) { a[get_group_id(0)] = 1; }\n";
 constexpr const char* kTalker = "kernel void talker(global int* a) { atomic_inc(a); }\n";
 
-bool splits(const std::string& text, const char* kernel) { return ProgramScan(text).of(kernel).splittable; }
+bool splits(const std::string& text, const char* kernel) {
+  const Scan scan = ProgramScan(text).of(kernel);
+  return !scan.sees && !scan.opaque;
+}
 
 TEST(ProgramScan, KernelThatSeesTheCutDoesNotKeepTheOthersWhole) {
   const ProgramScan scan(std::string(kClean) + kSeer + kTalker);
-  EXPECT_TRUE(scan.of("clean").splittable);
+  EXPECT_FALSE(scan.of("clean").sees);
   EXPECT_FALSE(scan.of("clean").talks);
-  EXPECT_FALSE(scan.of("seer").splittable);
-  EXPECT_TRUE(scan.of("talker").splittable);
+  EXPECT_TRUE(scan.of("seer").sees);
+  EXPECT_FALSE(scan.of("talker").sees);
   EXPECT_TRUE(scan.of("talker").talks);
-  EXPECT_FALSE(scan.whole().splittable);
-  EXPECT_FALSE(scan.of("no such kernel").splittable) << "then the whole text counts";
+  EXPECT_TRUE(scan.whole().sees);
+  EXPECT_TRUE(scan.of("no such kernel").sees) << "then the whole text counts";
 }
 
 TEST(ProgramScan, FunctionsThatAKernelMayReachCount) {
@@ -45,7 +48,6 @@ TEST(ProgramScan, MacrosAndDeclarationsCountForAll) {
   EXPECT_FALSE(
       splits(std::string("int far() { return get_group_id(0); }\n#define CALL far()\n") + kClean, "clean"))
       << "a macro may lead to any function that it names";
-  EXPECT_FALSE(splits(std::string("#include \"x.h\"\n") + kClean, "clean"));
   EXPECT_FALSE(splits(std::string("constant int x = get_work_dim();\n") + kClean, "clean"));
 }
 
@@ -99,6 +101,49 @@ INSTANTIATE_TEST_SUITE_P(ProgramScan, NotTakenApart,
                                          "void f() {\n", "void f() { DROP({) }\n",
                                          "void f() { DROP(}) {\n }\n", "/* no end\n", "constant char c = '\n",
                                          "<% %>\n", "#if 0\n", "#endif\n", "void f(\n", "%:define X 1\n"));
+
+TEST(ProgramScan, IncludesAndPastingMakeTheWholeTextCount) {
+  for (const char* line : {"#include \"x.h\"\n", "#define C(a, b) a##b\n"}) {
+    EXPECT_TRUE(splits(std::string(line) + kClean, "clean"));
+    EXPECT_FALSE(splits(std::string(line) + kClean + kSeer, "clean")) << line;
+  }
+  EXPECT_FALSE(splits(std::string("#define C(a) get_##a##_id\n") + "kernel void a() { C(group)(0); }", "a"));
+}
+
+TEST(ProgramScan, HeadersCount) {
+  Surroundings with;
+  with.headers = {"int far() { return get_group_id(0); }"};
+  const std::string text = std::string("#include \"x.h\"\n") + kClean;
+  EXPECT_TRUE(ProgramScan(text, with).of("clean").sees);
+  with.headers = {"int far() { return 1; }"};
+  EXPECT_FALSE(ProgramScan(text, with).of("clean").sees);
+  with.complete = false;
+  EXPECT_TRUE(ProgramScan(text, with).of("clean").opaque) << "one of them is unknown";
+}
+
+TEST(ProgramScan, OptionsCount) {
+  const std::string text = std::string("kernel void a(global int* p) { p[0] = G(0); }\n") + kSeer;
+  Surroundings with;
+  EXPECT_FALSE(ProgramScan(text, with).of("a").sees);
+  with.options = "-DG=get_group_id";
+  EXPECT_TRUE(ProgramScan(text, with).of("a").sees);
+  with.options = "-DG=seer";
+  EXPECT_TRUE(ProgramScan(text, with).of("a").sees) << "a macro may lead to any function that it names";
+  with.options = "-DBEGIN={";
+  EXPECT_TRUE(ProgramScan(text, with).of("a").sees) << "the braces may mean something else";
+  with.options = "-Dget_group_id=x";
+  EXPECT_TRUE(ProgramScan(text, with).whole().meddles);
+}
+
+TEST(ProgramScan, WhatHeldOnceHoldsAlways) {
+  const std::string text = std::string(kClean) + "kernel void a(global int* p) { p[0] = G; }\n";
+  Surroundings with;
+  with.options = "-DG=get_work_dim()";
+  ProgramScan scan(text);
+  EXPECT_FALSE(scan.of("a").sees);
+  scan.add(ProgramScan(text, with));
+  EXPECT_TRUE(scan.of("a").sees);
+}
 
 }  // namespace
 }  // namespace cleave::kernels

@@ -1,6 +1,7 @@
 #include "kernels/scan.h"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -17,41 +18,88 @@ constexpr const char* kPlain = R"(
     if (i < n) a[i] = t[i % TILE];
   })";
 
-TEST(Scan, PlainKernelIsSplittableAndDoesNotTalk) {
-  EXPECT_TRUE(scan_source(kPlain).splittable);
-  EXPECT_FALSE(scan_source(kPlain).talks);
-  EXPECT_TRUE(scan_source("").splittable);
+Scan scan_source(const std::string& source) { return scan_text(without_splices(source)); }
+
+TEST(Scan, PlainKernelSeesNothing) {
+  const Scan scan = scan_source(kPlain);
+  EXPECT_FALSE(scan.sees || scan.meddles || scan.opaque || scan.talks || scan.pastes || scan.includes);
+  EXPECT_TRUE(scan.sees_groups);
+  EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_global_id(0)] = 1; }").sees_groups);
 }
 
-class SeesTheCut : public testing::TestWithParam<const char*> {};
+class Sees : public testing::TestWithParam<const char*> {};
 
-TEST_P(SeesTheCut, IsNotSplittable) {
-  EXPECT_FALSE(scan_source(GetParam()).splittable) << GetParam();
-  EXPECT_FALSE(scan_source(std::string(kPlain) + GetParam()).splittable) << GetParam();
+TEST_P(Sees, IsNoticedAndCanBeMended) {
+  for (const std::string& text : {std::string(GetParam()), std::string(kPlain) + "\n" + GetParam()}) {
+    const Scan scan = scan_source(text);
+    EXPECT_TRUE(scan.sees) << text;
+    EXPECT_FALSE(scan.opaque || scan.meddles) << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scan, Sees,
+                         testing::Values("x = get_group_id(0);", "get_num_groups(0)", "get_global_size (1)",
+                                         "get_global_offset/**/(0)", "get_work_dim()",
+                                         "get_global_linear_id()", "get_group_linear_id()",
+                                         "#define G get_group_id\n", "get_gro\\\nup_id(0)",
+                                         "get_gro\\  \nup_id(0)", "get_gro\\\r\nup_id(0)",
+                                         "get_gro\\\n\rup_id(0)", "get_gro\\\rup_id(0)",
+                                         "\"text\" get_group_id(0)", "'c' get_group_id(0)",
+                                         "/* '*/ get_group_id(0) /* ' */", "// \"\nget_group_id(0)",
+                                         "\"/*\" get_group_id(0) \"*/\"", "don't\n get_group_id(0)",
+                                         "#define X /* \n */ get_group_id(0)\n"));
+
+class SeesNothing : public testing::TestWithParam<const char*> {};
+
+TEST_P(SeesNothing, IsLeftAlone) {
+  const Scan scan = scan_source(GetParam());
+  EXPECT_FALSE(scan.sees || scan.opaque || scan.meddles) << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(Scan, SeesNothing,
+                         testing::Values("// get_group_id(0) in a comment", "/* get_group_id(0) */",
+                                         "\"get_group_id(0)\"", "my_get_group_id(0)", "get_group_id_of(0)",
+                                         "// a \\\n get_group_id(0)", "x = '\"'; // get_group_id(0) \"",
+                                         "\"\\\"get_group_id\"", "#pragma unroll 4\n", "#\n", "#line 3\n",
+                                         "#error don't\n", "#warning get_group_id\n"));
+
+class Opaque : public testing::TestWithParam<const char*> {};
+
+TEST_P(Opaque, CannotBeMended) {
+  EXPECT_TRUE(scan_source(GetParam()).opaque) << GetParam();
+  EXPECT_TRUE(scan_source(std::string(kPlain) + "\n" + GetParam()).opaque) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Scan, SeesTheCut,
-    testing::Values("x = get_group_id(0);", "get_num_groups(0)", "get_global_size (1)",
-                    "get_global_offset(0)", "get_work_dim()", "get_global_linear_id()",
-                    "get_group_linear_id()", "#define G get_group_id\n", "// get_group_id in a comment",
-                    "\"get_group_id\"", "_Z12get_group_idj(0)", "get_gro\\\nup_id(0)",
-                    "get_gro\\  \nup_id(0)", "get_gro\\\r\nup_id(0)", "get_gro\\\n\rup_id(0)",
-                    "get_gro\\\rup_id(0)", "__attribute__((weakref(\"_Z12get_gr\" \"oup_idj\")))",
+    Scan, Opaque,
+    testing::Values("_Z12get_group_idj(0)", "__attribute__((weakref(\"_Z12get_gr\" \"oup_idj\")))",
                     "__attribute__((alias(\"x\")))", "#pragma redefine_extname a b\n", "#pragma weak a = b\n",
-                    "_Pragma(\"weak\")", "_Z26__spirv_BuiltInWorkgroupIdi(0)", "#define C(a,b) a##b\n",
-                    "#include \"x.h\"\n", "# include <x>\n", "#/* */include <x>\n", "/* */ #include <x>\n",
-                    "#import <x>\n", "#include_next <x>\n", "%:include <x>\n", "%:define C(a,b) a %:%: b\n",
-                    "?\?=include <x>\n", "get_gro?\?/\nup_id", "\\u0067et_group_id(0)", "asm(\"mov\")",
-                    "__asm__ volatile(\"\")", "__builtin_ptx_read_ctaid_x()", "__spirv_BuiltInWorkgroupId",
-                    "__ockl_get_group_id(0)", "enqueue_kernel(q, f, n, b)", "ndrange_1D(4)",
-                    "get_default_queue()"));
+                    "_Pragma(\"weak\")", "_Z26__spirv_BuiltInWorkgroupIdi(0)", "#import <x>\n",
+                    "%:include <x>\n", "%:define C(a,b) a %:%: b\n", "?\?=include <x>\n",
+                    "get_gro?\?/\nup_id", "// a comment?\?/\nget_group_id(0)", "\\u0067et_group_id(0)",
+                    "asm(\"mov\")", "__asm__ volatile(\"\")", "__builtin_ptx_read_ctaid_x()",
+                    "__spirv_BuiltInWorkgroupId", "__ockl_get_group_id(0)", "enqueue_kernel(q, f, n, b)",
+                    "ndrange_1D(4)", "get_default_queue()", "R\"(text)\"", "1'000", "<% %>",
+                    "#pragma push_macro(\"get_group_id\")\n"));
+
+class Meddles : public testing::TestWithParam<const char*> {};
+
+TEST_P(Meddles, IsNoticed) { EXPECT_TRUE(scan_source(GetParam()).meddles) << GetParam(); }
+
+INSTANTIATE_TEST_SUITE_P(Scan, Meddles,
+                         testing::Values("#define get_group_id(d) 0\n",
+                                         "#define get_global_id(d) get_global_id(d)\n",
+                                         "#undef get_group_id\n", "#ifdef get_group_id\n#endif\n",
+                                         "#if defined(get_work_dim)\n#endif\n",
+                                         "#if 0\n#elif get_work_dim\n#endif\n", "#define HAS defined\n",
+                                         "#define TEXT(x) #x\n", "kernel void a(int get_group_id) {}",
+                                         "(get_group_id)(0)", "s.get_global_id = 1", "__cleave_group_id(0)"));
 
 class Talks : public testing::TestWithParam<const char*> {};
 
 TEST_P(Talks, IsNoticedAndStaysSplittable) {
   EXPECT_TRUE(scan_source(GetParam()).talks) << GetParam();
-  EXPECT_TRUE(scan_source(GetParam()).splittable) << GetParam();
+  EXPECT_FALSE(scan_source(GetParam()).opaque) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(Scan, Talks,
@@ -61,20 +109,62 @@ INSTANTIATE_TEST_SUITE_P(Scan, Talks,
                                          "read_pipe(p, &x)", "__opencl_atomic_load(p, o, s)",
                                          "__sync_fetch_and_add(p, 1)", "__c11_atomic_load(p, o)"));
 
+TEST(Scan, IncludesAreNamed) {
+  EXPECT_EQ(includes_of("#include \"a.h\"\n # include <b/c.h>\n#/* */include_next <d>\n#include NAME\n"),
+            (std::vector<std::string>{"a.h", "b/c.h", "d", ""}));
+  EXPECT_TRUE(includes_of("// #include <a>\n\"#include <b>\"\n").empty());
+}
+
+Scan pasted(const std::string& text) { return scan_pasted({text}); }
+
+TEST(Scan, NamesAreFormedFromWhatIsThere) {
+  EXPECT_TRUE(pasted("get_ ## group_id").sees);
+  EXPECT_TRUE(pasted("C(get_, C(gro, up_)) id").sees);
+  EXPECT_FALSE(pasted("get_group id").sees) << "the second underscore is not there";
+  EXPECT_TRUE(pasted("__builtin ## _ptx").opaque);
+  EXPECT_TRUE(pasted("as ## m").opaque);
+  EXPECT_TRUE(pasted("ato ## mic_inc").talks);
+  const Scan scan = pasted("convert_ ## int4 vload ## 4 helper_ ## add");
+  EXPECT_FALSE(scan.sees || scan.opaque || scan.talks);
+}
+
 TEST(ScanOptions, HarmlessOnesStaySo) {
   for (const char* options : {"", "-DN=16 -D M=4", "-cl-fast-relaxed-math -cl-mad-enable -cl-std=CL2.0",
                               "-I include -Werror -w", "-DNAME=\"x y\""}) {
-    EXPECT_TRUE(scan_options(options).splittable) << options;
+    EXPECT_FALSE(scan_options(options).opaque || scan_options(options).meddles) << options;
+    const Scan scan = scan_text(options_as_text(options));
+    EXPECT_FALSE(scan.opaque || scan.meddles || scan.sees) << options;
   }
 }
 
-TEST(ScanOptions, WhatBringsTextInIsInDoubt) {
-  for (const char* options :
-       {"-DG=get_group_id", "-D F(a,b)=a##b", "-include x.h", "-imacros x.h", "-Xclang -load", "@file",
-        "-DP=get_global_size(0)", "-D G=get_gro\"\"up_id", "-DG=get_gr\"oup_id\"", "--config x", "-fplugin=x",
-        "-Wp,-include,x", "-DG=get_gro\\up_id"}) {
-    EXPECT_FALSE(scan_options(options).splittable) << options;
+TEST(ScanOptions, WhatBringsTextInIsOpaque) {
+  for (const char* options : {"-include x.h", "-imacros x.h", "-Xclang -load", "@file", "--config x",
+                              "-fplugin=x", "-Wp,-include,x"}) {
+    EXPECT_TRUE(scan_options(options).opaque) << options;
   }
+}
+
+TEST(ScanOptions, MacrosCountAsText) {
+  for (const char* options : {"-DG=get_group_id", "-DP=get_global_size(0)", "-D G=get_gro\"\"up_id",
+                              "-DG=get_gr\"oup_id\"", "-DG=get_gro\\up_id"}) {
+    const Scan scan = scan_text(options_as_text(options));
+    EXPECT_TRUE(scan.sees) << options;
+    EXPECT_FALSE(scan.meddles) << options;
+  }
+  EXPECT_TRUE(scan_text(options_as_text("-D F(a,b)=a##b")).pastes);
+}
+
+TEST(ScanOptions, WhatRedefinesAFunctionMeddles) {
+  for (const char* options : {"-Dget_group_id=f", "-D get_global_id(x)=x", "-U get_work_dim", "-D__cleave_on",
+                              "-D\"get_group_id=f\""}) {
+    EXPECT_TRUE(scan_options(options).meddles) << options;
+  }
+}
+
+TEST(ScanOptions, FoldersAreFound) {
+  const Options parsed = parse_options("-I a -Ib -I \"c\" -DX=1");
+  EXPECT_EQ(parsed.folders, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(parsed.macros, (std::vector<std::string>{"X"}));
 }
 
 }  // namespace

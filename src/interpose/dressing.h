@@ -1,0 +1,24 @@
+// The prelude (kernels/prelude.h) around a program's source, its options and its log: put on when the program
+// hands them in, taken off when it asks for them.
+//
+// Thread-safe: all functions are pure. They may throw std::bad_alloc.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cleave::interpose {
+
+// Whether the prelude can stand in front of this text without changing how it is read.
+bool can_dress(std::string_view source);
+
+// The options with the prelude's switch behind them. `options` may be null.
+std::string switched_on(const char* options);
+
+// What switched_on() was given, as far as the driver kept it.
+std::string without_switch(std::string options);
+
+// The source as the program handed it in.
+std::string undressed(std::string source);
+
+}  // namespace cleave::interpose

@@ -1,0 +1,69 @@
+// What drivers do with programs that were built with the prelude (kernels/prelude.h), found out by trying.
+//
+// A small kernel with the prelude is built and launched, whole and in tagged slices, in a context of its own;
+// it writes down all that it sees. Only a driver with which every value is right gets tagged slices. The
+// answer is kept in memory, and in a file for other processes, per device, driver version and prelude.
+//
+// Thread-safe. The first question about a device takes as long as a small build, later ones a look into a
+// map. Nothing here throws; what cannot be found out counts as not working.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/opencl.h"
+
+namespace cleave::interpose {
+
+struct DriverFacts {
+  bool tags = false;    // kernels see the whole launch in tagged slices, and nothing else in whole launches
+  bool narrow = false;  // only 32 bits of an offset reach the kernel, and their sign is extended
+};
+
+// Tries it out. Empty if the device was too busy to tell.
+std::optional<DriverFacts> try_driver(const Table& next, base::Clock& clock, cl_device_id device);
+
+// What the device and its driver are called, with a mark for the prelude: what the facts depend on.
+std::string name_driver(const Table& next, cl_device_id device);
+
+// Where a driver's build log puts a source's first line behind the prelude. `place` is what stands in front
+// of a line number there ("<kernel>"); `shift` is 0 where the log follows #line.
+struct LogLines {
+  std::string place;
+  unsigned shift = 0;
+};
+LogLines find_log_lines(const Table& next, cl_context context, cl_device_id device);
+
+class Drivers {
+ public:
+  // `folder` keeps answers between processes; empty: none does.
+  Drivers(const Table& next, base::Clock& clock, std::string folder);
+
+  // Tries the driver out where nothing is known yet.
+  DriverFacts facts(cl_device_id device) noexcept;
+
+  // Only what is known already.
+  std::optional<DriverFacts> known(cl_device_id device) noexcept;
+
+  // `log` with its line numbers as they would be without the prelude.
+  std::string without_prelude(std::string log, cl_context context, cl_device_id device);
+
+  // For fork(): nobody is inside meanwhile.
+  std::mutex& lock() { return mutex_; }
+
+ private:
+  std::optional<DriverFacts> look_up(cl_device_id device);
+  std::string file() const { return folder_ + "/drivers"; }
+
+  const Table& next_;
+  base::Clock& clock_;
+  const std::string folder_;
+  std::mutex mutex_;
+  std::map<cl_device_id, DriverFacts> facts_;
+  std::map<cl_device_id, LogLines> lines_;
+};
+
+}  // namespace cleave::interpose

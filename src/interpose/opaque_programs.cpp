@@ -1,0 +1,71 @@
+// Programs that do not come as source: IL is scanned, binaries are split only if the user trusts them.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "interpose/overrides.h"
+#include "interpose/process.h"
+#include "kernels/spirv.h"
+
+namespace cleave::interpose {
+namespace {
+
+// A program of which nothing is known has no record, also where its address had one.
+cl_program noted(cl_program program, const ProgramRecord* record) noexcept {
+  if (program == nullptr) return program;
+  Process& p = process();
+  try {
+    if (record != nullptr) {
+      p.programs.add(program, *record);
+      return program;
+    }
+  } catch (...) {  // out of memory: a program without a record stays whole
+  }
+  p.programs.forget(program);
+  return program;
+}
+
+}  // namespace
+
+cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count,
+                                                  const cl_device_id* devices, const size_t* lengths,
+                                                  const unsigned char** binaries, cl_int* statuses,
+                                                  cl_int* error) noexcept {
+  Process& p = process();
+  cl_program program =
+      p.next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, error);
+  ProgramRecord record;
+  record.trusted = true;
+  return noted(program, p.settings().trust_binaries ? &record : nullptr);
+}
+
+cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il, size_t length,
+                                              cl_int* error) noexcept {
+  cl_program program = process().next.clCreateProgramWithIL(context, il, length, error);
+  if (program == nullptr) return program;
+  try {
+    const std::span module(static_cast<const std::byte*>(il), length);
+    if (const auto scan = kernels::scan_spirv(module)) {
+      ProgramRecord record;
+      kernels::Scan whole;
+      whole.sees = scan->sees;
+      whole.opaque = scan->opaque;
+      whole.talks = scan->talks;
+      whole.sees_groups = scan->sees_groups;
+      record.scan = std::make_shared<const kernels::ProgramScan>(whole);
+      return noted(program, &record);
+    }
+  } catch (...) {  // out of memory: a program without a record stays whole
+  }
+  return noted(program, nullptr);
+}
+
+cl_program CL_API_CALL create_program_with_built_in_kernels(cl_context context, cl_uint count,
+                                                            const cl_device_id* devices, const char* names,
+                                                            cl_int* error) noexcept {
+  return noted(process().next.clCreateProgramWithBuiltInKernels(context, count, devices, names, error),
+               nullptr);
+}
+
+}  // namespace cleave::interpose

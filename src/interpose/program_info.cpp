@@ -1,0 +1,78 @@
+// What a program is told of itself: its source, options and log as it knows them.
+
+#include <cstring>
+#include <string>
+
+#include "interpose/dressing.h"
+#include "interpose/overrides.h"
+#include "interpose/process.h"
+
+namespace cleave::interpose {
+namespace {
+
+cl_int give(const std::string& text, size_t size, void* value, size_t* size_ret) {
+  if (value != nullptr && size < text.size() + 1) return CL_INVALID_VALUE;
+  if (value != nullptr) std::memcpy(value, text.c_str(), text.size() + 1);
+  if (size_ret != nullptr) *size_ret = text.size() + 1;
+  return CL_SUCCESS;
+}
+
+bool is_dressed(Process& p, cl_program program) {
+  const auto record = p.programs.find(program);
+  return record && record->dressed;
+}
+
+// The driver's whole answer, which ends with a zero byte; empty if there is none.
+template <typename Ask>
+std::string answer_of(Ask ask) {
+  std::size_t size = 0;
+  if (ask(0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string text(size, '\0');
+  if (ask(size, text.data(), nullptr) != CL_SUCCESS) return {};
+  text.pop_back();
+  return text;
+}
+
+std::string log_for(Process& p, cl_program program, cl_device_id device, const std::string& log) {
+  cl_context context = nullptr;
+  p.next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(cl_context), &context, nullptr);
+  return log.empty() ? log : p.drivers.without_prelude(log, context, device);
+}
+
+}  // namespace
+
+cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, size_t size, void* value,
+                                    size_t* size_ret) noexcept {
+  Process& p = process();
+  const auto ask = [&](size_t bytes, void* to, size_t* bytes_ret) {
+    return p.next.clGetProgramInfo(program, name, bytes, to, bytes_ret);
+  };
+  try {
+    if (name != CL_PROGRAM_SOURCE || !is_dressed(p, program)) return ask(size, value, size_ret);
+    const std::string driver = answer_of(ask);
+    const std::string ours = undressed(driver);
+    return ours == driver ? ask(size, value, size_ret) : give(ours, size, value, size_ret);
+  } catch (...) {
+    return CL_OUT_OF_HOST_MEMORY;
+  }
+}
+
+cl_int CL_API_CALL get_program_build_info(cl_program program, cl_device_id device, cl_program_build_info name,
+                                          size_t size, void* value, size_t* size_ret) noexcept {
+  Process& p = process();
+  const auto ask = [&](size_t bytes, void* to, size_t* bytes_ret) {
+    return p.next.clGetProgramBuildInfo(program, device, name, bytes, to, bytes_ret);
+  };
+  try {
+    const bool concerned = name == CL_PROGRAM_BUILD_OPTIONS || name == CL_PROGRAM_BUILD_LOG;
+    if (!concerned || !is_dressed(p, program)) return ask(size, value, size_ret);
+    const std::string driver = answer_of(ask);
+    const std::string ours =
+        name == CL_PROGRAM_BUILD_OPTIONS ? without_switch(driver) : log_for(p, program, device, driver);
+    return ours == driver ? ask(size, value, size_ret) : give(ours, size, value, size_ret);
+  } catch (...) {
+    return CL_OUT_OF_HOST_MEMORY;
+  }
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,95 @@
+#include "kernels/includes.h"
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include <sys/stat.h>
+
+#include "kernels/scan.h"
+
+namespace cleave::kernels {
+namespace {
+
+// More than any kernel includes; a device file or a runaway inclusion must not keep a program waiting.
+constexpr off_t kLargestFile = 16 << 20;
+constexpr std::size_t kMostFiles = 4096;
+
+std::optional<std::string> content(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (status.st_size > kLargestFile) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
+
+std::string within(const std::string& folder, const std::string& name) {
+  if (name.starts_with('/') || folder.empty()) return name;
+  return folder.ends_with('/') ? folder + name : folder + "/" + name;
+}
+
+class Search {
+ public:
+  Search(const std::vector<std::string>& folders, const Embedded& embedded)
+      : folders_(folders), embedded_(embedded) {}
+
+  void follow(std::string_view text, const std::string& folder) {
+    for (const std::string& name : includes_of(without_splices(text))) {
+      if (name.empty() || !find(name, folder)) found_.complete = false;
+    }
+  }
+
+  Included run(std::string_view source) && {
+    follow(source, "");
+    while (!open_.empty() && found_.complete) {
+      const auto [text, folder] = std::move(open_.back());
+      open_.pop_back();
+      follow(text, folder);
+      found_.texts.push_back(text);
+      if (found_.texts.size() > kMostFiles) found_.complete = false;
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // Whether there is such a header; every one that could be meant is followed, once.
+  bool find(const std::string& name, const std::string& folder) {
+    bool found = false;
+    for (const auto& [known, text] : embedded_) {
+      if (known != name) continue;
+      found = true;
+      if (seen_.insert("<" + name).second) open_.emplace_back(text, "");
+    }
+    std::vector<std::string> paths{within(folder, name), name};
+    for (const std::string& each : folders_) paths.push_back(within(each, name));
+    for (const std::string& path : paths) {
+      if (seen_.count(path) != 0) {
+        found = true;
+      } else if (auto text = content(path)) {
+        found = true;
+        seen_.insert(path);
+        open_.emplace_back(std::move(*text), folder_of(path));
+      }
+    }
+    return found;
+  }
+
+  const std::vector<std::string>& folders_;
+  const Embedded& embedded_;
+  std::set<std::string> seen_;
+  std::vector<std::pair<std::string, std::string>> open_;  // texts to look at, and the folders they are from
+  Included found_;
+};
+
+}  // namespace
+
+Included included_by(std::string_view source, const std::vector<std::string>& folders,
+                     const Embedded& embedded) {
+  return Search(folders, embedded).run(source);
+}
+
+}  // namespace cleave::kernels

@@ -1,0 +1,154 @@
+#include "kernels/lexer.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cleave::kernels {
+namespace {
+
+using Text = std::string_view;
+
+constexpr std::array<Text, 7> kUnsound = {"<%", "%>", "<:", ":>", "%:", "\\u", "\\U"};
+
+// Wherever it stands: one that is a backslash could make a comment or a string end elsewhere.
+bool has_trigraph(Text text) {
+  for (std::size_t at = text.find("??"); at != Text::npos; at = text.find("??", at + 1)) {
+    if (at + 2 < text.size() && Text("=/'()!<>-").find(text[at + 2]) != Text::npos) return true;
+  }
+  return false;
+}
+
+class Lexer {
+ public:
+  explicit Lexer(Text text) : text_(text) {}
+
+  Tokens run() && {
+    tokens_.sound = !has_trigraph(text_);
+    while (at_ < text_.size()) step();
+    finish_directive();
+    return std::move(tokens_);
+  }
+
+ private:
+  void step() {
+    const char c = text_[at_];
+    if (ends_line(c)) {
+      finish_directive();
+      line_starts_ = true;
+      ++at_;
+    } else if (is_blank(c)) {
+      ++at_;
+    } else if (!skip_comment()) {
+      token(c);
+      line_starts_ = false;
+    }
+  }
+
+  void token(char c) {
+    const Text two = text_.substr(at_, 2);
+    tokens_.sound &= std::find(kUnsound.begin(), kUnsound.end(), two) == kUnsound.end();
+    if (starts_name(c)) return name();
+    if (is_digit(c) || (c == '.' && two.size() == 2 && is_digit(two[1]))) return number();
+    if (c == '"' || c == '\'') return literal(c);
+    if (c == '<' && including_) return header();
+    if (c == '#' && line_starts_) directive_ = true;
+    add(Token::Kind::sign, two == "##" ? 2 : 1);
+  }
+
+  void name() {
+    std::size_t size = 1;
+    while (at_ + size < text_.size() && continues_name(text_[at_ + size])) ++size;
+    const Text name = text_.substr(at_, size);
+    const bool begins_directive = directive_ && tokens_.list.back().is("#");
+    if (begins_directive && (name == "include" || name == "include_next")) including_ = true;
+    // A raw string to some compilers: its quotes and comments mean something else.
+    tokens_.sound &= !(name.ends_with('R') && at_ + size < text_.size() && text_[at_ + size] == '"');
+    add(Token::Kind::name, size);
+  }
+
+  // C99 6.4.8: wider than what numbers really look like.
+  void number() {
+    std::size_t size = 1;
+    for (; at_ + size < text_.size(); ++size) {
+      const char c = text_[at_ + size];
+      const char before = text_[at_ + size - 1];
+      const bool exponent = before == 'e' || before == 'E' || before == 'p' || before == 'P';
+      if (!continues_name(c) && c != '.' && !(exponent && (c == '+' || c == '-'))) break;
+    }
+    tokens_.sound &= at_ + size == text_.size() || text_[at_ + size] != '\'';  // a digit separator?
+    add(Token::Kind::number, size);
+  }
+
+  // One that is not closed ends with its line, as it does for compilers in text that they skip.
+  void literal(char quote) {
+    std::size_t size = 1;
+    while (at_ + size < text_.size() && !ends_line(text_[at_ + size]) && text_[at_ + size] != quote) {
+      size += text_[at_ + size] == '\\' && !including_ ? 2 : 1;
+    }
+    const bool closed = at_ + size < text_.size() && text_[at_ + size] == quote;
+    add(Token::Kind::text, closed ? size + 1 : std::min(size, text_.size() - at_));
+  }
+
+  void header() {
+    std::size_t size = 1;
+    while (at_ + size < text_.size() && !ends_line(text_[at_ + size]) && text_[at_ + size] != '>') ++size;
+    if (at_ + size >= text_.size() || text_[at_ + size] != '>') return add(Token::Kind::sign, 1);
+    add(Token::Kind::text, size + 1);
+  }
+
+  bool skip_comment() {
+    const Text two = text_.substr(at_, 2);
+    if (two == "//") {
+      while (at_ < text_.size() && !ends_line(text_[at_])) ++at_;
+      return true;
+    }
+    if (two != "/*") return false;
+    const std::size_t end = text_.find("*/", at_ + 2);
+    tokens_.sound &= end != Text::npos;
+    at_ = end != Text::npos ? end + 2 : text_.size();
+    return true;
+  }
+
+  void add(Token::Kind kind, std::size_t size) {
+    tokens_.list.push_back({kind, text_.substr(at_, size), directive_});
+    at_ += size;
+  }
+
+  void finish_directive() {
+    if (directive_) add(Token::Kind::finish, 0);
+    directive_ = false;
+    including_ = false;
+  }
+
+  Text text_;
+  std::size_t at_ = 0;
+  bool line_starts_ = true;
+  bool directive_ = false;
+  bool including_ = false;
+  Tokens tokens_;
+};
+
+}  // namespace
+
+std::string without_splices(std::string_view text) {
+  std::string joined;
+  joined.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::size_t end = i + 1;
+    if (text[i] == '\\') {
+      while (end < text.size() && is_blank(text[end])) ++end;
+    }
+    if (text[i] != '\\' || end == text.size() || !ends_line(text[end])) {
+      joined.push_back(text[i]);
+      continue;
+    }
+    // The two characters of one line end, in either order, go together.
+    const bool pair = end + 1 < text.size() && ends_line(text[end + 1]) && text[end + 1] != text[end];
+    i = pair ? end + 1 : end;
+  }
+  return joined;
+}
+
+Tokens tokens_of(std::string_view text) { return Lexer(text).run(); }
+
+}  // namespace cleave::kernels
