@@ -14,6 +14,7 @@
 #include "interpose/process.h"
 #include "interpose/table.h"
 #include "tests/sim/driver/driver.h"
+#include "tests/sim/split/prelude_body.h"
 
 namespace cleave {
 
@@ -56,6 +57,7 @@ class Scene {
     queue = make_queue(properties);
     buffer = make_buffer();
     for (const char* name : {"add", "sum", "fixed", "seer", "talker"}) driver.kernel(name, add_n);
+    driver.kernel("cleave_probe", probe_body);
   }
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;

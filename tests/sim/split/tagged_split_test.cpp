@@ -1,0 +1,245 @@
+// Kernels that see the cut: built with the prelude, and split in slices that carry a tag.
+
+#include <array>
+#include <cstring>
+
+#include "tests/sim/split/scene.h"
+
+namespace cleave {
+namespace {
+
+using plan::Whole;
+
+base::Settings slices(std::size_t count) {
+  base::Settings settings;
+  settings.policy = {base::SplitPolicy::Kind::fixed, count};
+  settings.min_items = 0;
+  return settings;
+}
+
+// Each work-item notes all that it sees, at its place in the whole launch.
+void note_everything(sim::Execution& execution) {
+  const auto data = execution.buffer<cl_int>(0);
+  execution.for_each_item([&](const sim::Item& item) {
+    const Seen seen(execution, item);
+    std::size_t sum = seen.work_dim();
+    for (unsigned d = 0; d < 3; ++d) {
+      for (const std::size_t value : {seen.group_id(d), seen.num_groups(d), seen.global_size(d),
+                                      seen.global_offset(d), seen.global_id(d), item.local_id[d]}) {
+        sum = sum * 31 + value;
+      }
+    }
+    data[seen.global_linear_id()] += static_cast<cl_int>(sum);
+  });
+}
+
+struct Shape {
+  cl_uint dims;
+  std::array<std::size_t, 3> offset, global, local;
+};
+
+constexpr std::array<Shape, 7> kShapes = {{
+    {1, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}},
+    {1, {100, 0, 0}, {4000, 1, 1}, {16, 1, 1}},
+    {2, {0, 0, 0}, {64, 64, 1}, {4, 4, 1}},
+    {2, {3, 5, 0}, {32, 96, 1}, {8, 4, 1}},
+    {2, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}},
+    {3, {1, 2, 0}, {16, 64, 1}, {4, 4, 1}},
+    {3, {0, 0, 0}, {512, 1, 1}, {2, 1, 1}},
+}};
+
+cl_int launch(const Scene& scene, cl_kernel kernel, const Shape& shape) {
+  return scene.cl.clEnqueueNDRangeKernel(scene.queue, kernel, shape.dims, shape.offset.data(),
+                                         shape.global.data(), shape.local.data(), 0, nullptr, nullptr);
+}
+
+std::vector<cl_int> what_it_saw(const base::Settings& settings, const Shape& shape,
+                                std::size_t* driver_launches) {
+  Scene scene(settings);
+  scene.driver.kernel("seer", note_everything);
+  const cl_kernel kernel = scene.make_kernel(kSeesTheCut, "seer");
+  scene.driver.forget();
+  EXPECT_EQ(launch(scene, kernel, shape), CL_SUCCESS);
+  *driver_launches = scene.driver.launches().size();
+  return scene.read();
+}
+
+class Tagged : public testing::TestWithParam<Shape> {};
+
+TEST_P(Tagged, SlicesShowTheKernelTheWholeLaunch) {
+  std::size_t launches = 0;
+  const auto whole = what_it_saw(slices(1), GetParam(), &launches);
+  EXPECT_EQ(launches, 1U);
+  for (const std::size_t wanted : {2U, 3U, 7U, 20U, 500U}) {
+    EXPECT_EQ(what_it_saw(slices(wanted), GetParam(), &launches), whole) << wanted;
+    EXPECT_GE(launches, 2U) << wanted;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Tagged, testing::ValuesIn(kShapes));
+
+TEST(Prelude, IsOnlySwitchedOnWhereItIsNeeded) {
+  Scene scene;
+  scene.make_kernel();
+  for (const sim::Call& call : scene.driver.log()) {
+    EXPECT_EQ(std::string(call.arguments).find("__cleave_on"), std::string::npos) << call.arguments;
+  }
+  EXPECT_EQ(scene.driver.count("clBuildProgram"), 1U) << "and the driver is not tried out";
+}
+
+TEST(Prelude, IsNotSeenByTheProgram) {
+  Scene scene;
+  const cl_program program = scene.make_program(kSeesTheCut, "-DX=1");
+  std::array<char, 4096> text{};
+  std::size_t size = 0;
+  ASSERT_EQ(scene.cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, text.size(), text.data(), &size),
+            CL_SUCCESS);
+  EXPECT_STREQ(text.data(), kSeesTheCut);
+  EXPECT_EQ(size, std::strlen(kSeesTheCut) + 1);
+  EXPECT_EQ(scene.cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 3, text.data(), &size), CL_INVALID_VALUE);
+  ASSERT_EQ(scene.cl.clGetProgramBuildInfo(program, scene.driver.device(), CL_PROGRAM_BUILD_OPTIONS,
+                                           text.size(), text.data(), &size),
+            CL_SUCCESS);
+  EXPECT_STREQ(text.data(), "-DX=1");
+  EXPECT_EQ(size, 6U);
+}
+
+TEST(Prelude, ThatDoesNotBuildIsLeftOut) {
+  sim::Options options = usual_driver();
+  options.fail_build = "-D__cleave_on";
+  Scene scene(usual_settings(), options);
+  const cl_kernel kernel = scene.make_kernel(kSeesTheCut, "seer");
+  ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(Scene::whole(Whole::kernel), 1U);
+  scene.expect_each_item_ran(1);
+}
+
+TEST(Prelude, OfAProgramThatDoesNotBuildIsNotInTheError) {
+  sim::Options options = usual_driver();
+  options.fail_build = "no such thing";
+  Scene scene(usual_settings(), options);
+  const char* source = "kernel void seer(global int* a) { a[get_group_id(0)] = no such thing; }";
+  const cl_program program =
+      scene.keep(scene.cl.clCreateProgramWithSource(scene.context, 1, &source, nullptr, nullptr));
+  EXPECT_EQ(scene.cl.clBuildProgram(program, 0, nullptr, nullptr, nullptr, nullptr),
+            CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(scene.cl.clBuildProgram(program, 1, nullptr, nullptr, nullptr, nullptr), CL_INVALID_VALUE);
+}
+
+TEST(Prelude, OfAProgramThatRedefinesTheFunctionsIsLeftOut) {
+  Scene scene;
+  const std::string source = std::string("#define get_group_id(d) 0\n") + kSeesTheCut;
+  ASSERT_EQ(scene.launch(scene.make_kernel(source.c_str(), "seer")), CL_SUCCESS);
+  EXPECT_EQ(Scene::whole(Whole::kernel), 1U);
+}
+
+TEST(Prelude, IsLeftOutWhereADriverDoesNotCarryTags) {
+  Scene scene;
+  scene.driver.kernel("cleave_probe", [](sim::Execution&) {});
+  ASSERT_EQ(scene.launch(scene.make_kernel(kSeesTheCut, "seer")), CL_SUCCESS);
+  EXPECT_EQ(Scene::whole(Whole::kernel), 1U);
+}
+
+TEST(Prelude, IsTriedOutAtTheFirstSplitLaunchAtTheLatest) {
+  base::Settings settings = usual_settings();
+  settings.vms = 1;
+  Scene scene(settings);
+  const cl_kernel kernel = scene.make_kernel(kSeesTheCut, "seer");
+  EXPECT_EQ(scene.driver.count("clBuildProgram"), 1U);
+  ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(scene.driver.count("clBuildProgram"), 1U);
+  EXPECT_EQ(Scene::whole(Whole::alone), 1U);
+}
+
+TEST(Prelude, IsSwitchedOnForNamesFromTheOptions) {
+  Scene scene;
+  const cl_program program = scene.make_program(
+      "kernel void seer(global int* data, int n) { data[G(0)] += n; }", "-DG=get_group_id");
+  scene.driver.forget();
+  ASSERT_EQ(scene.launch(scene.make_kernel(program, "seer")), CL_SUCCESS);
+  EXPECT_EQ(scene.driver.launches().size(), 20U);
+}
+
+void CL_CALLBACK count_call(cl_program, void* data) { ++*static_cast<int*>(data); }
+
+TEST(Prelude, BuildTellsTheProgramOnceThatItIsDone) {
+  sim::Options options = usual_driver();
+  for (const char* fails : {"", "-D__cleave_on"}) {
+    options.fail_build = fails;
+    Scene scene(usual_settings(), options);
+    const char* source = kSeesTheCut;
+    const cl_program program =
+        scene.keep(scene.cl.clCreateProgramWithSource(scene.context, 1, &source, nullptr, nullptr));
+    int calls = 0;
+    EXPECT_EQ(scene.cl.clBuildProgram(program, 0, nullptr, nullptr, count_call, &calls), CL_SUCCESS);
+    scene.driver.run_until_idle();
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(scene.cl.clBuildProgram(program, 0, nullptr, nullptr, nullptr, &calls), CL_INVALID_VALUE);
+  }
+}
+
+TEST(Tagged, LaunchWithoutAFreeThirdDimensionStaysWhole) {
+  Scene scene(slices(4));
+  const cl_kernel kernel = scene.make_kernel(kSeesTheCut, "seer");
+  ASSERT_EQ(launch(scene, kernel, {3, {0, 0, 0}, {16, 16, 4}, {4, 4, 1}}), CL_SUCCESS);
+  ASSERT_EQ(launch(scene, kernel, {3, {0, 0, 7}, {16, 16, 1}, {4, 4, 1}}), CL_SUCCESS);
+  EXPECT_EQ(Scene::whole(Whole::shape), 2U);
+}
+
+TEST(Tagged, OffsetThatWouldBeTakenForATagIsRefused) {
+  for (const unsigned bits : {64U, 32U}) {
+    sim::Options options = usual_driver();
+    options.offset_bits = bits;
+    Scene scene(slices(4), options);
+    scene.driver.kernel("seer", [](sim::Execution&) {});
+    const cl_kernel kernel = scene.make_kernel(kSeesTheCut, "seer");
+    const std::size_t wide = std::size_t{1} << 31U;
+    EXPECT_EQ(launch(scene, kernel, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}),
+              bits == 64 ? CL_SUCCESS : CL_INVALID_GLOBAL_OFFSET);
+    EXPECT_EQ(launch(scene, kernel, {3, {0, 0, wide - 1}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
+    EXPECT_EQ(launch(scene, kernel, {3, {0, 0, ~std::size_t{15}}, {16, 1, 1}, {4, 1, 1}}),
+              CL_INVALID_GLOBAL_OFFSET);
+  }
+}
+
+TEST(Tagged, KernelsOfLinkedProgramsAreSplit) {
+  Scene scene;
+  std::vector<cl_program> inputs;
+  for (const char* source : {kSeesTheCut, kSplittable}) {
+    inputs.push_back(
+        scene.keep(scene.cl.clCreateProgramWithSource(scene.context, 1, &source, nullptr, nullptr)));
+    ASSERT_EQ(scene.cl.clCompileProgram(inputs.back(), 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
+              CL_SUCCESS);
+  }
+  const cl_program linked = scene.keep(
+      scene.cl.clLinkProgram(scene.context, 0, nullptr, "", 2, inputs.data(), nullptr, nullptr, nullptr));
+  ASSERT_EQ(scene.launch(scene.make_kernel(linked, "seer")), CL_SUCCESS);
+  EXPECT_EQ(Scene::tally().slices, 20U);
+}
+
+TEST(Tagged, TrustedBinaryIsSplit) {
+  for (const bool trust : {false, true}) {
+    base::Settings settings = usual_settings();
+    settings.trust_binaries = trust;
+    sim::Options options = usual_driver();
+    options.compute_units = 1;  // which cannot hold all groups at once: a binary may hold a barrier over them
+    Scene scene(settings, options);
+    scene.driver.kernel("seer", note_everything);
+    const cl_program program = scene.make_program(kSeesTheCut);
+    std::size_t size = 0;
+    scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+    std::vector<unsigned char> binary(size);
+    unsigned char* to = binary.data();
+    scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
+    const unsigned char* from = binary.data();
+    const cl_device_id device = scene.driver.device();
+    const cl_program loaded = scene.keep(
+        scene.cl.clCreateProgramWithBinary(scene.context, 1, &device, &size, &from, nullptr, nullptr));
+    ASSERT_EQ(scene.cl.clBuildProgram(loaded, 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+    ASSERT_EQ(scene.launch(scene.make_kernel(loaded, "seer")), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, trust ? 1U : 0U);
+  }
+}
+
+}  // namespace
+}  // namespace cleave
