@@ -12,10 +12,11 @@ namespace {
 using Text = std::string_view;
 
 // What leads past the language: assembly, compiler intrinsics, device-side enqueues, names given to symbols.
-constexpr std::array<Text, 3> kAssembly = {"asm", "__asm", "__asm__"};
-constexpr std::array<Text, 20> kOpaque = {
+constexpr std::array<Text, 9> kOpaque = {"asm",     "__asm",       "__asm__", "alias",    "__alias__",
+                                         "weakref", "__weakref__", "ifunc",   "__ifunc__"};
+constexpr std::array<Text, 17> kOpaqueWithin = {
     "__builtin_", "__spirv", "__ock", "__nv", "__llvm", "enqueue_kernel", "enqueue_marker", "ndrange_",
-    "alias", "weakref", "ifunc", "get_default_queue", "extname", "_Pragma",
+    "get_default_queue", "redefine_extname", "_Pragma",
     // The replaced functions' symbols, by which they can be called as well.
     "2get_group_id", "4get_num_groups", "5get_global_size", "7get_global_offset", "2get_work_dim",
     "0get_global_linear_id"};
@@ -50,7 +51,7 @@ bool sees_the_cut(Text name) { return is_replaced(name) && name != "get_global_i
 
 void look_at_name(Text name, Scan& scan) {
   scan.sees |= sees_the_cut(name);
-  scan.opaque |= among(kAssembly, name) || holds_one_of(kOpaque, name);
+  scan.opaque |= among(kOpaque, name) || holds_one_of(kOpaqueWithin, name);
   scan.talks |= among(kTalks, name) || holds_one_of(kTalksWithin, name);
   scan.sees_groups |= among(kGroups, name) || holds_one_of(kGroupsWithin, name);
   scan.meddles |= name.find(kReserved) != Text::npos;
@@ -174,8 +175,8 @@ Scan scan_pasted(const std::vector<std::string_view>& texts) {
   const Fragments fragments(texts);
   Scan scan;
   for (const Text name : kReplaced) scan.sees |= sees_the_cut(name) && fragments.can_form(name);
-  for (const Text name : kAssembly) scan.opaque |= fragments.can_form(name);
-  for (const Text part : kOpaque) scan.opaque |= fragments.can_form_around(part);
+  for (const Text name : kOpaque) scan.opaque |= fragments.can_form(name);
+  for (const Text part : kOpaqueWithin) scan.opaque |= fragments.can_form_around(part);
   for (const Text name : kTalks) scan.talks |= fragments.can_form(name);
   for (const Text part : kTalksWithin) scan.talks |= fragments.can_form_around(part);
   for (const Text name : kGroups) scan.sees_groups |= fragments.can_form(name);

@@ -124,6 +124,7 @@ TEST(Scan, NamesAreFormedFromWhatIsThere) {
   EXPECT_TRUE(pasted("__builtin ## _ptx").opaque);
   EXPECT_TRUE(pasted("as ## m").opaque);
   EXPECT_TRUE(pasted("ato ## mic_inc").talks);
+  EXPECT_FALSE(pasted("global i a size_t JOIN(x, y)").opaque) << "only whole words: alias";
   const Scan scan = pasted("convert_ ## int4 vload ## 4 helper_ ## add");
   EXPECT_FALSE(scan.sees || scan.opaque || scan.talks);
 }

@@ -1,10 +1,13 @@
-"""Kernels that would notice a cut: each is a program of its own, so that each has to be recognised."""
+"""Kernels that would notice a cut: each is a program of its own, so that each has to be recognised.
+
+Those in MENDED see the whole launch in each of its slices; nothing can do that for the others.
+"""
 
 import numpy as np
 import pyopencl as cl
 
 # Each writes something of its NDRange, or computes with it, for 1024 work-items in groups of 16 from 32 on.
-KERNELS = {
+MENDED = {
     "group": "out[i] = get_group_id(0);",
     "groups": "out[i] = get_num_groups(0);",
     "size": "out[i] = get_global_size(0);",
@@ -15,13 +18,20 @@ KERNELS = {
     "spliced": "out[i] = get_gro\\\nup_id(0);",
     "pasted": "out[i] = JOIN(get_num_, groups)(0);",
 }
+LEFT_WHOLE = {
+    "redefined": "out[i] = get_group_id(0);",
+    "asked_for": "#ifdef get_group_id\nout[i] = 1;\n#else\nout[i] = get_group_id(0);\n#endif",
+    "intrinsic": "out[i] = __builtin_expect(get_group_id(0), 0);",
+}
 MACROS = "#define MINE get_group_id\n#define JOIN(a, b) a##b\n"
 
 device = cl.get_platforms()[0].get_devices()[0]
 context = cl.Context([device])
 queue = cl.CommandQueue(context)
-for name, body in KERNELS.items():
+for name, body in (MENDED | LEFT_WHOLE).items():
     macros = MACROS if name in ("through_a_macro", "pasted") else ""
+    if name == "redefined":
+        macros = "#define get_group_id(d) (get_group_id(d) + 1)\n"
     source = f"{macros}kernel void {name}(global uint* out) {{ size_t i = get_global_id(0);\n{body}\n}}\n"
     values = np.zeros(4096, dtype=np.uint32)
     out = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=values)
