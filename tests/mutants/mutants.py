@@ -1,0 +1,93 @@
+"""The list of mutants. `mutants.py` names each with its file; `mutants.py NAME SOURCE-FOLDER OUTPUT` writes one of them.
+
+No text that a mutant replaces may be missing or stand there more than once, so that none is quietly the real thing.
+"""
+
+import sys
+from pathlib import Path
+
+LAUNCH = "src/launch/launch.cpp"
+TAG = "src/plan/tag.cpp"
+
+# Enqueues one slice some time after the call has returned.
+LATE = """
+void enqueue_late(const Table& next, const Launch& launch, const plan::Slice& box) {
+  std::thread([&next, launch, box] {
+    std::this_thread::sleep_for(100ms);
+    next.clEnqueueNDRangeKernel(launch.queue, launch.kernel, launch.range.dims, box.offset.data(), box.global.data(),
+                                launch.range.local.data(), 0, nullptr, nullptr);
+  }).detach();
+}
+
+// One launch being carried out."""
+
+MUTANTS = {
+    "last_slice_dropped": (LAUNCH, {"count = cut_.count();": "count = cut_.count() - 1;"}),
+    "group_run_twice": (
+        "src/plan/cut.cpp",
+        {"base + (index < larger ? 1 : 0)}": "base + (index < larger ? 1 : 0) + (index + 2 == parts ? 1 : 0)}"},
+    ),
+    "first_slices_event_returned": (
+        LAUNCH,
+        {"outcome_.last = std::move(previous_);": "outcome_.last = std::move(previous_);\n"
+         "      std::swap(outcome_.first, outcome_.last);"},
+    ),
+    "wait_list_on_the_last_slice_only": (
+        LAUNCH,
+        {
+            "behind_previous ? 1 : launch_.waits": "behind_previous ? 1 : is_last() ? launch_.waits : 0",
+            "behind_previous ? &before : launch_.wait_list": "behind_previous ? &before : is_last() ? "
+            "launch_.wait_list : nullptr",
+            "  cl_int enqueue_rest(": "  bool is_last() const { return outcome_.slices + 1 == cut_.count(); }\n"
+            "  cl_int enqueue_rest(",
+        },
+    ),
+    "group_ids_not_repaired": (TAG, {"static_cast<std::uint32_t>(before << kHalf)": "0 * "
+                                     "static_cast<std::uint32_t>(before << kHalf)"}),
+    "totals_not_repaired": (TAG, {"bits_ |= static_cast<std::uint32_t>(groups);": "bits_ |= "
+                                  "static_cast<std::uint32_t>(groups / 2);"}),
+    "offset_leaked": (TAG, {"(cut_dims << kCutDims)": "((cut_dims & 2U) << kCutDims)"}),
+    "work_dimensions_not_repaired": (TAG, {"(range_.dims << kDims)": "(3U << kDims)"}),
+    "tag_left_out": (LAUNCH, {"if (launch_.tag) offset[2]": "if (launch_.tag && outcome_.slices > 0) offset[2]"}),
+    "error_codes_swallowed": (LAUNCH, {"outcome_.error = enqueue_rest(i);": "static_cast<void>(enqueue_rest(i));"}),
+    "start_of_the_last_slice": (
+        "src/interpose/events.cpp",
+        {"return p.next.clGetEventProfilingInfo(record->first, name, size, value, size_ret);": "return error;"},
+    ),
+    "arguments_captured_late": (
+        LAUNCH,
+        {
+            '#include "launch/wait.h"': '#include <thread>\n\n#include "launch/wait.h"',
+            "\n// One launch being carried out.": LATE,
+            "      if (failed_ ||": "      if (last && !event) {\n        enqueue_late(next_, launch_, cut_.slice(i));\n"
+            "        break;\n      }\n      if (failed_ ||",
+        },
+    ),
+    "out_of_order_slices_not_chained": (
+        LAUNCH,
+        {"chained_(!launch.in_order || launch.wants_event)": "chained_(launch.wants_event)"},
+    ),
+    "prelude_not_taken_back": (
+        "src/interpose/programs.cpp",
+        {"if (!prelude || !build_with_prelude(p, build, devices)) return build.as_it_came(p.next);": "if (!prelude) "
+         "return build.as_it_came(p.next);\n  static_cast<void>(build_with_prelude(p, build, devices));"},
+    ),
+}
+
+
+def main():
+    if len(sys.argv) == 1:
+        print(";".join(f"{name}:{file}" for name, (file, _) in MUTANTS.items()), end="")
+        return
+    name, sources, output = sys.argv[1:]
+    file, changes = MUTANTS[name]
+    text = (Path(sources) / file).read_text()
+    for old, new in changes.items():
+        if text.count(old) != 1:
+            sys.exit(f"mutant {name}: {file} has {text.count(old)} times: {old}")
+        text = text.replace(old, new)
+    Path(output).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
