@@ -9,12 +9,13 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 find_package(Threads REQUIRED)
 find_path(CLEAVE_OPENCL_HEADERS CL/cl_layer.h REQUIRED)
+find_path(CLEAVE_SPIRV_HEADERS spirv/unified1/spirv.hpp11 REQUIRED)
 
 # What all our code is compiled with. Deprecated functions are part of what we stand in for, hence the macros.
 add_library(cleave_options INTERFACE)
 target_include_directories(cleave_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
                                                     ${CMAKE_SOURCE_DIR})
-target_include_directories(cleave_options SYSTEM INTERFACE ${CLEAVE_OPENCL_HEADERS})
+target_include_directories(cleave_options SYSTEM INTERFACE ${CLEAVE_OPENCL_HEADERS} ${CLEAVE_SPIRV_HEADERS})
 target_compile_definitions(
   cleave_options
   INTERFACE CL_TARGET_OPENCL_VERSION=300

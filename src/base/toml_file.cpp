@@ -1,11 +1,20 @@
 #include "base/toml_file.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 
+// The library takes for granted what it asserts, and there are broken files for which that does not hold.
+// Without the assertions it goes on to report them.
+#undef NDEBUG
+#define TOML_ASSERT(condition) static_cast<void>(0)
+// It descends with each value and each part of a key, and the thread we are called on may have a small stack.
+#define TOML_MAX_NESTED_VALUES 8
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1
@@ -15,6 +24,9 @@ namespace cleave::base {
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;  // a settings file is a page; more is a mistake
+constexpr std::ptrdiff_t kMostDots = 100;      // in one line, which is as far as a key goes
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 struct CloseFile {
   void operator()(FILE* file) const { fclose(file); }
@@ -28,8 +40,12 @@ std::optional<std::string> contents(const std::string& path, TomlFile& result) {
     return std::nullopt;
   }
   result.exists = true;
-  std::string text(kLargestFile + 1, '\0');
-  text.resize(fread(text.data(), 1, text.size(), file.get()));
+  std::string text;
+  std::array<char, 4096> block{};
+  for (std::size_t got = block.size(); got == block.size() && text.size() <= kLargestFile;) {
+    got = fread(block.data(), 1, block.size(), file.get());
+    text.append(block.data(), got);
+  }
   if (ferror(file.get()) != 0) {
     result.error = "cannot be read";
   } else if (text.size() > kLargestFile) {
@@ -39,8 +55,37 @@ std::optional<std::string> contents(const std::string& path, TomlFile& result) {
   return text;
 }
 
+// The library stumbles over characters beyond ASCII where none may stand. So it is given none: their bytes,
+// and the sign "%" itself, go through it as "%" and two digits.
+std::string in_ascii(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string ascii;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && c != '%') {
+      ascii.push_back(c);
+    } else {
+      ascii.append({'%', kDigits[byte / 16], kDigits[byte % 16]});
+    }
+  }
+  return ascii;
+}
+
+std::string from_ascii(std::string_view ascii) {
+  std::string text;
+  for (std::size_t i = 0; i < ascii.size(); ++i) {
+    unsigned byte = 0;
+    const std::string_view digits = ascii.substr(i + 1, 2);
+    const bool one = ascii[i] == '%' && digits.size() == 2 &&
+                     std::from_chars(digits.data(), digits.data() + 2, byte, 16).ptr == digits.data() + 2;
+    text.push_back(one ? static_cast<char>(byte) : ascii[i]);
+    if (one) i += 2;
+  }
+  return text;
+}
+
 std::optional<std::string> text_of(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* text = node.as_string()) return from_ascii(text->get());
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
   if (const auto* number = node.as_floating_point()) return std::to_string(number->get());
   if (const auto* truth = node.as_boolean()) return std::string(truth->get() ? "true" : "false");
@@ -50,14 +95,14 @@ std::optional<std::string> text_of(const toml::node& node) {
   for (const auto& element : *array) {
     const auto* text = element.as_string();
     if (text == nullptr) return std::nullopt;
-    joined.append(joined.empty() ? "" : ",").append(text->get());
+    joined.append(joined.empty() ? "" : ",").append(from_ascii(text->get()));
   }
   return joined;
 }
 
 void flatten(const toml::table& table, std::vector<std::string>& path, TomlFile& result) {
   for (const auto& [key, node] : table) {
-    path.emplace_back(key.str());
+    path.push_back(from_ascii(key.str()));
     if (const auto* inner = node.as_table()) {
       flatten(*inner, path, result);
     } else {
@@ -68,11 +113,26 @@ void flatten(const toml::table& table, std::vector<std::string>& path, TomlFile&
   }
 }
 
+// The first line whose keys may have more parts than the library should descend into; 0 if there is none.
+std::size_t line_of_dots(std::string_view text) {
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::string_view rest = text.substr(0, text.find('\n'));
+    if (std::count(rest.begin(), rest.end(), '.') > kMostDots) return line;
+    text.remove_prefix(std::min(rest.size() + 1, text.size()));
+  }
+  return 0;
+}
+
 TomlFile read(const std::string& path) {
   TomlFile result;
-  const auto text = contents(path, result);
+  auto text = contents(path, result);
   if (!text) return result;
-  const toml::parse_result parsed = toml::parse(*text, path);
+  if (text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
+  if (const std::size_t line = line_of_dots(*text); line != 0) {
+    result.error = "line " + std::to_string(line) + ": more than " + std::to_string(kMostDots) + " dots";
+    return result;
+  }
+  const toml::parse_result parsed = toml::parse(in_ascii(*text), path);
   if (!parsed) {
     const auto& error = parsed.error();
     result.error =

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "base/log.h"
 #include "interpose/facts.h"
@@ -189,6 +190,26 @@ cl_int enqueue(Process& p, const Call& call) {
   return split(p, call, kernel, *queue, range, settled.slices);
 }
 
+using Command = cl_int(CL_API_CALL*)(void*, cl_command_queue, const void*, cl_kernel, cl_uint, const size_t*,
+                                     const size_t*, const size_t*, cl_uint, const cl_uint*, cl_uint*, void*);
+
+// The driver's own function. The program got ours in its place, so a platform has it: the kernel's.
+Command find_command(const Table& next, cl_kernel kernel) {
+  cl_context context = nullptr;
+  cl_uint count = 0;
+  next.clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(cl_context), &context, nullptr);
+  next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
+  std::vector<cl_device_id> devices(count);
+  next.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
+  cl_platform_id platform = nullptr;
+  if (devices.empty() || next.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(cl_platform_id),
+                                              &platform, nullptr) != CL_SUCCESS) {
+    return nullptr;
+  }
+  return reinterpret_cast<Command>(
+      next.clGetExtensionFunctionAddressForPlatform(platform, "clCommandNDRangeKernelKHR"));
+}
+
 }  // namespace
 
 cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
@@ -213,6 +234,25 @@ cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uin
     known(p, kernel).counters->count_whole(static_cast<std::size_t>(Whole::one_group));
   }
   return error;
+}
+
+// A command buffer records the launch as it is; it may be changed and run many times later.
+cl_int CL_API_CALL command_nd_range_kernel_khr(void* command_buffer, cl_command_queue queue,
+                                               const void* properties, cl_kernel kernel, cl_uint dims,
+                                               const size_t* offset, const size_t* global,
+                                               const size_t* local, cl_uint points, const cl_uint* point_list,
+                                               cl_uint* point, void* mutable_handle) noexcept try {
+  Process& p = process();
+  const Command command = find_command(p.next, kernel);
+  if (command == nullptr) return CL_INVALID_KERNEL;
+  const cl_int error = command(command_buffer, queue, properties, kernel, dims, offset, global, local, points,
+                               point_list, point, mutable_handle);
+  if (error == CL_SUCCESS && p.in_charge()) {
+    known(p, kernel).counters->count_whole(static_cast<std::size_t>(Whole::recorded));
+  }
+  return error;
+} catch (...) {
+  return CL_OUT_OF_HOST_MEMORY;
 }
 
 }  // namespace cleave::interpose

@@ -48,12 +48,7 @@ cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il
     const std::span module(static_cast<const std::byte*>(il), length);
     if (const auto scan = kernels::scan_spirv(module)) {
       ProgramRecord record;
-      kernels::Scan whole;
-      whole.sees = scan->sees;
-      whole.opaque = scan->opaque;
-      whole.talks = scan->talks;
-      whole.sees_groups = scan->sees_groups;
-      record.scan = std::make_shared<const kernels::ProgramScan>(whole);
+      record.scan = std::make_shared<const kernels::ProgramScan>(*scan);
       return noted(program, &record);
     }
   } catch (...) {  // out of memory: a program without a record stays whole

@@ -18,6 +18,13 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue, cl_kernel, cl_uint 
 cl_int CL_API_CALL enqueue_task(cl_command_queue, cl_kernel, cl_uint waits, const cl_event* wait_list,
                                 cl_event* event) noexcept;
 
+// clCommandNDRangeKernelKHR of cl_khr_command_buffer, whose types differ between versions of the headers.
+cl_int CL_API_CALL command_nd_range_kernel_khr(void* command_buffer, cl_command_queue, const void* properties,
+                                               cl_kernel, cl_uint dims, const size_t* offset,
+                                               const size_t* global, const size_t* local, cl_uint points,
+                                               const cl_uint* point_list, cl_uint* point,
+                                               void* mutable_handle) noexcept;
+
 // programs.cpp
 // The driver's whole build log; empty if there is none. May throw std::bad_alloc.
 std::string program_log(const Table& next, cl_program, cl_device_id);

@@ -132,6 +132,9 @@ void* find_override(std::string_view name) {
   for_each_override([&](std::string_view known, auto, auto override) {
     if (known == name) found = reinterpret_cast<void*>(override);
   });
+  if (name == "clCommandNDRangeKernelKHR") {
+    found = reinterpret_cast<void*>(&command_nd_range_kernel_khr);
+  }
   if (name == "clCreateCommandQueueWithPropertiesKHR") {
     found = reinterpret_cast<void*>(&create_command_queue_with_properties_khr);
   }

@@ -14,12 +14,12 @@ using Text = std::string_view;
 // What leads past the language: assembly, compiler intrinsics, device-side enqueues, names given to symbols.
 constexpr std::array<Text, 9> kOpaque = {"asm",     "__asm",       "__asm__", "alias",    "__alias__",
                                          "weakref", "__weakref__", "ifunc",   "__ifunc__"};
-constexpr std::array<Text, 17> kOpaqueWithin = {
+constexpr std::array<Text, 19> kOpaqueWithin = {
     "__builtin_", "__spirv", "__ock", "__nv", "__llvm", "enqueue_kernel", "enqueue_marker", "ndrange_",
     "get_default_queue", "redefine_extname", "_Pragma",
     // The replaced functions' symbols, by which they can be called as well.
     "2get_group_id", "4get_num_groups", "5get_global_size", "7get_global_offset", "2get_work_dim",
-    "0get_global_linear_id"};
+    "0get_global_linear_id", "9get_group_linear_id", "3get_global_id"};
 constexpr std::array<Text, 7> kTalks = {"volatile",           "__volatile",     "__volatile__",
                                         "mem_fence",          "read_mem_fence", "write_mem_fence",
                                         "memory_scope_device"};

@@ -37,8 +37,11 @@ struct Scan {
   bool sees_groups = false;
   bool pastes = false;    // forms names that are not written down (##)
   bool includes = false;  // brings in other text
+
   // Nothing is known: everything may be.
   static Scan doubtful() { return {true, true, true, true, true, true, true}; }
+
+  friend bool operator==(const Scan&, const Scan&) = default;
 };
 
 // What holds of either holds of both together.

@@ -21,19 +21,19 @@ using spv::Op;
 using Word = std::uint32_t;
 using Text = std::string_view;
 
-constexpr SpirvScan kHarmless{};
-constexpr SpirvScan kSees{.sees = true};
-constexpr SpirvScan kOpaque{.opaque = true};
-constexpr SpirvScan kTalks{.talks = true};
-constexpr SpirvScan kSeesGroups{.sees_groups = true};
-constexpr SpirvScan kSeesBoth{.sees = true, .sees_groups = true};
-constexpr SpirvScan kUnknown{.sees = true, .opaque = true, .talks = true, .sees_groups = true};
+constexpr Scan kHarmless{};
+constexpr Scan kSees{.sees = true};
+constexpr Scan kOpaque{.opaque = true};
+constexpr Scan kTalks{.talks = true};
+constexpr Scan kSeesGroups{.sees_groups = true};
+constexpr Scan kSeesBoth{.sees = true, .sees_groups = true};
+constexpr Scan kUnknown{.sees = true, .opaque = true, .talks = true, .sees_groups = true};
 
 template <typename Enumerant>
 struct Range {
   Enumerant first;
   Enumerant last;
-  SpirvScan meaning = kHarmless;
+  Scan meaning = kHarmless;
 };
 
 // The instructions of OpenCL's SPIR-V. What is in no range is opaque: device-side enqueues, for example. What
@@ -85,7 +85,7 @@ struct Given {
   BuiltIn variable;
   Text name;
   Text function;
-  SpirvScan meaning;
+  Scan meaning;
 };
 
 constexpr std::array<Given, 23> kGiven = {{
@@ -126,14 +126,14 @@ constexpr Word kLargestBound = 4'194'304;
 
 // Later entries of a list win, so that a range can have exceptions.
 template <typename Enumerant, std::size_t N>
-SpirvScan meaning_of(Word number, const std::array<Range<Enumerant>, N>& list) {
+Scan meaning_of(Word number, const std::array<Range<Enumerant>, N>& list) {
   const auto found = std::find_if(list.rbegin(), list.rend(), [&](const Range<Enumerant>& range) {
     return number >= static_cast<Word>(range.first) && number <= static_cast<Word>(range.last);
   });
   return found == list.rend() ? kOpaque : found->meaning;
 }
 
-SpirvScan meaning_of_variable(Word number) {
+Scan meaning_of_variable(Word number) {
   const auto* const found = std::find_if(kGiven.begin(), kGiven.end(), [&](const Given& given) {
     return static_cast<Word>(given.variable) == number;
   });
@@ -155,7 +155,7 @@ Text without_mangling(Text symbol) {
 }
 
 // What a function or variable may do that the module only declares.
-SpirvScan meaning_of_import(Text symbol) {
+Scan meaning_of_import(Text symbol) {
   constexpr Text kVariable = "__spirv_BuiltIn";
   if (symbol == "printf") return kHarmless;
   const Text name = without_mangling(symbol);
@@ -166,7 +166,7 @@ SpirvScan meaning_of_import(Text symbol) {
   return kOpaque;
 }
 
-SpirvScan meaning_of_instruction_set(Text name) {
+Scan meaning_of_instruction_set(Text name) {
   const bool known =
       std::find(kInstructionSets.begin(), kInstructionSets.end(), name) != kInstructionSets.end();
   return known || name.starts_with("NonSemantic.") ? kHarmless : kOpaque;
@@ -182,7 +182,7 @@ class Walk {
  public:
   explicit Walk(std::span<const std::byte> module) : module_(module), words_(module.size() / sizeof(Word)) {}
 
-  std::optional<SpirvScan> run() && {
+  std::optional<Scan> run() && {
     if (words_ < kHeaderWords || module_.size() % sizeof(Word) != 0) return std::nullopt;
     if (word(0) == kMagicOfOtherByteOrder) return kUnknown;
     if (word(0) != spv::MagicNumber) return std::nullopt;
@@ -239,13 +239,13 @@ class Walk {
     return {text, at};
   }
 
-  void add(const SpirvScan& other) {
+  void add(const Scan& other) {
     scan_.sees |= other.sees;
     scan_.opaque |= other.opaque;
     scan_.talks |= other.talks;
     scan_.sees_groups |= other.sees_groups;
   }
-  void add_if(bool condition, const SpirvScan& other) {
+  void add_if(bool condition, const Scan& other) {
     if (condition) add(other);
   }
 
@@ -371,11 +371,11 @@ class Walk {
   std::size_t count_ = 0;  // of its words
   bool sound_ = true;
   std::vector<bool> narrow_scopes_;  // by id
-  SpirvScan scan_;
+  Scan scan_;
 };
 
 }  // namespace
 
-std::optional<SpirvScan> scan_spirv(std::span<const std::byte> module) { return Walk(module).run(); }
+std::optional<Scan> scan_spirv(std::span<const std::byte> module) { return Walk(module).run(); }
 
 }  // namespace cleave::kernels

@@ -5,6 +5,14 @@
 // A module holds all its kernels' instructions and says what each of them means, so one answer goes for all
 // of its kernels. IL cannot be given a prelude: a module is split only if it neither sees nor is opaque.
 //
+// What of a Scan is told of IL:
+//   sees         the built-in variables NumWorkgroups, WorkgroupId, WorkDim, GlobalSize, GlobalOffset,
+//                GlobalLinearId and all that are unknown here, or functions that stand for them
+//   opaque       device-side enqueues, functions that another program or the driver brings, instructions,
+//                decorations and execution modes unknown here (NoGlobalOffsetINTEL is one)
+//   talks        atomics, volatile, pipes, barriers whose scope may be wider than a work-group
+//   sees_groups  its work-group's size or place is read, or what its work-group or sub-group holds
+//
 // Source: SPIR-V 1.6, sections 2.3 "Physical Layout of a SPIR-V Module and Instruction", 2.17 "Universal
 // Limits", 3 "Binary Form"; OpenCL SPIR-V Environment 3.0.
 //
@@ -15,27 +23,12 @@
 #include <optional>
 #include <span>
 
+#include "kernels/scan.h"
+
 namespace cleave::kernels {
-
-struct SpirvScan {
-  // May read what a cut changes: the built-in variables NumWorkgroups, WorkgroupId, WorkDim, GlobalSize,
-  // GlobalOffset, GlobalLinearId and all that are unknown here, or functions that stand for them.
-  bool sees = false;
-  // May notice a cut in a way of which nothing is known: device-side enqueues, functions that another program
-  // or the driver brings, instructions, decorations and execution modes unknown here (NoGlobalOffsetINTEL is
-  // one).
-  bool opaque = false;
-  // Work-groups may exchange data through global memory: atomics, volatile, pipes, barriers whose scope may
-  // be wider than a work-group.
-  bool talks = false;
-  // Reads its work-group's size or place, or computes with what its work-group or sub-group holds.
-  bool sees_groups = false;
-
-  friend bool operator==(const SpirvScan&, const SpirvScan&) = default;
-};
 
 // Empty if `module` is not SPIR-V, or cannot be read to its end. It need not be aligned. Takes time linear in
 // its size; may throw std::bad_alloc.
-std::optional<SpirvScan> scan_spirv(std::span<const std::byte> module);
+std::optional<Scan> scan_spirv(std::span<const std::byte> module);
 
 }  // namespace cleave::kernels

@@ -20,7 +20,7 @@
 namespace cleave::observe {
 
 // Reasons for staying whole are counted by number; their names are given by whoever reads the counters.
-inline constexpr std::size_t kReasons = 9;
+inline constexpr std::size_t kReasons = 10;
 
 struct Tally {
   std::uint64_t launches = 0;

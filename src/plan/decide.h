@@ -28,8 +28,9 @@ enum class Whole : std::uint8_t {
   kernel,     // the kernel's source may see the cut, or may wait for other work-groups
   shape,      // the launch's sizes or offsets cannot be cut exactly on this device or queue
   shared,     // another thread was enqueueing on the same in-order queue at that moment
+  recorded,   // part of a command buffer
 };
-inline constexpr std::size_t kWholeReasons = 9;
+inline constexpr std::size_t kWholeReasons = 10;
 const char* name(Whole why);
 
 // What is known of a kernel.

@@ -161,5 +161,28 @@ TEST_F(ConfigurationTest, FolderInPlaceOfAFileIsAProblemNotACrash) {
   EXPECT_EQ(with({{"CLEAVE_CONFIG", "/"}}).problems.size(), 1U);
 }
 
+TEST_F(ConfigurationTest, FilesThatTheParserCannotTakeAreMistakesAndNoCrash) {
+  std::string deep = "a";
+  for (int i = 0; i < 100'000; ++i) deep += ".a";
+  for (const std::string& text : {deep + " = 1\n", std::string("a = 0x\u03CB\n"), std::string("[ = 1\n")}) {
+    const Configuration configuration = with_file(text);
+    EXPECT_EQ(configuration.problems.size(), 1U) << text.substr(0, 20);
+    EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::off);
+  }
+}
+
+TEST_F(ConfigurationTest, NamesBeyondAsciiAreKept) {
+  const Configuration configuration = with_file("[split]\ndeny = [\"m\u00fcll 100%\"]\n");
+  EXPECT_THAT(configuration.settings.deny, ElementsAre("m\u00fcll 100%"));
+}
+
+TEST_F(ConfigurationTest, CacheIsInTheUsersFolderUnlessSwitchedOff) {
+  EXPECT_EQ(with({{"HOME", "/home/x"}}).settings.cache, "/home/x/.cache/cleave");
+  EXPECT_EQ(with({{"HOME", "/home/x"}, {"XDG_CACHE_HOME", "/c"}}).settings.cache, "/c/cleave");
+  EXPECT_EQ(with({{"HOME", "/home/x"}, {"CLEAVE_CACHE", "off"}}).settings.cache, "");
+  EXPECT_EQ(with({{"CLEAVE_CACHE", "/d"}}).settings.cache, "/d");
+  EXPECT_EQ(with({}).settings.cache, "");
+}
+
 }  // namespace
 }  // namespace cleave::base

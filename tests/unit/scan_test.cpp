@@ -72,14 +72,15 @@ TEST_P(Opaque, CannotBeMended) {
 
 INSTANTIATE_TEST_SUITE_P(
     Scan, Opaque,
-    testing::Values("_Z12get_group_idj(0)", "__attribute__((weakref(\"_Z12get_gr\" \"oup_idj\")))",
-                    "__attribute__((alias(\"x\")))", "#pragma redefine_extname a b\n", "#pragma weak a = b\n",
-                    "_Pragma(\"weak\")", "_Z26__spirv_BuiltInWorkgroupIdi(0)", "#import <x>\n",
-                    "%:include <x>\n", "%:define C(a,b) a %:%: b\n", "?\?=include <x>\n",
-                    "get_gro?\?/\nup_id", "// a comment?\?/\nget_group_id(0)", "\\u0067et_group_id(0)",
-                    "asm(\"mov\")", "__asm__ volatile(\"\")", "__builtin_ptx_read_ctaid_x()",
-                    "__spirv_BuiltInWorkgroupId", "__ockl_get_group_id(0)", "enqueue_kernel(q, f, n, b)",
-                    "ndrange_1D(4)", "get_default_queue()", "R\"(text)\"", "1'000", "<% %>",
+    testing::Values("_Z12get_group_idj(0)", "_Z13get_global_idj(2)", "_Z19get_group_linear_idv()",
+                    "__attribute__((weakref(\"_Z12get_gr\" \"oup_idj\")))", "__attribute__((alias(\"x\")))",
+                    "#pragma redefine_extname a b\n", "#pragma weak a = b\n", "_Pragma(\"weak\")",
+                    "_Z26__spirv_BuiltInWorkgroupIdi(0)", "#import <x>\n", "%:include <x>\n",
+                    "%:define C(a,b) a %:%: b\n", "?\?=include <x>\n", "get_gro?\?/\nup_id",
+                    "// a comment?\?/\nget_group_id(0)", "\\u0067et_group_id(0)", "asm(\"mov\")",
+                    "__asm__ volatile(\"\")", "__builtin_ptx_read_ctaid_x()", "__spirv_BuiltInWorkgroupId",
+                    "__ockl_get_group_id(0)", "enqueue_kernel(q, f, n, b)", "ndrange_1D(4)",
+                    "get_default_queue()", "R\"(text)\"", "1'000", "<% %>",
                     "#pragma push_macro(\"get_group_id\")\n"));
 
 class Meddles : public testing::TestWithParam<const char*> {};

@@ -16,7 +16,7 @@
 
 namespace cleave::kernels {
 
-void PrintTo(const SpirvScan& scan, std::ostream* out) {
+void PrintTo(const Scan& scan, std::ostream* out) {
   *out << "sees " << scan.sees << " opaque " << scan.opaque << " talks " << scan.talks << " sees_groups "
        << scan.sees_groups;
 }
@@ -30,12 +30,12 @@ using spv::Op;
 using Word = std::uint32_t;
 using Words = std::vector<Word>;
 
-constexpr SpirvScan kHarmless{};
-constexpr SpirvScan kSees{.sees = true};
-constexpr SpirvScan kOpaque{.opaque = true};
-constexpr SpirvScan kTalks{.talks = true};
-constexpr SpirvScan kSeesGroups{.sees_groups = true};
-constexpr SpirvScan kSeesBoth{.sees = true, .sees_groups = true};
+constexpr Scan kHarmless{};
+constexpr Scan kSees{.sees = true};
+constexpr Scan kOpaque{.opaque = true};
+constexpr Scan kTalks{.talks = true};
+constexpr Scan kSeesGroups{.sees_groups = true};
+constexpr Scan kSeesBoth{.sees = true, .sees_groups = true};
 
 template <typename Enumerant>
 Word number(Enumerant enumerant) {
@@ -98,11 +98,11 @@ Words plain() {
          instruction(Op::OpFunctionEnd, {});
 }
 
-std::optional<SpirvScan> scan(const Words& words) { return scan_spirv(std::as_bytes(std::span(words))); }
+std::optional<Scan> scan(const Words& words) { return scan_spirv(std::as_bytes(std::span(words))); }
 
 struct Case {
   Words instructions;
-  SpirvScan meaning;
+  Scan meaning;
 };
 
 // Names the test: "71.20.11.26" is OpDecorate with its operands.
@@ -272,7 +272,7 @@ TEST(Spirv, ASizeBetweenTwoWordsIsUnreadable) {
 }
 
 TEST(Spirv, UnknownHeadersAreOpaque) {
-  constexpr SpirvScan kEverything{.sees = true, .opaque = true, .talks = true, .sees_groups = true};
+  constexpr Scan kEverything{.sees = true, .opaque = true, .talks = true, .sees_groups = true};
   for (const Word version : {0x00000000U, 0x00010700U, 0x00020000U, 0x01010000U, 0x00010201U}) {
     EXPECT_EQ(scan(header(version)), kEverything) << std::hex << version;
   }

@@ -14,7 +14,8 @@ Circumstances circumstances() {
   Circumstances result;
   result.vms = 5;
   result.policy = "alpha";
-  result.reasons = {"policy", "denied", "alone", "one_group", "small", "binary", "kernel", "shape", "shared"};
+  result.reasons = {"policy", "denied", "alone", "one_group", "small",
+                    "binary", "kernel", "shape", "shared",    "recorded"};
   return result;
 }
 
@@ -61,11 +62,11 @@ TEST(Summary, JsonHasWhatScriptsRelyOn) {
   EXPECT_EQ(
       as_json(counters.all(), circumstances()),
       R"({"version":1,"vms":5,"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0},)"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0},)"
       R"("kernels":[{"name":"k","launches":1,"split":0,"slices":0,"added_ns":0,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0}},)"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0}},)"
       R"({"name":"mm\"\\\u000a","launches":1,"split":1,"slices":20,"added_ns":500,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0}}]})"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0}}]})"
       "\n");
 }
 

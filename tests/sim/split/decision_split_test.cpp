@@ -107,6 +107,32 @@ cl_program linked(Scene& scene, const std::vector<const char*>& sources) {
                                            inputs.data(), nullptr, nullptr, nullptr));
 }
 
+cl_int CL_API_CALL record_nothing(void*, cl_command_queue, const void*, cl_kernel, cl_uint, const size_t*,
+                                  const size_t*, const size_t*, cl_uint, const cl_uint*, cl_uint* point,
+                                  void*) {
+  *point = 7;
+  return CL_SUCCESS;
+}
+
+TEST(Whole, ALaunchThatIsRecorded) {
+  constexpr const char* kName = "clCommandNDRangeKernelKHR";
+  Scene scene;
+  EXPECT_EQ(scene.cl.clGetExtensionFunctionAddressForPlatform(scene.driver.platform(), kName), nullptr);
+  scene.driver.extension(kName, reinterpret_cast<void*>(record_nothing));
+  const auto command = reinterpret_cast<decltype(&record_nothing)>(
+      scene.cl.clGetExtensionFunctionAddressForPlatform(scene.driver.platform(), kName));
+  const std::size_t global = 4096;
+  cl_uint point = 0;
+  EXPECT_EQ(command(nullptr, nullptr, nullptr, scene.make_kernel(), 1, nullptr, &global, nullptr, 0, nullptr,
+                    &point, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(point, 7U);
+  EXPECT_EQ(Scene::whole(Whole::recorded), 1U);
+  EXPECT_EQ(
+      command(nullptr, nullptr, nullptr, nullptr, 1, nullptr, &global, nullptr, 0, nullptr, &point, nullptr),
+      CL_INVALID_KERNEL);
+}
+
 TEST(Linked, ProgramIsSplittableIfAllItsInputsAre) {
   Scene scene;
   ASSERT_EQ(scene.launch(scene.make_kernel(linked(scene, {kSplittable}), "add")), CL_SUCCESS);

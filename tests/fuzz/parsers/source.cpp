@@ -1,0 +1,96 @@
+// The scans of program texts and of build options. An input is taken for both.
+#include <string>
+#include <vector>
+
+#include "harness.h"
+#include "kernels/lexer.h"
+#include "kernels/program_scan.h"
+#include "kernels/scan.h"
+
+namespace {
+
+using cleave::fuzz::require;
+using cleave::kernels::continues_name;
+using cleave::kernels::ProgramScan;
+using cleave::kernels::Scan;
+using cleave::kernels::without_splices;
+
+constexpr std::size_t kNamesTried = 8;
+
+// The only places that know what a Scan is made of.
+bool is_harmless(const Scan& scan) { return !scan.sees && !scan.meddles && !scan.opaque && !scan.includes; }
+bool is_covered(const Scan& less, const Scan& more) {
+  return less.sees <= more.sees && less.meddles <= more.meddles && less.opaque <= more.opaque &&
+         less.talks <= more.talks && less.sees_groups <= more.sees_groups && less.pastes <= more.pastes &&
+         less.includes <= more.includes;
+}
+bool is_same(const Scan& a, const Scan& b) { return is_covered(a, b) && is_covered(b, a); }
+
+// The last names of a text: with libFuzzer's inputs, as good as any.
+std::vector<std::string> names_in(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t end = text.size(); end > 0 && names.size() < kNamesTried; --end) {
+    std::size_t begin = end;
+    while (begin > 0 && continues_name(text[begin - 1])) --begin;
+    if (begin == end) continue;
+    names.push_back(text.substr(begin, end - begin));
+    end = begin + 1;
+  }
+  return names;
+}
+
+void check_kernels(const std::string& text, const ProgramScan& scan) {
+  const ProgramScan commented("/* a comment */\n" + text);
+  require(is_same(commented.whole(), scan.whole()), "a comment changes nothing");
+  for (const std::string& name : names_in(text)) {
+    require(is_covered(scan.of(name), scan.whole()), "a kernel may do no more than its program");
+    require(is_same(commented.of(name), scan.of(name)), "a comment changes no kernel");
+  }
+}
+
+void check_what_comes_in_front(const std::string& text) {
+  for (const char* const line : {"size_t f(void) { return get_group_id(0); }\n", "#include \"f.h\"\n"}) {
+    require(!is_harmless(ProgramScan(line + text).whole()), "a text that may see the cut is not harmless");
+  }
+  // Used by a macro, so that every kernel may.
+  const ProgramScan macro("#define F get_num_groups\n" + text);
+  for (const std::string& name : names_in(text))
+    require(!is_harmless(macro.of(name)), "a macro reaches every kernel");
+}
+
+void check_splices(const std::string& text, const ProgramScan& scan) {
+  require(without_splices(text).size() <= text.size(), "joining lines adds nothing");
+  if (text.find('\\') == std::string::npos) require(without_splices(text) == text, "no splice, no change");
+  const std::size_t middle = text.size() / 2;
+  if (text.size() < 2 || !continues_name(text[middle - 1]) || !continues_name(text[middle])) return;
+  std::string spliced = text;
+  spliced.insert(middle, "\\\n");
+  require(without_splices(spliced) == without_splices(text), "a splice within a name is undone");
+  require(is_same(ProgramScan(spliced).whole(), scan.whole()), "a splice changes nothing");
+}
+
+Scan with_options(const std::string& options) {
+  return ProgramScan("kernel void k(global int* o) { *o = 1; }", {options, {}, true}).whole();
+}
+
+void check_options(const std::string& options) {
+  for (const char* const more : {"-include f.h ", "-DF=get_group_id ", "@file ", "-DF=get_gro\"\"up_id "}) {
+    require(!is_harmless(with_options(more + options)), "options that may bring in more are not harmless");
+  }
+  const Scan scan = with_options(options);
+  // A name more is a name more to paste.
+  if (!scan.pastes)
+    require(is_same(with_options("-DX=1 " + options), scan), "a plain definition changes nothing");
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(cleave::fuzz::text_of(data, size));
+  const ProgramScan scan(text);
+  check_kernels(text, scan);
+  check_what_comes_in_front(text);
+  check_splices(text, scan);
+  check_options(text);
+  return 0;
+}

@@ -1,0 +1,71 @@
+#include "kernels/includes.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cleave::kernels {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+class IncludesTest : public testing::Test {
+ protected:
+  IncludesTest() {
+    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~IncludesTest() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + name).parent_path());
+    std::ofstream(folder_ + "/" + name) << text;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(IncludesTest, AreFollowedThroughFilesAndFolders) {
+  write("a.h", "A\n#include \"sub/b.h\"\n");
+  write("sub/b.h", "B\n#include \"c.h\"\n#include \"a.h\"\n");
+  write("sub/c.h", "C\n");
+  const Included found = included_by("#include <a.h>\n", {"/nowhere", folder_}, {});
+  EXPECT_TRUE(found.complete);
+  EXPECT_THAT(found.texts, UnorderedElementsAre("A\n#include \"sub/b.h\"\n",
+                                                "B\n#include \"c.h\"\n#include \"a.h\"\n", "C\n"));
+}
+
+TEST_F(IncludesTest, EveryFileThatCouldBeMeantCounts) {
+  write("one/a.h", "1");
+  write("two/a.h", "2");
+  const Included found =
+      included_by("#include \"a.h\"\n", {folder_ + "/one", folder_ + "/two"}, {{"a.h", "3"}});
+  EXPECT_THAT(found.texts, UnorderedElementsAre("1", "2", "3"));
+}
+
+TEST_F(IncludesTest, HeadersOfTheProgramAreFound) {
+  const Included found =
+      included_by("#include \"x/a.h\"\n", {}, {{"x/a.h", "#include \"b.h\"\n"}, {"b.h", "B"}});
+  EXPECT_TRUE(found.complete);
+  EXPECT_THAT(found.texts, ElementsAre("#include \"b.h\"\n", "B"));
+}
+
+TEST_F(IncludesTest, WhatIsNotFoundOrNamedByAMacroIsMissed) {
+  EXPECT_FALSE(included_by("#include \"no such file\"\n", {folder_}, {}).complete);
+  EXPECT_FALSE(included_by("#define A <a.h>\n#include A\n", {folder_}, {}).complete);
+  EXPECT_FALSE(included_by("#include <.>\n", {folder_}, {}).complete) << "a folder is no header";
+  EXPECT_TRUE(included_by("// #include \"no such file\"\n", {folder_}, {}).complete);
+}
+
+TEST_F(IncludesTest, CirclesEnd) {
+  write("a.h", "#include \"b.h\"\n");
+  write("b.h", "#include \"a.h\"\n");
+  EXPECT_EQ(included_by("#include \"a.h\"\n", {folder_}, {}).texts.size(), 2U);
+}
+
+}  // namespace
+}  // namespace cleave::kernels
