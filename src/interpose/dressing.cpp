@@ -15,11 +15,14 @@ std::string switched_on(const char* options) {
   return all.append(kernels::kSwitch);
 }
 
-std::string without_switch(std::string options) {
-  const std::size_t at = options.rfind(kernels::kSwitch);
-  if (at == std::string::npos) return options;
-  const std::size_t blank = at > 0 && options[at - 1] == ' ' ? 1 : 0;
-  return options.erase(at - blank, kernels::kSwitch.size() + blank);
+std::string without_switch(std::string text) {
+  for (std::size_t at = text.find(kernels::kSwitch); at != std::string::npos;
+       at = text.find(kernels::kSwitch, at)) {
+    const std::size_t blank = at > 0 && text[at - 1] == ' ' ? 1 : 0;
+    text.erase(at - blank, kernels::kSwitch.size() + blank);
+    at -= blank;
+  }
+  return text;
 }
 
 std::string undressed(std::string source) {

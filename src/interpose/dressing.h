@@ -15,8 +15,8 @@ bool can_dress(std::string_view source);
 // The options with the prelude's switch behind them. `options` may be null.
 std::string switched_on(const char* options);
 
-// What switched_on() was given, as far as the driver kept it.
-std::string without_switch(std::string options);
+// Options, or a log that quotes them, as they would be without the switch.
+std::string without_switch(std::string text);
 
 // The source as the program handed it in.
 std::string undressed(std::string source);

@@ -67,8 +67,8 @@ cl_int CL_API_CALL get_program_build_info(cl_program program, cl_device_id devic
     const bool concerned = name == CL_PROGRAM_BUILD_OPTIONS || name == CL_PROGRAM_BUILD_LOG;
     if (!concerned || !is_dressed(p, program)) return ask(size, value, size_ret);
     const std::string driver = answer_of(ask);
-    const std::string ours =
-        name == CL_PROGRAM_BUILD_OPTIONS ? without_switch(driver) : log_for(p, program, device, driver);
+    std::string ours = without_switch(driver);
+    if (name == CL_PROGRAM_BUILD_LOG) ours = log_for(p, program, device, ours);
     return ours == driver ? ask(size, value, size_ret) : give(ours, size, value, size_ret);
   } catch (...) {
     return CL_OUT_OF_HOST_MEMORY;

@@ -143,7 +143,7 @@ bool may_carry_tags(Process& p, const Devices& devices) {
 // Whether a log speaks of the prelude. Then the program must not see it.
 bool log_shows_prelude(const Table& next, cl_program program, const Devices& devices) {
   return std::any_of(devices.begin(), devices.end(), [&](cl_device_id device) {
-    return program_log(next, program, device).find(kernels::kReserved) != std::string::npos;
+    return without_switch(program_log(next, program, device)).find(kernels::kReserved) != std::string::npos;
   });
 }
 

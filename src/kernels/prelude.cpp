@@ -11,6 +11,8 @@ namespace cleave::kernels {
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
 //   - With the groups before the slice in the tag, the launch's own offset is what is left of an id; without,
 //     it is 0.
+//   - Dimensions that there are not are the driver's to answer, but for those values that could be the tag:
+//     some drivers take the third dimension's.
 //   - Linear ids are built-in functions from OpenCL C 2.0 on, and there is none of the group's. A program may
 //     have functions of its own of these names; they keep working, under the other name. A built-in one is not
 //     found there, so that a program that means it does not build like this.
@@ -58,10 +60,10 @@ __cleave_function size_t __cleave_group_id(uint d) {
 }
 __cleave_function size_t __cleave_global_offset(uint d) {
   uint tag = __cleave_tag();
-  if (!__cleave_is_cut(tag, d)) return tag != 0u && d == 2u ? 0 : get_global_offset(d);
+  if (!__cleave_is_cut(tag, d)) return tag != 0u && d >= 2u ? 0 : get_global_offset(d);
   return (tag >> 28) & 1u ? get_global_id(d) - get_local_id(d) - __cleave_group_id(d) * get_local_size(d) : 0;
 }
-__cleave_function size_t __cleave_global_id(uint d) { return d == 2u && __cleave_tag() != 0u ? 0 : get_global_id(d); }
+__cleave_function size_t __cleave_global_id(uint d) { return d >= 2u && __cleave_tag() != 0u ? 0 : get_global_id(d); }
 #if (defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ >= 200) || defined(__OPENCL_CPP_VERSION__)
 __cleave_function size_t __cleave_global_linear_id(void) {
   if (__cleave_tag() == 0u) return get_global_linear_id();

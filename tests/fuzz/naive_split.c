@@ -1,11 +1,12 @@
 // A splitter that does not look at what it splits. fuzz.py has to catch it.
 #define _GNU_SOURCE
 #include <CL/cl.h>
+
 #include <dlfcn.h>
 #include <stdlib.h>
 
-typedef cl_int (*Enqueue)(cl_command_queue, cl_kernel, cl_uint, const size_t*, const size_t*, const size_t*, cl_uint,
-                          const cl_event*, cl_event*);
+typedef cl_int (*Enqueue)(cl_command_queue, cl_kernel, cl_uint, const size_t*, const size_t*, const size_t*,
+                          cl_uint, const cl_event*, cl_event*);
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t* offset,
                               const size_t* global, const size_t* local, cl_uint waits, const cl_event* list,
