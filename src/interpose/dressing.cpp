@@ -11,8 +11,7 @@ bool can_dress(std::string_view source) {
 
 std::string switched_on(const char* options) {
   std::string all = options != nullptr ? options : "";
-  if (!all.empty()) all.push_back(' ');
-  return all.append(kernels::kSwitch);
+  return all.append(" ").append(kernels::kSwitch);
 }
 
 std::string without_switch(std::string text) {
