@@ -24,7 +24,7 @@ std::string without_switch(std::string text) {
   return text;
 }
 
-std::string undressed(std::string source) {
+std::string undressed(const std::string& source) {
   return source.starts_with(kernels::prelude()) ? source.substr(kernels::prelude().size()) : source;
 }
 

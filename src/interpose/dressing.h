@@ -19,6 +19,6 @@ std::string switched_on(const char* options);
 std::string without_switch(std::string text);
 
 // The source as the program handed it in.
-std::string undressed(std::string source);
+std::string undressed(const std::string& source);
 
 }  // namespace cleave::interpose
