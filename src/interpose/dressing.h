@@ -12,11 +12,14 @@ namespace cleave::interpose {
 // Whether the prelude can stand in front of this text without changing how it is read.
 bool can_dress(std::string_view source);
 
-// The options with the prelude's switch behind them. `options` may be null.
+// The options with the prelude's switch in front of them. `options` may be null.
 std::string switched_on(const char* options);
 
 // Options, or a log that quotes them, as they would be without the switch.
 std::string without_switch(std::string text);
+
+// Whether the prelude stands in front of what the driver knows as the source.
+bool is_dressed(const std::string& source);
 
 // The source as the program handed it in.
 std::string undressed(const std::string& source);

@@ -8,6 +8,8 @@
 
 #include <sys/stat.h>
 
+#include "kernels/prelude.h"
+
 namespace cleave::interpose {
 namespace {
 
@@ -62,39 +64,71 @@ Drivers::Drivers(const Table& next, base::Clock& clock, std::string folder)
     : next_(next), clock_(clock), folder_(std::move(folder)) {}
 
 std::optional<DriverFacts> Drivers::look_up(cl_device_id device) {
+  const std::scoped_lock lock(mutex_);
   const auto found = facts_.find(device);
-  if (found != facts_.end()) return found->second;
-  if (folder_.empty()) return std::nullopt;
-  const auto kept = read_facts(file(), key_of(name_driver(next_, device)));
-  if (kept) facts_[device] = *kept;
-  return kept;
+  return found != facts_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+bool Drivers::begin(cl_device_id device) {
+  const std::scoped_lock lock(mutex_);
+  return under_way_.insert(device).second;
+}
+
+void Drivers::end(cl_device_id device, const std::optional<DriverFacts>& found) {
+  const std::scoped_lock lock(mutex_);
+  under_way_.erase(device);
+  if (found) facts_[device] = *found;
 }
 
 std::optional<DriverFacts> Drivers::known(cl_device_id device) noexcept try {
-  const std::scoped_lock lock(mutex_);
   return look_up(device);
 } catch (...) {
   return std::nullopt;
 }
 
-DriverFacts Drivers::facts(cl_device_id device) noexcept try {
-  const std::scoped_lock lock(mutex_);
-  if (const auto known = look_up(device)) return *known;
-  const auto found = try_driver(next_, clock_, device);
-  facts_[device] = found.value_or(DriverFacts{});
-  if (found && !folder_.empty()) keep_facts(folder_, file(), key_of(name_driver(next_, device)), *found);
-  return facts_[device];
+std::optional<DriverFacts> Drivers::facts(cl_device_id device) noexcept try {
+  if (const auto known = look_up(device)) return known;
+  if (!begin(device)) return std::nullopt;
+  std::optional<DriverFacts> found;
+  try {
+    const std::string key = folder_.empty() ? "" : key_of(name_driver(next_, device));
+    if (!key.empty()) found = read_facts(file(), key);
+    if (!found) {
+      found = try_driver(next_, clock_, device);
+      if (found && !key.empty()) keep_facts(folder_, file(), key, *found);
+    }
+  } catch (...) {  // out of memory: not known
+  }
+  end(device, found);
+  return found;
 } catch (...) {
-  return {};
+  return std::nullopt;
 }
 
-std::string Drivers::without_prelude(std::string log, cl_context context, cl_device_id device) {
-  LogLines lines;
+// Whether some number in it could be a line behind the prelude.
+bool Drivers::may_need_shift(const std::string& log) {
+  const std::string_view prelude = kernels::prelude();
+  const auto shift = static_cast<unsigned>(std::count(prelude.begin(), prelude.end(), '\n'));
+  for (std::size_t at = log.find(':'); at != std::string::npos; at = log.find(':', at + 1)) {
+    unsigned number = 0;
+    std::from_chars(log.data() + at + 1, log.data() + log.size(), number);
+    if (number > shift) return true;
+  }
+  return false;
+}
+
+std::string Drivers::without_prelude(std::string log, cl_device_id device) {
+  if (!may_need_shift(log)) return log;
+  std::optional<LogLines> known;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = lines_.find(device);
-    if (found == lines_.end()) lines_[device] = find_log_lines(next_, context, device);
-    lines = lines_[device];
+    if (found != lines_.end()) known = found->second;
+  }
+  const LogLines lines = known ? *known : find_log_lines(next_, device);
+  if (!known) {
+    const std::scoped_lock lock(mutex_);
+    lines_[device] = lines;
   }
   if (lines.shift == 0) return log;
   const std::string mark = lines.place + ":";

@@ -5,12 +5,13 @@
 // answer is kept in memory, and in a file for other processes, per device, driver version and prelude.
 //
 // Thread-safe. The first question about a device takes as long as a small build, later ones a look into a
-// map. Nothing here throws; what cannot be found out counts as not working.
+// map.
 #pragma once
 
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -35,27 +36,32 @@ struct LogLines {
   std::string place;
   unsigned shift = 0;
 };
-LogLines find_log_lines(const Table& next, cl_context context, cl_device_id device);
+LogLines find_log_lines(const Table& next, cl_device_id device);
 
 class Drivers {
  public:
   // `folder` keeps answers between processes; empty: none does.
   Drivers(const Table& next, base::Clock& clock, std::string folder);
 
-  // Tries the driver out where nothing is known yet.
-  DriverFacts facts(cl_device_id device) noexcept;
+  // Tries the driver out where nothing is known yet. Empty while another thread does, or if the device is too
+  // busy.
+  std::optional<DriverFacts> facts(cl_device_id device) noexcept;
 
   // Only what is known already.
   std::optional<DriverFacts> known(cl_device_id device) noexcept;
 
   // `log` with its line numbers as they would be without the prelude.
-  std::string without_prelude(std::string log, cl_context context, cl_device_id device);
+  std::string without_prelude(std::string log, cl_device_id device);
 
-  // For fork(): nobody is inside meanwhile.
+  // For fork(): nobody is inside meanwhile. Never held while a driver is called: it may fork, or call the
+  // program back.
   std::mutex& lock() { return mutex_; }
 
  private:
   std::optional<DriverFacts> look_up(cl_device_id device);
+  bool begin(cl_device_id device);
+  void end(cl_device_id device, const std::optional<DriverFacts>& found);
+  static bool may_need_shift(const std::string& log);
   std::string file() const { return folder_ + "/drivers"; }
 
   const Table& next_;
@@ -63,6 +69,7 @@ class Drivers {
   const std::string folder_;
   std::mutex mutex_;
   std::map<cl_device_id, DriverFacts> facts_;
+  std::set<cl_device_id> under_way_;
   std::map<cl_device_id, LogLines> lines_;
 };
 

@@ -84,8 +84,9 @@ cl_int stay_whole_for_its_shape(Process& p, const Call& call, const KernelRecord
 
 // A sequential launch waits inside the call. That is only safe if nothing upstream can be waiting for the
 // program, and if the kernel itself cannot be.
-launch::Mode mode_for(const Process& p, const KernelRecord& kernel) {
-  const bool may_wait = !kernel.facts.talks && p.pending.empty();
+launch::Mode mode_for(const Process& p, const KernelRecord& kernel, const QueueRecord& queue) {
+  constexpr unsigned kMostStalls = 3;
+  const bool may_wait = !kernel.facts.talks && p.pending.empty() && queue.stalls < kMostStalls;
   return p.settings().launch == base::LaunchMode::sequential && may_wait ? launch::Mode::sequential
                                                                          : launch::Mode::queued;
 }
@@ -106,9 +107,12 @@ bool has_prelude(const KernelRecord& kernel, cl_device_id device) {
                                                        device) != kernel.tagged->end());
 }
 
-// Whether slices of this kernel can tell it of the whole launch.
+// Whether slices of this kernel can tell it of the whole launch. The driver is not tried out here: this may
+// be a callback, or the device busy.
 bool carries_tags(Process& p, const KernelRecord& kernel, cl_device_id device) {
-  return has_prelude(kernel, device) && p.drivers.facts(device).tags;
+  if (!has_prelude(kernel, device)) return false;
+  const auto facts = p.drivers.known(device);
+  return facts && facts->tags;
 }
 
 // The one launch that a kernel with the prelude would misread: ids in the third dimension that the kernel has
@@ -121,7 +125,8 @@ bool looks_tagged(Process& p, const Call& call, const KernelRecord& kernel) {
   if (last <= kNarrow) return false;
   const auto queue = ask_queue(p, call.queue);
   if (!queue || !has_prelude(kernel, queue->device)) return false;
-  return last > kWide || p.drivers.facts(queue->device).narrow;
+  const auto facts = p.drivers.known(queue->device);
+  return last > kWide || !facts || facts->narrow;
 }
 
 cl_int refuse() {
@@ -145,10 +150,15 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
                               .wants_event = call.event != nullptr,
                               .in_order = queue.in_order,
                               .haste = gate != nullptr ? &gate->waiting() : nullptr};
-  launch::Outcome outcome = launch::carry_out(p.next, p.clock, launch, cut, mode_for(p, kernel));
+  const launch::Mode mode = mode_for(p, kernel, queue);
+  launch::Outcome outcome = launch::carry_out(p.next, p.clock, launch, cut, mode);
   // Nothing has run yet: the whole launch has the answer that the program would have had without us.
   if (outcome.slices == 0) return stay_whole(p, call, kernel, Whole::shape);
   kernel.counters->count_split(outcome.slices, outcome.added);
+  if (mode == launch::Mode::sequential && (outcome.stalled || queue.stalls != 0)) {
+    p.queues.update(call.queue,
+                    [&](QueueRecord& record) { record.stalls = outcome.stalled ? record.stalls + 1 : 0; });
+  }
   if (outcome.error == CL_SUCCESS) hand_event(p, call, outcome);
   return outcome.error;
 }

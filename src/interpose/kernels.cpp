@@ -72,6 +72,8 @@ void note(Process& p, cl_kernel kernel, cl_program program) noexcept {
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* error) noexcept {
   Process& p = process();
   cl_kernel kernel = p.next.clCreateKernel(program, name, error);
+  if (kernel == nullptr && build_without_prelude(program))
+    kernel = p.next.clCreateKernel(program, name, error);
   if (kernel != nullptr) note(p, kernel, program);
   return kernel;
 }
@@ -80,7 +82,10 @@ cl_int CL_API_CALL create_kernels_in_program(cl_program program, cl_uint count, 
                                              cl_uint* count_ret) noexcept {
   Process& p = process();
   cl_uint made = 0;
-  const cl_int error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
+  cl_int error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
+  if (error != CL_SUCCESS && build_without_prelude(program)) {
+    error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
+  }
   if (error != CL_SUCCESS) return error;
   if (count_ret != nullptr) *count_ret = made;
   for (cl_uint i = 0; kernels != nullptr && i < made; ++i) note(p, kernels[i], program);

@@ -17,11 +17,6 @@ cl_int give(const std::string& text, size_t size, void* value, size_t* size_ret)
   return CL_SUCCESS;
 }
 
-bool is_dressed(Process& p, cl_program program) {
-  const auto record = p.programs.find(program);
-  return record && record->dressed;
-}
-
 // The driver's whole answer, which ends with a zero byte; empty if there is none.
 template <typename Ask>
 std::string answer_of(Ask ask) {
@@ -33,10 +28,16 @@ std::string answer_of(Ask ask) {
   return text;
 }
 
+std::string source_of(const Table& next, cl_program program) {
+  return answer_of([&](size_t bytes, void* to, size_t* bytes_ret) {
+    return next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, bytes, to, bytes_ret);
+  });
+}
+
+// Also of programs whose record is gone: a kernel keeps its program alive.
 std::string log_for(Process& p, cl_program program, cl_device_id device, const std::string& log) {
-  cl_context context = nullptr;
-  p.next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(cl_context), &context, nullptr);
-  return log.empty() ? log : p.drivers.without_prelude(log, context, device);
+  return log.empty() || !is_dressed(source_of(p.next, program)) ? log
+                                                                : p.drivers.without_prelude(log, device);
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, si
     return p.next.clGetProgramInfo(program, name, bytes, to, bytes_ret);
   };
   try {
-    if (name != CL_PROGRAM_SOURCE || !is_dressed(p, program)) return ask(size, value, size_ret);
+    if (name != CL_PROGRAM_SOURCE) return ask(size, value, size_ret);
     const std::string driver = answer_of(ask);
     const std::string ours = undressed(driver);
     return ours == driver ? ask(size, value, size_ret) : give(ours, size, value, size_ret);
@@ -65,7 +66,7 @@ cl_int CL_API_CALL get_program_build_info(cl_program program, cl_device_id devic
   };
   try {
     const bool concerned = name == CL_PROGRAM_BUILD_OPTIONS || name == CL_PROGRAM_BUILD_LOG;
-    if (!concerned || !is_dressed(p, program)) return ask(size, value, size_ret);
+    if (!concerned) return ask(size, value, size_ret);
     const std::string driver = answer_of(ask);
     std::string ours = without_switch(driver);
     if (name == CL_PROGRAM_BUILD_LOG) ours = log_for(p, program, device, ours);

@@ -104,10 +104,12 @@ kernels::ProgramScan scan_for(Process& p, const std::string& source, const Build
       embedded.emplace_back(build.header_names[i], *header->source);
     }
   }
-  auto included =
-      kernels::included_by(source, kernels::parse_options(surroundings.options).folders, embedded);
+  const kernels::Options options = kernels::parse_options(surroundings.options);
+  auto included = kernels::included_by(source, options.folders, embedded);
   surroundings.headers = std::move(included.texts);
-  surroundings.complete = included.complete;
+  // Folders with quotes around them may be others than they seem.
+  const bool certain = options.folders.empty() || !options.quotes || surroundings.headers.empty();
+  surroundings.complete = included.complete && certain;
   return kernels::ProgramScan(source, surroundings);
 }
 
@@ -121,22 +123,53 @@ void note_scan(Process& p, cl_program program, const kernels::ProgramScan& scan)
   });
 }
 
-void note_tagged(Process& p, cl_program program, const Devices& devices, bool tagged) {
-  p.programs.update(program, [&](ProgramRecord& record) {
-    std::erase_if(record.tagged, [&](cl_device_id device) {
-      return std::find(devices.begin(), devices.end(), device) != devices.end();
+// A build while others of the same program are under way may end before or after them, so none of them is
+// taken to be what the program is in the end.
+class Turn {
+ public:
+  Turn(Process& p, cl_program program) : p_(p), program_(program) {
+    p_.programs.update(program_, [&](ProgramRecord& record) {
+      alone_ = ++record.under_way == 1;
+      number_ = ++record.builds;
     });
-    if (tagged) record.tagged.insert(record.tagged.end(), devices.begin(), devices.end());
-  });
-}
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    p_.programs.update(program_, [](ProgramRecord& record) { --record.under_way; });
+  }
 
-// Whether tags reach kernels on all of these. A driver of which nothing is known is tried out where launches
-// are split at present; otherwise at the first launch that is.
+  [[nodiscard]] bool alone() const { return alone_; }
+
+  // From now on kernels for these devices have no prelude in them, or, if no other build began meanwhile,
+  // they have. Says which.
+  bool note(const Devices& devices, const char* tagged_with) {
+    bool tagged = false;
+    p_.programs.update(program_, [&](ProgramRecord& record) {
+      std::erase_if(record.tagged, [&](cl_device_id device) {
+        return std::find(devices.begin(), devices.end(), device) != devices.end();
+      });
+      tagged = tagged_with != nullptr && alone_ && record.builds == number_;
+      if (!tagged) return;
+      record.tagged.insert(record.tagged.end(), devices.begin(), devices.end());
+      record.options = tagged_with;
+    });
+    return tagged;
+  }
+
+ private:
+  Process& p_;
+  cl_program program_;
+  bool alone_ = false;
+  unsigned number_ = 0;
+};
+
+// Whether tags reach kernels on all of these. A driver of which nothing is known is tried out; if that cannot
+// be done at present, it may be later.
 bool may_carry_tags(Process& p, const Devices& devices) {
-  const bool splits = p.settings().policy.kind == base::SplitPolicy::Kind::fixed || p.neighbours.vms() > 1;
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
-    const auto known = splits ? p.drivers.facts(device) : p.drivers.known(device);
-    return !known || known->tags;
+    const auto facts = p.drivers.facts(device);
+    return !facts || facts->tags;
   });
 }
 
@@ -147,24 +180,37 @@ bool log_shows_prelude(const Table& next, cl_program program, const Devices& dev
   });
 }
 
+// Whether a kernel is called other than in the program.
+bool kernels_show_prelude(const Table& next, cl_program program) {
+  std::size_t size = 0;
+  if (next.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size) != CL_SUCCESS) return false;
+  std::string names(size, '\0');
+  next.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, names.data(), nullptr);
+  return names.find(kernels::kReserved) != std::string::npos;
+}
+
 // With the prelude switched on. Says whether that went well.
 bool build_with_prelude(Process& p, const Build& build, const Devices& devices) {
   const std::string options = switched_on(build.options);
   return build.carry_out(p.next, options.c_str(), nullptr, nullptr) == CL_SUCCESS &&
-         !log_shows_prelude(p.next, build.program, devices);
+         !log_shows_prelude(p.next, build.program, devices) &&
+         (build.compile || !kernels_show_prelude(p.next, build.program));
 }
 
 cl_int carry_out(Process& p, const Build& build, const ProgramRecord& record) {
+  Turn turn(p, build.program);
   const kernels::ProgramScan scan = scan_for(p, *record.source, build);
   note_scan(p, build.program, scan);
   const Devices devices = devices_of(p.next, build);
+  turn.note(devices, nullptr);
   const bool sound =
       (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
-  const bool prelude =
-      sound && record.dressed && scan.whole().sees && !scan.whole().meddles && may_carry_tags(p, devices);
-  note_tagged(p, build.program, devices, false);
-  if (!prelude || !build_with_prelude(p, build, devices)) return build.as_it_came(p.next);
-  note_tagged(p, build.program, devices, true);
+  const bool wanted = record.dressed && scan.whole().sees && !scan.whole().meddles;
+  if (!sound || !wanted || !turn.alone() || !may_carry_tags(p, devices) ||
+      !build_with_prelude(p, build, devices)) {
+    return build.as_it_came(p.next);
+  }
+  turn.note(devices, build.options != nullptr ? build.options : "");
   if (build.notify != nullptr) build.notify(build.program, build.data);
   return CL_SUCCESS;
 }
@@ -201,6 +247,19 @@ std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_pro
 }
 
 }  // namespace
+
+bool build_without_prelude(cl_program program) noexcept try {
+  Process& p = process();
+  const auto record = p.programs.find(program);
+  if (!record || !record->source || record->tagged.empty()) return false;
+  Turn turn(p, program);
+  const Devices devices = record->tagged;
+  turn.note(devices, nullptr);
+  return p.next.clBuildProgram(program, static_cast<cl_uint>(devices.size()), devices.data(),
+                               record->options.c_str(), nullptr, nullptr) == CL_SUCCESS;
+} catch (...) {
+  return false;
+}
 
 std::string program_log(const Table& next, cl_program program, cl_device_id device) {
   std::size_t size = 0;

@@ -19,6 +19,9 @@ struct ProgramRecord {
   bool dressed = false;                              // in the driver, the prelude stands in front of its text
   bool trusted = false;                              // a binary that the user trusts
   std::vector<cl_device_id> tagged;  // for these it was last built with the prelude switched on
+  unsigned builds = 0;               // begun so far
+  unsigned under_way = 0;            // begun and not ended
+  std::string options;               // of the last build with the prelude
 };
 
 struct KernelRecord {
@@ -42,6 +45,8 @@ struct QueueRecord {
   bool in_order = true;
   bool plain = true;  // no property that a vendor has added: what a launch means there is not ours to know
   plan::Device facts;
+  // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs time.
+  unsigned stalls = 0;
 };
 
 // An event that stands for a split launch: it is the last slice's. `first`, the first slice's, is ours to

@@ -223,11 +223,15 @@ std::string name_driver(const Table& next, cl_device_id device) {
   return name.append(kernels::prelude()).append(kProbe);
 }
 
-LogLines find_log_lines(const Table& next, cl_context context, cl_device_id device) {
+// In a context of its own, since the program's may report errors to the program.
+LogLines find_log_lines(const Table& next, cl_device_id device) {
+  const Owned<cl_context> context(next.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr),
+                                  next.clReleaseContext);
+  if (!context) return {};
   const std::string_view prelude = kernels::prelude();
   const std::string source = std::string(prelude) + "#error line\n";
   const char* text = source.c_str();
-  const Owned<cl_program> program(next.clCreateProgramWithSource(context, 1, &text, nullptr, nullptr),
+  const Owned<cl_program> program(next.clCreateProgramWithSource(context.get(), 1, &text, nullptr, nullptr),
                                   next.clReleaseProgram);
   if (!program) return {};
   next.clBuildProgram(program.get(), 1, &device, nullptr, nullptr, nullptr);

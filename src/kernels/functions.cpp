@@ -1,5 +1,8 @@
 #include "kernels/functions.h"
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/lexer.h"
 
 namespace cleave::kernels {
@@ -41,6 +44,9 @@ class Walk {
     if (c == '"' || c == '\'') return skip_literal(c);
     if (starts_name(c)) return name();
     switch (c) {
+      case '=':
+        head_.assigns |= depth_ == 0 && parentheses_.empty();
+        break;
       case '(':
         open_parenthesis();
         break;
@@ -60,17 +66,20 @@ class Walk {
         break;
     }
     ++at_;
-    name_ = Text{};
+    if (c != ')') name_ = Text{};
   }
 
   void name() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
     name_ = text_.substr(begin, at_ - begin);
+    if (head_.first.empty()) head_.first = name_;
   }
 
   void open_parenthesis() {
-    if (depth_ == 0 && parentheses_.empty() && !name_.empty()) names_.push_back(name_);
+    const bool attribute = name_ == "__attribute__" || name_ == "attribute";
+    if (attribute && head_.attribute == kNone) head_.attribute = parentheses_.size();
+    if (depth_ == 0 && !name_.empty() && head_.attribute == kNone) head_.names.push_back(name_);
     parentheses_.push_back(depth_);
   }
 
@@ -78,6 +87,10 @@ class Walk {
   void close_parenthesis() {
     sound_ &= !parentheses_.empty() && parentheses_.back() == depth_;
     if (sound_) parentheses_.pop_back();
+    if (parentheses_.size() == head_.attribute) {
+      head_.attribute = kNone;
+      name_ = Text{};
+    }
   }
 
   void close_brace() {
@@ -87,12 +100,12 @@ class Walk {
 
   void end_item(std::size_t end, bool braces) {
     const Text item = text_.substr(item_, end - item_);
-    if (braces && !names_.empty()) {
-      found_.list.push_back({item, names_});
+    if (braces && head_.is_function()) {
+      found_.list.push_back({item, head_.names});
     } else {
       found_.declarations.append(item).push_back('\n');
     }
-    names_.clear();
+    head_ = Head{};
     item_ = end;
   }
 
@@ -126,7 +139,7 @@ class Walk {
     const Text word = line.substr(begin, end - begin);
     if (word == "if" || word == "ifdef" || word == "ifndef") {
       conditionals_.push_back({depth_, parentheses_.size()});
-    } else if (word == "elif" || word == "else" || word == "endif") {
+    } else if (word.starts_with("el") || word == "endif") {
       sound_ &= !conditionals_.empty() && conditionals_.back().depth == depth_ &&
                 conditionals_.back().parentheses == parentheses_.size();
       if (sound_ && word == "endif") conditionals_.pop_back();
@@ -155,6 +168,23 @@ class Walk {
     name_ = Text{};
   }
 
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  // What stands before an item's first brace.
+  struct Head {
+    std::vector<Text> names;
+    Text first;
+    bool assigns = false;           // a variable with its value
+    std::size_t attribute = kNone;  // the parentheses around the attribute under way
+
+    // When in doubt it is none: then its text counts for every kernel.
+    [[nodiscard]] bool is_function() const {
+      constexpr std::array<Text, 9> kOthers = {"struct",    "union",    "enum",   "typedef", "class",
+                                               "namespace", "template", "extern", "using"};
+      return !names.empty() && !assigns && std::find(kOthers.begin(), kOthers.end(), first) == kOthers.end();
+    }
+  };
+
   struct Conditional {
     std::size_t depth;
     std::size_t parentheses;
@@ -166,8 +196,8 @@ class Walk {
   std::size_t depth_ = 0;                 // of braces
   std::vector<std::size_t> parentheses_;  // the depth of braces at each open one
   std::vector<Conditional> conditionals_;
-  std::vector<Text> names_;
-  Text name_;  // the name just read
+  Head head_;
+  Text name_;  // the name just read, also behind closing parentheses
   bool line_starts_ = true;
   bool sound_ = true;
   Functions found_;

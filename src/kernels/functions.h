@@ -11,7 +11,8 @@ namespace cleave::kernels {
 
 struct Function {
   std::string_view text;  // from behind what came before it to its closing brace
-  // What may be its name: every name in front of a parenthesis before its opening brace.
+  // What may be its name: every name before its opening brace that a parenthesis follows, at once or behind
+  // closing ones, as in `int (f)(int)` or `int (*f(int))[4]`.
   std::vector<std::string_view> names;
 };
 

@@ -45,6 +45,7 @@ class Search {
 
   Included run(std::string_view source) && {
     follow(source, "");
+    for (const auto& [name, text] : embedded_) open_.emplace_back(text, folder_of(name));
     while (!open_.empty() && found_.complete) {
       const auto [text, folder] = std::move(open_.back());
       open_.pop_back();
@@ -59,11 +60,7 @@ class Search {
   // Whether there is such a header; every one that could be meant is followed, once.
   bool find(const std::string& name, const std::string& folder) {
     bool found = false;
-    for (const auto& [known, text] : embedded_) {
-      if (known != name) continue;
-      found = true;
-      if (seen_.insert("<" + name).second) open_.emplace_back(text, "");
-    }
+    for (const auto& [known, text] : embedded_) found |= known == name || known == within(folder, name);
     std::vector<std::string> paths{within(folder, name), name};
     for (const std::string& each : folders_) paths.push_back(within(each, name));
     for (const std::string& path : paths) {

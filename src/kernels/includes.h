@@ -1,7 +1,7 @@
 // Finds the text that a program includes, so that it can be scanned.
 //
-// Compilers differ in where they look, so every file that any of them could mean is taken: for each name the
-// headers that the program itself gave it (clCompileProgram), the folders of the -I options, the current
+// Compilers differ in where they look, so every file that any of them could mean is taken: all headers that
+// the program itself gave (clCompileProgram), and for each name the folders of the -I options, the current
 // folder and that of the including file.
 //
 // Source: OpenCL 3.0 API, section 5.8.6.1 "Preprocessor options".

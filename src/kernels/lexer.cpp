@@ -23,7 +23,7 @@ class Lexer {
   explicit Lexer(Text text) : text_(text) {}
 
   Tokens run() && {
-    tokens_.sound = !has_trigraph(text_);
+    tokens_.sound = !has_trigraph(text_) && text_.find('\0') == Text::npos;
     while (at_ < text_.size()) step();
     finish_directive();
     return std::move(tokens_);
@@ -47,6 +47,7 @@ class Lexer {
   void token(char c) {
     const Text two = text_.substr(at_, 2);
     tokens_.sound &= std::find(kUnsound.begin(), kUnsound.end(), two) == kUnsound.end();
+    tokens_.sound &= c != '$' && static_cast<unsigned char>(c) < 0x80;
     if (starts_name(c)) return name();
     if (is_digit(c) || (c == '.' && two.size() == 2 && is_digit(two[1]))) return number();
     if (c == '"' || c == '\'') return literal(c);
@@ -61,6 +62,7 @@ class Lexer {
     const Text name = text_.substr(at_, size);
     const bool begins_directive = directive_ && tokens_.list.back().is("#");
     if (begins_directive && (name == "include" || name == "include_next")) including_ = true;
+    if (begins_directive && (name == "error" || name == "warning")) in_message_ = true;
     // A raw string to some compilers: its quotes and comments mean something else.
     tokens_.sound &= !(name.ends_with('R') && at_ + size < text_.size() && text_[at_ + size] == '"');
     add(Token::Kind::name, size);
@@ -79,13 +81,14 @@ class Lexer {
     add(Token::Kind::number, size);
   }
 
-  // One that is not closed ends with its line, as it does for compilers in text that they skip.
+  // One that is not closed ends with its line, which is right in messages.
   void literal(char quote) {
     std::size_t size = 1;
     while (at_ + size < text_.size() && !ends_line(text_[at_ + size]) && text_[at_ + size] != quote) {
       size += text_[at_ + size] == '\\' && !including_ ? 2 : 1;
     }
     const bool closed = at_ + size < text_.size() && text_[at_ + size] == quote;
+    tokens_.sound &= closed || in_message_;
     add(Token::Kind::text, closed ? size + 1 : std::min(size, text_.size() - at_));
   }
 
@@ -118,6 +121,7 @@ class Lexer {
     if (directive_) add(Token::Kind::finish, 0);
     directive_ = false;
     including_ = false;
+    in_message_ = false;
   }
 
   Text text_;
@@ -125,6 +129,7 @@ class Lexer {
   bool line_starts_ = true;
   bool directive_ = false;
   bool including_ = false;
+  bool in_message_ = false;
   Tokens tokens_;
 };
 

@@ -2,7 +2,8 @@
 //
 // Line splices are undone first (translation phase 2). Comments are dropped. What one compiler could read
 // differently from another, or from what is implemented here, makes the text unsound: trigraphs, digraphs,
-// universal character names, raw strings, digit separators.
+// universal character names, raw strings, digit separators, literals and comments that are not closed, zero
+// bytes, and outside of literals and comments the sign $ and everything that is not ASCII.
 //
 // Source: C99 5.1.1.2 and 6.4; OpenCL C 3.0, section 6.1.
 //
@@ -47,7 +48,7 @@ Tokens tokens_of(std::string_view text);
 constexpr bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool continues_name(char c) { return starts_name(c) || is_digit(c); }
-constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\0'; }
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 }  // namespace cleave::kernels

@@ -11,11 +11,14 @@ namespace cleave::kernels {
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
 //   - With the groups before the slice in the tag, the launch's own offset is what is left of an id; without,
 //     it is 0.
+//   - All its names are reserved, so that macros from build options do not change it; those that cannot be
+//   are
+//     looked for (scan_options).
 //   - Dimensions that there are not are the driver's to answer, but for those values that could be the tag:
 //     some drivers take the third dimension's.
 //   - Linear ids are built-in functions from OpenCL C 2.0 on, and there is none of the group's. A program may
-//     have functions of its own of these names; they keep working, under the other name. A built-in one is not
-//     found there, so that a program that means it does not build like this.
+//     have functions of its own of these names; they keep working, under the other name. A built-in one is
+//     not found there, so that a program that means it does not build like this.
 std::string_view prelude() {
   return R"(#if defined(__cleave_on) && !defined(__cleave_prelude)
 #define __cleave_prelude
@@ -25,45 +28,45 @@ std::string_view prelude() {
 #define __cleave_function inline __attribute__((always_inline, unused))
 #endif
 __cleave_function uint __cleave_tag(void) {
-  size_t third = get_global_id(2) - get_local_id(2);
-  return (ptrdiff_t)third < 0 ? (uint)third : 0u;
+  size_t __third = get_global_id(2) - get_local_id(2);
+  return (ptrdiff_t)__third < 0 ? (uint)__third : 0u;
 }
-__cleave_function uint __cleave_is_cut(uint tag, uint d) { return d < 2u ? (tag >> (26u + d)) & 1u : 0u; }
-__cleave_function size_t __cleave_groups(uint tag, uint d) {
-  uint of_two = (tag >> (d == 1u ? 13u : 0u)) & 0x1fffu;
-  uint of_one = tag & ((tag >> 28) & 1u ? 0x1fffu : 0x3ffffffu);
-  return ((tag >> 26) & 3u) == 3u ? of_two : of_one;
+__cleave_function uint __cleave_is_cut(uint __tag, uint __d) { return __d < 2u ? (__tag >> (26u + __d)) & 1u : 0u; }
+__cleave_function size_t __cleave_groups(uint __tag, uint __d) {
+  uint __of_two = (__tag >> (__d == 1u ? 13u : 0u)) & 0x1fffu;
+  uint __of_one = __tag & ((__tag >> 28) & 1u ? 0x1fffu : 0x3ffffffu);
+  return ((__tag >> 26) & 3u) == 3u ? __of_two : __of_one;
 }
 __cleave_function uint __cleave_work_dim(void) {
-  uint tag = __cleave_tag();
-  uint plain = get_work_dim();
-  return tag != 0u ? (tag >> 29) & 3u : plain;
+  uint __tag = __cleave_tag();
+  uint __plain = get_work_dim();
+  return __tag != 0u ? (__tag >> 29) & 3u : __plain;
 }
-__cleave_function size_t __cleave_num_groups(uint d) {
-  uint tag = __cleave_tag();
-  size_t groups = __cleave_groups(tag, d);
-  size_t plain = get_num_groups(d);
-  return __cleave_is_cut(tag, d) ? groups : plain;
+__cleave_function size_t __cleave_num_groups(uint __d) {
+  uint __tag = __cleave_tag();
+  size_t __groups = __cleave_groups(__tag, __d);
+  size_t __plain = get_num_groups(__d);
+  return __cleave_is_cut(__tag, __d) ? __groups : __plain;
 }
-__cleave_function size_t __cleave_global_size(uint d) {
-  uint tag = __cleave_tag();
-  size_t size = __cleave_groups(tag, d) * get_local_size(d);
-  size_t plain = get_global_size(d);
-  return __cleave_is_cut(tag, d) ? size : plain;
+__cleave_function size_t __cleave_global_size(uint __d) {
+  uint __tag = __cleave_tag();
+  size_t __size = __cleave_groups(__tag, __d) * get_local_size(__d);
+  size_t __plain = get_global_size(__d);
+  return __cleave_is_cut(__tag, __d) ? __size : __plain;
 }
-__cleave_function size_t __cleave_group_id(uint d) {
-  uint tag = __cleave_tag();
-  uint cut = __cleave_is_cut(tag, d);
-  uint with_first = (tag >> 28) & 1u;
-  if (cut & ~with_first) return (get_global_id(d) - get_local_id(d)) / get_local_size(d);
-  return get_group_id(d) + (cut & with_first ? (tag >> 13) & 0x1fffu : 0u);
+__cleave_function size_t __cleave_group_id(uint __d) {
+  uint __tag = __cleave_tag();
+  uint __cut = __cleave_is_cut(__tag, __d);
+  uint __with_first = (__tag >> 28) & 1u;
+  if (__cut & ~__with_first) return (get_global_id(__d) - get_local_id(__d)) / get_local_size(__d);
+  return get_group_id(__d) + (__cut & __with_first ? (__tag >> 13) & 0x1fffu : 0u);
 }
-__cleave_function size_t __cleave_global_offset(uint d) {
-  uint tag = __cleave_tag();
-  if (!__cleave_is_cut(tag, d)) return tag != 0u && d >= 2u ? 0 : get_global_offset(d);
-  return (tag >> 28) & 1u ? get_global_id(d) - get_local_id(d) - __cleave_group_id(d) * get_local_size(d) : 0;
+__cleave_function size_t __cleave_global_offset(uint __d) {
+  uint __tag = __cleave_tag();
+  if (!__cleave_is_cut(__tag, __d)) return __tag != 0u && __d >= 2u ? 0 : get_global_offset(__d);
+  return (__tag >> 28) & 1u ? get_global_id(__d) - get_local_id(__d) - __cleave_group_id(__d) * get_local_size(__d) : 0;
 }
-__cleave_function size_t __cleave_global_id(uint d) { return d >= 2u && __cleave_tag() != 0u ? 0 : get_global_id(d); }
+__cleave_function size_t __cleave_global_id(uint __d) { return __d >= 2u && __cleave_tag() != 0u ? 0 : get_global_id(__d); }
 #if (defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ >= 200) || defined(__OPENCL_CPP_VERSION__)
 __cleave_function size_t __cleave_global_linear_id(void) {
   if (__cleave_tag() == 0u) return get_global_linear_id();

@@ -7,17 +7,18 @@
 //
 // Taking a text apart is only right if its braces mean the same whatever the preprocessor does. So every
 // macro, every branch of a conditional and every pair of parentheses must be balanced in itself. Otherwise,
-// where other text is included or names are pasted together, and for kernels that are no function of the
-// text, the answer is that of the whole text.
+// where other text is included or names are pasted together, in C++ (where functions are called without being
+// named), and for kernels that are no function of the text, the answer is that of the whole text.
 //
 // Source: OpenCL C 3.0, section 6.1; C99 5.1.1.2, 6.4 and 6.10.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/reach.h"
 #include "kernels/scan.h"
 
 namespace cleave::kernels {
@@ -35,9 +36,9 @@ class ProgramScan {
   explicit ProgramScan(std::string_view source, const Surroundings& surroundings = {});
 
   // A program without a text of its own, of which all that is known is `whole`.
-  explicit ProgramScan(const Scan& whole) : whole_(whole) {}
+  explicit ProgramScan(const Scan& whole);
 
-  // What holds for the kernel of that name. Thread-safe.
+  // What holds for the kernel of that name. Thread-safe; takes time linear in the size of the program.
   [[nodiscard]] Scan of(const std::string& kernel) const;
 
   // What holds for the whole text, whatever is called. Thread-safe.
@@ -47,8 +48,15 @@ class ProgramScan {
   void add(const ProgramScan& other);
 
  private:
+  // One build of the program.
+  struct Part {
+    Scan whole;
+    Scan options;
+    std::shared_ptr<const Reach> reach;  // null where the text could not be taken apart
+  };
+
   Scan whole_;
-  std::map<std::string, Scan> by_name_;  // empty where the text could not be taken apart
+  std::vector<Part> parts_;
 };
 
 }  // namespace cleave::kernels

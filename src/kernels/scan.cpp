@@ -54,13 +54,15 @@ void look_at_name(Text name, Scan& scan) {
   scan.opaque |= among(kOpaque, name) || holds_one_of(kOpaqueWithin, name);
   scan.talks |= among(kTalks, name) || holds_one_of(kTalksWithin, name);
   scan.sees_groups |= among(kGroups, name) || holds_one_of(kGroupsWithin, name);
-  scan.meddles |= name.find(kReserved) != Text::npos;
+  scan.meddles |= name.find(kReserved) != Text::npos || name == "_Pragma";
+  // Between whose angle brackets anything may stand.
+  scan.unsound |= name.find("__has_include") != Text::npos || name.find("__has_embed") != Text::npos;
 }
 
 // The walk over one text's tokens.
 class Look {
  public:
-  explicit Look(const Tokens& tokens) : list_(tokens.list) { scan_.opaque = !tokens.sound; }
+  explicit Look(const Tokens& tokens) : list_(tokens.list) { scan_.unsound = !tokens.sound; }
 
   Scan run() && {
     while (at_ < list_.size()) {
@@ -71,17 +73,28 @@ class Look {
         ++at_;
       }
     }
+    // What cannot be read may do anything with any name.
+    if (scan_.unsound) scan_.opaque = scan_.meddles = true;
     return scan_;
   }
 
  private:
+  bool follows(std::size_t at, Text sign) const { return at + 1 < list_.size() && list_[at + 1].is(sign); }
+
   void code(const Token& token) {
     if (token.is("##")) scan_.pastes = true;
+    if (token.is("{")) ++depth_;
+    if (token.is("}") && depth_ > 0) --depth_;
     if (token.kind != Token::Kind::name) return;
     look_at_name(token.text, scan_);
-    // A call, and not a variable, a parameter or a member of that name: those may be seen from outside.
-    const bool called = at_ + 1 < list_.size() && list_[at_ + 1].is("(");
-    scan_.meddles |= is_replaced(token.text) && !called;
+    // A call, and not a variable, a parameter or a member of that name, nor a declaration: those may be seen
+    // from outside.
+    if (is_replaced(token.text)) scan_.meddles |= !follows(at_, "(") || (depth_ == 0 && declares(at_));
+  }
+
+  // Whether what stands in front could be a type.
+  bool declares(std::size_t at) const {
+    return at > 0 && (list_[at - 1].kind == Token::Kind::name || list_[at - 1].is("*"));
   }
 
   // From the "#" to behind the end of its line.
@@ -97,10 +110,9 @@ class Look {
       definition(begin + 2, end);
     } else if (among(kConditions, keyword)) {
       condition(begin + 2, end);
-    } else if (keyword == "pragma") {
-      scan_.opaque |= begin + 2 < end && !among(kHarmlessPragmas, list_[begin + 2].text);
-    } else {
-      scan_.opaque |= !among(kHarmlessDirectives, keyword);
+    } else if (keyword == "pragma" ? begin + 2 < end && !among(kHarmlessPragmas, list_[begin + 2].text)
+                                   : !among(kHarmlessDirectives, keyword)) {
+      scan_.opaque = scan_.meddles = true;
     }
   }
 
@@ -110,7 +122,10 @@ class Look {
       if (list_[i].is("##")) scan_.pastes = true;
       // A name that is made a text would show which name it is; so would one that a condition asks for.
       if (list_[i].is("#") || list_[i].is("defined")) scan_.meddles = true;
-      if (list_[i].kind == Token::Kind::name) look_at_name(list_[i].text, scan_);
+      if (list_[i].kind != Token::Kind::name) continue;
+      look_at_name(list_[i].text, scan_);
+      // Something could be pasted to the name that stands for it.
+      if (is_replaced(list_[i].text) && !follows(i, "(")) scan_.meddles_if = true;
     }
   }
 
@@ -119,11 +134,14 @@ class Look {
       if (list_[i].kind != Token::Kind::name) continue;
       look_at_name(list_[i].text, scan_);
       scan_.meddles |= is_replaced(list_[i].text);
+      // A macro that could paste such a name here.
+      if (follows(i, "(") && list_[i].text != "defined") scan_.meddles_if = true;
     }
   }
 
   const std::vector<Token>& list_;
   std::size_t at_ = 0;
+  std::size_t depth_ = 0;  // of braces
   Scan scan_;
 };
 
@@ -164,9 +182,17 @@ Text leading_name(Text text) {
 }  // namespace
 
 Scan both(const Scan& a, const Scan& b) {
-  return {a.sees || b.sees,        a.meddles || b.meddles,         a.opaque || b.opaque,
-          a.talks || b.talks,      a.sees_groups || b.sees_groups, a.pastes || b.pastes,
-          a.includes || b.includes};
+  Scan all = a;
+  all.sees |= b.sees;
+  all.meddles |= b.meddles;
+  all.opaque |= b.opaque;
+  all.talks |= b.talks;
+  all.sees_groups |= b.sees_groups;
+  all.pastes |= b.pastes;
+  all.meddles_if |= b.meddles_if;
+  all.includes |= b.includes;
+  all.unsound |= b.unsound;
+  return all;
 }
 
 Scan scan_text(std::string_view text) { return Look(tokens_of(text)).run(); }
@@ -198,8 +224,11 @@ Scan scan_options(std::string_view options) {
   Scan scan;
   const std::string bare = without_quotes(options);
   for (const Text word : words_of(bare)) scan.opaque |= !is_harmless_option(word);
+  scan.meddles = scan.opaque;
   for (const std::string& macro : parse_options(options).macros) {
-    scan.meddles |= is_replaced(macro) || Text(macro).find(kReserved) != Text::npos;
+    // A macro with a name that the prelude's own text uses would change that text.
+    for_each_name(prelude(), [&](Text name) { scan.meddles |= name == macro; });
+    scan.meddles |= Text(macro).find(kReserved) != Text::npos;
   }
   return scan;
 }
@@ -208,6 +237,8 @@ Options parse_options(std::string_view options) {
   const std::string bare = without_quotes(options);
   const std::vector<Text> words = words_of(bare);
   Options parsed;
+  parsed.quotes = bare.size() != options.size();
+  parsed.cpp = bare.find("C++") != std::string::npos || bare.find("c++") != std::string::npos;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Text word = words[i];
     const Text letter = word.substr(0, 2);

@@ -35,11 +35,13 @@ struct Scan {
   bool talks = false;
   // May depend on the size of its work-group, or on its place in it.
   bool sees_groups = false;
-  bool pastes = false;    // forms names that are not written down (##)
-  bool includes = false;  // brings in other text
+  bool pastes = false;      // forms names that are not written down (##)
+  bool meddles_if = false;  // meddles if anything of the program pastes
+  bool includes = false;    // brings in other text
+  bool unsound = false;     // can be read in more than one way
 
   // Nothing is known: everything may be.
-  static Scan doubtful() { return {true, true, true, true, true, true, true}; }
+  static Scan doubtful() { return {true, true, true, true, true, true, true, true, true}; }
 
   friend bool operator==(const Scan&, const Scan&) = default;
 };
@@ -64,6 +66,8 @@ Scan scan_options(std::string_view options);
 struct Options {
   std::vector<std::string> folders;
   std::vector<std::string> macros;  // names only
+  bool quotes = false;  // there are quotes or backslashes, which drivers take in ways of their own
+  bool cpp = false;     // the text is C++ for OpenCL, where functions are called without being named
 };
 Options parse_options(std::string_view options);
 

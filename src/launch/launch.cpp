@@ -81,6 +81,7 @@ class Carrier {
     const Waited waited = wait_for(next_, clock_, previous(), kPatience, launch_.haste);
     pacing_ = waited == Waited::complete;
     failed_ = waited == Waited::failed;
+    outcome_.stalled = waited == Waited::stalled;
   }
 
   // The program flushes the queues of the events it waits for some time after this call; we wait within it.

@@ -60,6 +60,7 @@ struct Outcome {
   // if that is another one.
   Event last;
   Event first;
+  bool stalled = false;        // pacing was given up since a slice did not begin to run
   base::Nanoseconds added{0};  // time spent here after the first slice was enqueued
 };
 

@@ -24,7 +24,7 @@ Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nan
     if (status == CL_COMPLETE) return Waited::complete;
     if (status < 0) return Waited::failed;
     const base::Nanoseconds waited = clock.now() - start;
-    if (status != CL_RUNNING && waited > patience) return Waited::gave_up;
+    if (status != CL_RUNNING && waited > patience) return Waited::stalled;
     if (haste != nullptr && haste->load(std::memory_order_relaxed) != 0) return Waited::gave_up;
     clock.sleep_for(std::clamp<base::Nanoseconds>(waited / 16, kShortest, kLongest));
   }

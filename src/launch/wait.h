@@ -15,8 +15,8 @@ namespace cleave::launch {
 enum class Waited : std::uint8_t {
   complete,
   failed,   // the command ended with an error
-  gave_up,  // the command has not begun to run within `patience`, its status cannot be read, or haste was
-            // asked for
+  stalled,  // the command has not begun to run within `patience`
+  gave_up,  // its status cannot be read, or haste was asked for
 };
 
 // Waits until the command of `event` has ended. Once it runs it is waited for without a limit; before that no

@@ -69,8 +69,7 @@ MUTANTS = {
     ),
     "prelude_not_taken_back": (
         "src/interpose/programs.cpp",
-        {"if (!prelude || !build_with_prelude(p, build, devices)) return build.as_it_came(p.next);": "if (!prelude) "
-         "return build.as_it_came(p.next);\n  static_cast<void>(build_with_prelude(p, build, devices));"},
+        {"!build_with_prelude(p, build, devices)) {": "(static_cast<void>(build_with_prelude(p, build, devices)), false)) {"},
     ),
 }
 

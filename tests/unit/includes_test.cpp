@@ -51,7 +51,9 @@ TEST_F(IncludesTest, HeadersOfTheProgramAreFound) {
   const Included found =
       included_by("#include \"x/a.h\"\n", {}, {{"x/a.h", "#include \"b.h\"\n"}, {"b.h", "B"}});
   EXPECT_TRUE(found.complete);
-  EXPECT_THAT(found.texts, ElementsAre("#include \"b.h\"\n", "B"));
+  EXPECT_THAT(found.texts, UnorderedElementsAre("#include \"b.h\"\n", "B"));
+  EXPECT_THAT(included_by("", {}, {{"a.h", "A"}}).texts, ElementsAre("A"))
+      << "also what nobody seems to include";
 }
 
 TEST_F(IncludesTest, WhatIsNotFoundOrNamedByAMacroIsMissed) {

@@ -87,6 +87,48 @@ TEST(ProgramScan, AttributesAndTheirParenthesesAreNoBodies) {
   EXPECT_TRUE(splits(text, "sized"));
 }
 
+TEST(ProgramScan, FunctionsAreFoundWhateverTheirDeclarators) {
+  for (const char* function : {"size_t (where)(uint d) { return get_group_id(d); }\n",
+                               "size_t (^const where)(uint) = ^(uint d) { return get_group_id(d); };\n",
+                               "int (*where(int d))[4] { return get_group_id(d); }\n",
+                               "struct S where(int d) { return get_group_id(d); }\n",
+                               "__attribute__((pure)) int where(int d) { return get_group_id(d); }\n",
+                               "int where(d) int d; { return get_group_id(d); }\n"}) {
+    const std::string text =
+        std::string(function) + kClean + "kernel void a(global int* p) { p[0] = where(0); }\n";
+    EXPECT_FALSE(splits(text, "a")) << function;
+  }
+  const std::string attributes =
+      "__attribute__((reqd_work_group_size(8, 1, 1))) kernel void a(global int* p) { p[0] = get_group_id(0); "
+      "}\n"
+      "__attribute__((reqd_work_group_size(8, 1, 1))) kernel void b(global int* p) { p[0] = 1; }\n";
+  EXPECT_FALSE(splits(attributes, "a"));
+  EXPECT_TRUE(splits(attributes, "b"));
+}
+
+TEST(ProgramScan, TypesAndValuesAreNoFunctions) {
+  for (const char* type : {"struct __attribute__((packed)) S { volatile int x; };\n",
+                           "typedef struct __attribute__((packed)) { volatile int x; } S;\n",
+                           "constant T t[] __attribute__((aligned(16))) = {volatile};\n"}) {
+    EXPECT_TRUE(ProgramScan(std::string(type) + kClean).of("clean").talks) << type;
+  }
+}
+
+TEST(ProgramScan, CppCountsAsAWhole) {
+  Surroundings with;
+  with.options = "-cl-std=CLC++";
+  EXPECT_TRUE(ProgramScan(std::string(kClean) + kSeer, with).of("clean").sees);
+}
+
+TEST(ProgramScan, NamesToPasteToMeddle) {
+  const std::string paste = "#define CAT(a, b) a##b\n";
+  EXPECT_TRUE(ProgramScan(paste + "#define X get_group_id\n").whole().meddles);
+  EXPECT_FALSE(ProgramScan("#define X get_group_id\n").whole().meddles);
+  Surroundings with;
+  with.options = "-DX=get_global_size";
+  EXPECT_TRUE(ProgramScan(paste, with).whole().meddles);
+}
+
 // Texts whose braces may mean something else than they seem: the whole text counts.
 class NotTakenApart : public testing::TestWithParam<const char*> {};
 
@@ -97,6 +139,7 @@ TEST_P(NotTakenApart, TheWholeTextCounts) {
 INSTANTIATE_TEST_SUITE_P(ProgramScan, NotTakenApart,
                          testing::Values("#define BEGIN {\n", "#define END }\n", "#define FLIP } {\n",
                                          "#ifdef X\n{\n#endif\n",
+                                         "#ifdef X\nvoid f() {\n#elifdef Y\nvoid f() {{\n#endif\n}\n",
                                          "#ifdef X\nvoid f() {\n#else\nvoid f(int i) {\n#endif\n}\n", "}\n",
                                          "void f() {\n", "void f() { DROP({) }\n",
                                          "void f() { DROP(}) {\n }\n", "/* no end\n", "constant char c = '\n",

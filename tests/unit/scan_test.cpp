@@ -37,17 +37,15 @@ TEST_P(Sees, IsNoticedAndCanBeMended) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scan, Sees,
-                         testing::Values("x = get_group_id(0);", "get_num_groups(0)", "get_global_size (1)",
-                                         "get_global_offset/**/(0)", "get_work_dim()",
-                                         "get_global_linear_id()", "get_group_linear_id()",
-                                         "#define G get_group_id\n", "get_gro\\\nup_id(0)",
-                                         "get_gro\\  \nup_id(0)", "get_gro\\\r\nup_id(0)",
-                                         "get_gro\\\n\rup_id(0)", "get_gro\\\rup_id(0)",
-                                         "\"text\" get_group_id(0)", "'c' get_group_id(0)",
-                                         "/* '*/ get_group_id(0) /* ' */", "// \"\nget_group_id(0)",
-                                         "\"/*\" get_group_id(0) \"*/\"", "don't\n get_group_id(0)",
-                                         "#define X /* \n */ get_group_id(0)\n"));
+INSTANTIATE_TEST_SUITE_P(
+    Scan, Sees,
+    testing::Values("x = get_group_id(0);", "get_num_groups(0)", "get_global_size (1)",
+                    "get_global_offset/**/(0)", "get_work_dim()", "get_global_linear_id()",
+                    "get_group_linear_id()", "#define G get_group_id\n", "get_gro\\\nup_id(0)",
+                    "get_gro\\  \nup_id(0)", "get_gro\\\r\nup_id(0)", "get_gro\\\n\rup_id(0)",
+                    "get_gro\\\rup_id(0)", "\"text\" get_group_id(0)", "'c' get_group_id(0)",
+                    "/* '*/ get_group_id(0) /* ' */", "// \"\nget_group_id(0)",
+                    "\"/*\" get_group_id(0) \"*/\"", "#define X /* \n */ get_group_id(0)\n"));
 
 class SeesNothing : public testing::TestWithParam<const char*> {};
 
@@ -65,6 +63,15 @@ INSTANTIATE_TEST_SUITE_P(Scan, SeesNothing,
 
 class Opaque : public testing::TestWithParam<const char*> {};
 
+TEST(Scan, WhatCannotBeReadMeddles) {
+  for (const char* text : {"?\?=define X\n", "%:x", "\\u0067", "#import <x>\n", "#pragma what\n", "don't\n",
+                           "a$b", "_Pragma(\"x\")"}) {
+    EXPECT_TRUE(scan_source(text).meddles) << text;
+  }
+  EXPECT_TRUE(scan_source(std::string("a\0b", 3)).unsound);
+  EXPECT_TRUE(scan_source(std::string("// \\\0\n get_group_id(0)", 21)).sees);
+}
+
 TEST_P(Opaque, CannotBeMended) {
   EXPECT_TRUE(scan_source(GetParam()).opaque) << GetParam();
   EXPECT_TRUE(scan_source(std::string(kPlain) + "\n" + GetParam()).opaque) << GetParam();
@@ -80,21 +87,30 @@ INSTANTIATE_TEST_SUITE_P(
                     "// a comment?\?/\nget_group_id(0)", "\\u0067et_group_id(0)", "asm(\"mov\")",
                     "__asm__ volatile(\"\")", "__builtin_ptx_read_ctaid_x()", "__spirv_BuiltInWorkgroupId",
                     "__ockl_get_group_id(0)", "enqueue_kernel(q, f, n, b)", "ndrange_1D(4)",
-                    "get_default_queue()", "R\"(text)\"", "1'000", "<% %>",
-                    "#pragma push_macro(\"get_group_id\")\n"));
+                    "get_default_queue()", "R\"(text)\"", "don't\n get_group_id(0)", "f$2g(0)",
+                    "\xc3\xa9t\xc3\xa9(0)", "#if __has_include(<it's>) || defined(X)\n#endif\n", "/* no end",
+                    "1'000", "<% %>", "#pragma push_macro(\"get_group_id\")\n"));
 
 class Meddles : public testing::TestWithParam<const char*> {};
 
 TEST_P(Meddles, IsNoticed) { EXPECT_TRUE(scan_source(GetParam()).meddles) << GetParam(); }
 
-INSTANTIATE_TEST_SUITE_P(Scan, Meddles,
-                         testing::Values("#define get_group_id(d) 0\n",
-                                         "#define get_global_id(d) get_global_id(d)\n",
-                                         "#undef get_group_id\n", "#ifdef get_group_id\n#endif\n",
-                                         "#if defined(get_work_dim)\n#endif\n",
-                                         "#if 0\n#elif get_work_dim\n#endif\n", "#define HAS defined\n",
-                                         "#define TEXT(x) #x\n", "kernel void a(int get_group_id) {}",
-                                         "(get_group_id)(0)", "s.get_global_id = 1", "__cleave_group_id(0)"));
+INSTANTIATE_TEST_SUITE_P(
+    Scan, Meddles,
+    testing::Values("#define get_group_id(d) 0\n", "#define get_global_id(d) get_global_id(d)\n",
+                    "#undef get_group_id\n", "#ifdef get_group_id\n#endif\n",
+                    "#if defined(get_work_dim)\n#endif\n", "#if 0\n#elif get_work_dim\n#endif\n",
+                    "#define HAS defined\n", "#define TEXT(x) #x\n", "kernel void a(int get_group_id) {}",
+                    "(get_group_id)(0)", "s.get_global_id = 1", "__cleave_group_id(0)",
+                    "size_t get_group_id(uint d);", "kernel void get_group_linear_id(global int* p) {}"));
+
+TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
+  for (const char* text : {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n"}) {
+    EXPECT_TRUE(scan_source(text).meddles_if) << text;
+    EXPECT_FALSE(scan_source(text).meddles) << text;
+  }
+  EXPECT_FALSE(scan_source("#define X get_group_id(0)\n#if defined(X) && N\n#endif\n").meddles_if);
+}
 
 class Talks : public testing::TestWithParam<const char*> {};
 
@@ -147,8 +163,8 @@ TEST(ScanOptions, WhatBringsTextInIsOpaque) {
 }
 
 TEST(ScanOptions, MacrosCountAsText) {
-  for (const char* options : {"-DG=get_group_id", "-DP=get_global_size(0)", "-D G=get_gro\"\"up_id",
-                              "-DG=get_gr\"oup_id\"", "-DG=get_gro\\up_id"}) {
+  for (const char* options :
+       {"-DG=get_group_id", "-DP=get_global_size(0)", "-D G=get_gro\"\"up_id", "-DG=get_gr\"oup_id\""}) {
     const Scan scan = scan_text(options_as_text(options));
     EXPECT_TRUE(scan.sees) << options;
     EXPECT_FALSE(scan.meddles) << options;
@@ -158,7 +174,7 @@ TEST(ScanOptions, MacrosCountAsText) {
 
 TEST(ScanOptions, WhatRedefinesAFunctionMeddles) {
   for (const char* options : {"-Dget_group_id=f", "-D get_global_id(x)=x", "-U get_work_dim", "-D__cleave_on",
-                              "-D\"get_group_id=f\""}) {
+                              "-D\"get_group_id=f\"", "-Dsize_t=uint", "-Dinline=", "-include x.h"}) {
     EXPECT_TRUE(scan_options(options).meddles) << options;
   }
 }

@@ -23,15 +23,17 @@ LEFT_WHOLE = {
     "asked_for": "#ifdef get_group_id\nout[i] = 1;\n#else\nout[i] = get_group_id(0);\n#endif",
     "intrinsic": "out[i] = __builtin_expect(get_group_id(0), 0);",
 }
-MACROS = "#define MINE get_group_id\n#define JOIN(a, b) a##b\n"
+MACROS = {
+    "through_a_macro": "#define MINE get_group_id\n",
+    "pasted": "#define JOIN(a, b) a##b\n",
+    "redefined": "#define get_group_id(d) (get_group_id(d) + 1)\n",
+}
 
 device = cl.get_platforms()[0].get_devices()[0]
 context = cl.Context([device])
 queue = cl.CommandQueue(context)
 for name, body in (MENDED | LEFT_WHOLE).items():
-    macros = MACROS if name in ("through_a_macro", "pasted") else ""
-    if name == "redefined":
-        macros = "#define get_group_id(d) (get_group_id(d) + 1)\n"
+    macros = MACROS.get(name, "")
     source = f"{macros}kernel void {name}(global uint* out) {{ size_t i = get_global_id(0);\n{body}\n}}\n"
     values = np.zeros(4096, dtype=np.uint32)
     out = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=values)

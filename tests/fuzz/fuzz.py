@@ -1,0 +1,187 @@
+"""Generated programs and API sequences, natively and under Cleave in every mode, compared line by line.
+
+    fuzz.py --program PATH/cleave_fuzz --library PATH/libOpenCL.so.1 --driver pocl --cases 100000 --programs 300
+
+A case is one launch or API sequence in one mode. A driver that is not in the usual place is named with --icd, which takes
+what OCL_ICD_VENDORS does: an .icd file, a folder of them, or a driver library.
+
+Exit status 0: no difference, and launches were split. What differs is made small and left in the folder of --reports.
+"""
+
+import argparse
+import itertools
+import random
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from runs import DRIVERS, Bench, Mode
+from shrink import Case, compare, differs, excuse, report, shrink
+
+# Slice counts that every program meets, and those of which it meets a few. The most is more than there are groups.
+ALWAYS = (2, 100000)
+SOMETIMES = (1, 3, 4, 5, 7, 8, 13, 16, 20, 33, 64, 100, 320)
+
+
+@dataclass
+class Totals:
+    programs: int = 0
+    cases: int = 0
+    launches: int = 0
+    split: int = 0
+    slices: int = 0
+    differences: list = field(default_factory=list)
+    left_out: list = field(default_factory=list)  # programs and cases that the driver itself is not up to
+
+    def count(self, stats):
+        self.launches += stats.get("launches", 0)
+        self.split += stats.get("split", 0)
+        self.slices += stats.get("slices", 0)
+
+    def __str__(self):
+        return (
+            f"{self.cases} cases of {self.programs} programs; {self.split} of {self.launches} launches split into "
+            f"{self.slices} slices; {len(self.left_out)} left out; {len(self.differences)} differences"
+        )
+
+
+class Campaign:
+    def __init__(self, options):
+        self.options = options
+        self.driver = replace(DRIVERS[options.driver])
+        if options.icd:
+            self.driver.icd = options.icd
+        if options.platform:
+            self.driver.options = [*self.driver.options, "--platform", options.platform]
+        layer = options.layer or options.library.parent.parent / "libcleave-layer.so"
+        self.libraries = {"preload": options.library, "layer": layer}
+        self.ways = ["preload", "layer"] if layer.exists() else ["preload"]
+        self.others = tuple(word for word in (options.pass_on or "").split() if word)
+        self.totals = Totals()
+        self.lock = threading.Lock()
+
+    def modes(self, number):
+        """Each launch mode with some slice counts, chosen by the program's number."""
+        choose = random.Random(f"{self.options.seed} {number}")
+        ways = itertools.cycle(self.ways)
+        return [
+            Mode(launch, slices, next(ways))
+            for launch in self.options.modes
+            for slices in (*ALWAYS, *choose.sample(SOMETIMES, self.options.counts - len(ALWAYS)))
+        ]
+
+    def enough(self):
+        totals, options = self.totals, self.options
+        return totals.cases >= options.cases and totals.programs >= options.programs
+
+    def say(self, text):
+        print(text, flush=True)
+
+    def leave_out(self, what):
+        with self.lock:
+            self.totals.left_out.append(what)
+            self.say(f"left out: {what}")
+
+    def program(self, number):
+        """One generated program, in all its modes."""
+        with self.lock:
+            if self.enough():
+                return
+        modes = self.modes(number)
+        each = -(-self.options.cases // (self.options.programs * len(modes)))
+        with tempfile.TemporaryDirectory(prefix="cleave-fuzz-") as folder:
+            bench = Bench(self.options.program, self.libraries, self.driver, folder, self.options.patience)
+            whole = ["--seed", self.options.seed, "--first-program", number, "--cases", each, *self.others]
+            native = bench.run(whole)
+            if not native.well or f"{number}.unbuilt" in native.lines:
+                last = next(reversed(native.lines), "nothing")
+                self.leave_out(f"program {number}: natively {native.status} after {last}")
+                return
+            with self.lock:
+                self.totals.programs += 1
+            excused = set()
+            for mode in modes:
+                other = bench.run(whole, mode)
+                difference = compare(native, other)
+                different = self.examine(bench, number, mode, difference, excused)
+                with self.lock:
+                    self.totals.count(other.stats)
+                    self.totals.cases += sum(1 for name in other.lines if " " in name and name not in excused)
+                if different:
+                    return  # the other modes would most likely say the same
+
+    def examine(self, bench, number, mode, difference, excused):
+        """Reports the first case that differs, made small, unless that is the driver's own doing."""
+        for name in difference.lines:
+            if name in excused:
+                continue
+            place = name.split()[0].split(".")[-1]
+            case = Case(self.options.seed, number, int(place) if place.isdigit() else None, mode, self.others)
+            why = excuse(bench, case)
+            if why:
+                excused.add(name)
+                self.leave_out(f"{name}, {mode}: {why}")
+                continue
+            self.report(bench, case, name, difference)
+            return True
+        return False
+
+    def report(self, bench, case, name, difference):
+        alone = differs(bench, case)
+        if alone and self.options.shrink:
+            small = shrink(bench, case)
+            case = case if excuse(bench, small) else small
+            alone = differs(bench, case)
+        own = report(bench, case, alone or difference, self.options.reports)
+        with self.lock:
+            self.totals.differences.append(own)
+            self.say(f"DIFFERENT: {name}, {case.mode}{'' if alone else ' (not when it is alone)'}: {own}")
+
+    def run(self):
+        with ThreadPoolExecutor(self.options.jobs) as workers:
+            numbers = itertools.count(self.options.first_program)
+            while not self.enough() and len(self.totals.differences) < self.options.most_differences:
+                tasks = [workers.submit(self.program, next(numbers)) for _ in range(4 * self.options.jobs)]
+                for task in tasks:
+                    task.result()
+                self.say(str(self.totals))
+                if len(self.totals.left_out) > max(20, self.totals.programs):
+                    self.say("more is left out than tested")
+                    return 1
+        if self.totals.differences:
+            return 1
+        if not self.totals.split or self.totals.split * 100 < self.totals.launches * self.options.least_split:
+            self.say("too few launches were split to prove anything")
+            return 1
+        return 0
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=lambda name: Path(name).resolve(), required=True, help="cleave_fuzz")
+    parser.add_argument("--library", type=lambda name: Path(name).resolve(), required=True, help="Cleave's drop-in, lib/cleave/libOpenCL.so.1")
+    parser.add_argument("--layer", type=Path, help="Cleave's layer (the one beside the drop-in's folder)")
+    parser.add_argument("--driver", choices=DRIVERS, default="pocl")
+    parser.add_argument("--icd", help="where the driver is, as OCL_ICD_VENDORS takes it")
+    parser.add_argument("--platform", help="part of the platform's name")
+    parser.add_argument("--cases", type=int, default=500)
+    parser.add_argument("--programs", type=int, default=5)
+    parser.add_argument("--first-program", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--modes", type=lambda text: text.split(","), default=["queued", "sequential"])
+    parser.add_argument("--counts", type=int, default=5, help="slice counts for each program and mode")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=120, help="seconds for one run")
+    parser.add_argument("--reports", type=lambda name: Path(name).resolve(), default="fuzz-reports")
+    parser.add_argument("--no-shrink", dest="shrink", action="store_false")
+    parser.add_argument("--most-differences", type=int, default=10)
+    parser.add_argument("--least-split", type=float, default=3, help="per cent of the launches")
+    parser.add_argument("--pass-on", help="further options for cleave_fuzz, in one word")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(Campaign(read_options()).run())

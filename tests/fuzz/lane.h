@@ -1,0 +1,39 @@
+// Buffers whose commands follow one another, whichever queues they are on.
+#pragma once
+
+#include <vector>
+
+#include "arguments.h"
+
+namespace fuzz {
+
+struct OwnQueue {
+  Queue handle;
+  unsigned context = 0;
+  bool out_of_order = false;
+};
+
+// The commands of one lane are in order: each waits for the one before, unless the queue sees to that. Lanes
+// have nothing to do with each other but that they may share queues, kernels and user events.
+class Lane {
+ public:
+  Lane(const Platform& platform, unsigned context, Random random, std::size_t items, Facts& facts);
+
+  unsigned context() const { return context_; }
+  const Buffers& buffers() const { return buffers_; }
+
+  // The wait list of the lane's next command, if that is on `queue`; with `always`, also where the queue sees
+  // to it.
+  std::vector<cl_event> waits(const OwnQueue& queue, bool always, Facts& facts);
+  // What the lane's next command has to wait for. Without an event, `queue` has to be in order.
+  void done(const OwnQueue& queue, cl_event event);
+
+ private:
+  unsigned context_;
+  Buffers buffers_;
+  const OwnQueue* queue_ = nullptr;  // of the last command
+  cl_event last_ = nullptr;          // its event, which others own
+  std::vector<Event> markers_;
+};
+
+}  // namespace fuzz

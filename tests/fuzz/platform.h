@@ -1,0 +1,20 @@
+// The device that is tested, and what it takes.
+#pragma once
+
+#include "handle.h"
+#include "options.h"
+#include "text.h"
+
+namespace fuzz {
+
+struct Platform {
+  cl_device_id device = nullptr;
+  Dialect dialect;
+  std::size_t most_local = 1;  // work-items in a work-group
+  Context contexts[2];
+};
+
+// Ends the program if there is no such platform.
+Platform find_platform(const Options& options);
+
+}  // namespace fuzz

@@ -1,0 +1,144 @@
+"""Runs cleave_fuzz once, natively or under Cleave, and says what came of it."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Driver:
+    """A driver and what it is not up to. Without `icd`, the loader takes whatever the system has."""
+
+    icd: str = None
+    options: list = field(default_factory=list)
+    environment: dict = field(default_factory=dict)
+    # Makes it do the same another way. Where the two are not the same natively, it is wrong in at least one of them.
+    another_way: dict = field(default_factory=dict)
+
+
+# What is left out are faults of the drivers, which no program gets past natively either.
+DRIVERS = {
+    # Divides by a local size of zero. With two loops before a barrier, the first work-item of a group may do the first
+    # of them twice (PoCL 3.1), but not if its compiler repeats the code for each work-item.
+    "pocl": Driver(
+        "/etc/OpenCL/vendors/pocl.icd",
+        ["--without", "zero-local"],
+        another_way={"POCL_WORK_GROUP_METHOD": "repl", "POCL_CACHE_DIR": "another-way"},
+    ),
+    # An interpreter, so small launches. It spins in clFlush behind user events, calls no callback for an event that is
+    # complete, and a kernel's attributes are whatever is in its memory.
+    "oclgrind": Driver(
+        "/usr/lib/oclgrind/liboclgrind-rt-icd.so",
+        ["--most-items", "96", "--without", "callbacks,user-events,attributes,zero-local,null-event"],
+    ),
+    "rusticl": Driver(environment={"RUSTICL_ENABLE": "llvmpipe"}),
+    "intel": Driver(options=["--without", "null-event,empty-list,other-context"]),
+    "system": Driver(),
+}
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How Cleave is to split, and how it gets in."""
+
+    launch: str
+    slices: int
+    way: str = "preload"
+
+    def environment(self, library):
+        entrance = {"preload": "LD_PRELOAD", "layer": "OPENCL_LAYERS"}[self.way]
+        return {
+            entrance: str(library),
+            "CLEAVE_LAUNCH": self.launch,
+            "CLEAVE_SPLIT": f"fixed:{self.slices}",
+            "CLEAVE_MIN_ITEMS": "0",
+        }
+
+    def __str__(self):
+        return f"{self.launch}, {self.slices} slices, {self.way}"
+
+
+@dataclass
+class Outcome:
+    """What a run printed, a text for each program or case by its name (`3.17 launch`), in order."""
+
+    status: int
+    lines: dict
+    notes: list
+    stats: dict
+    command: str
+
+    @property
+    def well(self):
+        return self.status == 0
+
+
+# What drivers put into their logs by chance.
+CHANCE = re.compile(r"\S*tempfile[-_]\w+|/tmp/\S*\.cl|0x[0-9a-f]{8,}")
+
+
+def understood(output):
+    lines, notes = {}, []
+    for line in output.splitlines():
+        if line.startswith("#") or not re.match(r"\d+\.", line):
+            notes.append(line.removeprefix("# "))
+            continue
+        words = line.split(" ", 2)
+        name_length = 2 if len(words) > 1 and words[1] in ("launch", "sequence") else 1
+        words = line.split(" ", name_length)
+        lines[" ".join(words[:name_length])] = CHANCE.sub("FILE", " ".join(words[name_length:]))
+    return lines, notes
+
+
+class Bench:
+    """Where runs happen: the program, the libraries of Cleave, the driver, and a folder that runs share."""
+
+    def __init__(self, program, libraries, driver, folder, patience=120):
+        self.program, self.libraries, self.driver, self.patience = program, libraries, driver, patience
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "no-settings.toml").touch()
+
+    def changes(self, mode):
+        """The environment's own entries for a run. Compiled kernels are kept for the other runs."""
+        changes = {
+            "POCL_CACHE_DIR": str(self.folder / "kernels"),
+            "CLEAVE_CONFIG": str(self.folder / "no-settings.toml"),
+            **self.driver.environment,
+        }
+        if self.driver.icd:
+            changes["OCL_ICD_VENDORS"] = self.driver.icd
+        if mode:
+            changes.update(mode.environment(self.libraries[mode.way]))
+        return changes
+
+    def run(self, options, mode=None, another_way=False):
+        """One run with `options` for cleave_fuzz; natively if there is no mode."""
+        noticed = ("CLEAVE_", "LD_", "OPENCL_", "OCL_ICD_", "POCL_", "OCLGRIND_", "RUSTICL_")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(noticed)}
+        changes = {**self.changes(mode), **(self.driver.another_way if another_way else {})}
+        command = [str(self.program), *self.driver.options, *map(str, options)]
+        own = ("POCL_CACHE_DIR", "CLEAVE_CONFIG")  # of no meaning to whoever runs it again
+        shown = " ".join([f"{name}={value}" for name, value in changes.items() if name not in own] + command)
+        with tempfile.TemporaryDirectory(dir=self.folder) as written:
+            environment.update(changes, CLEAVE_STATS=f"{written}/stats")
+            try:
+                done = subprocess.run(
+                    [*command, "--folder", str(self.folder)],
+                    env=environment,
+                    cwd=self.folder,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    timeout=self.patience,
+                    check=False,
+                )
+                status, output = done.returncode, done.stdout
+            except subprocess.TimeoutExpired as hung:
+                status, output = "no end", hung.stdout or b""
+            stats = Path(written) / "stats"
+            counted = json.loads(stats.read_text()) if stats.exists() else {}
+        return Outcome(status, *understood(output.decode(errors="replace")), counted, shown)

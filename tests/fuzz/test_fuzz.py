@@ -1,0 +1,73 @@
+"""The fuzzer itself: it sees what differs, and makes it small."""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from runs import Mode, Outcome, understood
+from shrink import Case, compare, without
+
+HERE = Path(__file__).parent
+_parser = argparse.ArgumentParser()
+_parser.add_argument("--program", required=True)
+_parser.add_argument("--naive", required=True, help="a splitter that is wrong")
+OPTIONS, _rest = _parser.parse_known_args()
+
+
+def outcome(text, status=0):
+    return Outcome(status, *understood(text), {}, "command")
+
+
+class Lines(unittest.TestCase):
+    def test_cases_and_notes_are_told_apart(self):
+        lines, notes = understood("# note\n3.built log=x\n3.0 launch out=1\n3.1 sequence s=0 out=2\n")
+        self.assertEqual(lines, {"3.built": "log=x", "3.0 launch": "out=1", "3.1 sequence": "s=0 out=2"})
+        self.assertEqual(notes, ["note"])
+
+    def test_names_of_temporary_files_are_chance(self):
+        first, second = (outcome(f"1.built log=/a/tempfile_{by_chance}.cl:3: no\n") for by_chance in ("x1", "y2"))
+        self.assertFalse(compare(first, second))
+
+    def test_one_other_byte_is_a_difference(self):
+        first, second = (outcome(f"1.0 launch out=1\n1.1 launch out={word}\n") for word in (2, 3))
+        difference = compare(first, second)
+        self.assertEqual(difference.lines, {"1.1 launch": ("out=2", "out=3")})
+
+    def test_a_missing_line_and_another_status_are_differences(self):
+        difference = compare(outcome("1.0 launch out=1\n1.1 launch out=2\n"), outcome("1.0 launch out=1\n", -11))
+        self.assertEqual(difference.lines, {"1.1 launch": ("out=2", None), "exit status": (0, -11)})
+
+
+class Shrinking(unittest.TestCase):
+    def test_only_what_is_needed_is_left(self):
+        case = Case(1, 2, 3, Mode("queued", 2))
+        needed = {4, 11}
+        small = without(case, "dropped", range(20), lambda smaller: not needed & smaller.dropped)
+        self.assertEqual(set(range(20)) - small.dropped, needed)
+
+
+class WrongSplitter(unittest.TestCase):
+    def test_is_caught_and_made_small(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, HERE / "fuzz.py", "--program", OPTIONS.program, "--library", OPTIONS.naive]
+                + ["--programs", "2", "--cases", "40", "--modes", "queued", "--counts", "2", "--jobs", "1"]
+                + ["--most-differences", "1", "--first-program", "5", "--reports", folder],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("DIFFERENT", done.stdout)
+            reports = sorted(Path(folder).iterdir())
+            text = (reports[0] / "kernels.cl").read_text()
+            self.assertRegex(text, "get_(group|num_groups|global_size|global_offset|global_linear)", done.stdout)
+            self.assertLess(len(text.splitlines()), 30, text)
+            self.assertIn("Commands:", (reports[0] / "report.txt").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *_rest])
