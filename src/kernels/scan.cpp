@@ -214,7 +214,8 @@ std::string options_as_text(std::string_view options) {
   std::string text;
   for (const std::string& once : {std::string(options), without_quotes(options)}) {
     text.append("#define options ");
-    for (const char c : once) text.push_back(ends_line(c) ? ' ' : c);
+    // Neither a path nor a quotient begins a comment.
+    for (const char c : once) text.push_back(ends_line(c) || c == '/' ? ' ' : c);
     text.push_back('\n');
   }
   return text;

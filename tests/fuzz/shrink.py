@@ -118,7 +118,7 @@ def shrink(bench, case):
 
 def report(bench, case, difference, folder):
     """Writes the kernel, the calls and both command lines into a folder of its own."""
-    own = folder / f"seed{case.seed}-program{case.program}-case{'none' if case.place is None else case.place}"
+    own = folder / f"seed{case.seed}-program{case.program}-{'text' if case.place is None else case.place}"
     own.mkdir(parents=True, exist_ok=True)
     notes = bench.run([*case.options(), "--show"]).notes
     begin = notes.index("text begins") if "text begins" in notes else len(notes)

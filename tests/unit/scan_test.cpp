@@ -163,8 +163,8 @@ TEST(ScanOptions, WhatBringsTextInIsOpaque) {
 }
 
 TEST(ScanOptions, MacrosCountAsText) {
-  for (const char* options :
-       {"-DG=get_group_id", "-DP=get_global_size(0)", "-D G=get_gro\"\"up_id", "-DG=get_gr\"oup_id\""}) {
+  for (const char* options : {"-DG=get_group_id", "-DP=get_global_size(0)", "-D G=get_gro\"\"up_id",
+                              "-DG=get_gr\"oup_id\"", "-I//a -DG=get_group_id", "-DX=/* -DG=get_group_id"}) {
     const Scan scan = scan_text(options_as_text(options));
     EXPECT_TRUE(scan.sees) << options;
     EXPECT_FALSE(scan.meddles) << options;

@@ -22,7 +22,7 @@ bool is_harmless(const Scan& scan) { return !scan.sees && !scan.meddles && !scan
 bool is_covered(const Scan& less, const Scan& more) {
   return less.sees <= more.sees && less.meddles <= more.meddles && less.opaque <= more.opaque &&
          less.talks <= more.talks && less.sees_groups <= more.sees_groups && less.pastes <= more.pastes &&
-         less.includes <= more.includes;
+         less.meddles_if <= more.meddles_if && less.includes <= more.includes && less.unsound <= more.unsound;
 }
 bool is_same(const Scan& a, const Scan& b) { return is_covered(a, b) && is_covered(b, a); }
 
