@@ -3,9 +3,10 @@
 namespace cleave::kernels {
 
 // Notes on the text:
-//   - The tag is read with get_global_id(2), never with get_global_offset(2): some compilers are told that an
+//   - The tag is read with get_global_id(2), not with get_global_offset(2): some compilers are told that an
 //     offset is small, and fold tests of high bits away. Less get_local_id(2), which is 0 in a tagged launch,
-//     it is the same for a whole work-group, and compilers see that.
+//     it is the same for a whole work-group, and most compilers see that. NVIDIA's does not, and takes an
+//     offset as it is.
 //   - Both values are computed and one is chosen, rather than branched to: compilers can then take the choice
 //     out of their loops over work-items. Only the division is worth a branch.
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
@@ -23,12 +24,16 @@ std::string_view prelude() {
   return R"(#if defined(__cleave_on) && !defined(__cleave_prelude)
 #define __cleave_prelude
 #if defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ >= 120
-#define __cleave_function static inline __attribute__((always_inline, unused))
+#define __cleave_function static inline __attribute__((always_inline, unused, __const__))
 #else
-#define __cleave_function inline __attribute__((always_inline, unused))
+#define __cleave_function inline __attribute__((always_inline, unused, __const__))
 #endif
 __cleave_function uint __cleave_tag(void) {
+#if defined(__NV_CL_C_VERSION)
+  size_t __third = get_global_offset(2);
+#else
   size_t __third = get_global_id(2) - get_local_id(2);
+#endif
   return (ptrdiff_t)__third < 0 ? (uint)__third : 0u;
 }
 __cleave_function uint __cleave_is_cut(uint __tag, uint __d) { return __d < 2u ? (__tag >> (26u + __d)) & 1u : 0u; }

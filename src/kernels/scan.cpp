@@ -18,8 +18,8 @@ constexpr std::array<Text, 19> kOpaqueWithin = {
     "__builtin_", "__spirv", "__ock", "__nv", "__llvm", "enqueue_kernel", "enqueue_marker", "ndrange_",
     "get_default_queue", "redefine_extname", "_Pragma",
     // The replaced functions' symbols, by which they can be called as well.
-    "2get_group_id", "4get_num_groups", "5get_global_size", "7get_global_offset", "2get_work_dim",
-    "0get_global_linear_id", "9get_group_linear_id", "3get_global_id"};
+    "_Z12get_group_id", "_Z14get_num_groups", "_Z15get_global_size", "_Z17get_global_offset",
+    "_Z12get_work_dim", "_Z13get_global_id", "_Z20get_global_linear_id", "_Z19get_group_linear_id"};
 constexpr std::array<Text, 7> kTalks = {"volatile",           "__volatile",     "__volatile__",
                                         "mem_fence",          "read_mem_fence", "write_mem_fence",
                                         "memory_scope_device"};
@@ -87,9 +87,15 @@ class Look {
     if (token.is("}") && depth_ > 0) --depth_;
     if (token.kind != Token::Kind::name) return;
     look_at_name(token.text, scan_);
-    // A call, and not a variable, a parameter or a member of that name, nor a declaration: those may be seen
-    // from outside.
-    if (is_replaced(token.text)) scan_.meddles |= !follows(at_, "(") || (depth_ == 0 && declares(at_));
+    if (is_replaced(token.text)) replaced();
+  }
+
+  // A parameter of that name, or a function, could be seen from outside; a macro could paste something to its
+  // argument.
+  void replaced() {
+    const bool called = follows(at_, "(");
+    if (declares(at_) && (!called || depth_ == 0)) scan_.meddles = true;
+    if (!called) scan_.meddles_if = true;
   }
 
   // Whether what stands in front could be a type.

@@ -77,8 +77,11 @@ class Outcome:
         return self.status == 0
 
 
-# What drivers put into their logs by chance: names of temporary files, and how many programs were built before.
-CHANCE = re.compile(r"\S*tempfile[-_]\w+|/tmp/\S*\.cl|(?<=\\n)\d+(?=:\d+:\d+: )")
+# What drivers put into their logs by chance: names of temporary files, how many programs were built
+# before, how long the machine code is.
+CHANCE = re.compile(
+    r"\S*tempfile[-_]\w+|/tmp/\S*\.cl|(?<=\\n)\d+(?=:\d+:\d+: )|(?<=<unknown>:0:0: )\d+(?= instructions)"
+)
 
 
 def understood(output):

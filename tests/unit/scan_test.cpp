@@ -101,11 +101,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "#undef get_group_id\n", "#ifdef get_group_id\n#endif\n",
                     "#if defined(get_work_dim)\n#endif\n", "#if 0\n#elif get_work_dim\n#endif\n",
                     "#define HAS defined\n", "#define TEXT(x) #x\n", "kernel void a(int get_group_id) {}",
-                    "(get_group_id)(0)", "s.get_global_id = 1", "__cleave_group_id(0)",
+                    "kernel void a(global int *get_group_id) {}", "__cleave_group_id(0)",
                     "size_t get_group_id(uint d);", "kernel void get_group_linear_id(global int* p) {}"));
 
 TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
-  for (const char* text : {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n"}) {
+  for (const char* text :
+       {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "CALL(get_group_id, 0)"}) {
     EXPECT_TRUE(scan_source(text).meddles_if) << text;
     EXPECT_FALSE(scan_source(text).meddles) << text;
   }
@@ -141,6 +142,8 @@ TEST(Scan, NamesAreFormedFromWhatIsThere) {
   EXPECT_TRUE(pasted("__builtin ## _ptx").opaque);
   EXPECT_TRUE(pasted("as ## m").opaque);
   EXPECT_TRUE(pasted("ato ## mic_inc").talks);
+  EXPECT_FALSE(pasted("get_group_id(12)").opaque) << "no symbol without its beginning";
+  EXPECT_TRUE(pasted("_Z ## 12get_group_id ## j").opaque);
   EXPECT_FALSE(pasted("global i a size_t JOIN(x, y)").opaque) << "only whole words: alias";
   const Scan scan = pasted("convert_ ## int4 vload ## 4 helper_ ## add");
   EXPECT_FALSE(scan.sees || scan.opaque || scan.talks);

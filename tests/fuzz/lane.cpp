@@ -1,0 +1,26 @@
+#include "lane.h"
+
+namespace fuzz {
+
+Lane::Lane(const Platform& platform, unsigned context, Random random, std::size_t items, Facts& facts)
+    : context_(context), buffers_(platform.contexts[context], random, items, facts) {}
+
+std::vector<cl_event> Lane::waits(const OwnQueue& queue, bool always, Facts& facts) {
+  if (queue_ == nullptr) return {};
+  const bool elsewhere = queue_ != &queue;
+  if (!elsewhere && !queue.out_of_order && !(always && last_ != nullptr)) return {};
+  if (last_ == nullptr) {
+    markers_.emplace_back();
+    facts.add("mark", clEnqueueMarkerWithWaitList(queue_->handle.get(), 0, nullptr, markers_.back().out()));
+    last_ = markers_.back().get();
+  }
+  if (elsewhere) facts.add("flush", clFlush(queue_->handle.get()));
+  return {last_};
+}
+
+void Lane::done(const OwnQueue& queue, cl_event event) {
+  queue_ = &queue;
+  last_ = event;
+}
+
+}  // namespace fuzz

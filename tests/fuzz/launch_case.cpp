@@ -1,0 +1,204 @@
+#include <iterator>
+#include <string>
+
+#include "arguments.h"
+#include "callbacks.h"
+#include "cases.h"
+
+namespace fuzz {
+
+namespace {
+
+enum class Mistake {
+  none,
+  no_dims,
+  many_dims,
+  no_global,
+  zero_global,
+  zero_local,
+  odd_local,
+  large_local,
+  missing_argument,
+  empty_list,
+  null_event,
+  wide_offset,
+  other_context
+};
+
+constexpr const char* kMistakes[] = {
+    "none",        "no-dims",          "many-dims",  "no-global",  "zero-global", "zero-local",   "odd-local",
+    "large-local", "missing-argument", "empty-list", "null-event", "wide-offset", "other-context"};
+
+struct Call {
+  cl_uint dims;
+  const std::size_t* offset;
+  const std::size_t* global;
+  const std::size_t* local;
+  std::vector<cl_event> waits;
+  cl_uint wait_count;
+};
+
+class LaunchCase {
+ public:
+  LaunchCase(const Setting& setting, Random random, Facts& facts)
+      : setting_(setting), random_(random), facts_(facts) {}
+
+  void run() {
+    cl_program program = setting_.built.program(0, facts_);
+    if (program == nullptr) return facts_.add("program", "none");
+    head_ = &random_.one_of(setting_.built.text().kernels);
+    shape_ = setting_.shapes.one(random_, *head_);
+    mistake_ = static_cast<Mistake>(random_.chance(8) ? random_.below(std::size(kMistakes)) : 0);
+    if (setting_.options.without.count(name()) != 0) mistake_ = Mistake::none;
+    const Buffers buffers(context(), Random::stream(random_.next(), "buffers", 0), shape_.items(), facts_);
+    make_queue();
+    make_kernel(program);
+    if (!kernel_) return;
+    const unsigned left_out = mistake_ == Mistake::missing_argument ? 1U << random_.below(kArguments) : 0;
+    set_arguments(kernel_.get(), setting_.platform, buffers, shape_, random_.word(), facts_, left_out);
+    enqueue();
+    afterwards(buffers);
+    end();
+    buffers.add_to(facts_, queue_.get());
+    if (event_) facts_.event("event", event_.get(), queue_.get());
+    callbacks_.add_to(facts_);
+  }
+
+ private:
+  const Context& context() const { return setting_.platform.contexts[0]; }
+
+  std::string name() const { return kMistakes[static_cast<int>(mistake_)]; }
+
+  void make_queue() {
+    cl_command_queue_properties properties = random_.chance(40) ? CL_QUEUE_PROFILING_ENABLE : 0;
+    if (random_.chance(25)) properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    cl_int status = CL_SUCCESS;
+    queue_ = Queue(clCreateCommandQueue(context().get(), setting_.platform.device, properties, &status));
+    facts_.add("queue", status);
+    facts_.note("queue with properties " + std::to_string(properties));
+  }
+
+  void make_kernel(cl_program program) {
+    cl_int status = CL_SUCCESS;
+    kernel_ = Kernel(clCreateKernel(program, head_->name.c_str(), &status));
+    facts_.add("kernel", status);
+    if (!setting_.platform.dialect.clones || !random_.chance(10) || !kernel_) return;
+    kernel_ = Kernel(clCloneKernel(kernel_.get(), &status));
+    facts_.add("clone", status);
+  }
+
+  void enqueue() {
+    static constexpr Sizes kZero = {0, 0, 0};
+    static constexpr Sizes kLarge = {1U << 20U, 1, 1};
+    static constexpr Sizes kWide = {~std::size_t{0} - 2, ~std::size_t{0} - 2, ~std::size_t{0} - 2};
+    Call call = {
+        shape_.dims, shape_.offset_or_null(), shape_.global.data(), shape_.local_or_null(), waits(), 0};
+    call.wait_count = static_cast<cl_uint>(call.waits.size());
+    Sizes odd = shape_.local;
+    odd[0] = shape_.global[0] / 2 + 1;
+    switch (mistake_) {
+      case Mistake::no_dims:
+        call.dims = 0;
+        break;
+      case Mistake::many_dims:
+        call.dims = 4;
+        break;
+      case Mistake::no_global:
+        call.global = nullptr;
+        break;
+      case Mistake::zero_global:
+        call.global = kZero.data();
+        break;
+      case Mistake::zero_local:
+        call.local = kZero.data();
+        break;
+      case Mistake::odd_local:
+        call.local = odd.data();
+        break;
+      case Mistake::large_local:
+        call.local = kLarge.data();
+        break;
+      case Mistake::empty_list:
+        call.waits.assign(1, nullptr), call.wait_count = 0;
+        break;
+      case Mistake::null_event:
+        call.waits.assign(1, nullptr), call.wait_count = 1;
+        break;
+      case Mistake::wide_offset:
+        call.offset = kWide.data();
+        break;
+      default:
+        break;
+    }
+    const bool wanted = random_.chance(70);
+    const cl_event* list = call.waits.empty() ? nullptr : call.waits.data();
+    facts_.note("clEnqueueNDRangeKernel(queue, " + head_->name + ", " + shape_.text() +
+                "), mistake: " + name() + (wanted ? ", with an event" : ""));
+    facts_.add("enqueue",
+               clEnqueueNDRangeKernel(queue_.get(), kernel_.get(), call.dims, call.offset, call.global,
+                                      call.local, call.wait_count, list, wanted ? event_.out() : nullptr));
+  }
+
+  // Sometimes another command's event, or one that is set later.
+  std::vector<cl_event> waits() {
+    std::vector<cl_event> list;
+    cl_int status = CL_SUCCESS;
+    if (random_.chance(20)) {
+      status = clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, before_.out());
+      list.push_back(before_.get());
+    }
+    if (setting_.platform.dialect.user_events && (random_.chance(8) || mistake_ == Mistake::other_context)) {
+      const unsigned context = mistake_ == Mistake::other_context ? 1 : 0;
+      user_ = Event(clCreateUserEvent(setting_.platform.contexts[context].get(), &status));
+      list.push_back(user_.get());
+    }
+    if (!list.empty()) facts_.add("wait", status);
+    return list;
+  }
+
+  // What a program may do as soon as the launch is enqueued.
+  void afterwards(const Buffers& buffers) {
+    if (random_.chance(30)) {
+      Shape other = shape_;
+      other.global = other.offset = {7, 7, 7};
+      Facts unseen(false);
+      set_arguments(kernel_.get(), setting_.platform, buffers, other, 12345, unseen);
+      facts_.note("new arguments");
+    }
+    if (random_.chance(40)) facts_.add("release", kernel_.reset());
+    for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
+      if (event_ && setting_.platform.dialect.callbacks && random_.chance(15))
+        callbacks_.ask(event_.get(), state, facts_);
+    if (user_) facts_.add("user", clSetUserEventStatus(user_.get(), CL_COMPLETE));
+    if (random_.chance(40)) facts_.add("flush", clFlush(queue_.get()));
+  }
+
+  void end() {
+    cl_event event = event_.get();
+    if (event != nullptr && random_.chance(50))
+      facts_.add("waited", clWaitForEvents(1, &event));
+    else
+      facts_.add("finish", clFinish(queue_.get()));
+  }
+
+  const Setting& setting_;
+  Random random_;
+  Facts& facts_;
+  const KernelHead* head_ = nullptr;
+  Shape shape_;
+  Mistake mistake_ = Mistake::none;
+  Queue queue_;
+  Kernel kernel_;
+  Event before_;
+  Event user_;
+  Event event_;
+  Callbacks callbacks_;
+};
+
+}  // namespace
+
+void launch_case(const Setting& setting, Random random, Facts& facts) {
+  LaunchCase(setting, random, facts).run();
+}
+
+}  // namespace fuzz

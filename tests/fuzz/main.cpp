@@ -1,0 +1,70 @@
+// Generates OpenCL programs and what is done with them, does it, and prints a line for each case with all
+// that a program can see of it. The same options give the same programs and cases on every machine. It knows
+// nothing of Cleave: fuzz.py runs it with and without, and compares the lines.
+#include <cstdio>
+
+#include "cases.h"
+#include "queries.h"
+
+namespace {
+
+using namespace fuzz;
+
+void print(unsigned program, const std::string& what, const Facts& facts) {
+  std::printf("%u.%s%s\n", program, what.c_str(), facts.line().c_str());
+  std::fflush(stdout);
+}
+
+void show_text(const ProgramText& text) {
+  std::printf("# options:%s\n", text.options().c_str());
+  for (std::size_t number = 0; number < text.pieces.size(); ++number)
+    if (!text.pieces[number].fixed && !text.pieces[number].text.empty()) std::printf("# piece %zu\n", number);
+  std::printf("# text begins\n%s# text ends\n", text.whole().c_str());
+}
+
+void print_program(Built& built, const Platform& platform, unsigned number, const Options& options) {
+  const bool attributes = options.without.count("attributes") == 0;
+  Facts facts(options.show);
+  const cl_program program = built.program(0, facts);
+  for (const KernelHead& head : built.text().kernels) {
+    if (program == nullptr) break;
+    cl_int status = CL_SUCCESS;
+    const Kernel kernel(clCreateKernel(program, head.name.c_str(), &status));
+    if (kernel) add_kernel(facts, kernel.get(), platform.device, attributes);
+  }
+  print(number, program == nullptr ? "unbuilt" : "built", facts);
+}
+
+void run_program(const Options& options, const Platform& platform, unsigned number) {
+  Random random = Random::stream(options.seed, "program", number);
+  ProgramText text = write_program(Random(random.next()), platform.dialect);
+  text.drop(options.dropped);
+  if (options.show) show_text(text);
+  const Way way = choose_way(random, platform.dialect);
+  Built built(platform, text, way, options.folder);
+  const Shapes shapes(Random(random.next()), platform.dialect, options);
+  print_program(built, platform, number, options);
+  if (options.first_case == 0) {
+    Facts facts(options.show);
+    build_mistaken(platform, text, Random(random.next()), facts);
+    print(number, "mistaken", facts);
+  }
+  const Setting setting{options, platform, built, shapes};
+  for (unsigned place = options.first_case; place < options.first_case + options.cases; ++place) {
+    Random own = Random::stream(options.seed ^ number, "case", place);
+    Facts facts(options.show);
+    const bool sequence = own.chance(30);
+    (sequence ? sequence_case : launch_case)(setting, own, facts);
+    print(number, std::to_string(place) + (sequence ? " sequence" : " launch"), facts);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const fuzz::Options options = fuzz::read_options(count, words);
+  const fuzz::Platform platform = fuzz::find_platform(options);
+  for (unsigned number = options.first_program; number < options.first_program + options.programs; ++number)
+    run_program(options, platform, number);
+  return 0;
+}

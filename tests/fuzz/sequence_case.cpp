@@ -1,0 +1,254 @@
+#include <deque>
+#include <list>
+#include <map>
+
+#include "arguments.h"
+#include "callbacks.h"
+#include "cases.h"
+#include "lane.h"
+
+namespace fuzz {
+
+namespace {
+
+enum class Do { launch, task, fill, copy, write, read, map, marker, barrier, flush, finish, wait, user, set };
+
+// Everything about a step is settled before the first one is taken, so that steps can be left out.
+struct Step {
+  Do what;
+  unsigned lane;
+  unsigned queue;
+  std::uint64_t seed;
+};
+
+Do choose_step(Random& random) {
+  static const std::vector<Do> rare = {Do::task,   Do::fill, Do::copy,   Do::copy,    Do::write,
+                                       Do::read,   Do::map,  Do::marker, Do::barrier, Do::flush,
+                                       Do::finish, Do::wait, Do::user,   Do::set};
+  return random.chance(50) ? Do::launch : random.one_of(rare);
+}
+
+class Sequence {
+ public:
+  Sequence(const Setting& setting, Random& random, Facts& facts)
+      : setting_(setting), facts_(facts), user_events_(setting.platform.dialect.user_events) {
+    const unsigned contexts = random.chance(20) ? 2 : 1;
+    for (unsigned context = 0; context < contexts; ++context) {
+      programs_[context] = setting.built.program(context, unseen_);
+      for (unsigned count = random.between(1, 2); count > 0; --count) add_queue(context, random);
+      for (unsigned count = random.between(1, 2); count > 0; --count)
+        lanes_.emplace_back(setting.platform, context, Random(random.next()), setting.options.most_items,
+                            facts);
+    }
+    for (unsigned count = random.between(4, 14); count > 0; --count)
+      steps_.push_back({choose_step(random), random.below(8), random.below(8), random.next()});
+  }
+
+  void run() {
+    if (programs_[0] == nullptr) return facts_.add("program", "none");
+    for (std::size_t number = 0; number < steps_.size(); ++number)
+      if (setting_.options.dropped_steps.count(static_cast<unsigned>(number)) == 0)
+        take(steps_[number], number);
+    end();
+  }
+
+ private:
+  void add_queue(unsigned context, Random& random) {
+    const bool out_of_order = random.chance(35);
+    cl_command_queue_properties properties = out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
+    if (random.chance(40)) properties |= CL_QUEUE_PROFILING_ENABLE;
+    cl_int status = CL_SUCCESS;
+    Queue queue(clCreateCommandQueue(setting_.platform.contexts[context].get(), setting_.platform.device,
+                                     properties, &status));
+    if (status != CL_SUCCESS) facts_.add("queue", status);
+    queues_.push_back({std::move(queue), context, out_of_order});
+    facts_.note("queue with properties " + std::to_string(properties));
+  }
+
+  OwnQueue& queue_of(const Lane& lane, unsigned number) {
+    std::vector<OwnQueue*> able;
+    for (OwnQueue& queue : queues_)
+      if (queue.context == lane.context()) able.push_back(&queue);
+    return *able[number % able.size()];
+  }
+
+  void take(const Step& step, std::size_t number) {
+    auto lane = lanes_.begin();
+    std::advance(lane, step.lane % lanes_.size());
+    OwnQueue& queue = queue_of(*lane, step.queue);
+    Random random(step.seed);
+    facts_.note("step " + std::to_string(number) + ", lane " + std::to_string(step.lane % lanes_.size()) +
+                ", queue " + std::to_string(step.queue));
+    switch (step.what) {
+      case Do::flush:
+        return facts_.add("flush", clFlush(queue.handle.get()));
+      case Do::finish:
+        return finish(queue);
+      case Do::wait:
+        return wait_for_last();
+      case Do::user:
+        return create_user_event(lane->context());
+      case Do::set:
+        return set_user_events();
+      default:
+        command(step.what, *lane, queue, random);
+    }
+  }
+
+  // Nothing may block while a user event is not set.
+  bool held() const { return pending_[0] != nullptr || pending_[1] != nullptr; }
+
+  void finish(const OwnQueue& queue) {
+    if (held()) return;
+    for (const OwnQueue& other : queues_) clFlush(other.handle.get());
+    facts_.add("finish", clFinish(queue.handle.get()));
+  }
+
+  void wait_for_last() {
+    if (held() || events_.empty()) return;
+    for (const OwnQueue& other : queues_) clFlush(other.handle.get());
+    cl_event event = events_.back().event.get();
+    facts_.add("waited", clWaitForEvents(1, &event));
+  }
+
+  void create_user_event(unsigned context) {
+    if (!user_events_ || pending_[context] != nullptr) return;
+    cl_int status = CL_SUCCESS;
+    user_.emplace_back(clCreateUserEvent(setting_.platform.contexts[context].get(), &status));
+    facts_.add("user", status);
+    pending_[context] = user_.back().get();
+  }
+
+  void set_user_events() {
+    for (cl_event& event : pending_)
+      if (event != nullptr)
+        facts_.add("set", clSetUserEventStatus(std::exchange(event, nullptr), CL_COMPLETE));
+  }
+
+  void command(Do what, Lane& lane, OwnQueue& queue, Random& random) {
+    std::vector<cl_event> waits = lane.waits(queue, random.chance(25), facts_);
+    if (pending_[lane.context()] != nullptr && random.chance(40)) waits.push_back(pending_[lane.context()]);
+    const cl_uint count = static_cast<cl_uint>(waits.size());
+    const cl_event* list = count == 0 ? nullptr : waits.data();
+    Event event;
+    const bool wanted = queue.out_of_order || random.chance(60);
+    cl_event* out = wanted ? event.out() : nullptr;
+    const cl_int status = enqueue(what, lane, queue.handle.get(), random, count, list, out);
+    facts_.add("s", status);
+    if (status != CL_SUCCESS) return;
+    lane.done(queue, event.get());
+    if (!event) return;
+    for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
+      if (setting_.platform.dialect.callbacks && random.chance(8)) callbacks_.ask(event.get(), state, facts_);
+    events_.push_back({std::move(event), queue.handle.get()});
+  }
+
+  cl_int enqueue(Do what, const Lane& lane, cl_command_queue queue, Random& random, cl_uint count,
+                 const cl_event* list, cl_event* out) {
+    const Buffers& own = lane.buffers();
+    const std::size_t from = random.below(100) * sizeof(cl_uint);
+    const cl_uint pattern = random.word();
+    switch (what) {
+      case Do::launch:
+      case Do::task:
+        return launch(what == Do::task, lane, queue, random, count, list, out);
+      case Do::fill:
+        return clEnqueueFillBuffer(queue, own.cells.get(), &pattern, 4, from, 400, count, list, out);
+      case Do::copy:
+        return clEnqueueCopyBuffer(queue, own.whole.get(), own.in.get(), from, from, 2000, count, list, out);
+      case Do::write:
+        memory_.emplace_back(500, pattern);
+        return clEnqueueWriteBuffer(queue, own.in.get(), blocking(random), from, 2000, memory_.back().data(),
+                                    count, list, out);
+      case Do::read:
+        memory_.emplace_back(500, 0U);
+        return clEnqueueReadBuffer(queue, own.whole.get(), blocking(random), from, 2000,
+                                   memory_.back().data(), count, list, out);
+      case Do::map:
+        return change_mapped(own, queue, pattern, count, list, out);
+      case Do::marker:
+        return clEnqueueMarkerWithWaitList(queue, count, list, out);
+      default:
+        return clEnqueueBarrierWithWaitList(queue, count, list, out);
+    }
+  }
+
+  cl_bool blocking(Random& random) {
+    if (held() || !random.chance(40)) return CL_FALSE;
+    for (const OwnQueue& queue : queues_) clFlush(queue.handle.get());
+    return CL_TRUE;
+  }
+
+  // Mapping has to block before the program can write. While it must not, it is a marker.
+  cl_int change_mapped(const Buffers& own, cl_command_queue queue, cl_uint pattern, cl_uint count,
+                       const cl_event* list, cl_event* out) {
+    if (held()) return clEnqueueMarkerWithWaitList(queue, count, list, out);
+    for (const OwnQueue& other : queues_) clFlush(other.handle.get());
+    cl_int status = CL_SUCCESS;
+    void* mapped = clEnqueueMapBuffer(queue, own.cells.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 4096,
+                                      count, list, nullptr, &status);
+    if (status != CL_SUCCESS) return status;
+    static_cast<cl_uint*>(mapped)[pattern % 1024] ^= pattern;
+    return clEnqueueUnmapMemObject(queue, own.cells.get(), mapped, 0, nullptr, out);
+  }
+
+  cl_int launch(bool task, const Lane& lane, cl_command_queue queue, Random& random, cl_uint count,
+                const cl_event* list, cl_event* out) {
+    const KernelHead& head = random.one_of(setting_.built.text().kernels);
+    Shape shape = task ? Shape{} : setting_.shapes.one(random, head);
+    cl_int status = CL_SUCCESS;
+    Kernel fresh;
+    Kernel& kernel = random.chance(30) ? kept_[lane.context()][head.name] : fresh;
+    if (!kernel) kernel = Kernel(clCreateKernel(programs_[lane.context()], head.name.c_str(), &status));
+    if (status != CL_SUCCESS) return status;
+    if (setting_.platform.dialect.clones && random.chance(8))
+      kernel = Kernel(clCloneKernel(kernel.get(), &status));
+    set_arguments(kernel.get(), setting_.platform, lane.buffers(), shape, random.word(), facts_);
+    status = task ? clEnqueueTask(queue, kernel.get(), count, list, out)
+                  : clEnqueueNDRangeKernel(queue, kernel.get(), shape.dims, shape.offset_or_null(),
+                                           shape.global.data(), shape.local_or_null(), count, list, out);
+    facts_.note((task ? "clEnqueueTask(queue, " : "clEnqueueNDRangeKernel(queue, ") + head.name + ", " +
+                shape.text() + ")");
+    const cl_uint other = 12345;
+    if (random.chance(40)) clSetKernelArg(kernel.get(), 6, sizeof other, &other);
+    return status;
+  }
+
+  void end() {
+    set_user_events();
+    for (const OwnQueue& queue : queues_) facts_.add("flush", clFlush(queue.handle.get()));
+    for (const OwnQueue& queue : queues_) facts_.add("finish", clFinish(queue.handle.get()));
+    for (const Lane& lane : lanes_) lane.buffers().add_to(facts_, queue_of(lane, 0).handle.get());
+    for (const Words& words : memory_) facts_.hash("memory", words.data(), words.size() * sizeof words[0]);
+    for (const Ended& ended : events_) facts_.event("event", ended.event.get(), ended.queue);
+    callbacks_.add_to(facts_);
+  }
+
+  struct Ended {
+    Event event;
+    cl_command_queue queue;
+  };
+
+  const Setting& setting_;
+  Facts& facts_;
+  Facts unseen_{false};
+  bool user_events_;
+  cl_program programs_[2] = {};
+  std::deque<OwnQueue> queues_;
+  std::list<Lane> lanes_;
+  std::vector<Step> steps_;
+  std::vector<Ended> events_;
+  std::list<Event> user_;
+  cl_event pending_[2] = {};  // for each context, a user event that is not set yet
+  std::map<std::string, Kernel> kept_[2];
+  std::list<Words> memory_;
+  Callbacks callbacks_;
+};
+
+}  // namespace
+
+void sequence_case(const Setting& setting, Random random, Facts& facts) {
+  Sequence(setting, random, facts).run();
+}
+
+}  // namespace fuzz
