@@ -115,18 +115,18 @@ bool carries_tags(Process& p, const KernelRecord& kernel, cl_device_id device) {
   return facts && facts->tags;
 }
 
-// The one launch that a kernel with the prelude would misread: ids in the third dimension that the kernel has
-// as negative numbers. Few drivers get these right, and none of them on 64-bit devices below 2^63.
+// The one launch that a kernel with the prelude would misread: an offset in the third dimension that reaches
+// it as a negative number.
 bool looks_tagged(Process& p, const Call& call, const KernelRecord& kernel) {
   if (call.dims != 3 || call.offset == nullptr || (!kernel.tagged && !kernel.trusted)) return false;
-  constexpr std::size_t kNarrow = std::numeric_limits<std::int32_t>::max();
   constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
-  const std::size_t last = call.offset[2] + call.global[2] - 1;
-  if (last <= kNarrow) return false;
+  const bool narrow = ((call.offset[2] >> 31U) & 1U) != 0;
+  const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
+  if (!narrow && !wide) return false;
   const auto queue = ask_queue(p, call.queue);
   if (!queue || !has_prelude(kernel, queue->device)) return false;
   const auto facts = p.drivers.known(queue->device);
-  return last > kWide || !facts || facts->narrow;
+  return !facts || (facts->narrow ? narrow : wide);
 }
 
 cl_int refuse() {

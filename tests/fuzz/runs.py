@@ -37,6 +37,8 @@ DRIVERS = {
     ),
     "rusticl": Driver(environment={"RUSTICL_ENABLE": "llvmpipe"}),
     "intel": Driver(options=["--without", "null-event,empty-list,other-context"]),
+    # Divides by a local size of zero.
+    "nvidia": Driver(options=["--platform", "NVIDIA", "--without", "zero-local,wide-offset"]),
     "system": Driver(),
 }
 
@@ -79,6 +81,8 @@ class Outcome:
 
 # What drivers put into their logs by chance: names of temporary files, how many programs were built
 # before, how long the machine code is.
+# NVIDIA's warns of what its cache did not have.
+NOT_CACHED = re.compile(r"\(\): Warning: [^\\]*\\n")
 CHANCE = re.compile(
     r"\S*tempfile[-_]\w+|/tmp/\S*\.cl|(?<=\\n)\d+(?=:\d+:\d+: )|(?<=<unknown>:0:0: )\d+(?= instructions)"
 )
@@ -93,7 +97,7 @@ def understood(output):
         words = line.split(" ", 2)
         name_length = 2 if len(words) > 1 and words[1] in ("launch", "sequence") else 1
         words = line.split(" ", name_length)
-        lines[" ".join(words[:name_length])] = CHANCE.sub("FILE", " ".join(words[name_length:]))
+        lines[" ".join(words[:name_length])] = CHANCE.sub("FILE", NOT_CACHED.sub("", " ".join(words[name_length:])))
     return lines, notes
 
 
