@@ -45,7 +45,8 @@ struct QueueRecord {
   bool in_order = true;
   bool plain = true;  // no property that a vendor has added: what a launch means there is not ours to know
   plan::Device facts;
-  // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs time.
+  // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs
+  // time.
   unsigned stalls = 0;
 };
 

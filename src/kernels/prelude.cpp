@@ -8,8 +8,8 @@ namespace cleave::kernels {
 //     it is the same for a whole work-group, and most compilers see that. NVIDIA's does not, and takes an
 //     offset as it is.
 //   - Both values are computed and one is chosen, rather than branched to: compilers can then take the choice
-//     out of their loops over work-items. Only the division is worth a branch. NVIDIA's has no such loops, and
-//     a branch that all take costs less there.
+//     out of their loops over work-items. Only the division is worth a branch. NVIDIA's has no such loops,
+//     and a branch that all take costs less there.
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
 //   - With the groups before the slice in the tag, the launch's own offset is what is left of an id; without,
 //     it is 0.
