@@ -187,6 +187,7 @@ cl_int enqueue(Process& p, const Call& call) {
     return stay_whole(p, call, kernel, Whole::kernel);
   }
 
+  if (items == 1) return stay_whole(p, call, kernel, Whole::one_group);
   if (call.local == nullptr) {
     const auto local = explicit_local_size(p, *queue, call.queue, call.kernel, kernel.facts.sees_groups,
                                            range, wanted.slices);

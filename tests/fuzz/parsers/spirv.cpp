@@ -15,8 +15,8 @@
 namespace {
 
 using cleave::fuzz::require;
-using cleave::kernels::scan_spirv;
 using cleave::kernels::Scan;
+using cleave::kernels::scan_spirv;
 using spv::BuiltIn;
 using spv::Op;
 using Bytes = std::vector<std::byte>;
