@@ -72,7 +72,7 @@ void note(Process& p, cl_kernel kernel, cl_program program) noexcept {
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* error) noexcept {
   Process& p = process();
   cl_kernel kernel = p.next.clCreateKernel(program, name, error);
-  if (kernel == nullptr && build_without_prelude(program))
+  if (kernel == nullptr && name != nullptr && build_without_prelude(program, name))
     kernel = p.next.clCreateKernel(program, name, error);
   if (kernel != nullptr) note(p, kernel, program);
   return kernel;
@@ -83,7 +83,7 @@ cl_int CL_API_CALL create_kernels_in_program(cl_program program, cl_uint count, 
   Process& p = process();
   cl_uint made = 0;
   cl_int error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
-  if (error != CL_SUCCESS && build_without_prelude(program)) {
+  if (error != CL_SUCCESS && error != CL_INVALID_VALUE && build_without_prelude(program, nullptr)) {
     error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
   }
   if (error != CL_SUCCESS) return error;

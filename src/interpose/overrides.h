@@ -26,9 +26,10 @@ cl_int CL_API_CALL command_nd_range_kernel_khr(void* command_buffer, cl_command_
                                                void* mutable_handle) noexcept;
 
 // programs.cpp
-// Builds a program that has the prelude in it once more, as it came. For drivers that build it and then fail
-// to make kernels. Says whether it is built now.
-bool build_without_prelude(cl_program program) noexcept;
+// Builds a program that was built with the prelude once more, as it came, for drivers that build it and then
+// fail to make kernels. `kernel` is the one that failed, or null for all: a name that is nowhere in the text
+// is the program's own mistake. Says whether it is built now.
+bool build_without_prelude(cl_program program, const char* kernel) noexcept;
 
 // The driver's whole build log; empty if there is none. May throw std::bad_alloc.
 std::string program_log(const Table& next, cl_program, cl_device_id);

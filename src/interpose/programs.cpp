@@ -141,23 +141,25 @@ class Turn {
 
   [[nodiscard]] bool alone() const { return alone_; }
 
-  // From now on kernels for these devices have no prelude in them, or, if no other build began meanwhile,
-  // they have. Says which.
-  bool note(const Devices& devices, const char* tagged_with) {
-    bool tagged = false;
+  // From now on kernels for these devices have no prelude in them.
+  void note_plain(const Devices& devices) { note(devices, nullptr); }
+
+  // They have, if no other build began meanwhile.
+  void note_prelude(const Build& build, const Devices& devices) { note(devices, &build); }
+
+ private:
+  void note(const Devices& devices, const Build* build) {
     p_.programs.update(program_, [&](ProgramRecord& record) {
+      record.options.reset();
       std::erase_if(record.tagged, [&](cl_device_id device) {
         return std::find(devices.begin(), devices.end(), device) != devices.end();
       });
-      tagged = tagged_with != nullptr && alone_ && record.builds == number_;
-      if (!tagged) return;
+      if (build == nullptr || !alone_ || record.builds != number_) return;
       record.tagged.insert(record.tagged.end(), devices.begin(), devices.end());
-      record.options = tagged_with;
+      if (!build->compile) record.options = build->options != nullptr ? build->options : "";
     });
-    return tagged;
   }
 
- private:
   Process& p_;
   cl_program program_;
   bool alone_ = false;
@@ -202,7 +204,7 @@ cl_int carry_out(Process& p, const Build& build, const ProgramRecord& record) {
   const kernels::ProgramScan scan = scan_for(p, *record.source, build);
   note_scan(p, build.program, scan);
   const Devices devices = devices_of(p.next, build);
-  turn.note(devices, nullptr);
+  turn.note_plain(devices);
   const bool sound =
       (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
   const bool wanted = record.dressed && scan.whole().sees && !scan.whole().meddles;
@@ -210,7 +212,7 @@ cl_int carry_out(Process& p, const Build& build, const ProgramRecord& record) {
       !build_with_prelude(p, build, devices)) {
     return build.as_it_came(p.next);
   }
-  turn.note(devices, build.options != nullptr ? build.options : "");
+  turn.note_prelude(build, devices);
   if (build.notify != nullptr) build.notify(build.program, build.data);
   return CL_SUCCESS;
 }
@@ -248,15 +250,15 @@ std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_pro
 
 }  // namespace
 
-bool build_without_prelude(cl_program program) noexcept try {
+bool build_without_prelude(cl_program program, const char* kernel) noexcept try {
   Process& p = process();
   const auto record = p.programs.find(program);
-  if (!record || !record->source || record->tagged.empty()) return false;
+  if (!record || !record->options || record->tagged.empty()) return false;
+  if (kernel != nullptr && record->source->find(kernel) == std::string::npos) return false;
   Turn turn(p, program);
-  const Devices devices = record->tagged;
-  turn.note(devices, nullptr);
-  return p.next.clBuildProgram(program, static_cast<cl_uint>(devices.size()), devices.data(),
-                               record->options.c_str(), nullptr, nullptr) == CL_SUCCESS;
+  turn.note_plain(record->tagged);
+  return p.next.clBuildProgram(program, static_cast<cl_uint>(record->tagged.size()), record->tagged.data(),
+                               record->options->c_str(), nullptr, nullptr) == CL_SUCCESS;
 } catch (...) {
   return false;
 }

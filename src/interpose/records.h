@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct ProgramRecord {
   std::vector<cl_device_id> tagged;  // for these it was last built with the prelude switched on
   unsigned builds = 0;               // begun so far
   unsigned under_way = 0;            // begun and not ended
-  std::string options;               // of the last build with the prelude
+  // Options of the last clBuildProgram with the prelude, if that was the last thing done to it.
+  std::optional<std::string> options;
 };
 
 struct KernelRecord {

@@ -175,6 +175,34 @@ TEST(Prelude, BuildTellsTheProgramOnceThatItIsDone) {
   }
 }
 
+TEST(Prelude, IsTakenOutWhereTheDriverCannotMakeItsKernels) {
+  Scene scene;
+  const cl_program program = scene.make_program(kSeesTheCut);
+  cl_int error = 1;
+  EXPECT_EQ(scene.cl.clCreateKernel(program, "no such kernel", &error), nullptr);
+  EXPECT_EQ(error, CL_INVALID_KERNEL_NAME);
+  scene.driver.forget();
+  scene.driver.fail("clCreateKernel", 1, CL_OUT_OF_RESOURCES);
+  const cl_kernel kernel = scene.make_kernel(program, "seer");
+  EXPECT_EQ(scene.driver.count("clBuildProgram"), 1U);
+  ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(Scene::whole(Whole::kernel), 1U);
+}
+
+TEST(Prelude, OfAProgramThatIsOnlyCompiledMakesNoKernels) {
+  Scene scene;
+  const char* source = kSeesTheCut;
+  const cl_program program =
+      scene.keep(scene.cl.clCreateProgramWithSource(scene.context, 1, &source, nullptr, nullptr));
+  ASSERT_EQ(scene.cl.clCompileProgram(program, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
+            CL_SUCCESS);
+  scene.driver.forget();
+  cl_int error = CL_SUCCESS;
+  EXPECT_EQ(scene.cl.clCreateKernel(program, "seer", &error), nullptr);
+  EXPECT_EQ(error, CL_INVALID_PROGRAM_EXECUTABLE);
+  EXPECT_EQ(scene.driver.count("clBuildProgram"), 0U);
+}
+
 TEST(Tagged, LaunchWithoutAFreeThirdDimensionStaysWhole) {
   Scene scene(slices(4));
   const cl_kernel kernel = scene.make_kernel(kSeesTheCut, "seer");
