@@ -45,7 +45,9 @@ struct QueueRecord {
   cl_device_id device = nullptr;
   SuggestLocalSize suggest = nullptr;  // null where the driver does not have it
   bool in_order = true;
-  bool plain = true;  // no property that a vendor has added: what a launch means there is not ours to know
+  // No property that a vendor has added (what a launch means there is not ours to know), and no driver that
+  // is known to be wrong about slices.
+  bool plain = true;
   plan::Device facts;
   // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs
   // time.
