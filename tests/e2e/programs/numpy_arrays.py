@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+import time
 
 import numpy as np
 import pyopencl as cl
@@ -120,8 +121,17 @@ def profiling():
         assert times.start >= ends, "a launch begins before the one before it has ended"
         ends = times.end
         kind = cl.command_type.to_string(event.command_type)
-        print(f"profiled: {kind}, {event.reference_count} reference, its queue {event.command_queue == session.queue}")
+        print(f"profiled: {kind}, {settled(event)} reference, its queue {event.command_queue == session.queue}")
     show("profiling", session.result(buffer, state))
+
+
+def settled(event, patience=10.0):
+    """The event's reference count once it is the program's own one; drivers let go of theirs a little after the
+    wait for the event has ended."""
+    end = time.monotonic() + patience
+    while event.reference_count > 1 and time.monotonic() < end:
+        time.sleep(0.001)
+    return event.reference_count
 
 
 def callbacks():
