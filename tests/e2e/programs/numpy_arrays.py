@@ -125,13 +125,14 @@ def profiling():
     show("profiling", session.result(buffer, state))
 
 
-def settled(event, patience=10.0):
-    """The event's reference count once it is the program's own one; drivers let go of theirs a little after the
-    wait for the event has ended."""
+def settled(event, patience=0.1):
+    """The event's reference count at rest: drivers let go of some of theirs a little after the wait has ended."""
+    counts = [event.reference_count]
     end = time.monotonic() + patience
-    while event.reference_count > 1 and time.monotonic() < end:
-        time.sleep(0.001)
-    return event.reference_count
+    while time.monotonic() < end:
+        time.sleep(0.005)
+        counts.append(event.reference_count)
+    return min(counts)
 
 
 def callbacks():
