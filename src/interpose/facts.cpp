@@ -2,8 +2,8 @@
 
 #include <array>
 #include <string>
-#include <string_view>
 
+#include "interpose/quirks.h"
 #include "plan/device.h"
 
 namespace cleave::interpose {
@@ -63,20 +63,6 @@ SuggestLocalSize ask_for_suggestions(const Table& next, cl_device_id device) {
       next.clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
 }
 
-// Drivers for processors with which split launches went wrong (docs/conformance.md): Intel's runtime gives
-// other results, and PoCL 5 fails an assertion of its own.
-bool is_known_to_fail(const Table& next, cl_device_id device) {
-  const auto type = ask<cl_device_type>(next, device, CL_DEVICE_TYPE, 0);
-  const auto platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
-  if ((type & CL_DEVICE_TYPE_CPU) == 0 || platform == nullptr) return false;
-  std::array<char, 256> name{};
-  std::array<char, 256> version{};
-  next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
-  next.clGetPlatformInfo(platform, CL_PLATFORM_VERSION, version.size() - 1, version.data(), nullptr);
-  return std::string_view(name.data()).starts_with("Intel(R)") ||
-         std::string_view(version.data()).find("PoCL 5.") != std::string_view::npos;
-}
-
 }  // namespace
 
 plan::Device ask_device(const Process& process, cl_device_id device) noexcept {
@@ -102,8 +88,9 @@ std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue qu
     return std::nullopt;
   }
   record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
-  record.plain = (properties & ~kPlainProperties) == 0 && !is_known_to_fail(next, record.device);
-  record.suggest = ask_for_suggestions(next, record.device);
+  const Quirks quirks = quirks_of(next, record.device);
+  record.plain = (properties & ~kPlainProperties) == 0 && !quirks.offsets_clash;
+  if (!quirks.suggesting_harms) record.suggest = ask_for_suggestions(next, record.device);
   record.facts = ask_device(process, record.device);
   return record;
 }

@@ -1,0 +1,40 @@
+#include "interpose/quirks.h"
+
+#include <array>
+#include <string_view>
+
+namespace cleave::interpose {
+namespace {
+
+using Text = std::array<char, 256>;
+
+Text ask(const Table& next, cl_platform_id platform, cl_platform_info what) noexcept {
+  Text text{};
+  if (next.clGetPlatformInfo(platform, what, text.size() - 1, text.data(), nullptr) != CL_SUCCESS) text = {};
+  return text;
+}
+
+bool is_pocl_4_or_5(std::string_view version) noexcept {
+  for (const std::string_view name : {"PoCL 4.", "PoCL 5.", "pocl 4.", "pocl 5."})
+    if (version.find(name) != std::string_view::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
+  Quirks quirks;
+  cl_device_type type = 0;
+  cl_platform_id platform = nullptr;
+  if (next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS ||
+      next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, static_cast<void*>(&platform),
+                           nullptr) != CL_SUCCESS ||
+      (type & CL_DEVICE_TYPE_CPU) == 0)
+    return quirks;
+  quirks.suggesting_harms =
+      std::string_view(ask(next, platform, CL_PLATFORM_NAME).data()).starts_with("Intel(R)");
+  quirks.offsets_clash = is_pocl_4_or_5(ask(next, platform, CL_PLATFORM_VERSION).data());
+  return quirks;
+}
+
+}  // namespace cleave::interpose

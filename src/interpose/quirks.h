@@ -1,0 +1,20 @@
+// What is known to go wrong with drivers, and was traced to them (docs/conformance.md says how). A driver
+// that is not listed is trusted.
+#pragma once
+
+#include "interpose/table.h"
+
+namespace cleave::interpose {
+
+struct Quirks {
+  // Its clGetKernelSuggestedLocalWorkSizeKHR makes launches that run at that moment lose work-groups.
+  bool suggesting_harms = false;
+  // Launches of one kernel with and without an offset, in flight at a time, end the process.
+  bool offsets_clash = false;
+};
+
+// Looks at the names and versions of the device's platform, every time. What the driver does not answer is
+// taken as harmless.
+Quirks quirks_of(const Table& next, cl_device_id device) noexcept;
+
+}  // namespace cleave::interpose
