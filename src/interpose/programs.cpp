@@ -11,6 +11,7 @@
 #include "interpose/dressing.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
+#include "interpose/quirks.h"
 #include "kernels/includes.h"
 #include "kernels/prelude.h"
 
@@ -166,10 +167,11 @@ class Turn {
   unsigned number_ = 0;
 };
 
-// Whether tags reach kernels on all of these. A driver of which nothing is known is tried out; if that cannot
-// be done at present, it may be later.
+// Whether the prelude may be tried, and tags reach kernels on all of these. A driver of which nothing is
+// known is tried out; if that cannot be done at present, it may be later.
 bool may_carry_tags(Process& p, const Devices& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
+    if (quirks_of(p.next, device).failed_builds_stick) return false;
     const auto facts = p.drivers.facts(device);
     return !facts || facts->tags;
   });

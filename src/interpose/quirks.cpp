@@ -31,8 +31,8 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
                            nullptr) != CL_SUCCESS ||
       (type & CL_DEVICE_TYPE_CPU) == 0)
     return quirks;
-  quirks.suggesting_harms =
-      std::string_view(ask(next, platform, CL_PLATFORM_NAME).data()).starts_with("Intel(R)");
+  if (std::string_view(ask(next, platform, CL_PLATFORM_NAME).data()).starts_with("Intel(R)"))
+    quirks.suggesting_harms = quirks.failed_builds_stick = true;
   quirks.offsets_clash = is_pocl_4_or_5(ask(next, platform, CL_PLATFORM_VERSION).data());
   return quirks;
 }

@@ -9,6 +9,8 @@ namespace cleave::interpose {
 struct Quirks {
   // Its clGetKernelSuggestedLocalWorkSizeKHR makes launches that run at that moment lose work-groups.
   bool suggesting_harms = false;
+  // A program that could not be built once cannot be built later, with whatever options.
+  bool failed_builds_stick = false;
   // Launches of one kernel with and without an offset, in flight at a time, end the process.
   bool offsets_clash = false;
 };
