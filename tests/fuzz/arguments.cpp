@@ -56,6 +56,20 @@ void Buffers::add_to(Facts& facts, cl_command_queue queue) const {
   add_hash(facts, "cells", queue, cells.get());
 }
 
+Buffer Buffers::brief_cells(cl_kernel kernel, Facts& facts) const {
+  cl_context context = nullptr;
+  clGetMemObjectInfo(cells.get(), CL_MEM_CONTEXT, sizeof context, static_cast<void*>(&context), nullptr);
+  Words words(kCellsWords, 1);
+  cl_int status = CL_SUCCESS;
+  Buffer brief(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                              words.size() * sizeof words[0], words.data(), &status));
+  if (status != CL_SUCCESS) facts.add("brief", status);
+  cl_mem handle = brief.get();
+  status = clSetKernelArg(kernel, 3, sizeof handle, static_cast<const void*>(&handle));
+  if (status != CL_SUCCESS) facts.add("argument", status);
+  return brief;
+}
+
 void set_arguments(cl_kernel kernel, const Platform& platform, const Buffers& buffers, const Shape& shape,
                    std::uint32_t salt, Facts& facts, unsigned left_out) {
   const auto low = [](std::size_t size) { return static_cast<cl_uint>(size); };

@@ -27,6 +27,8 @@ struct Buffers {
   Buffers(const Context& context, Random random, std::size_t items, Facts& facts);
   // Adds a hash of each. Nobody may be at work on them.
   void add_to(Facts& facts, cl_command_queue queue) const;
+  // Other cells for the kernel's next launch, which the caller may release as soon as it is enqueued.
+  Buffer brief_cells(cl_kernel kernel, Facts& facts) const;
 };
 
 constexpr cl_uint kArguments = 8;

@@ -8,19 +8,30 @@ Lane::Lane(const Platform& platform, unsigned context, Random random, std::size_
 std::vector<cl_event> Lane::waits(const OwnQueue& queue, bool always, Facts& facts) {
   if (queue_ == nullptr) return {};
   const bool elsewhere = queue_ != &queue;
-  if (!elsewhere && !queue.out_of_order && !(always && last_ != nullptr)) return {};
-  if (last_ == nullptr) {
-    markers_.emplace_back();
-    facts.add("mark", clEnqueueMarkerWithWaitList(queue_->handle.get(), 0, nullptr, markers_.back().out()));
-    last_ = markers_.back().get();
-  }
-  if (elsewhere) facts.add("flush", clFlush(queue_->handle.get()));
+  if (!left_ && !elsewhere && !queue.out_of_order && !(always && last_ != nullptr)) return {};
+  mark(facts);
+  if (elsewhere && !left_) facts.add("flush", clFlush(queue_->handle.get()));
   return {last_};
+}
+
+void Lane::mark(Facts& facts) {
+  if (last_ != nullptr) return;
+  markers_.emplace_back();
+  facts.add("mark", clEnqueueMarkerWithWaitList(queue_->handle.get(), 0, nullptr, markers_.back().out()));
+  last_ = markers_.back().get();
 }
 
 void Lane::done(const OwnQueue& queue, cl_event event) {
   queue_ = &queue;
   last_ = event;
+  left_ = false;
+}
+
+void Lane::leave(const OwnQueue& queue, Facts& facts) {
+  if (queue_ != &queue || left_) return;
+  mark(facts);
+  facts.add("flush", clFlush(queue.handle.get()));
+  left_ = true;
 }
 
 }  // namespace fuzz

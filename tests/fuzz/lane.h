@@ -27,11 +27,16 @@ class Lane {
   std::vector<cl_event> waits(const OwnQueue& queue, bool always, Facts& facts);
   // What the lane's next command has to wait for. Without an event, `queue` has to be in order.
   void done(const OwnQueue& queue, cl_event event);
+  // `queue` is about to be released: what comes next waits for an event.
+  void leave(const OwnQueue& queue, Facts& facts);
 
  private:
   unsigned context_;
   Buffers buffers_;
+  void mark(Facts& facts);
+
   const OwnQueue* queue_ = nullptr;  // of the last command
+  bool left_ = false;                // that queue is gone
   cl_event last_ = nullptr;          // its event, which others own
   std::vector<Event> markers_;
 };

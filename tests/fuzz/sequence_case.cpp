@@ -11,7 +11,23 @@ namespace fuzz {
 
 namespace {
 
-enum class Do { launch, task, fill, copy, write, read, map, marker, barrier, flush, finish, wait, user, set };
+enum class Do {
+  launch,
+  task,
+  fill,
+  copy,
+  write,
+  read,
+  map,
+  marker,
+  barrier,
+  flush,
+  finish,
+  wait,
+  user,
+  set,
+  renew
+};
 
 // Everything about a step is settled before the first one is taken, so that steps can be left out.
 struct Step {
@@ -24,7 +40,7 @@ struct Step {
 Do choose_step(Random& random) {
   static const std::vector<Do> rare = {Do::task,   Do::fill, Do::copy,   Do::copy,    Do::write,
                                        Do::read,   Do::map,  Do::marker, Do::barrier, Do::flush,
-                                       Do::finish, Do::wait, Do::user,   Do::set};
+                                       Do::finish, Do::wait, Do::user,   Do::set,     Do::renew};
   return random.chance(50) ? Do::launch : random.one_of(rare);
 }
 
@@ -57,12 +73,27 @@ class Sequence {
     const bool out_of_order = random.chance(35);
     cl_command_queue_properties properties = out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
     if (random.chance(40)) properties |= CL_QUEUE_PROFILING_ENABLE;
+    queues_.push_back({create_queue(context, properties), context, out_of_order});
+    facts_.note("queue with properties " + std::to_string(properties));
+  }
+
+  Queue create_queue(unsigned context, cl_command_queue_properties properties) {
     cl_int status = CL_SUCCESS;
     Queue queue(clCreateCommandQueue(setting_.platform.contexts[context].get(), setting_.platform.device,
                                      properties, &status));
     if (status != CL_SUCCESS) facts_.add("queue", status);
-    queues_.push_back({std::move(queue), context, out_of_order});
-    facts_.note("queue with properties " + std::to_string(properties));
+    return queue;
+  }
+
+  // Another queue in its place, while commands of the old one may still be running.
+  void renew(OwnQueue& queue) {
+    if (held() || setting_.options.without.count("renewed-queues") != 0) return;
+    for (Lane& lane : lanes_) lane.leave(queue, facts_);
+    Queue fresh =
+        create_queue(queue.context, queue.out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
+    if (!fresh) return;
+    facts_.add("release", queue.handle.reset());
+    queue.handle = std::move(fresh);
   }
 
   OwnQueue& queue_of(const Lane& lane, unsigned number) {
@@ -90,6 +121,8 @@ class Sequence {
         return create_user_event(lane->context());
       case Do::set:
         return set_user_events();
+      case Do::renew:
+        return renew(queue);
       default:
         command(step.what, *lane, queue, random);
     }
@@ -204,6 +237,7 @@ class Sequence {
     if (setting_.platform.dialect.clones && random.chance(8))
       kernel = Kernel(clCloneKernel(kernel.get(), &status));
     set_arguments(kernel.get(), setting_.platform, lane.buffers(), shape, random.word(), facts_);
+    const Buffer brief = random.chance(15) ? lane.buffers().brief_cells(kernel.get(), facts_) : Buffer();
     status = task ? clEnqueueTask(queue, kernel.get(), count, list, out)
                   : clEnqueueNDRangeKernel(queue, kernel.get(), shape.dims, shape.offset_or_null(),
                                            shape.global.data(), shape.local_or_null(), count, list, out);
