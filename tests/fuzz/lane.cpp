@@ -34,4 +34,8 @@ void Lane::leave(const OwnQueue& queue, Facts& facts) {
   left_ = true;
 }
 
+void Lane::finish(Facts& facts) const {
+  if (left_) facts.add("left", clWaitForEvents(1, &last_));
+}
+
 }  // namespace fuzz

@@ -29,6 +29,8 @@ class Lane {
   void done(const OwnQueue& queue, cl_event event);
   // `queue` is about to be released: what comes next waits for an event.
   void leave(const OwnQueue& queue, Facts& facts);
+  // Waits for what is left on a queue that is gone.
+  void finish(Facts& facts) const;
 
  private:
   unsigned context_;

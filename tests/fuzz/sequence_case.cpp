@@ -252,6 +252,7 @@ class Sequence {
     set_user_events();
     for (const OwnQueue& queue : queues_) facts_.add("flush", clFlush(queue.handle.get()));
     for (const OwnQueue& queue : queues_) facts_.add("finish", clFinish(queue.handle.get()));
+    for (const Lane& lane : lanes_) lane.finish(facts_);
     for (const Lane& lane : lanes_) lane.buffers().add_to(facts_, queue_of(lane, 0).handle.get());
     for (const Words& words : memory_) facts_.hash("memory", words.data(), words.size() * sizeof words[0]);
     for (const Ended& ended : events_) facts_.event("event", ended.event.get(), ended.queue);
