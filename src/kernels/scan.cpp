@@ -31,7 +31,9 @@ constexpr std::array<Text, 2> kIncludes = {"include", "include_next"};
 constexpr std::array<Text, 6> kConditions = {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"};
 constexpr std::array<Text, 2> kDefinitions = {"define", "undef"};
 constexpr std::array<Text, 5> kHarmlessDirectives = {"else", "endif", "line", "error", "warning"};
-constexpr std::array<Text, 6> kHarmlessPragmas = {"OPENCL", "unroll", "nounroll", "once", "STDC", "ivdep"};
+// The last is read by CLBlast before it hands its programs on.
+constexpr std::array<Text, 7> kHarmlessPragmas = {
+    "OPENCL", "unroll", "nounroll", "once", "STDC", "ivdep", "promote_to_registers"};
 constexpr std::array<Text, 9> kHarmlessOptions = {"-D", "-I", "-cl-", "-w", "-W", "-O", "-g", "-x", "-nv-"};
 
 template <std::size_t N>

@@ -23,10 +23,11 @@ class Driver:
 # What is left out are faults of the drivers: most crash or hang natively; an offset beyond all sizes is not refused.
 DRIVERS = {
     # Divides by a local size of zero. With two loops before a barrier, the first work-item of a group may do the first
-    # of them twice (PoCL 3.1), but not if its compiler repeats the code for each work-item.
+    # of them twice (PoCL 3.1), but not if its compiler repeats the code for each work-item. Some arithmetic leaves out
+    # an offset's bit 31.
     "pocl": Driver(
         "/etc/OpenCL/vendors/pocl.icd",
-        ["--without", "zero-local,wide-offset"],
+        ["--without", "zero-local,wide-offset,far-offset"],
         another_way={"POCL_WORK_GROUP_METHOD": "repl", "POCL_CACHE_DIR": "another-way"},
     ),
     # An interpreter, so small launches. It spins in clFlush behind user events, calls no callback for an event that is

@@ -27,7 +27,10 @@ std::string Shape::text() const {
 }
 
 Shapes::Shapes(Random random, const Dialect& dialect, const Options& options)
-    : dialect_(dialect), most_items_(options.most_items), most_groups_(options.most_groups) {
+    : dialect_(dialect),
+      most_items_(options.most_items),
+      most_groups_(options.most_groups),
+      far_(options.without.count("far-offset") == 0) {
   const std::vector<Sizes>* kinds[] = {&kLines, &kPlanes, &kBoxes};
   const unsigned first = random.below(3);
   for (unsigned count = 0; count < options.local_sizes; ++count)
@@ -78,7 +81,7 @@ void Shapes::displace(Random& random, Shape& shape) const {
                         : kind < 75 ? random.below(50)
                         : kind < 95 ? random.below(100000)
                         : kind < 98 ? 0x40000000U + random.below(0x3fff0000U)
-                                    : 0x7ffffff0U + random.below(32);
+                                    : (far_ ? 0x7ffffff0U : 0x3ffffff0U) + random.below(32);
   }
   // What could be taken for a mark of Cleave's own.
   if (shape.dims == 3 && shape.global[2] == 1 && random.chance(30))

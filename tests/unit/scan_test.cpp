@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Scan, SeesNothing,
                          testing::Values("// get_group_id(0) in a comment", "/* get_group_id(0) */",
                                          "\"get_group_id(0)\"", "my_get_group_id(0)", "get_group_id_of(0)",
                                          "// a \\\n get_group_id(0)", "x = '\"'; // get_group_id(0) \"",
-                                         "\"\\\"get_group_id\"", "#pragma unroll 4\n", "#\n", "#line 3\n",
+                                         "\"\\\"get_group_id\"", "#pragma unroll 4\n",
+                                         "#pragma promote_to_registers\n", "#\n", "#line 3\n",
                                          "#error don't\n", "#warning get_group_id\n"));
 
 class Opaque : public testing::TestWithParam<const char*> {};
