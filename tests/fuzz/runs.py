@@ -23,8 +23,8 @@ class Driver:
 # What is left out are faults of the drivers: most crash or hang natively; an offset beyond all sizes is not refused.
 DRIVERS = {
     # Divides by a local size of zero. With two loops before a barrier, the first work-item of a group may do the first
-    # of them twice (PoCL 3.1), but not if its compiler repeats the code for each work-item. Some arithmetic leaves out
-    # an offset's bit 31.
+    # of them twice (PoCL 3.1), but not if its compiler repeats the code for each work-item. Its
+    # compiler takes it for granted that get_global_offset() fits in 16 bits.
     "pocl": Driver(
         "/etc/OpenCL/vendors/pocl.icd",
         ["--without", "zero-local,wide-offset,far-offset"],

@@ -81,11 +81,12 @@ void Shapes::displace(Random& random, Shape& shape) const {
                         : kind < 75 ? random.below(50)
                         : kind < 95 ? random.below(100000)
                         : kind < 98 ? 0x40000000U + random.below(0x3fff0000U)
-                                    : (far_ ? 0x7ffffff0U : 0x3ffffff0U) + random.below(32);
+                                    : 0x7ffffff0U + random.below(32);
+    if (!far_) shape.offset[dim] %= 60000;
   }
   // What could be taken for a mark of Cleave's own.
   if (shape.dims == 3 && shape.global[2] == 1 && random.chance(30))
-    shape.offset[2] = random.below(0x7fffffffU);
+    shape.offset[2] = random.below(far_ ? 0x7fffffffU : 60000U);
 }
 
 }  // namespace fuzz

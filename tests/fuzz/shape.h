@@ -40,7 +40,7 @@ class Shapes {
   const Dialect& dialect_;
   std::size_t most_items_;
   std::size_t most_groups_;
-  bool far_;  // offsets around 2^31 as well
+  bool far_;  // offsets that need more than 16 bits as well
   std::vector<Sizes> local_;
   std::vector<Shape> open_;  // without a local size
 };

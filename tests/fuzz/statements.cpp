@@ -120,7 +120,7 @@ std::string Vocabulary::types(unsigned number) {
       return "  size_t ids" + own + "[3] = {" + name + "(0), " + name + "(1), " + name +
              "(2)};\n  acc += (uint)ids" + own + "[acc % 3u];\n";
     case 6:
-      return "  acc += (uint)(" + read + ", " + random_.one_of(dimensioned_) + "(1));\n";
+      return "  acc += (uint)((void)" + read + ", " + random_.one_of(dimensioned_) + "(1));\n";
     default:
       return sees_ ? "  acc += (get_work_dim() - 5 > 0) ? 7u : 9u + (uint)sizeof(get_work_dim());\n"
                    : "  acc += (uint)(uchar)" + read + ";\n";

@@ -118,6 +118,10 @@ struct Mistake {
   const char* hint;
 };
 
+std::ostream& operator<<(std::ostream& out, const Mistake& mistake) {
+  return out << mistake.variable << '=' << mistake.value;
+}
+
 class Mistakes : public ConfigurationTest, public testing::WithParamInterface<Mistake> {};
 
 TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {

@@ -38,6 +38,17 @@ struct Shape {
   std::array<std::size_t, 3> offset, global, local;
 };
 
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  const auto list = [&out](const char* name, const std::array<std::size_t, 3>& sizes) {
+    out << name << sizes[0] << 'x' << sizes[1] << 'x' << sizes[2];
+  };
+  out << shape.dims << " dimensions";
+  list(", offset ", shape.offset);
+  list(", global ", shape.global);
+  list(", local ", shape.local);
+  return out;
+}
+
 constexpr std::array<Shape, 7> kShapes = {{
     {1, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}},
     {1, {100, 0, 0}, {4000, 1, 1}, {16, 1, 1}},
