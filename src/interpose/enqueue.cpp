@@ -134,6 +134,8 @@ cl_int refuse() {
   return CL_INVALID_GLOBAL_OFFSET;
 }
 
+bool is_alive(cl_command_queue queue) { return process().queues.find(queue).has_value(); }
+
 cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
              const plan::NDRange& range, std::size_t slices) {
   Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
@@ -149,6 +151,7 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
                               .wait_list = call.wait_list,
                               .wants_event = call.event != nullptr,
                               .in_order = queue.in_order,
+                              .is_alive = is_alive,
                               .haste = gate != nullptr ? &gate->waiting() : nullptr};
   const launch::Mode mode = mode_for(p, kernel, queue);
   launch::Outcome outcome = launch::carry_out(p.next, p.clock, launch, cut, mode);

@@ -21,6 +21,7 @@ class Walk {
     while (sound_ && at_ < text_.size()) step();
     if (!sound_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
     found_.declarations.append(text_.substr(item_)).push_back('\n');
+    lead(outer_);
     return std::move(found_);
   }
 
@@ -43,6 +44,7 @@ class Walk {
   void token(char c) {
     if (c == '"' || c == '\'') return skip_literal(c);
     if (starts_name(c)) return name();
+    settle_outer(c);
     switch (c) {
       case '=':
         head_.assigns |= depth_ == 0 && parentheses_.empty();
@@ -73,13 +75,28 @@ class Walk {
     const std::size_t begin = at_;
     while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
     name_ = text_.substr(begin, at_ - begin);
+    settle_outer('a');
+    if (depth_ == 0) outer_ = name_;
     if (head_.first.empty()) head_.first = name_;
+  }
+
+  // The last name outside of braces is what is declared here if a parenthesis follows it at once.
+  void settle_outer(char next) {
+    if (next != '(' || !parentheses_.empty()) lead(outer_);
+    outer_ = Text{};
+  }
+
+  void lead(Text name) {
+    if (!name.empty()) found_.leads.append(name).push_back(' ');
   }
 
   void open_parenthesis() {
     const bool attribute = name_ == "__attribute__" || name_ == "attribute";
     if (attribute && head_.attribute == kNone) head_.attribute = parentheses_.size();
-    if (depth_ == 0 && !name_.empty() && head_.attribute == kNone) head_.names.push_back(name_);
+    constexpr std::array<Text, 6> kOperators = {"typeof",   "__typeof", "__typeof__",
+                                                "_Alignas", "alignas",  "__declspec"};
+    const bool declares = std::find(kOperators.begin(), kOperators.end(), name_) == kOperators.end();
+    if (depth_ == 0 && !name_.empty() && declares && head_.attribute == kNone) head_.names.push_back(name_);
     parentheses_.push_back(depth_);
   }
 
@@ -104,6 +121,7 @@ class Walk {
       found_.list.push_back({item, head_.names});
     } else {
       found_.declarations.append(item).push_back('\n');
+      if (braces) found_.leads.append(item).push_back('\n');
     }
     head_ = Head{};
     item_ = end;
@@ -197,7 +215,8 @@ class Walk {
   std::vector<std::size_t> parentheses_;  // the depth of braces at each open one
   std::vector<Conditional> conditionals_;
   Head head_;
-  Text name_;  // the name just read, also behind closing parentheses
+  Text name_;   // the name just read, also behind closing parentheses
+  Text outer_;  // the name just read outside of braces
   bool line_starts_ = true;
   bool sound_ = true;
   Functions found_;

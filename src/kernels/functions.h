@@ -20,6 +20,10 @@ struct Functions {
   std::vector<Function> list;
   std::string declarations;  // what else there is outside of functions
   std::string directives;    // wherever they stand, also within functions
+  // Names, a blank between them, that may lead to a function from everywhere: those outside of functions'
+  // bodies, other than names that are declared there, and those in bodies of which it is not known whose they
+  // are.
+  std::string leads;
 };
 
 // `text` has no line splices and must outlive the answer. Empty where the text cannot safely be taken apart.

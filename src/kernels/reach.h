@@ -33,7 +33,7 @@ class Reach {
   std::unordered_map<std::string, Indices> by_name_;
   std::vector<Scan> scans_;
   std::vector<Indices> reaches_;
-  Indices from_macros_;
+  Indices from_everywhere_;
   Scan outside_;
 };
 
