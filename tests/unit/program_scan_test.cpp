@@ -51,6 +51,25 @@ TEST(ProgramScan, MacrosAndDeclarationsCountForAll) {
   EXPECT_FALSE(splits(std::string("constant int x = get_work_dim();\n") + kClean, "clean"));
 }
 
+// Functions whose names or bodies stand where none is looked for.
+TEST(ProgramScan, HiddenFunctionsAreFollowed) {
+  const std::string far = "int far(void) { return get_group_id(0); }\n";
+  const std::string caller = "kernel void caller(global int* p) { p[0] = near(1); }\n";
+  for (const char* hidden :
+       {"struct S near(int x) { struct S s; s.x = far(); return s; }\n",
+        "enum E near(int x) { return far(); }\n", "extern int near(int x) { return far(); }\n",
+        "int near(x) int x; { return far(); }\n",
+        "#define ARGUMENTS (int x)\nint near ARGUMENTS { return far(); }\n",
+        "#define ARGUMENTS (int x)\ntypeof(1) near ARGUMENTS { return far(); }\n",
+        "#define FUNCTION(f) int f(int x)\nFUNCTION(near) { return far(); }\n",
+        "#define ALIAS near\nint ALIAS(int x) { return far(); }\n",
+        "#define DEFINE(f, g) int f(int x) { return g(); }\nDEFINE(near, far)\n"
+        "kernel void other(global int* p) { p[0] = 1; }\n",
+        "#define DEFINE(f, g) int f(int x) { return g(); }\nDEFINE(near, far);\n"}) {
+    EXPECT_FALSE(splits(far + hidden + caller, "caller")) << hidden;
+  }
+}
+
 TEST(ProgramScan, DeclarationOfAFunctionIsNoCallOfIt) {
   const std::string text = std::string("int far(int x);\n") + kClean +
                            "kernel void caller(global int* p) { p[0] = far(1); }\n"

@@ -1,6 +1,7 @@
 // Sequential mode: waiting between slices is pacing, and must never become waiting for oneself.
 
 #include <chrono>
+#include <string>
 
 #include "tests/sim/split/scene.h"
 
@@ -56,6 +57,26 @@ TEST_P(Sequential, EventOfAQueueThatIsNotFlushedIsNoTrap) {
   const auto start = scene.driver.clock().now();
   ASSERT_EQ(scene.launch(kernel, nullptr, {upstream}), CL_SUCCESS);
   EXPECT_LT(scene.driver.clock().now() - start, 100ms);
+  scene.cl.clReleaseEvent(upstream);
+  scene.expect_each_item_ran(1);
+}
+
+TEST_P(Sequential, QueueThatIsGoneIsNotFlushed) {
+  Scene scene(sequential(), usual_driver(), GetParam());
+  const cl_kernel kernel = scene.make_kernel();
+  cl_command_queue other = scene.make_queue();
+  cl_event upstream = nullptr;
+  ASSERT_EQ(scene.cl.clEnqueueMarkerWithWaitList(other, 0, nullptr, &upstream), CL_SUCCESS);
+  ASSERT_EQ(scene.cl.clWaitForEvents(1, &upstream), CL_SUCCESS);
+  const std::string gone = "queue#" + std::to_string(scene.driver.id(other));
+  ASSERT_EQ(scene.cl.clReleaseCommandQueue(other), CL_SUCCESS);
+  scene.driver.forget();
+  ASSERT_EQ(scene.launch(kernel, nullptr, {upstream}), CL_SUCCESS);
+  for (const sim::Call& call : scene.driver.log()) {
+    if (call.function == "clFlush") {
+      EXPECT_EQ(call.arguments.find(gone), std::string::npos) << "an event does not keep its queue";
+    }
+  }
   scene.cl.clReleaseEvent(upstream);
   scene.expect_each_item_ran(1);
 }
