@@ -183,7 +183,8 @@ cl_int enqueue(Process& p, const Call& call) {
 
   auto queue = p.queues.find(call.queue);
   if (!queue) queue = ask_queue(p, call.queue);
-  if (!queue || !queue->plain) return stay_whole(p, call, kernel, Whole::shape);
+  if (!queue || !queue->plain || (queue->fragile && !p.pending.empty()))
+    return stay_whole(p, call, kernel, Whole::shape);
   const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
   if (wanted.whole) return stay_whole(p, call, kernel, *wanted.whole);
   if (kernel.facts.source == plan::Kernel::Source::tagged && !carries_tags(p, kernel, queue->device)) {

@@ -90,6 +90,7 @@ std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue qu
   record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
   const Quirks quirks = quirks_of(next, record.device);
   record.plain = (properties & ~kPlainProperties) == 0 && !quirks.offsets_clash;
+  record.fragile = quirks.failures_abort;
   if (!quirks.suggesting_harms) record.suggest = ask_for_suggestions(next, record.device);
   record.facts = ask_device(process, record.device);
   return record;

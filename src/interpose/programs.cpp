@@ -131,6 +131,7 @@ class Turn {
   Turn(Process& p, cl_program program) : p_(p), program_(program) {
     p_.programs.update(program_, [&](ProgramRecord& record) {
       alone_ = ++record.under_way == 1;
+      record.absent.clear();
       number_ = ++record.builds;
     });
   }
@@ -252,11 +253,46 @@ std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_pro
 
 }  // namespace
 
+// Whether the program as it came has that kernel; with null, whether all its kernels can be made. Asked of
+// another program in a context of its own: other threads may be using this one, and its context may report
+// errors to the program.
+bool has_without_prelude(const Table& next, const ProgramRecord& record, const char* kernel) {
+  const auto count = static_cast<cl_uint>(record.tagged.size());
+  const cl_context context =
+      next.clCreateContext(nullptr, count, record.tagged.data(), nullptr, nullptr, nullptr);
+  if (context == nullptr) return false;
+  const char* text = record.source->c_str();
+  const std::size_t size = record.source->size();
+  const cl_program program = next.clCreateProgramWithSource(context, 1, &text, &size, nullptr);
+  bool has =
+      program != nullptr && next.clBuildProgram(program, count, record.tagged.data(), record.options->c_str(),
+                                                nullptr, nullptr) == CL_SUCCESS;
+  if (has && kernel != nullptr) {
+    const cl_kernel made = next.clCreateKernel(program, kernel, nullptr);
+    has = made != nullptr;
+    if (has) next.clReleaseKernel(made);
+  } else if (has) {
+    cl_uint kernels = 0;
+    has = next.clCreateKernelsInProgram(program, 0, nullptr, &kernels) == CL_SUCCESS;
+  }
+  if (program != nullptr) next.clReleaseProgram(program);
+  next.clReleaseContext(context);
+  return has;
+}
+
 bool build_without_prelude(cl_program program, const char* kernel) noexcept try {
   Process& p = process();
   const auto record = p.programs.find(program);
   if (!record || !record->options || record->tagged.empty()) return false;
-  if (kernel != nullptr && record->source->find(kernel) == std::string::npos) return false;
+  const std::string name = kernel != nullptr ? kernel : "";
+  if (kernel != nullptr && record->source->find(name) == std::string::npos) return false;
+  if (record->absent.contains(name)) return false;
+  if (!has_without_prelude(p.next, *record, kernel)) {
+    p.programs.update(program, [&](ProgramRecord& known) {
+      if (known.builds == record->builds) known.absent.insert(name);
+    });
+    return false;
+  }
   Turn turn(p, program);
   turn.note_plain(record->tagged);
   return p.next.clBuildProgram(program, static_cast<cl_uint>(record->tagged.size()), record->tagged.data(),

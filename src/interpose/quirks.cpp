@@ -31,8 +31,10 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
                            nullptr) != CL_SUCCESS ||
       (type & CL_DEVICE_TYPE_CPU) == 0)
     return quirks;
-  if (std::string_view(ask(next, platform, CL_PLATFORM_NAME).data()).starts_with("Intel(R)"))
-    quirks.suggesting_harms = quirks.failed_builds_stick = true;
+  const Text text = ask(next, platform, CL_PLATFORM_NAME);
+  const std::string_view name = text.data();
+  if (name.starts_with("Intel(R)")) quirks.suggesting_harms = quirks.failed_builds_stick = true;
+  quirks.failures_abort = name == "Portable Computing Language";
   quirks.offsets_clash = is_pocl_4_or_5(ask(next, platform, CL_PLATFORM_VERSION).data());
   return quirks;
 }

@@ -11,6 +11,8 @@ struct Quirks {
   bool suggesting_harms = false;
   // A program that could not be built once cannot be built later, with whatever options.
   bool failed_builds_stick = false;
+  // A command that fails after its event was released ends the process.
+  bool failures_abort = false;
   // Launches of one kernel with and without an offset, in flight at a time, end the process.
   bool offsets_clash = false;
 };

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct ProgramRecord {
   unsigned under_way = 0;            // begun and not ended
   // Options of the last clBuildProgram with the prelude, if that was the last thing done to it.
   std::optional<std::string> options;
+  // Kernels that this build does not have, and would not have without the prelude; "" is "all of them".
+  std::set<std::string> absent;
 };
 
 struct KernelRecord {
@@ -48,6 +51,9 @@ struct QueueRecord {
   // No property that a vendor has added (what a launch means there is not ours to know), and no driver that
   // is known to be wrong about slices.
   bool plain = true;
+  // The driver ends the process if a launch fails whose event nobody holds, as slices do once a user event
+  // that they wait for is set to an error.
+  bool fragile = false;
   plan::Device facts;
   // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs
   // time.
