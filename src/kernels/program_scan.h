@@ -3,7 +3,8 @@
 // The text is taken apart into its functions by matching braces. A kernel's answer is that of its own
 // function, of every function that it may reach, and of all text outside of functions: declarations, and
 // every directive wherever it stands, since a macro may bring its text in anywhere. A function may reach
-// another if it mentions its name.
+// another if it mentions its name. Names outside of functions count for every kernel, but for those that are
+// declared there, and so does a body where macros make it uncertain whose it is.
 //
 // Taking a text apart is only right if its braces mean the same whatever the preprocessor does. So every
 // macro, every branch of a conditional and every pair of parentheses must be balanced in itself. Otherwise,
