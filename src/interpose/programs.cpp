@@ -10,6 +10,7 @@
 
 #include "interpose/dressing.h"
 #include "interpose/overrides.h"
+#include "interpose/owned.h"
 #include "interpose/process.h"
 #include "interpose/quirks.h"
 #include "kernels/includes.h"
@@ -258,26 +259,22 @@ std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_pro
 // errors to the program.
 bool has_without_prelude(const Table& next, const ProgramRecord& record, const char* kernel) {
   const auto count = static_cast<cl_uint>(record.tagged.size());
-  const cl_context context =
-      next.clCreateContext(nullptr, count, record.tagged.data(), nullptr, nullptr, nullptr);
-  if (context == nullptr) return false;
+  const Owned<cl_context> context(
+      next.clCreateContext(nullptr, count, record.tagged.data(), nullptr, nullptr, nullptr),
+      next.clReleaseContext);
+  if (!context) return false;
   const char* text = record.source->c_str();
   const std::size_t size = record.source->size();
-  const cl_program program = next.clCreateProgramWithSource(context, 1, &text, &size, nullptr);
-  bool has =
-      program != nullptr && next.clBuildProgram(program, count, record.tagged.data(), record.options->c_str(),
-                                                nullptr, nullptr) == CL_SUCCESS;
-  if (has && kernel != nullptr) {
-    const cl_kernel made = next.clCreateKernel(program, kernel, nullptr);
-    has = made != nullptr;
-    if (has) next.clReleaseKernel(made);
-  } else if (has) {
-    cl_uint kernels = 0;
-    has = next.clCreateKernelsInProgram(program, 0, nullptr, &kernels) == CL_SUCCESS;
-  }
-  if (program != nullptr) next.clReleaseProgram(program);
-  next.clReleaseContext(context);
-  return has;
+  const Owned<cl_program> program(next.clCreateProgramWithSource(context.get(), 1, &text, &size, nullptr),
+                                  next.clReleaseProgram);
+  if (!program || next.clBuildProgram(program.get(), count, record.tagged.data(), record.options->c_str(),
+                                      nullptr, nullptr) != CL_SUCCESS)
+    return false;
+  cl_uint kernels = 0;
+  if (kernel == nullptr)
+    return next.clCreateKernelsInProgram(program.get(), 0, nullptr, &kernels) == CL_SUCCESS;
+  return Owned<cl_kernel>(next.clCreateKernel(program.get(), kernel, nullptr), next.clReleaseKernel) !=
+         nullptr;
 }
 
 bool build_without_prelude(cl_program program, const char* kernel) noexcept try {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "interpose/drivers.h"
+#include "interpose/owned.h"
 #include "kernels/prelude.h"
 #include "launch/launch.h"
 #include "launch/wait.h"
@@ -82,10 +82,6 @@ std::vector<cl_uint> expected(const plan::NDRange& range) {
   }
   return all;
 }
-
-// One object of OpenCL, given back by itself.
-template <typename Object>
-using Owned = std::unique_ptr<std::remove_pointer_t<Object>, cl_int(CL_API_CALL*)(Object)>;
 
 // The probe, built for one device in a context of its own.
 class Trial {
