@@ -1,0 +1,34 @@
+// Where somebody listens: unix:PATH, tcp:HOST:PORT, vsock:CID:PORT. An IPv6 address stands in brackets,
+// tcp:[::1]:27460.
+//
+// Thread-safe: plain functions of their arguments; nothing is looked up or opened here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cleave::base {
+
+struct Address {
+  enum class Kind : std::uint8_t { unix_socket, tcp, vsock };
+  static constexpr std::uint32_t kAnyCid = UINT32_MAX;
+  static constexpr std::uint32_t kHostCid = 2;  // vsock(7): the host, seen from its guests
+
+  Kind kind = Kind::unix_socket;
+  std::string path;        // unix: a file's path, at most 107 bytes; "@name" for the abstract namespace
+  std::string host;        // tcp: a name or address without brackets, never empty
+  std::uint32_t cid = 0;   // vsock: kAnyCid for "any", kHostCid for "host"
+  std::uint32_t port = 0;  // tcp: 0 to 65535, where 0 lets the system choose for a listener; vsock: any
+
+  bool operator==(const Address&) const = default;
+};
+
+// Empty where the text is none of the three forms.
+std::optional<Address> read_address(std::string_view text);
+
+// The text that read_address() takes.
+std::string as_text(const Address& address);
+
+}  // namespace cleave::base

@@ -1,0 +1,99 @@
+#include "base/monitor_line.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/settings.h"
+#include "cleave/monitor.h"
+
+namespace cleave::base {
+namespace {
+
+constexpr std::string_view kGreeting = "cleave-monitor";
+constexpr std::string_view kHeartbeat = "heartbeat=";
+constexpr unsigned kLongestHeartbeatMs = 3'600'000;
+
+std::string_view take_field(std::string_view& line) {
+  const auto space = line.find(' ');
+  const std::string_view field = line.substr(0, space);
+  line.remove_prefix(space == std::string_view::npos ? line.size() : space + 1);
+  return field;
+}
+
+template <typename T>
+bool take_number(std::string_view& line, std::uint64_t most, T& value) {
+  const auto number = whole_number(take_field(line), 0, most);
+  if (number) value = static_cast<T>(*number);
+  return number.has_value();
+}
+
+bool read_greeting(std::string_view rest, MonitorLine& line) {
+  if (!take_number(rest, UINT32_MAX, line.version)) return false;
+  while (!rest.empty()) {
+    std::string_view field = take_field(rest);
+    if (!field.starts_with(kHeartbeat)) continue;
+    field.remove_prefix(kHeartbeat.size());
+    if (!take_number(field, kLongestHeartbeatMs, line.heartbeat_ms)) return false;
+  }
+  return true;
+}
+
+bool read_count(std::string_view rest, MonitorLine& line) {
+  return take_number(rest, UINT64_MAX, line.sequence) && take_number(rest, kMostMachines, line.running) &&
+         take_number(rest, line.running, line.busy);
+}
+
+bool read_sequence(std::string_view rest, MonitorLine& line) {
+  return take_number(rest, UINT64_MAX, line.sequence);
+}
+
+bool read_nothing(std::string_view, MonitorLine&) { return true; }
+
+struct Form {
+  std::string_view word;
+  MonitorLine::Kind kind;
+  bool (*read)(std::string_view rest, MonitorLine& line);
+};
+
+constexpr std::array kForms = {
+    Form{kGreeting, MonitorLine::Kind::greeting, read_greeting},
+    Form{"count", MonitorLine::Kind::count, read_count},
+    Form{"unknown", MonitorLine::Kind::unknown, read_sequence},
+    Form{"alive", MonitorLine::Kind::alive, read_sequence},
+    Form{"bye", MonitorLine::Kind::bye, read_nothing},
+};
+
+bool printable(char c) { return c >= ' ' && c <= '~'; }
+
+}  // namespace
+
+std::optional<MonitorLine> read_monitor_line(std::string_view text) {
+  if (text.empty() || text.size() >= CLEAVE_MONITOR_LINE_MAX) return std::nullopt;
+  if (!std::all_of(text.begin(), text.end(), printable)) return std::nullopt;
+  std::string_view rest = text;
+  const std::string_view word = take_field(rest);
+  MonitorLine line;
+  for (const Form& form : kForms) {
+    if (form.word != word) continue;
+    line.kind = form.kind;
+    if (!form.read(rest, line)) return std::nullopt;
+  }
+  return line;
+}
+
+std::string greeting_line(unsigned heartbeat_ms) {
+  return std::string(kGreeting) + ' ' + std::to_string(CLEAVE_MONITOR_PROTOCOL) + ' ' +
+         std::string(kHeartbeat) + std::to_string(heartbeat_ms);
+}
+
+std::string count_line(std::uint64_t sequence, unsigned running, unsigned busy) {
+  return "count " + std::to_string(sequence) + ' ' + std::to_string(running) + ' ' + std::to_string(busy);
+}
+
+std::string unknown_line(std::uint64_t sequence) { return "unknown " + std::to_string(sequence); }
+
+std::string alive_line(std::uint64_t sequence) { return "alive " + std::to_string(sequence); }
+
+std::string bye_line(std::string_view reason) { return "bye " + std::string(reason); }
+
+}  // namespace cleave::base

@@ -1,0 +1,83 @@
+#include "base/monitor_line.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cleave/monitor.h"
+
+namespace cleave::base {
+namespace {
+
+using Kind = MonitorLine::Kind;
+
+TEST(MonitorLine, WhatIsWrittenIsRead) {
+  const auto greeting = read_monitor_line(greeting_line(2000));
+  ASSERT_TRUE(greeting);
+  EXPECT_EQ(greeting->kind, Kind::greeting);
+  EXPECT_EQ(greeting->version, static_cast<unsigned>(CLEAVE_MONITOR_PROTOCOL));
+  EXPECT_EQ(greeting->heartbeat_ms, 2000U);
+  const auto count = read_monitor_line(count_line(UINT64_MAX, kMostMachines, 7));
+  ASSERT_TRUE(count);
+  EXPECT_EQ(count->kind, Kind::count);
+  EXPECT_EQ(count->sequence, UINT64_MAX);
+  EXPECT_EQ(count->running, kMostMachines);
+  EXPECT_EQ(count->busy, 7U);
+  const auto unknown = read_monitor_line(unknown_line(3));
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->kind, Kind::unknown);
+  EXPECT_EQ(unknown->sequence, 3U);
+  const auto alive = read_monitor_line(alive_line(3));
+  ASSERT_TRUE(alive);
+  EXPECT_EQ(alive->kind, Kind::alive);
+  EXPECT_EQ(alive->sequence, 3U);
+  EXPECT_EQ(read_monitor_line(bye_line("full"))->kind, Kind::bye);
+}
+
+TEST(MonitorLine, WhatALaterVersionSaysIsPassedOver) {
+  EXPECT_EQ(read_monitor_line("load 0.5")->kind, Kind::other);
+  EXPECT_EQ(read_monitor_line("countdown")->kind, Kind::other);
+  EXPECT_EQ(read_monitor_line("count 1 2 1 paused=4")->running, 2U);
+  const auto greeting = read_monitor_line("cleave-monitor 2 tls heartbeat=50 x=y");
+  ASSERT_TRUE(greeting);
+  EXPECT_EQ(greeting->version, 2U);
+  EXPECT_EQ(greeting->heartbeat_ms, 50U);
+  EXPECT_EQ(read_monitor_line("cleave-monitor 1")->heartbeat_ms, 0U);
+}
+
+TEST(MonitorLine, BrokenLinesAreNone) {
+  for (const std::string text : {"",
+                                 "count",
+                                 "count 1",
+                                 "count 1 2",
+                                 "count 1  2 1",
+                                 "count -1 2 1",
+                                 "count 1 2 3",
+                                 "count 1 +2 1",
+                                 "count 18446744073709551616 1 1",
+                                 "count 1 100001 1",
+                                 "unknown",
+                                 "unknown x",
+                                 "alive",
+                                 "alive 1x",
+                                 "cleave-monitor",
+                                 "cleave-monitor x",
+                                 "cleave-monitor 1 heartbeat=",
+                                 "cleave-monitor 1 heartbeat=-1",
+                                 "count 1 2 1\r",
+                                 "count\t1 2 1",
+                                 "k\xc3\xa4se"}) {
+    EXPECT_FALSE(read_monitor_line(text)) << text;
+  }
+  EXPECT_FALSE(read_monitor_line(std::string("bye\0x", 5)));
+}
+
+TEST(MonitorLine, ItsLengthHasALimit) {
+  const std::string longest(CLEAVE_MONITOR_LINE_MAX - 1, 'x');
+  EXPECT_TRUE(read_monitor_line(longest));
+  EXPECT_FALSE(read_monitor_line(longest + 'x'));
+  EXPECT_LT(count_line(UINT64_MAX, kMostMachines, kMostMachines).size(), longest.size());
+}
+
+}  // namespace
+}  // namespace cleave::base
