@@ -1,18 +1,19 @@
 #include "monitor/listening.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <optional>
 
 #include <linux/vm_sockets.h>
 #include <sys/socket.h>
 
+#include "monitor/service_manager.h"
 #include "monitor/unix_socket.h"
 
 #include <asio/ip/address.hpp>
 #include <asio/ip/tcp.hpp>
 #include <netinet/in.h>
-#include <systemd/sd-daemon.h>
 
 namespace cleave::monitor {
 namespace {
@@ -80,10 +81,10 @@ ListeningSocket listen_on_vsock(const base::Address& address) {
   return result;
 }
 
-int family_of(int fd) {
-  int family = 0;
-  socklen_t size = sizeof family;
-  return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 ? family : 0;
+std::optional<int> option_of(int fd, int option) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -118,16 +119,17 @@ ListeningSocket listen_on(const base::Address& address, const UnixSocketOptions&
 }
 
 std::vector<ListeningSocket> inherited_sockets() {
-  const int count = sd_listen_fds(1);
+  const int count = take_inherited();
   std::vector<ListeningSocket> sockets;
-  for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + std::max(count, 0); ++fd) {
-    if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) <= 0) {
+  for (int fd = kFirstInherited; fd < kFirstInherited + count; ++fd) {
+    if (option_of(fd, SO_TYPE) != SOCK_STREAM || option_of(fd, SO_ACCEPTCONN) != 1) {
       throw ListenError("descriptor " + std::to_string(fd) +
-                        " of the service manager's is no stream socket that listens");
+                        " from the service manager is no stream socket that listens; mend its .socket unit");
     }
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     ListeningSocket& taken = sockets.emplace_back();
     taken.socket = Descriptor(fd);
-    taken.family = family_of(fd);
+    taken.family = option_of(fd, SO_DOMAIN).value_or(AF_UNSPEC);
   }
   return sockets;
 }

@@ -72,8 +72,8 @@ struct UnixSocketOptions {
 // is not. A missing folder is made, its parent is not. TCP takes an IP address, no name.
 ListeningSocket listen_on(const base::Address& address, const UnixSocketOptions& options);
 
-// Sockets that the service manager opened (sd_listen_fds(3)); empty where there are none. Takes them, so that
-// only the first call gives any.
+// Sockets that the service manager opened (service_manager.h); empty where there are none. Takes them, so
+// that only the first call gives any.
 std::vector<ListeningSocket> inherited_sockets();
 
 // Whether the address would take connections from every network of the host; for TCP only, since vsock

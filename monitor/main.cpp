@@ -1,7 +1,9 @@
 // cleave-monitord: reads its options, opens its sockets, runs, and stops when told to.
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,9 +12,9 @@
 #include "monitor/command_line.h"
 #include "monitor/daemon.h"
 #include "monitor/libvirt.h"
+#include "monitor/service_manager.h"
 
 #include <asio/signal_set.hpp>
-#include <systemd/sd-daemon.h>
 
 namespace cleave::monitor {
 namespace {
@@ -47,19 +49,17 @@ class ServiceManager {
  public:
   ServiceManager(asio::io_context& context, const Daemon& daemon)
       : daemon_(daemon), status_(context, kStatusPeriod, [this] { tell_status(); }) {
-    std::uint64_t microseconds = 0;
-    if (sd_watchdog_enabled(0, &microseconds) <= 0) return;
-    watchdog_.emplace(context, std::chrono::microseconds(microseconds) / 2,
-                      [] { sd_notify(0, "WATCHDOG=1"); });
+    const auto within = watchdog();
+    if (within) watchdog_.emplace(context, *within / 2, [] { notify("WATCHDOG=1"); });
   }
 
   void ready() {
-    sd_notify(0, "READY=1");
+    notify("READY=1");
     tell_status();
   }
 
   void stopping() {
-    sd_notify(0, "STOPPING=1");
+    notify("STOPPING=1");
     status_.stop();
     if (watchdog_) watchdog_->stop();
   }
@@ -69,7 +69,7 @@ class ServiceManager {
     std::string status = "STATUS=" + daemon_.status();
     if (status == told_) return;
     told_ = std::move(status);
-    sd_notify(0, told_.c_str());
+    notify(told_);
   }
 
   const Daemon& daemon_;

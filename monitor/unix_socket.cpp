@@ -21,23 +21,6 @@ namespace {
   throw ListenError(what + ": " + std::strerror(error));
 }
 
-struct Name {
-  sockaddr_un address{};
-  socklen_t size = 0;
-
-  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-Name name_of(const std::string& path) {
-  Name name;
-  name.address.sun_family = AF_UNIX;
-  path.copy(name.address.sun_path, sizeof name.address.sun_path - 1);
-  if (path.front() == '@') name.address.sun_path[0] = '\0';
-  name.size =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + (path.front() == '@' ? 0 : 1));
-  return name;
-}
-
 Descriptor open_socket() {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0) fail("a unix socket cannot be made", errno);
@@ -65,9 +48,10 @@ void remove_leftover(const std::string& path) {
   if (::lstat(path.c_str(), &there) != 0) return;
   if (!S_ISSOCK(there.st_mode))
     throw ListenError("there is a file that is no socket; remove it, or name another path");
-  const Name name = name_of(path);
+  const UnixName name(path);
   const Descriptor probe = open_socket();
-  if (::connect(probe.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED) throw ListenError(kInUse);
+  if (::connect(probe.get(), name.get(), name.size()) == 0 || errno != ECONNREFUSED)
+    throw ListenError(kInUse);
   if (::unlink(path.c_str()) != 0) fail("the socket of a dead daemon cannot be removed", errno);
 }
 
@@ -105,13 +89,21 @@ class PrivateFiles {
 
 void bind(const Descriptor& socket, const std::string& path) {
   const PrivateFiles mask;
-  const Name name = name_of(path);
-  if (::bind(socket.get(), name.get(), name.size) == 0) return;
+  const UnixName name(path);
+  if (::bind(socket.get(), name.get(), name.size()) == 0) return;
   if (errno == EADDRINUSE) throw ListenError(kInUse);
   fail("the socket cannot be made; name another path", errno);
 }
 
 }  // namespace
+
+UnixName::UnixName(const std::string& path) {
+  address_.sun_family = AF_UNIX;
+  const std::size_t length = path.copy(address_.sun_path, sizeof address_.sun_path - 1);
+  const bool abstract = path.front() == '@';
+  if (abstract) address_.sun_path[0] = '\0';
+  size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length + (abstract ? 0 : 1));
+}
 
 SocketFile::SocketFile(std::string path) {
   struct stat made {};
