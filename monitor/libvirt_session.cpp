@@ -107,8 +107,8 @@ int on_lifecycle(virConnectPtr /*connection*/, virDomainPtr domain, int event, i
   return 0;
 }
 
-void on_close(virConnectPtr /*connection*/, int reason, void* share) {
-  (*static_cast<EventsShare*>(share))->lost(in_words(reason));
+void on_close(virConnectPtr /*connection*/, int reason, void* events) {
+  static_cast<SessionEvents*>(events)->lost(in_words(reason));
 }
 
 std::optional<std::chrono::nanoseconds> cpu_time_of(const virDomainStatsRecord& record) {
@@ -123,16 +123,14 @@ std::optional<std::chrono::nanoseconds> cpu_time_of(const virDomainStatsRecord& 
 
 class LibvirtSession : public Session {
  public:
-  LibvirtSession(const std::string& uri, const EventsShare& events)
-      : connection_(virConnectOpenReadOnly(uri.c_str())) {
+  LibvirtSession(const std::string& uri, EventsShare events)
+      : events_(std::move(events)), connection_(virConnectOpenReadOnly(uri.c_str())) {
     if (!connection_) throw HypervisorError(virGetLastErrorMessage());
     // Not every driver has keepalive, a close callback or events; the listings notice then, a little later.
     virConnectSetKeepAlive(connection_.get(), kKeepaliveSeconds, kKeepaliveCount);
-    auto for_close = std::make_unique<EventsShare>(events);
-    hears_close_ =
-        virConnectRegisterCloseCallback(connection_.get(), on_close, for_close.get(), free_share) == 0;
-    if (hears_close_) static_cast<void>(for_close.release());
-    auto for_lifecycle = std::make_unique<EventsShare>(events);
+    // It is called under a lock that deregistering takes, too: nothing comes after that.
+    hears_close_ = virConnectRegisterCloseCallback(connection_.get(), on_close, events_.get(), nullptr) == 0;
+    auto for_lifecycle = std::make_unique<EventsShare>(events_);
     lifecycle_ = virConnectDomainEventRegisterAny(connection_.get(), nullptr, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
                                                   VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle),
                                                   for_lifecycle.get(), free_share);
@@ -170,6 +168,7 @@ class LibvirtSession : public Session {
   }
 
  private:
+  EventsShare events_;
   Connection connection_;
   bool hears_close_ = false;
   int lifecycle_ = -1;
@@ -178,7 +177,7 @@ class LibvirtSession : public Session {
 }  // namespace
 
 std::unique_ptr<Session> Libvirt::connect(const std::string& uri, std::shared_ptr<SessionEvents> events) {
-  return std::make_unique<LibvirtSession>(uri, events);
+  return std::make_unique<LibvirtSession>(uri, std::move(events));
 }
 
 }  // namespace cleave::monitor

@@ -217,6 +217,8 @@ TEST_F(HubTest, RandomBytesHarmNobody) {
     ASSERT_EQ(hub().clients(), 1U);
   }
   good.heard();
+  turn();
+  good.heard();
   publish(2, 3, 1);
   EXPECT_EQ(good.heard(), "count 2 3 1\n");
 }
