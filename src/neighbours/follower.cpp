@@ -109,7 +109,7 @@ void Follower::publish(base::Nanoseconds now) {
   const std::scoped_lock lock(mutex_);
   figures_.sources = std::move(reports);
   figures_.stale += fell_silent;
-  if (before != 0 && vms != before) ++figures_.changes;
+  if (settled_ && vms != before) ++figures_.changes;
   if (settled && !std::exchange(settled_, true)) changed_.notify_all();
 }
 

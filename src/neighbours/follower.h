@@ -31,7 +31,7 @@ class Follower {
   struct Figures {
     std::vector<SourceReport> sources;
     std::uint64_t stale = 0;    // times that a source fell silent for too long
-    std::uint64_t changes = 0;  // times that the count became another one
+    std::uint64_t changes = 0;  // times that the count became another one, after the first answers
   };
 
   // The caller's answers to what happens; called on the thread.
