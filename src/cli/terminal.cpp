@@ -58,7 +58,7 @@ void Terminal::draw(const std::vector<std::string>& lines) const {
   const std::size_t height = size().height;
   std::string text = "\x1b[H";
   for (std::size_t i = 0; i < lines.size() && i < height; ++i) {
-    text += (i == 0 ? "" : "\r\n") + lines[i] + "\x1b[K";
+    text += (i == 0 ? "" : "\n") + lines[i] + "\x1b[K";
   }
   print(text + "\x1b[J");
 }
