@@ -45,6 +45,9 @@ class ScriptedMonitor:
 
     def close(self):
         self._closed.set()
+        self._socket.shutdown(socket.SHUT_RDWR)  # wakes who accepts
+        for thread in self._threads:
+            thread.join()
         self._socket.close()
         with self._lock:
             for client in self.clients:
