@@ -51,8 +51,8 @@ typedef cl_uint cl_cleave_info;
  * whole. */
 #define CL_CLEAVE_DEVICE_CORES 0x4C07
 
-/* char[]: who is asked for that number, one line a source: its name, its address, its state in a word, what it
- * says of the number ("known", "stale" or "nothing"), the number, and milliseconds since that was last
+/* char[]: who is asked for that number, one line a source: its name, its address, its state in a word, what
+ * it says of the number ("known", "stale" or "nothing"), the number, and milliseconds since that was last
  * confirmed (both empty where it has never said one), separated by tabs. Empty where the settings give the
  * number. Asks the sources, as the first launch does; they may take a moment to answer. */
 #define CL_CLEAVE_NEIGHBOURS 0x4C08

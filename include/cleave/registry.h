@@ -7,8 +7,8 @@
  * long as it lives; the kernel lets go of it however the process ends. So:
  *
  *   - an empty file is one that is being made;
- *   - a file that nobody holds a write lock on (F_OFD_GETLK for a read lock says so without taking one) belongs
- *     to a process that is gone. Whoever may is welcome to delete it;
+ *   - a file that nobody holds a write lock on (F_OFD_GETLK for a read lock says so without taking one)
+ * belongs to a process that is gone. Whoever may is welcome to delete it;
  *   - a reader copies the file with read() and never maps it, believes nothing before
  *     cleave_registry_entry_is_sound() has been asked, and shows the name with only what is printable.
  *
