@@ -59,7 +59,8 @@ typedef cl_uint cl_cleave_info;
 
 /* As OpenCL's own clGet...Info functions. `device` is NULL except where the name above says that it needs
  * one. `param_value` (owned by the caller, at least `param_value_size` bytes) gets the value,
- * `param_value_size_ret` its size in bytes with the final NUL of texts; either may be NULL. Returns
+ * `param_value_size_ret` its size in bytes with the final NUL of texts; either may be NULL. Texts that change
+ * while the program runs may be longer in the next call: leave room. Returns
  * CL_SUCCESS, CL_INVALID_DEVICE where a device is needed and the driver does not know it, or CL_INVALID_VALUE
  * for an unknown name or too small a size. */
 typedef cl_int(CL_API_CALL* clGetCleaveInfo_fn)(cl_device_id device, cl_cleave_info param_name,

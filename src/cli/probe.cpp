@@ -28,8 +28,10 @@ clGetCleaveInfo_fn info_of(const OpenClLibrary& library) {
 }
 
 std::string text_of(clGetCleaveInfo_fn info, cl_cleave_info name) {
+  constexpr std::size_t room = 1024;  // what changes all the time may be longer when it is asked for again
   std::size_t size = 0;
   require(info(nullptr, name, 0, nullptr, &size), "clGetCleaveInfo");
+  size += room;
   std::string text(size, '\0');
   require(info(nullptr, name, size, text.data(), nullptr), "clGetCleaveInfo");
   return without_nul(std::move(text));

@@ -57,7 +57,7 @@ const char* name(Report::State state) {
 Neighbours::Neighbours(const base::Settings& settings)
     : settings_(settings),
       asks_(asks(settings)),
-      vms_(settings.vms.value_or(weigh(std::nullopt, rules(), {}))),
+      vms_(settings.vms.value_or(asks_ ? weigh(std::nullopt, rules(), {}) : 1)),
       entry_(registry_for(settings)) {
   entry_.set_vms(vms());
 }
@@ -144,8 +144,9 @@ Report Neighbours::report() const {
     report.source = settings_.vms ? "fixed" : "none";
     return report;
   }
-  const std::scoped_lock lock(mutex_);
-  if (!asked_) return report;
+  // Another thread's first launch may be under way, or, in a handler that calls exit(), this thread's own.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !asked_) return report;
   report.state = Report::State::stopped;
   if (!follower_) return report;
   const base::Nanoseconds now = base::Clock::system().now();

@@ -46,7 +46,7 @@ Fate fate_of(int file, std::uint64_t& size) {
 template <typename Visit>
 void for_each_file(int folder, Visit visit) {
   const auto done = [](DIR* list) { closedir(list); };
-  const int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+  const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, decltype(done)> list(again >= 0 ? fdopendir(again) : nullptr, done);
   if (!list) {
     if (again >= 0) close(again);
