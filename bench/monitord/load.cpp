@@ -3,6 +3,7 @@
 // usage: cleave_monitord_load [CLIENTS [CHANGES]]
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -34,8 +35,7 @@ namespace {
 using Clock = std::chrono::steady_clock;  // the same in all processes of the machine
 constexpr const char* kUri = "test:///default";
 constexpr std::chrono::seconds kIdle{10};
-constexpr std::chrono::milliseconds kBetweenChanges{5};
-constexpr unsigned kFirstChange = 3;  // sequence numbers: 1 is unknown, 2 the first count
+constexpr std::chrono::milliseconds kBetweenChanges{20};  // for each thousand clients
 
 struct Load {
   unsigned clients = 1000;
@@ -45,7 +45,8 @@ struct Load {
 // What both processes see.
 struct Shared {
   std::array<std::int64_t, 100'000> changed;  // when, in ns
-  volatile unsigned connected;
+  std::atomic<unsigned> made;                 // changes so far
+  std::atomic<unsigned> connected;
 };
 
 std::int64_t now_ns() { return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count(); }
@@ -64,7 +65,7 @@ void allow_files(rlim_t files) {
 // The process of the clients: reads everything, and notes when each change came to each of them.
 class Clients {
  public:
-  Clients(const Load& load, Shared& shared, const std::string& path) : load_(load), shared_(shared) {
+  Clients(const Load& load, Shared& shared, const std::string& path) : shared_(shared) {
     const UnixName name(path);
     for (unsigned i = 0; i < load.clients; ++i) {
       Descriptor& socket = sockets_.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -97,13 +98,19 @@ class Clients {
     const std::int64_t time = now_ns();
     if (got <= 0) socket = Descriptor();
     for (const char* at = bytes.data(); (at = std::strstr(at, "count ")) != nullptr; ++at) {
-      const unsigned long change = std::strtoul(at + 6, nullptr, 10) - kFirstChange;
-      if (change < load_.changes) delays_.push_back(time - shared_.changed[change]);
+      unsigned running = 0;
+      if (std::sscanf(at, "count %*u %u", &running) == 1) note(running, time);
     }
     return got > 0;
   }
 
-  Load load_;
+  // The line is that of the last change to this count: those with even numbers suspend the only domain.
+  void note(unsigned running, std::int64_t time) {
+    unsigned change = shared_.made;
+    while (change > 0 && (change - 1) % 2 != running) --change;
+    if (change > 0) delays_.push_back(time - shared_.changed[change - 1]);
+  }
+
   Shared& shared_;
   Descriptor poll_{::epoll_create1(EPOLL_CLOEXEC)};
   std::vector<Descriptor> sockets_;
@@ -129,8 +136,9 @@ void make_changes(const Load& load, Shared& shared) {
   virConnectPtr connection = virConnectOpen(kUri);
   virDomainPtr domain = virDomainLookupByName(connection, "test");
   for (unsigned i = 0; i < load.changes; ++i) {
-    std::this_thread::sleep_for(kBetweenChanges * (1 + load.clients / 1000));
+    std::this_thread::sleep_for(kBetweenChanges * std::max(1U, load.clients / 1000));
     shared.changed[i] = now_ns();
+    shared.made = i + 1;
     if (i % 2 == 0) {
       virDomainSuspend(domain);
     } else {
@@ -146,7 +154,10 @@ void serve(const Load& load, Shared& shared, DaemonSockets sockets, const Option
   asio::io_context context(1);
   Daemon daemon(context, libvirt, options, std::move(sockets));
   std::thread loop([&] { context.run(); });
-  while (shared.connected < load.clients) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (shared.connected < load.clients) {
+    if (waitpid(-1, nullptr, WNOHANG) != 0) std::_Exit(EXIT_FAILURE);  // the clients have said why
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   std::this_thread::sleep_for(std::chrono::seconds(3));
   const double before = processor_seconds();
   std::this_thread::sleep_for(kIdle);
@@ -185,7 +196,6 @@ int measure(const Load& load) {
   DaemonSockets sockets = open_sockets(options);
   const pid_t clients = fork();
   if (clients == 0) {
-    sockets = {};
     follow(load, *shared, path);
     std::exit(EXIT_SUCCESS);
   }
