@@ -113,9 +113,9 @@ void Daemon::stop() {
   for (const auto& watcher : watchers_) watcher->stop();
   for (const auto& listener : listeners_) listener->stop();
   if (metrics_) metrics_->stop();
-  heartbeats_.stop();
-  expiry_.stop();
   hub_.stop();
+  // To cancel each operation would not do: one that is just complete begins the next.
+  context_.stop();
 }
 
 bool Daemon::ended_by(TimePoint deadline) {

@@ -50,12 +50,15 @@ std::string_view requested_path(std::string_view request) {
 class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Stream stream, HttpServer& server)
-      : stream_(std::move(stream)), timer_(stream_.get_executor()), server_(server) {
-    ++server_.connections_;
+      : stream_(std::move(stream)),
+        timer_(stream_.get_executor()),
+        server_(server),
+        count_(server.connections_) {
+    ++*count_;
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  ~Connection() { --server_.connections_; }
+  ~Connection() { --*count_; }
 
   void start() {
     timer_.expires_after(server_.patience_);
@@ -86,12 +89,13 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   Stream stream_;
   asio::steady_timer timer_;
-  HttpServer& server_;
+  HttpServer& server_;  // not once the loop has ended
+  std::shared_ptr<std::size_t> count_;
   std::string text_;  // the request, then the answer
 };
 
 void HttpServer::admit(Stream stream) {
-  if (connections_ >= kMost) return;
+  if (*connections_ >= kMost) return;
   std::make_shared<Connection>(std::move(stream), *this)->start();
 }
 

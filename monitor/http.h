@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -43,7 +44,8 @@ class HttpServer {
 
   Pages pages_;
   std::chrono::milliseconds patience_;
-  std::size_t connections_ = 0;
+  std::shared_ptr<std::size_t> connections_ =
+      std::make_shared<std::size_t>(0);  // those that are left outlive us
 };
 
 }  // namespace cleave::monitor

@@ -1,5 +1,7 @@
 #include "monitor/listener.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <linux/vm_sockets.h>
@@ -85,7 +87,8 @@ std::string Listener::where() const {
   if (socket_.family == AF_UNIX) {
     address.path.assign(name.path.sun_path, size - offsetof(sockaddr_un, sun_path));
     if (!address.path.empty() && address.path.front() == '\0') address.path.front() = '@';
-    address.path = address.path.c_str();
+    address.path.resize(
+        std::min(address.path.find('\0'), address.path.size()));  // the kernel counts its end, too
   } else if (socket_.family == AF_VSOCK) {
     address.kind = base::Address::Kind::vsock;
     address.cid = name.vsock.svm_cid;

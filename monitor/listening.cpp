@@ -20,7 +20,7 @@ namespace {
 
 asio::ip::address ip_of(const base::Address& address) {
   asio::error_code error;
-  const auto ip = asio::ip::make_address(address.host, error);
+  auto ip = asio::ip::make_address(address.host, error);
   if (error) return asio::ip::address{};
   if (ip.is_v6() && ip.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, ip.to_v6());

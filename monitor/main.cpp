@@ -58,11 +58,7 @@ class ServiceManager {
     tell_status();
   }
 
-  void stopping() {
-    notify("STOPPING=1");
-    status_.stop();
-    if (watchdog_) watchdog_->stop();
-  }
+  static void stopping() { notify("STOPPING=1"); }
 
  private:
   void tell_status() {
@@ -94,7 +90,7 @@ int run(const Options& options) {
   asio::signal_set signals(context, SIGTERM, SIGINT);
   signals.async_wait([&](const ErrorCode& error, int) {
     if (error) return;
-    manager.stopping();
+    ServiceManager::stopping();
     daemon.stop();
   });
   manager.ready();

@@ -21,8 +21,6 @@ class Repeating {
   Repeating& operator=(const Repeating&) = delete;
   ~Repeating() = default;
 
-  void stop() { timer_.cancel(); }
-
  private:
   void wait() {
     timer_.async_wait([this](const ErrorCode& error) {

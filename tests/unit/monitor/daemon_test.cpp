@@ -151,6 +151,21 @@ TEST_F(DaemonTest, StoppedItSaysGoodbyeAndTheSocketIsGone) {
   EXPECT_FALSE(Peer::to(path_).connected());
 }
 
+TEST_F(DaemonTest, StopsWithConnectionsOpenAtAnyMoment) {
+  for (int round = 0; round < 50; ++round) {
+    asio::io_context context;
+    Daemon daemon(context, hypervisor_, options_, open_sockets(options_));
+    std::thread loop([&] { context.run(); });
+    Peer client = Peer::to(path_);
+    Peer scraper = Peer::to(metrics_path_);
+    scraper.say("GET /");
+    EXPECT_TRUE(hears(client, "cleave-monitor 1 "));
+    std::this_thread::sleep_for(std::chrono::milliseconds(round % 7));
+    asio::post(context, [&] { daemon.stop(); });
+    loop.join();
+  }
+}
+
 TEST_F(DaemonTest, ItsStatusIsForPeople) {
   hypervisor_.run(1, true);
   start();
