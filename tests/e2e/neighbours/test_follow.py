@@ -17,7 +17,7 @@ class Monitor(FollowingTest):
         for way in ("preload", "run"):
             with self.subTest(way), ScriptedMonitor(self.socket, count=3) as monitor:
                 program = self.launches(way)
-                self.assertEqual(program.launch(), 3 * ALPHA)  # the first launch already
+                program.launch_until(3)  # mostly the first launch; a busy machine may miss its moment
                 for vms in (5, 1, 2):
                     monitor.count(vms)
                     program.launch_until(vms)
@@ -146,7 +146,7 @@ class Others(FollowingTest):
         file = self.folder / "vms"
         file.write_text("3\n")
         program = self.launches(CLEAVE_NEIGHBOURS=f"file:{file}")
-        self.assertEqual(program.launch(), 3 * ALPHA)
+        program.launch_until(3)
         file.write_text("5\n")
         program.launch_until(5)
         file.write_text("many\n")
@@ -158,7 +158,7 @@ class Others(FollowingTest):
 
     def test_peers(self):
         programs = [self.launches(CLEAVE_NEIGHBOURS="peers") for _ in range(3)]
-        self.assertEqual(programs[0].launch(), 1)
+        programs[0].launch_until(1)
         programs[1].launch_until(2)
         programs[2].launch_until(3)
         programs[0].launch_until(3)
@@ -179,7 +179,7 @@ class Others(FollowingTest):
         file.write_text("3\n")
         with ScriptedMonitor(self.socket, count=2) as monitor:
             program = self.launches(CLEAVE_NEIGHBOURS=f"file:{file},monitor,peers")
-            self.assertEqual(program.launch(), 3 * ALPHA)
+            program.launch_until(3)
             monitor.count(6)
             program.launch_until(6)
             self.assertEqual(program.tell("ask")["neighbours"]["source"], f"monitor,peers,file:{file}")
