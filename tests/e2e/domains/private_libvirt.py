@@ -34,7 +34,7 @@ def wait_until(is_so, what):
     end = time.monotonic() + PATIENCE
     while not is_so():
         if time.monotonic() > end:
-            raise AssertionError(f"not within {PATIENCE} s: {what}")
+            raise AssertionError(f"not within {PATIENCE} s: {what() if callable(what) else what}")
         time.sleep(0.02)
 
 
@@ -89,6 +89,10 @@ class Libvirt:
         keeper.put("config/libvirt/qemu.conf", QEMU_SETTINGS.encode())
         self.uri = f"qemu+unix:///session?socket={self.folder}/libvirt/libvirt-sock"
         self.start()
+
+    def put(self, name, data):
+        """A file that domains can have, and its path."""
+        return self._keeper.put(name, data)
 
     def start(self):
         self._pid = self._keeper.start(self.folder / "libvirtd.log", self._environment, LIBVIRTD)
