@@ -4,6 +4,7 @@ import signal
 
 from host import HostTest, Loop, skip_where_something_is_missing, slices_for
 from compare import main
+from private_libvirt import wait_until
 
 
 class Domains(HostTest):
@@ -19,6 +20,9 @@ class Domains(HostTest):
         self.listener.until_running(len(names))
         self.loop = Loop(self, way, **settings)
         self.loop.wait_for(slices_for(len(names)))
+
+    def wait_for_a_stale_count(self):
+        wait_until(lambda: self.loop.neighbours()["state"] == "stale", "the program knows that the count is stale")
 
     def assertEnded(self, *running):
         """The program ended well, and its launches saw these counts, one after the other, and no other ever."""
@@ -57,8 +61,7 @@ class Domains(HostTest):
         self.libvirt.signal(signal.SIGKILL)
         self.listener.until(r"unknown \d+")
         self.libvirt.kill_qemu("c")
-        while self.loop.neighbours()["state"] != "stale":
-            pass
+        self.wait_for_a_stale_count()
         self.assertEqual(self.loop.steps(), [slices_for(3)])  # the last count stands in
         self.libvirt.start()
         self.see(2)
@@ -76,8 +79,7 @@ class Domains(HostTest):
         self.assertGreater(sum(line.startswith("alive ") for line in silent), 2, silent)
         self.assertRegex("\n".join(silent), r"\A((alive \d+|count \d+ 2 \d)(\n|\Z))+\Z")
         self.listener.until(r"alive \d+")
-        while self.loop.neighbours()["state"] != "stale":
-            pass
+        self.wait_for_a_stale_count()
         self.libvirt.signal(signal.SIGCONT)
         self.see(2)
         self.create("c")
