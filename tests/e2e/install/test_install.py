@@ -72,6 +72,9 @@ class Installed(unittest.TestCase):
         output(CMAKE, "--build", project / "build")
         output(project / "build/consumer")
 
+    def test_guests_have_what_follows_a_port(self):
+        self.assertTrue(os.access(self.prefix / "libexec/cleave/follow_port", os.X_OK))
+
     @unittest.skipUnless((BUILD / "bin/cleave-monitord").is_file(), "built without the daemon")
     def test_daemon_comes_with_its_units_and_manual(self):
         daemon = self.prefix / "bin/cleave-monitord"
