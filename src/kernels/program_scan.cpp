@@ -1,6 +1,7 @@
 #include "kernels/program_scan.h"
 
 #include "kernels/functions.h"
+#include "kernels/variables.h"
 
 namespace cleave::kernels {
 
@@ -11,13 +12,14 @@ ProgramScan::ProgramScan(std::string_view source, const Surroundings& surroundin
   for (const std::string& header : surroundings.headers) headers.push_back(without_splices(header));
   const bool cpp = parse_options(surroundings.options).cpp;
 
-  std::vector<std::string_view> all{text, options};
-  all.insert(all.end(), headers.begin(), headers.end());
+  std::vector<std::string_view> texts{text};
+  texts.insert(texts.end(), headers.begin(), headers.end());
   Part part;
   part.options = scan_options(surroundings.options);
-  part.whole = surroundings.complete ? part.options : Scan::doubtful();
-  for (const std::string_view each : all) part.whole = both(part.whole, scan_text(each));
-  if (part.whole.pastes) part.whole = both(part.whole, scan_pasted(all));
+  part.whole = both(surroundings.complete ? part.options : Scan::doubtful(), scan_text(options));
+  for (const std::string_view each : texts) part.whole = both(part.whole, scan_text(each));
+  for (const std::string_view each : texts) part.whole.keeps |= keeps_variables(tokens_of(each).list);
+  if (part.whole.pastes) part.whole = both(part.whole, scan_pasted(texts, options));
   part.whole.meddles |= part.whole.pastes && part.whole.meddles_if;
 
   const Scan& whole = part.whole;
@@ -35,6 +37,7 @@ Scan ProgramScan::of(const std::string& kernel) const {
   for (const Part& part : parts_) {
     const auto own = part.reach ? part.reach->of(kernel) : std::nullopt;
     all = both(all, own ? both(*own, part.options) : part.whole);
+    all.keeps |= part.whole.keeps;
   }
   return all;
 }

@@ -200,21 +200,22 @@ Scan both(const Scan& a, const Scan& b) {
   all.meddles_if |= b.meddles_if;
   all.includes |= b.includes;
   all.unsound |= b.unsound;
+  all.keeps |= b.keeps;
   return all;
 }
 
 Scan scan_text(std::string_view text) { return Look(tokens_of(text)).run(); }
 
-Scan scan_pasted(const std::vector<std::string_view>& texts) {
-  const Fragments fragments(texts);
+Scan scan_pasted(const std::vector<std::string_view>& texts, std::string_view options) {
+  const Pasting pasting(texts, options);
   Scan scan;
-  for (const Text name : kReplaced) scan.sees |= sees_the_cut(name) && fragments.can_form(name);
-  for (const Text name : kOpaque) scan.opaque |= fragments.can_form(name);
-  for (const Text part : kOpaqueWithin) scan.opaque |= fragments.can_form_around(part);
-  for (const Text name : kTalks) scan.talks |= fragments.can_form(name);
-  for (const Text part : kTalksWithin) scan.talks |= fragments.can_form_around(part);
-  for (const Text name : kGroups) scan.sees_groups |= fragments.can_form(name);
-  for (const Text part : kGroupsWithin) scan.sees_groups |= fragments.can_form_around(part);
+  for (const Text name : kReplaced) scan.sees |= sees_the_cut(name) && pasting.can_form(name);
+  for (const Text name : kOpaque) scan.opaque |= pasting.can_form(name);
+  for (const Text part : kOpaqueWithin) scan.opaque |= pasting.can_form_around(part);
+  for (const Text name : kTalks) scan.talks |= pasting.can_form(name);
+  for (const Text part : kTalksWithin) scan.talks |= pasting.can_form_around(part);
+  for (const Text name : kGroups) scan.sees_groups |= pasting.can_form(name);
+  for (const Text part : kGroupsWithin) scan.sees_groups |= pasting.can_form_around(part);
   return scan;
 }
 

@@ -134,12 +134,14 @@ TEST(Scan, IncludesAreNamed) {
   EXPECT_TRUE(includes_of("// #include <a>\n\"#include <b>\"\n").empty());
 }
 
-Scan pasted(const std::string& text) { return scan_pasted({text}); }
+Scan pasted(const std::string& text) { return scan_pasted({text}, ""); }
+
+constexpr const char* kJoin = "#define C(a, b) a##b\n";
 
 TEST(Scan, NamesAreFormedFromWhatIsThere) {
   EXPECT_TRUE(pasted("get_ ## group_id").sees);
-  EXPECT_TRUE(pasted("C(get_, C(gro, up_)) id").sees);
-  EXPECT_FALSE(pasted("get_group id").sees) << "the second underscore is not there";
+  EXPECT_TRUE(pasted(std::string(kJoin) + "C(get_, C(gro, up_)) id").sees);
+  EXPECT_FALSE(pasted(std::string(kJoin) + "get_group id").sees) << "the second underscore is not there";
   EXPECT_TRUE(pasted("__builtin ## _ptx").opaque);
   EXPECT_TRUE(pasted("as ## m").opaque);
   EXPECT_TRUE(pasted("ato ## mic_inc").talks);
@@ -148,6 +150,33 @@ TEST(Scan, NamesAreFormedFromWhatIsThere) {
   EXPECT_FALSE(pasted("global i a size_t JOIN(x, y)").opaque) << "only whole words: alias";
   const Scan scan = pasted("convert_ ## int4 vload ## 4 helper_ ## add");
   EXPECT_FALSE(scan.sees || scan.opaque || scan.talks);
+}
+
+class Pasted : public testing::TestWithParam<const char*> {};
+
+TEST_P(Pasted, NamesThatOperatorsLetMeetAreFormed) { EXPECT_TRUE(pasted(GetParam()).sees) << GetParam(); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Pasted,
+    testing::Values("#define C(x) get_##x\nC(group_id)", "#define C(x) x##_id\nC(get_group)",
+                    "#define C(x) get_##x##_id\nC(group)", "#define C(x) get_group##x##_id\nC()",
+                    "#define C(x, y) get_group##x##y##_id\nC(,)",
+                    "#define C(x) x##_id\n#define D(y) C(y##_group)\nD(get)",
+                    "#define C(x...) get_##x\nC(group_id)", "#define C(...) get_##__VA_ARGS__\nC(group_id)",
+                    "#define C get_ ## group_id\nC", "# define C(x)get_##x\nC(group_id)",
+                    "#define C(x) get_ /* */ ## /* */ x\nC(group_id)"));
+
+TEST(Scan, WhatNoOperatorLetsMeetIsNotFormed) {
+  EXPECT_FALSE(pasted("#define ADD(x) x##_add\nget_group _id ADD(cfloat)").sees);
+  EXPECT_FALSE(pasted("#define C(x) get_##x##_id\ngroup_size").sees);
+  EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").opaque);
+  EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").talks);
+  EXPECT_FALSE(pasted("#define C (x) c_##y\nget_ group_id").sees) << "takes no parameters";
+}
+
+TEST(Scan, HowOptionsWriteMacrosIsNotGuessed) {
+  EXPECT_TRUE(scan_pasted({"get_gr C(oup_id)"}, options_as_text("-DC(x)=y##z")).sees);
+  EXPECT_FALSE(scan_pasted({"get_gr C(oup_id)"}, options_as_text("-DC(x)=y")).sees);
 }
 
 TEST(ScanOptions, HarmlessOnesStaySo) {
