@@ -13,12 +13,16 @@ using Text = std::string_view;
 // Walks through the text once. Whatever is not as it should be makes `sound_` false.
 class Walk {
  public:
-  explicit Walk(Text text) : text_(text) {}
+  explicit Walk(Text text) : text_(text), tokens_(tokens_of(text)), sound_(tokens_.sound) {}
 
   std::optional<Functions> run() && {
-    // Braces and directives can also be spelt as digraphs and trigraphs.
-    for (const Text spelling : {"<%", "%>", "%:", "??"}) sound_ &= text_.find(spelling) == Text::npos;
-    while (sound_ && at_ < text_.size()) step();
+    while (sound_ && at_ < tokens_.list.size()) {
+      if (tokens_.list[at_].directive) {
+        directive();
+      } else {
+        token(tokens_.list[at_++]);
+      }
+    }
     if (!sound_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
     found_.declarations.append(text_.substr(item_)).push_back('\n');
     lead(outer_);
@@ -26,63 +30,39 @@ class Walk {
   }
 
  private:
-  void step() {
-    const char c = text_[at_];
-    if (ends_line(c)) {
-      line_starts_ = true;
-      ++at_;
-    } else if (is_blank(c) || skip_comment()) {
-      if (is_blank(c)) ++at_;
-    } else if (c == '#' && line_starts_) {
-      directive();
-    } else {
-      line_starts_ = false;
-      token(c);
-    }
+  [[nodiscard]] std::size_t position(const Token& token) const {
+    return static_cast<std::size_t>(token.text.data() - text_.data());
   }
 
-  void token(char c) {
-    if (c == '"' || c == '\'') return skip_literal(c);
-    if (starts_name(c)) return name();
-    settle_outer(c);
-    switch (c) {
-      case '=':
-        head_.assigns |= depth_ == 0 && parentheses_.empty();
-        break;
-      case '(':
-        open_parenthesis();
-        break;
-      case ')':
-        close_parenthesis();
-        break;
-      case '{':
-        ++depth_;
-        break;
-      case '}':
-        close_brace();
-        break;
-      case ';':
-        if (depth_ == 0 && parentheses_.empty()) end_item(at_ + 1, false);
-        break;
-      default:
-        break;
+  void token(const Token& token) {
+    if (token.kind == Token::Kind::name) return name(token.text);
+    settle_outer(token);
+    if (token.is("=")) {
+      head_.assigns |= depth_ == 0 && parentheses_.empty();
+    } else if (token.is("(")) {
+      open_parenthesis();
+    } else if (token.is(")")) {
+      close_parenthesis();
+    } else if (token.is("{")) {
+      ++depth_;
+    } else if (token.is("}")) {
+      close_brace(position(token) + 1);
+    } else if (token.is(";") && depth_ == 0 && parentheses_.empty()) {
+      end_item(position(token) + 1, false);
     }
-    ++at_;
-    if (c != ')') name_ = Text{};
+    if (!token.is(")")) name_ = Text{};
   }
 
-  void name() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
-    name_ = text_.substr(begin, at_ - begin);
-    settle_outer('a');
-    if (depth_ == 0) outer_ = name_;
-    if (head_.first.empty()) head_.first = name_;
+  void name(Text name) {
+    lead(outer_);
+    name_ = name;
+    outer_ = depth_ == 0 ? name : Text{};
+    if (head_.first.empty()) head_.first = name;
   }
 
   // The last name outside of braces is what is declared here if a parenthesis follows it at once.
-  void settle_outer(char next) {
-    if (next != '(' || !parentheses_.empty()) lead(outer_);
+  void settle_outer(const Token& next) {
+    if (!next.is("(") || !parentheses_.empty()) lead(outer_);
     outer_ = Text{};
   }
 
@@ -110,9 +90,9 @@ class Walk {
     }
   }
 
-  void close_brace() {
+  void close_brace(std::size_t end) {
     sound_ &= depth_ > 0;
-    if (sound_ && --depth_ == 0 && parentheses_.empty()) end_item(at_ + 1, true);
+    if (sound_ && --depth_ == 0 && parentheses_.empty()) end_item(end, true);
   }
 
   void end_item(std::size_t end, bool braces) {
@@ -127,63 +107,30 @@ class Walk {
     item_ = end;
   }
 
-  // To the end of its line, over comments, whose lines do not count.
+  // From the "#" to behind the end of its line.
   void directive() {
-    const std::size_t begin = at_++;
+    const std::size_t begin = at_;
     std::size_t depth = 0;
-    while (sound_ && at_ < text_.size() && !ends_line(text_[at_])) {
-      const char c = text_[at_];
-      if (skip_comment()) continue;
-      if (c == '"' || c == '\'') {
-        skip_literal(c);
-        continue;
-      }
-      if (c == '{') ++depth;
-      if (c == '}') sound_ &= depth-- > 0;
-      ++at_;
+    for (; tokens_.list[at_].kind != Token::Kind::finish; ++at_) {
+      if (tokens_.list[at_].is("{")) ++depth;
+      if (tokens_.list[at_].is("}")) sound_ &= depth-- > 0;
     }
     sound_ &= depth == 0;
-    const Text line = text_.substr(begin, at_ - begin);
-    found_.directives.append(line).push_back('\n');
-    conditional(line.substr(1));
+    const std::size_t first = position(tokens_.list[begin]);
+    found_.directives.append(text_.substr(first, position(tokens_.list[at_]) - first)).push_back('\n');
+    conditional(tokens_.list[begin + 1].text);
+    ++at_;
   }
 
   // Each branch of a conditional must leave the braces as it found them.
-  void conditional(Text line) {
-    std::size_t begin = 0;
-    while (begin < line.size() && is_blank(line[begin])) ++begin;
-    std::size_t end = begin;
-    while (end < line.size() && continues_name(line[end])) ++end;
-    const Text word = line.substr(begin, end - begin);
-    if (word == "if" || word == "ifdef" || word == "ifndef") {
+  void conditional(Text keyword) {
+    if (keyword == "if" || keyword == "ifdef" || keyword == "ifndef") {
       conditionals_.push_back({depth_, parentheses_.size()});
-    } else if (word.starts_with("el") || word == "endif") {
+    } else if (keyword.starts_with("el") || keyword == "endif") {
       sound_ &= !conditionals_.empty() && conditionals_.back().depth == depth_ &&
                 conditionals_.back().parentheses == parentheses_.size();
-      if (sound_ && word == "endif") conditionals_.pop_back();
+      if (sound_ && keyword == "endif") conditionals_.pop_back();
     }
-  }
-
-  bool skip_comment() {
-    const Text two = text_.substr(at_, 2);
-    if (two == "//") {
-      while (at_ < text_.size() && !ends_line(text_[at_])) ++at_;
-      return true;
-    }
-    if (two != "/*") return false;
-    const std::size_t end = text_.find("*/", at_ + 2);
-    sound_ &= end != Text::npos;
-    at_ = sound_ ? end + 2 : text_.size();
-    return true;
-  }
-
-  void skip_literal(char quote) {
-    for (++at_; at_ < text_.size() && text_[at_] != quote && !ends_line(text_[at_]); ++at_) {
-      if (text_[at_] == '\\') ++at_;
-    }
-    sound_ &= at_ < text_.size() && text_[at_] == quote;
-    ++at_;
-    name_ = Text{};
   }
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -209,7 +156,8 @@ class Walk {
   };
 
   Text text_;
-  std::size_t at_ = 0;
+  Tokens tokens_;
+  std::size_t at_ = 0;                    // in the tokens
   std::size_t item_ = 0;                  // where the function or declaration under way began
   std::size_t depth_ = 0;                 // of braces
   std::vector<std::size_t> parentheses_;  // the depth of braces at each open one
@@ -217,8 +165,7 @@ class Walk {
   Head head_;
   Text name_;   // the name just read, also behind closing parentheses
   Text outer_;  // the name just read outside of braces
-  bool line_starts_ = true;
-  bool sound_ = true;
+  bool sound_;
   Functions found_;
 };
 
