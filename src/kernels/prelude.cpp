@@ -14,8 +14,8 @@ namespace cleave::kernels {
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
 //   - With the groups before the slice in the tag, the launch's own offset is what is left of an id; without,
 //     it is 0.
-//   - All its names are reserved, so that macros from build options do not change it; those that cannot be are
-//     looked for (scan_options).
+//   - All its names are reserved, so that macros from build options do not change it; those that cannot be
+//     reserved are looked for (scan_options).
 //   - Dimensions that there are not are the driver's to answer, but for those values that could be the tag:
 //     some drivers take the third dimension's.
 //   - Linear ids are built-in functions from OpenCL C 2.0 on, and there is none of the group's. A program may
