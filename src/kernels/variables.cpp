@@ -2,7 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
 #include <utility>
+
+#include "kernels/lexer.h"
 
 namespace cleave::kernels {
 namespace {
@@ -39,7 +45,13 @@ class Declaration {
 
   [[nodiscard]] bool is_function() const { return names_in_front_ != 0 && !value_; }
 
-  // At its semicolon. One name in front of a parenthesis may be a macro that declares anything.
+  // The name that begins it, if it is a macro: one that stands alone, or is called.
+  [[nodiscard]] std::string_view macro() const {
+    const bool alone = names_ == 1 && names_behind_ == 0 && !value_;
+    return alone || names_in_front_ == 1 ? first_ : std::string_view{};
+  }
+
+  // At its end. One name in front of a parenthesis may be a macro that declares anything.
   [[nodiscard]] bool may_be_variable() const {
     constexpr std::array<std::string_view, 3> kTypes = {"struct", "union", "enum"};
     const bool type = std::find(kTypes.begin(), kTypes.end(), first_) != kTypes.end() &&
@@ -87,10 +99,29 @@ bool is_declaring_macro(const std::vector<Token>& tokens, std::size_t begin, std
   return word && semicolon;
 }
 
+using Body = std::span<const Token>;
+
+// What stands for each name that #define gives a meaning, as often as it does.
+class Macros {
+ public:
+  void add(std::span<const Token> directive) {
+    if (directive.size() > 2 && directive[1].is("define"))
+      bodies_.emplace(directive[2].text, directive.subspan(3));
+  }
+
+  // Whether what the macro stands for declares no variable. It is called where only declarations stand.
+  [[nodiscard]] bool is_harmless(std::string_view name, std::set<std::string_view> within = {}) const;
+
+ private:
+  std::multimap<std::string_view, Body> bodies_;
+};
+
 class Reader {
  public:
-  // Whether the token ends a declaration that may be a variable.
-  bool finds_one(const Token& token) {
+  Reader(const Macros& macros, std::set<std::string_view> within)
+      : macros_(macros), within_(std::move(within)) {}
+
+  void read(const Token& token) {
     if (depth_ > 0) return within_braces(token);
     if (parentheses_ == 0) declaration_.add(token);
     if (token.is("(") && parentheses_++ == 0) declaration_.open_parenthesis();
@@ -99,39 +130,86 @@ class Reader {
       declaration_.open_brace();
       ++depth_;
     }
-    if (!token.is(";") || parentheses_ != 0) return false;
-    return std::exchange(declaration_, Declaration{}).may_be_variable();
+    if (token.is(";") && parentheses_ == 0) end();
   }
+
+  // Where a declaration ends, and where the text does.
+  void end() {
+    const Declaration ended = std::exchange(declaration_, Declaration{});
+    if (!ended.may_be_variable()) return;
+    const std::string_view macro = ended.macro();
+    found_ |= macro.empty() || !macros_.is_harmless(macro, within_);
+  }
+
+  [[nodiscard]] bool found() const { return found_; }
 
  private:
-  bool within_braces(const Token& token) {
+  void within_braces(const Token& token) {
     statement_.add(token);
     if (token.is("{")) ++depth_;
-    if (token.is("}") && --depth_ == 0 && declaration_.is_function()) declaration_ = Declaration{};
-    if (!token.is(";") && !token.is("{") && !token.is("}")) return false;
-    return std::exchange(statement_, Statement{}).may_be_variable();
+    if (token.is("}") && --depth_ == 0 && declaration_.is_function()) end_function();
+    if (!token.is(";") && !token.is("{") && !token.is("}")) return;
+    found_ |= std::exchange(statement_, Statement{}).may_be_variable();
   }
 
+  void end_function() {
+    const std::string_view macro = std::exchange(declaration_, Declaration{}).macro();
+    found_ |= !macro.empty() && !macros_.is_harmless(macro, within_);
+  }
+
+  const Macros& macros_;
+  std::set<std::string_view> within_;  // the macros whose bodies this is in
   Declaration declaration_;
   Statement statement_;
   std::size_t depth_ = 0;
   std::size_t parentheses_ = 0;
+  bool found_ = false;
 };
+
+bool Macros::is_harmless(std::string_view name, std::set<std::string_view> within) const {
+  const auto [first, last] = bodies_.equal_range(name);
+  if (first == last || !within.insert(name).second) return false;
+  return std::all_of(first, last, [&](const auto& entry) {
+    Reader reader(*this, within);
+    Body body = entry.second;
+    // The parameters, if it has any.
+    if (!body.empty() && body[0].is("(") && body[0].text.data() == entry.first.data() + entry.first.size()) {
+      while (!body.empty() && !body[0].is(")")) body = body.subspan(1);
+      if (!body.empty()) body = body.subspan(1);
+    }
+    for (const Token& token : body) reader.read(token);
+    reader.end();
+    return !reader.found();
+  });
+}
+
+std::size_t end_of_line(const std::vector<Token>& tokens, std::size_t at) {
+  while (tokens[at].kind != Token::Kind::finish) ++at;
+  return at;
+}
 
 }  // namespace
 
-bool keeps_variables(const std::vector<Token>& tokens) {
-  Reader reader;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (!tokens[i].directive) {
-      if (reader.finds_one(tokens[i])) return true;
-      continue;
+bool keeps_variables(const std::vector<std::string_view>& texts) {
+  std::vector<std::vector<Token>> lists;
+  for (const std::string_view text : texts) lists.push_back(tokens_of(text).list);
+  Macros macros;
+  for (const std::vector<Token>& list : lists) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].directive) continue;
+      const std::size_t begin = std::exchange(i, end_of_line(list, i));
+      if (is_declaring_macro(list, begin, i)) return true;
+      macros.add(std::span(list).subspan(begin, i - begin));
     }
-    const std::size_t begin = i;
-    while (tokens[i].kind != Token::Kind::finish) ++i;
-    if (is_declaring_macro(tokens, begin, i)) return true;
   }
-  return false;
+  return std::any_of(lists.begin(), lists.end(), [&](const std::vector<Token>& list) {
+    Reader reader(macros, {});
+    for (const Token& token : list) {
+      if (!token.directive) reader.read(token);
+    }
+    reader.end();
+    return reader.found();
+  });
 }
 
 }  // namespace cleave::kernels
