@@ -7,7 +7,7 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr Text kAnything = "";
+constexpr Text kAnything;
 
 bool is_fragment(const Token& token) {
   return token.kind == Token::Kind::name || token.kind == Token::Kind::number;

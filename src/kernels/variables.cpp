@@ -192,6 +192,7 @@ std::size_t end_of_line(const std::vector<Token>& tokens, std::size_t at) {
 
 bool keeps_variables(const std::vector<std::string_view>& texts) {
   std::vector<std::vector<Token>> lists;
+  lists.reserve(texts.size());
   for (const std::string_view text : texts) lists.push_back(tokens_of(text).list);
   Macros macros;
   for (const std::vector<Token>& list : lists) {
