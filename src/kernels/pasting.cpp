@@ -81,9 +81,11 @@ bool Pasting::can_meet(Text left, Text right) const {
          meetings_.contains({left, kAnything}) || meetings_.contains({kAnything, kAnything});
 }
 
-bool Pasting::can_form(std::string_view name) const {
+bool Pasting::can_form(std::string_view name) const { return fragments_.contains(name) || can_join(name); }
+
+bool Pasting::can_join(std::string_view name) const {
   std::vector<State> open;
-  for (std::size_t size = 1; size <= name.size(); ++size) {
+  for (std::size_t size = 1; size < name.size(); ++size) {
     if (fragments_.contains(name.substr(0, size))) open.emplace_back(name.substr(0, size), size);
   }
   return can_finish(name, std::move(open), Ends::exact);

@@ -27,6 +27,9 @@ class Pasting {
   // Whether the program could form exactly `name`, or has it in its text.
   [[nodiscard]] bool can_form(std::string_view name) const;
 
+  // Whether the program could form exactly `name` from two fragments or more.
+  [[nodiscard]] bool can_join(std::string_view name) const;
+
   // Whether the program could form a name that holds `part`, or has one in its text.
   [[nodiscard]] bool can_form_around(std::string_view part) const;
 

@@ -10,7 +10,7 @@ ProgramScan::ProgramScan(std::string_view source, const Surroundings& surroundin
   const std::string options = options_as_text(surroundings.options);
   std::vector<std::string> headers;
   for (const std::string& header : surroundings.headers) headers.push_back(without_splices(header));
-  const bool cpp = parse_options(surroundings.options).cpp;
+  const Options parsed = parse_options(surroundings.options);
 
   std::vector<std::string_view> texts{text};
   texts.insert(texts.end(), headers.begin(), headers.end());
@@ -23,8 +23,9 @@ ProgramScan::ProgramScan(std::string_view source, const Surroundings& surroundin
   part.whole.meddles |= part.whole.pastes && part.whole.meddles_if;
 
   const Scan& whole = part.whole;
-  if (!whole.pastes && !whole.includes && !whole.unsound && !cpp && functions_of(options)) {
-    if (const auto functions = functions_of(text)) part.reach = std::make_shared<Reach>(*functions, options);
+  if (!whole.pastes && !whole.includes && !whole.unsound && !parsed.cpp && functions_of(options)) {
+    if (const auto functions = functions_of(text))
+      part.reach = std::make_shared<Reach>(*functions, options, parsed.macros);
   }
   whole_ = part.whole;
   parts_.push_back(std::move(part));

@@ -28,6 +28,7 @@ namespace cleave::kernels {
 
 struct Scan {
   bool sees = false;     // may read what a cut changes, through functions that the prelude replaces
+  bool ids = false;      // names get_global_id, which is right in a slice, but not in one with a tag
   bool meddles = false;  // does with the names of these functions what the prelude does not survive
   bool opaque = false;   // may notice a cut in a way that nothing can mend
   // Work-groups may exchange data through global memory: atomics, volatile, fences wider than a work-group,
@@ -42,7 +43,7 @@ struct Scan {
   bool keeps = false;       // may keep data in variables of its own that outlive a launch
 
   // Nothing is known: everything may be.
-  static Scan doubtful() { return {true, true, true, true, true, true, true, true, true, true}; }
+  static Scan doubtful() { return {true, true, true, true, true, true, true, true, true, true, true}; }
 
   friend bool operator==(const Scan&, const Scan&) = default;
 };

@@ -18,6 +18,14 @@ bool is_one_of(const Token& token, const std::array<std::string_view, N>& words)
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return token.is(word); });
 }
 
+// What a parenthesis may follow that is part of a type.
+bool takes_operand(const Token& token) {
+  constexpr std::array<std::string_view, 8> kWords = {"__attribute__", "__attribute", "typeof",
+                                                      "__typeof",      "__typeof__",  "_Alignas",
+                                                      "alignas",       "__declspec"};
+  return is_one_of(token, kWords);
+}
+
 // Samplers live in the constant address space too.
 bool is_constant(const Token& token) {
   constexpr std::array<std::string_view, 3> kWords = {"constant", "__constant", "sampler_t"};
@@ -30,16 +38,27 @@ class Declaration {
   void add(const Token& token) {
     const bool name = token.kind == Token::Kind::name;
     if (name && first_.empty()) first_ = token.text;
-    constant_ |= is_constant(token);
+    // Of a pointer, what stands behind its star.
+    constant_ = (constant_ && !token.is("*")) || is_constant(token);
     value_ |= token.is("=") || token.is("[");
     if (!name) return;
-    attribute_ = token.is("__attribute__") || token.is("attribute");
-    if (attribute_) return;
+    operand_ = takes_operand(token);
+    if (operand_) return;
+    last_ = token.text;
     ++(brace_ ? names_behind_ : names_);
   }
-  void open_parenthesis() {
-    if (!attribute_ && names_in_front_ == 0) names_in_front_ = std::max(names_, kOne);
-    attribute_ = false;
+  // Whether it is the first that may hold parameters.
+  bool open_parenthesis() {
+    const bool first = !std::exchange(operand_, false) && names_in_front_ == 0;
+    if (first) {
+      names_in_front_ = std::max(names_, kOne);
+      called_ = last_;
+    }
+    return first;
+  }
+  void add_parameter(const Token& token) {
+    ++parameters_;
+    void_ = parameters_ == 1 && token.is("void");
   }
   void open_brace() { brace_ = true; }
 
@@ -51,12 +70,16 @@ class Declaration {
     return alone || names_in_front_ == 1 ? first_ : std::string_view{};
   }
 
-  // At its end. One name in front of a parenthesis may be a macro that declares anything.
+  // The name in front of the first parenthesis, or nothing.
+  [[nodiscard]] std::string_view called() const { return called_; }
+
+  // At its end. One name in front of a parenthesis may be a macro that declares anything; one within may be
+  // what is declared, as in int (x).
   [[nodiscard]] bool may_be_variable() const {
     constexpr std::array<std::string_view, 3> kTypes = {"struct", "union", "enum"};
     const bool type = std::find(kTypes.begin(), kTypes.end(), first_) != kTypes.end() &&
                       (brace_ ? names_behind_ == 0 : names_ == 2) && names_in_front_ == 0 && !value_;
-    const bool prototype = is_function() && names_in_front_ > 1;
+    const bool prototype = is_function() && names_in_front_ > 1 && (parameters_ != 1 || void_);
     return names_ != 0 && !constant_ && first_ != "typedef" && !type && !prototype;
   }
 
@@ -70,14 +93,18 @@ class Declaration {
   bool constant_ = false;
   bool value_ = false;
   bool brace_ = false;
-  bool attribute_ = false;  // the next parenthesis is an attribute's
+  bool operand_ = false;        // the next parenthesis belongs to the word before it
+  std::string_view last_;       // name
+  std::string_view called_;     // the name in front of the first parenthesis
+  std::size_t parameters_ = 0;  // tokens between parentheses
+  bool void_ = false;           // the only one is void
 };
 
 // A statement within a function: one with `static` and without a word for the constant address space.
 class Statement {
  public:
-  void add(const Token& token) {
-    static_ |= token.is("static");
+  void add(const Token& token, bool is_static) {
+    static_ |= is_static;
     constant_ |= is_constant(token);
   }
   [[nodiscard]] bool may_be_variable() const { return static_ && !constant_; }
@@ -109,23 +136,54 @@ class Macros {
       bodies_.emplace(directive[2].text, directive.subspan(3));
   }
 
+  [[nodiscard]] bool has(std::string_view name) const { return bodies_.contains(name); }
+
+  // Whether the token is `static`, or a macro that may bring that word in.
+  [[nodiscard]] bool is_static(const Token& token) const {
+    std::set<std::string_view> seen;
+    std::vector<Token> open{token};
+    while (!open.empty()) {
+      const Token next = open.back();
+      open.pop_back();
+      if (next.is("static")) return true;
+      const auto [first, last] = bodies_.equal_range(next.text);
+      if (first == last || !seen.insert(next.text).second) continue;
+      for (auto body = first; body != last; ++body)
+        open.insert(open.end(), body->second.begin(), body->second.end());
+    }
+    return false;
+  }
+
   // Whether what the macro stands for declares no variable. It is called where only declarations stand.
-  [[nodiscard]] bool is_harmless(std::string_view name, std::set<std::string_view> within = {}) const;
+  [[nodiscard]] bool is_harmless(std::string_view name) {
+    const auto [known, fresh] = harmless_.emplace(name, false);  // false also within itself
+    if (!fresh) return known->second;
+    const auto [first, last] = bodies_.equal_range(name);
+    return known->second = first != last && std::all_of(first, last, [&](const auto& entry) {
+                             return is_harmless(entry.first, entry.second);
+                           });
+  }
 
  private:
+  bool is_harmless(std::string_view name, Body body);
+
   std::multimap<std::string_view, Body> bodies_;
+  std::map<std::string_view, bool> harmless_;  // as far as it was asked
 };
 
 class Reader {
  public:
-  Reader(const Macros& macros, std::set<std::string_view> within)
-      : macros_(macros), within_(std::move(within)) {}
+  explicit Reader(Macros& macros) : macros_(macros) {}
 
   void read(const Token& token) {
     if (depth_ > 0) return within_braces(token);
-    if (parentheses_ == 0) declaration_.add(token);
-    if (token.is("(") && parentheses_++ == 0) declaration_.open_parenthesis();
     if (token.is(")") && parentheses_ > 0) --parentheses_;
+    if (parentheses_ == 0) {
+      declaration_.add(token);
+    } else if (counts_) {
+      declaration_.add_parameter(token);
+    }
+    if (token.is("(") && parentheses_++ == 0) counts_ = declaration_.open_parenthesis();
     if (token.is("{")) {
       declaration_.open_brace();
       ++depth_;
@@ -136,16 +194,16 @@ class Reader {
   // Where a declaration ends, and where the text does.
   void end() {
     const Declaration ended = std::exchange(declaration_, Declaration{});
-    if (!ended.may_be_variable()) return;
+    if (!ended.may_be_variable() && !macros_.has(ended.called())) return;
     const std::string_view macro = ended.macro();
-    found_ |= macro.empty() || !macros_.is_harmless(macro, within_);
+    found_ |= macro.empty() || !macros_.is_harmless(macro);
   }
 
   [[nodiscard]] bool found() const { return found_; }
 
  private:
   void within_braces(const Token& token) {
-    statement_.add(token);
+    statement_.add(token, macros_.is_static(token));
     if (token.is("{")) ++depth_;
     if (token.is("}") && --depth_ == 0 && declaration_.is_function()) end_function();
     if (!token.is(";") && !token.is("{") && !token.is("}")) return;
@@ -154,33 +212,28 @@ class Reader {
 
   void end_function() {
     const std::string_view macro = std::exchange(declaration_, Declaration{}).macro();
-    found_ |= !macro.empty() && !macros_.is_harmless(macro, within_);
+    found_ |= !macro.empty() && !macros_.is_harmless(macro);
   }
 
-  const Macros& macros_;
-  std::set<std::string_view> within_;  // the macros whose bodies this is in
+  Macros& macros_;
   Declaration declaration_;
   Statement statement_;
   std::size_t depth_ = 0;
   std::size_t parentheses_ = 0;
+  bool counts_ = false;  // these are the declaration's first
   bool found_ = false;
 };
 
-bool Macros::is_harmless(std::string_view name, std::set<std::string_view> within) const {
-  const auto [first, last] = bodies_.equal_range(name);
-  if (first == last || !within.insert(name).second) return false;
-  return std::all_of(first, last, [&](const auto& entry) {
-    Reader reader(*this, within);
-    Body body = entry.second;
-    // The parameters, if it has any.
-    if (!body.empty() && body[0].is("(") && body[0].text.data() == entry.first.data() + entry.first.size()) {
-      while (!body.empty() && !body[0].is(")")) body = body.subspan(1);
-      if (!body.empty()) body = body.subspan(1);
-    }
-    for (const Token& token : body) reader.read(token);
-    reader.end();
-    return !reader.found();
-  });
+bool Macros::is_harmless(std::string_view name, Body body) {
+  // The parameters, if it has any.
+  if (!body.empty() && body[0].is("(") && body[0].text.data() == name.data() + name.size()) {
+    while (!body.empty() && !body[0].is(")")) body = body.subspan(1);
+    if (!body.empty()) body = body.subspan(1);
+  }
+  Reader reader(*this);
+  for (const Token& token : body) reader.read(token);
+  reader.end();
+  return !reader.found();
 }
 
 std::size_t end_of_line(const std::vector<Token>& tokens, std::size_t at) {
@@ -204,7 +257,7 @@ bool keeps_variables(const std::vector<std::string_view>& texts) {
     }
   }
   return std::any_of(lists.begin(), lists.end(), [&](const std::vector<Token>& list) {
-    Reader reader(macros, {});
+    Reader reader(macros);
     for (const Token& token : list) {
       if (!token.directive) reader.read(token);
     }

@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
   for (const char* text :
-       {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "CALL(get_group_id, 0)"}) {
+       {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "void f() { CALL(get_group_id, 0) }"}) {
     EXPECT_TRUE(scan_source(text).meddles_if) << text;
     EXPECT_FALSE(scan_source(text).meddles) << text;
   }

@@ -209,12 +209,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Groups, SpirvMeaning,
-    testing::Values(Case{instruction(Op::OpGroupIAdd, {10, 40, 2, 0, 41}), kSeesGroups},
-                    Case{instruction(Op::OpSubgroupBallotKHR, {10, 40, 41}), kSeesGroups},
-                    Case{instruction(Op::OpGroupNonUniformElect, {10, 40, 3}), kSeesGroups},
-                    Case{instruction(Op::OpVariable, {12, 40, number(spv::StorageClass::CrossWorkgroup)}), kKeeps},
-                    Case{instruction(Op::OpTypePointer, {40, number(spv::StorageClass::Workgroup), 10}),
-                         kSeesGroups}));
+    testing::Values(
+        Case{instruction(Op::OpGroupIAdd, {10, 40, 2, 0, 41}), kSeesGroups},
+        Case{instruction(Op::OpSubgroupBallotKHR, {10, 40, 41}), kSeesGroups},
+        Case{instruction(Op::OpGroupNonUniformElect, {10, 40, 3}), kSeesGroups},
+        Case{instruction(Op::OpVariable, {12, 40, number(spv::StorageClass::CrossWorkgroup)}), kKeeps},
+        Case{instruction(Op::OpTypePointer, {40, number(spv::StorageClass::Workgroup), 10}), kSeesGroups}));
 
 INSTANTIATE_TEST_SUITE_P(
     Opaque, SpirvMeaning,
