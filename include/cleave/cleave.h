@@ -40,7 +40,8 @@ typedef cl_uint cl_cleave_info;
 /* char[]: what was wrong with the configuration, one line each, as it was printed on standard error. */
 #define CL_CLEAVE_PROBLEMS 0x4C04
 
-/* cl_uint: the number of virtual machines (this one included) that the next launch will reckon with. */
+/* cl_uint: the number of virtual machines (this one included) that the next launch will reckon with. Asks the
+ * sources of that number, as the first launch does. */
 #define CL_CLEAVE_VMS 0x4C05
 
 /* char[]: the counters so far, as the JSON that CLEAVE_STATS writes at exit. */
@@ -50,9 +51,16 @@ typedef cl_uint cl_cleave_info;
  * whole. */
 #define CL_CLEAVE_DEVICE_CORES 0x4C07
 
+/* char[]: who is asked for that number, one line a source: its name, its address, its state in a word, what
+ * it says of the number ("known", "stale" or "nothing"), the number, and milliseconds since that was last
+ * confirmed (both empty where it has never said one), separated by tabs. Empty where the settings give the
+ * number. Asks the sources, as the first launch does; they may take a moment to answer. */
+#define CL_CLEAVE_NEIGHBOURS 0x4C08
+
 /* As OpenCL's own clGet...Info functions. `device` is NULL except where the name above says that it needs
  * one. `param_value` (owned by the caller, at least `param_value_size` bytes) gets the value,
- * `param_value_size_ret` its size in bytes with the final NUL of texts; either may be NULL. Returns
+ * `param_value_size_ret` its size in bytes with the final NUL of texts; either may be NULL. Texts that change
+ * while the program runs may be longer in the next call: leave room. Returns
  * CL_SUCCESS, CL_INVALID_DEVICE where a device is needed and the driver does not know it, or CL_INVALID_VALUE
  * for an unknown name or too small a size. */
 typedef cl_int(CL_API_CALL* clGetCleaveInfo_fn)(cl_device_id device, cl_cleave_info param_name,

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/toml_file.h"
+#include "cleave/registry.h"
 
 namespace cleave::base {
 namespace {
@@ -18,6 +19,7 @@ class Loader {
       result_.lines.push_back({setting.key, setting.fallback, "default", setting.variable});
     }
     result_.settings.cache = usual_cache();
+    result_.settings.registry = CLEAVE_REGISTRY_FOLDER;
   }
 
   Configuration load() && {

@@ -3,12 +3,15 @@
 // settings_list.cpp.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/address.h"
 
 namespace cleave::base {
 
@@ -19,6 +22,20 @@ struct SplitPolicy {
 };
 
 enum class LaunchMode : std::uint8_t { automatic, sequential, queued };
+
+// Who is asked how many share the host. Of several the largest count counts.
+struct NeighbourSources {
+  bool monitor = true;
+  bool peers = false;
+  std::vector<std::string> files;  // paths
+};
+
+// What a source counts for that has been silent for too long.
+struct StaleCount {
+  enum class Kind : std::uint8_t { last, alone, number };
+  Kind kind = Kind::last;
+  unsigned vms = 0;  // for `number`
+};
 
 // Settings for the kernels, or the devices, whose name matches a shell pattern (fnmatch(3)). 0: not set here.
 struct NamedSettings {
@@ -35,10 +52,16 @@ struct Settings {
   std::vector<std::string> deny;         // shell patterns of kernel names
   bool trust_binaries = false;           // programs made from binaries may be split
   LaunchMode launch = LaunchMode::automatic;
-  std::optional<unsigned> vms;  // empty: not known, so alone
-  std::string stats;            // empty: none; "stderr"; or a path
-  std::string next;             // empty: look for it
-  std::string cache;            // the folder for what is worth keeping between runs; empty: none
+  std::optional<unsigned> vms;  // empty: the sources are asked
+  NeighbourSources sources;
+  std::optional<Address> monitor;    // empty: looked for in the usual places
+  std::chrono::seconds max_age{10};  // how long a count holds that nobody confirms
+  StaleCount stale;
+  std::string registry;  // the folder of the processes under Cleave; empty: there is none
+  bool top = true;       // this process is to be seen there
+  std::string stats;     // empty: none; "stderr"; or a path
+  std::string next;      // empty: look for it
+  std::string cache;     // the folder for what is worth keeping between runs; empty: none
   std::vector<NamedSettings> kernels;
   std::vector<NamedSettings> devices;
 };

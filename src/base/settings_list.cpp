@@ -3,12 +3,15 @@
 
 #include "base/forever.h"
 #include "base/settings.h"
+#include "cleave/registry.h"
 
 namespace cleave::base {
 namespace {
 
 constexpr std::uint64_t kMostSlices = 1'000'000;
 constexpr std::uint64_t kMostVms = 100'000;
+constexpr std::uint64_t kLongestAge = 86'400;  // seconds
+constexpr std::size_t kMostFiles = 8;
 
 bool truth(std::string_view text, bool& value) {
   if (text == "1" || text == "true" || text == "yes" || text == "on") return value = true, true;
@@ -72,6 +75,58 @@ bool vms(Settings& settings, std::string_view text) {
   return true;
 }
 
+bool add_source(NeighbourSources& sources, std::string_view name) {
+  constexpr std::string_view kFile = "file:";
+  if (name == "monitor") return sources.monitor = true, true;
+  if (name == "peers") return sources.peers = true, true;
+  if (!name.starts_with(kFile) || name.size() == kFile.size()) return false;
+  if (sources.files.size() == kMostFiles) return false;
+  sources.files.emplace_back(name.substr(kFile.size()));
+  return true;
+}
+
+bool sources(Settings& settings, std::string_view text) {
+  NeighbourSources named{.monitor = false, .peers = false, .files = {}};
+  for (bool more = true; more;) {
+    const auto comma = text.find(',');
+    if (!add_source(named, text.substr(0, comma))) return false;
+    more = comma != std::string_view::npos;
+    if (more) text.remove_prefix(comma + 1);
+  }
+  settings.sources = std::move(named);
+  return true;
+}
+
+bool monitor(Settings& settings, std::string_view text) {
+  const auto address = read_address(text);
+  // Port 0 and the CID "any" are for those who listen.
+  if (!address || (address->kind != Address::Kind::unix_socket && address->port == 0)) return false;
+  if (address->kind == Address::Kind::vsock && address->cid == Address::kAnyCid) return false;
+  settings.monitor = address;
+  return true;
+}
+
+bool max_age(Settings& settings, std::string_view text) {
+  unsigned seconds = 0;
+  if (!number(text, 1, kLongestAge, seconds)) return false;
+  settings.max_age = std::chrono::seconds(seconds);
+  return true;
+}
+
+bool stale(Settings& settings, std::string_view text) {
+  if (text == "last") return settings.stale = {StaleCount::Kind::last, 0}, true;
+  if (text == "alone") return settings.stale = {StaleCount::Kind::alone, 0}, true;
+  unsigned count = 0;
+  if (!number(text, 1, kMostVms, count)) return false;
+  settings.stale = {StaleCount::Kind::number, count};
+  return true;
+}
+
+bool registry(Settings& settings, std::string_view text) {
+  if (text != "off" && !text.starts_with('/')) return false;
+  return settings.registry = text == "off" ? "" : text, true;
+}
+
 }  // namespace
 
 const std::vector<Setting>& settings_list() {
@@ -86,9 +141,19 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas", deny},
       {"CLEAVE_BINARIES", "split.binaries", "whole", "whole or trust", binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential or queued", launch_mode},
-      {"CLEAVE_VMS", "neighbours.count", "1", "the number of running VMs, from 1 to 100000", vms},
+      {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", vms},
+      {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
+       "monitor, peers or file:PATH, or several of them separated by commas", sources},
+      {"CLEAVE_MONITOR", "neighbours.monitor", "",
+       "unix:PATH, tcp:HOST:PORT or vsock:CID:PORT, where cleave-monitord listens", monitor},
+      {"CLEAVE_MAX_AGE", "neighbours.max_age", "10", "a whole number of seconds from 1 to 86400", max_age},
+      {"CLEAVE_STALE", "neighbours.stale", "last", "last, alone or a number of VMs from 1 to 100000", stale},
+      {"CLEAVE_REGISTRY", "neighbours.registry", CLEAVE_REGISTRY_FOLDER, "off, or the full path of a folder",
+       registry},
       {"CLEAVE_STATS", "observe.stats", "", "stderr, or the path of a file",
        [](Settings& s, std::string_view text) { return s.stats = text, true; }},
+      {"CLEAVE_TOP", "observe.top", "true", "true or false",
+       [](Settings& s, std::string_view text) { return truth(text, s.top); }},
       {"CLEAVE_CACHE", "cache", "~/.cache/cleave", "off, or the path of a folder",
        [](Settings& s, std::string_view text) { return s.cache = text == "off" ? "" : text, true; }},
       {"CLEAVE_NEXT", "next", "", "the path of the OpenCL loader to hand calls to",

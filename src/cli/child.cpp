@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/wait.h>
 
@@ -30,6 +31,7 @@ class Pipe {
   int read_end() const { return ends_[0]; }
   int write_end() const { return ends_[1]; }
   void close_write_end() { close_end(1); }
+  int release_read_end() { return std::exchange(ends_[0], -1); }
 
   // Appends what is there. False at the end of the stream.
   bool read_into(std::string& text) const {
@@ -72,12 +74,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 // In a process group of its own, so that a compiler which the driver started ends with it.
-int start(const ChildRequest& request, const Pipe& output, const Pipe& errors, pid_t& child) {
+int start(const ChildRequest& request, int output, int errors, pid_t& child) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.write_end(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors.write_end(), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -141,7 +143,9 @@ ChildResult run_child(const ChildRequest& request) {
   Pipe output;
   Pipe errors;
   pid_t child = -1;
-  result.code = output.is_open() && errors.is_open() ? start(request, output, errors, child) : errno;
+  result.code = output.is_open() && errors.is_open()
+                    ? start(request, output.write_end(), errors.write_end(), child)
+                    : errno;
   if (result.code != 0) return result;
   output.close_write_end();
   errors.close_write_end();
@@ -163,6 +167,35 @@ ChildResult run_child(const ChildRequest& request) {
     listen(output, errors, result, tick);
   }
   return result;
+}
+
+WatchedChild::WatchedChild(const ChildRequest& request) {
+  Pipe output;
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (output.is_open() && nowhere >= 0 && start(request, output.write_end(), nowhere, child_) == 0) {
+    stream_ = output.release_read_end();
+  }
+  if (nowhere >= 0) ::close(nowhere);
+}
+
+WatchedChild::~WatchedChild() {
+  if (stream_ < 0) return;
+  ::close(stream_);
+  end(child_);
+}
+
+bool WatchedChild::listen() {
+  char buffer[4096];
+  const ssize_t size = ::read(stream_, buffer, sizeof buffer);
+  if (size > 0) output_.append(buffer, static_cast<std::size_t>(size));
+  return size > 0 || (size < 0 && errno == EINTR);
+}
+
+std::string WatchedChild::take_lines() {
+  const std::size_t size = output_.rfind('\n') + 1;  // 0 where there is none
+  std::string lines = output_.substr(0, size);
+  output_.erase(0, size);
+  return lines;
 }
 
 }  // namespace cleave::cli

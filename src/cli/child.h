@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace cleave::cli {
 
 struct ChildRequest {
@@ -32,5 +34,29 @@ struct ChildResult {
 
 // Runs the command with standard input empty and waits for its end. One call at a time.
 ChildResult run_child(const ChildRequest& request);
+
+// A child that goes on to tell what it sees, for as long as this object lives. Its standard error goes
+// nowhere; the request's limit does not count.
+class WatchedChild {
+ public:
+  explicit WatchedChild(const ChildRequest& request);
+  WatchedChild(const WatchedChild&) = delete;
+  WatchedChild& operator=(const WatchedChild&) = delete;
+  ~WatchedChild();  // kills it
+
+  // To be polled for input; -1 where the child could not be started.
+  int stream() const { return stream_; }
+
+  // Reads what is there, or waits for some. False at the end of the stream.
+  bool listen();
+
+  // The complete lines that have come since the last time.
+  std::string take_lines();
+
+ private:
+  pid_t child_ = -1;
+  int stream_ = -1;
+  std::string output_;
+};
 
 }  // namespace cleave::cli

@@ -1,7 +1,6 @@
 #include "cli/doctor.h"
 
 #include <iostream>
-#include <string_view>
 
 #include "cli/child.h"
 #include "cli/drivers.h"
@@ -118,32 +117,6 @@ void report_loader(const DoctorRequest& request, const Installation& cleave,
   }
   report.ok("calls go to " + (*next)[1]);
   report_layers(run_child(through_layer(request, cleave, (*next)[1])), report);
-}
-
-// The record of that setting with its value and origin, or nullptr.
-const Record* find_setting(const std::vector<Record>& records, std::string_view key) {
-  for (const Record& record : records) {
-    if (record.size() >= 4 && record[0] == "setting" && record[1] == key) return &record;
-  }
-  return nullptr;
-}
-
-void report_neighbours(const std::vector<Record>& records, Report& report) {
-  report.section("Neighbours");
-  const Record* vms = find(records, "vms", 2);
-  if (vms == nullptr) {
-    report.note("not known: the drop-in did not say");
-    return;
-  }
-  const Record* count = find_setting(records, "neighbours.count");
-  const Record* policy = find_setting(records, "split.policy");
-  const bool alone = (*vms)[1] == "1";
-  report.ok("the next launch reckons with " + (*vms)[1] + (alone ? " virtual machine" : " virtual machines") +
-            ", this one included (from: " + (count != nullptr ? (*count)[3] : "not known") + ")");
-  if (alone && policy != nullptr && (*policy)[2] == "alpha") {
-    report.note("alone, launches stay whole",
-                "to see them split, set CLEAVE_VMS or use `cleave run --vms N`");
-  }
 }
 
 }  // namespace

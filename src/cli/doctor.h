@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "cli/installation.h"
+#include "cli/records.h"
 #include "cli/report.h"
 
 namespace cleave::cli {
@@ -19,6 +21,7 @@ int doctor(const DoctorRequest& request);
 
 // Its sections with files of their own.
 void report_devices(const DoctorRequest& request, Report& report);
+void report_neighbours(const std::vector<Record>& records, Report& report);
 void report_program(const DoctorRequest& request, const Installation& cleave, Report& report);
 
 }  // namespace cleave::cli

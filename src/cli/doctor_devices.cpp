@@ -10,9 +10,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A probe ends without exit handlers, so it is not to be seen in the registry of processes.
 ChildResult probe(const DoctorRequest& request, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "probe");
-  return run_child({std::move(arguments), {}, request.patience});
+  return run_child({std::move(arguments), {{"CLEAVE_REGISTRY", "off"}}, request.patience});
 }
 
 // The last line of what a process said before it went, which is mostly the reason.

@@ -14,6 +14,7 @@
 #include "cli/option_checks.h"
 #include "cli/probe.h"
 #include "cli/run.h"
+#include "cli/top.h"
 
 namespace cleave::cli {
 namespace {
@@ -110,6 +111,21 @@ void add_doctor(CLI::App& app, DoctorRequest& request) {
       ->type_name("S");
 }
 
+void add_top(CLI::App& app, TopRequest& request) {
+  CLI::App& top = *app.add_subcommand("top", "Show the processes under Cleave on this machine, live");
+  top.add_flag("--once", request.once, "Print what there is now and end");
+  top.add_flag("--json", request.json, "Print JSON, an object a line");
+  top.add_option_function<std::string>(
+         "--interval",
+         [&](const std::string& seconds) {
+           request.interval = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
+         },
+         "Seconds between two refreshes (1)")
+      ->check(CLI::Validator(check_seconds, ""))
+      ->type_name("S");
+  top.footer("On a terminal it redraws in place until q is pressed.");
+}
+
 struct ProbeRequest {
   std::string subject;
   std::string loader;
@@ -126,6 +142,7 @@ void add_probe(CLI::App& app, ProbeRequest& request) {
     return &command;
   };
   add("library");
+  add("neighbours");
   add("loader")->add_option("PATH", request.loader)->required();
   add("devices");
   CLI::App& kernel = *add("kernel");
@@ -136,6 +153,7 @@ void add_probe(CLI::App& app, ProbeRequest& request) {
 
 int probe(const ProbeRequest& request) {
   if (request.subject == "library") return probe_library();
+  if (request.subject == "neighbours") return probe_neighbours();
   if (request.subject == "loader") return probe_loader(request.loader);
   if (request.subject == "devices") return probe_devices();
   return probe_kernel(request.platform, request.device);
@@ -155,9 +173,11 @@ int carry_out(const Arguments& arguments) {
   app.require_subcommand(0, 1);
   RunRequest to_run;
   DoctorRequest to_examine;
+  TopRequest to_show;
   ProbeRequest to_probe;
   const CLI::App& run_command = add_run(app, to_run);
   add_doctor(app, to_examine);
+  add_top(app, to_show);
   add_probe(app, to_probe);
 
   CommandLine line = split_at_program(arguments, run_command);
@@ -170,6 +190,7 @@ int carry_out(const Arguments& arguments) {
     return report_usage(app, error);
   }
   if (app.got_subcommand("doctor")) return doctor(to_examine);
+  if (app.got_subcommand("top")) return top(to_show);
   if (app.got_subcommand("probe")) return probe(to_probe);
   if (!app.got_subcommand("run")) {
     std::cout << app.help();

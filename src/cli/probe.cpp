@@ -1,5 +1,6 @@
 #include "cli/probe.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,8 +28,10 @@ clGetCleaveInfo_fn info_of(const OpenClLibrary& library) {
 }
 
 std::string text_of(clGetCleaveInfo_fn info, cl_cleave_info name) {
+  constexpr std::size_t room = 1024;  // what changes all the time may be longer when it is asked for again
   std::size_t size = 0;
   require(info(nullptr, name, 0, nullptr, &size), "clGetCleaveInfo");
+  size += room;
   std::string text(size, '\0');
   require(info(nullptr, name, size, text.data(), nullptr), "clGetCleaveInfo");
   return without_nul(std::move(text));
@@ -42,6 +45,35 @@ void tell_settings(const Answer& answer, clGetCleaveInfo_fn info) {
   }
   for (const std::string& line : split(text_of(info, CL_CLEAVE_PROBLEMS), "\n")) {
     if (!line.empty()) answer.tell({"problem", line});
+  }
+}
+
+std::vector<Record> neighbours(clGetCleaveInfo_fn info) {
+  std::vector<Record> records;
+  for (const std::string& line : split(text_of(info, CL_CLEAVE_NEIGHBOURS), "\n")) {
+    Record record = {"neighbour"};
+    for (std::string_view rest = line; !line.empty();) {  // empty fields count
+      const std::size_t tab = rest.find('\t');
+      record.emplace_back(rest.substr(0, tab));
+      if (tab == std::string_view::npos) break;
+      rest.remove_prefix(tab + 1);
+    }
+    if (record.size() > 6) records.push_back(record);
+  }
+  cl_uint vms = 0;
+  require(info(nullptr, CL_CLEAVE_VMS, sizeof vms, &vms, nullptr), "clGetCleaveInfo");
+  records.push_back({"vms", std::to_string(vms)});
+  return records;
+}
+
+// What is known once everybody has had time to answer.
+std::vector<Record> first_neighbours(clGetCleaveInfo_fn info) {
+  constexpr int patience = 40;  // times 50 ms
+  const auto is_waiting = [](const Record& record) { return record.size() > 3 && record[3] == "connecting"; };
+  for (int i = 0;; ++i) {
+    std::vector<Record> records = neighbours(info);
+    if (i == patience || std::none_of(records.begin(), records.end(), is_waiting)) return records;
+    ::usleep(50'000);
   }
 }
 
@@ -130,9 +162,20 @@ int probe_library() {
     answer.tell({"face", text_of(info, CL_CLEAVE_FACE)});
     answer.tell({"next", text_of(info, CL_CLEAVE_NEXT)});
     tell_settings(answer, info);
-    cl_uint vms = 0;
-    require(info(nullptr, CL_CLEAVE_VMS, sizeof vms, &vms, nullptr), "clGetCleaveInfo");
-    answer.tell({"vms", std::to_string(vms)});
+    for (const Record& record : first_neighbours(info)) answer.tell(record);
+  });
+}
+
+int probe_neighbours() {
+  answer_and_leave([](const Answer& answer) {
+    const OpenClLibrary library(find_installation().drop_in);
+    const clGetCleaveInfo_fn info = info_of(library);
+    if (info == nullptr) throw ProbeFailure("it does not know " CL_CLEAVE_GET_INFO_NAME);
+    tell_settings(answer, info);
+    for (std::vector<Record> records = first_neighbours(info);; records = neighbours(info)) {
+      for (const Record& record : records) answer.tell(record);
+      ::sleep(1);
+    }
   });
 }
 

@@ -9,9 +9,15 @@
 namespace cleave::cli {
 
 // Asks the drop-in about itself. The loader below it may load its drivers on that occasion.
-//   version TEXT, face TEXT, next PATH, vms N, setting KEY VALUE ORIGIN ..., problem TEXT ...
+//   version TEXT, face TEXT, next PATH, setting KEY VALUE ORIGIN ..., problem TEXT ..., and what
+//   probe_neighbours tells, once
 // or, where the drop-in cannot be loaded or asked: failure TEXT
 int probe_library();
+
+// Asks the drop-in how many share the host, once a second until nobody listens any more.
+//   setting KEY VALUE ORIGIN ... and problem TEXT ..., once; then again and again
+//   neighbour NAME PLACE STATE KNOWLEDGE VMS AGE (milliseconds) ..., vms N
+int probe_neighbours();
 
 // Loads `loader`, as a program does that names the system's library by its path, and asks which face of
 // Cleave answers.

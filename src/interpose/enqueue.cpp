@@ -67,7 +67,7 @@ bool is_uneven(const Call& call) {
 cl_int stay_whole(Process& p, const Call& call, const KernelRecord& kernel, Whole why) {
   const Passage passage(p.gates.of(call.queue));
   const cl_int error = call.hand_on(p.next);
-  if (error == CL_SUCCESS) kernel.counters->count_whole(static_cast<std::size_t>(why));
+  if (error == CL_SUCCESS) p.count_whole(*kernel.counters, why);
   return error;
 }
 
@@ -157,7 +157,7 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
   launch::Outcome outcome = launch::carry_out(p.next, p.clock, launch, cut, mode);
   // Nothing has run yet: the whole launch has the answer that the program would have had without us.
   if (outcome.slices == 0) return stay_whole(p, call, kernel, Whole::shape);
-  kernel.counters->count_split(outcome.slices, outcome.added);
+  p.count_split(*kernel.counters, outcome.slices, outcome.added);
   if (mode == launch::Mode::sequential && (outcome.stalled || queue.stalls != 0)) {
     p.queues.update(call.queue,
                     [&](QueueRecord& record) { record.stalls = outcome.stalled ? record.stalls + 1 : 0; });
@@ -250,7 +250,7 @@ cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uin
   const Passage passage(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
   if (error == CL_SUCCESS && p.in_charge()) {
-    known(p, kernel).counters->count_whole(static_cast<std::size_t>(Whole::one_group));
+    p.count_whole(*known(p, kernel).counters, Whole::one_group);
   }
   return error;
 }
@@ -267,7 +267,7 @@ cl_int CL_API_CALL command_nd_range_kernel_khr(void* command_buffer, cl_command_
   const cl_int error = command(command_buffer, queue, properties, kernel, dims, offset, global, local, points,
                                point_list, point, mutable_handle);
   if (error == CL_SUCCESS && p.in_charge()) {
-    known(p, kernel).counters->count_whole(static_cast<std::size_t>(Whole::recorded));
+    p.count_whole(*known(p, kernel).counters, Whole::recorded);
   }
   return error;
 } catch (...) {

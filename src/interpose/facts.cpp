@@ -1,5 +1,6 @@
 #include "interpose/facts.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -16,6 +17,10 @@ constexpr cl_device_info kNvidiaMinor = 0x4001;
 constexpr cl_device_info kAmdSimds = 0x4040;
 constexpr cl_device_info kAmdLanes = 0x4041;
 
+// Of cl_khr_device_uuid and cl_khr_pci_bus_info, likewise.
+constexpr cl_device_info kUuid = 0x106A;
+constexpr cl_device_info kBus = 0x410F;
+
 constexpr cl_command_queue_properties kPlainProperties =
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 
@@ -24,6 +29,25 @@ T ask(const Table& next, cl_device_id device, cl_device_info what, T otherwise) 
   T value = otherwise;
   return next.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
 }
+
+// Texts and bytes that a driver gives of a device, hashed together (FNV-1a).
+class Fingerprint {
+ public:
+  // False where the driver does not answer.
+  bool take(const Table& next, cl_device_id device, cl_device_info what) {
+    std::array<unsigned char, 256> bytes{};
+    std::size_t size = 0;
+    if (next.clGetDeviceInfo(device, what, bytes.size(), bytes.data(), &size) != CL_SUCCESS) return false;
+    for (std::size_t i = 0; i < std::min(size, bytes.size()); ++i) {
+      hash_ = (hash_ ^ bytes[i]) * 0x100000001b3U;
+    }
+    return size != 0;
+  }
+  std::uint64_t value() const { return hash_ != 0 ? hash_ : 1; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
 
 plan::DeviceFigures figures_of(const Table& next, cl_device_id device) {
   plan::DeviceFigures figures;
@@ -75,6 +99,16 @@ plan::Device ask_device(const Process& process, cl_device_id device) noexcept {
   } catch (...) {  // out of memory: the driver's own figures will do
   }
   return facts;
+}
+
+std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept {
+  Fingerprint print;
+  bool exact = false;
+  for (const cl_device_info place : {kUuid, kBus}) exact = exact || print.take(next, device, place);
+  if (!exact) {
+    for (const cl_device_info name : {CL_DEVICE_NAME, CL_DEVICE_VENDOR}) print.take(next, device, name);
+  }
+  return print.value();
 }
 
 std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue queue) noexcept {

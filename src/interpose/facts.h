@@ -11,6 +11,11 @@ namespace cleave::interpose {
 // not say is taken as small.
 plan::Device ask_device(const Process& process, cl_device_id device) noexcept;
 
+// A hash that is the same for the same device in every process of the machine, and not 0: of its UUID, its
+// place on the bus or, where the driver says neither, of its names, so that two devices may then be taken for
+// one.
+std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept;
+
 // Empty if the driver does not know the queue.
 std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue queue) noexcept;
 

@@ -38,6 +38,25 @@ std::string problems_text(const Process& p) {
   return text;
 }
 
+const char* name(neighbours::Knowledge knowledge) {
+  if (knowledge == neighbours::Knowledge::nothing) return "nothing";
+  return knowledge == neighbours::Knowledge::known ? "known" : "stale";
+}
+
+std::string neighbours_text(const neighbours::Report& report) {
+  std::string text;
+  for (const auto& [said, knowledge, age] : report.sources) {
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(age).count();
+    text.append(said.name).append("\t").append(said.place).append("\t").append(said.state).append("\t");
+    text.append(name(knowledge)).append("\t");
+    if (said.heard) text.append(std::to_string(said.heard->vms));
+    text.append("\t");
+    if (said.heard) text.append(std::to_string(milliseconds));
+    text.append("\n");
+  }
+  return text;
+}
+
 cl_int answer(Process& p, cl_device_id device, cl_uint name, size_t size, void* value, size_t* size_ret) {
   switch (name) {
     case CL_CLEAVE_VERSION:
@@ -52,7 +71,11 @@ cl_int answer(Process& p, cl_device_id device, cl_uint name, size_t size, void* 
       return give(problems_text(p), size, value, size_ret);
     case CL_CLEAVE_STATISTICS:
       return give(observe::as_json(p.counters.all(), p.circumstances()), size, value, size_ret);
+    case CL_CLEAVE_NEIGHBOURS:
+      p.neighbours.ask();
+      return give(neighbours_text(p.neighbours.report()), size, value, size_ret);
     case CL_CLEAVE_VMS: {
+      p.neighbours.ask();
       const cl_uint vms = p.neighbours.vms();
       return give(&vms, sizeof vms, size, value, size_ret);
     }

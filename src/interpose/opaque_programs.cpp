@@ -37,7 +37,7 @@ cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint co
       p.next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, error);
   ProgramRecord record;
   record.trusted = true;
-  if (p.settings().trust_binaries && devices != nullptr && p.in_charge()) {
+  if (p.settings().trust_binaries && devices != nullptr && p.will_be_in_charge()) {
     for (cl_uint i = 0; i < count; ++i) p.drivers.facts(devices[i]);
   }
   return noted(program, p.settings().trust_binaries ? &record : nullptr);

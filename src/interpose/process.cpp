@@ -83,22 +83,49 @@ Process::Process(const Table& below, std::string face_name, std::string below_na
 
 bool Process::in_charge() {
   const Charge known = charge_.load(std::memory_order_relaxed);
-  return known == Charge::unknown ? find_out() : known == Charge::ours;
+  if (known == Charge::begun) return true;
+  return known != Charge::others && begin();
 }
 
-bool Process::find_out() noexcept {
+bool Process::will_be_in_charge() {
+  const Charge known = charge_.load(std::memory_order_relaxed);
+  return (known == Charge::unknown ? find_out() : known) != Charge::others;
+}
+
+bool Process::begin() noexcept {
+  if (!will_be_in_charge()) return false;
+  neighbours.begin();
+  charge_.store(Charge::begun, std::memory_order_relaxed);
+  return true;
+}
+
+Process::Charge Process::find_out() noexcept {
   const bool below = next.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME) != nullptr;
   const Charge found = below ? Charge::others : Charge::ours;
   // Several threads may come here at once; all find the same, and one reports.
-  if (charge_.exchange(found, std::memory_order_relaxed) == Charge::unknown && !below) {
+  Charge unknown = Charge::unknown;
+  if (charge_.compare_exchange_strong(unknown, found, std::memory_order_relaxed) && !below) {
     for (const std::string& problem : configuration.problems) base::say(problem);
   }
-  return !below;
+  return found;
+}
+
+void Process::count_whole(observe::KernelCounters& kernel, plan::Whole why) noexcept {
+  kernel.count_whole(static_cast<std::size_t>(why));
+  neighbours.entry().count_whole();
+}
+
+void Process::count_split(observe::KernelCounters& kernel, std::size_t slices,
+                          base::Nanoseconds added) noexcept {
+  kernel.count_split(slices, added);
+  neighbours.entry().count_split(slices, added);
 }
 
 observe::Circumstances Process::circumstances() const {
   observe::Circumstances circumstances;
   circumstances.vms = neighbours.vms();
+  const neighbours::Report report = neighbours.report();
+  circumstances.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") circumstances.policy = line.value;
   }
@@ -124,6 +151,7 @@ void Process::write_summary() noexcept try {
 }
 
 void Process::before_fork() {
+  neighbours.before_fork();
   drivers.lock().lock();
   counters.lock().lock();
   programs.lock_all();
@@ -134,6 +162,21 @@ void Process::before_fork() {
 }
 
 void Process::after_fork_in_parent() {
+  unlock_all();
+  neighbours.after_fork_in_parent();
+}
+
+void Process::after_fork_in_child() {
+  counters.reset();
+  gates.reset();
+  unlock_all();
+  neighbours.after_fork_in_child();
+  // The child's own first launch begins anew.
+  Charge begun = Charge::begun;
+  charge_.compare_exchange_strong(begun, Charge::ours, std::memory_order_relaxed);
+}
+
+void Process::unlock_all() {
   pending.unlock_all();
   events.unlock_all();
   queues.unlock_all();
@@ -141,12 +184,6 @@ void Process::after_fork_in_parent() {
   programs.unlock_all();
   counters.lock().unlock();
   drivers.lock().unlock();
-}
-
-void Process::after_fork_in_child() {
-  counters.reset();
-  gates.reset();
-  after_fork_in_parent();
 }
 
 Process& process() { return *current.process.load(std::memory_order_acquire); }

@@ -52,12 +52,20 @@ class Process {
   // driver, since that one does. Found out at the first launch and not before: only then is the loader below
   // sure to be ready for questions. Problems of the configuration are reported then, by the one whose
   // settings count.
+  // The first launch also begins to ask for the neighbours, and enters the registry.
   bool in_charge();
+
+  // The same for who is about to build a program: begins nothing.
+  bool will_be_in_charge();
 
   [[nodiscard]] observe::Circumstances circumstances() const;
 
   // Writes the summary to where the settings say, if there was any launch. Called at exit.
   void write_summary() noexcept;
+
+  // A launch of this kernel, or of one without a record, has been handed on. Never fails.
+  void count_whole(observe::KernelCounters& kernel, plan::Whole why) noexcept;
+  void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added) noexcept;
 
   // Around fork(): no lock may be held by another thread meanwhile, and the child counts its own launches
   // only.
@@ -66,9 +74,12 @@ class Process {
   void after_fork_in_child();
 
  private:
-  bool find_out() noexcept;
+  enum class Charge : std::uint8_t { unknown, others, ours, begun };
 
-  enum class Charge : std::uint8_t { unknown, ours, others };
+  Charge find_out() noexcept;
+  bool begin() noexcept;
+  void unlock_all();
+
   std::atomic<Charge> charge_{Charge::unknown};
 };
 

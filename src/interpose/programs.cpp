@@ -37,7 +37,7 @@ bool has_strings(cl_uint count, const char** strings) {
 
 // Nothing is changed where nothing is ever split.
 bool may_dress(Process& p, const std::string& text) {
-  return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.in_charge() && can_dress(text);
+  return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.will_be_in_charge() && can_dress(text);
 }
 
 // The same program with the prelude in front. Null where the driver refuses that.

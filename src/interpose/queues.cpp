@@ -10,7 +10,11 @@ namespace {
 cl_command_queue noted(Process& p, cl_command_queue queue) noexcept {
   if (queue == nullptr) return queue;
   try {
-    if (const auto record = ask_queue(p, queue)) p.queues.add(queue, *record);
+    if (const auto record = ask_queue(p, queue)) {
+      p.queues.add(queue, *record);
+      auto& entry = p.neighbours.entry();
+      if (entry.has_registry()) entry.use(identity_of(p.next, record->device));
+    }
   } catch (...) {  // out of memory: a queue without a record is asked at each launch
   }
   return queue;

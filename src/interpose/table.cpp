@@ -144,7 +144,10 @@ void* find_override(std::string_view name) {
 void at_load() noexcept { watch_forks(); }
 
 void at_exit() noexcept {
-  if (Process* const made = current_process()) made->write_summary();
+  Process* const made = current_process();
+  if (made == nullptr) return;
+  made->write_summary();
+  made->neighbours.end();
 }
 
 }  // namespace cleave::interpose

@@ -37,7 +37,8 @@ void* find_override(std::string_view name);
 // handlers, which are registered later, may call OpenCL. Reads nothing and starts nothing.
 void at_load() noexcept;
 
-// Writes the summary that the settings ask for. Called by a face when the process exits.
+// Writes the summary that the settings ask for, and ends what runs besides the program. Called by a face when
+// the process exits; calls may go on to come.
 void at_exit() noexcept;
 
 }  // namespace cleave::interpose

@@ -1,25 +1,90 @@
-// How many virtual machines share the host. So far the count is the one that the user sets; a source that
-// follows the host lives beside this file and stores into the same atomic.
+// How many virtual machines share the host: the number that the user sets, or the one that a thread keeps up
+// to date from the sources that the settings name. docs/neighbours.md says what happens when.
 //
 // Thread-safe. A read is one relaxed atomic load.
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "base/settings.h"
+#include "neighbours/entry.h"
+#include "neighbours/follower.h"
 
 namespace cleave::neighbours {
 
+struct Report {
+  enum class State : std::uint8_t {
+    fixed,    // the user has set the count, or the policy needs none
+    idle,     // nothing has been launched, so nobody has been asked
+    known,    // what the sources say holds
+    stale,    // one of them has been silent for too long: `neighbours.stale` stands in for it
+    alone,    // none of them has ever given a count
+    stopped,  // there is no thread to ask them: the system gave none
+  };
+  State state = State::idle;
+  std::string source;  // as the user would write it
+  std::uint64_t stale = 0;
+  std::uint64_t changes = 0;
+  struct Source {
+    SourceReport said;
+    Knowledge knowledge = Knowledge::nothing;
+    base::Nanoseconds age{0};  // since it was last confirmed, if ever
+  };
+  std::vector<Source> sources;  // empty unless somebody is asked
+};
+const char* name(Report::State state);
+
 class Neighbours {
  public:
-  // Without a count in the settings the VM is taken to be alone.
-  explicit Neighbours(const base::Settings& settings) : vms_(settings.vms.value_or(1)) {}
+  explicit Neighbours(const base::Settings& settings);
+  Neighbours(const Neighbours&) = delete;
+  Neighbours& operator=(const Neighbours&) = delete;
+  ~Neighbours();
 
   // Running VMs of the host, this one included; at least 1.
   [[nodiscard]] unsigned vms() const { return vms_.load(std::memory_order_relaxed); }
 
+  // Begins to ask the sources, if the settings need them, and gives those that are near a moment to answer,
+  // so that already the first launch follows them. Again does nothing.
+  void ask() noexcept;
+
+  // The first launch of the process is at hand: enters the registry, and asks. As ask().
+  void begin() noexcept;
+
+  // The process is about to exit: leaves the registry and ends the thread. Launches may go on; the count
+  // stays.
+  void end() noexcept;
+
+  // Around fork(): nobody is inside meanwhile. The child forgets the parent's thread and entry; begin() makes
+  // its own.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
+
+  [[nodiscard]] Report report() const;
+
+  // This process in the registry.
+  Entry& entry() { return entry_; }
+
  private:
+  void start();
+  [[nodiscard]] std::vector<std::unique_ptr<Source>> make_sources() const;
+  [[nodiscard]] Rules rules() const { return {settings_.max_age, settings_.stale}; }
+  void complain(const std::string& complaint);
+
+  const base::Settings& settings_;
+  const bool asks_;  // a count is needed and not set
   std::atomic<unsigned> vms_;
+  Entry entry_;
+  mutable std::mutex mutex_;  // guards the next two
+  std::shared_ptr<Follower> follower_;
+  bool asked_ = false;
+  std::atomic<bool> ended_{false};
+  std::atomic<bool> complained_{false};
 };
 
 }  // namespace cleave::neighbours

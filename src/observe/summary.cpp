@@ -53,6 +53,14 @@ std::string whole_and_why(const Tally& tally, const Circumstances& circumstances
   return formatted("%" PRIu64, tally.launches - tally.split) + why;
 }
 
+// " (monitor: known, silent 2 times)", or nothing where the user has set the number.
+std::string where_from(const NeighbourFigures& neighbours) {
+  if (neighbours.state == "fixed" || neighbours.state.empty()) return {};
+  const std::string silent =
+      neighbours.stale == 0 ? "" : formatted(", silent %" PRIu64 " times", neighbours.stale);
+  return " (" + neighbours.source + ": " + neighbours.state + silent + ")";
+}
+
 std::string json_of(const Tally& tally, const Circumstances& circumstances) {
   std::string text =
       formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"added_ns\":%" PRId64
@@ -71,8 +79,9 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const Circumsta
   std::size_t width = 6;
   for (const auto& kernel : kernels) width = std::max(width, std::min<std::size_t>(kernel.name.size(), 40));
 
-  std::string text = formatted("cleave: %u VM%s, policy %s\n", circumstances.vms,
-                               circumstances.vms == 1 ? "" : "s", circumstances.policy.c_str());
+  std::string text =
+      formatted("cleave: %u VM%s%s, policy %s\n", circumstances.vms, circumstances.vms == 1 ? "" : "s",
+                where_from(circumstances.neighbours).c_str(), circumstances.policy.c_str());
   const auto row = [&](const std::string& name, const Tally& tally) {
     text += formatted("cleave: %-*s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10s  %s\n",
                       static_cast<int>(width), name.c_str(), tally.launches, tally.split, tally.slices,
@@ -86,8 +95,12 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const Circumsta
 }
 
 std::string as_json(const std::vector<Counters::Named>& kernels, const Circumstances& circumstances) {
-  std::string text = formatted("{\"version\":1,\"vms\":%u,\"policy\":%s,", circumstances.vms,
-                               quoted(circumstances.policy).c_str());
+  const NeighbourFigures& neighbours = circumstances.neighbours;
+  std::string text =
+      formatted("{\"version\":1,\"vms\":%u,\"neighbours\":{\"source\":%s,\"state\":%s,\"stale\":%" PRIu64
+                ",\"changes\":%" PRIu64 "},\"policy\":%s,",
+                circumstances.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
+                neighbours.stale, neighbours.changes, quoted(circumstances.policy).c_str());
   text += json_of(sum(kernels), circumstances) + ",\"kernels\":[";
   bool first = true;
   for (const auto& kernel : kernels) {

@@ -9,9 +9,18 @@
 
 namespace cleave::observe {
 
+// Where the number of VMs comes from, in the words of the statistics.
+struct NeighbourFigures {
+  std::string source;  // as the user would write it
+  std::string state;
+  std::uint64_t stale = 0;    // times that a source was silent for too long
+  std::uint64_t changes = 0;  // times that the number changed
+};
+
 // What a summary needs to know beside the counters.
 struct Circumstances {
   unsigned vms = 1;
+  NeighbourFigures neighbours;
   std::string policy;                           // as the user would write it
   std::array<const char*, kReasons> reasons{};  // names of the reasons for staying whole
 };

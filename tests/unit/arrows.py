@@ -9,7 +9,7 @@ MAY_INCLUDE = {
     "src/base": {"include/cleave"},
     "src/plan": {"src/base"},
     "src/kernels": {"src/base"},
-    "src/neighbours": {"src/base"},
+    "src/neighbours": {"src/base", "include/cleave"},
     "src/launch": {"src/base", "src/plan"},
     "src/observe": {"src/base"},
     "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/launch", "src/observe",

@@ -143,6 +143,14 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_SPLIT", "fixed", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "fixed:0", "fixed:N"},
         Mistake{"CLEAVE_SPLIT", "fixed:x", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "ALPHA", "alpha"},
         Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_VMS", "0", "from 1"},
+        Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
+        Mistake{"CLEAVE_NEIGHBOURS", "file:", "file:PATH"}, Mistake{"CLEAVE_NEIGHBOURS", "peers,", "commas"},
+        Mistake{"CLEAVE_MONITOR", "tcp:host", "tcp:HOST:PORT"},
+        Mistake{"CLEAVE_MONITOR", "tcp:host:0", "listens"},
+        Mistake{"CLEAVE_MONITOR", "vsock:any:1", "listens"}, Mistake{"CLEAVE_MONITOR", "/run/x", "unix:PATH"},
+        Mistake{"CLEAVE_MAX_AGE", "0", "from 1"}, Mistake{"CLEAVE_MAX_AGE", "1.5", "seconds"},
+        Mistake{"CLEAVE_STALE", "0", "last, alone"}, Mistake{"CLEAVE_STALE", "first", "last, alone"},
+        Mistake{"CLEAVE_REGISTRY", "here", "full path"}, Mistake{"CLEAVE_TOP", "perhaps", "true"},
         Mistake{"CLEAVE_MIN_ITEMS", "many", "work-items"}, Mistake{"CLEAVE_DISABLE", "maybe", "true"},
         Mistake{"CLEAVE_CONFIG", "/does/not/exist.toml", "name a TOML file"}));
 
@@ -178,6 +186,32 @@ TEST_F(ConfigurationTest, FilesThatTheParserCannotTakeAreMistakesAndNoCrash) {
 TEST_F(ConfigurationTest, NamesBeyondAsciiAreKept) {
   const Configuration configuration = with_file("[split]\ndeny = [\"m\u00fcll 100%\"]\n");
   EXPECT_THAT(configuration.settings.deny, ElementsAre("m\u00fcll 100%"));
+}
+
+TEST_F(ConfigurationTest, SourcesOfTheCountMayBeSeveral) {
+  const Settings fresh = with({}).settings;
+  EXPECT_TRUE(fresh.sources.monitor && !fresh.sources.peers && fresh.sources.files.empty());
+  EXPECT_FALSE(fresh.vms || fresh.monitor);
+  EXPECT_EQ(fresh.max_age, std::chrono::seconds(10));
+  EXPECT_EQ(fresh.stale.kind, StaleCount::Kind::last);
+  EXPECT_EQ(fresh.registry, "/dev/shm/cleave");
+  EXPECT_TRUE(fresh.top);
+
+  const Configuration configuration = with_file(
+      "[neighbours]\nsource = [\"peers\", \"file:/run/vms\"]\nmonitor = \"vsock:host:27460\"\n"
+      "max_age = 60\nstale = 3\nregistry = \"off\"\n[observe]\ntop = false\n");
+  EXPECT_THAT(configuration.problems, ElementsAre());
+  const Settings& settings = configuration.settings;
+  EXPECT_TRUE(!settings.sources.monitor && settings.sources.peers);
+  EXPECT_THAT(settings.sources.files, ElementsAre("/run/vms"));
+  ASSERT_TRUE(settings.monitor.has_value());
+  EXPECT_EQ(as_text(*settings.monitor), "vsock:2:27460");
+  EXPECT_EQ(settings.max_age, std::chrono::seconds(60));
+  EXPECT_EQ(settings.stale.kind, StaleCount::Kind::number);
+  EXPECT_EQ(settings.stale.vms, 3U);
+  EXPECT_EQ(settings.registry, "");
+  EXPECT_FALSE(settings.top);
+  EXPECT_EQ(with({{"CLEAVE_STALE", "alone"}}).settings.stale.kind, StaleCount::Kind::alone);
 }
 
 TEST_F(ConfigurationTest, CacheIsInTheUsersFolderUnlessSwitchedOff) {

@@ -1,5 +1,7 @@
 #include "base/settings.h"
 
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -15,6 +17,17 @@ TEST(Settings, NamesAreUnique) {
     EXPECT_TRUE(variables.insert(setting.variable).second) << setting.variable;
     EXPECT_TRUE(keys.insert(setting.key).second) << setting.key;
     EXPECT_TRUE(std::string(setting.variable).starts_with("CLEAVE_"));
+  }
+}
+
+TEST(Settings, EachStandsInItsDocumentWithItsDefault) {
+  std::ifstream file(CLEAVE_DOCS "/configuration.md");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  for (const Setting& setting : settings_list()) {
+    const std::string fallback = *setting.fallback != '\0' ? std::string("`") + setting.fallback + "` " : "";
+    const std::string row =
+        std::string("\n| `") + setting.variable + "` | `" + setting.key + "` | " + fallback + "| ";
+    EXPECT_NE(text.find(row), std::string::npos) << row;
   }
 }
 

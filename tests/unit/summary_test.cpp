@@ -13,6 +13,7 @@ using testing::HasSubstr;
 Circumstances circumstances() {
   Circumstances result;
   result.vms = 5;
+  result.neighbours = {"monitor", "known", 2, 7};
   result.policy = "alpha";
   result.reasons = {"policy", "denied", "alone", "one_group", "small",
                     "binary", "kernel", "shape", "shared",    "recorded"};
@@ -61,7 +62,7 @@ TEST(Summary, JsonHasWhatScriptsRelyOn) {
   counters.of("k").count_whole(4);
   EXPECT_EQ(
       as_json(counters.all(), circumstances()),
-      R"({"version":1,"vms":5,"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
+      R"({"version":1,"vms":5,"neighbours":{"source":"monitor","state":"known","stale":2,"changes":7},"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
       R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0},)"
       R"("kernels":[{"name":"k","launches":1,"split":0,"slices":0,"added_ns":0,)"
       R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0}},)"
@@ -75,7 +76,7 @@ TEST(Summary, TextSaysWhyAndAddsUp) {
   counters.of("mm").count_split(20, base::Nanoseconds(1'500'000));
   counters.of("small_one").count_whole(4);
   const std::string text = as_text(counters.all(), circumstances());
-  EXPECT_THAT(text, HasSubstr("5 VMs, policy alpha"));
+  EXPECT_THAT(text, HasSubstr("5 VMs (monitor: known, silent 2 times), policy alpha"));
   EXPECT_THAT(text, HasSubstr("1: 1 small"));
   EXPECT_THAT(text, HasSubstr("1.5 ms"));
   EXPECT_THAT(text, HasSubstr("\ncleave: all "));

@@ -1,5 +1,8 @@
 """The report of `cleave doctor`: libraries, settings, loader, neighbours."""
 
+import socket
+import threading
+
 from surroundings import CLEAVE, LIBRARIES, CommandTest, main
 
 LOADER_WITHOUT_LAYERS = """
@@ -65,6 +68,47 @@ class Settings(CommandTest):
         for name, meant in misspelt.items():
             self.assertRegex(report, rf"problem +{name} is not a setting[^\n]*\n +-> did you mean {meant}\?")
         self.assertRegex(report, r"problem +CLEAVE_UNLIKE_ANY is not a setting[^\n]*\n +-> unset it")
+
+
+class Neighbours(CommandTest):
+    def test_file_that_is_there_and_one_that_is_not(self):
+        file = self.folder / "vms"
+        file.write_text("3\n")
+        status, report = self.doctor(CLEAVE_NEIGHBOURS=f"file:{file},file:{file}-not")
+        self.assertEqual(status, 0, report)
+        self.assertIn("reckons with 3 virtual machines", report)
+        self.assertRegex(report, rf"ok +file:{file}: read, 3 virtual machines, confirmed \d+\.\d s ago\n")
+        self.assertRegex(report, rf"note +file:{file}-not: unreadable, no count yet\n +-> ")
+
+    def test_monitor_is_followed(self):
+        path = self.folder / "monitor.sock"
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(path))
+            server.listen()
+
+            def serve():
+                client, _ = server.accept()
+                with client:
+                    client.sendall(b"cleave-monitor 1 heartbeat=2000\ncount 1 4 2\n")
+                    client.recv(1)  # until it hangs up
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            status, report = self.doctor(CLEAVE_MONITOR=f"unix:{path}")
+            thread.join()
+        self.assertEqual(status, 0, report)
+        self.assertRegex(report, rf"ok +monitor at unix:{path}: connected, 4 virtual machines, confirmed ")
+
+    def test_monitor_that_is_not_there_is_noted(self):
+        status, report = self.doctor(CLEAVE_MONITOR="unix:/nonexistent/socket", CLEAVE_STALE="2")
+        self.assertEqual(status, 0, report)
+        self.assertIn("reckons with 2 virtual machines", report)
+        self.assertRegex(report, r"note +monitor at unix:/nonexistent/socket: unreachable, no count yet\n +-> start ")
+
+    def test_fixed_count_names_its_origin(self):
+        _, report = self.doctor(CLEAVE_VMS="5")
+        self.assertIn("reckons with 5 virtual machines, this one included (from: CLEAVE_VMS)", report)
+        self.assertNotIn("monitor:", report)
 
 
 class Broken(CommandTest):

@@ -13,6 +13,7 @@ using cleave::base::Setting;
 using cleave::base::Settings;
 using cleave::base::settings_list;
 using cleave::base::SplitPolicy;
+using cleave::base::StaleCount;
 using cleave::fuzz::require;
 using Variables = std::map<std::string, std::string>;
 
@@ -44,7 +45,11 @@ Configuration load_only(const Variables& variables) {
 bool same(const Settings& a, const Settings& b) {
   return a.disable == b.disable && a.policy.kind == b.policy.kind && a.policy.slices == b.policy.slices &&
          a.alpha == b.alpha && a.min_items == b.min_items && a.deny == b.deny && a.launch == b.launch &&
-         a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats && a.next == b.next;
+         a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats && a.next == b.next &&
+         a.sources.monitor == b.sources.monitor && a.sources.peers == b.sources.peers &&
+         a.sources.files == b.sources.files && a.monitor == b.monitor && a.max_age == b.max_age &&
+         a.stale.kind == b.stale.kind && a.stale.vms == b.stale.vms && a.registry == b.registry &&
+         a.top == b.top;
 }
 
 void check_ranges(const Settings& settings) {
@@ -53,6 +58,11 @@ void check_ranges(const Settings& settings) {
   require((settings.policy.kind == SplitPolicy::Kind::fixed) == (settings.policy.slices != 0),
           "a number of slices belongs to the policy fixed");
   require(settings.policy.slices <= kMost, "the slices are in their range");
+  require(settings.sources.monitor || settings.sources.peers || !settings.sources.files.empty(),
+          "somebody is asked");
+  require(settings.max_age.count() >= 1, "a count holds for a while");
+  require((settings.stale.kind == StaleCount::Kind::number) == (settings.stale.vms != 0),
+          "a number belongs to the kind number");
   for (const std::string& pattern : settings.deny) {
     require(!pattern.empty() && pattern.find(',') == std::string::npos, "a denied name is one name");
   }

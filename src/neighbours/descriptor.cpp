@@ -1,0 +1,42 @@
+#include "neighbours/descriptor.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+namespace cleave::neighbours {
+namespace {
+
+constexpr int kOutOfTheWay = 200;
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+void Descriptor::open(int fd) {
+  close();
+  if (fd < 0) return;
+  if (const int moved = fcntl(fd, F_DUPFD_CLOEXEC, kOutOfTheWay); moved >= 0) {
+    ::close(fd);
+    fd = moved;
+  }
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return static_cast<void>(::close(fd));
+  device_.store(status.st_dev, kRelaxed);
+  inode_.store(status.st_ino, kRelaxed);
+  fd_.store(fd, kRelaxed);
+}
+
+void Descriptor::close() {
+  const bool mine = ours();
+  const int fd = fd_.exchange(-1, kRelaxed);
+  if (mine) ::close(fd);
+}
+
+bool Descriptor::ours() const {
+  struct stat status {};
+  return get() >= 0 && fstat(get(), &status) == 0 && status.st_dev == device_.load(kRelaxed) &&
+         status.st_ino == inode_.load(kRelaxed);
+}
+
+}  // namespace cleave::neighbours

@@ -1,0 +1,31 @@
+#include "neighbours/backoff.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace cleave::neighbours {
+namespace {
+
+TEST(Backoff, DoublesUpToItsLongestAndStaysWithinHalfOfIt) {
+  Backoff backoff(1);
+  base::Nanoseconds limit = Backoff::kFirst;
+  for (int i = 0; i < 20; ++i) {
+    const base::Nanoseconds pause = backoff.next();
+    EXPECT_GE(pause, limit / 2);
+    EXPECT_LE(pause, limit);
+    limit = std::min(limit * 2, Backoff::kLongest);
+  }
+  EXPECT_EQ(limit, Backoff::kLongest);
+  backoff.reset();
+  EXPECT_LE(backoff.next(), Backoff::kFirst);
+}
+
+TEST(Backoff, IsNotTheSameForAll) {
+  std::set<base::Nanoseconds> pauses;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) pauses.insert(Backoff(seed).next());
+  EXPECT_GT(pauses.size(), 90U);
+}
+
+}  // namespace
+}  // namespace cleave::neighbours

@@ -1,0 +1,98 @@
+#include "neighbours/file_source.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace cleave::neighbours {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(FileSource, NumberIsDigitsWithSpaceAround) {
+  EXPECT_EQ(read_count("5"), 5U);
+  EXPECT_EQ(read_count(" \n 12\r\n"), 12U);
+  EXPECT_EQ(read_count("0\n"), 1U);
+  EXPECT_EQ(read_count("100000"), 100000U);
+  for (const char* text : {"", "\n", "-1", "5 6", "5x", "100001", "0x5", "five", "99999999999999999999"}) {
+    EXPECT_FALSE(read_count(text)) << text;
+  }
+}
+
+class File : public testing::Test {
+ protected:
+  File() {
+    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~File() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
+
+  std::string path() const { return folder_ + "/vms"; }
+  void write(const std::string& text) const { std::ofstream(path()) << text; }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(File, IsReadAgainWhenItHasChanged) {
+  write("3\n");
+  FileSource source(path());
+  EXPECT_FALSE(source.settled());
+  source.step(100s);
+  EXPECT_TRUE(source.settled());
+  ASSERT_TRUE(source.heard());
+  EXPECT_EQ(source.heard()->vms, 3U);
+  write("4\n");  // within one tick of the file system's clock, and of the same size
+  source.step(100s + 1ms);
+  EXPECT_EQ(source.heard()->vms, 3U) << "it is not looked at before its time";
+  source.step(source.wish().until);
+  EXPECT_EQ(source.heard()->vms, 4U);
+  EXPECT_EQ(source.heard()->at, 101s);
+  source.step(source.wish().until);
+  EXPECT_EQ(source.heard()->at, 102s) << "a file that stands there is confirmed";
+  EXPECT_EQ(source.take_complaint(), "");
+}
+
+TEST_F(File, WithoutANumberConfirmsNothingAndIsNamed) {
+  write("3\n");
+  FileSource source(path());
+  source.step(100s);
+  write("many\n");
+  source.step(101s);
+  EXPECT_EQ(source.heard()->vms, 3U);
+  EXPECT_EQ(source.heard()->at, 100s);
+  EXPECT_NE(source.take_complaint().find(path()), std::string::npos);
+  unlink(path().c_str());
+  source.step(102s);
+  EXPECT_EQ(source.heard()->at, 100s);
+  write("6");
+  source.step(103s);
+  EXPECT_EQ(source.heard()->vms, 6U);
+}
+
+TEST_F(File, ThatIsNoneIsNotRead) {
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  FileSource pipe(path());
+  pipe.step(1s);  // would hang
+  EXPECT_FALSE(pipe.heard());
+  FileSource folder("/");
+  folder.step(1s);
+  EXPECT_FALSE(folder.heard());
+  FileSource endless("/dev/zero");
+  endless.step(1s);
+  EXPECT_FALSE(endless.heard());
+}
+
+TEST_F(File, LongerThanAnyNumberIsNone) {
+  write("5" + std::string(1 << 20, ' '));
+  FileSource source(path());
+  source.step(1s);
+  EXPECT_FALSE(source.heard());
+}
+
+}  // namespace
+}  // namespace cleave::neighbours

@@ -1,0 +1,243 @@
+// The thread that keeps the count, with real sockets and files. Nothing is timed: what must come is waited
+// for.
+
+#include "neighbours/neighbours.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "tests/unit/listener.h"
+
+namespace cleave::neighbours {
+namespace {
+
+using namespace std::chrono_literals;
+using base::StaleCount;
+using testing::HasSubstr;
+
+constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
+
+base::Settings following(const Listener& listener) {
+  base::Settings settings;
+  settings.monitor = listener.address();
+  settings.max_age = 1s;
+  return settings;
+}
+
+// Waits, a minute at most, for what another thread does.
+template <typename Condition>
+testing::AssertionResult comes(Condition condition) {
+  for (int i = 0; i < 6000; ++i) {
+    if (condition()) return testing::AssertionSuccess();
+    std::this_thread::sleep_for(10ms);
+  }
+  return testing::AssertionFailure() << "it did not come";
+}
+
+// A monitor on a thread that says the same to whoever connects.
+class Server {
+ public:
+  explicit Server(std::string text) : text_(std::move(text)), thread_([this] { serve(); }) {}
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server() {
+    stop_ = true;
+    thread_.join();
+  }
+  const Listener& listener() const { return listener_; }
+  int connections() const { return connections_; }
+
+ private:
+  void serve() {
+    while (!stop_) {
+      if (listener_.answer()) {
+        ++connections_;
+        listener_.say(text_);
+      }
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+
+  Listener listener_;
+  const std::string text_;
+  std::atomic<bool> stop_{false};
+  std::atomic<int> connections_{0};
+  std::thread thread_;
+};
+
+TEST(Neighbours, FixedCountAsksNobody) {
+  const Listener listener;
+  base::Settings settings = following(listener);
+  settings.vms = 5;
+  Neighbours neighbours(settings);
+  neighbours.begin();
+  EXPECT_EQ(neighbours.vms(), 5U);
+  EXPECT_EQ(neighbours.report().state, Report::State::fixed);
+  EXPECT_FALSE(const_cast<Listener&>(listener).answer());
+}
+
+TEST(Neighbours, PolicyWithoutACountAsksNobody) {
+  for (const auto kind : {base::SplitPolicy::Kind::off, base::SplitPolicy::Kind::fixed}) {
+    Listener listener;
+    base::Settings settings = following(listener);
+    settings.policy.kind = kind;
+    Neighbours neighbours(settings);
+    neighbours.begin();
+    EXPECT_FALSE(listener.answer());
+    EXPECT_EQ(neighbours.report().state, Report::State::fixed);
+  }
+}
+
+TEST(Neighbours, NobodyIsAskedBeforeTheFirstLaunch) {
+  Listener listener;
+  const base::Settings settings = following(listener);
+  Neighbours neighbours(settings);
+  EXPECT_EQ(neighbours.vms(), 1U);
+  EXPECT_EQ(neighbours.report().state, Report::State::idle);
+  EXPECT_FALSE(listener.answer());
+  neighbours.begin();
+  EXPECT_TRUE(comes([&] { return listener.answer(); }));
+}
+
+TEST(Neighbours, CountIsFollowedAndGoesStale) {
+  Listener listener;
+  base::Settings settings = following(listener);
+  settings.stale = {StaleCount::Kind::number, 2};
+  Neighbours neighbours(settings);
+  EXPECT_EQ(neighbours.vms(), 2U) << "a number stands for what is not known";
+  neighbours.begin();
+  ASSERT_TRUE(comes([&] { return listener.answer(); }));
+  listener.say(std::string(kGreeting) + "count 1 7 3\n");
+  EXPECT_TRUE(comes([&] { return neighbours.vms() == 7; }));
+  EXPECT_EQ(neighbours.report().state, Report::State::known);
+  listener.say("count 2 4 3\n");
+  EXPECT_TRUE(comes([&] { return neighbours.vms() == 4; }));
+  EXPECT_TRUE(comes([&] { return neighbours.vms() == 2; }));  // silence
+  const Report report = neighbours.report();
+  EXPECT_EQ(report.state, Report::State::stale);
+  EXPECT_EQ(report.stale, 1U);
+  ASSERT_EQ(report.sources.size(), 1U);
+  EXPECT_EQ(report.sources[0].said.heard->vms, 4U);
+  listener.say("alive 2\n");
+  EXPECT_TRUE(comes([&] { return neighbours.vms() == 4; }));
+}
+
+TEST(Neighbours, FirstLaunchAlreadyFollowsAFile) {
+  const std::string path = testing::TempDir() + "cleave-vms-" + std::to_string(getpid());
+  std::ofstream(path) << "6\n";
+  base::Settings settings;
+  settings.sources = {.monitor = false, .peers = false, .files = {path}};
+  Neighbours neighbours(settings);
+  neighbours.begin();
+  EXPECT_TRUE(comes([&] { return neighbours.vms() == 6; }));
+  unlink(path.c_str());
+}
+
+TEST(Neighbours, HostileServersAreOneLineAndNoHarm) {
+  for (const std::string& text :
+       {std::string(1 << 20, '\xff'), std::string("cleave-monitor 2\n"), std::string("count 1 50 0\n"),
+        std::string(kGreeting) + "count 1 0 5\n", std::string(kGreeting) + std::string(5000, '7')}) {
+    testing::internal::CaptureStderr();
+    {
+      const Server server(text);
+      const base::Settings settings = following(server.listener());
+      Neighbours neighbours(settings);
+      neighbours.begin();
+      EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
+      EXPECT_EQ(neighbours.vms(), 1U);
+      EXPECT_EQ(neighbours.report().state, Report::State::alone);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, HasSubstr("neighbours.monitor"));
+    EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+  }
+}
+
+TEST(Neighbours, FloodOfCountsIsSurvived) {
+  testing::internal::CaptureStderr();
+  {
+    std::string flood = kGreeting;
+    for (int i = 1; i < 20'000; ++i) flood += "count " + std::to_string(i) + " 3 0\n";
+    const Server server(flood);
+    const base::Settings settings = following(server.listener());
+    Neighbours neighbours(settings);
+    neighbours.begin();
+    EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
+    EXPECT_EQ(neighbours.vms(), 3U);
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("more than anybody"));
+}
+
+TEST(Neighbours, EndIsPromptWhileTheServerHangsAndTheCountStays) {
+  Listener listener;
+  const base::Settings settings = following(listener);
+  Neighbours neighbours(settings);
+  neighbours.begin();
+  ASSERT_TRUE(comes([&] { return listener.answer(); }));
+  listener.say(std::string(kGreeting) + "count 1 3 0\n");
+  ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
+  neighbours.end();
+  neighbours.end();
+  neighbours.begin();  // a static destructor launches
+  EXPECT_EQ(neighbours.vms(), 3U);
+}
+
+TEST(Neighbours, NobodyIsAskedAfterTheEnd) {
+  Listener listener;
+  const base::Settings settings = following(listener);
+  Neighbours neighbours(settings);
+  neighbours.end();
+  neighbours.begin();
+  EXPECT_FALSE(listener.answer());
+}
+
+TEST(Neighbours, ForkedChildFollowsOnItsOwn) {
+  const Server server(std::string(kGreeting) + "count 1 3 0\n");
+  const base::Settings settings = following(server.listener());
+  Neighbours neighbours(settings);
+  neighbours.begin();
+  ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
+  neighbours.before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    neighbours.after_fork_in_child();
+    bool right = neighbours.vms() == 3 && neighbours.report().state == Report::State::idle;
+    neighbours.begin();
+    right = right && comes([&] { return neighbours.report().state == Report::State::known; });
+    neighbours.end();
+    _exit(right ? 0 : 1);
+  }
+  neighbours.after_fork_in_parent();
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_GE(server.connections(), 2);
+}
+
+TEST(Neighbours, ManyThreadsMayBeginAtOnce) {
+  const Server server(std::string(kGreeting) + "count 1 3 0\n");
+  const base::Settings settings = following(server.listener());
+  Neighbours neighbours(settings);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        neighbours.begin();
+        static_cast<void>(neighbours.report());
+        static_cast<void>(neighbours.vms());
+      });
+    }
+  }
+  EXPECT_TRUE(comes([&] { return neighbours.vms() == 3; }));
+  EXPECT_EQ(server.connections(), 1);
+}
+
+}  // namespace
+}  // namespace cleave::neighbours
