@@ -1,8 +1,37 @@
 #include "interpose/dressing.h"
 
+#include "base/settings.h"
 #include "kernels/prelude.h"
 
 namespace cleave::interpose {
+namespace {
+
+// Takes the text's first line off it, without its end.
+std::string_view take_line(std::string_view& text) {
+  const auto end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+// The line of that number, from 1 on; empty if there is none.
+std::string_view line_of(std::string_view text, std::uint64_t number) {
+  std::string_view line;
+  for (; number > 0 && !text.empty(); --number) line = take_line(text);
+  return number == 0 ? line : std::string_view{};
+}
+
+// The number in FILE:NUMBER:COLUMN: MESSAGE; 0 if the line is not like that.
+std::uint64_t place_of(std::string_view message) {
+  const auto begin = message.find(':');
+  if (begin == std::string_view::npos) return 0;
+  const auto end = message.find(':', begin + 1);
+  if (end == std::string_view::npos) return 0;
+  constexpr std::uint64_t kMost = 1'000'000;
+  return base::whole_number(message.substr(begin + 1, end - begin - 1), 1, kMost).value_or(0);
+}
+
+}  // namespace
 
 bool can_dress(std::string_view source) {
   // A byte order mark is one at the very beginning only.
@@ -24,6 +53,20 @@ std::string without_switch(std::string text) {
     text.erase(at, kernels::kSwitch.size() + blank);
   }
   return text;
+}
+
+std::string quoting_own_lines(const std::string& log, const std::string& source) {
+  std::string own;
+  std::string_view rest = log;
+  std::uint64_t place = 0;  // what the line above speaks of
+  while (!rest.empty()) {
+    const std::string_view line = take_line(rest);
+    const bool foreign = place != 0 && !line.empty() && line == line_of(kernels::prelude(), place);
+    own.append(foreign ? line_of(source, place) : line);
+    if (!rest.empty() || log.ends_with('\n')) own.push_back('\n');
+    place = place_of(line);
+  }
+  return own;
 }
 
 bool is_dressed(const std::string& source) { return source.starts_with(kernels::prelude()); }

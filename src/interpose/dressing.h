@@ -18,6 +18,10 @@ std::string switched_on(const char* options);
 // Options, or a log that quotes them, as they would be without the switch.
 std::string without_switch(std::string text);
 
+// A log as it would be without the prelude in front of `source`: compilers' later stages look lines up by
+// their number alone, and quote the prelude's.
+std::string quoting_own_lines(const std::string& log, const std::string& source);
+
 // Whether the prelude stands in front of what the driver knows as the source.
 bool is_dressed(const std::string& source);
 

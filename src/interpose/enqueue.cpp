@@ -167,8 +167,12 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
 }
 
 KernelRecord known(Process& p, cl_kernel kernel) {
-  return p.kernels.find(kernel).value_or(KernelRecord{
-      .facts = {}, .counters = &p.unknown, .uneven_accepted = nullptr, .tagged = {}, .trusted = false});
+  return p.kernels.find(kernel).value_or(KernelRecord{.facts = {},
+                                                      .counters = &p.unknown,
+                                                      .uneven_accepted = nullptr,
+                                                      .tagged = {},
+                                                      .trusted = false,
+                                                      .keeps = false});
 }
 
 cl_int enqueue(Process& p, const Call& call) {
@@ -187,9 +191,9 @@ cl_int enqueue(Process& p, const Call& call) {
     return stay_whole(p, call, kernel, Whole::shape);
   const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
   if (wanted.whole) return stay_whole(p, call, kernel, *wanted.whole);
-  if (kernel.facts.source == plan::Kernel::Source::tagged && !carries_tags(p, kernel, queue->device)) {
+  const bool needs_tags = kernel.facts.source == plan::Kernel::Source::tagged;
+  if ((needs_tags && !carries_tags(p, kernel, queue->device)) || (queue->copies_variables && kernel.keeps))
     return stay_whole(p, call, kernel, Whole::kernel);
-  }
 
   if (items == 1) return stay_whole(p, call, kernel, Whole::one_group);
   if (call.local == nullptr) {

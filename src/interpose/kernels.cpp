@@ -51,6 +51,7 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   record.facts.source = source_of(scan, !program->tagged.empty());
   record.facts.talks = scan.talks;
   record.facts.sees_groups = scan.sees_groups;
+  record.keeps = scan.keeps;
   if (!program->tagged.empty()) {
     record.tagged = std::make_shared<const std::vector<cl_device_id>>(program->tagged);
   }

@@ -49,7 +49,8 @@ cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il
   if (program == nullptr) return program;
   try {
     const std::span module(static_cast<const std::byte*>(il), length);
-    if (const auto scan = kernels::scan_spirv(module)) {
+    if (auto scan = kernels::scan_spirv(module)) {
+      scan->ids = true;  // linked to others, it has no prelude
       ProgramRecord record;
       record.scan = std::make_shared<const kernels::ProgramScan>(*scan);
       return noted(program, &record);

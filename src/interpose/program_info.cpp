@@ -10,11 +10,17 @@
 namespace cleave::interpose {
 namespace {
 
-cl_int give(const std::string& text, size_t size, void* value, size_t* size_ret) {
-  if (value != nullptr && size < text.size() + 1) return CL_INVALID_VALUE;
-  if (value != nullptr) std::memcpy(value, text.c_str(), text.size() + 1);
-  if (size_ret != nullptr) *size_ret = text.size() + 1;
-  return CL_SUCCESS;
+// In place of the driver's answer. Some drivers tell the size also where there is too little room; `ask`
+// shows whether this one does.
+template <typename Ask>
+cl_int give(const std::string& text, const std::string& driver, size_t size, void* value, size_t* size_ret,
+            Ask ask) {
+  const bool fits = value == nullptr || size >= text.size() + 1;
+  size_t told = 0;
+  if (!fits && size < driver.size() + 1) ask(size, value, &told);
+  if (fits && value != nullptr) std::memcpy(value, text.c_str(), text.size() + 1);
+  if (size_ret != nullptr && (fits || told != 0)) *size_ret = text.size() + 1;
+  return fits ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
 // The driver's whole answer, which ends with a zero byte; empty if there is none.
@@ -36,8 +42,10 @@ std::string source_of(const Table& next, cl_program program) {
 
 // Also of programs whose record is gone: a kernel keeps its program alive.
 std::string log_for(Process& p, cl_program program, cl_device_id device, const std::string& log) {
-  return log.empty() || !is_dressed(source_of(p.next, program)) ? log
-                                                                : p.drivers.without_prelude(log, device);
+  if (log.empty()) return log;
+  const std::string source = source_of(p.next, program);
+  if (!is_dressed(source)) return log;
+  return quoting_own_lines(p.drivers.without_prelude(log, device), undressed(source));
 }
 
 }  // namespace
@@ -52,7 +60,7 @@ cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, si
     if (name != CL_PROGRAM_SOURCE) return ask(size, value, size_ret);
     const std::string driver = answer_of(ask);
     const std::string ours = undressed(driver);
-    return ours == driver ? ask(size, value, size_ret) : give(ours, size, value, size_ret);
+    return ours == driver ? ask(size, value, size_ret) : give(ours, driver, size, value, size_ret, ask);
   } catch (...) {
     return CL_OUT_OF_HOST_MEMORY;
   }
@@ -70,7 +78,7 @@ cl_int CL_API_CALL get_program_build_info(cl_program program, cl_device_id devic
     const std::string driver = answer_of(ask);
     std::string ours = without_switch(driver);
     if (name == CL_PROGRAM_BUILD_LOG) ours = log_for(p, program, device, ours);
-    return ours == driver ? ask(size, value, size_ret) : give(ours, size, value, size_ret);
+    return ours == driver ? ask(size, value, size_ret) : give(ours, driver, size, value, size_ret, ask);
   } catch (...) {
     return CL_OUT_OF_HOST_MEMORY;
   }

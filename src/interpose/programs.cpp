@@ -211,7 +211,10 @@ cl_int carry_out(Process& p, const Build& build, const ProgramRecord& record) {
   turn.note_plain(devices);
   const bool sound =
       (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
-  const bool wanted = record.dressed && scan.whole().sees && !scan.whole().meddles;
+  // Slices with tags may come to run what is built here in other company: linked, or from a trusted binary.
+  const bool travels = build.compile || p.settings().trust_binaries;
+  const kernels::Scan& whole = scan.whole();
+  const bool wanted = record.dressed && (whole.sees || (whole.ids && travels)) && !whole.meddles;
   if (!sound || !wanted || !turn.alone() || !may_carry_tags(p, devices) ||
       !build_with_prelude(p, build, devices)) {
     return build.as_it_came(p.next);
@@ -235,12 +238,13 @@ cl_int carry_out(const Build& build) noexcept {
 // What is known of a program that is linked from others: what holds of any of them.
 std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_program* inputs) {
   kernels::Scan scan;
-  std::optional<Devices> tagged;  // for which every input that needs the prelude has it
+  std::optional<Devices> tagged;  // for which every input has the prelude to which a tag would show
   for (cl_uint i = 0; i < count; ++i) {
     const auto input = p.programs.find(inputs[i]);
     if (!input || !input->scan) return std::nullopt;
-    scan = kernels::both(scan, input->scan->whole());
-    if (!input->scan->whole().sees) continue;
+    const kernels::Scan& own = input->scan->whole();
+    scan = kernels::both(scan, own);
+    if (!own.sees && !own.ids) continue;
     if (!tagged) tagged = input->tagged;
     std::erase_if(*tagged, [&](cl_device_id device) {
       return std::find(input->tagged.begin(), input->tagged.end(), device) == input->tagged.end();

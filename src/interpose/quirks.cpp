@@ -20,6 +20,13 @@ bool is_pocl_4_or_5(std::string_view version) noexcept {
   return false;
 }
 
+bool has_no_variables(const Table& next, cl_device_id device) noexcept {
+  std::size_t size = 0;
+  return next.clGetDeviceInfo(device, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, sizeof size, &size, nullptr) !=
+             CL_SUCCESS ||
+         size == 0;
+}
+
 }  // namespace
 
 Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
@@ -35,6 +42,7 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   const std::string_view name = text.data();
   if (name.starts_with("Intel(R)")) quirks.suggesting_harms = quirks.failed_builds_stick = true;
   quirks.failures_abort = name == "Portable Computing Language";
+  quirks.copies_variables = quirks.failures_abort && has_no_variables(next, device);
   quirks.offsets_clash = is_pocl_4_or_5(ask(next, platform, CL_PLATFORM_VERSION).data());
   return quirks;
 }

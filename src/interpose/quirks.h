@@ -15,6 +15,9 @@ struct Quirks {
   bool failures_abort = false;
   // Launches of one kernel with and without an offset, in flight at a time, end the process.
   bool offsets_clash = false;
+  // It has no variables of program scope, so it says, but compiles them, and launches with and without an
+  // offset see different copies.
+  bool copies_variables = false;
 };
 
 // Looks at the names and versions of the device's platform, every time. What the driver does not answer is

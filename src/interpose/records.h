@@ -38,6 +38,7 @@ struct KernelRecord {
   // The devices for which the prelude is in it. Null: none.
   std::shared_ptr<const std::vector<cl_device_id>> tagged;
   bool trusted = false;  // a binary that the user trusts; it may hold the prelude for any device
+  bool keeps = false;    // its program may have variables of its own that outlive a launch
 };
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.
@@ -54,6 +55,8 @@ struct QueueRecord {
   // The driver ends the process if a launch fails whose event nobody holds, as slices do once a user event
   // that they wait for is set to an error.
   bool fragile = false;
+  // The driver gives launches with an offset other copies of a program's own variables.
+  bool copies_variables = false;
   plan::Device facts;
   // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs
   // time.

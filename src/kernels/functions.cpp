@@ -10,215 +10,177 @@ namespace {
 
 using Text = std::string_view;
 
+bool is_attribute(const Token& token) { return token.is("__attribute__") || token.is("__attribute"); }
+
+// From behind the opening parenthesis at `at` to behind its closing one.
+std::size_t behind_parentheses(const std::vector<Token>& tokens, std::size_t at) {
+  std::size_t depth = 0;
+  do {
+    if (tokens[at].is("(")) ++depth;
+    if (tokens[at].is(")")) --depth;
+    ++at;
+  } while (at < tokens.size() && depth != 0);
+  return at;
+}
+
+// Reads what stands before an item's first brace. Empty where it is not as functions.h says.
+std::optional<Function> read_head(const std::vector<Token>& tokens) {
+  constexpr std::array<Text, 9> kOthers = {"struct",    "union",    "enum",   "typedef", "class",
+                                           "namespace", "template", "extern", "using"};
+  Function function;
+  bool has_parameters = false;
+  for (std::size_t at = 0; at < tokens.size();) {
+    const bool opens = at + 1 < tokens.size() && tokens[at + 1].is("(");
+    if (is_attribute(tokens[at]) && opens) {
+      at = behind_parentheses(tokens, at + 1);
+    } else if (has_parameters) {
+      return std::nullopt;
+    } else if (tokens[at].kind == Token::Kind::name && opens) {
+      function.name = tokens[at].text;
+      has_parameters = true;
+      at = behind_parentheses(tokens, at + 1);
+    } else if (tokens[at].kind == Token::Kind::name) {
+      function.head.push_back(tokens[at++].text);
+    } else if (tokens[at].is("*")) {
+      ++at;
+    } else {
+      return std::nullopt;
+    }
+  }
+  const bool other =
+      !function.head.empty() && std::find(kOthers.begin(), kOthers.end(), function.head[0]) != kOthers.end();
+  return has_parameters && !function.head.empty() && !other ? std::optional(function) : std::nullopt;
+}
+
 // Walks through the text once. Whatever is not as it should be makes `sound_` false.
 class Walk {
  public:
-  explicit Walk(Text text) : text_(text) {}
+  explicit Walk(Text text) : text_(text), tokens_(tokens_of(text)), sound_(tokens_.sound) {}
 
   std::optional<Functions> run() && {
-    // Braces and directives can also be spelt as digraphs and trigraphs.
-    for (const Text spelling : {"<%", "%>", "%:", "??"}) sound_ &= text_.find(spelling) == Text::npos;
-    while (sound_ && at_ < text_.size()) step();
+    while (sound_ && at_ < tokens_.list.size()) {
+      if (tokens_.list[at_].directive) {
+        directive();
+      } else {
+        token(tokens_.list[at_++]);
+      }
+    }
     if (!sound_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
-    found_.declarations.append(text_.substr(item_)).push_back('\n');
-    lead(outer_);
+    end_item(text_.size(), false);
     return std::move(found_);
   }
 
  private:
-  void step() {
-    const char c = text_[at_];
-    if (ends_line(c)) {
-      line_starts_ = true;
-      ++at_;
-    } else if (is_blank(c) || skip_comment()) {
-      if (is_blank(c)) ++at_;
-    } else if (c == '#' && line_starts_) {
-      directive();
-    } else {
-      line_starts_ = false;
-      token(c);
-    }
+  [[nodiscard]] std::size_t position(const Token& token) const {
+    return static_cast<std::size_t>(token.text.data() - text_.data());
   }
 
-  void token(char c) {
-    if (c == '"' || c == '\'') return skip_literal(c);
-    if (starts_name(c)) return name();
-    settle_outer(c);
-    switch (c) {
-      case '=':
-        head_.assigns |= depth_ == 0 && parentheses_.empty();
-        break;
-      case '(':
-        open_parenthesis();
-        break;
-      case ')':
-        close_parenthesis();
-        break;
-      case '{':
-        ++depth_;
-        break;
-      case '}':
-        close_brace();
-        break;
-      case ';':
-        if (depth_ == 0 && parentheses_.empty()) end_item(at_ + 1, false);
-        break;
-      default:
-        break;
+  void token(const Token& token) {
+    const bool opens = token.is("(") && parentheses_.empty();
+    if (!opens) lead(outer_);
+    outer_ = token.kind == Token::Kind::name && depth_ == 0 ? token.text : Text{};
+    const bool brace = token.is("{");
+    item_.braces |= brace;
+    item_.body |= brace && parentheses_.empty();
+    if (!item_.body) item_.head.push_back(token);
+    if (brace) {
+      ++depth_;
+    } else if (token.is("(")) {
+      parentheses_.push_back(depth_);
+    } else if (token.is(")")) {
+      close_parenthesis();
+    } else if (token.is("}")) {
+      close_brace(position(token) + 1);
+    } else if (token.is(";") && depth_ == 0 && parentheses_.empty()) {
+      end_item(position(token) + 1, false);
     }
-    ++at_;
-    if (c != ')') name_ = Text{};
-  }
-
-  void name() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
-    name_ = text_.substr(begin, at_ - begin);
-    settle_outer('a');
-    if (depth_ == 0) outer_ = name_;
-    if (head_.first.empty()) head_.first = name_;
   }
 
   // The last name outside of braces is what is declared here if a parenthesis follows it at once.
-  void settle_outer(char next) {
-    if (next != '(' || !parentheses_.empty()) lead(outer_);
-    outer_ = Text{};
-  }
-
   void lead(Text name) {
     if (!name.empty()) found_.leads.append(name).push_back(' ');
-  }
-
-  void open_parenthesis() {
-    const bool attribute = name_ == "__attribute__" || name_ == "attribute";
-    if (attribute && head_.attribute == kNone) head_.attribute = parentheses_.size();
-    constexpr std::array<Text, 6> kOperators = {"typeof",   "__typeof", "__typeof__",
-                                                "_Alignas", "alignas",  "__declspec"};
-    const bool declares = std::find(kOperators.begin(), kOperators.end(), name_) == kOperators.end();
-    if (depth_ == 0 && !name_.empty() && declares && head_.attribute == kNone) head_.names.push_back(name_);
-    parentheses_.push_back(depth_);
   }
 
   // A macro may drop or repeat what stands in its parentheses, so braces must not lean out of them.
   void close_parenthesis() {
     sound_ &= !parentheses_.empty() && parentheses_.back() == depth_;
     if (sound_) parentheses_.pop_back();
-    if (parentheses_.size() == head_.attribute) {
-      head_.attribute = kNone;
-      name_ = Text{};
-    }
   }
 
-  void close_brace() {
+  void close_brace(std::size_t end) {
     sound_ &= depth_ > 0;
-    if (sound_ && --depth_ == 0 && parentheses_.empty()) end_item(at_ + 1, true);
+    if (sound_ && --depth_ == 0 && parentheses_.empty()) end_item(end, true);
   }
 
-  void end_item(std::size_t end, bool braces) {
-    const Text item = text_.substr(item_, end - item_);
-    if (braces && head_.is_function()) {
-      found_.list.push_back({item, head_.names});
+  void end_item(std::size_t end, bool closed) {
+    const Text text = text_.substr(item_.begin, end - item_.begin);
+    auto function = closed && !item_.parted ? read_head(item_.head) : std::nullopt;
+    if (function) {
+      function->text = text;
+      found_.list.push_back(std::move(*function));
     } else {
-      found_.declarations.append(item).push_back('\n');
-      if (braces) found_.leads.append(item).push_back('\n');
+      found_.declarations.append(text).push_back('\n');
+      if (item_.braces) found_.leads.append(text).push_back('\n');
     }
-    head_ = Head{};
-    item_ = end;
+    item_ = Item{.begin = end, .number = item_.number + 1};
   }
 
-  // To the end of its line, over comments, whose lines do not count.
+  // From the "#" to behind the end of its line. Macros must be balanced, since they may stand anywhere.
   void directive() {
-    const std::size_t begin = at_++;
-    std::size_t depth = 0;
-    while (sound_ && at_ < text_.size() && !ends_line(text_[at_])) {
-      const char c = text_[at_];
-      if (skip_comment()) continue;
-      if (c == '"' || c == '\'') {
-        skip_literal(c);
-        continue;
-      }
-      if (c == '{') ++depth;
-      if (c == '}') sound_ &= depth-- > 0;
-      ++at_;
+    const std::size_t begin = at_;
+    std::vector<Text> open;
+    for (; tokens_.list[at_].kind != Token::Kind::finish; ++at_) {
+      const Token& token = tokens_.list[at_];
+      if (token.is("{") || token.is("(")) open.push_back(token.text);
+      if (!token.is("}") && !token.is(")")) continue;
+      sound_ &= !open.empty() && open.back() == (token.is("}") ? "{" : "(");
+      if (!open.empty()) open.pop_back();
     }
-    sound_ &= depth == 0;
-    const Text line = text_.substr(begin, at_ - begin);
-    found_.directives.append(line).push_back('\n');
-    conditional(line.substr(1));
-  }
-
-  // Each branch of a conditional must leave the braces as it found them.
-  void conditional(Text line) {
-    std::size_t begin = 0;
-    while (begin < line.size() && is_blank(line[begin])) ++begin;
-    std::size_t end = begin;
-    while (end < line.size() && continues_name(line[end])) ++end;
-    const Text word = line.substr(begin, end - begin);
-    if (word == "if" || word == "ifdef" || word == "ifndef") {
-      conditionals_.push_back({depth_, parentheses_.size()});
-    } else if (word.starts_with("el") || word == "endif") {
-      sound_ &= !conditionals_.empty() && conditionals_.back().depth == depth_ &&
-                conditionals_.back().parentheses == parentheses_.size();
-      if (sound_ && word == "endif") conditionals_.pop_back();
-    }
-  }
-
-  bool skip_comment() {
-    const Text two = text_.substr(at_, 2);
-    if (two == "//") {
-      while (at_ < text_.size() && !ends_line(text_[at_])) ++at_;
-      return true;
-    }
-    if (two != "/*") return false;
-    const std::size_t end = text_.find("*/", at_ + 2);
-    sound_ &= end != Text::npos;
-    at_ = sound_ ? end + 2 : text_.size();
-    return true;
-  }
-
-  void skip_literal(char quote) {
-    for (++at_; at_ < text_.size() && text_[at_] != quote && !ends_line(text_[at_]); ++at_) {
-      if (text_[at_] == '\\') ++at_;
-    }
-    sound_ &= at_ < text_.size() && text_[at_] == quote;
+    sound_ &= open.empty();
+    const std::size_t first = position(tokens_.list[begin]);
+    found_.directives.append(text_.substr(first, position(tokens_.list[at_]) - first)).push_back('\n');
+    conditional(tokens_.list[begin + 1].text);
     ++at_;
-    name_ = Text{};
   }
 
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  // Each branch of a conditional must leave the braces as it found them, and those within a body the body.
+  void conditional(Text keyword) {
+    const bool begins = keyword == "if" || keyword == "ifdef" || keyword == "ifndef";
+    const bool goes_on = keyword.starts_with("el") || keyword == "endif";
+    if (!begins && !goes_on) return;
+    item_.parted |= depth_ == 0 && !item_.head.empty();
+    const Place here{depth_, parentheses_.size(), depth_ == 0 ? 0 : item_.number};
+    if (begins) return conditionals_.push_back(here);
+    sound_ &= !conditionals_.empty() && conditionals_.back() == here;
+    if (sound_ && keyword == "endif") conditionals_.pop_back();
+  }
 
-  // What stands before an item's first brace.
-  struct Head {
-    std::vector<Text> names;
-    Text first;
-    bool assigns = false;           // a variable with its value
-    std::size_t attribute = kNone;  // the parentheses around the attribute under way
-
-    // When in doubt it is none: then its text counts for every kernel.
-    [[nodiscard]] bool is_function() const {
-      constexpr std::array<Text, 9> kOthers = {"struct",    "union",    "enum",   "typedef", "class",
-                                               "namespace", "template", "extern", "using"};
-      return !names.empty() && !assigns && std::find(kOthers.begin(), kOthers.end(), first) == kOthers.end();
-    }
+  // The function or declaration under way.
+  struct Item {
+    std::size_t begin = 0;
+    std::size_t number = 0;
+    std::vector<Token> head = {};  // before its body
+    bool braces = false;
+    bool body = false;
+    bool parted = false;  // a conditional stands in its head
   };
 
-  struct Conditional {
+  struct Place {
     std::size_t depth;
     std::size_t parentheses;
+    std::size_t item;
+    bool operator==(const Place&) const = default;
   };
 
   Text text_;
-  std::size_t at_ = 0;
-  std::size_t item_ = 0;                  // where the function or declaration under way began
+  Tokens tokens_;
+  std::size_t at_ = 0;                    // in the tokens
   std::size_t depth_ = 0;                 // of braces
   std::vector<std::size_t> parentheses_;  // the depth of braces at each open one
-  std::vector<Conditional> conditionals_;
-  Head head_;
-  Text name_;   // the name just read, also behind closing parentheses
+  std::vector<Place> conditionals_;
+  Item item_;
   Text outer_;  // the name just read outside of braces
-  bool line_starts_ = true;
-  bool sound_ = true;
+  bool sound_;
   Functions found_;
 };
 

@@ -9,20 +9,21 @@
 
 namespace cleave::kernels {
 
+// One whose head is of the simplest form: names and *, attributes, the function's name and its parameters in
+// parentheses, attributes.
 struct Function {
-  std::string_view text;  // from behind what came before it to its closing brace
-  // What may be its name: every name before its opening brace that a parenthesis follows, at once or behind
-  // closing ones, as in `int (f)(int)` or `int (*f(int))[4]`.
-  std::vector<std::string_view> names;
+  std::string_view text;               // from behind what came before it to its closing brace
+  std::string_view name;               // right if none of the head's names is a macro with signs in it
+  std::vector<std::string_view> head;  // the names around it outside of parentheses
 };
 
 struct Functions {
   std::vector<Function> list;
-  std::string declarations;  // what else there is outside of functions
+  std::string declarations;  // what else there is outside of these functions
   std::string directives;    // wherever they stand, also within functions
-  // Names, a blank between them, that may lead to a function from everywhere: those outside of functions'
-  // bodies, other than names that are declared there, and those in bodies of which it is not known whose they
-  // are.
+  // Names, a blank between them, that may lead to a function from everywhere: those outside of these
+  // functions' bodies, other than names that are declared there, and all of every other item with braces,
+  // since it may be a function's.
   std::string leads;
 };
 

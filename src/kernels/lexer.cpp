@@ -18,6 +18,10 @@ bool has_trigraph(Text text) {
   return false;
 }
 
+bool is_hexadecimal(Text number) {
+  return (number.starts_with("0x") || number.starts_with("0X")) && number.find('_') == Text::npos;
+}
+
 class Lexer {
  public:
   explicit Lexer(Text text) : text_(text) {}
@@ -52,7 +56,7 @@ class Lexer {
     if (is_digit(c) || (c == '.' && two.size() == 2 && is_digit(two[1]))) return number();
     if (c == '"' || c == '\'') return literal(c);
     if (c == '<' && including_) return header();
-    if (c == '#' && line_starts_) directive_ = true;
+    if (c == '#' && line_starts_ && two != "##") directive_ = true;
     add(Token::Kind::sign, two == "##" ? 2 : 1);
   }
 
@@ -74,8 +78,12 @@ class Lexer {
     for (; at_ + size < text_.size(); ++size) {
       const char c = text_[at_ + size];
       const char before = text_[at_ + size - 1];
-      const bool exponent = before == 'e' || before == 'E' || before == 'p' || before == 'P';
-      if (!continues_name(c) && c != '.' && !(exponent && (c == '+' || c == '-'))) break;
+      const bool binary = before == 'p' || before == 'P';
+      const bool exponent = before == 'e' || before == 'E' || binary;
+      const bool sign = c == '+' || c == '-';
+      if (!continues_name(c) && c != '.' && !(exponent && sign)) break;
+      // C++ ends other numbers in front of the sign.
+      tokens_.sound &= !(sign && binary) || is_hexadecimal(text_.substr(at_, size));
     }
     tokens_.sound &= at_ + size == text_.size() || text_[at_ + size] != '\'';  // a digit separator?
     add(Token::Kind::number, size);
@@ -89,6 +97,8 @@ class Lexer {
     }
     const bool closed = at_ + size < text_.size() && text_[at_ + size] == quote;
     tokens_.sound &= closed || in_message_;
+    // Within a group that is left out a backslash counts.
+    tokens_.sound &= !including_ || text_.substr(at_, size).find('\\') == Text::npos;
     add(Token::Kind::text, closed ? size + 1 : std::min(size, text_.size() - at_));
   }
 
@@ -96,6 +106,10 @@ class Lexer {
     std::size_t size = 1;
     while (at_ + size < text_.size() && !ends_line(text_[at_ + size]) && text_[at_ + size] != '>') ++size;
     if (at_ + size >= text_.size() || text_[at_ + size] != '>') return add(Token::Kind::sign, 1);
+    // Within a group that is left out a compiler reads it as any other text.
+    const Text name = text_.substr(at_, size);
+    tokens_.sound &= name.find("/*") == Text::npos && name.find("//") == Text::npos &&
+                     name.find_first_of("\"'\\") == Text::npos;
     add(Token::Kind::text, size + 1);
   }
 
@@ -108,6 +122,8 @@ class Lexer {
     if (two != "/*") return false;
     const std::size_t end = text_.find("*/", at_ + 2);
     tokens_.sound &= end != Text::npos;
+    // Compilers take a message as it is, to the end of its line.
+    tokens_.sound &= !in_message_ || text_.substr(at_, end - at_).find_first_of("\n\r") == Text::npos;
     at_ = end != Text::npos ? end + 2 : text_.size();
     return true;
   }

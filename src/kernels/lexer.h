@@ -2,8 +2,9 @@
 //
 // Line splices are undone first (translation phase 2). Comments are dropped. What one compiler could read
 // differently from another, or from what is implemented here, makes the text unsound: trigraphs, digraphs,
-// universal character names, raw strings, digit separators, literals and comments that are not closed, zero
-// bytes, and outside of literals and comments the sign $ and everything that is not ASCII.
+// universal character names, raw strings, digit separators, C++'s own endings of numbers, literals and
+// comments that are not closed or that begin in a message, file names that could begin one, zero bytes, and
+// outside of literals and comments the sign $ and everything that is not ASCII.
 //
 // Source: C99 5.1.1.2 and 6.4; OpenCL C 3.0, section 6.1.
 //

@@ -1,46 +1,128 @@
 #include "kernels/pasting.h"
 
-#include "kernels/lexer.h"
+#include <algorithm>
 
 namespace cleave::kernels {
+namespace {
 
-Fragments::Fragments(const std::vector<std::string_view>& texts) {
-  for (const std::string_view text : texts) {
-    for (const Token& token : tokens_of(text).list) {
-      if (token.kind == Token::Kind::name || token.kind == Token::Kind::number) list_.insert(token.text);
+using Text = std::string_view;
+
+constexpr Text kAnything;
+
+bool is_fragment(const Token& token) {
+  return token.kind == Token::Kind::name || token.kind == Token::Kind::number;
+}
+
+// The parameters of the macro whose name is tokens[name]; `body` is set to where its replacement begins.
+std::set<Text> parameters_of(const std::vector<Token>& tokens, std::size_t name, std::size_t end,
+                             std::size_t& body) {
+  body = name + 1;
+  std::set<Text> parameters;
+  const bool takes_any = body < end && tokens[body].is("(") &&
+                         tokens[body].text.data() == tokens[name].text.data() + tokens[name].text.size();
+  if (!takes_any) return parameters;
+  for (; body < end && !tokens[body].is(")"); ++body) {
+    if (tokens[body].kind == Token::Kind::name) parameters.insert(tokens[body].text);
+  }
+  parameters.insert("__VA_ARGS__");
+  parameters.insert("__VA_OPT__");
+  if (body < end) ++body;
+  return parameters;
+}
+
+}  // namespace
+
+Pasting::Pasting(const std::vector<std::string_view>& texts, std::string_view options) {
+  for (const Text text : texts) read(tokens_of(text).list, true);
+  read(tokens_of(options).list, false);
+}
+
+void Pasting::read(const std::vector<Token>& tokens, bool sure) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (is_fragment(tokens[i])) fragments_.insert(tokens[i].text);
+    if (!tokens[i].directive) {
+      // One that a macro's argument brings in. It should not paste.
+      if (tokens[i].is("##")) let_meet(kAnything, kAnything);
+      continue;
+    }
+    const std::size_t begin = i;
+    for (; tokens[i].kind != Token::Kind::finish; ++i) {
+      if (is_fragment(tokens[i])) fragments_.insert(tokens[i].text);
+      if (tokens[i].is("##") && !sure) let_meet(kAnything, kAnything);
+    }
+    if (sure) read_definition(tokens, begin, i);
+  }
+}
+
+// A parameter may be empty, and then what stands on both its sides meets (6.10.3.3, paragraph 2).
+void Pasting::read_definition(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
+  std::size_t body = begin + 2;
+  const bool defines = begin + 2 < end && tokens[begin + 1].is("define");
+  const std::set<Text> parameters = defines ? parameters_of(tokens, begin + 2, end, body) : std::set<Text>{};
+  const auto operand = [&](std::size_t at) {
+    return at < body || at >= end || !is_fragment(tokens[at]) || parameters.contains(tokens[at].text)
+               ? kAnything
+               : tokens[at].text;
+  };
+  for (std::size_t at = body; at < end; ++at) {
+    if (!tokens[at].is("##")) continue;
+    const Text left = operand(at - 1);
+    for (std::size_t right = at + 1; right < end; right += 2) {
+      let_meet(left, operand(right));
+      if (operand(right) != kAnything || right + 1 >= end || !tokens[right + 1].is("##")) break;
     }
   }
 }
 
-bool Fragments::can_form(std::string_view name) const {
-  std::vector<bool> reached(name.size() + 1, false);
-  reached[0] = true;
-  return can_finish(name, std::move(reached), Ends::exact);
+void Pasting::let_meet(Text left, Text right) { meetings_.emplace(left, right); }
+
+bool Pasting::can_meet(Text left, Text right) const {
+  return meetings_.contains({left, right}) || meetings_.contains({kAnything, right}) ||
+         meetings_.contains({left, kAnything}) || meetings_.contains({kAnything, kAnything});
 }
 
-bool Fragments::can_form_around(std::string_view part) const {
-  std::vector<bool> reached(part.size() + 1, false);
-  reached[0] = true;
-  for (const std::string_view fragment : list_) {
-    if (fragment.find(part) != std::string_view::npos) return true;
+bool Pasting::can_form(std::string_view name) const { return fragments_.contains(name) || can_join(name); }
+
+bool Pasting::can_join(std::string_view name) const {
+  std::vector<State> open;
+  for (std::size_t size = 1; size < name.size(); ++size) {
+    if (fragments_.contains(name.substr(0, size))) open.emplace_back(name.substr(0, size), size);
+  }
+  return can_finish(name, std::move(open), Ends::exact);
+}
+
+bool Pasting::can_form_around(std::string_view part) const {
+  std::vector<State> open;
+  for (const Text fragment : fragments_) {
+    if (fragment.find(part) != Text::npos) return true;
     for (std::size_t size = 1; size < part.size(); ++size) {
-      if (fragment.ends_with(part.substr(0, size))) reached[size] = true;
+      if (fragment.ends_with(part.substr(0, size))) open.emplace_back(fragment, size);
     }
   }
-  return can_finish(part, std::move(reached), Ends::open);
+  return can_finish(part, std::move(open), Ends::open);
 }
 
-// Goes on from every position of `name` that is reached. With `open` the last fragment may go on beyond it.
-bool Fragments::can_finish(std::string_view name, std::vector<bool> reached, Ends ends) const {
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    if (!reached[at]) continue;
-    const std::string_view rest = name.substr(at);
-    for (const std::string_view fragment : list_) {
-      if (rest.starts_with(fragment)) reached[at + fragment.size()] = true;
-      if (ends == Ends::open && fragment.starts_with(rest)) return true;
+// Whether further fragments complete `wanted`. With `open` the last one may go on beyond it.
+bool Pasting::can_finish(Text wanted, std::vector<State> open, Ends ends) const {
+  std::set<State> seen;
+  while (!open.empty()) {
+    const State state = open.back();
+    open.pop_back();
+    if (state.second == wanted.size()) return true;
+    if (!seen.insert(state).second) continue;
+    const Text rest = wanted.substr(state.second);
+    for (std::size_t size = 1; size <= rest.size(); ++size) {
+      const auto next = fragments_.find(rest.substr(0, size));
+      if (next != fragments_.end() && can_meet(state.first, *next))
+        open.emplace_back(*next, state.second + size);
+    }
+    if (ends == Ends::exact) continue;
+    for (auto next = fragments_.lower_bound(rest); next != fragments_.end() && next->starts_with(rest);
+         ++next) {
+      if (can_meet(state.first, *next)) return true;
     }
   }
-  return reached[name.size()];
+  return false;
 }
 
 }  // namespace cleave::kernels

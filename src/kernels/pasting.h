@@ -1,5 +1,9 @@
 // Which names a program could form with the preprocessor's ## from what stands in its text.
 //
+// A formed name is a row of fragments: names and numbers of the text. Two of them can only meet where some ##
+// lets them: its operands are either what is written there or, where that is a parameter of the macro,
+// anything.
+//
 // Source: C99 6.10.3.3 "The ## operator".
 //
 // Thread-safe. May throw std::bad_alloc.
@@ -7,26 +11,42 @@
 
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "kernels/lexer.h"
 
 namespace cleave::kernels {
 
-class Fragments {
+class Pasting {
  public:
-  // Takes every name and number of the texts, which must outlive this.
-  explicit Fragments(const std::vector<std::string_view>& texts);
+  // `texts` and `options`, the build options as a text of directives, must outlive this. How the options
+  // write macros is the driver's affair, so any ## there lets anything meet.
+  Pasting(const std::vector<std::string_view>& texts, std::string_view options);
 
-  // Whether fragments put together give exactly `name`, also a single one.
+  // Whether the program could form exactly `name`, or has it in its text.
   [[nodiscard]] bool can_form(std::string_view name) const;
 
-  // Whether fragments put together give a name that holds `part`.
+  // Whether the program could form exactly `name` from two fragments or more.
+  [[nodiscard]] bool can_join(std::string_view name) const;
+
+  // Whether the program could form a name that holds `part`, or has one in its text.
   [[nodiscard]] bool can_form_around(std::string_view part) const;
 
  private:
+  using Text = std::string_view;
+  // The fragment put there last, and how much of the wanted text there is with it.
+  using State = std::pair<Text, std::size_t>;
   enum class Ends { exact, open };
-  [[nodiscard]] bool can_finish(std::string_view name, std::vector<bool> reached, Ends ends) const;
 
-  std::set<std::string_view> list_;
+  void read(const std::vector<Token>& tokens, bool sure);
+  void read_definition(const std::vector<Token>& tokens, std::size_t begin, std::size_t end);
+  void let_meet(Text left, Text right);
+  [[nodiscard]] bool can_meet(Text left, Text right) const;
+  [[nodiscard]] bool can_finish(Text wanted, std::vector<State> open, Ends ends) const;
+
+  std::set<Text> fragments_;
+  std::set<std::pair<Text, Text>> meetings_;  // kAnything stands for every fragment
 };
 
 }  // namespace cleave::kernels

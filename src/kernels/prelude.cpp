@@ -7,15 +7,15 @@ namespace cleave::kernels {
 //     offset is small, and fold tests of high bits away. Less get_local_id(2), which is 0 in a tagged launch,
 //     it is the same for a whole work-group, and most compilers see that. NVIDIA's does not, and takes an
 //     offset as it is.
+//   - The size that a tag stands for has 31 bits (plan::settle), so 32 do.
 //   - Both values are computed and one is chosen, rather than branched to: compilers can then take the choice
 //     out of their loops over work-items. Only the division is worth a branch. NVIDIA's has no such loops,
-//     and a branch that all take costs less there.
+//     and a branch that all take costs less there, but for the size, where it costs more.
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
 //   - With the groups before the slice in the tag, the launch's own offset is what is left of an id; without,
 //     it is 0.
 //   - All its names are reserved, so that macros from build options do not change it; those that cannot be
-//   are
-//     looked for (scan_options).
+//     reserved are looked for (scan_options).
 //   - Dimensions that there are not are the driver's to answer, but for those values that could be the tag:
 //     some drivers take the third dimension's.
 //   - Linear ids are built-in functions from OpenCL C 2.0 on, and there is none of the group's. A program may
@@ -41,10 +41,9 @@ __cleave_function uint __cleave_tag(void) {
   return (ptrdiff_t)__third < 0 ? (uint)__third : 0u;
 }
 __cleave_function uint __cleave_is_cut(uint __tag, uint __d) { return __d < 2u ? (__tag >> (26u + __d)) & 1u : 0u; }
-__cleave_function size_t __cleave_groups(uint __tag, uint __d) {
-  uint __of_two = (__tag >> (__d == 1u ? 13u : 0u)) & 0x1fffu;
-  uint __of_one = __tag & ((__tag >> 28) & 1u ? 0x1fffu : 0x3ffffffu);
-  return ((__tag >> 26) & 3u) == 3u ? __of_two : __of_one;
+__cleave_function uint __cleave_groups(uint __tag, uint __d) {
+  uint __of_one = __tag & (0x10000000u | (0x8000000u >> __d)) ? __tag & 0x1fffu : __tag & 0x3ffffffu;
+  return __d == 1u && (__tag & 0x4000000u) ? (__tag >> 13) & 0x1fffu : __of_one;
 }
 __cleave_function uint __cleave_work_dim(void) {
   uint __tag = __cleave_tag();
@@ -59,11 +58,15 @@ __cleave_function size_t __cleave_num_groups(uint __d) {
   return __cleave_is_cut(__tag, __d) ? __groups : __plain;
 }
 __cleave_function size_t __cleave_global_size(uint __d) {
-  uint __tag = __cleave_tag();
-  __cleave_untagged(__tag, get_global_size(__d));
-  size_t __size = __cleave_groups(__tag, __d) * get_local_size(__d);
+  size_t __third = __cleave_third;
+  uint __tag = (uint)__third;
+  uint __size = __cleave_groups(__tag, __d) * (uint)get_local_size(__d);
   size_t __plain = get_global_size(__d);
-  return __cleave_is_cut(__tag, __d) ? __size : __plain;
+#if defined(__NV_CL_C_VERSION)
+  return (ptrdiff_t)__third < 0 && __d < 2u && (__tag & (0x4000000u << __d)) ? (size_t)__size : __plain;
+#else
+  return __cleave_is_cut((ptrdiff_t)__third < 0 ? __tag : 0u, __d) ? (size_t)__size : __plain;
+#endif
 }
 __cleave_function size_t __cleave_group_id(uint __d) {
   uint __tag = __cleave_tag();

@@ -1,6 +1,7 @@
 #include "kernels/program_scan.h"
 
 #include "kernels/functions.h"
+#include "kernels/variables.h"
 
 namespace cleave::kernels {
 
@@ -9,20 +10,22 @@ ProgramScan::ProgramScan(std::string_view source, const Surroundings& surroundin
   const std::string options = options_as_text(surroundings.options);
   std::vector<std::string> headers;
   for (const std::string& header : surroundings.headers) headers.push_back(without_splices(header));
-  const bool cpp = parse_options(surroundings.options).cpp;
+  const Options parsed = parse_options(surroundings.options);
 
-  std::vector<std::string_view> all{text, options};
-  all.insert(all.end(), headers.begin(), headers.end());
+  std::vector<std::string_view> texts{text};
+  texts.insert(texts.end(), headers.begin(), headers.end());
   Part part;
   part.options = scan_options(surroundings.options);
-  part.whole = surroundings.complete ? part.options : Scan::doubtful();
-  for (const std::string_view each : all) part.whole = both(part.whole, scan_text(each));
-  if (part.whole.pastes) part.whole = both(part.whole, scan_pasted(all));
+  part.whole = both(surroundings.complete ? part.options : Scan::doubtful(), scan_text(options));
+  for (const std::string_view each : texts) part.whole = both(part.whole, scan_text(each));
+  part.whole.keeps |= keeps_variables(texts);
+  if (part.whole.pastes) part.whole = both(part.whole, scan_pasted(texts, options));
   part.whole.meddles |= part.whole.pastes && part.whole.meddles_if;
 
   const Scan& whole = part.whole;
-  if (!whole.pastes && !whole.includes && !whole.unsound && !cpp && functions_of(options)) {
-    if (const auto functions = functions_of(text)) part.reach = std::make_shared<Reach>(*functions, options);
+  if (!whole.pastes && !whole.includes && !whole.unsound && !parsed.cpp && functions_of(options)) {
+    if (const auto functions = functions_of(text))
+      part.reach = std::make_shared<Reach>(*functions, options, parsed.macros);
   }
   whole_ = part.whole;
   parts_.push_back(std::move(part));
@@ -35,6 +38,7 @@ Scan ProgramScan::of(const std::string& kernel) const {
   for (const Part& part : parts_) {
     const auto own = part.reach ? part.reach->of(kernel) : std::nullopt;
     all = both(all, own ? both(*own, part.options) : part.whole);
+    all.keeps |= part.whole.keeps;
   }
   return all;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "kernels/lexer.h"
 
@@ -10,32 +12,71 @@ namespace cleave::kernels {
 
 namespace {
 
-// The macros that are defined in a text of directives.
-std::set<std::string, std::less<>> macros_of(std::string_view directives) {
-  std::set<std::string, std::less<>> macros;
-  const Tokens tokens = tokens_of(directives);
-  for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
-    if (tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define"))
-      macros.emplace(tokens.list[i + 2].text);
+// What stands in the way of a function's head being what it looks like.
+class Macros {
+ public:
+  // Of what the names in `defined` stand for nothing is known. `directives` must outlive this.
+  Macros(std::string_view directives, const std::vector<std::string>& defined) {
+    for (const std::string& name : defined) meanings_[name].signs = true;
+    const Tokens tokens = tokens_of(directives);
+    for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
+      if (tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define"))
+        add(tokens.list, i + 2);
+    }
   }
-  return macros;
-}
+
+  // Its name may be another, or it may be no function.
+  [[nodiscard]] bool blur(const Function& function) const {
+    return meanings_.contains(function.name) ||
+           std::any_of(function.head.begin(), function.head.end(),
+                       [&](std::string_view name) { return !is_words(name); });
+  }
+
+ private:
+  struct Meaning {
+    bool signs = false;  // it stands for more than names, at least in one of its definitions
+    std::vector<std::string_view> names;
+  };
+
+  void add(const std::vector<Token>& tokens, std::size_t name) {
+    Meaning& meaning = meanings_[std::string(tokens[name].text)];
+    for (std::size_t i = name + 1; tokens[i].kind != Token::Kind::finish; ++i) {
+      meaning.signs |= tokens[i].kind != Token::Kind::name;
+      meaning.names.push_back(tokens[i].text);
+    }
+  }
+
+  // Whether nothing but names comes of it.
+  [[nodiscard]] bool is_words(std::string_view word) const {
+    std::set<std::string_view> seen;
+    std::vector<std::string_view> open{word};
+    while (!open.empty()) {
+      const std::string_view next = open.back();
+      open.pop_back();
+      const auto found = meanings_.find(next);
+      if (found == meanings_.end() || !seen.insert(next).second) continue;
+      if (found->second.signs) return false;
+      open.insert(open.end(), found->second.names.begin(), found->second.names.end());
+    }
+    return true;
+  }
+
+  std::map<std::string, Meaning, std::less<>> meanings_;
+};
 
 }  // namespace
 
-Reach::Reach(const Functions& functions, const std::string& macros) {
+Reach::Reach(const Functions& functions, const std::string& macros, const std::vector<std::string>& defined) {
   const std::string directives = functions.directives + macros;
-  const auto known = macros_of(directives);
+  const Macros known(directives, defined);
   std::string loose;  // of functions that may be called otherwise than it seems
   std::vector<const Function*> list;
   for (const Function& function : functions.list) {
-    const bool certain = std::none_of(function.names.begin(), function.names.end(),
-                                      [&](std::string_view name) { return known.contains(name); });
-    if (!certain) {
+    if (known.blur(function)) {
       loose.append(function.text).push_back('\n');
       continue;
     }
-    for (const std::string_view name : function.names) by_name_[std::string(name)].push_back(list.size());
+    by_name_[std::string(function.name)].push_back(list.size());
     list.push_back(&function);
   }
   for (const Function* function : list) {

@@ -18,9 +18,9 @@ namespace cleave::kernels {
 
 class Reach {
  public:
-  // `macros` is text that may be brought in anywhere: what it mentions, every function may reach. Nothing of
-  // what is given needs to live on.
-  Reach(const Functions& functions, const std::string& macros);
+  // `macros` is text that may be brought in anywhere: what it mentions, every function may reach. `defined`
+  // are the names to which it gives a meaning. Nothing of what is given needs to live on.
+  Reach(const Functions& functions, const std::string& macros, const std::vector<std::string>& defined);
 
   // What the function of that name, and all that it may reach, may do. Empty if there is no such function.
   // Takes time linear in the size of the program.

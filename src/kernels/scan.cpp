@@ -49,10 +49,13 @@ bool holds_one_of(const std::array<Text, N>& list, Text name) {
 bool is_replaced(Text name) { return among(kReplaced, name); }
 
 // The one replaced function that is right in a slice without being replaced.
-bool sees_the_cut(Text name) { return is_replaced(name) && name != "get_global_id"; }
+constexpr Text kGlobalId = "get_global_id";
+
+bool sees_the_cut(Text name) { return is_replaced(name) && name != kGlobalId; }
 
 void look_at_name(Text name, Scan& scan) {
   scan.sees |= sees_the_cut(name);
+  scan.ids |= name == kGlobalId;
   scan.opaque |= among(kOpaque, name) || holds_one_of(kOpaqueWithin, name);
   scan.talks |= among(kTalks, name) || holds_one_of(kTalksWithin, name);
   scan.sees_groups |= among(kGroups, name) || holds_one_of(kGroupsWithin, name);
@@ -96,7 +99,8 @@ class Look {
   // argument.
   void replaced() {
     const bool called = follows(at_, "(");
-    if (declares(at_) && (!called || depth_ == 0)) scan_.meddles = true;
+    const bool outside = depth_ == 0;
+    if (called ? outside && declares(at_) : outside || declares(at_)) scan_.meddles = true;
     if (!called) scan_.meddles_if = true;
   }
 
@@ -192,6 +196,7 @@ Text leading_name(Text text) {
 Scan both(const Scan& a, const Scan& b) {
   Scan all = a;
   all.sees |= b.sees;
+  all.ids |= b.ids;
   all.meddles |= b.meddles;
   all.opaque |= b.opaque;
   all.talks |= b.talks;
@@ -200,21 +205,24 @@ Scan both(const Scan& a, const Scan& b) {
   all.meddles_if |= b.meddles_if;
   all.includes |= b.includes;
   all.unsound |= b.unsound;
+  all.keeps |= b.keeps;
   return all;
 }
 
 Scan scan_text(std::string_view text) { return Look(tokens_of(text)).run(); }
 
-Scan scan_pasted(const std::vector<std::string_view>& texts) {
-  const Fragments fragments(texts);
+Scan scan_pasted(const std::vector<std::string_view>& texts, std::string_view options) {
+  const Pasting pasting(texts, options);
   Scan scan;
-  for (const Text name : kReplaced) scan.sees |= sees_the_cut(name) && fragments.can_form(name);
-  for (const Text name : kOpaque) scan.opaque |= fragments.can_form(name);
-  for (const Text part : kOpaqueWithin) scan.opaque |= fragments.can_form_around(part);
-  for (const Text name : kTalks) scan.talks |= fragments.can_form(name);
-  for (const Text part : kTalksWithin) scan.talks |= fragments.can_form_around(part);
-  for (const Text name : kGroups) scan.sees_groups |= fragments.can_form(name);
-  for (const Text part : kGroupsWithin) scan.sees_groups |= fragments.can_form_around(part);
+  for (const Text name : kReplaced) scan.sees |= sees_the_cut(name) && pasting.can_form(name);
+  scan.ids = pasting.can_form(kGlobalId);
+  scan.meddles = pasting.can_join("defined");
+  for (const Text name : kOpaque) scan.opaque |= pasting.can_form(name);
+  for (const Text part : kOpaqueWithin) scan.opaque |= pasting.can_form_around(part);
+  for (const Text name : kTalks) scan.talks |= pasting.can_form(name);
+  for (const Text part : kTalksWithin) scan.talks |= pasting.can_form_around(part);
+  for (const Text name : kGroups) scan.sees_groups |= pasting.can_form(name);
+  for (const Text part : kGroupsWithin) scan.sees_groups |= pasting.can_form_around(part);
   return scan;
 }
 

@@ -28,6 +28,7 @@ namespace cleave::kernels {
 
 struct Scan {
   bool sees = false;     // may read what a cut changes, through functions that the prelude replaces
+  bool ids = false;      // names get_global_id, which is right in a slice, but not in one with a tag
   bool meddles = false;  // does with the names of these functions what the prelude does not survive
   bool opaque = false;   // may notice a cut in a way that nothing can mend
   // Work-groups may exchange data through global memory: atomics, volatile, fences wider than a work-group,
@@ -39,9 +40,10 @@ struct Scan {
   bool meddles_if = false;  // meddles if anything of the program pastes
   bool includes = false;    // brings in other text
   bool unsound = false;     // can be read in more than one way
+  bool keeps = false;       // may keep data in variables of its own that outlive a launch
 
   // Nothing is known: everything may be.
-  static Scan doubtful() { return {true, true, true, true, true, true, true, true, true}; }
+  static Scan doubtful() { return {true, true, true, true, true, true, true, true, true, true, true}; }
 
   friend bool operator==(const Scan&, const Scan&) = default;
 };
@@ -52,8 +54,9 @@ Scan both(const Scan& a, const Scan& b);
 // Scans text that has no line splices. Includes are not followed, and pasted names not formed.
 Scan scan_text(std::string_view text);
 
-// What may come of names that are pasted together from the names and numbers in all of `texts`.
-Scan scan_pasted(const std::vector<std::string_view>& texts);
+// What may come of names that are pasted together from the names and numbers in all of `texts` and in
+// `options`, which is what options_as_text() gives.
+Scan scan_pasted(const std::vector<std::string_view>& texts, std::string_view options);
 
 // The build options as the text of a directive that says the same: their macros' definitions are read as it
 // is. Drivers strip quotes and backslashes in ways of their own, so it holds them with and without.

@@ -26,6 +26,7 @@ constexpr Scan kSees{.sees = true};
 constexpr Scan kOpaque{.opaque = true};
 constexpr Scan kTalks{.talks = true};
 constexpr Scan kSeesGroups{.sees_groups = true};
+constexpr Scan kKeeps{.keeps = true};
 constexpr Scan kSeesBoth{.sees = true, .sees_groups = true};
 constexpr Scan kUnknown{.sees = true, .opaque = true, .talks = true, .sees_groups = true};
 
@@ -244,6 +245,7 @@ class Walk {
     scan_.opaque |= other.opaque;
     scan_.talks |= other.talks;
     scan_.sees_groups |= other.sees_groups;
+    scan_.keeps |= other.keeps;
   }
   void add_if(bool condition, const Scan& other) {
     if (condition) add(other);
@@ -272,6 +274,8 @@ class Walk {
         return decoration_of_another_form(3);
       case Op::OpTypePointer:
         return add_if(operand(2) == static_cast<Word>(spv::StorageClass::Workgroup), kSeesGroups);
+      case Op::OpVariable:
+        return add_if(operand(3) == static_cast<Word>(spv::StorageClass::CrossWorkgroup), kKeeps);
       case Op::OpConstant:
         return constant();
       default:

@@ -65,8 +65,38 @@ TEST(ProgramScan, HiddenFunctionsAreFollowed) {
         "#define ALIAS near\nint ALIAS(int x) { return far(); }\n",
         "#define DEFINE(f, g) int f(int x) { return g(); }\nDEFINE(near, far)\n"
         "kernel void other(global int* p) { p[0] = 1; }\n",
-        "#define DEFINE(f, g) int f(int x) { return g(); }\nDEFINE(near, far);\n"}) {
+        "#define DEFINE(f, g) int f(int x) { return g(); }\nDEFINE(near, far);\n",
+        "#define DEFINE(f, body) int f(int x) body\nDEFINE(near, { return far(); })\nint unused(void);\n",
+        "#define DEFINE(T, f, body) T f(T x) body T f(T)\nDEFINE(int, near, { return far(); });\n",
+        "#define DEFINE(...) __VA_ARGS__\nDEFINE(int near(int x) { return far(); }) struct s;\n",
+        "#define CLOSE )\n#define OPEN (\nint near(int x CLOSE { return far(); } int other OPEN void);\n",
+        "#define ARGUMENTS (int x)\nint near ARGUMENTS __attribute((noinline)) { return far(); }\n",
+        "#define ARGUMENTS (int x)\nint near ARGUMENTS\n#if 0\nunused(1)\n#endif\n{ return far(); }\n",
+        "typedef int (^Block)(int);\nconst Block near = (Block)(^int(int x) { return far(); });\n"}) {
     EXPECT_FALSE(splits(far + hidden + caller, "caller")) << hidden;
+  }
+}
+
+TEST(ProgramScan, FunctionsWhoseHeadsConditionalsPartCountForAll) {
+  const std::string far = "int far(void) { return get_group_id(0); }\n";
+  const std::string caller = "kernel void caller(global int* p) { p[0] = near(); }\n";
+  for (const char* parted :
+       {"int\n#if 1\nnear\n#else\nother\n#endif\n(void) { return far(); }\n",
+        "int near /* the name */\n#ifdef X\n_suffixed\n#endif\n(void) { return far(); }\n",
+        "int near(void)\n#ifdef X\n{ return 1; }\nint other(void)\n#endif\n{ return far(); }\n"}) {
+    EXPECT_FALSE(splits(far + parted + caller, "caller")) << parted;
+  }
+}
+
+TEST(ProgramScan, NamesThatOptionsChangeCountForAll) {
+  const std::string caller = "kernel void caller(global int* p) { p[0] = near(); }\n";
+  for (const auto& [function, options] :
+       {std::pair("int far(void) { return get_group_id(0); }\n", "-Dfar=near"),
+        std::pair("int near NOTHING (void) { return get_group_id(0); }\n", "-DNOTHING="),
+        std::pair("int near(void CLOSE { return get_group_id(0); }\n", "-DCLOSE=)")}) {
+    Surroundings with;
+    with.options = options;
+    EXPECT_TRUE(ProgramScan(function + caller, with).of("caller").sees) << function;
   }
 }
 

@@ -24,7 +24,9 @@ TEST(Scan, PlainKernelSeesNothing) {
   const Scan scan = scan_source(kPlain);
   EXPECT_FALSE(scan.sees || scan.meddles || scan.opaque || scan.talks || scan.pastes || scan.includes);
   EXPECT_TRUE(scan.sees_groups);
+  EXPECT_TRUE(scan.ids);
   EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_global_id(0)] = 1; }").sees_groups);
+  EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_local_id(0)] = 1; }").ids);
 }
 
 class Sees : public testing::TestWithParam<const char*> {};
@@ -45,7 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "get_gro\\  \nup_id(0)", "get_gro\\\r\nup_id(0)", "get_gro\\\n\rup_id(0)",
                     "get_gro\\\rup_id(0)", "\"text\" get_group_id(0)", "'c' get_group_id(0)",
                     "/* '*/ get_group_id(0) /* ' */", "// \"\nget_group_id(0)",
-                    "\"/*\" get_group_id(0) \"*/\"", "#define X /* \n */ get_group_id(0)\n"));
+                    "SECOND(\n## else , get_group_id(0)\n)", "\"/*\" get_group_id(0) \"*/\"",
+                    "#define X /* \n */ get_group_id(0)\n"));
 
 class SeesNothing : public testing::TestWithParam<const char*> {};
 
@@ -63,6 +66,14 @@ INSTANTIATE_TEST_SUITE_P(Scan, SeesNothing,
                                          "#error don't\n", "#warning get_group_id\n"));
 
 class Opaque : public testing::TestWithParam<const char*> {};
+
+// Where compilers differ, or where a token ends is not certain.
+TEST(Scan, WhatMayBeReadOtherwiseIsUnsound) {
+  for (const char* text : {"#warning see /* below\n#define ID get_group_id(0)\n// */\n",
+                           "#if 0\n#include <x/*y>\n\" */ \" /* \"\n#endif\n", "x = 1_p+get_group_id(0);"}) {
+    EXPECT_TRUE(scan_source(text).unsound) << text;
+  }
+}
 
 TEST(Scan, WhatCannotBeReadMeddles) {
   for (const char* text : {"?\?=define X\n", "%:x", "\\u0067", "#import <x>\n", "#pragma what\n", "don't\n",
@@ -103,11 +114,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "#if defined(get_work_dim)\n#endif\n", "#if 0\n#elif get_work_dim\n#endif\n",
                     "#define HAS defined\n", "#define TEXT(x) #x\n", "kernel void a(int get_group_id) {}",
                     "kernel void a(global int *get_group_id) {}", "__cleave_group_id(0)",
-                    "size_t get_group_id(uint d);", "kernel void get_group_linear_id(global int* p) {}"));
+                    "size_t get_group_id(uint d);", "kernel void a(global int* o, int (get_work_dim)) {}",
+                    "kernel void get_group_linear_id(global int* p) {}"));
 
 TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
   for (const char* text :
-       {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "CALL(get_group_id, 0)"}) {
+       {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "void f() { CALL(get_group_id, 0) }"}) {
     EXPECT_TRUE(scan_source(text).meddles_if) << text;
     EXPECT_FALSE(scan_source(text).meddles) << text;
   }
@@ -134,20 +146,50 @@ TEST(Scan, IncludesAreNamed) {
   EXPECT_TRUE(includes_of("// #include <a>\n\"#include <b>\"\n").empty());
 }
 
-Scan pasted(const std::string& text) { return scan_pasted({text}); }
+Scan pasted(const std::string& text) { return scan_pasted({text}, ""); }
+
+constexpr const char* kJoin = "#define C(a, b) a##b\n";
 
 TEST(Scan, NamesAreFormedFromWhatIsThere) {
   EXPECT_TRUE(pasted("get_ ## group_id").sees);
-  EXPECT_TRUE(pasted("C(get_, C(gro, up_)) id").sees);
-  EXPECT_FALSE(pasted("get_group id").sees) << "the second underscore is not there";
+  EXPECT_TRUE(pasted(std::string(kJoin) + "C(get_, C(gro, up_)) id").sees);
+  EXPECT_FALSE(pasted(std::string(kJoin) + "get_group id").sees) << "the second underscore is not there";
   EXPECT_TRUE(pasted("__builtin ## _ptx").opaque);
   EXPECT_TRUE(pasted("as ## m").opaque);
   EXPECT_TRUE(pasted("ato ## mic_inc").talks);
   EXPECT_FALSE(pasted("get_group_id(12)").opaque) << "no symbol without its beginning";
   EXPECT_TRUE(pasted("_Z ## 12get_group_id ## j").opaque);
+  EXPECT_TRUE(pasted("#define D def ## ined(get_ ## group_id)").meddles);
   EXPECT_FALSE(pasted("global i a size_t JOIN(x, y)").opaque) << "only whole words: alias";
   const Scan scan = pasted("convert_ ## int4 vload ## 4 helper_ ## add");
   EXPECT_FALSE(scan.sees || scan.opaque || scan.talks);
+}
+
+class Pasted : public testing::TestWithParam<const char*> {};
+
+TEST_P(Pasted, NamesThatOperatorsLetMeetAreFormed) { EXPECT_TRUE(pasted(GetParam()).sees) << GetParam(); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Pasted,
+    testing::Values("#define C(x) get_##x\nC(group_id)", "#define C(x) x##_id\nC(get_group)",
+                    "#define C(x) get_##x##_id\nC(group)", "#define C(x) get_group##x##_id\nC()",
+                    "#define C(x, y) get_group##x##y##_id\nC(,)",
+                    "#define C(x) x##_id\n#define D(y) C(y##_group)\nD(get)",
+                    "#define C(x...) get_##x\nC(group_id)", "#define C(...) get_##__VA_ARGS__\nC(group_id)",
+                    "#define C get_ ## group_id\nC", "# define C(x)get_##x\nC(group_id)",
+                    "#define C(x) get_ /* */ ## /* */ x\nC(group_id)"));
+
+TEST(Scan, WhatNoOperatorLetsMeetIsNotFormed) {
+  EXPECT_FALSE(pasted("#define ADD(x) x##_add\nget_group _id ADD(cfloat)").sees);
+  EXPECT_FALSE(pasted("#define C(x) get_##x##_id\ngroup_size").sees);
+  EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").opaque);
+  EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").talks);
+  EXPECT_FALSE(pasted("#define C (x) c_##y\nget_ group_id").sees) << "takes no parameters";
+}
+
+TEST(Scan, HowOptionsWriteMacrosIsNotGuessed) {
+  EXPECT_TRUE(scan_pasted({"get_gr C(oup_id)"}, options_as_text("-DC(x)=y##z")).sees);
+  EXPECT_FALSE(scan_pasted({"get_gr C(oup_id)"}, options_as_text("-DC(x)=y")).sees);
 }
 
 TEST(ScanOptions, HarmlessOnesStaySo) {

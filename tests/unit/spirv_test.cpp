@@ -35,6 +35,7 @@ constexpr Scan kSees{.sees = true};
 constexpr Scan kOpaque{.opaque = true};
 constexpr Scan kTalks{.talks = true};
 constexpr Scan kSeesGroups{.sees_groups = true};
+constexpr Scan kKeeps{.keeps = true};
 constexpr Scan kSeesBoth{.sees = true, .sees_groups = true};
 
 template <typename Enumerant>
@@ -208,11 +209,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Groups, SpirvMeaning,
-    testing::Values(Case{instruction(Op::OpGroupIAdd, {10, 40, 2, 0, 41}), kSeesGroups},
-                    Case{instruction(Op::OpSubgroupBallotKHR, {10, 40, 41}), kSeesGroups},
-                    Case{instruction(Op::OpGroupNonUniformElect, {10, 40, 3}), kSeesGroups},
-                    Case{instruction(Op::OpTypePointer, {40, number(spv::StorageClass::Workgroup), 10}),
-                         kSeesGroups}));
+    testing::Values(
+        Case{instruction(Op::OpGroupIAdd, {10, 40, 2, 0, 41}), kSeesGroups},
+        Case{instruction(Op::OpSubgroupBallotKHR, {10, 40, 41}), kSeesGroups},
+        Case{instruction(Op::OpGroupNonUniformElect, {10, 40, 3}), kSeesGroups},
+        Case{instruction(Op::OpVariable, {12, 40, number(spv::StorageClass::CrossWorkgroup)}), kKeeps},
+        Case{instruction(Op::OpTypePointer, {40, number(spv::StorageClass::Workgroup), 10}), kSeesGroups}));
 
 INSTANTIATE_TEST_SUITE_P(
     Opaque, SpirvMeaning,

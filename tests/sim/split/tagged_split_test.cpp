@@ -267,6 +267,38 @@ TEST(Tagged, KernelsOfLinkedProgramsAreSplit) {
   EXPECT_EQ(Scene::tally().slices, 20U);
 }
 
+// The second input does not build with the prelude, and get_global_id(2) would show it the tag.
+TEST(Tagged, NothingIsSplitWhereAnInputOfTheLinkWouldSeeTheTag) {
+  sim::Options driver = usual_driver();
+  driver.fail_build = "-D__cleave_on -DOTHER";
+  Scene scene(usual_settings(), driver);
+  std::vector<cl_program> inputs;
+  for (const auto& [source, options] : {std::pair(kSeesTheCut, ""), std::pair(kSplittable, "-DOTHER")}) {
+    inputs.push_back(scene.keep(scene.cl.clCreateProgramWithSource(
+        scene.context, 1, const_cast<const char**>(&source), nullptr, nullptr)));
+    ASSERT_EQ(
+        scene.cl.clCompileProgram(inputs.back(), 0, nullptr, options, 0, nullptr, nullptr, nullptr, nullptr),
+        CL_SUCCESS);
+  }
+  const cl_program linked = scene.keep(
+      scene.cl.clLinkProgram(scene.context, 0, nullptr, "", 2, inputs.data(), nullptr, nullptr, nullptr));
+  ASSERT_EQ(scene.launch(scene.make_kernel(linked, "seer")), CL_SUCCESS);
+  EXPECT_EQ(Scene::whole(plan::Whole::kernel), 1U);
+}
+
+TEST(Tagged, WhatTravelsInATrustedBinaryHasThePrelude) {
+  for (const bool trust : {false, true}) {
+    base::Settings settings = usual_settings();
+    settings.trust_binaries = trust;
+    Scene scene(settings);
+    std::size_t with_prelude = 0;
+    scene.make_program(kSplittable);
+    for (const sim::Call& call : scene.driver.log())
+      with_prelude += call.arguments.find("__cleave_on") != std::string::npos ? 1 : 0;
+    EXPECT_EQ(with_prelude != 0, trust);
+  }
+}
+
 TEST(Tagged, TrustedBinaryIsSplit) {
   for (const bool trust : {false, true}) {
     base::Settings settings = usual_settings();

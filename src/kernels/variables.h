@@ -1,0 +1,16 @@
+// Whether a program could keep data in variables of its own, which live as long as the program: those of
+// program scope in the global address space, and static ones.
+//
+// Source: OpenCL C 3.0, sections 6.7.1 "Global Address Space" and 6.11 "Storage-Class Specifiers".
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace cleave::kernels {
+
+// `texts` are all texts of the program, without line splices. Reads declarations roughly, and says yes where
+// it does not know one. Thread-safe; may throw std::bad_alloc.
+bool keeps_variables(const std::vector<std::string_view>& texts);
+
+}  // namespace cleave::kernels

@@ -1,0 +1,81 @@
+// Drivers that are known to go wrong are spared what they cannot take (interpose/quirks.h), and only they.
+
+#include "tests/sim/split/scene.h"
+
+namespace cleave {
+namespace {
+
+using plan::Whole;
+
+constexpr const char* kPocl = "Portable Computing Language";
+constexpr const char* kKeeps = "global int total; kernel void add(global int* data, int n) { total += n; }";
+
+sim::Options driver_called(const char* name, const char* version = "OpenCL 3.0 sim") {
+  sim::Options options = usual_driver();
+  options.device_type = CL_DEVICE_TYPE_CPU;
+  options.compute_units = 2;
+  options.platform_name = name;
+  options.platform_version = version;
+  return options;
+}
+
+TEST(Quirk, WhereFailuresEndTheProcessNothingIsSplitBehindAUserEvent) {
+  for (const bool pocl : {true, false}) {
+    Scene scene(usual_settings(), driver_called(pocl ? kPocl : "Another"));
+    const cl_kernel kernel = scene.make_kernel();
+    const cl_event gate = scene.user_event();
+    ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(Scene::whole(Whole::shape), pocl ? 1U : 0U);
+    ASSERT_EQ(scene.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, pocl ? 1U : 2U);
+    scene.expect_each_item_ran(2);
+  }
+}
+
+TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
+  for (const bool clash : {true, false}) {
+    const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
+    Scene scene(usual_settings(), driver_called(kPocl, version));
+    ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, clash ? 0U : 1U);
+  }
+}
+
+TEST(Quirk, WhereVariablesAreCopiedProgramsThatHaveSomeStayWhole) {
+  for (const bool pocl : {true, false}) {
+    Scene scene(usual_settings(), driver_called(pocl ? kPocl : "Another"));
+    ASSERT_EQ(scene.launch(scene.make_kernel(kKeeps)), CL_SUCCESS);
+    EXPECT_EQ(Scene::whole(Whole::kernel), pocl ? 1U : 0U);
+    ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, pocl ? 1U : 2U);
+  }
+}
+
+TEST(Quirk, WhereFailedBuildsStickThePreludeIsNotTried) {
+  for (const bool intel : {true, false}) {
+    Scene scene(usual_settings(), driver_called(intel ? "Intel(R) OpenCL" : "Another"));
+    ASSERT_EQ(scene.launch(scene.make_kernel(kSeesTheCut, "seer")), CL_SUCCESS);
+    EXPECT_EQ(Scene::whole(Whole::kernel), intel ? 1U : 0U);
+    EXPECT_EQ(Scene::tally().split, intel ? 0U : 1U);
+  }
+}
+
+TEST(Quirk, WhereSuggestingHarmsNobodyAsks) {
+  for (const bool intel : {true, false}) {
+    sim::Options options = driver_called(intel ? "Intel(R) OpenCL" : "Another");
+    options.suggested_local_size = true;
+    Scene scene(usual_settings(), options);
+    const cl_kernel kernel = scene.make_kernel();
+    const std::size_t global = Scene::kItems;
+    ASSERT_EQ(scene.cl.clEnqueueNDRangeKernel(scene.queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr,
+                                              nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(scene.driver.count("clGetKernelSuggestedLocalWorkSizeKHR"), intel ? 0U : 1U);
+    EXPECT_EQ(Scene::tally().split, 1U);
+    scene.expect_each_item_ran(1);
+  }
+}
+
+}  // namespace
+}  // namespace cleave
