@@ -91,7 +91,7 @@ class Run:
 class ComparedTest(unittest.TestCase):
     longMessage = True
     maxDiff = None
-    patience = 60  # seconds for one run
+    patience = 240  # seconds for one run
 
     @classmethod
     def setUpClass(cls):
