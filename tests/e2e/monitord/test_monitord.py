@@ -73,16 +73,20 @@ class Listening(DaemonTest):
             client.until(r"alive \d+")
 
     def test_no_input_harms_it(self):
-        daemon = self.start("--listen", f"unix:{self.path}", "tcp:127.0.0.1:0")
-        port = int(self.wait_until_said(daemon, r"listening on tcp:127\.0\.0\.1:(\d+)")[1])
+        daemon = self.start("--listen", f"unix:{self.path}", "tcp:127.0.0.1:0", "--metrics", "tcp:127.0.0.1:0")
+        ports = [int(self.wait_until_said(daemon, rf"{what} on tcp:127\.0\.0\.1:(\d+)")[1])
+                 for what in ("listening", "metrics")]
+        places = [self.path, *(("127.0.0.1", port) for port in ports)]
         good = self.client()
         good.until(r"count \d+ 1 1")
         numbers = random.Random(27460)
-        for round_ in range(100):
-            client = self.client(self.path if round_ % 2 else ("127.0.0.1", port))
+        starts = (b"", b"", b"ping", b"GET /metrics", b"GET / HTTP/1.1\r\n")
+        for round_ in range(200):
+            client = self.client(places[round_ % len(places)])
             try:
+                client.say(numbers.choice(starts))  # half a line, where nothing follows
                 for _ in range(numbers.randrange(5)):
-                    client.say(numbers.randbytes(numbers.randrange(1, 400)))
+                    client.say(numbers.randbytes(numbers.randrange(1, 4000)))
             except OSError:
                 pass  # it has hung up on us
             client.close()
