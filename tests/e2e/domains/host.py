@@ -45,7 +45,7 @@ def skip_where_something_is_missing():
     )
     for is_there, what in needs:
         if not is_there:
-            print(f"skipped: there is no {what}")
+            print(f"skipped for want of {what}")
             sys.exit(SKIPPED)
 
 
