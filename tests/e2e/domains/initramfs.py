@@ -2,6 +2,7 @@
 
 import stat
 import subprocess
+import tempfile
 from pathlib import Path
 
 
@@ -23,11 +24,17 @@ def archive(files):
     return b"".join(_entry(number, name, *rest) for number, (name, rest) in enumerate(entries.items(), 1))
 
 
-def with_libraries(*programs):
-    """The programs and libraries, and whatever they are linked with, by the names that they are found under."""
-    found = {str(program): Path(program) for program in programs}
+def without_debugging(program):
+    """The program or library, without what only debuggers read: that would be most of it, and a guest's memory is small."""
+    with tempfile.NamedTemporaryFile() as stripped:
+        subprocess.run(["strip", "--strip-debug", "-o", stripped.name, str(program)], check=True)
+        return Path(stripped.name).read_bytes()
+
+
+def libraries_of(*programs):
+    """What they are linked with, by the names that it is found under."""
+    found = set()
     for program in programs:
-        for line in subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout.splitlines():
-            paths = [word for word in line.split() if word.startswith("/")]
-            found.update((path, Path(path)) for path in paths)
-    return {name.lstrip("/"): path.read_bytes() for name, path in found.items()}
+        done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True)
+        found.update(word for word in done.stdout.split() if word.startswith("/"))
+    return {path.lstrip("/"): Path(path).read_bytes() for path in found}

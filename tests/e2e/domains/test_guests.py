@@ -8,9 +8,9 @@ itself. `port`: a virtio-serial port, whose other end QEMU connects with the dae
 import json
 import re
 
-from compare import CLEAVE, DROP_IN, FOLDER, OPTIONS, main
+from compare import CLEAVE, FOLDER, OPTIONS, main
 from host import HERE, HostTest, guest_files, skip_where_something_is_missing
-from initramfs import archive, with_libraries
+from initramfs import archive, libraries_of, without_debugging
 from private_libvirt import wait_until
 
 ROOT = HERE.parent.parent.parent
@@ -22,9 +22,9 @@ PORT = """<controller type='virtio-serial' index='0'/><channel type='unix'><sour
 
 def guest_with_cleave():
     """The archive of a guest that has the `cleave` command, its libraries, and the modules for the ways to the host."""
-    files = guest_files() | with_libraries(CLEAVE, DROP_IN, OPTIONS.loader)
+    files = guest_files() | libraries_of(CLEAVE, OPTIONS.loader)
     for program in (CLEAVE, *FOLDER.iterdir()):
-        files[str("cleave" / program.relative_to(CLEAVE.parent.parent))] = program.read_bytes()
+        files[str("cleave" / program.relative_to(CLEAVE.parent.parent))] = without_debugging(program)
     files["usr/lib/x86_64-linux-gnu/libOpenCL.so.1"] = OPTIONS.loader.read_bytes()
     files["follow_port"] = (ROOT / "monitor/follow_port").read_bytes()
     for module in (OPTIONS.guest / "modules").iterdir():
