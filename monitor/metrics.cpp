@@ -5,38 +5,38 @@
 #include <memory>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 #include <sys/resource.h>
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
 namespace cleave::monitor {
 namespace {
 
-class Text {
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+class Families {
  public:
-  void gauge(std::string_view name, std::string_view help, std::uint64_t value) {
-    add(name, help, "gauge", std::to_string(value));
+  template <typename Number>
+  void gauge(const char* name, const char* help, Number value) {
+    add(name, help, MetricType::Gauge).gauge.value = static_cast<double>(value);
   }
-  void counter(std::string_view name, std::string_view help, std::uint64_t value) {
-    add(name, help, "counter", std::to_string(value));
+  template <typename Number>
+  void counter(const char* name, const char* help, Number value) {
+    add(name, help, MetricType::Counter).counter.value = static_cast<double>(value);
   }
-  void counter(std::string_view name, std::string_view help, double value) {
-    add(name, help, "counter", std::to_string(value));
-  }
-  std::string take() { return std::move(text_); }
+  [[nodiscard]] std::string text() const { return prometheus::TextSerializer().Serialize(list_); }
 
  private:
-  void add(std::string_view name, std::string_view help, std::string_view type, const std::string& value) {
-    text_.append("# HELP ")
-        .append(name)
-        .append(" ")
-        .append(help)
-        .append("\n# TYPE ")
-        .append(name)
-        .append(" ");
-    text_.append(type).append("\n").append(name).append(" ").append(value).append("\n");
+  ClientMetric& add(const char* name, const char* help, MetricType type) {
+    return list_.emplace_back(MetricFamily{name, help, type, {ClientMetric{}}}).metric.front();
   }
 
-  std::string text_;
+  std::vector<MetricFamily> list_;
 };
 
 // Summed over all hypervisors.
@@ -79,47 +79,47 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void add_total(Text& text, const Total& total) {
-  text.gauge("cleave_monitor_known", "1 while the counts are known.", total.known ? 1 : 0);
+void add_total(Families& families, const Total& total) {
+  families.gauge("cleave_monitor_known", "1 while the counts are known.", total.known ? 1 : 0);
   if (!total.known) return;
-  text.gauge("cleave_monitor_running", "Domains that run.", total.counts.running);
-  text.gauge("cleave_monitor_busy", "Domains that use their processors.", total.counts.busy);
+  families.gauge("cleave_monitor_running", "Domains that run.", total.counts.running);
+  families.gauge("cleave_monitor_busy", "Domains that use their processors.", total.counts.busy);
 }
 
-void add_hypervisors(Text& text, const Tally& tally) {
+void add_hypervisors(Families& families, const Tally& tally) {
   const Sums sums = sums_of(tally);
-  text.gauge("cleave_monitor_hypervisors", "Hypervisors to follow.", tally.reports().size());
-  text.gauge("cleave_monitor_hypervisors_connected", "Those that are connected and answer.",
-             tally.connected());
-  text.counter("cleave_monitor_events_total", "Lifecycle events.", sums.events);
-  text.counter("cleave_monitor_listings_total", "Listings of the running domains.", sums.listings);
-  text.counter("cleave_monitor_corrections_total", "Listings that differed from what the events had led to.",
-               sums.corrections);
-  text.counter("cleave_monitor_losses_total", "Connections to hypervisors that were lost.", sums.losses);
+  families.gauge("cleave_monitor_hypervisors", "Hypervisors to follow.", tally.reports().size());
+  families.gauge("cleave_monitor_hypervisors_connected", "Those that are connected and answer.",
+                 tally.connected());
+  families.counter("cleave_monitor_events_total", "Lifecycle events.", sums.events);
+  families.counter("cleave_monitor_listings_total", "Listings of the running domains.", sums.listings);
+  families.counter("cleave_monitor_corrections_total",
+                   "Listings that differed from what the events had led to.", sums.corrections);
+  families.counter("cleave_monitor_losses_total", "Connections to hypervisors that were lost.", sums.losses);
 }
 
-void add_clients(Text& text, const Hub& hub) {
+void add_clients(Families& families, const Hub& hub) {
   const Hub::Figures& figures = hub.figures();
-  text.gauge("cleave_monitor_clients", "Clients connected.", hub.clients());
-  text.counter("cleave_monitor_clients_admitted_total", "Clients let in.", figures.admitted);
-  text.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", figures.refused);
-  text.counter("cleave_monitor_clients_slow_total", "Clients dropped because they took nothing.",
-               figures.slow);
-  text.counter("cleave_monitor_clients_long_lines_total", "Clients dropped for a line that was too long.",
-               figures.long_lines);
-  text.counter("cleave_monitor_changes_total", "Totals published.", figures.changes);
+  families.gauge("cleave_monitor_clients", "Clients connected.", hub.clients());
+  families.counter("cleave_monitor_clients_admitted_total", "Clients let in.", figures.admitted);
+  families.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", figures.refused);
+  families.counter("cleave_monitor_clients_slow_total", "Clients dropped because they took nothing.",
+                   figures.slow);
+  families.counter("cleave_monitor_clients_long_lines_total", "Clients dropped for a line that was too long.",
+                   figures.long_lines);
+  families.counter("cleave_monitor_changes_total", "Totals published.", figures.changes);
 }
 
 }  // namespace
 
 std::string metrics(const Tally& tally, const Hub& hub) {
-  Text text;
-  add_total(text, tally.total());
-  add_hypervisors(text, tally);
-  add_clients(text, hub);
-  text.gauge("process_resident_memory_bytes", "Resident memory.", resident_bytes());
-  text.counter("process_cpu_seconds_total", "Processor time, user and system.", processor_seconds());
-  return text.take();
+  Families families;
+  add_total(families, tally.total());
+  add_hypervisors(families, tally);
+  add_clients(families, hub);
+  families.gauge("process_resident_memory_bytes", "Resident memory.", resident_bytes());
+  families.counter("process_cpu_seconds_total", "Processor time, user and system.", processor_seconds());
+  return families.text();
 }
 
 HttpAnswer page(std::string_view path, const Tally& tally, const Hub& hub) {
