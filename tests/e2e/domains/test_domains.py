@@ -19,7 +19,7 @@ class Domains(HostTest):
         self.start_daemon()
         self.listener.until_running(len(names))
         self.loop = Loop(self, way, **settings)
-        self.loop.wait_for(slices_for(len(names)))
+        self.loop.begin(slices_for(len(names)))
 
     def wait_for_a_stale_count(self):
         wait_until(lambda: self.loop.neighbours()["state"] == "stale", "the program knows that the count is stale")
