@@ -15,6 +15,7 @@
 #include "interpose/gate.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
+#include "interpose/waits.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
@@ -44,6 +45,7 @@ class Process {
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
   Gates gates;
+  Waits waits;
   Drivers drivers;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
