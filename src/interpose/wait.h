@@ -1,6 +1,6 @@
 // One wait of the program's, made polite where that is wanted and safe. Cleave watches what lies before the
-// wait's end, and then the driver's own call is made after all: results, errors, events and what the program's
-// memory holds are always the driver's own, and the call returns at once.
+// wait's end, and then the driver's own call is made after all: results, errors, events and what the
+// program's memory holds are always the driver's own, and the call returns at once.
 //
 //   Wait wait(p, queue, WaitKind::finish);
 //   if (wait.polite()) wait.watch_queue();

@@ -52,8 +52,8 @@ class WaitHistory {
 // What one device's driver is like as one waits for it.
 struct WaitDriver {
   std::atomic<cl_device_id> device{nullptr};
-  std::atomic<bool> ready{false};     // what follows has been found out
-  std::atomic<bool> watchable{true};  // it is new enough to have markers with wait lists
+  std::atomic<bool> ready{false};      // what follows has been found out
+  std::atomic<bool> watchable{true};   // it is new enough to have markers with wait lists
   std::atomic<bool> processor{false};  // its devices are the processor: who waits may be the one who works
   std::atomic<bool> by_itself{false};  // its commands end while nobody waits
   launch::Burning burning;
