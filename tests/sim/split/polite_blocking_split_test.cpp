@@ -226,10 +226,12 @@ TEST_P(PoliteBlocking, MistakeBehindAUserEventIsNoTrap) {
   const cl_kernel kernel = scene.make_kernel();
   cl_event gate = scene.user_event();
   ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+  const auto start = scene.driver.clock().now();
   EXPECT_EQ(scene.cl.clEnqueueReadBuffer(scene.queue, scene.buffer, CL_TRUE, 0, kBytes, nullptr, 0, nullptr,
                                          nullptr),
             CL_INVALID_VALUE);
   EXPECT_FALSE(scene.driver.hung());
+  EXPECT_LT(scene.driver.clock().now() - start, 10ms);
   scene.cl.clSetUserEventStatus(gate, CL_COMPLETE);
   scene.expect_each_item_ran(1);
 }
@@ -241,6 +243,7 @@ TEST(PoliteBlockingOutOfOrder, OtherCommandsAreNotWaitedFor) {
   // Made behind Cleave's back, so that nothing but the list decides.
   cl_event gate = sim::Driver::table().clCreateUserEvent(scene.context, nullptr);
   ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+  const auto start = scene.driver.clock().now();
   cl_event marker = nullptr;
   std::vector<cl_int> host(Scene::kItems);
   EXPECT_EQ(scene.cl.clEnqueueReadBuffer(scene.queue, scene.buffer, CL_TRUE, 0, kBytes, host.data(), 0,
@@ -250,6 +253,7 @@ TEST(PoliteBlockingOutOfOrder, OtherCommandsAreNotWaitedFor) {
                                          &marker, nullptr),
             CL_SUCCESS);
   EXPECT_FALSE(scene.driver.hung());
+  EXPECT_LT(scene.driver.clock().now() - start, 10ms);
   sim::Driver::table().clSetUserEventStatus(gate, CL_COMPLETE);
   sim::Driver::table().clReleaseEvent(gate);
   scene.cl.clReleaseEvent(marker);

@@ -82,7 +82,7 @@ TEST_P(Polite, ImpliesTheFlushesThatTheDriversOwnWaitsDo) {
   EXPECT_EQ(scene.cl.clWaitForEvents(1, &event), CL_SUCCESS);
   ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
   EXPECT_EQ(scene.cl.clFinish(scene.queue), CL_SUCCESS);
-  EXPECT_LT(scene.driver.clock().now() - start, 10ms);
+  EXPECT_LT(scene.driver.clock().now() - start, 4ms) << "flushed at once, and not when it took too long";
   scene.cl.clReleaseEvent(event);
   scene.expect_each_item_ran(2);
 }
