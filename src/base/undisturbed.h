@@ -1,6 +1,5 @@
-// For the length of a scope in which this thread sleeps inside a call of the program's: sleeps end on time,
-// and the thread is not cancelled in them, since the call may be one that natively never is. Both are put
-// back as they were.
+// How a thread of the program's waits inside a call of ours. Both are put back as they were at the end of
+// their scope.
 #pragma once
 
 #include <pthread.h>
@@ -9,10 +8,23 @@
 
 namespace cleave::base {
 
+// The thread is not cancelled: what is cancelled is unwound, and that must not go through our frames (they
+// bring a C++ runtime of their own). Later, outside, it is.
+class Uncancelled {
+ public:
+  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+  ~Uncancelled() { pthread_setcancelstate(state_, nullptr); }
+
+ private:
+  int state_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// Nor is it cancelled in its sleeps, and they end on time.
 class Undisturbed {
  public:
   Undisturbed() : slack_(prctl(PR_GET_TIMERSLACK)) {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
     // 0 is a real-time thread's, whose sleeps are exact anyway.
     if (slack_ > 0) prctl(PR_SET_TIMERSLACK, 1UL);
   }
@@ -20,12 +32,11 @@ class Undisturbed {
   Undisturbed& operator=(const Undisturbed&) = delete;
   ~Undisturbed() {
     if (slack_ > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_));
-    pthread_setcancelstate(cancel_state_, nullptr);
   }
 
  private:
+  Uncancelled uncancelled_;
   int slack_;
-  int cancel_state_ = PTHREAD_CANCEL_ENABLE;
 };
 
 }  // namespace cleave::base

@@ -3,8 +3,9 @@
 // errors, its event and the program's memory are the driver's affair altogether, and only the transfer's own
 // time is waited for by the driver.
 //
-// What is left to another thread meanwhile is no more than OpenCL leaves it: which of two threads' commands
-// comes first on a queue was never said while both calls are under way.
+// Meanwhile another thread could enqueue something there that then comes first. OpenCL never said which of
+// two threads' commands does, but programs may be used to it: so only a queue that one thread uses is waited
+// for like this.
 #pragma once
 
 #include <tuple>
@@ -26,10 +27,9 @@ constexpr std::size_t place_of() {
 template <auto Entry, typename Function = FunctionOf<Entry>>
 struct Blocking;
 
-// Not noexcept: a thread that is cancelled within the driver leaves it through here.
 template <auto Entry, typename Result, typename... Parameters>
 struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
-  static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) {
+  static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Process& p = process();
     const std::tuple<Parameters...> all(parameters...);
     // The flag is the first number in all of these, and the length of the wait list stands before the list.
@@ -40,6 +40,8 @@ struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
     constexpr std::size_t kList = place_of<const cl_event*, Parameters...>();
     const cl_event* const list = std::get<kList>(all);
     const std::size_t count = list != nullptr ? std::get<kList - 1>(all) : 0;
+    p.waits.of(queue).note_use();
+    if (!may_be_polite(p)) return enqueue(p, queue, parameters...);
     Wait wait(p, queue, WaitKind::transfer);
     if (wait.polite()) wait.watch_queue({list, count});
     const Result result = enqueue(p, queue, parameters...);

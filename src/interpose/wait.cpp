@@ -70,6 +70,13 @@ bool is_left_alone(base::WaitMode mode, const WaitDriver& driver) {
                                                driver.burning.verdict() == Burning::Verdict::sleeps);
 }
 
+// Null if waits on this queue are not ours to make polite.
+WaitDriver* find_driver(Process& p, const std::optional<QueueRecord>& queue) noexcept {
+  if (!queue || !queue->plain) return nullptr;
+  WaitDriver* const driver = p.waits.driver(p.next, queue->device);
+  return driver == nullptr || is_left_alone(p.settings().wait, *driver) ? nullptr : driver;
+}
+
 }  // namespace
 
 bool may_be_polite(Process& p) noexcept {
@@ -77,6 +84,10 @@ bool may_be_polite(Process& p) noexcept {
   if (mode == base::WaitMode::native) return false;
   if (mode == base::WaitMode::automatic && p.neighbours.vms() < 2) return false;
   return !CallbackScope::inside() && p.will_be_in_charge();
+}
+
+bool may_be_polite(Process& p, cl_command_queue queue) noexcept {
+  return may_be_polite(p) && find_driver(p, p.queues.find(queue)) != nullptr;
 }
 
 cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept {
@@ -94,10 +105,8 @@ cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) n
 Wait::Wait(Process& p, cl_command_queue queue, WaitKind kind) noexcept : p_(p), queue_(queue), kind_(kind) {
   if (!may_be_polite(p)) return;
   const auto record = p.queues.find(queue);
-  if (!record || !record->plain) return;
-  WaitDriver* const driver = p.waits.driver(p.next, record->device);
-  const base::WaitMode mode = p.settings().wait;
-  if (driver == nullptr || is_left_alone(mode, *driver)) return;
+  WaitDriver* const driver = find_driver(p, record);
+  if (driver == nullptr) return;
   history_ = &p.waits.of(queue);
   in_order_ = record->in_order;
   // A transfer with nothing before it is itself all there is to wait for.
@@ -105,8 +114,8 @@ Wait::Wait(Process& p, cl_command_queue queue, WaitKind kind) noexcept : p_(p), 
   if (kind == WaitKind::transfer && !work) return;
   driver_ = driver;
   // While a user event is pending, a call that is to fail must fail at once: the program may go on to set it.
-  const bool free = kind != WaitKind::transfer || p.pending.empty();
-  polite_ = free && wants_watching(mode, *driver) && !history_->expects_brief(kind);
+  const bool free = kind != WaitKind::transfer || (p.pending.empty() && !history_->shared());
+  polite_ = free && wants_watching(p.settings().wait, *driver) && !history_->expects_brief(kind);
   start_ = p.clock.now();
   if (!polite_) processor_ = p.clock.thread_time();
 }
@@ -136,11 +145,13 @@ void Wait::watch_list(std::span<const cl_event> list) noexcept {
 bool Wait::watch(std::span<const cl_event> events) noexcept {
   const base::Undisturbed undisturbed;
   const bool trusted = driver_->by_itself.load(std::memory_order_relaxed);
-  const launch::Watched seen = launch::watch(p_.next, p_.clock, events,
-                                             {.schedule = launch::Schedule(history_->predicted(kind_)),
-                                              .start = start_,
-                                              .patience = trusted ? 0s : kPatience,
-                                              .nudge = [this] { flush_all(p_); }});
+  const launch::Watched seen =
+      launch::watch(p_.next, p_.clock, events,
+                    {.schedule = launch::Schedule(history_->predicted(kind_)),
+                     .start = start_,
+                     .patience = trusted ? 0s : kPatience,
+                     .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
+                     .nudge = [this] { flush_all(p_); }});
   if (seen.by_itself) driver_->by_itself.store(true, std::memory_order_relaxed);
   slept_ += seen.slept;
   watched_ = p_.clock.now() - start_;

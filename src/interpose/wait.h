@@ -2,6 +2,7 @@
 // wait's end, and then the driver's own call is made after all: results, errors, events and what the
 // program's memory holds are always the driver's own, and the call returns at once.
 //
+//   if (!may_be_polite(p, queue)) return p.next.clFinish(queue);
 //   Wait wait(p, queue, WaitKind::finish);
 //   if (wait.polite()) wait.watch_queue();
 //   const cl_int error = p.next.clFinish(queue);
@@ -16,6 +17,7 @@
 #include <optional>
 #include <span>
 
+#include "base/undisturbed.h"
 #include "interpose/process.h"
 #include "launch/event.h"
 
@@ -23,7 +25,7 @@ namespace cleave::interpose {
 
 class Wait {
  public:
-  // Where no wait can become polite this costs a few loads.
+  // Where no wait can become polite, nothing comes of it.
   Wait(Process& p, cl_command_queue queue, WaitKind kind) noexcept;
 
   [[nodiscard]] bool polite() const { return polite_; }
@@ -40,6 +42,7 @@ class Wait {
   bool watch(std::span<const cl_event> events) noexcept;
   bool mark() noexcept;
 
+  base::Uncancelled uncancelled_;
   Process& p_;
   const cl_command_queue queue_;
   const WaitKind kind_;
@@ -54,8 +57,11 @@ class Wait {
   base::Nanoseconds slept_{0};
 };
 
-// Whether a wait of this thread may become polite at all.
+// Whether a wait of this thread may become polite at all: a few loads where the settings or the neighbours
+// say no. The second also asks whether the queue's driver is left alone. Where the answer is no, the wait is
+// to be handed on by a plain jump, so that it is not even seen by what unwinds a cancelled thread.
 bool may_be_polite(Process& p) noexcept;
+bool may_be_polite(Process& p, cl_command_queue queue) noexcept;
 
 // The queue of the first event that has one.
 cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept;

@@ -32,6 +32,23 @@ void ask(const Table& next, cl_device_id device, WaitDriver& driver) noexcept {
 
 }  // namespace
 
+void WaitHistory::note_use() noexcept {
+  const pthread_t self = pthread_self();
+  pthread_t user = user_.load(kRelaxed);
+  if (user == self || (user == pthread_t{} && user_.compare_exchange_strong(user, self, kRelaxed))) return;
+  if (!shared_.load(kRelaxed)) shared_.store(true, kRelaxed);
+}
+
+void WaitHistory::forget() noexcept {
+  for (Kind& kind : kinds_) {
+    kind.last.store(0, kRelaxed);
+    kind.brief.store(0, kRelaxed);
+  }
+  work_.store(false, kRelaxed);
+  shared_.store(false, kRelaxed);
+  user_.store(pthread_t{}, kRelaxed);
+}
+
 void WaitHistory::note_wait(WaitKind kind, base::Nanoseconds duration, bool brief) noexcept {
   Kind& known = kinds_[static_cast<std::size_t>(kind)];
   if (brief) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <pthread.h>
 
 #include "base/clock.h"
 #include "base/opencl.h"
@@ -23,12 +24,21 @@ inline constexpr std::size_t kWaitKinds = 3;
 // The past of one queue's waits.
 class WaitHistory {
  public:
-  // Something is enqueued that may take long.
+  // The calling thread enqueues something.
+  void note_use() noexcept;
+  // It is something that may take long.
   void note_work() noexcept {
+    note_use();
     if (!work_.load(kRelaxed)) work_.store(true, kRelaxed);
   }
   // Whether that was so since the last question.
   bool take_work() noexcept { return work_.load(kRelaxed) && work_.exchange(false, kRelaxed); }
+
+  // Several threads enqueue there. (Not cleared by itself: pointers to it are held during waits.)
+  [[nodiscard]] const std::atomic<bool>& shared() const noexcept { return shared_; }
+
+  // A queue is new at this address.
+  void forget() noexcept;
 
   // A wait was over after `duration`; `brief`: so soon that watching is no gain.
   void note_wait(WaitKind kind, base::Nanoseconds duration, bool brief) noexcept;
@@ -47,6 +57,8 @@ class WaitHistory {
   };
   std::array<Kind, kWaitKinds> kinds_;
   std::atomic<bool> work_{false};
+  std::atomic<bool> shared_{false};
+  std::atomic<pthread_t> user_{};  // the first thread to use it
 };
 
 // What one device's driver is like as one waits for it.
@@ -76,7 +88,7 @@ class Waits {
   void reset() noexcept;
 
  private:
-  static constexpr unsigned kBits = 8;
+  static constexpr unsigned kBits = 10;
   std::array<WaitHistory, std::size_t{1} << kBits> histories_;
   std::array<WaitDriver, 64> drivers_;
   std::atomic<std::uint64_t> polite_{0};

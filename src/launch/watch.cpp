@@ -27,6 +27,7 @@ Watched watch(const Table& next, base::Clock& clock, std::span<const cl_event> e
       }
       const base::Nanoseconds waited = clock.now() - how.start;
       if (how.patience != 0ns && waited > how.patience) return watched;
+      if (how.stop != nullptr && how.stop->load(std::memory_order_relaxed)) return watched;
       nudged = how.nudge && waited > next_nudge;
       if (nudged) {
         how.nudge();

@@ -5,6 +5,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <span>
 
@@ -20,6 +21,8 @@ struct Watch {
   // After so long the watch is given up; 0: never. For drivers of which it is not known yet that commands
   // come to an end while nobody waits for them.
   base::Nanoseconds patience{0};
+  // As soon as it is true the watch is given up. May be null.
+  const std::atomic<bool>* stop = nullptr;
   // Called now and then while the end does not come: to flush what may be in the way. May be empty.
   std::function<void()> nudge;
 };

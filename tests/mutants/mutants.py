@@ -83,7 +83,7 @@ MUTANTS = {
     "callbacks_watch": ("src/interpose/wait.cpp", {"!CallbackScope::inside() && ": ""}),
     "pending_user_event_forgotten": (
         "src/interpose/wait.cpp",
-        {"kind != WaitKind::transfer || p.pending.empty()": "true"},
+        {"(p.pending.empty() && !history_->shared())": "!history_->shared()"},
     ),
     "prelude_not_taken_back": (
         "src/interpose/programs.cpp",

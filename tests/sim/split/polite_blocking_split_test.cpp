@@ -260,27 +260,49 @@ TEST(PoliteBlockingOutOfOrder, OtherCommandsAreNotWaitedFor) {
   scene.expect_each_item_ran(1);
 }
 
-// A thread that waits politely is not inside the gate, so others' launches there are split.
-TEST(PoliteBlockingShared, OthersLaunchesAreSplitMeanwhile) {
+// Natively a blocking call is on the queue from the beginning; what another thread enqueues comes after it.
+TEST(PoliteBlockingShared, QueueOfSeveralThreadsIsLeftToTheDriver) {
+  Scene scene(waiting(base::WaitMode::polite));
+  const cl_kernel kernel = scene.make_kernel();
+  scene.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });
+  scene.launch(kernel);
+  scene.driver.forget();
+  std::jthread([&] { EXPECT_EQ(scene.read(), std::vector<cl_int>(Scene::kItems, 1)); }).join();
+  scene.launch(kernel);
+  EXPECT_EQ(scene.read(), std::vector<cl_int>(Scene::kItems, 2));
+  EXPECT_EQ(scene.driver.count("clEnqueueMarkerWithWaitList"), 0U);
+  EXPECT_EQ(scene.cl.clFinish(scene.queue), CL_SUCCESS);
+  EXPECT_EQ(scene.driver.count("clEnqueueMarkerWithWaitList"), 1U) << "other waits are not in the way";
+}
+
+TEST(PoliteBlockingShared, WatchEndsWhenAnotherThreadComes) {
   Scene scene(waiting(base::WaitMode::polite));
   const cl_kernel kernel = scene.make_kernel();
   const cl_kernel another = scene.make_kernel(kSplittable, "sum");
   scene.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });
-  scene.launch(kernel);
-  scene.cl.clFinish(scene.queue);  // from now on the driver is known to need nobody
   // Made behind Cleave's back: a user event that it knew of would leave the wait to the driver.
   cl_event gate = sim::Driver::table().clCreateUserEvent(scene.context, nullptr);
-  ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
-  scene.driver.forget();
-  {
-    std::jthread reader([&] { static_cast<void>(scene.read()); });
-    while (scene.driver.count("clGetEventInfo") < 10) std::this_thread::sleep_for(1ms);
-    EXPECT_EQ(scene.launch(another), CL_SUCCESS);
-    EXPECT_EQ(Scene::whole(plan::Whole::shared), 0U);
-    EXPECT_EQ(scene.driver.launches().size(), 20U);
-    sim::Driver::table().clSetUserEventStatus(gate, CL_COMPLETE);
+  std::jthread reader([&] {
+    scene.launch(kernel);
+    scene.cl.clFinish(scene.queue);  // from now on the driver is known to need nobody
+    scene.driver.forget();
+    scene.launch(kernel, nullptr, {gate});
+    static_cast<void>(scene.read());
+  });
+  while (scene.driver.count("clEnqueueMarkerWithWaitList") != 1 ||
+         scene.driver.count("clGetEventInfo") < 10) {
+    std::this_thread::sleep_for(1ms);
   }
+  EXPECT_EQ(scene.driver.count("clEnqueueReadBuffer"), 0U);
+  EXPECT_EQ(scene.launch(another), CL_SUCCESS);
+  EXPECT_EQ(Scene::whole(plan::Whole::shared), 0U) << "who watches is not inside the gate";
+  for (int i = 0; i < 1000 && scene.driver.count("clEnqueueReadBuffer") == 0; ++i) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(scene.driver.count("clEnqueueReadBuffer"), 1U) << "as natively, though its end is far";
+  sim::Driver::table().clSetUserEventStatus(gate, CL_COMPLETE);
   sim::Driver::table().clReleaseEvent(gate);
+  reader.join();
   scene.expect_each_item_ran(3);
 }
 
