@@ -41,6 +41,7 @@ struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
     const cl_event* const list = std::get<kList>(all);
     const std::size_t count = list != nullptr ? std::get<kList - 1>(all) : 0;
     p.waits.of(queue).note_use();
+    const base::Uncancelled uncancelled;
     if (!may_be_polite(p)) return enqueue(p, queue, parameters...);
     Wait wait(p, queue, WaitKind::transfer);
     if (wait.polite()) wait.watch_queue({list, count});
