@@ -134,7 +134,7 @@ TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
   EXPECT_EQ(configuration.settings.wait, WaitMode::native);
 }
 
-TEST(Configuration, WaitModes) {
+TEST_F(ConfigurationTest, WaitModes) {
   EXPECT_EQ(with({}).settings.wait, WaitMode::automatic);
   EXPECT_EQ(with({{"CLEAVE_WAIT", "native"}}).settings.wait, WaitMode::native);
   EXPECT_EQ(with({{"CLEAVE_WAIT", "polite"}}).settings.wait, WaitMode::polite);
