@@ -7,6 +7,7 @@ using namespace std::chrono_literals;
 
 constexpr base::Nanoseconds kLong = 1ms;
 constexpr unsigned kEnough = 3;
+constexpr base::Nanoseconds kEnoughTime = 100ms;
 
 // A thread that spins among others that want its processor gets only a share of it, so the line is low; one
 // that sleeps runs for a hundredth of the time or less.
@@ -20,7 +21,8 @@ void Burning::add(base::Nanoseconds wall, base::Nanoseconds processor) noexcept 
   if (wall < kLong || verdict() != Verdict::unknown) return;
   const std::int64_t all = wall_.fetch_add(wall.count(), kRelaxed) + wall.count();
   const std::int64_t run = processor_.fetch_add(processor.count(), kRelaxed) + processor.count();
-  if (waits_.fetch_add(1, kRelaxed) + 1 < kEnough) return;
+  const unsigned waits = waits_.fetch_add(1, kRelaxed) + 1;
+  if (waits < kEnough && all < kEnoughTime.count()) return;
   verdict_.store(run > all / kShare ? Verdict::burns : Verdict::sleeps, kRelaxed);
 }
 

@@ -19,7 +19,7 @@ class Burning {
   // many drivers spin for a moment before they sleep.
   void add(base::Nanoseconds wall, base::Nanoseconds processor) noexcept;
 
-  // Stands from the third long wait on.
+  // Stands from the third long wait on, or as soon as there were 100 ms of them.
   [[nodiscard]] Verdict verdict() const noexcept { return verdict_.load(std::memory_order_relaxed); }
 
  private:

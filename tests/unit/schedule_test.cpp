@@ -62,13 +62,19 @@ TEST(Schedule, WhatWasPredictedIsNoticedSooner) {
 
 TEST(Burning, ThreeLongWaitsTell) {
   Burning burning;
-  burning.add(1s, 950ms);
-  burning.add(1s, 950ms);
+  burning.add(2ms, 1900us);
+  burning.add(2ms, 1900us);
   EXPECT_EQ(burning.verdict(), Burning::Verdict::unknown);
-  burning.add(1s, 950ms);
+  burning.add(2ms, 1900us);
   EXPECT_EQ(burning.verdict(), Burning::Verdict::burns);
   for (int i = 0; i < 100; ++i) burning.add(1s, 0s);
   EXPECT_EQ(burning.verdict(), Burning::Verdict::burns) << "it stands";
+}
+
+TEST(Burning, OneVeryLongWaitTells) {
+  Burning burning;
+  burning.add(1s, 1ms);
+  EXPECT_EQ(burning.verdict(), Burning::Verdict::sleeps);
 }
 
 TEST(Burning, SpinningForAMomentIsNotBurning) {

@@ -217,7 +217,7 @@ TEST(PoliteByItself, DriverThatBurnsIsKnownAfterThreeLongWaits) {
   options.waits_burn = true;
   Scene scene(waiting(base::WaitMode::automatic), options);
   const cl_kernel kernel = scene.make_kernel();
-  lasts(scene, 1s);
+  lasts(scene, 10ms);
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(is_watched(scene, kernel));
   const auto burnt = scene.driver.clock().thread_time();
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(is_watched(scene, kernel));
