@@ -79,7 +79,8 @@ Process::Process(const Table& below, std::string face_name, std::string below_na
       clock(time),
       neighbours(configuration.settings),
       unknown(counters.of("(unknown)")),
-      drivers(next, clock, configuration.settings.cache) {}
+      drivers(next, clock, configuration.settings.cache),
+      binaries(configuration.settings.cache) {}
 
 bool Process::in_charge() {
   const Charge known = charge_.load(std::memory_order_relaxed);
@@ -154,6 +155,7 @@ void Process::write_summary() noexcept try {
 void Process::before_fork() {
   neighbours.before_fork();
   drivers.lock().lock();
+  binaries.lock().lock();
   counters.lock().lock();
   programs.lock_all();
   kernels.lock_all();
@@ -185,6 +187,7 @@ void Process::unlock_all() {
   kernels.unlock_all();
   programs.unlock_all();
   counters.lock().unlock();
+  binaries.lock().unlock();
   drivers.lock().unlock();
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/opencl.h"
+#include "interpose/binaries.h"
 #include "interpose/drivers.h"
 #include "interpose/gate.h"
 #include "interpose/records.h"
@@ -47,6 +48,7 @@ class Process {
   Gates gates;
   Waits waits;
   Drivers drivers;
+  Binaries binaries;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
