@@ -126,6 +126,7 @@ observe::Circumstances Process::circumstances() const {
   observe::Circumstances circumstances;
   circumstances.vms = neighbours.vms();
   const neighbours::Report report = neighbours.report();
+  circumstances.waits = {waits.polite(), waits.slept()};
   circumstances.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") circumstances.policy = line.value;
@@ -171,6 +172,7 @@ void Process::after_fork_in_parent() {
 void Process::after_fork_in_child() {
   counters.reset();
   gates.reset();
+  waits.reset();
   unlock_all();
   neighbours.after_fork_in_child();
   // The child's own first launch begins anew.

@@ -16,6 +16,7 @@
 #include "interpose/gate.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
+#include "interpose/waits.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
@@ -45,6 +46,7 @@ class Process {
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
   Gates gates;
+  Waits waits;
   Drivers drivers;
   Binaries binaries;
 

@@ -11,6 +11,7 @@ cl_command_queue noted(Process& p, cl_command_queue queue) noexcept {
   if (queue == nullptr) return queue;
   try {
     if (const auto record = ask_queue(p, queue)) {
+      p.waits.of(queue).forget();
       p.queues.add(queue, *record);
       auto& entry = p.neighbours.entry();
       if (entry.has_registry()) entry.use(identity_of(p.next, record->device));
