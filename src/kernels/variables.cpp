@@ -90,8 +90,10 @@ class Item {
   // Samplers live in the constant address space too. A pointer to it may be anywhere itself.
   [[nodiscard]] bool is_constant() const {
     constexpr std::array<Text, 3> kWords = {"constant", "__constant", "sampler_t"};
-    const std::size_t first = pieces_[0].text == "const" && pieces_.size() > 1 ? 1 : 0;
-    return is_one_of(pieces_[first].text, kWords) &&
+    constexpr std::array<Text, 2> kBefore = {"static", "const"};
+    const auto first = std::find_if(pieces_.begin(), pieces_.end(),
+                                    [&](const Piece& p) { return !is_one_of(p.text, kBefore); });
+    return first != pieces_.end() && is_one_of(first->text, kWords) &&
            std::none_of(pieces_.begin(), pieces_.end(),
                         [](const Piece& p) { return p.kind == Piece::Kind::star || declares_within(p); });
   }
@@ -204,13 +206,17 @@ bool read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
   return true;
 }
 
-// Whether the options leave the program in OpenCL C 1.x.
+// Whether the options leave the program in OpenCL C 1.x, or in 3.0, which has them where the device says so.
 bool forbid_variables(Text options) {
-  constexpr Text kFirst = "-cl-std=CL1.";
+  constexpr Text kFirst = "-cl-std=CL";
   if (options.find_first_of("\"'\\@") != Text::npos) return false;
   for (auto at = options.find("std"); at != Text::npos; at = options.find("std", at + 1)) {
     constexpr std::size_t kBefore = kFirst.find("std");
-    if (at < kBefore || options.substr(at - kBefore, kFirst.size()) != kFirst) return false;
+    if (at < kBefore) return false;
+    const Text option = options.substr(at - kBefore);
+    if (!option.starts_with(kFirst)) return false;
+    const Text version = option.substr(kFirst.size());
+    if (!version.starts_with("1.") && !version.starts_with("3.")) return false;
   }
   return true;
 }

@@ -71,6 +71,7 @@ TEST(Variables, WhatKeepsNothing) {
         "static inline int f(int a) { int b = a; { int c; } return b; }",
         "const sampler_t s = CLK_FILTER_NEAREST;",
         "static int* f(global int* p, int (*a)[2]) { return 0; }",
+        "static constant uint table[2] = {1u, 2u, };",
         "constant float a = -(1.0f + 2), b = (float)(3);",
         "#if 1\nint f(void) { return 1; }\n#else\nint f(void) {\n#if 2\nreturn 2;\n#endif\n}\n#endif\n",
         "#define S(else) #else\nint f(int x);",
@@ -82,8 +83,8 @@ TEST(Variables, WhatKeepsNothing) {
   }
 }
 
-TEST(Variables, OlderLanguagesHaveNone) {
-  for (const char* const options : {"", "-DN=4", "-cl-std=CL1.2", "-cl-std=CL1.1 -w"}) {
+TEST(Variables, LanguagesThatHaveNone) {
+  for (const char* const options : {"", "-DN=4", "-cl-std=CL1.2", "-cl-std=CL1.1 -w", "-cl-std=CL3.0"}) {
     EXPECT_FALSE(keeps_variables({"int x;"}, options)) << options;
   }
   for (const char* const options : {"-cl-std=CL2.0", "-cl-std=CL1.2 -cl-std=CL2.0", "-cl-std=CLC++",
