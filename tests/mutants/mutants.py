@@ -35,13 +35,14 @@ MUTANTS = {
     "wait_list_on_the_last_slice_only": (
         LAUNCH,
         {
-            "behind_previous ? 1 : launch_.waits": "behind_previous ? 1 : is_last() ? launch_.waits : 0",
-            "behind_previous ? &before : launch_.wait_list": "behind_previous ? &before : is_last() ? "
-            "launch_.wait_list : nullptr",
+            "behind(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits)": "behind(before) : "
+            "std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
+            "if (chained_ && launch.waits > 0) prepare_chain();": "",
             "  cl_int enqueue_rest(": "  bool is_last() const { return outcome_.slices + 1 == cut_.count(); }\n"
             "  cl_int enqueue_rest(",
         },
     ),
+    "failures_left_to_the_driver": (LAUNCH, {"if (chained_ && launch.waits > 0) prepare_chain();": ""}),
     "group_ids_not_repaired": (TAG, {"static_cast<std::uint32_t>(before << kHalf)": "0 * "
                                      "static_cast<std::uint32_t>(before << kHalf)"}),
     "totals_not_repaired": (TAG, {"bits_ |= static_cast<std::uint32_t>(groups);": "bits_ |= "
@@ -52,7 +53,8 @@ MUTANTS = {
     "error_codes_swallowed": (LAUNCH, {"outcome_.error = enqueue_rest(i);": "static_cast<void>(enqueue_rest(i));"}),
     "start_of_the_last_slice": (
         "src/interpose/events.cpp",
-        {"return p.next.clGetEventProfilingInfo(record->first, name, size, value, size_ret);": "return error;"},
+        {"if (p.next.clGetEventProfilingInfo(record->first, name, size, value, size_ret) == CL_SUCCESS) return error;":
+         ""},
     ),
     "arguments_captured_late": (
         LAUNCH,
