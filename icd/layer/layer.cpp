@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/configuration.h"
+#include "base/undisturbed.h"
 #include "icd/absent.h"
 #include "interpose/table.h"
 
@@ -43,6 +44,7 @@ const Table* install_once(cl_uint entries, const Table* target) {
 
 cl_int initialise(cl_uint entries, const Table* target, cl_uint* entries_ret,
                   const Table** table_ret) noexcept {
+  const cleave::base::Uncancelled uncancelled;
   if (target == nullptr || entries_ret == nullptr || table_ret == nullptr) return CL_INVALID_VALUE;
   const Table* const table = install_once(entries, target);
   if (table == nullptr) return CL_OUT_OF_HOST_MEMORY;

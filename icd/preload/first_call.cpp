@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/configuration.h"
+#include "base/undisturbed.h"
 #include "icd/absent.h"
 #include "icd/preload/find_loader.h"
 #include "interpose/table.h"
@@ -18,9 +19,8 @@ struct First;
 
 template <auto Entry, typename Result, typename... Parameters>
 struct First<Entry, Result(CL_API_CALL*)(Parameters...)> {
-  static Result CL_API_CALL call(Parameters... parameters) noexcept {
-    return (first_call().*Entry)(parameters...);
-  }
+  // Not noexcept: what is called may be a driver's function in which the thread is cancelled.
+  static Result CL_API_CALL call(Parameters... parameters) { return (first_call().*Entry)(parameters...); }
 };
 
 constexpr Table make_first_table() {
@@ -58,6 +58,7 @@ const Table* load_next() noexcept try {
 const Table& active_table() { return *drop_in.active.load(std::memory_order_acquire); }
 
 const Table& first_call() noexcept {
+  const base::Uncancelled uncancelled;
   const std::scoped_lock lock(drop_in.mutex);
   if (drop_in.active.load(std::memory_order_relaxed) != &kFirstTable) return active_table();
   if (drop_in.loading) return drop_in.next;

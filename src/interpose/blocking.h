@@ -29,19 +29,23 @@ struct Blocking;
 
 template <auto Entry, typename Result, typename... Parameters>
 struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
+  // The flag is the first number in all of these.
+  static bool waits(Parameters... parameters) noexcept {
+    return std::get<place_of<cl_bool, Parameters...>()>(std::tuple(parameters...)) != CL_FALSE;
+  }
+
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Process& p = process();
-    const std::tuple<Parameters...> all(parameters...);
-    // The flag is the first number in all of these, and the length of the wait list stands before the list.
-    if (std::get<place_of<cl_bool, Parameters...>()>(all) == CL_FALSE) {
+    if (!waits(parameters...)) {
       p.waits.of(queue).note_work();
       return enqueue(p, queue, parameters...);
     }
+    // The length of the wait list stands before the list.
+    const std::tuple<Parameters...> all(parameters...);
     constexpr std::size_t kList = place_of<const cl_event*, Parameters...>();
     const cl_event* const list = std::get<kList>(all);
     const std::size_t count = list != nullptr ? std::get<kList - 1>(all) : 0;
     p.waits.of(queue).note_use();
-    const base::Uncancelled uncancelled;
     if (!may_be_polite(p)) return enqueue(p, queue, parameters...);
     Wait wait(p, queue, WaitKind::transfer);
     if (wait.polite()) wait.watch_queue({list, count});

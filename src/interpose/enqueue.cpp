@@ -35,9 +35,10 @@ struct Call {
     return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
   }
 
-  // Whether the sizes can be reasoned about; if not, the driver has an error for them.
-  [[nodiscard]] bool has_shape() const {
+  // Whether the sizes and the list can be looked at; if not, the driver has an error for them.
+  [[nodiscard]] bool is_sound() const {
     if (dims < 1 || dims > 3 || global == nullptr) return false;
+    if (waits != 0 && wait_list == nullptr) return false;
     for (cl_uint d = 0; d < dims; ++d) {
       if (global[d] == 0 || (local != nullptr && local[d] == 0)) return false;
     }
@@ -102,15 +103,14 @@ void hand_event(Process& p, const Call& call, launch::Outcome& outcome) {
   }
 }
 
-bool has_prelude(const KernelRecord& kernel, cl_device_id device) {
-  return kernel.may_be_dressed || (kernel.tagged && std::find(kernel.tagged->begin(), kernel.tagged->end(),
-                                                              device) != kernel.tagged->end());
+bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
+  return std::find(devices.begin(), devices.end(), device) != devices.end();
 }
 
 // Whether slices of this kernel can tell it of the whole launch. The driver is not tried out here: this may
 // be a callback, or the device busy.
 bool carries_tags(Process& p, const KernelRecord& kernel, cl_device_id device) {
-  if (!has_prelude(kernel, device)) return false;
+  if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device))) return false;
   const auto facts = p.drivers.known(device);
   return facts && facts->tags;
 }
@@ -118,13 +118,13 @@ bool carries_tags(Process& p, const KernelRecord& kernel, cl_device_id device) {
 // The one launch that a kernel with the prelude would misread: an offset in the third dimension that reaches
 // it as a negative number.
 bool looks_tagged(Process& p, const Call& call, const KernelRecord& kernel) {
-  if (call.dims != 3 || call.offset == nullptr || (!kernel.tagged && !kernel.may_be_dressed)) return false;
+  if (call.dims != 3 || call.offset == nullptr || !kernel.may_be_dressed) return false;
   constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
   const bool narrow = ((call.offset[2] >> 31U) & 1U) != 0;
   const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
   if (!narrow && !wide) return false;
   const auto queue = ask_queue(p, call.queue);
-  if (!queue || !has_prelude(kernel, queue->device)) return false;
+  if (!queue) return false;
   const auto facts = p.drivers.known(queue->device);
   return !facts || (facts->narrow ? narrow : wide);
 }
@@ -171,6 +171,7 @@ KernelRecord known(Process& p, cl_kernel kernel) {
                                                       .counters = &p.unknown,
                                                       .uneven_accepted = nullptr,
                                                       .tagged = {},
+                                                      .trusted = false,
                                                       .may_be_dressed = false,
                                                       .keeps = false});
 }
@@ -239,7 +240,7 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
   if (!p.in_charge()) return call.hand_on(p.next);
   p.waits.of(queue).note_work();
-  if (call.has_shape()) return enqueue(p, call);
+  if (call.is_sound()) return enqueue(p, call);
   const Passage passage(p.gates.of(queue));
   return call.hand_on(p.next);
 }

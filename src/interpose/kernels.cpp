@@ -40,8 +40,9 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
                        const std::string& name) {
   KernelRecord record;
   apply_settings(settings, name, record.facts);
-  record.may_be_dressed = program && (program->trusted || program->from_dressed);
-  if (program && program->trusted) {
+  record.trusted = program && program->trusted;
+  record.may_be_dressed = program && program->may_be_dressed;
+  if (record.trusted) {
     record.facts.source = plan::Kernel::Source::tagged;
     record.facts.talks = true;
     record.keeps = true;

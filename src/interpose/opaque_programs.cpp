@@ -36,9 +36,10 @@ std::optional<ProgramRecord> known_of(Process& p, cl_uint count, const size_t* l
   for (cl_uint i = 0; i < count; ++i) {
     const auto binary = std::as_bytes(std::span(binaries[i], lengths[i]));
     record.trusted = record.trusted && !p.binaries.has(Binaries::Mark::refused, binary);
-    record.from_dressed = record.from_dressed || p.binaries.has(Binaries::Mark::dressed, binary);
+    record.may_be_dressed = record.may_be_dressed || p.binaries.has(Binaries::Mark::dressed, binary);
   }
-  return record.trusted || record.from_dressed ? std::optional(record) : std::nullopt;
+  record.may_be_dressed = record.may_be_dressed || record.trusted;
+  return record.may_be_dressed ? std::optional(record) : std::nullopt;
 }
 
 }  // namespace

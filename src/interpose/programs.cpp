@@ -159,6 +159,7 @@ class Turn {
       std::erase_if(record.tagged, [&](cl_device_id device) {
         return std::find(devices.begin(), devices.end(), device) != devices.end();
       });
+      record.may_be_dressed |= build != nullptr;
       if (build == nullptr || !alone_ || record.builds != number_) return;
       record.tagged.insert(record.tagged.end(), devices.begin(), devices.end());
       if (!build->compile) record.options = build->options != nullptr ? build->options : "";
@@ -240,12 +241,16 @@ cl_int carry_out(const Build& build) noexcept {
 }
 
 // What is known of a program that is linked from others: what holds of any of them.
-std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_program* inputs) {
+ProgramRecord linked_from(Process& p, cl_uint count, const cl_program* inputs) {
+  ProgramRecord record;
   kernels::Scan scan;
   std::optional<Devices> tagged;  // for which every input has the prelude to which a tag would show
+  bool known = true;
   for (cl_uint i = 0; i < count; ++i) {
     const auto input = p.programs.find(inputs[i]);
-    if (!input || !input->scan) return std::nullopt;
+    record.may_be_dressed |= input && input->may_be_dressed;
+    known = known && input && input->scan;
+    if (!known) continue;
     const kernels::Scan& own = input->scan->whole();
     scan = kernels::both(scan, own);
     if (!own.sees && !own.ids) continue;
@@ -254,7 +259,7 @@ std::optional<ProgramRecord> linked_from(Process& p, cl_uint count, const cl_pro
       return std::find(input->tagged.begin(), input->tagged.end(), device) == input->tagged.end();
     });
   }
-  ProgramRecord record;
+  if (!known) return record;
   record.scan = std::make_shared<kernels::ProgramScan>(scan);
   record.tagged = tagged.value_or(Devices{});
   return record;
@@ -368,10 +373,8 @@ cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_
       p.next.clLinkProgram(context, count, devices, options, inputs, input_programs, notify, data, error);
   if (program == nullptr) return program;
   try {
-    if (const auto record = linked_from(p, inputs, input_programs)) {
-      p.programs.add(program, *record);
-      return program;
-    }
+    p.programs.add(program, linked_from(p, inputs, input_programs));
+    return program;
   } catch (...) {  // out of memory: a program without a record stays whole
   }
   p.programs.forget(program);

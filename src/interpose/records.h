@@ -20,7 +20,7 @@ struct ProgramRecord {
   std::shared_ptr<const kernels::ProgramScan> scan;  // of all its builds so far; null before the first
   bool dressed = false;                              // in the driver, the prelude stands in front of its text
   bool trusted = false;                              // a binary that the user trusts
-  bool from_dressed = false;                         // made from a binary with the prelude in it
+  bool may_be_dressed = false;       // some of its code may have the prelude in it, once and for all
   std::vector<cl_device_id> tagged;  // for these it was last built with the prelude switched on
   unsigned builds = 0;               // begun so far
   unsigned under_way = 0;            // begun and not ended
@@ -36,9 +36,10 @@ struct KernelRecord {
   // The driver has accepted a launch of this kernel on this device that ends in smaller work-groups, so it
   // will again.
   cl_device_id uneven_accepted = nullptr;
-  // The devices for which the prelude is in it. Null: none.
+  // The devices for which all of it has the prelude. Null: none.
   std::shared_ptr<const std::vector<cl_device_id>> tagged;
-  bool may_be_dressed = false;  // it comes from a binary, which may hold the prelude for any device
+  bool trusted = false;         // it comes from a binary of which the user says that it has the prelude
+  bool may_be_dressed = false;  // some of it may have the prelude, for any device
   bool keeps = false;           // its program may have variables of its own that outlive a launch
 };
 

@@ -1,7 +1,9 @@
 #include "interpose/table.h"
 
 #include <memory>
+#include <pthread.h>
 
+#include "base/undisturbed.h"
 #include "interpose/blocking.h"
 #include "interpose/counted.h"
 #include "interpose/overrides.h"
@@ -9,6 +11,29 @@
 
 namespace cleave::interpose {
 namespace {
+
+// An override as the program calls it: a thread that is cancelled goes when it has left us.
+template <auto Override, typename Function = decltype(Override)>
+struct Entered;
+
+template <auto Override, typename Result, typename... Parameters>
+struct Entered<Override, Result(CL_API_CALL*)(Parameters...) noexcept> {
+  static Result CL_API_CALL call(Parameters... parameters) noexcept {
+    const base::Uncancelled uncancelled;
+    return Override(parameters...);
+  }
+
+  // For what takes long: there drivers have places where a thread is cancelled, and a program may have no
+  // other. Not noexcept, and with nothing to clean up.
+  static Result CL_API_CALL call_and_leave(Parameters... parameters) {
+    const Result result = stay(parameters...);
+    pthread_testcancel();
+    return result;
+  }
+
+ private:
+  [[gnu::noinline]] static Result stay(Parameters... parameters) noexcept { return call(parameters...); }
+};
 
 // A function that enqueues a command, called within the gate of its queue.
 template <auto Entry, typename Function = FunctionOf<Entry>>
@@ -24,24 +49,40 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   }
 };
 
+// A function that may wait for its command: only then it is a place to go.
+template <auto Entry, typename Function = FunctionOf<Entry>>
+struct MayWait;
+
+template <auto Entry, typename Result, typename... Parameters>
+struct MayWait<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
+  using Own = Blocking<Entry>;
+  static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) {
+    using Inside = Entered<&Own::call>;
+    return Own::waits(parameters...) ? Inside::call_and_leave(queue, parameters...)
+                                     : Inside::call(queue, parameters...);
+  }
+};
+
 // Calls visit(name, entry of the table, override) for every overridden function of OpenCL itself. The
 // compiler checks that an override has the type of what it stands for.
 template <typename Visit>
 void for_each_override(Visit visit) {
-#define CLEAVE_OVERRIDE(function, override) visit(#function, &Table::function, &override)
+#define CLEAVE_OVERRIDE(function, ...) visit(#function, &Table::function, &Entered<&__VA_ARGS__>::call)
+#define CLEAVE_LENGTHY(function, override) \
+  visit(#function, &Table::function, &Entered<&override>::call_and_leave)
 #define CLEAVE_RETAIN(function, records) \
-  visit(#function, &Table::function, &Retain<&Table::function, &Process::records>::call)
+  CLEAVE_OVERRIDE(function, Retain<&Table::function, &Process::records>::call)
 #define CLEAVE_RELEASE(function, records) \
-  visit(#function, &Table::function, &Release<&Table::function, &Process::records>::call)
+  CLEAVE_OVERRIDE(function, Release<&Table::function, &Process::records>::call)
   CLEAVE_OVERRIDE(clEnqueueNDRangeKernel, enqueue_nd_range_kernel);
   CLEAVE_OVERRIDE(clEnqueueTask, enqueue_task);
   CLEAVE_OVERRIDE(clCreateProgramWithSource, create_program_with_source);
-  CLEAVE_OVERRIDE(clCreateProgramWithBinary, create_program_with_binary);
+  CLEAVE_LENGTHY(clCreateProgramWithBinary, create_program_with_binary);
   CLEAVE_OVERRIDE(clCreateProgramWithIL, create_program_with_il);
   CLEAVE_OVERRIDE(clCreateProgramWithBuiltInKernels, create_program_with_built_in_kernels);
-  CLEAVE_OVERRIDE(clBuildProgram, build_program);
-  CLEAVE_OVERRIDE(clCompileProgram, compile_program);
-  CLEAVE_OVERRIDE(clLinkProgram, link_program);
+  CLEAVE_LENGTHY(clBuildProgram, build_program);
+  CLEAVE_LENGTHY(clCompileProgram, compile_program);
+  CLEAVE_LENGTHY(clLinkProgram, link_program);
   CLEAVE_OVERRIDE(clGetProgramInfo, get_program_info);
   CLEAVE_OVERRIDE(clGetProgramBuildInfo, get_program_build_info);
   CLEAVE_RETAIN(clRetainProgram, programs);
@@ -63,14 +104,15 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clGetEventInfo, get_event_info);
   CLEAVE_OVERRIDE(clGetEventProfilingInfo, get_event_profiling_info);
   CLEAVE_OVERRIDE(clSetEventCallback, set_event_callback);
-  CLEAVE_OVERRIDE(clFinish, finish);
-  CLEAVE_OVERRIDE(clWaitForEvents, wait_for_events);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddress, get_extension_function_address);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddressForPlatform, get_extension_function_address_for_platform);
 #undef CLEAVE_RETAIN
 #undef CLEAVE_RELEASE
+  // These see to that themselves, and where they change nothing, a thread is cancelled as natively.
+  visit("clFinish", &Table::clFinish, &finish);
+  visit("clWaitForEvents", &Table::clWaitForEvents, &wait_for_events);
   // Everything else that puts a command on a queue only passes the queue's gate.
-#define CLEAVE_GATED(function) visit(#function, &Table::function, &Gated<&Table::function>::call)
+#define CLEAVE_GATED(function) CLEAVE_OVERRIDE(function, Gated<&Table::function>::call)
   CLEAVE_GATED(clEnqueueFillBuffer);
   CLEAVE_GATED(clEnqueueCopyBuffer);
   CLEAVE_GATED(clEnqueueCopyBufferRect);
@@ -96,7 +138,7 @@ void for_each_override(Visit visit) {
   CLEAVE_GATED(clEnqueueReleaseEGLObjectsKHR);
 #undef CLEAVE_GATED
   // And those that may wait for it.
-#define CLEAVE_BLOCKING(function) visit(#function, &Table::function, &Blocking<&Table::function>::call)
+#define CLEAVE_BLOCKING(function) visit(#function, &Table::function, &MayWait<&Table::function>::call)
   CLEAVE_BLOCKING(clEnqueueReadBuffer);
   CLEAVE_BLOCKING(clEnqueueReadBufferRect);
   CLEAVE_BLOCKING(clEnqueueWriteBuffer);
@@ -109,6 +151,7 @@ void for_each_override(Visit visit) {
   CLEAVE_BLOCKING(clEnqueueSVMMap);
 #undef CLEAVE_BLOCKING
 #undef CLEAVE_OVERRIDE
+#undef CLEAVE_LENGTHY
 }
 
 void fill(Table& table, const Table& next, bool disabled) {
@@ -140,10 +183,10 @@ void* find_override(std::string_view name) {
     if (known == name) found = reinterpret_cast<void*>(override);
   });
   if (name == "clCommandNDRangeKernelKHR") {
-    found = reinterpret_cast<void*>(&command_nd_range_kernel_khr);
+    found = reinterpret_cast<void*>(&Entered<&command_nd_range_kernel_khr>::call);
   }
   if (name == "clCreateCommandQueueWithPropertiesKHR") {
-    found = reinterpret_cast<void*>(&create_command_queue_with_properties_khr);
+    found = reinterpret_cast<void*>(&Entered<&create_command_queue_with_properties_khr>::call);
   }
   return found;
 }

@@ -47,6 +47,21 @@ bool flush_if_known(Process& p, cl_command_queue queue) noexcept {
   return known && p.next.clFlush(known.get()) == CL_SUCCESS;
 }
 
+// Whether a wait for these is not refused at once: all are events, and of one context.
+bool can_be_waited_for(const Table& next, std::span<const cl_event> events) noexcept {
+  cl_context first = nullptr;
+  for (const cl_event event : events) {
+    cl_context context = nullptr;
+    if (event == nullptr || next.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context,
+                                                static_cast<void*>(&context), nullptr) != CL_SUCCESS) {
+      return false;
+    }
+    if (first != nullptr && context != first) return false;
+    first = context;
+  }
+  return true;
+}
+
 // As a wait for these events would. False if one of them belongs to a queue that we know nothing of.
 bool flush_queues_of(Process& p, std::span<const cl_event> events) noexcept {
   cl_command_queue flushed = nullptr;
@@ -83,14 +98,18 @@ bool may_be_polite(Process& p) noexcept {
   const base::WaitMode mode = p.settings().wait;
   if (mode == base::WaitMode::native) return false;
   if (mode == base::WaitMode::automatic && p.neighbours.vms() < 2) return false;
+  const base::Uncancelled uncancelled;
   return !CallbackScope::inside() && p.will_be_in_charge();
 }
 
 bool may_be_polite(Process& p, cl_command_queue queue) noexcept {
-  return may_be_polite(p) && find_driver(p, p.queues.find(queue)) != nullptr;
+  if (!may_be_polite(p)) return false;
+  const base::Uncancelled uncancelled;
+  return find_driver(p, p.queues.find(queue)) != nullptr;
 }
 
 cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept {
+  const base::Uncancelled uncancelled;
   for (const cl_event event : events) {
     cl_command_queue queue = nullptr;
     if (next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, static_cast<void*>(&queue),
@@ -129,6 +148,7 @@ bool Wait::mark() noexcept {
 }
 
 void Wait::watch_queue(std::span<const cl_event> list) noexcept {
+  if (!can_be_waited_for(p_.next, list)) return;
   const bool for_all = in_order_ || kind_ == WaitKind::finish;
   if (for_all) {
     if (!mark()) return;
@@ -139,7 +159,7 @@ void Wait::watch_queue(std::span<const cl_event> list) noexcept {
 }
 
 void Wait::watch_list(std::span<const cl_event> list) noexcept {
-  if (!list.empty() && flush_queues_of(p_, list)) watch(list);
+  if (!list.empty() && can_be_waited_for(p_.next, list) && flush_queues_of(p_, list)) watch(list);
 }
 
 bool Wait::watch(std::span<const cl_event> events) noexcept {
@@ -149,7 +169,8 @@ bool Wait::watch(std::span<const cl_event> events) noexcept {
       launch::watch(p_.next, p_.clock, events,
                     {.schedule = launch::Schedule(history_->predicted(kind_)),
                      .start = start_,
-                     .patience = trusted ? 0s : kPatience,
+                     // What waits for a user event may wait for this thread.
+                     .patience = trusted && p_.pending.empty() ? 0s : kPatience,
                      .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
                      .nudge = [this] { flush_all(p_); }});
   if (seen.by_itself) driver_->by_itself.store(true, std::memory_order_relaxed);

@@ -1,4 +1,6 @@
-// The functions that do nothing but wait.
+// The functions that do nothing but wait. A thread that is cancelled meanwhile goes at their end.
+
+#include <pthread.h>
 
 #include "interpose/overrides.h"
 #include "interpose/wait.h"
@@ -28,15 +30,20 @@ namespace {
 
 cl_int CL_API_CALL finish(cl_command_queue queue) {
   Process& p = process();
-  return may_be_polite(p, queue) ? finish_with_care(p, queue) : p.next.clFinish(queue);
+  if (!may_be_polite(p, queue)) return p.next.clFinish(queue);
+  const cl_int error = finish_with_care(p, queue);
+  pthread_testcancel();
+  return error;
 }
 
 cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event* events) {
   Process& p = process();
   if (events == nullptr || !may_be_polite(p)) return p.next.clWaitForEvents(count, events);
   cl_command_queue queue = queue_of(p.next, {events, count});
-  return may_be_polite(p, queue) ? wait_with_care(p, queue, {events, count})
-                                 : p.next.clWaitForEvents(count, events);
+  if (!may_be_polite(p, queue)) return p.next.clWaitForEvents(count, events);
+  const cl_int error = wait_with_care(p, queue, {events, count});
+  pthread_testcancel();
+  return error;
 }
 
 }  // namespace cleave::interpose

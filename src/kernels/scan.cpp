@@ -23,7 +23,9 @@ constexpr std::array<Text, 19> kOpaqueWithin = {
 constexpr std::array<Text, 7> kTalks = {"volatile",           "__volatile",     "__volatile__",
                                         "mem_fence",          "read_mem_fence", "write_mem_fence",
                                         "memory_scope_device"};
-constexpr std::array<Text, 5> kTalksWithin = {"atomic", "atom_", "__sync_", "memory_scope_all", "_pipe"};
+// printf waits for whoever reads what it prints, which may be the launching thread.
+constexpr std::array<Text, 6> kTalksWithin = {"atomic",           "atom_", "__sync_",
+                                              "memory_scope_all", "_pipe", "printf"};
 constexpr std::array<Text, 2> kGroups = {"local", "__local"};
 constexpr std::array<Text, 8> kGroupsWithin = {"get_local_", "get_enqueued_", "get_group_", "get_num_",
                                                "sub_group",  "work_group",    "barrier",    "async_"};

@@ -32,7 +32,7 @@ struct Scan {
   bool meddles = false;  // does with the names of these functions what the prelude does not survive
   bool opaque = false;   // may notice a cut in a way that nothing can mend
   // Work-groups may exchange data through global memory: atomics, volatile, fences wider than a work-group,
-  // pipes.
+  // pipes. Or with the host: printf.
   bool talks = false;
   // May depend on the size of its work-group, or on its place in it.
   bool sees_groups = false;

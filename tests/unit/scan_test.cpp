@@ -143,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(Scan, Talks,
                                          "volatile __global int* p", "mem_fence(CLK_GLOBAL_MEM_FENCE)",
                                          "memory_scope_device", "memory_scope_all_svm_devices",
                                          "read_pipe(p, &x)", "__opencl_atomic_load(p, o, s)",
-                                         "__sync_fetch_and_add(p, 1)", "__c11_atomic_load(p, o)"));
+                                         "__sync_fetch_and_add(p, 1)", "__c11_atomic_load(p, o)",
+                                         "printf(\"%d\", 1)"));
 
 TEST(Scan, IncludesAreNamed) {
   EXPECT_EQ(includes_of("#include \"a.h\"\n # include <b/c.h>\n#/* */include_next <d>\n#include NAME\n"),

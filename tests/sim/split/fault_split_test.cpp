@@ -241,6 +241,10 @@ TEST(Errors, AreThoseOfTheDriver) {
         return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, nullptr, nullptr);
       },
       [&](const Scene& s, cl_kernel k) {
+        cl_event event = nullptr;
+        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 2, nullptr, &event);
+      },
+      [&](const Scene& s, cl_kernel k) {
         const cl_event none = nullptr;
         return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, &none, nullptr);
       },

@@ -129,6 +129,32 @@ TEST_P(Polite, InvalidCallsHaveTheDriversAnswers) {
   EXPECT_EQ(scene.cl.clWaitForEvents(1, &none), CL_INVALID_EVENT);
 }
 
+// Also where a wait for those before the wrong one would be a wait for this thread.
+TEST_P(Polite, ListsThatCannotBeWaitedForAreRefusedAtOnce) {
+  Scene scene(polite(), usual_driver(), GetParam());
+  const cl_kernel kernel = scene.make_kernel();
+  lasts(scene, 1ms);
+  scene.launch(kernel);
+  scene.cl.clFinish(scene.queue);  // from now on the driver is known to need nobody
+  const base::Nanoseconds slept = interpose::process().waits.slept();
+  const cl_device_id device = scene.driver.device();
+  cl_context other = scene.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+  cl_event foreign = scene.cl.clCreateUserEvent(other, nullptr);
+  cl_event gate = scene.user_event();
+  cl_event event = nullptr;
+  ASSERT_EQ(scene.launch(kernel, &event, {gate}), CL_SUCCESS);
+  for (const auto& [wrong, error] : {std::pair<cl_event, cl_int>(nullptr, CL_INVALID_EVENT),
+                                     std::pair<cl_event, cl_int>(foreign, CL_INVALID_CONTEXT)}) {
+    const std::array<cl_event, 2> list = {event, wrong};
+    EXPECT_EQ(scene.cl.clWaitForEvents(2, list.data()), error);
+  }
+  EXPECT_EQ(interpose::process().waits.slept(), slept);
+  EXPECT_EQ(scene.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  EXPECT_EQ(scene.cl.clSetUserEventStatus(foreign, CL_COMPLETE), CL_SUCCESS);
+  for (const cl_event made : {event, foreign}) scene.cl.clReleaseEvent(made);
+  scene.cl.clReleaseContext(other);
+}
+
 // Each call that Cleave adds fails once, at its first, second or third time.
 TEST_P(Polite, FaultInAnythingAddedLeavesTheDriversOwnWait) {
   for (const char* function : {kMarker, "clFlush", kLook, "clRetainCommandQueue", "clGetDeviceInfo"}) {

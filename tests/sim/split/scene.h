@@ -50,8 +50,9 @@ class Scene {
   static constexpr std::size_t kItems = 4096;
 
   explicit Scene(const base::Settings& settings = usual_settings(),
-                 const sim::Options& options = usual_driver(), cl_command_queue_properties properties = 0)
-      : driver(options), cl(*install(settings)) {
+                 const sim::Options& options = usual_driver(), cl_command_queue_properties properties = 0,
+                 const Table& below = sim::Driver::table())
+      : driver(options), cl(*install(settings, below)) {
     const cl_device_id device = driver.device();
     context = cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
     queue = make_queue(properties);
@@ -168,11 +169,11 @@ class Scene {
   cl_mem buffer = nullptr;
 
  private:
-  const Table* install(const base::Settings& settings) {
+  const Table* install(const base::Settings& settings, const Table& below) {
     base::Configuration configuration;
     configuration.settings = settings;
-    return interpose::install(sim::Driver::table(), {"drop-in", "the simulated driver"},
-                              std::move(configuration), driver.clock());
+    return interpose::install(below, {"drop-in", "the simulated driver"}, std::move(configuration),
+                              driver.clock());
   }
 
   static void add_n(sim::Execution& e) {

@@ -325,6 +325,11 @@ constexpr const char* kMeddles = R"(
 #define TEXT(x) #x
 kernel void seer(global int* data, int n) { data[get_group_id(0)] += n; })";
 
+constexpr const char* kMeddlesUnnamed = R"(
+#ifdef get_group_id
+#endif
+int other(int x) { return x + get_group_id(0); })";
+
 // The program, made again from its binary.
 cl_program reloaded(Scene& scene, cl_program program) {
   std::size_t size = 0;
@@ -358,6 +363,30 @@ TEST(Tagged, OffsetThatABinaryWouldTakeForATagIsRefused) {
         reloaded(scene, scene.make_program(trust ? kMeddles : kSplittable)), trust ? "seer" : "add");
     EXPECT_EQ(launch(scene, plain, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
   }
+}
+
+// What came into a program with the prelude stays in it, also where the rest has none and nothing is split.
+TEST(Tagged, OffsetIsRefusedWhereSomeOfTheProgramWouldMisreadIt) {
+  sim::Options options = usual_driver();
+  options.offset_bits = 32;
+  Scene scene(slices(4), options);
+  scene.driver.kernel("seer", [](sim::Execution&) {});
+  constexpr Shape kWide{3, {0, 0, std::size_t{1} << 31U}, {16, 1, 1}, {4, 1, 1}};
+  std::vector<cl_program> inputs;
+  for (const char* source : {kSeesTheCut, kMeddlesUnnamed}) {
+    inputs.push_back(
+        scene.keep(scene.cl.clCreateProgramWithSource(scene.context, 1, &source, nullptr, nullptr)));
+    ASSERT_EQ(scene.cl.clCompileProgram(inputs.back(), 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
+              CL_SUCCESS);
+  }
+  const cl_program linked = scene.keep(
+      scene.cl.clLinkProgram(scene.context, 0, nullptr, "", 2, inputs.data(), nullptr, nullptr, nullptr));
+  EXPECT_EQ(launch(scene, scene.make_kernel(linked, "seer"), kWide), CL_INVALID_GLOBAL_OFFSET);
+
+  const cl_program built = scene.make_program(kSeesTheCut);
+  const cl_device_id none = nullptr;
+  ASSERT_NE(scene.cl.clBuildProgram(built, 1, &none, "", nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(launch(scene, scene.make_kernel(built, "seer"), kWide), CL_INVALID_GLOBAL_OFFSET);
 }
 
 TEST(Tagged, TrustedBinaryIsSplit) {
