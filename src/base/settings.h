@@ -21,7 +21,7 @@ struct SplitPolicy {
   std::size_t slices = 0;  // for `fixed`
 };
 
-enum class LaunchMode : std::uint8_t { automatic, sequential, queued };
+enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };
 
 // Who is asked how many share the host. Of several the largest count counts.
 struct NeighbourSources {
