@@ -13,11 +13,13 @@
 #include "base/opencl.h"
 #include "interpose/drivers.h"
 #include "interpose/gate.h"
+#include "interpose/helpers.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
+#include "plan/mode.h"
 
 namespace cleave::interpose {
 
@@ -45,6 +47,7 @@ class Process {
   Registry<PendingRecord> pending;
   Gates gates;
   Drivers drivers;
+  HelperQueues helpers;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
@@ -65,7 +68,8 @@ class Process {
 
   // A launch of this kernel, or of one without a record, has been handed on. Never fails.
   void count_whole(observe::KernelCounters& kernel, plan::Whole why) noexcept;
-  void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added) noexcept;
+  void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
+                   const plan::Way& way) noexcept;
 
   // Around fork(): no lock may be held by another thread meanwhile, and the child counts its own launches
   // only.

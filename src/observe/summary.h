@@ -21,8 +21,9 @@ struct NeighbourFigures {
 struct Circumstances {
   unsigned vms = 1;
   NeighbourFigures neighbours;
-  std::string policy;                           // as the user would write it
-  std::array<const char*, kReasons> reasons{};  // names of the reasons for staying whole
+  std::string policy;                                        // as the user would write it
+  std::array<const char*, kReasons> reasons{};               // names of the reasons for staying whole
+  std::array<const char*, kQueuedReasons> queued_reasons{};  // and of those for going through one queue
 };
 
 // A table of a few lines, each beginning with "cleave: ". Empty without launches.
