@@ -92,6 +92,7 @@ cl_command_queue create_queue_with_properties(Frame& frame, cl_context context, 
     const bool hint = frame.session.options.queue_hints && (list[i] == priority || list[i] == throttle);
     require(list[i] == CL_QUEUE_PROPERTIES || list[i] == CL_QUEUE_SIZE || hint, CL_INVALID_VALUE);
     if (list[i] == CL_QUEUE_PROPERTIES) flags = list[i + 1];
+    if (frame.wants_text()) frame.note(std::to_string(list[i]) + '=' + std::to_string(list[i + 1]));
   }
   return make_queue(frame, context, device, flags, std::move(list));
 }
