@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 LAUNCH = "src/launch/launch.cpp"
+PIPELINE = "src/launch/pipeline.cpp"
 TAG = "src/plan/tag.cpp"
 
 # Enqueues one slice some time after the call has returned.
@@ -66,6 +67,33 @@ MUTANTS = {
     "out_of_order_slices_not_chained": (
         LAUNCH,
         {"chained_(!launch.in_order || launch.wants_event)": "chained_(launch.wants_event)"},
+    ),
+    "helpers_do_not_wait_for_what_came_before": (
+        PIPELINE,
+        {"const bool waits = first || launch_.wants_event || launch_.waits != 0;": "const bool waits = "
+         "launch_.wants_event || launch_.waits != 0;"},
+    ),
+    "last_slice_does_not_wait_for_helpers": (
+        PIPELINE,
+        {"WaitList list = all_helpers();\n    const bool behind": "WaitList list;\n    const bool behind"},
+    ),
+    "helpers_not_flushed": (PIPELINE, {"for (Lane& helper : helpers_) flush(helper.queue);": ""}),
+    "gate_not_flushed": (PIPELINE, {"marker_ = Event(next_, made);\n    next_.clFlush(launch_.queue);": "marker_ = "
+                                    "Event(next_, made);"}),
+    "wait_list_on_the_first_slice_of_a_helper_only": (PIPELINE, {" || launch_.waits != 0;": ";"}),
+    "slices_of_a_helper_not_chained": (
+        PIPELINE,
+        {"first || !launch_.wants_event ? gate() : helper.last()": "gate()"},
+    ),
+    "order_not_kept_after_an_error": (PIPELINE, {"if (outcome_.error != CL_SUCCESS) keep_order();": ""}),
+    "tag_left_out_on_helpers": (PIPELINE, {"if (launch_.tag) offset[2]": "if (launch_.tag && lane.queue == "
+                                           "launch_.queue) offset[2]"}),
+    "helpers_given_away_while_busy": ("src/interpose/helpers.cpp", {"      status > CL_COMPLETE)\n    return false;":
+                                                                    "      status > CL_QUEUED)\n    return false;"}),
+    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.talks) return Way::queue(Queued::talks);": ""}),
+    "start_of_the_own_queues_first_slice": (
+        "src/interpose/enqueue.cpp",
+        {"if (first != nullptr && p.next.clRetainEvent(first)": "if (false && p.next.clRetainEvent(first)"},
     ),
     "prelude_not_taken_back": (
         "src/interpose/programs.cpp",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +21,15 @@ inline base::Settings pipelined_settings() {
 inline sim::Options wide_driver() {
   sim::Options options = usual_driver();
   options.concurrent_commands = 8;
+  return options;
+}
+
+// The same, but it starts nothing before it is flushed. One thread alone calls it, so that a wait which
+// nothing can end shows at once.
+inline sim::Options lazy_driver() {
+  sim::Options options = wide_driver();
+  options.lazy_flush = true;
+  options.hang_timeout = std::chrono::milliseconds(100);
   return options;
 }
 

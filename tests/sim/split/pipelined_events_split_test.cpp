@@ -18,8 +18,7 @@ cl_ulong profiled(const Scene& scene, cl_event event, cl_profiling_info what) {
 }
 
 TEST_P(PipelinedEvent, ProfilingIsFromTheEarliestSliceToTheLatest) {
-  sim::Options options = wide_driver();
-  options.lazy_flush = true;
+  const sim::Options options = lazy_driver();
   Scene scene(pipelined_settings(), options, GetParam() | CL_QUEUE_PROFILING_ENABLE);
   make_slices_uneven(scene);
   const cl_kernel kernel = scene.make_kernel();
@@ -136,8 +135,7 @@ TEST_P(PipelinedEvent, CallbacksComeOnceAndOutliveTheProgramsReference) {
 
 TEST_P(PipelinedEvent, HoldsUpOtherQueuesUntilAllSlicesHaveEnded) {
   for (const bool lazy : {false, true}) {
-    sim::Options options = wide_driver();
-    options.lazy_flush = lazy;
+    const sim::Options options = lazy ? lazy_driver() : wide_driver();
     Scene scene(pipelined_settings(), options, GetParam());
     make_slices_uneven(scene);
     const cl_program program = scene.make_program(kSplittable);

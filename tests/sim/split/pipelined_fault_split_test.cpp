@@ -16,11 +16,7 @@ struct Setting {
 
 class PipelinedFault : public testing::TestWithParam<Setting> {
  protected:
-  static sim::Options driver() {
-    sim::Options options = wide_driver();
-    options.lazy_flush = GetParam().lazy;
-    return options;
-  }
+  static sim::Options driver() { return GetParam().lazy ? lazy_driver() : wide_driver(); }
 
   // Launches, and waits for it as the program would.
   static cl_int launch(const Scene& scene, cl_kernel kernel) {

@@ -62,8 +62,7 @@ TEST(Helpers, LiveOnUntilTheirSlicesHaveEnded) {
 }
 
 TEST(Helpers, ReleasedWithAQueueThatWasNeverFlushed) {
-  sim::Options options = wide_driver();
-  options.lazy_flush = true;
+  const sim::Options options = lazy_driver();
   Scene scene(pipelined_settings(), options);
   const cl_kernel kernel = scene.make_kernel();
   cl_command_queue queue = scene.cl.clCreateCommandQueue(scene.context, scene.driver.device(), 0, nullptr);
@@ -237,8 +236,7 @@ TEST(Helpers, HeldUpOnesAreNotGivenToOtherQueues) {
 TEST(Helpers, NothingHangsOnAQueueThatTheProgramFlushesLate) {
   for (const auto properties : {cl_command_queue_properties{0},
                                 cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
-    sim::Options options = wide_driver();
-    options.lazy_flush = true;
+    const sim::Options options = lazy_driver();
     Scene scene(pipelined_settings(), options, properties);
     const cl_program program = scene.make_program(kSplittable);
     const cl_kernel first = scene.make_kernel(program, "add");
