@@ -77,7 +77,6 @@ MUTANTS = {
         PIPELINE,
         {"WaitList list = all_helpers();\n    const bool behind": "WaitList list;\n    const bool behind"},
     ),
-    "helpers_not_flushed": (PIPELINE, {"for (Lane& helper : helpers_) flush(helper.queue);": ""}),
     "gate_not_flushed": (PIPELINE, {"marker_ = Event(next_, made);\n    next_.clFlush(launch_.queue);": "marker_ = "
                                     "Event(next_, made);"}),
     "wait_list_on_the_first_slice_of_a_helper_only": (PIPELINE, {" || launch_.waits != 0;": ";"}),
