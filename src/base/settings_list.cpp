@@ -46,6 +46,13 @@ bool launch_mode(Settings& settings, std::string_view text) {
   return false;
 }
 
+bool wait_mode(Settings& settings, std::string_view text) {
+  if (text == "auto") return settings.wait = WaitMode::automatic, true;
+  if (text == "native") return settings.wait = WaitMode::native, true;
+  if (text == "polite") return settings.wait = WaitMode::polite, true;
+  return false;
+}
+
 bool deny(Settings& settings, std::string_view text) {
   settings.deny.clear();
   while (!text.empty()) {
@@ -142,6 +149,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas", deny},
       {"CLEAVE_BINARIES", "split.binaries", "whole", "whole or trust", binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", launch_mode},
+      {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or polite", wait_mode},
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
        "monitor, peers or file:PATH, or several of them separated by commas", sources},

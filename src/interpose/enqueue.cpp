@@ -267,6 +267,7 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
   Process& p = process();
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
   if (!p.in_charge()) return call.hand_on(p.next);
+  p.waits.of(queue).note_work();
   if (call.has_shape()) return enqueue(p, call);
   const Passage passage(p.gates.of(queue));
   return call.hand_on(p.next);
@@ -276,6 +277,7 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
 cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
                                 const cl_event* wait_list, cl_event* event) noexcept {
   Process& p = process();
+  p.waits.of(queue).note_work();
   const Passage passage(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
   if (error == CL_SUCCESS && p.in_charge()) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "interpose/callback_scope.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -24,6 +25,7 @@ struct Callback {
 
 void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
   const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
+  const CallbackScope scope;
   callback->notify(callback->event, status, callback->data);
   release_event(callback->event);
 }
@@ -51,6 +53,27 @@ cl_ulong earliest(const Table& next, const EventRecord& record, cl_profiling_inf
       time = std::min(time, own);
   }
   return time;
+}
+
+// The program's callback for any other event, so that waits within it are known for what they are.
+struct PlainCallback {
+  void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
+  void* data;
+};
+
+void CL_CALLBACK call_back_plainly(cl_event event, cl_int status, void* data) {
+  const std::unique_ptr<PlainCallback> callback(static_cast<PlainCallback*>(data));
+  const CallbackScope scope;
+  callback->notify(event, status, callback->data);
+}
+
+cl_int set_plain_callback(const Table& next, cl_event event, cl_int type,
+                          void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
+  auto callback = std::unique_ptr<PlainCallback>(new (std::nothrow) PlainCallback{notify, data});
+  if (!callback) return CL_OUT_OF_HOST_MEMORY;
+  const cl_int error = next.clSetEventCallback(event, type, call_back_plainly, callback.get());
+  if (error == CL_SUCCESS) static_cast<void>(callback.release());
+  return error;
 }
 
 // Registers the callback with `at`: the program's event or its first slice's.
@@ -147,8 +170,12 @@ cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
                                       void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
                                       void* data) noexcept {
   Process& p = process();
-  const auto record = notify != nullptr ? p.events.find(event) : std::nullopt;
-  if (!record) return p.next.clSetEventCallback(event, type, notify, data);
+  if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
+  const auto record = p.events.find(event);
+  if (!record && p.settings().wait == base::WaitMode::native) {
+    return p.next.clSetEventCallback(event, type, notify, data);
+  }
+  if (!record) return set_plain_callback(p.next, event, type, notify, data);
   const bool beginning = type == CL_SUBMITTED || type == CL_RUNNING;
   return set_callback(event, beginning ? record->firsts[0] : event, type, notify, data);
 }

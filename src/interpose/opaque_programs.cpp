@@ -26,6 +26,18 @@ cl_program noted(cl_program program, const ProgramRecord* record) noexcept {
   return program;
 }
 
+// Of binaries that the driver took.
+bool may_trust(Process& p, cl_uint count, const size_t* lengths, const unsigned char** binaries) noexcept
+    try {
+  if (!p.settings().trust_binaries) return false;
+  for (cl_uint i = 0; i < count; ++i) {
+    if (p.binaries.is_refused(std::as_bytes(std::span(binaries[i], lengths[i])))) return false;
+  }
+  return true;
+} catch (...) {
+  return false;
+}
+
 }  // namespace
 
 cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count,
@@ -35,12 +47,13 @@ cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint co
   Process& p = process();
   cl_program program =
       p.next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, error);
-  ProgramRecord record;
-  record.trusted = true;
-  if (p.settings().trust_binaries && devices != nullptr && p.will_be_in_charge()) {
+  if (program == nullptr || !may_trust(p, count, lengths, binaries)) return noted(program, nullptr);
+  if (p.will_be_in_charge()) {
     for (cl_uint i = 0; i < count; ++i) p.drivers.facts(devices[i]);
   }
-  return noted(program, p.settings().trust_binaries ? &record : nullptr);
+  ProgramRecord record;
+  record.trusted = true;
+  return noted(program, &record);
 }
 
 cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il, size_t length,

@@ -96,6 +96,11 @@ cl_int CL_API_CALL set_event_callback(cl_event, cl_int type,
                                       void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
                                       void* data) noexcept;
 
+// waiting.cpp. Not noexcept, so that they can end in a jump to the driver: a thread that is cancelled there
+// leaves it as it would without us.
+cl_int CL_API_CALL finish(cl_command_queue);
+cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event* events);
+
 // extensions.cpp
 void* CL_API_CALL get_extension_function_address(const char* name) noexcept;
 void* CL_API_CALL get_extension_function_address_for_platform(cl_platform_id, const char* name) noexcept;

@@ -80,6 +80,7 @@ Process::Process(const Table& below, std::string face_name, std::string below_na
       neighbours(configuration.settings),
       unknown(counters.of("(unknown)")),
       drivers(next, clock, configuration.settings.cache),
+      binaries(configuration.settings.cache),
       helpers(next) {}
 
 bool Process::in_charge() {
@@ -128,6 +129,7 @@ observe::Circumstances Process::circumstances() const {
   observe::Circumstances circumstances;
   circumstances.vms = neighbours.vms();
   const neighbours::Report report = neighbours.report();
+  circumstances.waits = {waits.polite(), waits.slept()};
   circumstances.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") circumstances.policy = line.value;
@@ -159,6 +161,7 @@ void Process::write_summary() noexcept try {
 void Process::before_fork() {
   neighbours.before_fork();
   drivers.lock().lock();
+  binaries.lock().lock();
   helpers.lock().lock();
   counters.lock().lock();
   programs.lock_all();
@@ -176,6 +179,7 @@ void Process::after_fork_in_parent() {
 void Process::after_fork_in_child() {
   counters.reset();
   gates.reset();
+  waits.reset();
   unlock_all();
   neighbours.after_fork_in_child();
   // The child's own first launch begins anew.
@@ -191,6 +195,7 @@ void Process::unlock_all() {
   programs.unlock_all();
   counters.lock().unlock();
   helpers.lock().unlock();
+  binaries.lock().unlock();
   drivers.lock().unlock();
 }
 

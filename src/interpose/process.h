@@ -11,11 +11,13 @@
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/opencl.h"
+#include "interpose/binaries.h"
 #include "interpose/drivers.h"
 #include "interpose/gate.h"
 #include "interpose/helpers.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
+#include "interpose/waits.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
@@ -46,7 +48,9 @@ class Process {
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
   Gates gates;
+  Waits waits;
   Drivers drivers;
+  Binaries binaries;
   HelperQueues helpers;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }

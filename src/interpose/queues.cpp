@@ -53,6 +53,7 @@ cl_command_queue noted(Process& p, cl_command_queue queue, const std::optional<T
   try {
     if (auto record = ask_queue(p, queue)) {
       if (twin && allows_helpers(p, record->device)) record->twin = twin;
+      p.waits.of(queue).forget();
       p.queues.add(queue, *record);
       auto& entry = p.neighbours.entry();
       if (entry.has_registry()) entry.use(identity_of(p.next, record->device));

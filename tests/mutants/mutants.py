@@ -94,6 +94,24 @@ MUTANTS = {
         "src/interpose/enqueue.cpp",
         {"if (first != nullptr && p.next.clRetainEvent(first)": "if (false && p.next.clRetainEvent(first)"},
     ),
+    "drivers_own_finish_left_out": (
+        "src/interpose/waiting.cpp",
+        {"const cl_int error = p.next.clFinish(queue);": "const cl_int error = wait.polite() ? CL_SUCCESS : "
+         "p.next.clFinish(queue);"},
+    ),
+    "transfer_out_of_order_waits_for_all": (
+        "src/interpose/wait.cpp",
+        {"const bool for_all = in_order_ || kind_ == WaitKind::finish;": "const bool for_all = true;"},
+    ),
+    "watched_without_a_flush": (
+        "src/interpose/wait.cpp",
+        {"return p_.next.clFlush(queue_) == CL_SUCCESS;": "return true;"},
+    ),
+    "callbacks_watch": ("src/interpose/wait.cpp", {"!CallbackScope::inside() && ": ""}),
+    "pending_user_event_forgotten": (
+        "src/interpose/wait.cpp",
+        {"(p.pending.empty() && !history_->shared())": "!history_->shared()"},
+    ),
     "prelude_not_taken_back": (
         "src/interpose/programs.cpp",
         {"!build_with_prelude(p, build, devices)) {": "(static_cast<void>(build_with_prelude(p, build, devices)), false)) {"},

@@ -57,6 +57,8 @@ struct Options {
   base::Nanoseconds poll_cost{0};     // in each clGetEventInfo; set it if a program polls without sleeping
   base::Nanoseconds submit_delay{0};  // from flushed to CL_SUBMITTED
   unsigned concurrent_commands = 1;   // how many commands a device runs at once
+  // Waits take processor time, all threads' on one account.
+  bool waits_burn = false;
   // Commands stay CL_QUEUED until clFlush, clFinish or a wait on their own queue.
   bool lazy_flush = false;
 

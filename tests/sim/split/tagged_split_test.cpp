@@ -299,6 +299,21 @@ TEST(Tagged, WhatTravelsInATrustedBinaryHasThePrelude) {
   }
 }
 
+// The program, made again from its binary.
+cl_program reloaded(Scene& scene, cl_program program) {
+  std::size_t size = 0;
+  scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+  std::vector<unsigned char> binary(size);
+  unsigned char* to = binary.data();
+  scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
+  const unsigned char* from = binary.data();
+  const cl_device_id device = scene.driver.device();
+  const cl_program loaded = scene.keep(
+      scene.cl.clCreateProgramWithBinary(scene.context, 1, &device, &size, &from, nullptr, nullptr));
+  EXPECT_EQ(scene.cl.clBuildProgram(loaded, 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+  return loaded;
+}
+
 TEST(Tagged, TrustedBinaryIsSplit) {
   for (const bool trust : {false, true}) {
     base::Settings settings = usual_settings();
@@ -307,19 +322,26 @@ TEST(Tagged, TrustedBinaryIsSplit) {
     options.compute_units = 1;  // which cannot hold all groups at once: a binary may hold a barrier over them
     Scene scene(settings, options);
     scene.driver.kernel("seer", note_everything);
-    const cl_program program = scene.make_program(kSeesTheCut);
-    std::size_t size = 0;
-    scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
-    std::vector<unsigned char> binary(size);
-    unsigned char* to = binary.data();
-    scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
-    const unsigned char* from = binary.data();
-    const cl_device_id device = scene.driver.device();
-    const cl_program loaded = scene.keep(
-        scene.cl.clCreateProgramWithBinary(scene.context, 1, &device, &size, &from, nullptr, nullptr));
-    ASSERT_EQ(scene.cl.clBuildProgram(loaded, 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+    const cl_program loaded = reloaded(scene, scene.make_program(kSeesTheCut));
     ASSERT_EQ(scene.launch(scene.make_kernel(loaded, "seer")), CL_SUCCESS);
     EXPECT_EQ(Scene::tally().split, trust ? 1U : 0U);
+  }
+}
+
+// Neither program could be given the prelude, so tags would show; the user's trust does not change that.
+TEST(Tagged, BinaryOfWhatWasNotRightInSlicesIsNotTrusted) {
+  const std::string meddles = std::string("#define TEXT(x) #x\n") + kSeesTheCut;
+  for (const bool fails : {false, true}) {
+    base::Settings settings = usual_settings();
+    settings.trust_binaries = true;
+    sim::Options options = usual_driver();
+    options.compute_units = 1;
+    if (fails) options.fail_build = "-D__cleave_on";
+    Scene scene(settings, options);
+    scene.driver.kernel("seer", note_everything);
+    const cl_program loaded = reloaded(scene, scene.make_program(fails ? kSeesTheCut : meddles.c_str()));
+    ASSERT_EQ(scene.launch(scene.make_kernel(loaded, "seer")), CL_SUCCESS);
+    EXPECT_EQ(Scene::whole(plan::Whole::binary), 1U) << fails;
   }
 }
 
