@@ -23,10 +23,18 @@ struct Callback {
   cl_event event;  // the program's
 };
 
+// The error that the program sees if it asks.
+cl_int error_of(cl_event event, cl_int otherwise) {
+  cl_int status = CL_QUEUED;
+  const bool known =
+      get_event_info(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) == CL_SUCCESS;
+  return known && status < 0 ? status : otherwise;
+}
+
 void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
   const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
   const CallbackScope scope;
-  callback->notify(callback->event, status, callback->data);
+  callback->notify(callback->event, status < 0 ? error_of(callback->event, status) : status, callback->data);
   release_event(callback->event);
 }
 

@@ -1,23 +1,43 @@
 #include "launch/pipeline.h"
 
-#include <array>
+#include <new>
+#include <vector>
 
 namespace cleave::launch {
 namespace {
 
-// The events that one slice waits for, at most: each helper's newest, and the slice before on its own queue.
+// What one command waits for: the program's own list, so that it does not run if an event there fails (see
+// launch.h), and at most each helper's newest and the slice before on its own queue. One list is used for
+// all.
 class WaitList {
  public:
-  void add(cl_event event) {
-    if (event != nullptr) events_[count_++] = event;
+  // May throw std::bad_alloc; nothing later does.
+  explicit WaitList(const Launch& launch) : own_(launch.waits) {
+    events_.reserve(own_ + kMostHelpers + 1);
+    events_.assign(launch.wait_list, launch.wait_list + own_);
   }
-  [[nodiscard]] cl_uint count() const { return count_; }
-  [[nodiscard]] const cl_event* data() const { return count_ == 0 ? nullptr : events_.data(); }
+
+  // The program's list and nothing else.
+  WaitList& fresh() {
+    events_.resize(own_);
+    return *this;
+  }
+  WaitList& add(cl_event event) {
+    if (event != nullptr) events_.push_back(event);
+    return *this;
+  }
+  [[nodiscard]] std::span<const cl_event> all() const { return events_; }
+  [[nodiscard]] std::span<const cl_event> added() const { return all().subspan(own_); }
 
  private:
-  std::array<cl_event, kMostHelpers + 1> events_{};
-  cl_uint count_ = 0;
+  std::size_t own_;
+  std::vector<cl_event> events_;
 };
+
+using Events = std::span<const cl_event>;
+
+// As OpenCL wants an empty list.
+const cl_event* data_of(Events events) { return events.empty() ? nullptr : events.data(); }
 
 class Pipeline {
  public:
@@ -28,6 +48,7 @@ class Pipeline {
         launch_(launch),
         cut_(cut),
         helpers_(helpers),
+        list_(launch),
         chained_(!launch.in_order || launch.wants_event) {
     own_.queue = launch.queue;
   }
@@ -89,25 +110,27 @@ class Pipeline {
   }
 
   cl_int enqueue_own(const plan::Slice& box) {
-    const cl_event before = own_.last();
-    if (!chained_ || before == nullptr) return enqueue(own_, box, launch_.waits, launch_.wait_list, chained_);
-    return enqueue(own_, box, 1, &before, true);
+    WaitList& list = list_.fresh();
+    if (chained_) list.add(own_.last());
+    return enqueue(own_, box, list.all(), chained_);
   }
 
   cl_int enqueue_on(Lane& helper, const plan::Slice& box, bool last_there) {
     const bool first = helper.slices == 0;
     const cl_event before = first || !launch_.wants_event ? gate() : helper.last();
-    const bool waits = first || launch_.wants_event || launch_.waits != 0;
-    return enqueue(helper, box, waits ? 1 : 0, waits ? &before : nullptr, launch_.wants_event || last_there);
+    WaitList& list = list_.fresh();
+    if (first || launch_.wants_event || launch_.waits != 0) list.add(before);
+    return enqueue(helper, box, list.all(), launch_.wants_event || last_there);
   }
 
-  cl_int enqueue(Lane& lane, const plan::Slice& box, cl_uint waits, const cl_event* wait_list, bool event) {
+  cl_int enqueue(Lane& lane, const plan::Slice& box, Events list, bool event) {
     cl_event made = nullptr;
     plan::Extent offset = box.offset;
     if (launch_.tag) offset[2] = launch_.tag->offset(box);
     const cl_int error = next_.clEnqueueNDRangeKernel(
         lane.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
-        launch_.range.local.data(), waits, wait_list, event ? &made : nullptr);
+        launch_.range.local.data(), static_cast<cl_uint>(list.size()), data_of(list),
+        event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
     ++outcome_.slices;
     note(lane, made);
@@ -134,17 +157,14 @@ class Pipeline {
   }
 
   cl_int enqueue_last(const plan::Slice& box, bool last) {
-    WaitList list = all_helpers();
-    const bool behind_helpers = list.count() != 0;
+    WaitList& list = all_helpers();
     if (chained_) list.add(own_.last());
-    // Whatever helpers have waits for the program's list already, if it has one.
-    if (!behind_helpers && !chained_)
-      return enqueue(own_, box, launch_.waits, launch_.wait_list, last && launch_.wants_event);
-    return enqueue(own_, box, list.count(), list.data(), last ? launch_.wants_event : chained_);
+    return enqueue(own_, box, list.all(), last ? launch_.wants_event : chained_);
   }
 
-  WaitList all_helpers() {
-    WaitList list;
+  // The list with each helper's newest.
+  WaitList& all_helpers() {
+    WaitList& list = list_.fresh();
     for (Lane& helper : helpers_) {
       if (helper.slices == 0) continue;
       if (helper.open) mark(helper);
@@ -170,9 +190,10 @@ class Pipeline {
 
   // After an error: what the program enqueues now must still come behind what runs already.
   void keep_order() {
-    const WaitList list = all_helpers();
-    if (list.count() != 0)
-      next_.clEnqueueMarkerWithWaitList(launch_.queue, list.count(), list.data(), nullptr);
+    const Events list = all_helpers().added();
+    if (!list.empty())
+      next_.clEnqueueMarkerWithWaitList(launch_.queue, static_cast<cl_uint>(list.size()), list.data(),
+                                        nullptr);
   }
 
   // Whoever waits for a helper relies on its having been flushed.
@@ -191,6 +212,7 @@ class Pipeline {
   const Launch& launch_;
   const plan::Cut& cut_;
   const std::span<Lane> helpers_;
+  WaitList list_;
   const bool chained_;  // each slice on the program's queue waits for the one before there
   Lane own_;
   Event marker_;
@@ -200,8 +222,12 @@ class Pipeline {
 }  // namespace
 
 Outcome pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
-                 std::span<Lane> helpers) {
+                 std::span<Lane> helpers) try {
   return Pipeline(next, clock, launch, cut, helpers).carry_out();
+} catch (const std::bad_alloc&) {  // before anything was enqueued
+  Outcome outcome;
+  outcome.refused = true;
+  return outcome;
 }
 
 }  // namespace cleave::launch

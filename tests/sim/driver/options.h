@@ -59,6 +59,8 @@ struct Options {
   unsigned concurrent_commands = 1;   // how many commands a device runs at once
   // Waits take processor time, all threads' on one account.
   bool waits_burn = false;
+  // What did not run because of its wait list does not keep from running what waits for it.
+  bool forgets_failures = false;
   // Commands stay CL_QUEUED until clFlush, clFinish or a wait on their own queue.
   bool lazy_flush = false;
 

@@ -286,16 +286,37 @@ TEST(Tagged, NothingIsSplitWhereAnInputOfTheLinkWouldSeeTheTag) {
   EXPECT_EQ(Scene::whole(plan::Whole::kernel), 1U);
 }
 
+// How many calls switched the prelude on.
+std::size_t with_prelude(const Scene& scene) {
+  const auto log = scene.driver.log();
+  return static_cast<std::size_t>(std::count_if(log.begin(), log.end(), [](const sim::Call& call) {
+    return call.arguments.find("__cleave_on") != std::string::npos;
+  }));
+}
+
+// What the macro's name stands for may be a function that another program calls.
+TEST(Tagged, WhatIsCompiledToBeLinkedKeepsItsNames) {
+  const std::string source = std::string("#define NAME get_group_linear_id\n") + kSeesTheCut;
+  for (const bool compile : {false, true}) {
+    Scene scene;
+    const char* text = source.c_str();
+    const cl_program program =
+        scene.keep(scene.cl.clCreateProgramWithSource(scene.context, 1, &text, nullptr, nullptr));
+    EXPECT_EQ(compile
+                  ? scene.cl.clCompileProgram(program, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr)
+                  : scene.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(with_prelude(scene) == 0, compile);
+  }
+}
+
 TEST(Tagged, WhatTravelsInATrustedBinaryHasThePrelude) {
   for (const bool trust : {false, true}) {
     base::Settings settings = usual_settings();
     settings.trust_binaries = trust;
     Scene scene(settings);
-    std::size_t with_prelude = 0;
     scene.make_program(kSplittable);
-    for (const sim::Call& call : scene.driver.log())
-      with_prelude += call.arguments.find("__cleave_on") != std::string::npos ? 1 : 0;
-    EXPECT_EQ(with_prelude != 0, trust);
+    EXPECT_EQ(with_prelude(scene) != 0, trust);
   }
 }
 
