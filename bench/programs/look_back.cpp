@@ -22,13 +22,14 @@ namespace {
 
 constexpr std::size_t group = 64;
 
-// A tile's state is 0 before its sum is known, 1 when the sum of the tile is, 2 when that of all tiles up to
-// it is. The sums are written before the state, and read after it.
+// Sums are kept to 30 bits, so that a word holds one with its tile's state and both are published at once:
+// 0 before the sum is known, 1 with the sum of the tile, 2 with that of all tiles up to it.
+constexpr std::uint32_t mask = 0x3fffffff;
 constexpr const char* source = R"(
+#define MASK 0x3fffffffu
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
-void scan(__global const uint* in, __global uint* out, __global volatile uint* states,
-          __global volatile uint* sums, __global volatile uint* totals, __global volatile uint* counter,
-          uint n) {
+void scan(__global const uint* in, __global uint* out, __global volatile uint* words,
+          __global volatile uint* counter, uint n) {
   __local uint values[64];
   __local uint drawn;
   __local uint before;
@@ -47,24 +48,18 @@ void scan(__global const uint* in, __global uint* out, __global volatile uint* s
   }
   if (l == 0) {
     uint sum = 0;
-    sums[tile] = values[63];
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
-    atomic_xchg(&states[tile], 1);
+    atomic_xchg(&words[tile], 1u << 30 | (values[63] & MASK));
     uint at = tile;
     while (at > 0) {
-      uint state = atomic_or(&states[at - 1], 0);
-      mem_fence(CLK_GLOBAL_MEM_FENCE);
-      if (state == 2) sum += totals[at - 1];
-      if (state == 1) sum += sums[at - 1];
-      at = state == 2 ? 0 : at - state;
+      uint word = atomic_or(&words[at - 1], 0u);
+      if (word >> 30 != 0) sum += word & MASK;
+      at = word >> 30 == 2 ? 0 : at - (word >> 30);
     }
-    totals[tile] = sum + values[63];
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
-    atomic_xchg(&states[tile], 2);
+    atomic_xchg(&words[tile], 2u << 30 | ((sum + values[63]) & MASK));
     before = sum;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (i < n) out[i] = before + values[l];
+  if (i < n) out[i] = (before + values[l]) & MASK;
 }
 )";
 
@@ -148,7 +143,8 @@ class Scan {
     check(error, "clCreateCommandQueue");
     in_ = make_buffer(n_, values.data());
     out_ = make_buffer(n_, nullptr);
-    for (Buffer& each : states_) each = make_buffer(groups_, nullptr);
+    words_ = make_buffer(groups_, nullptr);
+    counter_ = make_buffer(1, nullptr);
     repeats_ = options.repeats;
   }
 
@@ -158,12 +154,11 @@ class Scan {
     cl_int error = CL_SUCCESS;
     const Kernel kernel(clCreateKernel(program.get(), "scan", &error));
     check(error, "clCreateKernel");
-    const cl_mem buffers[] = {in_.get(),        out_.get(),       states_[0].get(),
-                              states_[1].get(), states_[2].get(), states_[3].get()};
-    for (cl_uint i = 0; i < 6; ++i)
+    const cl_mem buffers[] = {in_.get(), out_.get(), words_.get(), counter_.get()};
+    for (cl_uint i = 0; i < 4; ++i)
       check(clSetKernelArg(kernel.get(), i, sizeof(cl_mem), &buffers[i]), "clSetKernelArg");
     const auto n = static_cast<cl_uint>(n_);
-    check(clSetKernelArg(kernel.get(), 6, sizeof n, &n), "clSetKernelArg");
+    check(clSetKernelArg(kernel.get(), 4, sizeof n, &n), "clSetKernelArg");
     const std::size_t global = groups_ * group;
     for (std::size_t i = 0; i < repeats_; ++i) {
       clear();
@@ -198,11 +193,15 @@ class Scan {
   }
 
   void clear() {
+    fill(words_, groups_);
+    fill(counter_, 1);
+  }
+
+  void fill(const Buffer& buffer, std::size_t count) {
     const cl_uint zero = 0;
-    for (const Buffer& each : states_)
-      check(clEnqueueFillBuffer(queue_.get(), each.get(), &zero, sizeof zero, 0, groups_ * sizeof zero, 0,
-                                nullptr, nullptr),
-            "clEnqueueFillBuffer");
+    check(clEnqueueFillBuffer(queue_.get(), buffer.get(), &zero, sizeof zero, 0, count * sizeof zero, 0,
+                              nullptr, nullptr),
+          "clEnqueueFillBuffer");
   }
 
   std::size_t n_;
@@ -213,7 +212,8 @@ class Scan {
   Queue queue_;
   Buffer in_;
   Buffer out_;
-  Buffer states_[4];  // states, sums, totals, counter
+  Buffer words_;
+  Buffer counter_;
 };
 
 int run(const Options& options) {
@@ -222,7 +222,7 @@ int run(const Options& options) {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<std::uint32_t>(i) * 2654435761U >> 20U;
-    expected[i] = sum += values[i];
+    expected[i] = sum = (sum + values[i]) & mask;
   }
   Scan scan(options, choose_device(options.platform), values);
   for (const auto& [name, tile] :

@@ -119,7 +119,7 @@ class Pipeline {
     const bool first = helper.slices == 0;
     const cl_event before = first || !launch_.wants_event ? gate() : helper.last();
     WaitList& list = list_.fresh();
-    if (first || launch_.wants_event || launch_.waits != 0) list.add(before);
+    if (first || launch_.wants_event) list.add(before);
     return enqueue(helper, box, list.all(), launch_.wants_event || last_there);
   }
 

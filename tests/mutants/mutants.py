@@ -36,13 +36,14 @@ MUTANTS = {
     "wait_list_on_the_last_slice_only": (
         LAUNCH,
         {
-            "behind_previous ? 1 : launch_.waits": "behind_previous ? 1 : is_last() ? launch_.waits : 0",
-            "behind_previous ? &before : launch_.wait_list": "behind_previous ? &before : is_last() ? "
-            "launch_.wait_list : nullptr",
+            "behind(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits)": "behind(before) : "
+            "std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
+            "if (chained_ && launch.waits > 0) prepare_chain();": "",
             "  cl_int enqueue_rest(": "  bool is_last() const { return outcome_.slices + 1 == cut_.count(); }\n"
             "  cl_int enqueue_rest(",
         },
     ),
+    "failures_left_to_the_driver": (LAUNCH, {"if (chained_ && launch.waits > 0) prepare_chain();": ""}),
     "group_ids_not_repaired": (TAG, {"static_cast<std::uint32_t>(before << kHalf)": "0 * "
                                      "static_cast<std::uint32_t>(before << kHalf)"}),
     "totals_not_repaired": (TAG, {"bits_ |= static_cast<std::uint32_t>(groups);": "bits_ |= "
@@ -70,16 +71,18 @@ MUTANTS = {
     ),
     "helpers_do_not_wait_for_what_came_before": (
         PIPELINE,
-        {"const bool waits = first || launch_.wants_event || launch_.waits != 0;": "const bool waits = "
-         "launch_.wants_event || launch_.waits != 0;"},
+        {"if (first || launch_.wants_event) list.add(before);": "if (!first && launch_.wants_event) list.add(before);"},
     ),
     "last_slice_does_not_wait_for_helpers": (
         PIPELINE,
-        {"WaitList list = all_helpers();\n    const bool behind": "WaitList list;\n    const bool behind"},
+        {"WaitList& list = all_helpers();": "WaitList& list = list_.fresh();"},
     ),
     "gate_not_flushed": (PIPELINE, {"marker_ = Event(next_, made);\n    next_.clFlush(launch_.queue);": "marker_ = "
                                     "Event(next_, made);"}),
-    "wait_list_on_the_first_slice_of_a_helper_only": (PIPELINE, {" || launch_.waits != 0;": ";"}),
+    "failures_left_to_the_driver_on_helpers": (
+        PIPELINE,
+        {"events_.assign(launch.wait_list, launch.wait_list + own_);": "own_ = 0;"},
+    ),
     "slices_of_a_helper_not_chained": (
         PIPELINE,
         {"first || !launch_.wants_event ? gate() : helper.last()": "gate()"},

@@ -1,5 +1,6 @@
 // Blocking calls under polite waiting: what lies before them is watched, and they are made as they came.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -282,14 +283,16 @@ TEST(PoliteBlockingShared, WatchEndsWhenAnotherThreadComes) {
   scene.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });
   // Made behind Cleave's back: a user event that it knew of would leave the wait to the driver.
   cl_event gate = sim::Driver::table().clCreateUserEvent(scene.context, nullptr);
+  std::atomic<bool> reading{false};
   std::jthread reader([&] {
     scene.launch(kernel);
     scene.cl.clFinish(scene.queue);  // from now on the driver is known to need nobody
     scene.driver.forget();
+    reading = true;
     scene.launch(kernel, nullptr, {gate});
     static_cast<void>(scene.read());
   });
-  while (scene.driver.count("clEnqueueMarkerWithWaitList") != 1 ||
+  while (!reading || scene.driver.count("clEnqueueMarkerWithWaitList") != 1 ||
          scene.driver.count("clGetEventInfo") < 10) {
     std::this_thread::sleep_for(1ms);
   }
