@@ -8,32 +8,39 @@
 namespace cleave::interpose {
 namespace {
 
-// One line for each binary: the version of this format and a hash of it.
+// One line for each binary: the version of this format, the mark, and a hash of it.
 constexpr const char* kFormat = "1";
 constexpr const char* kFile = "binaries";
 
-}  // namespace
-
-void Binaries::refuse(Binary binary) {
-  if (is_refused(binary)) return;
-  const std::string key = key_of(binary);
-  const std::scoped_lock lock(mutex_);
-  refused_.insert(key);
-  if (!folder_.empty()) append_line(folder_, kFile, std::string(kFormat) + " " + key + "\n");
+std::string entry_for(Binaries::Mark mark, Binary binary) {
+  return (mark == Binaries::Mark::refused ? "refused " : "dressed ") + key_of(binary);
 }
 
-bool Binaries::is_refused(Binary binary) {
-  const std::string key = key_of(binary);
+}  // namespace
+
+void Binaries::note(Mark mark, Binary binary) {
+  if (has(mark, binary)) return;
+  const std::string entry = entry_for(mark, binary);
   const std::scoped_lock lock(mutex_);
-  if (refused_.contains(key)) return true;
+  known_.insert(entry);
+  if (!folder_.empty()) append_line(folder_, kFile, std::string(kFormat) + " " + entry + "\n");
+}
+
+bool Binaries::has(Mark mark, Binary binary) {
+  const std::string entry = entry_for(mark, binary);
+  const std::scoped_lock lock(mutex_);
+  if (known_.contains(entry)) return true;
   if (folder_.empty()) return false;
+  const std::string wanted = std::string(kFormat) + " " + entry;
   std::ifstream file(folder_ + "/" + kFile);
-  std::string format;
-  std::string known;
-  while (file >> format >> known) {
-    if (format == kFormat && known == key) return true;
+  for (std::string line; std::getline(file, line);) {
+    if (line == wanted) return true;
   }
   return false;
+}
+
+bool is_tagged(const ProgramRecord& program, cl_device_id device) {
+  return std::find(program.tagged.begin(), program.tagged.end(), device) != program.tagged.end();
 }
 
 bool is_right_in_slices(const ProgramRecord& program, cl_device_id device) {

@@ -113,8 +113,8 @@ void hand_event(Process& p, const Call& call, launch::Outcome& outcome, std::spa
 }
 
 bool has_prelude(const KernelRecord& kernel, cl_device_id device) {
-  return kernel.trusted || (kernel.tagged && std::find(kernel.tagged->begin(), kernel.tagged->end(),
-                                                       device) != kernel.tagged->end());
+  return kernel.may_be_dressed || (kernel.tagged && std::find(kernel.tagged->begin(), kernel.tagged->end(),
+                                                              device) != kernel.tagged->end());
 }
 
 // Whether slices of this kernel can tell it of the whole launch. The driver is not tried out here: this may
@@ -128,7 +128,7 @@ bool carries_tags(Process& p, const KernelRecord& kernel, cl_device_id device) {
 // The one launch that a kernel with the prelude would misread: an offset in the third dimension that reaches
 // it as a negative number.
 bool looks_tagged(Process& p, const Call& call, const KernelRecord& kernel) {
-  if (call.dims != 3 || call.offset == nullptr || (!kernel.tagged && !kernel.trusted)) return false;
+  if (call.dims != 3 || call.offset == nullptr || (!kernel.tagged && !kernel.may_be_dressed)) return false;
   constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
   const bool narrow = ((call.offset[2] >> 31U) & 1U) != 0;
   const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
@@ -200,7 +200,7 @@ KernelRecord known(Process& p, cl_kernel kernel) {
                                                       .counters = &p.unknown,
                                                       .uneven_accepted = nullptr,
                                                       .tagged = {},
-                                                      .trusted = false,
+                                                      .may_be_dressed = false,
                                                       .keeps = false});
 }
 

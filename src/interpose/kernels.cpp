@@ -40,10 +40,10 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
                        const std::string& name) {
   KernelRecord record;
   apply_settings(settings, name, record.facts);
+  record.may_be_dressed = program && (program->trusted || program->from_dressed);
   if (program && program->trusted) {
     record.facts.source = plan::Kernel::Source::tagged;
     record.facts.talks = true;
-    record.trusted = true;
     record.keeps = true;
     return record;
   }

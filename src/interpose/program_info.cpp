@@ -61,23 +61,26 @@ std::vector<T> list_of(const Table& next, cl_program program, cl_program_info na
   return list;
 }
 
-// The program has its binaries now, and may hand them back where they are trusted.
-void refuse_binaries(Process& p, cl_program program, std::span<unsigned char* const> binaries) {
+// The program has its binaries now, and may hand them back.
+void note_binaries(Process& p, cl_program program, std::span<unsigned char* const> binaries) {
   const auto record = p.programs.find(program);
   const auto devices = list_of<cl_device_id>(p.next, program, CL_PROGRAM_DEVICES);
   const auto sizes = list_of<std::size_t>(p.next, program, CL_PROGRAM_BINARY_SIZES);
   for (std::size_t i = 0; i < std::min({binaries.size(), devices.size(), sizes.size()}); ++i) {
+    if (binaries[i] == nullptr) continue;
+    const auto binary = std::as_bytes(std::span(binaries[i], sizes[i]));
+    if (record && is_tagged(*record, devices[i])) p.binaries.note(Binaries::Mark::dressed, binary);
     const bool right = record && is_right_in_slices(*record, devices[i]);
-    if (binaries[i] != nullptr && !right) p.binaries.refuse(std::as_bytes(std::span(binaries[i], sizes[i])));
+    if (p.settings().trust_binaries && !right) p.binaries.note(Binaries::Mark::refused, binary);
   }
 }
 
 // Whatever goes wrong here is none of the program's concern.
 cl_int give_binaries(Process& p, cl_program program, size_t size, void* value, size_t* size_ret) {
   const cl_int result = p.next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, size, value, size_ret);
-  if (result != CL_SUCCESS || value == nullptr || !p.settings().trust_binaries) return result;
+  if (result != CL_SUCCESS || value == nullptr) return result;
   try {
-    refuse_binaries(p, program, {static_cast<unsigned char**>(value), size / sizeof(unsigned char*)});
+    note_binaries(p, program, {static_cast<unsigned char**>(value), size / sizeof(unsigned char*)});
   } catch (...) {
   }
   return result;

@@ -22,6 +22,7 @@ struct ProgramRecord {
   std::shared_ptr<const kernels::ProgramScan> scan;  // of all its builds so far; null before the first
   bool dressed = false;                              // in the driver, the prelude stands in front of its text
   bool trusted = false;                              // a binary that the user trusts
+  bool from_dressed = false;                         // made from a binary with the prelude in it
   std::vector<cl_device_id> tagged;  // for these it was last built with the prelude switched on
   unsigned builds = 0;               // begun so far
   unsigned under_way = 0;            // begun and not ended
@@ -39,8 +40,8 @@ struct KernelRecord {
   cl_device_id uneven_accepted = nullptr;
   // The devices for which the prelude is in it. Null: none.
   std::shared_ptr<const std::vector<cl_device_id>> tagged;
-  bool trusted = false;  // a binary that the user trusts; it may hold the prelude for any device
-  bool keeps = false;    // its program may have variables of its own that outlive a launch
+  bool may_be_dressed = false;  // it comes from a binary, which may hold the prelude for any device
+  bool keeps = false;           // its program may have variables of its own that outlive a launch
 };
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.

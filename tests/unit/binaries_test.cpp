@@ -11,6 +11,8 @@
 namespace cleave::interpose {
 namespace {
 
+using Mark = Binaries::Mark;
+
 Binary bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 class BinariesTest : public testing::Test {
@@ -25,14 +27,15 @@ TEST_F(BinariesTest, AreKnownAgainByOtherProcesses) {
   const std::string first = "one";
   const std::string second = "two";
   Binaries here(folder_ + "/cache/cleave");
-  EXPECT_FALSE(here.is_refused(bytes(first)));
-  here.refuse(bytes(first));
-  here.refuse(bytes(first));
-  EXPECT_TRUE(here.is_refused(bytes(first)));
-  EXPECT_FALSE(here.is_refused(bytes(second)));
+  EXPECT_FALSE(here.has(Mark::refused, bytes(first)));
+  here.note(Mark::refused, bytes(first));
+  here.note(Mark::refused, bytes(first));
+  EXPECT_TRUE(here.has(Mark::refused, bytes(first)));
+  EXPECT_FALSE(here.has(Mark::refused, bytes(second)));
   Binaries there(folder_ + "/cache/cleave");
-  EXPECT_TRUE(there.is_refused(bytes(first)));
-  EXPECT_FALSE(there.is_refused(bytes(second)));
+  EXPECT_TRUE(there.has(Mark::refused, bytes(first)));
+  EXPECT_FALSE(there.has(Mark::refused, bytes(second)));
+  EXPECT_FALSE(there.has(Mark::dressed, bytes(first)));
   std::ifstream file(folder_ + "/cache/cleave/binaries");
   std::string line;
   std::size_t lines = 0;
@@ -43,8 +46,8 @@ TEST_F(BinariesTest, AreKnownAgainByOtherProcesses) {
 TEST_F(BinariesTest, AreKnownInThisProcessWithoutAFolder) {
   const std::string binary = "one";
   Binaries here("");
-  here.refuse(bytes(binary));
-  EXPECT_TRUE(here.is_refused(bytes(binary)));
+  here.note(Mark::refused, bytes(binary));
+  EXPECT_TRUE(here.has(Mark::refused, bytes(binary)));
 }
 
 TEST(RightInSlices, IsWhatHasThePreludeOrNeedsNone) {

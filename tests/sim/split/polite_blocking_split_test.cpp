@@ -298,7 +298,6 @@ TEST(PoliteBlockingShared, WatchEndsWhenAnotherThreadComes) {
   }
   EXPECT_EQ(scene.driver.count("clEnqueueReadBuffer"), 0U);
   EXPECT_EQ(scene.launch(another), CL_SUCCESS);
-  EXPECT_EQ(Scene::whole(plan::Whole::shared), 0U) << "who watches is not inside the gate";
   for (int i = 0; i < 1000 && scene.driver.count("clEnqueueReadBuffer") == 0; ++i) {
     std::this_thread::sleep_for(1ms);
   }

@@ -320,6 +320,11 @@ TEST(Tagged, WhatTravelsInATrustedBinaryHasThePrelude) {
   }
 }
 
+// Sees the cut, and cannot be given the prelude.
+constexpr const char* kMeddles = R"(
+#define TEXT(x) #x
+kernel void seer(global int* data, int n) { data[get_group_id(0)] += n; })";
+
 // The program, made again from its binary.
 cl_program reloaded(Scene& scene, cl_program program) {
   std::size_t size = 0;
@@ -333,6 +338,26 @@ cl_program reloaded(Scene& scene, cl_program program) {
       scene.cl.clCreateProgramWithBinary(scene.context, 1, &device, &size, &from, nullptr, nullptr));
   EXPECT_EQ(scene.cl.clBuildProgram(loaded, 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
   return loaded;
+}
+
+// Made again from a binary with the prelude it would misread the same offset, trusted or not.
+TEST(Tagged, OffsetThatABinaryWouldTakeForATagIsRefused) {
+  for (const bool trust : {false, true}) {
+    base::Settings settings = slices(4);
+    settings.trust_binaries = trust;
+    sim::Options options = usual_driver();
+    options.offset_bits = 32;
+    Scene scene(settings, options);
+    scene.driver.kernel("seer", [](sim::Execution&) {});
+    const cl_kernel kernel = scene.make_kernel(reloaded(scene, scene.make_program(kSeesTheCut)), "seer");
+    const std::size_t wide = std::size_t{1} << 31U;
+    EXPECT_EQ(launch(scene, kernel, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_INVALID_GLOBAL_OFFSET);
+    EXPECT_EQ(launch(scene, kernel, {3, {0, 0, wide - 1}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
+    // What has no prelude takes any offset.
+    const cl_kernel plain = scene.make_kernel(
+        reloaded(scene, scene.make_program(trust ? kMeddles : kSplittable)), trust ? "seer" : "add");
+    EXPECT_EQ(launch(scene, plain, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
+  }
 }
 
 TEST(Tagged, TrustedBinaryIsSplit) {
@@ -351,7 +376,6 @@ TEST(Tagged, TrustedBinaryIsSplit) {
 
 // Neither program could be given the prelude, so tags would show; the user's trust does not change that.
 TEST(Tagged, BinaryOfWhatWasNotRightInSlicesIsNotTrusted) {
-  const std::string meddles = std::string("#define TEXT(x) #x\n") + kSeesTheCut;
   for (const bool fails : {false, true}) {
     base::Settings settings = usual_settings();
     settings.trust_binaries = true;
@@ -360,7 +384,7 @@ TEST(Tagged, BinaryOfWhatWasNotRightInSlicesIsNotTrusted) {
     if (fails) options.fail_build = "-D__cleave_on";
     Scene scene(settings, options);
     scene.driver.kernel("seer", note_everything);
-    const cl_program loaded = reloaded(scene, scene.make_program(fails ? kSeesTheCut : meddles.c_str()));
+    const cl_program loaded = reloaded(scene, scene.make_program(fails ? kSeesTheCut : kMeddles));
     ASSERT_EQ(scene.launch(scene.make_kernel(loaded, "seer")), CL_SUCCESS);
     EXPECT_EQ(Scene::whole(plan::Whole::binary), 1U) << fails;
   }
