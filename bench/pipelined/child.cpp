@@ -11,6 +11,7 @@ namespace pipelined {
 Ended run(const std::vector<std::string>& command,
           const std::vector<std::pair<std::string, std::string>>& environment, unsigned limit) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   std::array<int, 2> ends{};

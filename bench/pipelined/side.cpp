@@ -140,7 +140,7 @@ std::string Side::statistics() {
   if (info == nullptr) return "";
   std::string text(65536, '\0');
   check(info(nullptr, CL_CLEAVE_STATISTICS, text.size(), text.data(), nullptr), "clGetCleaveInfo");
-  return text.c_str();
+  return text.substr(0, text.find('\0'));
 }
 
 }  // namespace pipelined

@@ -150,12 +150,14 @@ TEST_P(PipelinedEvent, HoldsUpOtherQueuesUntilAllSlicesHaveEnded) {
     ASSERT_EQ(scene.launch_on(other, second, nullptr, {event}), CL_SUCCESS);
     EXPECT_EQ(scene.cl.clFinish(other), CL_SUCCESS);
     base::Nanoseconds end{0};
-    for (const auto& slice : scene.driver.executions())
+    for (const auto& slice : scene.driver.executions()) {
       if (slice.kernel == "add") end = std::max(end, slice.ended);
-    for (const auto& slice : scene.driver.executions())
+    }
+    for (const auto& slice : scene.driver.executions()) {
       if (slice.kernel == "sum") {
         EXPECT_GE(slice.started, end);
       }
+    }
     scene.cl.clReleaseEvent(event);
     scene.expect_each_item_ran(2);
   }

@@ -222,6 +222,7 @@ TEST_P(Pipelined, ThreadsOnOneQueue) {
   for (cl_kernel& kernel : kernels) kernel = scene.make_kernel(program, "add");
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kernels.size());
     for (const cl_kernel kernel : kernels) {
       threads.emplace_back([&scene, kernel] {
         for (int i = 0; i < 10; ++i) {
