@@ -23,12 +23,12 @@ void check(cl_int error, const char* function) {
 }
 
 template <typename Function>
-Function Side::get(const char* name, Function) const {
+Function Side::get(const char* name) const {
   auto found = reinterpret_cast<Function>(dlsym(library_, name));
   if (found == nullptr) throw std::runtime_error(std::string("no ") + name);
   return found;
 }
-#define FUNCTION(name) get(#name, &name)
+#define FUNCTION(name) get<decltype(&name)>(#name)
 
 Side::Side(const std::string& library, const std::string& platform, const Work& work, bool small)
     : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)),

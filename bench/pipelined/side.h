@@ -32,7 +32,7 @@ class Side {
 
  private:
   template <typename Function>
-  Function get(const char* name, Function) const;
+  Function get(const char* name) const;
   void choose_device(const std::string& platform);
   cl_kernel make_kernel(const char* source, const char* name);
 
