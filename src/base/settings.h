@@ -21,7 +21,7 @@ struct SplitPolicy {
   std::size_t slices = 0;  // for `fixed`
 };
 
-enum class LaunchMode : std::uint8_t { automatic, sequential, queued };
+enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };
 
 // Who waits where the program does: the driver, or Cleave with looks between sleeps.
 enum class WaitMode : std::uint8_t { automatic, native, polite };

@@ -79,6 +79,9 @@ cl_command_queue CL_API_CALL create_command_queue_with_properties_khr(cl_context
                                                                       cl_int* error) noexcept;
 cl_int CL_API_CALL set_command_queue_property(cl_command_queue, cl_command_queue_properties, cl_bool enable,
                                               cl_command_queue_properties* old) noexcept;
+cl_int CL_API_CALL release_command_queue(cl_command_queue) noexcept;
+cl_int CL_API_CALL get_context_info(cl_context, cl_context_info, size_t size, void* value,
+                                    size_t* size_ret) noexcept;
 
 // events.cpp
 cl_event CL_API_CALL create_user_event(cl_context, cl_int* error) noexcept;

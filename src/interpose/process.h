@@ -14,12 +14,14 @@
 #include "interpose/binaries.h"
 #include "interpose/drivers.h"
 #include "interpose/gate.h"
+#include "interpose/helpers.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
 #include "interpose/waits.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
+#include "plan/mode.h"
 
 namespace cleave::interpose {
 
@@ -49,6 +51,7 @@ class Process {
   Waits waits;
   Drivers drivers;
   Binaries binaries;
+  HelperQueues helpers;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
@@ -69,7 +72,8 @@ class Process {
 
   // A launch of this kernel, or of one without a record, has been handed on. Never fails.
   void count_whole(observe::KernelCounters& kernel, plan::Whole why) noexcept;
-  void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added) noexcept;
+  void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
+                   const plan::Way& way) noexcept;
 
   // Around fork(): no lock may be held by another thread meanwhile, and the child counts its own launches
   // only.

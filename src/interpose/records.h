@@ -1,6 +1,7 @@
 // What is remembered of each kind of object.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/opencl.h"
+#include "interpose/helpers.h"
 #include "kernels/program_scan.h"
 #include "observe/counters.h"
 #include "plan/decide.h"
@@ -63,12 +65,16 @@ struct QueueRecord {
   // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs
   // time.
   unsigned stalls = 0;
+  // What a helper beside it is made like; empty where no queue could be made that is like it.
+  std::optional<Twin> twin;
+  bool has_helpers = false;  // it has been to Process::helpers
 };
 
-// An event that stands for a split launch: it is the last slice's. `first`, the first slice's, is ours to
-// release.
+// An event that stands for a split launch: it is the last slice's. `firsts` are those of the slices with
+// which it may have begun, the first slice's and, in a pipelined launch, the first one's on each helper; then
+// nulls. They are ours to release.
 struct EventRecord {
-  cl_event first = nullptr;
+  std::array<cl_event, launch::kMostHelpers + 1> firsts{};
 };
 
 // A user event whose status has not been set.

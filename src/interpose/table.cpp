@@ -96,7 +96,8 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clCreateCommandQueueWithProperties, create_command_queue_with_properties);
   CLEAVE_OVERRIDE(clSetCommandQueueProperty, set_command_queue_property);
   CLEAVE_RETAIN(clRetainCommandQueue, queues);
-  CLEAVE_RELEASE(clReleaseCommandQueue, queues);
+  CLEAVE_OVERRIDE(clReleaseCommandQueue, release_command_queue);
+  CLEAVE_OVERRIDE(clGetContextInfo, get_context_info);
   CLEAVE_OVERRIDE(clCreateUserEvent, create_user_event);
   CLEAVE_OVERRIDE(clSetUserEventStatus, set_user_event_status);
   CLEAVE_OVERRIDE(clRetainEvent, retain_event);

@@ -17,6 +17,7 @@
 //   sequential  each slice is waited for before the next one is enqueued; the last one is not. Waiting is
 //               only pacing: if a slice does not get to run because something upstream waits for the program,
 //               the slices that are left are enqueued at once
+//   pipelined   dealt over several queues: see pipeline.h
 //
 // Thread-safe as far as OpenCL itself is: calls for one kernel object must not run at the same time as calls
 // that set its arguments.
@@ -24,18 +25,18 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 
 #include "base/clock.h"
 #include "base/opencl.h"
 #include "launch/event.h"
 #include "plan/cut.h"
+#include "plan/mode.h"
 #include "plan/tag.h"
 
 namespace cleave::launch {
 
-enum class Mode : std::uint8_t { queued, sequential };
+using plan::Mode;
 
 // The program's call, with its local size made explicit.
 struct Launch {
@@ -61,9 +62,11 @@ struct Outcome {
   Event last;
   Event first;
   bool stalled = false;        // pacing was given up since a slice did not begin to run
+  bool refused = false;        // pipelined only: nothing has been enqueued, another mode may be tried
   base::Nanoseconds added{0};  // time spent here after the first slice was enqueued
 };
 
+// Carries it out on the program's queue alone: `mode` is queued or sequential.
 // Requires: `cut` has at least two slices of `launch.range`. `next` must outlive the outcome.
 Outcome carry_out(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
                   Mode mode);

@@ -69,6 +69,11 @@ std::string json_of(const Tally& tally, const Circumstances& circumstances) {
   for (std::size_t i = 0; i < kReasons; ++i) {
     text += formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", circumstances.reasons[i], tally.whole[i]);
   }
+  text += formatted("},\"pipelined\":%" PRIu64 ",\"queued\":{", tally.pipelined);
+  for (std::size_t i = 0; i < kQueuedReasons; ++i) {
+    text +=
+        formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", circumstances.queued_reasons[i], tally.queued[i]);
+  }
   return text + "}";
 }
 

@@ -28,8 +28,9 @@ struct Circumstances {
   unsigned vms = 1;
   NeighbourFigures neighbours;
   WaitFigures waits;
-  std::string policy;                           // as the user would write it
-  std::array<const char*, kReasons> reasons{};  // names of the reasons for staying whole
+  std::string policy;                                        // as the user would write it
+  std::array<const char*, kReasons> reasons{};               // names of the reasons for staying whole
+  std::array<const char*, kQueuedReasons> queued_reasons{};  // and of those for going through one queue
 };
 
 // A table of a few lines, each beginning with "cleave: ". Empty without launches.

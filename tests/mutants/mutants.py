@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 LAUNCH = "src/launch/launch.cpp"
+PIPELINE = "src/launch/pipeline.cpp"
 TAG = "src/plan/tag.cpp"
 
 # Enqueues one slice some time after the call has returned.
@@ -53,8 +54,7 @@ MUTANTS = {
     "error_codes_swallowed": (LAUNCH, {"outcome_.error = enqueue_rest(i);": "static_cast<void>(enqueue_rest(i));"}),
     "start_of_the_last_slice": (
         "src/interpose/events.cpp",
-        {"if (p.next.clGetEventProfilingInfo(record->first, name, size, value, size_ret) == CL_SUCCESS) return error;":
-         ""},
+        {"time = earliest(p.next, *record, name, time);": "static_cast<void>(earliest);"},
     ),
     "arguments_captured_late": (
         LAUNCH,
@@ -68,6 +68,34 @@ MUTANTS = {
     "out_of_order_slices_not_chained": (
         LAUNCH,
         {"chained_(!launch.in_order || launch.wants_event)": "chained_(launch.wants_event)"},
+    ),
+    "helpers_do_not_wait_for_what_came_before": (
+        PIPELINE,
+        {"if (first || launch_.wants_event) list.add(before);": "if (!first && launch_.wants_event) list.add(before);"},
+    ),
+    "last_slice_does_not_wait_for_helpers": (
+        PIPELINE,
+        {"WaitList& list = all_helpers();": "WaitList& list = list_.fresh();"},
+    ),
+    "gate_not_flushed": (PIPELINE, {"marker_ = Event(next_, made);\n    next_.clFlush(launch_.queue);": "marker_ = "
+                                    "Event(next_, made);"}),
+    "failures_left_to_the_driver_on_helpers": (
+        PIPELINE,
+        {"events_.assign(launch.wait_list, launch.wait_list + own_);": "own_ = 0;"},
+    ),
+    "slices_of_a_helper_not_chained": (
+        PIPELINE,
+        {"first || !launch_.wants_event ? gate() : helper.last()": "gate()"},
+    ),
+    "order_not_kept_after_an_error": (PIPELINE, {"if (outcome_.error != CL_SUCCESS) keep_order();": ""}),
+    "tag_left_out_on_helpers": (PIPELINE, {"if (launch_.tag) offset[2]": "if (launch_.tag && lane.queue == "
+                                           "launch_.queue) offset[2]"}),
+    "helpers_given_away_while_busy": ("src/interpose/helpers.cpp", {"      status > CL_COMPLETE)\n    return false;":
+                                                                    "      status > CL_QUEUED)\n    return false;"}),
+    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.talks) return Way::queue(Queued::talks);": ""}),
+    "start_of_the_own_queues_first_slice": (
+        "src/interpose/enqueue.cpp",
+        {"if (first != nullptr && p.next.clRetainEvent(first)": "if (false && p.next.clRetainEvent(first)"},
     ),
     "drivers_own_finish_left_out": (
         "src/interpose/waiting.cpp",

@@ -34,6 +34,9 @@ struct Options {
   cl_ulong local_memory_size = 48 * 1024;
   bool non_uniform = true;  // a last work-group may be smaller, unless built with -cl-uniform-work-group-size
   bool out_of_order = true;  // host queues may be out of order
+  bool queue_hints =
+      false;  // queues may have a priority and a throttle (cl_khr_priority_hints and the other)
+  bool counts_queues = false;  // a context's reference count has its queues in it, as PoCL's has
   bool images = true;
   // clGetKernelSuggestedLocalWorkSizeKHR and its extension string are there.
   bool suggested_local_size = true;

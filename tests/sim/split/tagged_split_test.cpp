@@ -11,7 +11,7 @@ namespace {
 using plan::Whole;
 
 base::Settings slices(std::size_t count) {
-  base::Settings settings;
+  base::Settings settings = usual_settings();
   settings.policy = {base::SplitPolicy::Kind::fixed, count};
   settings.min_items = 0;
   return settings;
