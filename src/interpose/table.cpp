@@ -97,7 +97,8 @@ void for_each_override(Visit visit) {
   CLEAVE_GATED(clEnqueueReleaseEGLObjectsKHR);
 #undef CLEAVE_GATED
   // And those that may wait for it.
-#define CLEAVE_BLOCKING(function) visit(#function, &Table::function, &Blocking<&Table::function>::call)
+#define CLEAVE_BLOCKING(function) \
+  visit(#function, &Table::function, &Blocking<&Table::function, #function>::call)
   CLEAVE_BLOCKING(clEnqueueReadBuffer);
   CLEAVE_BLOCKING(clEnqueueReadBufferRect);
   CLEAVE_BLOCKING(clEnqueueWriteBuffer);
@@ -155,6 +156,7 @@ void at_exit() noexcept {
   Process* const made = current_process();
   if (made == nullptr) return;
   made->write_summary();
+  if (made->trace) made->trace->end();
   made->neighbours.end();
 }
 
