@@ -74,10 +74,11 @@ Trace::~Trace() {
 }
 
 void Trace::add(const TraceEvents& events, Track thread) noexcept try {
+  if (events.empty()) return;
   const KeepsErrno keeps;
   const std::scoped_lock lock(mutex_);
   if (state_ == State::waiting) open();
-  if (state_ != State::open || events.empty()) return;
+  if (state_ != State::open) return;
   name_thread(thread);
   append(events.text());
   const base::Nanoseconds now = clock_.now();

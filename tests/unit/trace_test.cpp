@@ -90,6 +90,7 @@ TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {
 
 TEST_F(TraceFile, IsValidAtAnyTime) {
   Trace trace(path(), "a test", base::Clock::system());
+  trace.add(TraceEvents(), thread_track());
   EXPECT_NE(access(path().c_str(), F_OK), 0) << "nothing has happened";
   for (int i = 1; i <= 3; ++i) {
     add(trace);

@@ -49,6 +49,10 @@ class Trace(ComparedTest):
                     self.assertLessEqual(-end, around[-1], f"overlaps what is around it: {event}")
                 around.append(-end)
 
+    def launches(self, events):
+        """What is said of launches that the driver took."""
+        return [event["args"] for event in events if event.get("cat") == "launch" and "error" not in event["args"]]
+
     def count(self, events, category):
         return sum(event.get("cat") == category for event in events)
 
@@ -56,24 +60,24 @@ class Trace(ComparedTest):
         run, events = self.traced("--vms", "5", "--alpha", "4", CLEAVE_MIN_ITEMS="0")
         self.assertGreater(run.total("split"), 0, run)
         self.assertEqual(self.count(events, "slice"), run.total("slices"), run)
-        launches = [event["args"] for event in events if event.get("cat") == "launch" and "error" not in event["args"]]
+        launches = self.launches(events)
         self.assertEqual(len(launches), run.total("launches"), run)
         self.assertEqual(sum(launch["decision"] == "split" for launch in launches), run.total("split"))
         self.assertEqual({event["args"]["VMs"] for event in events if event["ph"] == "C"}, {5})
         self.assertGreater(self.count(events, "wait"), 0)
+        self.assertGreater(self.count(events, "device"), run.total("split"), "the program profiles its queue")
         self.assertNested(events)
 
     def test_modes_and_polite_waits(self):
         for mode in ("sequential", "pipelined"):
             run, events = self.traced("--vms", "5", "--launch", mode, "--wait", "polite", CLEAVE_MIN_ITEMS="0")
             self.assertEqual(self.count(events, "slice"), run.total("slices"), run)
-            self.assertIn(mode, {event["args"].get("mode") for event in events if event.get("cat") == "launch"})
+            self.assertIn(mode, {launch.get("mode") for launch in self.launches(events)})
             self.assertNested(events)
 
     def test_whole_launches_have_their_reason(self):
         run, events = self.traced("--vms", "1")
-        reasons = {event["args"]["why"] for event in events if event.get("cat") == "launch"}
-        self.assertEqual(reasons, {"alone"}, run)
+        self.assertEqual({launch["why"] for launch in self.launches(events)}, {"alone"}, run)
 
 
 if __name__ == "__main__":
