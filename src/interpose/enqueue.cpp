@@ -195,7 +195,8 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
   // Nothing has run yet: the whole launch has the answer that the program would have had without us.
   if (outcome.slices == 0) return stay_whole(p, call, kernel, Whole::shape);
   p.count_split(*kernel.counters, outcome.slices, outcome.added, way);
-  if (call.trace != nullptr) call.trace->split(outcome.slices, way);
+  if (call.trace != nullptr) [[unlikely]]
+    call.trace->split(outcome.slices, way);
   if (way.mode == plan::Mode::sequential && (outcome.stalled || queue.stalls != 0)) {
     p.queues.update(call.queue,
                     [&](QueueRecord& record) { record.stalls = outcome.stalled ? record.stalls + 1 : 0; });
@@ -247,7 +248,7 @@ cl_int enqueue(Process& p, const Call& call) {
   return split(p, call, kernel, *queue, range, settled.slices);
 }
 
-cl_int enqueue_any(Process& p, const Call& call) {
+inline cl_int enqueue_any(Process& p, const Call& call) {
   if (call.is_sound()) return enqueue(p, call);
   const Passage passage(p.gates.of(call.queue));
   return call.hand_on(p.next);
@@ -313,7 +314,9 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
   if (!p.in_charge()) return call.hand_on(p.next);
   p.waits.of(queue).note_work();
-  return p.trace ? enqueue_traced(p, call) : enqueue_any(p, call);
+  if (p.trace) [[unlikely]]
+    return enqueue_traced(p, call);
+  return enqueue_any(p, call);
 }
 
 // A task is a launch of one work-item.
