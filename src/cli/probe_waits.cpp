@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cmath>
 #include <ctime>
 
 #include "cli/installation.h"
@@ -88,7 +89,7 @@ int probe_waits(unsigned platform, unsigned device) {
       if (waited.wall >= long_enough) break;
     }
     if (waited.wall < long_enough) throw ProbeFailure("no kernel there takes long enough");
-    const auto share = static_cast<int>(waited.processor / waited.wall * 100 + 0.5);
+    const auto share = std::lround(waited.processor / waited.wall * 100);
     answer.tell({"waits", std::to_string(static_cast<int>(waited.wall.count())), std::to_string(share)});
   });
 }

@@ -9,7 +9,7 @@ namespace cleave::interpose {
 namespace {
 
 // So much is gathered before it goes to the file, and so little that a million slices need no memory.
-constexpr std::size_t kMuch = 32 * 1024;
+constexpr std::size_t kMuch = std::size_t{32} << 10;
 
 std::string list(const size_t* values, cl_uint count) {
   std::string text = "[";

@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kBuffer = 64 * 1024;
+constexpr std::size_t kBuffer = std::size_t{64} << 10;
 constexpr base::Nanoseconds kLongest = 250ms;
 constexpr const char* kEnd = "\n]\n";
 constexpr std::uint64_t kRoomToEnd = 1024;  // for the last event and the closing bracket

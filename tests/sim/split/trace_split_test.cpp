@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 #include <regex>
-#include <set>
+#include <thread>
 #include <unistd.h>
 
 #include "tests/sim/split/pipelined.h"
@@ -38,9 +38,10 @@ class Event {
 };
 
 class Trace : public testing::Test {
- protected:
+ public:
   ~Trace() override { unlink(path_.c_str()); }
 
+ protected:
   base::Settings traced(base::Settings settings = usual_settings()) const {
     settings.trace = path_;
     return settings;
@@ -64,6 +65,12 @@ class Trace : public testing::Test {
     EXPECT_EQ(line, "]");
     EXPECT_FALSE(std::getline(file, line));
     return found;
+  }
+
+  std::size_t events_with(const std::string& key, const std::string& value) const {
+    const auto all = events();
+    return static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [&](const Event& event) { return event.value(key) == value; }));
   }
 
  private:
@@ -160,6 +167,64 @@ TEST_F(Trace, CountOfVmsIsACounterThatSpeaksWhenItChanges) {
   EXPECT_EQ(counts, std::vector<std::string>{"5"});
 }
 
+TEST_F(Trace, CountOfVmsFollowsItsSource) {
+  const std::string file = testing::TempDir() + "cleave-vms-" + std::to_string(getpid());
+  const auto say = [&](unsigned vms) {
+    std::ofstream(file) << vms << "\n";
+    for (int i = 0; i < 6000 && interpose::process().neighbours.vms() != vms; ++i)
+      std::this_thread::sleep_for(10ms);
+  };
+  std::ofstream(file) << "3\n";
+  {
+    base::Settings settings = traced();
+    settings.vms.reset();
+    settings.sources = {.monitor = false, .peers = false, .files = {file}};
+    Scene scene(settings);
+    const cl_kernel kernel = scene.make_kernel();
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);  // asks, and may come too early for the answer
+    for (const unsigned vms : {3U, 5U}) {
+      say(vms);
+      ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+    }
+  }
+  unlink(file.c_str());
+  std::vector<std::string> counts;
+  for (const Event& event : events()) {
+    if (event.value("ph") == "C" && event.value("VMs") != "1") counts.push_back(event.value("VMs"));
+  }
+  EXPECT_EQ(counts, (std::vector<std::string>{"3", "5"}));
+}
+
+TEST_F(Trace, ThreadsLoseNothing) {
+  std::uint64_t slices = 0;
+  {
+    Scene scene(traced(pipelined_settings()), wide_driver());
+    const cl_program program = scene.make_program(kSplittable);
+    std::vector<std::pair<cl_command_queue, cl_kernel>> own;
+    for (int t = 0; t < 4; ++t)
+      own.emplace_back(scene.make_queue(CL_QUEUE_PROFILING_ENABLE), scene.make_kernel(program, "add"));
+    {
+      std::vector<std::jthread> threads;
+      for (const auto& [queue, kernel] : own) {
+        threads.emplace_back([&scene, queue = queue, kernel = kernel] {
+          for (int i = 0; i < 3; ++i) {
+            cl_event event = nullptr;
+            EXPECT_EQ(scene.launch_on(queue, kernel, &event), CL_SUCCESS);
+            EXPECT_EQ(scene.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+            EXPECT_EQ(scene.cl.clReleaseEvent(event), CL_SUCCESS);
+          }
+          EXPECT_EQ(scene.cl.clFinish(queue), CL_SUCCESS);
+        });
+      }
+    }
+    slices = Scene::tally().slices;
+    EXPECT_GT(slices, 12U);
+  }
+  EXPECT_EQ(events("launch").size(), 12U);
+  EXPECT_EQ(events("slice").size(), slices);
+  EXPECT_EQ(events("device").size(), slices + 12 - events_with("decision", "split"));
+}
+
 TEST_F(Trace, SequentialLaunchesShowWhatTheyWaitFor) {
   base::Settings settings = traced();
   settings.launch = base::LaunchMode::sequential;
@@ -199,9 +264,12 @@ TEST_F(Trace, PoliteWaitsSayHowLongTheySlept) {
 
 TEST_F(Trace, WithProfilingSlicesStandWhereTheDeviceRanThem) {
   for (const bool wants_event : {false, true}) {
+    // With events the device is one that has a timer, without them one that has none.
+    sim::Options options = wide_driver();
+    if (!wants_event) options.platform_version = "OpenCL 1.2 sim";
     std::vector<std::pair<double, double>> ran;
     {
-      Scene scene(traced(pipelined_settings()), wide_driver(), CL_QUEUE_PROFILING_ENABLE);
+      Scene scene(traced(pipelined_settings()), options, CL_QUEUE_PROFILING_ENABLE);
       make_slices_uneven(scene);
       const cl_kernel kernel = scene.make_kernel();
       cl_event event = nullptr;
@@ -210,15 +278,17 @@ TEST_F(Trace, WithProfilingSlicesStandWhereTheDeviceRanThem) {
       if (wants_event) {
         EXPECT_EQ(scene.cl.clReleaseEvent(event), CL_SUCCESS);
       }
-      for (const auto& execution : scene.driver.executions())
+      for (const auto& execution : scene.driver.executions()) {
         ran.emplace_back(static_cast<double>(execution.started.count()) / 1000,
                          static_cast<double>(execution.ended.count()) / 1000);
+      }
     }
     std::vector<std::pair<double, double>> told;
     for (const Event& event : events("device")) told.emplace_back(event.begin(), event.end());
     std::sort(ran.begin(), ran.end());
     std::sort(told.begin(), told.end());
     ASSERT_EQ(told.size(), 20U);
+    EXPECT_EQ(events("device")[0].value("clock"), wants_event ? "timer" : "enqueue");
     ASSERT_EQ(ran.size(), 20U);
     for (std::size_t i = 0; i < ran.size(); ++i) {
       EXPECT_NEAR(told[i].first, ran[i].first, 2.0);
