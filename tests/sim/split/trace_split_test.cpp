@@ -5,12 +5,12 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <thread>
 #include <unistd.h>
 
 #include "tests/sim/split/pipelined.h"
 #include "tests/sim/split/scene.h"
+#include "tests/unit/listener.h"
 
 namespace cleave {
 namespace {
@@ -23,10 +23,13 @@ class Event {
   explicit Event(std::string line) : line_(std::move(line)) {}
   // The value of a key, whatever it stands in; empty if there is none. Strings come without their marks.
   std::string value(const std::string& key) const {
-    std::smatch found;
-    const std::regex pattern("\"" + key + "\":(\"([^\"]*)\"|[-0-9.]+|\\[[^\\]]*\\])");
-    if (!std::regex_search(line_, found, pattern)) return {};
-    return found[2].matched ? found[2].str() : found[1].str();
+    const std::string mark = "\"" + key + "\":";
+    const auto at = line_.find(mark);
+    if (at == std::string::npos) return {};
+    const auto begin = at + mark.size();
+    if (line_[begin] == '"') return line_.substr(begin + 1, line_.find('"', begin + 1) - begin - 1);
+    if (line_[begin] == '[') return line_.substr(begin, line_.find(']', begin) - begin + 1);
+    return line_.substr(begin, line_.find_first_of(",}", begin) - begin);
   }
   double number(const std::string& key) const { return std::stod("0" + value(key)); }
   double begin() const { return number("ts"); }
@@ -168,31 +171,30 @@ TEST_F(Trace, CountOfVmsIsACounterThatSpeaksWhenItChanges) {
 }
 
 TEST_F(Trace, CountOfVmsFollowsItsSource) {
-  const std::string file = testing::TempDir() + "cleave-vms-" + std::to_string(getpid());
-  const auto say = [&](unsigned vms) {
-    std::ofstream(file) << vms << "\n";
-    for (int i = 0; i < 6000 && interpose::process().neighbours.vms() != vms; ++i)
-      std::this_thread::sleep_for(10ms);
+  neighbours::Listener listener;
+  const auto comes = [](const auto& condition) {
+    for (int i = 0; i < 6000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
   };
-  std::ofstream(file) << "3\n";
   {
     base::Settings settings = traced();
     settings.vms.reset();
-    settings.sources = {.monitor = false, .peers = false, .files = {file}};
+    settings.monitor = listener.address();
     Scene scene(settings);
     const cl_kernel kernel = scene.make_kernel();
-    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);  // asks, and may come too early for the answer
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS) << "asks, and nobody has answered yet";
+    comes([&] { return listener.answer(); });
+    listener.say("cleave-monitor 1 heartbeat=2000\ncount 1 3 0\n");
     for (const unsigned vms : {3U, 5U}) {
-      say(vms);
+      comes([&] { return interpose::process().neighbours.vms() == vms; });
       ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+      listener.say("count 2 5 0\n");
     }
   }
-  unlink(file.c_str());
   std::vector<std::string> counts;
   for (const Event& event : events()) {
-    if (event.value("ph") == "C" && event.value("VMs") != "1") counts.push_back(event.value("VMs"));
+    if (event.value("ph") == "C") counts.push_back(event.value("VMs"));
   }
-  EXPECT_EQ(counts, (std::vector<std::string>{"3", "5"}));
+  EXPECT_EQ(counts, (std::vector<std::string>{"1", "3", "5"}));
 }
 
 TEST_F(Trace, ThreadsLoseNothing) {
