@@ -22,12 +22,14 @@ namespace {
 using testing::HasSubstr;
 
 class TraceFile : public testing::Test {
- protected:
+ public:
   TraceFile() {
     std::string pattern = testing::TempDir() + "cleave-XXXXXX";
     folder_ = mkdtemp(pattern.data());
   }
   ~TraceFile() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
+
+ protected:
 
   std::string path(const std::string& name = "trace") const { return folder_ + "/" + name; }
 

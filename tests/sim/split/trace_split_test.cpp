@@ -270,6 +270,7 @@ TEST_F(Trace, WithProfilingSlicesStandWhereTheDeviceRanThem) {
     sim::Options options = wide_driver();
     if (!wants_event) options.platform_version = "OpenCL 1.2 sim";
     std::vector<std::pair<double, double>> ran;
+    ran.reserve(20);
     {
       Scene scene(traced(pipelined_settings()), options, CL_QUEUE_PROFILING_ENABLE);
       make_slices_uneven(scene);
@@ -286,6 +287,7 @@ TEST_F(Trace, WithProfilingSlicesStandWhereTheDeviceRanThem) {
       }
     }
     std::vector<std::pair<double, double>> told;
+    told.reserve(20);
     for (const Event& event : events("device")) told.emplace_back(event.begin(), event.end());
     std::sort(ran.begin(), ran.end());
     std::sort(told.begin(), told.end());
