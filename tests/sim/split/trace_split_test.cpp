@@ -203,10 +203,12 @@ TEST_F(Trace, ThreadsLoseNothing) {
     Scene scene(traced(pipelined_settings()), wide_driver());
     const cl_program program = scene.make_program(kSplittable);
     std::vector<std::pair<cl_command_queue, cl_kernel>> own;
+    own.reserve(4);
     for (int t = 0; t < 4; ++t)
       own.emplace_back(scene.make_queue(CL_QUEUE_PROFILING_ENABLE), scene.make_kernel(program, "add"));
     {
       std::vector<std::jthread> threads;
+      threads.reserve(own.size());
       for (const auto& [queue, kernel] : own) {
         threads.emplace_back([&scene, queue = queue, kernel = kernel] {
           for (int i = 0; i < 3; ++i) {
