@@ -64,6 +64,7 @@ struct Settings {
   std::string registry;  // the folder of the processes under Cleave; empty: there is none
   bool top = true;       // this process is to be seen there
   std::string stats;     // empty: none; "stderr"; or a path
+  std::string trace;     // empty: none; or a path
   std::string next;      // empty: look for it
   std::string cache;     // the folder for what is worth keeping between runs; empty: none
   std::vector<NamedSettings> kernels;

@@ -161,6 +161,8 @@ const std::vector<Setting>& settings_list() {
        registry},
       {"CLEAVE_STATS", "observe.stats", "", "stderr, or the path of a file",
        [](Settings& s, std::string_view text) { return s.stats = text, true; }},
+      {"CLEAVE_TRACE", "observe.trace", "", "off, or the path of a file",
+       [](Settings& s, std::string_view text) { return s.trace = text == "off" ? "" : text, true; }},
       {"CLEAVE_TOP", "observe.top", "true", "true or false",
        [](Settings& s, std::string_view text) { return truth(text, s.top); }},
       {"CLEAVE_CACHE", "cache", "~/.cache/cleave", "off, or the path of a folder",

@@ -1,4 +1,6 @@
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "cli/child.h"
 #include "cli/doctor.h"
@@ -10,10 +12,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A probe ends without exit handlers, so it is not to be seen in the registry of processes.
-ChildResult probe(const DoctorRequest& request, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "probe");
-  return run_child({std::move(arguments), {{"CLEAVE_REGISTRY", "off"}}, request.patience});
+// A probe ends without exit handlers, so it is not to be seen in the registry of processes; and what it
+// launches is not for the user's trace.
+ChildResult probe(const DoctorRequest& request, std::vector<std::string> arguments,
+                  const std::vector<std::pair<std::string, std::optional<std::string>>>& settings = {}) {
+  ChildRequest child{
+      std::move(arguments), {{"CLEAVE_REGISTRY", "off"}, {"CLEAVE_TRACE", "off"}}, request.patience};
+  child.arguments.insert(child.arguments.begin(), "probe");
+  child.environment.insert(child.environment.end(), settings.begin(), settings.end());
+  return run_child(child);
 }
 
 // The last line of what a process said before it went, which is mostly the reason.
@@ -45,6 +52,34 @@ void name_guilty_drivers(const DoctorRequest& request, Report& report) {
   }
 }
 
+// What waits for this device cost, and what becomes of them as it comes.
+void report_waits(const DoctorRequest& request, const Record& device, Report& report) {
+  constexpr int line = 10;  // per cent: the library's own, see docs/waiting.md
+  const std::vector<Record> records =
+      decode(probe(request, {"waits", device[1], device[2]}, {{"CLEAVE_WAIT", "native"}}).output);
+  const Record* waits = find(records, "waits", 3);
+  const bool burns = waits != nullptr && std::atoi((*waits)[2].c_str()) > line;
+  std::string text = device[3] + ": ";
+  if (waits == nullptr) {
+    text += "what its driver's waits cost could not be measured";
+  } else {
+    text += std::string("its driver's waits ") + (burns ? "burn a" : "burn no") + " processor (" +
+            (*waits)[2] + " % of a wait of " + (*waits)[1] + " ms)";
+  }
+  const bool processor = device[4] == "CPU";
+  const bool old = device[5].starts_with("OpenCL 1.0") || device[5].starts_with("OpenCL 1.1");
+  if (processor) {
+    text += "; CLEAVE_WAIT=auto leaves them to the driver, as always on a processor";
+  } else if (old) {
+    text += "; Cleave leaves them to the driver, as always with OpenCL 1.0 and 1.1";
+  } else if (burns) {
+    text += "; CLEAVE_WAIT=auto waits politely where other VMs run";
+  } else if (waits != nullptr) {
+    text += "; CLEAVE_WAIT=auto leaves them to the driver";
+  }
+  report.note(text);
+}
+
 void report_device(const DoctorRequest& request, const Record& device, Report& report) {
   const std::string name = device[3] + " (" + device[4] + ", " + device[5] + ", driver " + device[6] + ")";
   const std::string cores = device[7].empty() ? "cores not known" : "reckoned with " + device[7] + " cores";
@@ -52,6 +87,7 @@ void report_device(const DoctorRequest& request, const Record& device, Report& r
   const std::vector<Record> records = decode(child.output);
   if (const Record* right = find(records, "right", 2)) {
     report.ok(name + ": " + cores + "; a small kernel ran and was right (" + (*right)[1] + " ms)");
+    report_waits(request, device, report);
   } else if (find(records, "no-compiler") != nullptr) {
     report.note(name + ": " + cores + "; it has no compiler, so no kernel was tried");
   } else {

@@ -77,6 +77,7 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
   add_setting(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential, queued or pipelined",
               check_launch)
       ->type_name("MODE");
+  add_setting(run, request, "--wait", "CLEAVE_WAIT", "auto, native or polite", check_wait)->type_name("MODE");
   const auto set_file = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));
   };
@@ -91,6 +92,12 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
                                        "Say on standard error, or as JSON in FILE, what was split")
       ->expected(0, 1)
       ->type_name("[=FILE]");
+  const auto set_trace = [&](const std::string& file) {
+    request.settings.emplace_back("CLEAVE_TRACE", absolute(file));
+  };
+  run.add_option_function<std::string>("--trace", set_trace,
+                                       "Write what happens to FILE, for Perfetto or chrome://tracing")
+      ->type_name("FILE");
   run.footer(
       "The exit status is the program's own, or 127 where there is no such program, 126 where it cannot be\n"
       "executed, 1 where Cleave's libraries are missing, 2 where the command line is wrong.");
@@ -146,9 +153,11 @@ void add_probe(CLI::App& app, ProbeRequest& request) {
   add("neighbours");
   add("loader")->add_option("PATH", request.loader)->required();
   add("devices");
-  CLI::App& kernel = *add("kernel");
-  kernel.add_option("PLATFORM", request.platform)->required();
-  kernel.add_option("DEVICE", request.device)->required();
+  for (const char* subject : {"kernel", "waits"}) {
+    CLI::App& command = *add(subject);
+    command.add_option("PLATFORM", request.platform)->required();
+    command.add_option("DEVICE", request.device)->required();
+  }
   probe.require_subcommand(1);
 }
 
@@ -157,6 +166,7 @@ int probe(const ProbeRequest& request) {
   if (request.subject == "neighbours") return probe_neighbours();
   if (request.subject == "loader") return probe_loader(request.loader);
   if (request.subject == "devices") return probe_devices();
+  if (request.subject == "waits") return probe_waits(request.platform, request.device);
   return probe_kernel(request.platform, request.device);
 }
 

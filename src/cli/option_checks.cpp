@@ -42,6 +42,11 @@ std::string check_launch(const std::string& value) {
   return unless(good, value, "auto, sequential, queued or pipelined");
 }
 
+std::string check_wait(const std::string& value) {
+  const bool good = value == "auto" || value == "native" || value == "polite";
+  return unless(good, value, "auto, native or polite");
+}
+
 std::string check_seconds(const std::string& value) {
   const double seconds = number_in<double>(value);
   return unless(seconds >= 0.1 && seconds <= 3600, value, "a number of seconds from 0.1 to 3600");

@@ -32,4 +32,9 @@ int probe_devices();
 //   right MILLISECONDS, no-compiler, or failure TEXT
 int probe_kernel(unsigned platform, unsigned device);
 
+// Waits for a kernel of some 20 ms or more on device D of platform P with the driver's own clFinish.
+//   waits MILLISECONDS SHARE (per cent of that time that the waiting thread ran), no-compiler, or failure
+//   TEXT
+int probe_waits(unsigned platform, unsigned device);
+
 }  // namespace cleave::cli

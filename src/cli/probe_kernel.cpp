@@ -4,6 +4,7 @@
 #include "cli/installation.h"
 #include "cli/probe.h"
 #include "cli/probe_opencl.h"
+#include "cli/probe_program.h"
 
 namespace cleave::cli {
 namespace {
@@ -15,31 +16,10 @@ constexpr const char* source =
     "  out[i] = i * 3u + 1u;\n"
     "}\n";
 
-bool has_compiler(const OpenClLibrary& library, cl_device_id device) {
-  cl_bool available = CL_FALSE;
-  CLEAVE_CLI_FIND(library, clGetDeviceInfo)
-  (device, CL_DEVICE_COMPILER_AVAILABLE, sizeof available, &available, nullptr);
-  return available == CL_TRUE;
-}
-
 // Nothing is released here: the process ends with the answer.
 std::vector<cl_uint> run_on(const OpenClLibrary& library, cl_platform_id platform, cl_device_id device) {
-  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
-                                              reinterpret_cast<cl_context_properties>(platform), 0};
+  const auto [context, queue, kernel] = prepare(library, platform, device, source, "cleave_probe");
   cl_int error = CL_SUCCESS;
-  cl_context context =
-      CLEAVE_CLI_FIND(library, clCreateContext)(properties, 1, &device, nullptr, nullptr, &error);
-  require(error, "clCreateContext");
-  cl_command_queue queue = CLEAVE_CLI_FIND(library, clCreateCommandQueue)(context, device, 0, &error);
-  require(error, "clCreateCommandQueue");
-  const char* text = source;
-  cl_program program =
-      CLEAVE_CLI_FIND(library, clCreateProgramWithSource)(context, 1, &text, nullptr, &error);
-  require(error, "clCreateProgramWithSource");
-  require(CLEAVE_CLI_FIND(library, clBuildProgram)(program, 1, &device, "", nullptr, nullptr),
-          "clBuildProgram");
-  cl_kernel kernel = CLEAVE_CLI_FIND(library, clCreateKernel)(program, "cleave_probe", &error);
-  require(error, "clCreateKernel");
   std::vector<cl_uint> result(items);
   const std::size_t bytes = items * sizeof(cl_uint);
   cl_mem buffer =
@@ -67,16 +47,13 @@ void require_right(const std::vector<cl_uint>& result) {
 int probe_kernel(unsigned platform, unsigned device) {
   answer_and_leave([&](const Answer& answer) {
     const OpenClLibrary library(find_installation().drop_in);
-    const auto platforms = platforms_of(library);
-    if (platform >= platforms.size()) throw ProbeFailure("the platform has gone");
-    const auto devices = devices_of(library, platforms[platform]);
-    if (device >= devices.size()) throw ProbeFailure("the device has gone");
-    if (!has_compiler(library, devices[device])) {
+    const auto [platform_id, device_id] = device_at(library, platform, device);
+    if (!has_compiler(library, device_id)) {
       answer.tell({"no-compiler"});
       return;
     }
     const auto start = std::chrono::steady_clock::now();
-    require_right(run_on(library, platforms[platform], devices[device]));
+    require_right(run_on(library, platform_id, device_id));
     const auto taken = std::chrono::steady_clock::now() - start;
     answer.tell(
         {"right", std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(taken).count())});

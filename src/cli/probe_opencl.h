@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include "cli/records.h"

@@ -8,6 +8,8 @@
 // for like this.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
 
@@ -24,11 +26,18 @@ constexpr std::size_t place_of() {
   return place;
 }
 
-template <auto Entry, typename Function = FunctionOf<Entry>>
+// A function's name as a template's argument.
+template <std::size_t length>
+struct Name {
+  char text[length];
+  constexpr Name(const char (&name)[length]) { std::copy_n(name, length, text); }
+};
+
+template <auto Entry, Name name, typename Function = FunctionOf<Entry>>
 struct Blocking;
 
-template <auto Entry, typename Result, typename... Parameters>
-struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
+template <auto Entry, Name name, typename Result, typename... Parameters>
+struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   // The flag is the first number in all of these.
   static bool waits(Parameters... parameters) noexcept {
     return std::get<place_of<cl_bool, Parameters...>()>(std::tuple(parameters...)) != CL_FALSE;
@@ -46,15 +55,29 @@ struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
     const cl_event* const list = std::get<kList>(all);
     const std::size_t count = list != nullptr ? std::get<kList - 1>(all) : 0;
     p.waits.of(queue).note_use();
-    if (!may_be_polite(p)) return enqueue(p, queue, parameters...);
-    Wait wait(p, queue, WaitKind::transfer);
-    if (wait.polite()) wait.watch_queue({list, count});
-    const Result result = enqueue(p, queue, parameters...);
-    wait.end();
+    Waited how;
+    if (!p.trace) return wait_and_enqueue(p, how, {list, count}, queue, parameters...);
+    const WaitTrace trace = p.trace->wait_begins(name.text, queue);
+    const Result result = wait_and_enqueue(p, how, {list, count}, queue, parameters...);
+    p.trace->wait_ends(trace, how, error_of(result), false);
     return result;
   }
 
  private:
+  static cl_int error_of(cl_int error) { return error; }
+  static cl_int error_of(const void* mapped) { return mapped != nullptr ? CL_SUCCESS : CL_MAP_FAILURE; }
+
+  static Result wait_and_enqueue(Process& p, Waited& how, std::span<const cl_event> list,
+                                 cl_command_queue queue, Parameters... parameters) {
+    if (!may_be_polite(p)) return enqueue(p, queue, parameters...);
+    Wait wait(p, queue, WaitKind::transfer);
+    if (wait.polite()) wait.watch_queue(list);
+    const Result result = enqueue(p, queue, parameters...);
+    wait.end();
+    how = wait.how();
+    return result;
+  }
+
   static Result enqueue(Process& p, cl_command_queue queue, Parameters... parameters) {
     const Passage passage(p.gates.of(queue));
     return (p.next.*Entry)(queue, parameters...);

@@ -33,6 +33,7 @@ struct Call {
   cl_uint waits;
   const cl_event* wait_list;
   cl_event* event;
+  LaunchTrace* trace = nullptr;  // null where nobody wants one
 
   [[nodiscard]] cl_int hand_on(const Table& next) const {
     return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
@@ -68,10 +69,15 @@ bool is_uneven(const Call& call) {
   return false;
 }
 
+const Table& below(const Process& p, const Call& call) {
+  return call.trace != nullptr ? call.trace->table() : p.next;
+}
+
 cl_int stay_whole(Process& p, const Call& call, const KernelRecord& kernel, Whole why) {
   const Passage passage(p.gates.of(call.queue));
-  const cl_int error = call.hand_on(p.next);
+  const cl_int error = call.hand_on(below(p, call));
   if (error == CL_SUCCESS) p.count_whole(*kernel.counters, why);
+  if (error == CL_SUCCESS && call.trace != nullptr) call.trace->whole(why);
   return error;
 }
 
@@ -148,20 +154,20 @@ bool is_alive(cl_command_queue queue) { return process().queues.find(queue).has_
 
 // Carries the launch out in the way that was chosen, or over one queue where there are no helpers for it;
 // `way` says which it was.
-launch::Outcome carry_out(Process& p, const launch::Launch& launch, const plan::Cut& cut,
+launch::Outcome carry_out(Process& p, const Table& next, const launch::Launch& launch, const plan::Cut& cut,
                           const QueueRecord& queue, plan::Way& way, HelperQueues::Loan& loan) {
   if (way.mode == plan::Mode::pipelined) {
     if (!queue.has_helpers)
       p.queues.update(launch.queue, [](QueueRecord& record) { record.has_helpers = true; });
     p.helpers.borrow(loan, launch.queue, *queue.twin, queue.in_order, way.queues - 1);
     if (!loan.lanes().empty()) {
-      launch::Outcome outcome = launch::pipeline(p.next, p.clock, launch, cut, loan.lanes());
+      launch::Outcome outcome = launch::pipeline(next, p.clock, launch, cut, loan.lanes());
       if (!outcome.refused) return outcome;
     }
     const bool busy = loan.lanes().empty() && !loan.refused();
     way = plan::Way::queue(busy ? plan::Queued::busy : plan::Queued::refused);
   }
-  return launch::carry_out(p.next, p.clock, launch, cut, way.mode);
+  return launch::carry_out(next, p.clock, launch, cut, way.mode);
 }
 
 cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
@@ -183,10 +189,13 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
                               .haste = gate != nullptr ? &gate->waiting() : nullptr};
   plan::Way way = way_for(p, kernel, queue, range, cut.count());
   HelperQueues::Loan loan(p.helpers);
-  launch::Outcome outcome = carry_out(p, launch, cut, queue, way, loan);
+  if (call.trace != nullptr && way.mode == plan::Mode::sequential) call.trace->paced();
+  launch::Outcome outcome = carry_out(p, below(p, call), launch, cut, queue, way, loan);
   // Nothing has run yet: the whole launch has the answer that the program would have had without us.
   if (outcome.slices == 0) return stay_whole(p, call, kernel, Whole::shape);
   p.count_split(*kernel.counters, outcome.slices, outcome.added, way);
+  if (call.trace != nullptr) [[unlikely]]
+    call.trace->split(outcome.slices, way);
   if (way.mode == plan::Mode::sequential && (outcome.stalled || queue.stalls != 0)) {
     p.queues.update(call.queue,
                     [&](QueueRecord& record) { record.stalls = outcome.stalled ? record.stalls + 1 : 0; });
@@ -239,6 +248,42 @@ cl_int enqueue(Process& p, const Call& call) {
   return split(p, call, kernel, *queue, range, settled.slices);
 }
 
+inline cl_int enqueue_any(Process& p, const Call& call) {
+  if (call.is_sound()) return enqueue(p, call);
+  const Passage passage(p.gates.of(call.queue));
+  return call.hand_on(p.next);
+}
+
+// Not inlined, so that a launch without a trace has nothing of it.
+[[gnu::noinline]] cl_int enqueue_traced(Process& p, Call call) {
+  LaunchTrace trace(*p.trace, {.function = "clEnqueueNDRangeKernel",
+                               .queue = call.queue,
+                               .kernel = call.kernel,
+                               .dims = call.dims,
+                               .global = call.global,
+                               .local = call.local});
+  call.trace = &trace;
+  const cl_int error = enqueue_any(p, call);
+  trace.end(error, error == CL_SUCCESS && call.event != nullptr ? *call.event : nullptr);
+  return error;
+}
+
+[[gnu::noinline]] cl_int enqueue_task_traced(Process& p, cl_command_queue queue, cl_kernel kernel,
+                                             cl_uint waits, const cl_event* wait_list, cl_event* event) {
+  LaunchTrace trace(*p.trace, {.function = "clEnqueueTask",
+                               .queue = queue,
+                               .kernel = kernel,
+                               .dims = 0,
+                               .global = nullptr,
+                               .local = nullptr});
+  const Passage passage(p.gates.of(queue));
+  const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
+  if (error == CL_SUCCESS) p.count_whole(*known(p, kernel).counters, Whole::one_group);
+  if (error == CL_SUCCESS) trace.whole(Whole::one_group);
+  trace.end(error, error == CL_SUCCESS && event != nullptr ? *event : nullptr);
+  return error;
+}
+
 using Command = cl_int(CL_API_CALL*)(void*, cl_command_queue, const void*, cl_kernel, cl_uint, const size_t*,
                                      const size_t*, const size_t*, cl_uint, const cl_uint*, cl_uint*, void*);
 
@@ -269,9 +314,9 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
   if (!p.in_charge()) return call.hand_on(p.next);
   p.waits.of(queue).note_work();
-  if (call.is_sound()) return enqueue(p, call);
-  const Passage passage(p.gates.of(queue));
-  return call.hand_on(p.next);
+  if (p.trace) [[unlikely]]
+    return enqueue_traced(p, call);
+  return enqueue_any(p, call);
 }
 
 // A task is a launch of one work-item.
@@ -279,6 +324,7 @@ cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uin
                                 const cl_event* wait_list, cl_event* event) noexcept {
   Process& p = process();
   p.waits.of(queue).note_work();
+  if (p.trace && p.in_charge()) return enqueue_task_traced(p, queue, kernel, waits, wait_list, event);
   const Passage passage(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
   if (error == CL_SUCCESS && p.in_charge()) {

@@ -13,6 +13,7 @@
 #include "base/broken_pipe.h"
 #include "base/log.h"
 #include "cleave/cleave.h"
+#include "observe/path.h"
 
 namespace cleave::interpose {
 namespace {
@@ -22,14 +23,6 @@ struct Current {
   Process* forking = nullptr;  // the one whose locks are held around the fork that is under way
 };
 constinit Current current;
-
-// "%p" in a path stands for the process id, so that children do not write over their parent's file.
-std::string with_process_id(std::string path) {
-  for (auto at = path.find("%p"); at != std::string::npos; at = path.find("%p", at)) {
-    path.replace(at, 2, std::to_string(getpid()));
-  }
-  return path;
-}
 
 bool write_all(int file, const std::string& text) {
   std::size_t done = 0;
@@ -79,6 +72,7 @@ Process::Process(const Table& below, std::string face_name, std::string below_na
       clock(time),
       neighbours(configuration.settings),
       unknown(counters.of("(unknown)")),
+      trace(configuration.settings.trace.empty() ? nullptr : std::make_unique<Tracer>(*this)),
       drivers(next, clock, configuration.settings.cache),
       binaries(configuration.settings.cache),
       helpers(next) {}
@@ -149,7 +143,7 @@ void Process::write_summary() noexcept try {
   const auto kernels = counters.all();
   if (kernels.empty()) return;
   if (stats == "stderr") return base::print(observe::as_text(kernels, circumstances()));
-  const std::string path = with_process_id(stats);
+  const std::string path = observe::with_process_id(stats);
   if (!write_file(path, observe::as_json(kernels, circumstances()))) {
     base::say("CLEAVE_STATS=\"" + stats + "\": " + path + " cannot be written (" + std::strerror(errno) +
               "): name a file in a folder that can be written to");
@@ -160,6 +154,7 @@ void Process::write_summary() noexcept try {
 
 void Process::before_fork() {
   neighbours.before_fork();
+  if (trace) trace->before_fork();
   drivers.lock().lock();
   binaries.lock().lock();
   helpers.lock().lock();
@@ -173,6 +168,7 @@ void Process::before_fork() {
 
 void Process::after_fork_in_parent() {
   unlock_all();
+  if (trace) trace->after_fork_in_parent();
   neighbours.after_fork_in_parent();
 }
 
@@ -181,6 +177,7 @@ void Process::after_fork_in_child() {
   gates.reset();
   waits.reset();
   unlock_all();
+  if (trace) trace->after_fork_in_child();
   neighbours.after_fork_in_child();
   // The child's own first launch begins anew.
   Charge begun = Charge::begun;

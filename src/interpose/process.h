@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@
 #include "interpose/helpers.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
+#include "interpose/tracer.h"
 #include "interpose/waits.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
@@ -49,6 +51,8 @@ class Process {
   Registry<PendingRecord> pending;
   Gates gates;
   Waits waits;
+  // Null where nobody wants a trace. Stands before what holds events made through its table.
+  const std::unique_ptr<Tracer> trace;
   Drivers drivers;
   Binaries binaries;
   HelperQueues helpers;

@@ -128,6 +128,7 @@ cl_int CL_API_CALL release_command_queue(cl_command_queue queue) noexcept {
   Process& p = process();
   HelperQueues::Retired retired(p.next);
   const auto last = p.queues.release(queue);
+  if (last && p.trace) p.trace->queue_goes(queue);
   if (last && last->has_helpers) p.helpers.gone(queue, retired);
   return p.next.clReleaseCommandQueue(queue);
 }

@@ -53,6 +53,7 @@ struct QueueRecord {
   cl_device_id device = nullptr;
   SuggestLocalSize suggest = nullptr;  // null where the driver does not have it
   bool in_order = true;
+  bool profiling = false;  // the program has switched it on
   // No property that a vendor has added (what a launch means there is not ours to know), and no driver that
   // is known to be wrong about slices.
   bool plain = true;

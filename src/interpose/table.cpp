@@ -50,12 +50,12 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
 };
 
 // A function that may wait for its command: only then it is a place to go.
-template <auto Entry, typename Function = FunctionOf<Entry>>
+template <auto Entry, Name name, typename Function = FunctionOf<Entry>>
 struct MayWait;
 
-template <auto Entry, typename Result, typename... Parameters>
-struct MayWait<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
-  using Own = Blocking<Entry>;
+template <auto Entry, Name name, typename Result, typename... Parameters>
+struct MayWait<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
+  using Own = Blocking<Entry, name>;
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) {
     using Inside = Entered<&Own::call>;
     return Own::waits(parameters...) ? Inside::call_and_leave(queue, parameters...)
@@ -139,7 +139,8 @@ void for_each_override(Visit visit) {
   CLEAVE_GATED(clEnqueueReleaseEGLObjectsKHR);
 #undef CLEAVE_GATED
   // And those that may wait for it.
-#define CLEAVE_BLOCKING(function) visit(#function, &Table::function, &MayWait<&Table::function>::call)
+#define CLEAVE_BLOCKING(function) \
+  visit(#function, &Table::function, &MayWait<&Table::function, #function>::call)
   CLEAVE_BLOCKING(clEnqueueReadBuffer);
   CLEAVE_BLOCKING(clEnqueueReadBufferRect);
   CLEAVE_BLOCKING(clEnqueueWriteBuffer);
@@ -198,6 +199,7 @@ void at_exit() noexcept {
   Process* const made = current_process();
   if (made == nullptr) return;
   made->write_summary();
+  if (made->trace) made->trace->end();
   made->neighbours.end();
 }
 

@@ -35,6 +35,9 @@ class Wait {
   void watch_queue(std::span<const cl_event> list = {}) noexcept;
   void watch_list(std::span<const cl_event> list) noexcept;
 
+  // For the trace, once the wait is over.
+  [[nodiscard]] Waited how() const { return {watched_.has_value(), slept_}; }
+
   // The driver's own call has returned. What it took is remembered.
   void end() noexcept;
 

@@ -62,6 +62,14 @@ KernelCounters& Counters::of(const std::string& name) {
   return by_name_[by_name_.size() < kMostNames ? name : "(others)"];
 }
 
+std::string Counters::name_of(const KernelCounters& counters) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [name, each] : by_name_) {
+    if (&each == &counters) return name;
+  }
+  return "(unknown)";
+}
+
 std::vector<Counters::Named> Counters::all() const {
   const std::scoped_lock lock(mutex_);
   std::vector<Named> named;

@@ -67,6 +67,9 @@ class Counters {
   // end gets one set for all names from the 4097th on, called "(others)".
   KernelCounters& of(const std::string& name);
 
+  // Under which name these counters are to be found; they are some of these.
+  [[nodiscard]] std::string name_of(const KernelCounters& counters) const;
+
   // Sorted by name, without names that were never launched.
   [[nodiscard]] std::vector<Named> all() const;
 

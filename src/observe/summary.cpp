@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "observe/json.h"
+
 namespace cleave::observe {
 namespace {
 
@@ -14,20 +16,6 @@ std::string formatted(const char* format, Args... args) {
   std::snprintf(text.data(), text.size(), format, args...);
   text.pop_back();
   return text;
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result.append({'\\', c});
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result.append(formatted("\\u%04x", static_cast<unsigned>(c)));
-    } else {
-      result.push_back(c);
-    }
-  }
-  return result.append("\"");
 }
 
 Tally sum(const std::vector<Counters::Named>& kernels) {

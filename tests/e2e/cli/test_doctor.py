@@ -25,6 +25,7 @@ class Healthy(CommandTest):
         self.assertIn(f"drop-in, stub and layer are in {LIBRARIES}", report)
         self.assertRegex(report, r"ok +calls go to /\S*libOpenCL\.so")
         self.assertRegex(report, r"reckoned with \d+ cores; a small kernel ran and was right")
+        self.assertRegex(report, r"its driver's waits burn (a|no) processor \(\d+ % of a wait of \d+ ms\)")
         self.assertIn("All is well.", report)
 
     def test_report_is_the_same_under_run(self):
@@ -38,6 +39,13 @@ class Healthy(CommandTest):
         file = self.folder / "stats.json"
         self.doctor(CLEAVE_STATS=str(file), CLEAVE_VMS="4")
         self.assertFalse(file.exists())
+
+    def test_examination_writes_no_trace(self):
+        trace = self.folder / "trace.json"
+        settings = self.folder / "cleave.toml"
+        settings.write_text(f"[observe]\ntrace = '{trace}'\n")
+        self.doctor(CLEAVE_CONFIG=str(settings))
+        self.assertFalse(trace.exists())
 
 
 class Settings(CommandTest):

@@ -97,6 +97,7 @@ class CommandLine(CommandTest):
             "--alpha": ["0", "-4", "much", "1e99"],
             "--policy": ["fixed", "fixed:", "fixed:0", "fixed:x", "offf", ""],
             "--launch": ["fast", ""],
+            "--wait": ["rudely", ""],
             "--config": ["/no/such/file.toml", "/"],
         }
         for option, values in bad.items():

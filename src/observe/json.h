@@ -1,0 +1,33 @@
+// Writing JSON: strings with everything in them escaped that must be, and objects key by key.
+//
+// Thread-safe: each value belongs to its owner. Functions may throw std::bad_alloc.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace cleave::observe {
+
+// `text` as a JSON string, quotation marks included. Bytes that are not UTF-8 become U+FFFD.
+std::string quoted(std::string_view text);
+
+// One object, in the order of the calls.
+class JsonObject {
+ public:
+  JsonObject& add(std::string_view key, std::string_view value) { return add_json(key, quoted(value)); }
+  JsonObject& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
+  template <std::integral Number>
+  JsonObject& add(std::string_view key, Number value) {
+    return add_json(key, std::to_string(value));
+  }
+  // `json` is JSON already.
+  JsonObject& add_json(std::string_view key, std::string_view json);
+
+  [[nodiscard]] std::string text() const { return text_ + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+}  // namespace cleave::observe

@@ -1,0 +1,88 @@
+#include "observe/trace_events.h"
+
+#include <array>
+#include <cstdio>
+#include <unistd.h>
+
+#include "observe/json.h"
+
+namespace cleave::observe {
+namespace {
+
+// Microseconds, exact to the nanosecond: numbers of doubles would not be after some weeks of uptime.
+std::string microseconds(base::Nanoseconds time) {
+  const auto ns = static_cast<long long>(time.count());
+  const long long size = ns < 0 ? -ns : ns;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%s%lld.%03lld", ns < 0 ? "-" : "", size / 1000, size % 1000);
+  return text.data();
+}
+
+JsonObject event(const char* phase) {
+  JsonObject event;
+  event.add("ph", phase).add("pid", getpid());
+  return event;
+}
+
+JsonObject event(const char* phase, Track track, base::Nanoseconds time) {
+  JsonObject made = event(phase);
+  made.add("tid", track).add_json("ts", microseconds(time));
+  return made;
+}
+
+void say(JsonObject& event, const TraceEvents::What& what) {
+  event.add("name", what.name).add("cat", what.category);
+  if (!what.arguments.empty()) event.add_json("args", what.arguments);
+}
+
+void append(std::string& text, const JsonObject& event) { text.append(",\n").append(event.text()); }
+
+std::string just(std::string_view key, std::string_view value) { return JsonObject().add(key, value).text(); }
+
+}  // namespace
+
+Track thread_track() noexcept { return gettid(); }
+
+void TraceEvents::span(Track track, base::Nanoseconds begin, base::Nanoseconds end, const What& what) {
+  JsonObject made = event("X", track, begin);
+  made.add_json("dur", microseconds(end - begin));
+  say(made, what);
+  append(text_, made);
+}
+
+void TraceEvents::begin(Track track, base::Nanoseconds time, const What& what) {
+  JsonObject made = event("B", track, time);
+  say(made, what);
+  append(text_, made);
+}
+
+void TraceEvents::end(Track track, base::Nanoseconds time, std::string_view arguments) {
+  JsonObject made = event("E", track, time);
+  if (!arguments.empty()) made.add_json("args", arguments);
+  append(text_, made);
+}
+
+void TraceEvents::instant(Track track, base::Nanoseconds time, const What& what) {
+  JsonObject made = event("i", track, time);
+  made.add("s", "t");
+  say(made, what);
+  append(text_, made);
+}
+
+void TraceEvents::counter(base::Nanoseconds time, std::string_view name, std::uint64_t value) {
+  JsonObject made = event("C");
+  made.add_json("ts", microseconds(time)).add("name", name);
+  made.add_json("args", JsonObject().add(name, value).text());
+  append(text_, made);
+}
+
+void TraceEvents::name_process(std::string_view name, std::string_view labels) {
+  append(text_, event("M").add("name", "process_name").add_json("args", just("name", name)));
+  append(text_, event("M").add("name", "process_labels").add_json("args", just("labels", labels)));
+}
+
+void TraceEvents::name_track(Track track, std::string_view name) {
+  append(text_, event("M").add("tid", track).add("name", "thread_name").add_json("args", just("name", name)));
+}
+
+}  // namespace cleave::observe
