@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/bench.h"
 #include "cli/doctor.h"
 #include "cli/option_checks.h"
 #include "cli/probe.h"
@@ -134,6 +135,14 @@ void add_top(CLI::App& app, TopRequest& request) {
   top.footer("On a terminal it redraws in place until q is pressed.");
 }
 
+// Its arguments are the suite's own.
+CLI::App& add_bench(CLI::App& app) {
+  CLI::App& bench = *app.add_subcommand("bench", "Measure what Cleave costs and gains here (bench --help)");
+  bench.set_help_flag();
+  bench.prefix_command();
+  return bench;
+}
+
 struct ProbeRequest {
   std::string subject;
   std::string loader;
@@ -189,6 +198,7 @@ int carry_out(const Arguments& arguments) {
   const CLI::App& run_command = add_run(app, to_run);
   add_doctor(app, to_examine);
   add_top(app, to_show);
+  const CLI::App& bench_command = add_bench(app);
   add_probe(app, to_probe);
 
   CommandLine line = split_at_program(arguments, run_command);
@@ -202,6 +212,7 @@ int carry_out(const Arguments& arguments) {
   }
   if (app.got_subcommand("doctor")) return doctor(to_examine);
   if (app.got_subcommand("top")) return top(to_show);
+  if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
   if (!app.got_subcommand("run")) {
     std::cout << app.help();

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/pipelined/work.h"
+#include "bench/gpu/work.h"
 
-namespace pipelined {
+namespace gpu {
 
 void check(cl_int error, const char* function);
 
@@ -23,6 +23,8 @@ class Side {
   double run(bool with_event);
   // A launch of next to nothing on another queue, and the wait for it, in milliseconds. From any one thread.
   double run_small();
+  // So many of them in a row, and one wait.
+  double run_stream(std::size_t count);
 
   // A few stretches of the result.
   std::vector<cl_uint> sample();
@@ -54,4 +56,4 @@ class Side {
   decltype(&clReleaseEvent) release_event_;
 };
 
-}  // namespace pipelined
+}  // namespace gpu

@@ -1,4 +1,4 @@
-#include "bench/pipelined/side.h"
+#include "bench/gpu/side.h"
 
 #include <array>
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "cleave/cleave.h"
 
-namespace pipelined {
+namespace gpu {
 namespace {
 
 double now() {
@@ -102,11 +102,16 @@ double Side::run(bool with_event) {
   return time;
 }
 
-double Side::run_small() {
+double Side::run_small() { return run_stream(1); }
+
+double Side::run_stream(std::size_t count) {
   const double start = now();
   const std::size_t global = 256;
   const std::size_t local = 64;
-  check(launch_(other_, small_, 1, nullptr, &global, &local, 0, nullptr, nullptr), "clEnqueueNDRangeKernel");
+  for (std::size_t i = 0; i < count; ++i) {
+    check(launch_(other_, small_, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
+  }
   check(finish_(other_), "clFinish");
   return now() - start;
 }
@@ -143,4 +148,4 @@ std::string Side::statistics() {
   return text.substr(0, text.find('\0'));
 }
 
-}  // namespace pipelined
+}  // namespace gpu

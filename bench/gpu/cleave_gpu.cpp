@@ -1,0 +1,92 @@
+// One measurement on one device, as a line of JSON on standard output. What is measured in which order, and
+// with which settings of Cleave, is the suite's affair (bench/suite).
+//
+//   cleave_gpu launches WORK [OPTIONS]              a work in launches, natively and under Cleave
+//   cleave_gpu stream COUNT [OPTIONS]               so many small launches
+//   cleave_gpu busy native|cleave SECONDS WORK [OPTIONS]
+//   cleave_gpu turns THREADS SECONDS                no OpenCL: processor work beside it
+//   OPTIONS: --platform SUBSTRING, --library PATH/libOpenCL.so.1, --repeats N, --warm-up N, --waits N,
+//   --small
+//
+// The exit status is 0 only if all results were the native ones.
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/measure.h"
+#include "bench/gpu/work.h"
+
+namespace gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CommandLine {
+  std::vector<std::string> words;
+  Request request;
+};
+
+CommandLine read(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  Request& request = line.request;
+  request.library =
+      (fs::read_symlink("/proc/self/exe").parent_path() / "../lib/cleave/libOpenCL.so.1").string();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--small") {
+      request.small = true;
+    } else if (word == "--platform") {
+      request.platform = arguments.at(++i);
+    } else if (word == "--library") {
+      request.library = arguments.at(++i);
+    } else if (word == "--repeats") {
+      request.repeats = std::stoi(arguments.at(++i));
+    } else if (word == "--warm-up") {
+      request.warm_up = std::stoi(arguments.at(++i));
+    } else if (word == "--waits") {
+      request.waits = std::stoi(arguments.at(++i));
+    } else if (word.starts_with("--")) {
+      throw std::invalid_argument(word);
+    } else {
+      line.words.push_back(word);
+    }
+  }
+  return line;
+}
+
+std::size_t work_number(const std::string& name) {
+  for (std::size_t i = 0; i < kWorks.size(); ++i) {
+    if (kWorks[i].name == name) return i;
+  }
+  throw std::invalid_argument(name);
+}
+
+int carry_out(CommandLine line) {
+  const auto word = [&](std::size_t i) { return line.words.at(i); };
+  if (word(0) == "launches") {
+    line.request.work = work_number(word(1));
+    return measure_launches(line.request);
+  }
+  if (word(0) == "stream") return measure_stream(line.request, std::stoul(word(1)));
+  if (word(0) == "turns") return count_turns(static_cast<unsigned>(std::stoul(word(1))), std::stod(word(2)));
+  if (word(0) != "busy") throw std::invalid_argument(word(0));
+  line.request.work = work_number(word(3));
+  return keep_busy(line.request, word(1) == "native", std::stod(word(2)));
+}
+
+}  // namespace
+}  // namespace gpu
+
+int main(int count, char** arguments) {
+  try {
+    return gpu::carry_out(gpu::read({arguments + 1, arguments + count}));
+  } catch (const std::logic_error& mistake) {
+    std::fprintf(stderr, "cleave_gpu: cannot make sense of \"%s\": see bench/gpu/cleave_gpu.cpp\n",
+                 mistake.what());
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "cleave_gpu: %s\n", failure.what());
+  }
+  return 2;
+}

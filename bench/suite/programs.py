@@ -1,0 +1,57 @@
+"""The measuring programs beside this suite, run natively or with settings of Cleave."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from results import Unmeasured
+
+FOLDER = pathlib.Path(os.environ.get("CLEAVE_BENCH", pathlib.Path(sys.argv[0]).absolute().parent.parent))
+
+
+def place(name):
+    if not (FOLDER / name).exists():
+        raise Unmeasured(f"{FOLDER / name} is missing: build Cleave with -DCLEAVE_BENCH=ON")
+    return (FOLDER / name).absolute()
+
+
+def library():
+    named = os.environ.get("CLEAVE_BENCH_LIBRARY")
+    return pathlib.Path(named) if named else place("../lib/cleave/libOpenCL.so.1")
+
+
+def environment(settings):
+    """Nobody's settings but these, and no statistics of other runs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEAVE_")}
+    return kept | {"CLEAVE_CONFIG": os.devnull, "CLEAVE_TOP": "false"} | settings
+
+
+def start(name, *arguments, settings=None, cores=None, **options):
+    pin = (lambda: os.sched_setaffinity(0, cores)) if cores else None
+    return subprocess.Popen([place(name), *map(str, arguments)], env=environment(settings or {}), text=True,
+                            stdout=subprocess.PIPE, preexec_fn=pin, **options)
+
+
+def finish(process, limit):
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        process.kill()
+        process.communicate()
+        raise Unmeasured(f"{process.args[0].name} has not ended within {limit} s") from late
+    return process.returncode, output
+
+
+def run(name, *arguments, limit=300, **options):
+    """What the program prints; its exit status is what it says of its results."""
+    return finish(start(name, *arguments, **options), limit)
+
+
+def measure(*arguments, limit=300, **options):
+    """One line of JSON of cleave_gpu's, and whether the results were right."""
+    status, output = run("cleave_gpu", *arguments, limit=limit, **options)
+    if status not in (0, 1) or not output.strip():
+        raise Unmeasured(f"cleave_gpu {' '.join(map(str, arguments))}: exit status {status}")
+    return json.loads(output), status == 0

@@ -1,0 +1,113 @@
+"""What was measured: rows with their baseline, kept as JSON and printed as a table."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+
+class Unmeasured(Exception):
+    """Something that is needed is not there."""
+
+
+@dataclasses.dataclass
+class Row:
+    part: str  # of the suite
+    what: str
+    value: float
+    unit: str = ""
+    baseline: float | None = None  # of the same run, in the same unit; for a ratio, the native time in ms
+    spread: float | None = None  # of the value: the median distance from the median
+    asked: float | None = None  # what is asked for
+    at_least: bool = False  # else at most
+    note: str = ""
+    slices: int | None = None
+
+    @property
+    def good(self):
+        if self.asked is None:
+            return None
+        return self.value >= self.asked if self.at_least else self.value <= self.asked
+
+
+@dataclasses.dataclass
+class Results:
+    suite: str
+    machine: dict
+    rows: list = dataclasses.field(default_factory=list)
+    sound: bool = True  # every result was the native one
+
+    def add(self, row):
+        self.rows.append(row)
+        print(f"  {row.what}: {shown(row)}", file=sys.stderr, flush=True)
+
+    def of(self, part):
+        return [row for row in self.rows if row.part == part]
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def spread(values):
+    middle = statistics.median(values)
+    return statistics.median(abs(value - middle) for value in values)
+
+
+def ratio(changed, native):
+    """Of the medians, and its spread."""
+    base = median(native)
+    return median(changed) / base, (spread(changed) + spread(native)) / base
+
+
+def machine(device, library):
+    """The machine, the driver and the versions: a figure means nothing without them."""
+    processor = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                      if line.startswith("model name")), "unknown")
+    return {"device": device, "processor": processor, "cores": len(os.sched_getaffinity(0)),
+            "system": platform.platform(), "python": platform.python_version(), "cleave": version(library)}
+
+
+def version(library):
+    command = library.parent.parent.parent / "bin" / "cleave"
+    try:
+        return subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def shown(row):
+    text = f"{row.value:.4g}{' ' + row.unit if row.unit else ''}"
+    if row.asked is not None:
+        text += f" (asked: {'≥' if row.at_least else '≤'} {row.asked:g})"
+    return text
+
+
+def print_table(found):
+    print(f"{found.machine['device']}; {found.machine['cores']} cores; {found.machine['cleave']}\n")
+    print("| | measured | spread | native | asked | |\n|---|---|---|---|---|---|")
+    for row in found.rows:
+        unit = f" {row.unit}" if row.unit else ""
+        native = "" if row.baseline is None else f"{row.baseline:.4g}{unit or ' ms'}"
+        asked = "" if row.asked is None else f"{'≥' if row.at_least else '≤'} {row.asked:g}{unit}"
+        remark = row.note or ("" if row.good is not False else "missed")
+        print(f"| {row.what} | {row.value:.4g}{unit} | {'' if row.spread is None else f'{row.spread:.2g}'} | {native} "
+              f"| {asked} | {remark} |")
+
+
+def keep(found, file):
+    file.write_text(json.dumps(dataclasses.asdict(found), indent=1) + "\n")
+    print(f"kept in {file}", file=sys.stderr)
+
+
+def load(file):
+    try:
+        data = json.loads(file.read_text())
+        data["rows"] = [Row(**row) for row in data["rows"]]
+        return Results(**data)
+    except (OSError, ValueError, TypeError, KeyError) as why:
+        raise Unmeasured(f"{file} holds no results: {why}") from why
