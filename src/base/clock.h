@@ -20,6 +20,9 @@ class Clock {
   // Returns no earlier than `duration` from now. The thread gives its processor back meanwhile.
   virtual void sleep_for(Nanoseconds duration) = 0;
 
+  // Processor time that the calling thread has used so far.
+  virtual Nanoseconds thread_time() = 0;
+
   // The machine's own monotonic clock. Lives for ever.
   static Clock& system();
 };

@@ -126,9 +126,12 @@ class Loader {
   }
 
   void switch_off() {
+    const char* const why = "a mistake in the settings";
     result_.settings.policy = {SplitPolicy::Kind::off, 0};
+    result_.settings.wait = WaitMode::native;
     for (Configuration::Line& line : result_.lines) {
-      if (line.key == "split.policy") line = {line.key, "off", "a mistake in the settings", line.variable};
+      if (line.key == "split.policy") line = {line.key, "off", why, line.variable};
+      if (line.key == "wait.mode") line = {line.key, "native", why, line.variable};
     }
   }
 
@@ -147,6 +150,7 @@ Environment process_environment() {
 Configuration load(const Environment& environment) try { return Loader(environment).load(); } catch (...) {
   Configuration failed;
   failed.settings.policy = {SplitPolicy::Kind::off, 0};
+  failed.settings.wait = WaitMode::native;
   return failed;
 }
 

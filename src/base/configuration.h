@@ -33,7 +33,8 @@ struct Configuration {
   Settings settings;
   std::vector<Line> lines;
   // What is wrong, a sentence each that names the setting and the mend. If there are any, settings.policy is
-  // `off`: the user asked for something we do not understand, so nothing is split until it is mended.
+  // `off` and settings.wait `native`: the user asked for something we do not understand, so nothing is
+  // changed until it is mended.
   std::vector<std::string> problems;
 };
 

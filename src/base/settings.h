@@ -21,7 +21,10 @@ struct SplitPolicy {
   std::size_t slices = 0;  // for `fixed`
 };
 
-enum class LaunchMode : std::uint8_t { automatic, sequential, queued };
+enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };
+
+// Who waits where the program does: the driver, or Cleave with looks between sleeps.
+enum class WaitMode : std::uint8_t { automatic, native, polite };
 
 // Who is asked how many share the host. Of several the largest count counts.
 struct NeighbourSources {
@@ -52,6 +55,7 @@ struct Settings {
   std::vector<std::string> deny;         // shell patterns of kernel names
   bool trust_binaries = false;           // programs made from binaries may be split
   LaunchMode launch = LaunchMode::automatic;
+  WaitMode wait = WaitMode::automatic;
   std::optional<unsigned> vms;  // empty: the sources are asked
   NeighbourSources sources;
   std::optional<Address> monitor;    // empty: looked for in the usual places

@@ -42,6 +42,14 @@ bool launch_mode(Settings& settings, std::string_view text) {
   if (text == "auto") return settings.launch = LaunchMode::automatic, true;
   if (text == "sequential") return settings.launch = LaunchMode::sequential, true;
   if (text == "queued") return settings.launch = LaunchMode::queued, true;
+  if (text == "pipelined") return settings.launch = LaunchMode::pipelined, true;
+  return false;
+}
+
+bool wait_mode(Settings& settings, std::string_view text) {
+  if (text == "auto") return settings.wait = WaitMode::automatic, true;
+  if (text == "native") return settings.wait = WaitMode::native, true;
+  if (text == "polite") return settings.wait = WaitMode::polite, true;
   return false;
 }
 
@@ -140,7 +148,8 @@ const std::vector<Setting>& settings_list() {
        "a number of work-items, 0 to switch the rule off, or cores for the device's own number", min_items},
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas", deny},
       {"CLEAVE_BINARIES", "split.binaries", "whole", "whole or trust", binaries},
-      {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential or queued", launch_mode},
+      {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", launch_mode},
+      {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or polite", wait_mode},
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
        "monitor, peers or file:PATH, or several of them separated by commas", sources},

@@ -74,7 +74,8 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
       ->type_name("A");
   add_setting(run, request, "--policy", "CLEAVE_SPLIT", "off, alpha or fixed:N", check_policy)
       ->type_name("POLICY");
-  add_setting(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential or queued", check_launch)
+  add_setting(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential, queued or pipelined",
+              check_launch)
       ->type_name("MODE");
   const auto set_file = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));

@@ -38,8 +38,8 @@ std::string check_policy(const std::string& value) {
 }
 
 std::string check_launch(const std::string& value) {
-  const bool good = value == "auto" || value == "sequential" || value == "queued";
-  return unless(good, value, "auto, sequential or queued");
+  const bool good = value == "auto" || value == "sequential" || value == "queued" || value == "pipelined";
+  return unless(good, value, "auto, sequential, queued or pipelined");
 }
 
 std::string check_seconds(const std::string& value) {

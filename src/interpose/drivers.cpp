@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fcntl.h>
 #include <fstream>
-#include <unistd.h>
+#include <span>
 
-#include <sys/stat.h>
-
+#include "interpose/cache_folder.h"
 #include "kernels/prelude.h"
 
 namespace cleave::interpose {
@@ -15,12 +13,7 @@ namespace {
 
 // One line for each driver: the version of this format, a hash of the driver's name, and the facts.
 constexpr const char* kFormat = "1";
-
-std::string key_of(const std::string& driver) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char c : driver) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return std::to_string(hash);
-}
+constexpr const char* kFile = "drivers";
 
 std::optional<DriverFacts> read_facts(const std::string& path, const std::string& key) {
   std::ifstream file(path);
@@ -34,18 +27,10 @@ std::optional<DriverFacts> read_facts(const std::string& path, const std::string
   return std::nullopt;
 }
 
-// Best effort: where it cannot be written, the next process finds out for itself. One write is one line.
-void keep_facts(const std::string& folder, const std::string& path, const std::string& key,
-                const DriverFacts& facts) {
-  mkdir(folder.substr(0, folder.find_last_of('/')).c_str(), 0700);
-  mkdir(folder.c_str(), 0700);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return;
-  const std::string line =
-      std::string(kFormat) + " " + key + (facts.tags ? " 1" : " 0") + (facts.narrow ? " 1\n" : " 0\n");
-  if (write(file, line.data(), line.size()) < 0) {  // nothing that could be done about it
-  }
-  close(file);
+void keep_facts(const std::string& folder, const std::string& key, const DriverFacts& facts) {
+  append_line(
+      folder, kFile,
+      std::string(kFormat) + " " + key + (facts.tags ? " 1" : " 0") + (facts.narrow ? " 1\n" : " 0\n"));
 }
 
 // The number at `at` less `shift`, if it is one behind the prelude.
@@ -91,11 +76,12 @@ std::optional<DriverFacts> Drivers::facts(cl_device_id device) noexcept try {
   if (!begin(device)) return std::nullopt;
   std::optional<DriverFacts> found;
   try {
-    const std::string key = folder_.empty() ? "" : key_of(name_driver(next_, device));
-    if (!key.empty()) found = read_facts(file(), key);
+    const std::string driver = folder_.empty() ? "" : name_driver(next_, device);
+    const std::string key = folder_.empty() ? "" : key_of(std::as_bytes(std::span(driver)));
+    if (!key.empty()) found = read_facts(folder_ + "/" + kFile, key);
     if (!found) {
       found = try_driver(next_, clock_, device);
-      if (found && !key.empty()) keep_facts(folder_, file(), key, *found);
+      if (found && !key.empty()) keep_facts(folder_, key, *found);
     }
   } catch (...) {  // out of memory: not known
   }

@@ -62,7 +62,6 @@ class Drivers {
   bool begin(cl_device_id device);
   void end(cl_device_id device, const std::optional<DriverFacts>& found);
   static bool may_need_shift(const std::string& log);
-  std::string file() const { return folder_ + "/drivers"; }
 
   const Table& next_;
   base::Clock& clock_;

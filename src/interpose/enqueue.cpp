@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/log.h"
@@ -12,6 +13,8 @@
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 #include "launch/launch.h"
+#include "launch/pipeline.h"
+#include "plan/mode.h"
 
 namespace cleave::interpose {
 namespace {
@@ -82,29 +85,36 @@ cl_int stay_whole_for_its_shape(Process& p, const Call& call, const KernelRecord
   return error;
 }
 
-// A sequential launch waits inside the call. That is only safe if nothing upstream can be waiting for the
-// program, and if the kernel itself cannot be.
-launch::Mode mode_for(const Process& p, const KernelRecord& kernel, const QueueRecord& queue) {
+plan::Way way_for(const Process& p, const KernelRecord& kernel, const QueueRecord& queue,
+                  const plan::NDRange& range, std::size_t slices) {
   constexpr unsigned kMostStalls = 3;
-  const bool may_wait = !kernel.facts.talks && p.pending.empty() && queue.stalls < kMostStalls;
-  return p.settings().launch == base::LaunchMode::sequential && may_wait ? launch::Mode::sequential
-                                                                         : launch::Mode::queued;
+  const plan::Moment moment{.user_event_pending = !p.pending.empty(),
+                            .stalls = queue.stalls >= kMostStalls,
+                            .has_twins = queue.twin.has_value()};
+  return plan::choose_way(p.settings().launch, kernel.facts, queue.facts, range, slices, moment);
 }
 
-// Gives the program its event, with the first slice's beside it.
-void hand_event(Process& p, const Call& call, launch::Outcome& outcome) {
+// Gives the program its event, with those of the slices beside it with which the launch began.
+void hand_event(Process& p, const Call& call, launch::Outcome& outcome, std::span<launch::Lane> lanes) {
   if (call.event == nullptr) return;
   *call.event = outcome.last.release();
+  EventRecord record;
+  std::size_t count = 0;
+  record.firsts[count++] = outcome.first.release();
+  for (launch::Lane& lane : lanes) {  // a helper's own may also be the newest there, so it keeps that
+    const cl_event first = lane.first.get();
+    if (first != nullptr && p.next.clRetainEvent(first) == CL_SUCCESS) record.firsts[count++] = first;
+  }
   try {
-    p.events.add(*call.event, {outcome.first.get()});
-    static_cast<void>(outcome.first.release());
+    p.events.add(*call.event, record);
   } catch (...) {  // out of memory: the event is right all the same, but begins with its last slice
+    for (std::size_t i = 0; i < count; ++i) p.next.clReleaseEvent(record.firsts[i]);
   }
 }
 
 bool has_prelude(const KernelRecord& kernel, cl_device_id device) {
-  return kernel.trusted || (kernel.tagged && std::find(kernel.tagged->begin(), kernel.tagged->end(),
-                                                       device) != kernel.tagged->end());
+  return kernel.may_be_dressed || (kernel.tagged && std::find(kernel.tagged->begin(), kernel.tagged->end(),
+                                                              device) != kernel.tagged->end());
 }
 
 // Whether slices of this kernel can tell it of the whole launch. The driver is not tried out here: this may
@@ -118,7 +128,7 @@ bool carries_tags(Process& p, const KernelRecord& kernel, cl_device_id device) {
 // The one launch that a kernel with the prelude would misread: an offset in the third dimension that reaches
 // it as a negative number.
 bool looks_tagged(Process& p, const Call& call, const KernelRecord& kernel) {
-  if (call.dims != 3 || call.offset == nullptr || (!kernel.tagged && !kernel.trusted)) return false;
+  if (call.dims != 3 || call.offset == nullptr || (!kernel.tagged && !kernel.may_be_dressed)) return false;
   constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
   const bool narrow = ((call.offset[2] >> 31U) & 1U) != 0;
   const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
@@ -136,12 +146,30 @@ cl_int refuse() {
 
 bool is_alive(cl_command_queue queue) { return process().queues.find(queue).has_value(); }
 
+// Carries the launch out in the way that was chosen, or over one queue where there are no helpers for it;
+// `way` says which it was.
+launch::Outcome carry_out(Process& p, const launch::Launch& launch, const plan::Cut& cut,
+                          const QueueRecord& queue, plan::Way& way, HelperQueues::Loan& loan) {
+  if (way.mode == plan::Mode::pipelined) {
+    if (!queue.has_helpers)
+      p.queues.update(launch.queue, [](QueueRecord& record) { record.has_helpers = true; });
+    p.helpers.borrow(loan, launch.queue, *queue.twin, queue.in_order, way.queues - 1);
+    if (!loan.lanes().empty()) {
+      launch::Outcome outcome = launch::pipeline(p.next, p.clock, launch, cut, loan.lanes());
+      if (!outcome.refused) return outcome;
+    }
+    const bool busy = loan.lanes().empty() && !loan.refused();
+    way = plan::Way::queue(busy ? plan::Queued::busy : plan::Queued::refused);
+  }
+  return launch::carry_out(p.next, p.clock, launch, cut, way.mode);
+}
+
 cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
              const plan::NDRange& range, std::size_t slices) {
   Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
   const Closure closure(gate);
   if (gate != nullptr && !closure.closed()) return stay_whole(p, call, kernel, Whole::shared);
-  const plan::Cut cut(range, slices);
+  const plan::Cut cut(range, slices, plan::order_of(kernel.facts));
   const bool tagged = kernel.facts.source == plan::Kernel::Source::tagged;
   const launch::Launch launch{.queue = call.queue,
                               .kernel = call.kernel,
@@ -153,16 +181,17 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
                               .in_order = queue.in_order,
                               .is_alive = is_alive,
                               .haste = gate != nullptr ? &gate->waiting() : nullptr};
-  const launch::Mode mode = mode_for(p, kernel, queue);
-  launch::Outcome outcome = launch::carry_out(p.next, p.clock, launch, cut, mode);
+  plan::Way way = way_for(p, kernel, queue, range, cut.count());
+  HelperQueues::Loan loan(p.helpers);
+  launch::Outcome outcome = carry_out(p, launch, cut, queue, way, loan);
   // Nothing has run yet: the whole launch has the answer that the program would have had without us.
   if (outcome.slices == 0) return stay_whole(p, call, kernel, Whole::shape);
-  p.count_split(*kernel.counters, outcome.slices, outcome.added);
-  if (mode == launch::Mode::sequential && (outcome.stalled || queue.stalls != 0)) {
+  p.count_split(*kernel.counters, outcome.slices, outcome.added, way);
+  if (way.mode == plan::Mode::sequential && (outcome.stalled || queue.stalls != 0)) {
     p.queues.update(call.queue,
                     [&](QueueRecord& record) { record.stalls = outcome.stalled ? record.stalls + 1 : 0; });
   }
-  if (outcome.error == CL_SUCCESS) hand_event(p, call, outcome);
+  if (outcome.error == CL_SUCCESS) hand_event(p, call, outcome, loan.lanes());
   return outcome.error;
 }
 
@@ -171,7 +200,7 @@ KernelRecord known(Process& p, cl_kernel kernel) {
                                                       .counters = &p.unknown,
                                                       .uneven_accepted = nullptr,
                                                       .tagged = {},
-                                                      .trusted = false,
+                                                      .may_be_dressed = false,
                                                       .keeps = false});
 }
 
@@ -238,6 +267,7 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
   Process& p = process();
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
   if (!p.in_charge()) return call.hand_on(p.next);
+  p.waits.of(queue).note_work();
   if (call.has_shape()) return enqueue(p, call);
   const Passage passage(p.gates.of(queue));
   return call.hand_on(p.next);
@@ -247,6 +277,7 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
 cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
                                 const cl_event* wait_list, cl_event* event) noexcept {
   Process& p = process();
+  p.waits.of(queue).note_work();
   const Passage passage(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
   if (error == CL_SUCCESS && p.in_charge()) {

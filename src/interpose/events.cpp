@@ -1,12 +1,14 @@
 // Events: one that stands for a split launch must look like that of one command. It is the last slice's; what
-// concerns the command's beginning is answered by the first slice's.
+// concerns the command's beginning is answered by the first slice's, or whichever of several began first.
 //
 // Source: OpenCL 3.0 API, sections 5.11 "Event objects" and 5.14 "Profiling operations".
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 
+#include "interpose/callback_scope.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -21,10 +23,65 @@ struct Callback {
   cl_event event;  // the program's
 };
 
+// The error that the program sees if it asks.
+cl_int error_of(cl_event event, cl_int otherwise) {
+  cl_int status = CL_QUEUED;
+  const bool known =
+      get_event_info(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) == CL_SUCCESS;
+  return known && status < 0 ? status : otherwise;
+}
+
 void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
   const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
-  callback->notify(callback->event, status, callback->data);
+  const CallbackScope scope;
+  callback->notify(callback->event, status < 0 ? error_of(callback->event, status) : status, callback->data);
   release_event(callback->event);
+}
+
+// The status of whichever slice has got furthest of those with which the launch began; an error where one of
+// them failed.
+cl_int furthest(const Table& next, const EventRecord& record) {
+  cl_int status = CL_QUEUED;
+  for (const cl_event first : record.firsts) {
+    cl_int own = CL_QUEUED;
+    if (first != nullptr && next.clGetEventInfo(first, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof own, &own,
+                                                nullptr) == CL_SUCCESS)
+      status = std::min(status, own);
+  }
+  return status;
+}
+
+// When the first of them came to the point that `name` says; `otherwise` where the driver does not tell.
+cl_ulong earliest(const Table& next, const EventRecord& record, cl_profiling_info name, cl_ulong otherwise) {
+  cl_ulong time = otherwise;
+  for (const cl_event first : record.firsts) {
+    cl_ulong own = 0;
+    if (first != nullptr &&
+        next.clGetEventProfilingInfo(first, name, sizeof own, &own, nullptr) == CL_SUCCESS)
+      time = std::min(time, own);
+  }
+  return time;
+}
+
+// The program's callback for any other event, so that waits within it are known for what they are.
+struct PlainCallback {
+  void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
+  void* data;
+};
+
+void CL_CALLBACK call_back_plainly(cl_event event, cl_int status, void* data) {
+  const std::unique_ptr<PlainCallback> callback(static_cast<PlainCallback*>(data));
+  const CallbackScope scope;
+  callback->notify(event, status, callback->data);
+}
+
+cl_int set_plain_callback(const Table& next, cl_event event, cl_int type,
+                          void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
+  auto callback = std::unique_ptr<PlainCallback>(new (std::nothrow) PlainCallback{notify, data});
+  if (!callback) return CL_OUT_OF_HOST_MEMORY;
+  const cl_int error = next.clSetEventCallback(event, type, call_back_plainly, callback.get());
+  if (error == CL_SUCCESS) static_cast<void>(callback.release());
+  return error;
 }
 
 // Registers the callback with `at`: the program's event or its first slice's.
@@ -73,7 +130,10 @@ cl_int CL_API_CALL retain_event(cl_event event) noexcept {
 
 cl_int CL_API_CALL release_event(cl_event event) noexcept {
   Process& p = process();
-  if (const auto record = p.events.release(event)) p.next.clReleaseEvent(record->first);
+  if (const auto record = p.events.release(event)) {
+    for (const cl_event first : record->firsts)
+      if (first != nullptr) p.next.clReleaseEvent(first);
+  }
   p.pending.release(event);
   return p.next.clReleaseEvent(event);
 }
@@ -88,8 +148,7 @@ cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t siz
   // The whole command has got as far as its first slice, and has not ended before its last. If the first
   // failed, the others failed for that reason, and its own is the one to give.
   auto* const status = static_cast<cl_int*>(value);
-  cl_int first = CL_QUEUED;
-  if (p.next.clGetEventInfo(record->first, name, sizeof first, &first, nullptr) != CL_SUCCESS) return error;
+  const cl_int first = furthest(p.next, *record);
   if (*status < 0 && first < 0) {
     *status = first;
   } else if (*status > CL_RUNNING) {
@@ -106,19 +165,27 @@ cl_int CL_API_CALL get_event_profiling_info(cl_event event, cl_profiling_info na
   const bool beginning = name == CL_PROFILING_COMMAND_QUEUED || name == CL_PROFILING_COMMAND_SUBMIT ||
                          name == CL_PROFILING_COMMAND_START;
   if (error != CL_SUCCESS || !beginning) return error;
-  const auto record = p.events.find(event);
+  const auto record = value != nullptr ? p.events.find(event) : std::nullopt;
   if (!record) return error;
-  return p.next.clGetEventProfilingInfo(record->first, name, size, value, size_ret);
+  cl_ulong time = 0;
+  std::memcpy(&time, value, sizeof time);
+  time = earliest(p.next, *record, name, time);
+  std::memcpy(value, &time, sizeof time);
+  return error;
 }
 
 cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
                                       void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
                                       void* data) noexcept {
   Process& p = process();
-  const auto record = notify != nullptr ? p.events.find(event) : std::nullopt;
-  if (!record) return p.next.clSetEventCallback(event, type, notify, data);
+  if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
+  const auto record = p.events.find(event);
+  if (!record && p.settings().wait == base::WaitMode::native) {
+    return p.next.clSetEventCallback(event, type, notify, data);
+  }
+  if (!record) return set_plain_callback(p.next, event, type, notify, data);
   const bool beginning = type == CL_SUBMITTED || type == CL_RUNNING;
-  return set_callback(event, beginning ? record->first : event, type, notify, data);
+  return set_callback(event, beginning ? record->firsts[0] : event, type, notify, data);
 }
 
 }  // namespace cleave::interpose

@@ -94,6 +94,9 @@ plan::Device ask_device(const Process& process, cl_device_id device) noexcept {
   plan::Device facts;
   facts.cores = plan::cores(figures);
   facts.resident_groups = plan::resident_groups(figures);
+  facts.resident_items = plan::resident_items(figures);
+  facts.queues = plan::usable_queues(figures);
+  facts.prefers_pipelines = figures.gpu && !figures.cpu;
   try {
     apply_settings(process.settings(), process.next, device, facts);
   } catch (...) {  // out of memory: the driver's own figures will do
@@ -128,6 +131,7 @@ std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue qu
   record.copies_variables = quirks.copies_variables;
   if (!quirks.suggesting_harms) record.suggest = ask_for_suggestions(next, record.device);
   record.facts = ask_device(process, record.device);
+  if (quirks.queues_clash) record.facts.prefers_pipelines = false;
   return record;
 }
 

@@ -40,10 +40,11 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
                        const std::string& name) {
   KernelRecord record;
   apply_settings(settings, name, record.facts);
+  record.may_be_dressed = program && (program->trusted || program->from_dressed);
   if (program && program->trusted) {
     record.facts.source = plan::Kernel::Source::tagged;
     record.facts.talks = true;
-    record.trusted = true;
+    record.keeps = true;
     return record;
   }
   if (!program || !program->scan) return record;
@@ -82,13 +83,14 @@ cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int
 cl_int CL_API_CALL create_kernels_in_program(cl_program program, cl_uint count, cl_kernel* kernels,
                                              cl_uint* count_ret) noexcept {
   Process& p = process();
-  cl_uint made = 0;
+  // With too little room, drivers may tell how much is needed.
+  cl_uint made = count_ret != nullptr ? *count_ret : 0;
   cl_int error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
   if (error != CL_SUCCESS && error != CL_INVALID_VALUE && build_without_prelude(program, nullptr)) {
     error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
   }
-  if (error != CL_SUCCESS) return error;
   if (count_ret != nullptr) *count_ret = made;
+  if (error != CL_SUCCESS) return error;
   for (cl_uint i = 0; kernels != nullptr && i < made; ++i) note(p, kernels[i], program);
   return error;
 }

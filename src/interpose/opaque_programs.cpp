@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "interpose/binaries.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 #include "kernels/spirv.h"
@@ -26,6 +28,19 @@ cl_program noted(cl_program program, const ProgramRecord* record) noexcept {
   return program;
 }
 
+// What is known of binaries that the driver took; nothing, as a rule.
+std::optional<ProgramRecord> known_of(Process& p, cl_uint count, const size_t* lengths,
+                                      const unsigned char** binaries) {
+  ProgramRecord record;
+  record.trusted = p.settings().trust_binaries;
+  for (cl_uint i = 0; i < count; ++i) {
+    const auto binary = std::as_bytes(std::span(binaries[i], lengths[i]));
+    record.trusted = record.trusted && !p.binaries.has(Binaries::Mark::refused, binary);
+    record.from_dressed = record.from_dressed || p.binaries.has(Binaries::Mark::dressed, binary);
+  }
+  return record.trusted || record.from_dressed ? std::optional(record) : std::nullopt;
+}
+
 }  // namespace
 
 cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint count,
@@ -35,12 +50,15 @@ cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint co
   Process& p = process();
   cl_program program =
       p.next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, error);
-  ProgramRecord record;
-  record.trusted = true;
-  if (p.settings().trust_binaries && devices != nullptr && p.will_be_in_charge()) {
-    for (cl_uint i = 0; i < count; ++i) p.drivers.facts(devices[i]);
+  if (program == nullptr) return program;
+  try {
+    const auto record = known_of(p, count, lengths, binaries);
+    // Not at a launch, which may be a callback.
+    for (cl_uint i = 0; record && i < count && p.will_be_in_charge(); ++i) p.drivers.facts(devices[i]);
+    return noted(program, record ? &*record : nullptr);
+  } catch (...) {  // out of memory: it stays whole
+    return noted(program, nullptr);
   }
-  return noted(program, p.settings().trust_binaries ? &record : nullptr);
 }
 
 cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il, size_t length,

@@ -79,6 +79,9 @@ cl_command_queue CL_API_CALL create_command_queue_with_properties_khr(cl_context
                                                                       cl_int* error) noexcept;
 cl_int CL_API_CALL set_command_queue_property(cl_command_queue, cl_command_queue_properties, cl_bool enable,
                                               cl_command_queue_properties* old) noexcept;
+cl_int CL_API_CALL release_command_queue(cl_command_queue) noexcept;
+cl_int CL_API_CALL get_context_info(cl_context, cl_context_info, size_t size, void* value,
+                                    size_t* size_ret) noexcept;
 
 // events.cpp
 cl_event CL_API_CALL create_user_event(cl_context, cl_int* error) noexcept;
@@ -92,6 +95,11 @@ cl_int CL_API_CALL get_event_profiling_info(cl_event, cl_profiling_info, size_t 
 cl_int CL_API_CALL set_event_callback(cl_event, cl_int type,
                                       void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
                                       void* data) noexcept;
+
+// waiting.cpp. Not noexcept, so that they can end in a jump to the driver: a thread that is cancelled there
+// leaves it as it would without us.
+cl_int CL_API_CALL finish(cl_command_queue);
+cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event* events);
 
 // extensions.cpp
 void* CL_API_CALL get_extension_function_address(const char* name) noexcept;

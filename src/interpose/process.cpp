@@ -79,7 +79,9 @@ Process::Process(const Table& below, std::string face_name, std::string below_na
       clock(time),
       neighbours(configuration.settings),
       unknown(counters.of("(unknown)")),
-      drivers(next, clock, configuration.settings.cache) {}
+      drivers(next, clock, configuration.settings.cache),
+      binaries(configuration.settings.cache),
+      helpers(next) {}
 
 bool Process::in_charge() {
   const Charge known = charge_.load(std::memory_order_relaxed);
@@ -115,9 +117,11 @@ void Process::count_whole(observe::KernelCounters& kernel, plan::Whole why) noex
   neighbours.entry().count_whole();
 }
 
-void Process::count_split(observe::KernelCounters& kernel, std::size_t slices,
-                          base::Nanoseconds added) noexcept {
+void Process::count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
+                          const plan::Way& way) noexcept {
   kernel.count_split(slices, added);
+  if (way.mode == plan::Mode::pipelined) kernel.count_pipelined();
+  if (way.why) kernel.count_queued(static_cast<std::size_t>(*way.why));
   neighbours.entry().count_split(slices, added);
 }
 
@@ -125,12 +129,16 @@ observe::Circumstances Process::circumstances() const {
   observe::Circumstances circumstances;
   circumstances.vms = neighbours.vms();
   const neighbours::Report report = neighbours.report();
+  circumstances.waits = {waits.polite(), waits.slept()};
   circumstances.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") circumstances.policy = line.value;
   }
   for (std::size_t i = 0; i < plan::kWholeReasons; ++i) {
     circumstances.reasons[i] = plan::name(static_cast<plan::Whole>(i));
+  }
+  for (std::size_t i = 0; i < plan::kQueuedReasons; ++i) {
+    circumstances.queued_reasons[i] = plan::name(static_cast<plan::Queued>(i));
   }
   return circumstances;
 }
@@ -153,6 +161,8 @@ void Process::write_summary() noexcept try {
 void Process::before_fork() {
   neighbours.before_fork();
   drivers.lock().lock();
+  binaries.lock().lock();
+  helpers.lock().lock();
   counters.lock().lock();
   programs.lock_all();
   kernels.lock_all();
@@ -169,6 +179,7 @@ void Process::after_fork_in_parent() {
 void Process::after_fork_in_child() {
   counters.reset();
   gates.reset();
+  waits.reset();
   unlock_all();
   neighbours.after_fork_in_child();
   // The child's own first launch begins anew.
@@ -183,6 +194,8 @@ void Process::unlock_all() {
   kernels.unlock_all();
   programs.unlock_all();
   counters.lock().unlock();
+  helpers.lock().unlock();
+  binaries.lock().unlock();
   drivers.lock().unlock();
 }
 

@@ -11,13 +11,17 @@
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/opencl.h"
+#include "interpose/binaries.h"
 #include "interpose/drivers.h"
 #include "interpose/gate.h"
+#include "interpose/helpers.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
+#include "interpose/waits.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
+#include "plan/mode.h"
 
 namespace cleave::interpose {
 
@@ -44,7 +48,10 @@ class Process {
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
   Gates gates;
+  Waits waits;
   Drivers drivers;
+  Binaries binaries;
+  HelperQueues helpers;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
@@ -65,7 +72,8 @@ class Process {
 
   // A launch of this kernel, or of one without a record, has been handed on. Never fails.
   void count_whole(observe::KernelCounters& kernel, plan::Whole why) noexcept;
-  void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added) noexcept;
+  void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
+                   const plan::Way& way) noexcept;
 
   // Around fork(): no lock may be held by another thread meanwhile, and the child counts its own launches
   // only.

@@ -1,8 +1,12 @@
 // What a program is told of itself: its source, options and log as it knows them.
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "interpose/binaries.h"
 #include "interpose/dressing.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
@@ -48,6 +52,40 @@ std::string log_for(Process& p, cl_program program, cl_device_id device, const s
   return quoting_own_lines(p.drivers.without_prelude(log, device), undressed(source));
 }
 
+template <typename T>
+std::vector<T> list_of(const Table& next, cl_program program, cl_program_info name) {
+  std::size_t size = 0;
+  if (next.clGetProgramInfo(program, name, 0, nullptr, &size) != CL_SUCCESS) return {};
+  std::vector<T> list(size / sizeof(T));
+  if (next.clGetProgramInfo(program, name, size, list.data(), nullptr) != CL_SUCCESS) return {};
+  return list;
+}
+
+// The program has its binaries now, and may hand them back.
+void note_binaries(Process& p, cl_program program, std::span<unsigned char* const> binaries) {
+  const auto record = p.programs.find(program);
+  const auto devices = list_of<cl_device_id>(p.next, program, CL_PROGRAM_DEVICES);
+  const auto sizes = list_of<std::size_t>(p.next, program, CL_PROGRAM_BINARY_SIZES);
+  for (std::size_t i = 0; i < std::min({binaries.size(), devices.size(), sizes.size()}); ++i) {
+    if (binaries[i] == nullptr) continue;
+    const auto binary = std::as_bytes(std::span(binaries[i], sizes[i]));
+    if (record && is_tagged(*record, devices[i])) p.binaries.note(Binaries::Mark::dressed, binary);
+    const bool right = record && is_right_in_slices(*record, devices[i]);
+    if (p.settings().trust_binaries && !right) p.binaries.note(Binaries::Mark::refused, binary);
+  }
+}
+
+// Whatever goes wrong here is none of the program's concern.
+cl_int give_binaries(Process& p, cl_program program, size_t size, void* value, size_t* size_ret) {
+  const cl_int result = p.next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, size, value, size_ret);
+  if (result != CL_SUCCESS || value == nullptr) return result;
+  try {
+    note_binaries(p, program, {static_cast<unsigned char**>(value), size / sizeof(unsigned char*)});
+  } catch (...) {
+  }
+  return result;
+}
+
 }  // namespace
 
 cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, size_t size, void* value,
@@ -57,6 +95,7 @@ cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, si
     return p.next.clGetProgramInfo(program, name, bytes, to, bytes_ret);
   };
   try {
+    if (name == CL_PROGRAM_BINARIES) return give_binaries(p, program, size, value, size_ret);
     if (name != CL_PROGRAM_SOURCE) return ask(size, value, size_ret);
     const std::string driver = answer_of(ask);
     const std::string ours = undressed(driver);

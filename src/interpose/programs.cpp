@@ -111,7 +111,9 @@ kernels::ProgramScan scan_for(Process& p, const std::string& source, const Build
   surroundings.headers = std::move(included.texts);
   // Folders with quotes around them may be others than they seem.
   const bool certain = options.folders.empty() || !options.quotes || surroundings.headers.empty();
-  surroundings.complete = included.complete && certain;
+  // Compilers may look for headers where these say, before other places.
+  const bool more = std::getenv("CPATH") != nullptr || std::getenv("C_INCLUDE_PATH") != nullptr;
+  surroundings.complete = included.complete && certain && (surroundings.headers.empty() || !more);
   return kernels::ProgramScan(source, surroundings);
 }
 
@@ -214,7 +216,9 @@ cl_int carry_out(Process& p, const Build& build, const ProgramRecord& record) {
   // Slices with tags may come to run what is built here in other company: linked, or from a trusted binary.
   const bool travels = build.compile || p.settings().trust_binaries;
   const kernels::Scan& whole = scan.whole();
-  const bool wanted = record.dressed && (whole.sees || (whole.ids && travels)) && !whole.meddles;
+  // What a compiled program is called, others may know where it is linked to.
+  const bool meddles = whole.meddles || (build.compile && whole.meddles_if);
+  const bool wanted = record.dressed && (whole.sees || (whole.ids && travels)) && !meddles;
   if (!sound || !wanted || !turn.alone() || !may_carry_tags(p, devices) ||
       !build_with_prelude(p, build, devices)) {
     return build.as_it_came(p.next);

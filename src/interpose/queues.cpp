@@ -1,4 +1,8 @@
-// Queues: their device's size and whether they keep order.
+// Queues: their device's size, whether they keep order, and what a helper beside them is made like.
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "interpose/facts.h"
 #include "interpose/overrides.h"
@@ -7,10 +11,49 @@
 namespace cleave::interpose {
 namespace {
 
-cl_command_queue noted(Process& p, cl_command_queue queue) noexcept {
+// Of cl_khr_priority_hints and cl_khr_throttle_hints (CL/cl_ext.h names them only in some versions).
+constexpr cl_queue_properties kPriority = 0x1096;
+constexpr cl_queue_properties kThrottle = 0x1097;
+
+// Whether helpers may be made for queues of this device. OpenCL 1.1 has no markers with wait lists, and a
+// part of a device counts its references.
+bool allows_helpers(const Process& p, cl_device_id device) noexcept {
+  if (p.settings().launch == base::LaunchMode::queued || p.settings().launch == base::LaunchMode::sequential)
+    return false;
+  std::array<char, 256> version{};
+  cl_device_id parent = nullptr;
+  if (p.next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
+          CL_SUCCESS ||
+      p.next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) !=
+          CL_SUCCESS)
+    return false;
+  const std::string_view text = version.data();
+  return parent == nullptr && !text.starts_with("OpenCL 1.0") && !text.starts_with("OpenCL 1.1");
+}
+
+// Empty if there is a property whose meaning for a second queue is not ours to know.
+std::optional<Twin> twin_of(cl_context context, cl_device_id device, const cl_queue_properties* properties) {
+  Twin twin{.context = context, .device = device, .with_properties = true};
+  for (; properties != nullptr && *properties != 0; properties += 2) {
+    if (properties[0] == CL_QUEUE_PROPERTIES) {
+      twin.profiling = (properties[1] & CL_QUEUE_PROFILING_ENABLE) != 0;
+    } else if (properties[0] == kPriority) {
+      twin.priority = properties[1];
+    } else if (properties[0] == kThrottle) {
+      twin.throttle = properties[1];
+    } else {
+      return std::nullopt;
+    }
+  }
+  return twin;
+}
+
+cl_command_queue noted(Process& p, cl_command_queue queue, const std::optional<Twin>& twin) noexcept {
   if (queue == nullptr) return queue;
   try {
-    if (const auto record = ask_queue(p, queue)) {
+    if (auto record = ask_queue(p, queue)) {
+      if (twin && allows_helpers(p, record->device)) record->twin = twin;
+      p.waits.of(queue).forget();
       p.queues.add(queue, *record);
       auto& entry = p.neighbours.entry();
       if (entry.has_registry()) entry.use(identity_of(p.next, record->device));
@@ -26,14 +69,19 @@ cl_command_queue CL_API_CALL create_command_queue(cl_context context, cl_device_
                                                   cl_command_queue_properties properties,
                                                   cl_int* error) noexcept {
   Process& p = process();
-  return noted(p, p.next.clCreateCommandQueue(context, device, properties, error));
+  const Twin twin{
+      .context = context, .device = device, .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0};
+  return noted(p, p.next.clCreateCommandQueue(context, device, properties, error), twin);
 }
 
 cl_command_queue CL_API_CALL create_command_queue_with_properties(cl_context context, cl_device_id device,
                                                                   const cl_queue_properties* properties,
                                                                   cl_int* error) noexcept {
   Process& p = process();
-  return noted(p, p.next.clCreateCommandQueueWithProperties(context, device, properties, error));
+  cl_command_queue const queue =
+      p.next.clCreateCommandQueueWithProperties(context, device, properties, error);
+  if (queue == nullptr) return queue;
+  return noted(p, queue, twin_of(context, device, properties));
 }
 
 // The extension's function of the same purpose (cl_khr_create_command_queue). The program got it from us, so
@@ -54,7 +102,7 @@ cl_command_queue CL_API_CALL create_command_queue_with_properties_khr(cl_context
     if (error != nullptr) *error = CL_INVALID_DEVICE;
     return nullptr;
   }
-  return noted(p, create(context, device, properties, error));
+  return noted(p, create(context, device, properties, error), std::nullopt);
 }
 
 cl_int CL_API_CALL set_command_queue_property(cl_command_queue queue, cl_command_queue_properties properties,
@@ -62,8 +110,36 @@ cl_int CL_API_CALL set_command_queue_property(cl_command_queue queue, cl_command
   Process& p = process();
   const cl_int error = p.next.clSetCommandQueueProperty(queue, properties, enable, old);
   if (const auto record = ask_queue(p, queue)) {
-    p.queues.update(queue, [&](QueueRecord& known) { known = *record; });
+    p.queues.update(queue, [&](QueueRecord& known) {
+      QueueRecord changed = *record;
+      changed.twin = known.twin;
+      changed.has_helpers = known.has_helpers;
+      if (changed.twin && (properties & CL_QUEUE_PROFILING_ENABLE) != 0)
+        changed.twin->profiling = enable != CL_FALSE;
+      known = changed;
+    });
   }
+  return error;
+}
+
+// The record goes before the driver may use the address again, and the helpers after the driver has flushed
+// the queue: they may wait for commands on it.
+cl_int CL_API_CALL release_command_queue(cl_command_queue queue) noexcept {
+  Process& p = process();
+  HelperQueues::Retired retired(p.next);
+  const auto last = p.queues.release(queue);
+  if (last && last->has_helpers) p.helpers.gone(queue, retired);
+  return p.next.clReleaseCommandQueue(queue);
+}
+
+// Helpers are no references that the program knows of.
+cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info name, size_t size, void* value,
+                                    size_t* size_ret) noexcept {
+  Process& p = process();
+  const cl_int error = p.next.clGetContextInfo(context, name, size, value, size_ret);
+  if (error != CL_SUCCESS || name != CL_CONTEXT_REFERENCE_COUNT || value == nullptr) return error;
+  auto* const count = static_cast<cl_uint*>(value);
+  *count -= std::min(*count, p.helpers.references_to(context));
   return error;
 }
 

@@ -35,11 +35,12 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   cl_platform_id platform = nullptr;
   if (next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS ||
       next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, static_cast<void*>(&platform),
-                           nullptr) != CL_SUCCESS ||
-      (type & CL_DEVICE_TYPE_CPU) == 0)
+                           nullptr) != CL_SUCCESS)
     return quirks;
   const Text text = ask(next, platform, CL_PLATFORM_NAME);
   const std::string_view name = text.data();
+  quirks.queues_clash = name == "Portable Computing Language";
+  if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
   if (name.starts_with("Intel(R)")) quirks.suggesting_harms = quirks.failed_builds_stick = true;
   quirks.failures_abort = name == "Portable Computing Language";
   quirks.copies_variables = quirks.failures_abort && has_no_variables(next, device);

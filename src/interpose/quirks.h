@@ -18,6 +18,8 @@ struct Quirks {
   // It has no variables of program scope, so it says, but compiles them, and launches with and without an
   // offset see different copies.
   bool copies_variables = false;
+  // Launches of one kernel on several queues at a time end the process, in some versions.
+  bool queues_clash = false;
 };
 
 // Looks at the names and versions of the device's platform, every time. What the driver does not answer is

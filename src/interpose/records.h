@@ -1,6 +1,7 @@
 // What is remembered of each kind of object.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/opencl.h"
+#include "interpose/helpers.h"
 #include "kernels/program_scan.h"
 #include "observe/counters.h"
 #include "plan/decide.h"
@@ -20,6 +22,7 @@ struct ProgramRecord {
   std::shared_ptr<const kernels::ProgramScan> scan;  // of all its builds so far; null before the first
   bool dressed = false;                              // in the driver, the prelude stands in front of its text
   bool trusted = false;                              // a binary that the user trusts
+  bool from_dressed = false;                         // made from a binary with the prelude in it
   std::vector<cl_device_id> tagged;  // for these it was last built with the prelude switched on
   unsigned builds = 0;               // begun so far
   unsigned under_way = 0;            // begun and not ended
@@ -37,8 +40,8 @@ struct KernelRecord {
   cl_device_id uneven_accepted = nullptr;
   // The devices for which the prelude is in it. Null: none.
   std::shared_ptr<const std::vector<cl_device_id>> tagged;
-  bool trusted = false;  // a binary that the user trusts; it may hold the prelude for any device
-  bool keeps = false;    // its program may have variables of its own that outlive a launch
+  bool may_be_dressed = false;  // it comes from a binary, which may hold the prelude for any device
+  bool keeps = false;           // its program may have variables of its own that outlive a launch
 };
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.
@@ -61,12 +64,16 @@ struct QueueRecord {
   // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs
   // time.
   unsigned stalls = 0;
+  // What a helper beside it is made like; empty where no queue could be made that is like it.
+  std::optional<Twin> twin;
+  bool has_helpers = false;  // it has been to Process::helpers
 };
 
-// An event that stands for a split launch: it is the last slice's. `first`, the first slice's, is ours to
-// release.
+// An event that stands for a split launch: it is the last slice's. `firsts` are those of the slices with
+// which it may have begun, the first slice's and, in a pipelined launch, the first one's on each helper; then
+// nulls. They are ours to release.
 struct EventRecord {
-  cl_event first = nullptr;
+  std::array<cl_event, launch::kMostHelpers + 1> firsts{};
 };
 
 // A user event whose status has not been set.

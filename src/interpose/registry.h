@@ -69,6 +69,17 @@ class Registry {
     return found->second.record;
   }
 
+  // Calls visit(handle, record) for each, under its lock: the program cannot give its last reference back
+  // meanwhile.
+  template <typename Visit>
+  void for_each(Visit visit) {
+    if (empty()) return;
+    for (Shard& shard : shards_) {
+      const std::scoped_lock lock(shard.mutex);
+      for (const auto& [handle, entry] : shard.entries) visit(handle, entry.record);
+    }
+  }
+
   // Calls `edit(record)` under the lock if there is one.
   template <typename Edit>
   void update(const void* handle, Edit edit) {

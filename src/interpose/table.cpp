@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "interpose/blocking.h"
 #include "interpose/counted.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
@@ -17,6 +18,7 @@ template <auto Entry, typename Result, typename... Parameters>
 struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Process& p = process();
+    p.waits.of(queue).note_work();
     const Passage passage(p.gates.of(queue));
     return (p.next.*Entry)(queue, parameters...);
   }
@@ -53,7 +55,8 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clCreateCommandQueueWithProperties, create_command_queue_with_properties);
   CLEAVE_OVERRIDE(clSetCommandQueueProperty, set_command_queue_property);
   CLEAVE_RETAIN(clRetainCommandQueue, queues);
-  CLEAVE_RELEASE(clReleaseCommandQueue, queues);
+  CLEAVE_OVERRIDE(clReleaseCommandQueue, release_command_queue);
+  CLEAVE_OVERRIDE(clGetContextInfo, get_context_info);
   CLEAVE_OVERRIDE(clCreateUserEvent, create_user_event);
   CLEAVE_OVERRIDE(clSetUserEventStatus, set_user_event_status);
   CLEAVE_OVERRIDE(clRetainEvent, retain_event);
@@ -61,27 +64,21 @@ void for_each_override(Visit visit) {
   CLEAVE_OVERRIDE(clGetEventInfo, get_event_info);
   CLEAVE_OVERRIDE(clGetEventProfilingInfo, get_event_profiling_info);
   CLEAVE_OVERRIDE(clSetEventCallback, set_event_callback);
+  CLEAVE_OVERRIDE(clFinish, finish);
+  CLEAVE_OVERRIDE(clWaitForEvents, wait_for_events);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddress, get_extension_function_address);
   CLEAVE_OVERRIDE(clGetExtensionFunctionAddressForPlatform, get_extension_function_address_for_platform);
 #undef CLEAVE_RETAIN
 #undef CLEAVE_RELEASE
   // Everything else that puts a command on a queue only passes the queue's gate.
 #define CLEAVE_GATED(function) visit(#function, &Table::function, &Gated<&Table::function>::call)
-  CLEAVE_GATED(clEnqueueReadBuffer);
-  CLEAVE_GATED(clEnqueueReadBufferRect);
-  CLEAVE_GATED(clEnqueueWriteBuffer);
-  CLEAVE_GATED(clEnqueueWriteBufferRect);
   CLEAVE_GATED(clEnqueueFillBuffer);
   CLEAVE_GATED(clEnqueueCopyBuffer);
   CLEAVE_GATED(clEnqueueCopyBufferRect);
-  CLEAVE_GATED(clEnqueueReadImage);
-  CLEAVE_GATED(clEnqueueWriteImage);
   CLEAVE_GATED(clEnqueueFillImage);
   CLEAVE_GATED(clEnqueueCopyImage);
   CLEAVE_GATED(clEnqueueCopyImageToBuffer);
   CLEAVE_GATED(clEnqueueCopyBufferToImage);
-  CLEAVE_GATED(clEnqueueMapBuffer);
-  CLEAVE_GATED(clEnqueueMapImage);
   CLEAVE_GATED(clEnqueueUnmapMemObject);
   CLEAVE_GATED(clEnqueueMigrateMemObjects);
   CLEAVE_GATED(clEnqueueNativeKernel);
@@ -91,9 +88,7 @@ void for_each_override(Visit visit) {
   CLEAVE_GATED(clEnqueueBarrierWithWaitList);
   CLEAVE_GATED(clEnqueueWaitForEvents);
   CLEAVE_GATED(clEnqueueSVMFree);
-  CLEAVE_GATED(clEnqueueSVMMemcpy);
   CLEAVE_GATED(clEnqueueSVMMemFill);
-  CLEAVE_GATED(clEnqueueSVMMap);
   CLEAVE_GATED(clEnqueueSVMUnmap);
   CLEAVE_GATED(clEnqueueSVMMigrateMem);
   CLEAVE_GATED(clEnqueueAcquireGLObjects);
@@ -101,6 +96,19 @@ void for_each_override(Visit visit) {
   CLEAVE_GATED(clEnqueueAcquireEGLObjectsKHR);
   CLEAVE_GATED(clEnqueueReleaseEGLObjectsKHR);
 #undef CLEAVE_GATED
+  // And those that may wait for it.
+#define CLEAVE_BLOCKING(function) visit(#function, &Table::function, &Blocking<&Table::function>::call)
+  CLEAVE_BLOCKING(clEnqueueReadBuffer);
+  CLEAVE_BLOCKING(clEnqueueReadBufferRect);
+  CLEAVE_BLOCKING(clEnqueueWriteBuffer);
+  CLEAVE_BLOCKING(clEnqueueWriteBufferRect);
+  CLEAVE_BLOCKING(clEnqueueReadImage);
+  CLEAVE_BLOCKING(clEnqueueWriteImage);
+  CLEAVE_BLOCKING(clEnqueueMapBuffer);
+  CLEAVE_BLOCKING(clEnqueueMapImage);
+  CLEAVE_BLOCKING(clEnqueueSVMMemcpy);
+  CLEAVE_BLOCKING(clEnqueueSVMMap);
+#undef CLEAVE_BLOCKING
 #undef CLEAVE_OVERRIDE
 }
 

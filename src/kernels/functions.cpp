@@ -31,21 +31,21 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
   bool has_parameters = false;
   for (std::size_t at = 0; at < tokens.size();) {
     const bool opens = at + 1 < tokens.size() && tokens[at + 1].is("(");
+    const bool name = tokens[at].kind == Token::Kind::name;
     if (is_attribute(tokens[at]) && opens) {
       at = behind_parentheses(tokens, at + 1);
-    } else if (has_parameters) {
-      return std::nullopt;
-    } else if (tokens[at].kind == Token::Kind::name && opens) {
+      continue;
+    }
+    // Behind the parameters there are attributes only.
+    if (has_parameters || (!name && !tokens[at].is("*"))) return std::nullopt;
+    if (name && opens) {
       function.name = tokens[at].text;
       has_parameters = true;
       at = behind_parentheses(tokens, at + 1);
-    } else if (tokens[at].kind == Token::Kind::name) {
-      function.head.push_back(tokens[at++].text);
-    } else if (tokens[at].is("*")) {
-      ++at;
-    } else {
-      return std::nullopt;
+      continue;
     }
+    if (name) function.head.push_back(tokens[at].text);
+    ++at;
   }
   const bool other =
       !function.head.empty() && std::find(kOthers.begin(), kOthers.end(), function.head[0]) != kOthers.end();

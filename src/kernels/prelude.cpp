@@ -16,6 +16,8 @@ namespace cleave::kernels {
 //     it is 0.
 //   - All its names are reserved, so that macros from build options do not change it; those that cannot be
 //     reserved are looked for (scan_options).
+//   - OpenCL C 1.1 knows no static functions; others would meet where programs are linked. Where there is no
+//     other word for them, the program does not build like this.
 //   - Dimensions that there are not are the driver's to answer, but for those values that could be the tag:
 //     some drivers take the third dimension's.
 //   - Linear ids are built-in functions from OpenCL C 2.0 on, and there is none of the group's. A program may
@@ -26,8 +28,13 @@ std::string_view prelude() {
 #define __cleave_prelude
 #if defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ >= 120
 #define __cleave_function static inline __attribute__((always_inline, unused, __const__))
-#else
-#define __cleave_function inline __attribute__((always_inline, unused, __const__))
+#elif defined(__has_attribute)
+#if __has_attribute(internal_linkage)
+#define __cleave_function inline __attribute__((internal_linkage, always_inline, unused, __const__))
+#endif
+#endif
+#ifndef __cleave_function
+#error
 #endif
 #if defined(__NV_CL_C_VERSION)
 #define __cleave_third get_global_offset(2)

@@ -18,7 +18,7 @@ ProgramScan::ProgramScan(std::string_view source, const Surroundings& surroundin
   part.options = scan_options(surroundings.options);
   part.whole = both(surroundings.complete ? part.options : Scan::doubtful(), scan_text(options));
   for (const std::string_view each : texts) part.whole = both(part.whole, scan_text(each));
-  part.whole.keeps |= keeps_variables(texts);
+  part.whole.keeps |= keeps_variables(texts, surroundings.options);
   if (part.whole.pastes) part.whole = both(part.whole, scan_pasted(texts, options));
   part.whole.meddles |= part.whole.pastes && part.whole.meddles_if;
 

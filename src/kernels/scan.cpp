@@ -30,6 +30,8 @@ constexpr std::array<Text, 8> kGroupsWithin = {"get_local_", "get_enqueued_", "g
 constexpr std::array<Text, 2> kIncludes = {"include", "include_next"};
 constexpr std::array<Text, 6> kConditions = {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"};
 constexpr std::array<Text, 2> kDefinitions = {"define", "undef"};
+// What may stand in front of a call.
+constexpr std::array<Text, 4> kStatements = {"return", "else", "do", "case"};
 constexpr std::array<Text, 5> kHarmlessDirectives = {"else", "endif", "line", "error", "warning"};
 // The last is read by CLBlast before it hands its programs on.
 constexpr std::array<Text, 7> kHarmlessPragmas = {
@@ -78,6 +80,8 @@ class Look {
         ++at_;
       }
     }
+    // Where both branches of a conditional open a brace, what is outside is not known.
+    if (depth_ != 0 || lost_) scan_.meddles |= declared_;
     // What cannot be read may do anything with any name.
     if (scan_.unsound) scan_.opaque = scan_.meddles = true;
     return scan_;
@@ -89,7 +93,10 @@ class Look {
   void code(const Token& token) {
     if (token.is("##")) scan_.pastes = true;
     if (token.is("{")) ++depth_;
-    if (token.is("}") && depth_ > 0) --depth_;
+    if (token.is("}")) {
+      lost_ |= depth_ == 0;
+      depth_ -= depth_ > 0 ? 1 : 0;
+    }
     if (token.kind != Token::Kind::name) return;
     look_at_name(token.text, scan_);
     if (is_replaced(token.text)) replaced();
@@ -100,14 +107,22 @@ class Look {
   void replaced() {
     const bool called = follows(at_, "(");
     const bool outside = depth_ == 0;
-    if (called ? outside && declares(at_) : outside || declares(at_)) scan_.meddles = true;
-    if (!called) scan_.meddles_if = true;
+    if (called) {
+      scan_.meddles |= outside && (declares(at_) || ends_type(at_));
+      declared_ |= declares(at_) && !among(kStatements, list_[at_ - 1].text);
+    } else {
+      scan_.meddles |= outside || declares(at_);
+      scan_.meddles_if = true;
+    }
   }
 
   // Whether what stands in front could be a type.
   bool declares(std::size_t at) const {
     return at > 0 && (list_[at - 1].kind == Token::Kind::name || list_[at - 1].is("*"));
   }
+
+  // Whether what stands in front could end one: an attribute, a structure.
+  bool ends_type(std::size_t at) const { return at > 0 && (list_[at - 1].is(")") || list_[at - 1].is("}")); }
 
   // From the "#" to behind the end of its line.
   void directive() {
@@ -154,6 +169,8 @@ class Look {
   const std::vector<Token>& list_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;  // of braces
+  bool lost_ = false;      // more of them were closed than opened
+  bool declared_ = false;  // within braces, as it seems, something of a replaced name could be declared
   Scan scan_;
 };
 

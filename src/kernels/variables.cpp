@@ -2,268 +2,241 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
-#include <span>
-#include <string_view>
-#include <utility>
+#include <string>
 
 #include "kernels/lexer.h"
+#include "kernels/scan.h"
 
 namespace cleave::kernels {
 namespace {
 
+using Text = std::string_view;
+
 template <std::size_t N>
-bool is_one_of(const Token& token, const std::array<std::string_view, N>& words) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return token.is(word); });
+bool is_one_of(Text text, const std::array<Text, N>& list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// What a parenthesis may follow that is part of a type.
-bool takes_operand(const Token& token) {
-  constexpr std::array<std::string_view, 8> kWords = {"__attribute__", "__attribute", "typeof",
-                                                      "__typeof",      "__typeof__",  "_Alignas",
-                                                      "alignas",       "__declspec"};
-  return is_one_of(token, kWords);
+// A token outside of all braces and parentheses, or one of these with all that is in it.
+struct Piece {
+  enum class Kind { name, star, parentheses, braces, other } kind = Kind::other;
+  Text text;    // the token; of braces and parentheses, the one that opens them
+  Text first;   // within them
+  Text second;  // behind that
+};
+
+Piece piece_of(const Token& token) {
+  if (token.kind == Token::Kind::name) return {Piece::Kind::name, token.text, {}, {}};
+  if (token.is("*")) return {Piece::Kind::star, token.text, {}, {}};
+  if (token.is("(")) return {Piece::Kind::parentheses, token.text, {}, {}};
+  if (token.is("{")) return {Piece::Kind::braces, token.text, {}, {}};
+  return {Piece::Kind::other, token.text, {}, {}};
 }
 
-// Samplers live in the constant address space too.
-bool is_constant(const Token& token) {
-  constexpr std::array<std::string_view, 3> kWords = {"constant", "__constant", "sampler_t"};
-  return is_one_of(token, kWords);
-}
-
-// What stands outside of all braces and parentheses of one declaration, up to its semicolon.
-class Declaration {
+// One declaration or definition of program scope.
+class Item {
  public:
-  void add(const Token& token) {
-    const bool name = token.kind == Token::Kind::name;
-    if (name && first_.empty()) first_ = token.text;
-    // Of a pointer, what stands behind its star.
-    constant_ = (constant_ && !token.is("*")) || is_constant(token);
-    value_ |= token.is("=") || token.is("[");
-    if (!name) return;
-    operand_ = takes_operand(token);
-    if (operand_) return;
-    last_ = token.text;
-    ++(brace_ ? names_behind_ : names_);
-  }
-  // Whether it is the first that may hold parameters.
-  bool open_parenthesis() {
-    const bool first = !std::exchange(operand_, false) && names_in_front_ == 0;
-    if (first) {
-      names_in_front_ = std::max(names_, kOne);
-      called_ = last_;
-    }
-    return first;
-  }
-  void add_parameter(const Token& token) {
-    ++parameters_;
-    void_ = parameters_ == 1 && token.is("void");
-  }
-  void open_brace() { brace_ = true; }
+  void add(const Piece& piece) { pieces_.push_back(piece); }
 
-  [[nodiscard]] bool is_function() const { return names_in_front_ != 0 && !value_; }
-
-  // The name that begins it, if it is a macro: one that stands alone, or is called.
-  [[nodiscard]] std::string_view macro() const {
-    const bool alone = names_ == 1 && names_behind_ == 0 && !value_;
-    return alone || names_in_front_ == 1 ? first_ : std::string_view{};
+  // A token in the parentheses or braces that were opened last.
+  void add_within(Text token) {
+    Piece& last = pieces_.back();
+    if (last.second.empty()) (last.first.empty() ? last.first : last.second) = token;
+  }
+  // They are closed: an attribute says nothing of what is declared.
+  void end_group() {
+    const std::size_t count = pieces_.size();
+    if (count > 1 && pieces_[count - 2].text == "__attribute__" && is(count - 1, Piece::Kind::parentheses))
+      pieces_.resize(count - 2);
   }
 
-  // The name in front of the first parenthesis, or nothing.
-  [[nodiscard]] std::string_view called() const { return called_; }
-
-  // At its end. One name in front of a parenthesis may be a macro that declares anything; one within may be
-  // what is declared, as in int (x).
-  [[nodiscard]] bool may_be_variable() const {
-    constexpr std::array<std::string_view, 3> kTypes = {"struct", "union", "enum"};
-    const bool type = std::find(kTypes.begin(), kTypes.end(), first_) != kTypes.end() &&
-                      (brace_ ? names_behind_ == 0 : names_ == 2) && names_in_front_ == 0 && !value_;
-    const bool prototype = is_function() && names_in_front_ > 1 && (parameters_ != 1 || void_);
-    return names_ != 0 && !constant_ && first_ != "typedef" && !type && !prototype;
+  [[nodiscard]] bool empty() const { return pieces_.empty(); }
+  [[nodiscard]] bool is_function() const {
+    return pieces_.size() > 1 && is(pieces_.size() - 1, Piece::Kind::braces) && is_head(pieces_.size() - 1);
+  }
+  // At its semicolon, which is not part of it.
+  [[nodiscard]] bool is_harmless() const {
+    return pieces_.empty() || pieces_[0].text == "typedef" || is_head(pieces_.size()) || is_type() ||
+           is_constant();
+  }
+  // Whether one of its names, outside of parentheses and braces, is a macro's.
+  [[nodiscard]] bool names_one_of(const std::set<Text>& macros) const {
+    return std::any_of(pieces_.begin(), pieces_.end(),
+                       [&](const Piece& p) { return macros.contains(p.text); });
   }
 
  private:
-  static constexpr std::size_t kOne = 1;
+  [[nodiscard]] bool is(std::size_t at, Piece::Kind kind) const { return pieces_[at].kind == kind; }
 
-  std::string_view first_;
-  std::size_t names_ = 0;           // before its first brace
-  std::size_t names_behind_ = 0;    // behind it
-  std::size_t names_in_front_ = 0;  // of its first parenthesis; 0: it has none
-  bool constant_ = false;
-  bool value_ = false;
-  bool brace_ = false;
-  bool operand_ = false;        // the next parenthesis belongs to the word before it
-  std::string_view last_;       // name
-  std::string_view called_;     // the name in front of the first parenthesis
-  std::size_t parameters_ = 0;  // tokens between parentheses
-  bool void_ = false;           // the only one is void
+  // Whether the first `count` pieces are a function's type, its name and its parameters.
+  [[nodiscard]] bool is_head(std::size_t count) const {
+    if (count < 3 || !is(count - 1, Piece::Kind::parentheses) || !is(count - 2, Piece::Kind::name))
+      return false;
+    return holds_parameters(pieces_[count - 1]) && is(0, Piece::Kind::name) &&
+           std::all_of(
+               pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(count - 1),
+               [](const Piece& p) { return p.kind == Piece::Kind::name || p.kind == Piece::Kind::star; });
+  }
+
+  [[nodiscard]] bool is_type() const {
+    constexpr std::array<Text, 3> kWords = {"struct", "union", "enum"};
+    if (!is_one_of(pieces_[0].text, kWords)) return false;
+    const bool named = pieces_.size() > 1 && is(1, Piece::Kind::name);
+    const std::size_t count = pieces_.size() - (named ? 2 : 1);
+    return count == 0 || (count == 1 && is(pieces_.size() - 1, Piece::Kind::braces));
+  }
+
+  // Samplers live in the constant address space too. A pointer to it may be anywhere itself.
+  [[nodiscard]] bool is_constant() const {
+    constexpr std::array<Text, 3> kWords = {"constant", "__constant", "sampler_t"};
+    constexpr std::array<Text, 2> kBefore = {"static", "const"};
+    const auto first = std::find_if(pieces_.begin(), pieces_.end(),
+                                    [&](const Piece& p) { return !is_one_of(p.text, kBefore); });
+    return first != pieces_.end() && is_one_of(first->text, kWords) &&
+           std::none_of(pieces_.begin(), pieces_.end(),
+                        [](const Piece& p) { return p.kind == Piece::Kind::star || declares_within(p); });
+  }
+
+  // None, or such that begin with more than one word: int (x) and int (*x) declare x.
+  static bool holds_parameters(const Piece& parentheses) {
+    if (parentheses.second.empty()) return parentheses.first.empty() || parentheses.first == "void";
+    const char behind = parentheses.second.front();
+    return starts_name(parentheses.first.front()) && (starts_name(behind) || behind == '*');
+  }
+
+  // Parentheses around what is declared.
+  static bool declares_within(const Piece& piece) {
+    constexpr std::array<Text, 3> kSigns = {"*", "^", "("};
+    return piece.kind == Piece::Kind::parentheses && is_one_of(piece.first, kSigns);
+  }
+
+  std::vector<Piece> pieces_;
 };
 
-// A statement within a function: one with `static` and without a word for the constant address space.
-class Statement {
- public:
-  void add(const Token& token, bool is_static) {
-    static_ |= is_static;
-    constant_ |= is_constant(token);
-  }
-  [[nodiscard]] bool may_be_variable() const { return static_ && !constant_; }
+// How deep a place is in braces and parentheses.
+struct Depth {
+  std::size_t braces = 0;
+  std::size_t parentheses = 0;
 
- private:
-  bool static_ = false;
-  bool constant_ = false;
+  // False for what closes more than was opened.
+  bool follow(const Token& token) {
+    if (token.is("{")) ++braces;
+    if (token.is("(")) ++parentheses;
+    if (token.is("}")) return braces-- > 0;
+    if (token.is(")")) return parentheses-- > 0;
+    return true;
+  }
+  [[nodiscard]] bool outside() const { return braces == 0 && parentheses == 0; }
+  friend bool operator==(const Depth&, const Depth&) = default;
 };
 
-// A macro that could declare one wherever it is called.
-bool is_declaring_macro(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
-  constexpr std::array<std::string_view, 3> kWords = {"global", "__global", "static"};
-  bool word = false;
-  bool semicolon = false;
-  for (std::size_t i = begin; i < end; ++i) {
-    word |= is_one_of(tokens[i], kWords);
-    semicolon |= tokens[i].is(";");
-  }
-  return word && semicolon;
-}
-
-using Body = std::span<const Token>;
-
-// What stands for each name that #define gives a meaning, as often as it does.
-class Macros {
- public:
-  void add(std::span<const Token> directive) {
-    if (directive.size() > 2 && directive[1].is("define"))
-      bodies_.emplace(directive[2].text, directive.subspan(3));
-  }
-
-  [[nodiscard]] bool has(std::string_view name) const { return bodies_.contains(name); }
-
-  // Whether the token is `static`, or a macro that may bring that word in.
-  [[nodiscard]] bool is_static(const Token& token) const {
-    std::set<std::string_view> seen;
-    std::vector<Token> open{token};
-    while (!open.empty()) {
-      const Token next = open.back();
-      open.pop_back();
-      if (next.is("static")) return true;
-      const auto [first, last] = bodies_.equal_range(next.text);
-      if (first == last || !seen.insert(next.text).second) continue;
-      for (auto body = first; body != last; ++body)
-        open.insert(open.end(), body->second.begin(), body->second.end());
-    }
-    return false;
-  }
-
-  // Whether what the macro stands for declares no variable. It is called where only declarations stand.
-  [[nodiscard]] bool is_harmless(std::string_view name) {
-    const auto [known, fresh] = harmless_.emplace(name, false);  // false also within itself
-    if (!fresh) return known->second;
-    const auto [first, last] = bodies_.equal_range(name);
-    return known->second = first != last && std::all_of(first, last, [&](const auto& entry) {
-                             return is_harmless(entry.first, entry.second);
-                           });
-  }
-
- private:
-  bool is_harmless(std::string_view name, Body body);
-
-  std::multimap<std::string_view, Body> bodies_;
-  std::map<std::string_view, bool> harmless_;  // as far as it was asked
-};
-
+// The walk over one text.
 class Reader {
  public:
-  explicit Reader(Macros& macros) : macros_(macros) {}
+  explicit Reader(const std::set<Text>& macros) : macros_(macros) {}
 
-  void read(const Token& token) {
-    if (depth_ > 0) return within_braces(token);
-    if (token.is(")") && parentheses_ > 0) --parentheses_;
-    if (parentheses_ == 0) {
-      declaration_.add(token);
-    } else if (counts_) {
-      declaration_.add_parameter(token);
+  bool read(const std::vector<Token>& list) {
+    for (std::size_t i = 0; i < list.size() && sound_; ++i) {
+      if (!list[i].directive) {
+        code(list[i]);
+        continue;
+      }
+      directive(list[i + 1]);
+      while (list[i].kind != Token::Kind::finish) ++i;
     }
-    if (token.is("(") && parentheses_++ == 0) counts_ = declaration_.open_parenthesis();
-    if (token.is("{")) {
-      declaration_.open_brace();
-      ++depth_;
-    }
-    if (token.is(";") && parentheses_ == 0) end();
+    return sound_ && depth_.outside() && item_.empty() && conditions_.empty();
   }
-
-  // Where a declaration ends, and where the text does.
-  void end() {
-    const Declaration ended = std::exchange(declaration_, Declaration{});
-    if (!ended.may_be_variable() && !macros_.has(ended.called())) return;
-    const std::string_view macro = ended.macro();
-    found_ |= macro.empty() || !macros_.is_harmless(macro);
-  }
-
-  [[nodiscard]] bool found() const { return found_; }
 
  private:
-  void within_braces(const Token& token) {
-    statement_.add(token, macros_.is_static(token));
-    if (token.is("{")) ++depth_;
-    if (token.is("}") && --depth_ == 0 && declaration_.is_function()) end_function();
-    if (!token.is(";") && !token.is("{") && !token.is("}")) return;
-    found_ |= std::exchange(statement_, Statement{}).may_be_variable();
+  // Branches begin and end between two items, or equally deep in one function.
+  void directive(const Token& keyword) {
+    if (keyword.text.starts_with("include")) sound_ = item_.empty();
+    constexpr std::array<Text, 3> kBegin = {"if", "ifdef", "ifndef"};
+    constexpr std::array<Text, 5> kMiddle = {"elif", "elifdef", "elifndef", "else", "endif"};
+    const bool begins = is_one_of(keyword.text, kBegin);
+    if (!begins && !is_one_of(keyword.text, kMiddle)) return;
+    if (begins) conditions_.push_back(depth_);
+    sound_ = !conditions_.empty() && conditions_.back() == depth_ && (!depth_.outside() || item_.empty());
+    if (keyword.is("endif") && sound_) conditions_.pop_back();
   }
 
-  void end_function() {
-    const std::string_view macro = std::exchange(declaration_, Declaration{}).macro();
-    found_ |= !macro.empty() && !macros_.is_harmless(macro);
+  void code(const Token& token) {
+    const Depth before = depth_;
+    sound_ = depth_.follow(token) && !(before.braces > 0 && token.is("static"));
+    if (!sound_) return;
+    if (before.outside()) return outside(token);
+    if (depth_.outside()) return closed();
+    item_.add_within(token.text);
   }
 
-  Macros& macros_;
-  Declaration declaration_;
-  Statement statement_;
-  std::size_t depth_ = 0;
-  std::size_t parentheses_ = 0;
-  bool counts_ = false;  // these are the declaration's first
-  bool found_ = false;
+  void outside(const Token& token) {
+    if (!token.is(";")) return item_.add(piece_of(token));
+    sound_ = item_.is_harmless() && !item_.names_one_of(macros_);
+    item_ = {};
+  }
+
+  void closed() {
+    item_.end_group();
+    if (!item_.is_function()) return;
+    sound_ = !item_.names_one_of(macros_);
+    item_ = {};
+  }
+
+  const std::set<Text>& macros_;
+  Item item_;
+  Depth depth_;
+  std::vector<Depth> conditions_;  // how deep those began that are open
+  bool sound_ = true;              // all is known so far
 };
 
-bool Macros::is_harmless(std::string_view name, Body body) {
-  // The parameters, if it has any.
-  if (!body.empty() && body[0].is("(") && body[0].text.data() == name.data() + name.size()) {
-    while (!body.empty() && !body[0].is(")")) body = body.subspan(1);
-    if (!body.empty()) body = body.subspan(1);
+// Collects the names that are defined. False if what one stands for could do more than stand in an
+// expression or a statement.
+bool read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].directive) continue;
+    const bool definition = list[i + 1].is("define");
+    if (definition) macros.insert(list[i + 2].text);
+    Depth depth;
+    for (; list[i].kind != Token::Kind::finish; ++i) {
+      if (definition && (!depth.follow(list[i]) || list[i].is("static") || list[i].is("##"))) return false;
+    }
+    if (!depth.outside()) return false;
   }
-  Reader reader(*this);
-  for (const Token& token : body) reader.read(token);
-  reader.end();
-  return !reader.found();
+  return true;
 }
 
-std::size_t end_of_line(const std::vector<Token>& tokens, std::size_t at) {
-  while (tokens[at].kind != Token::Kind::finish) ++at;
-  return at;
+// Whether the options leave the program in OpenCL C 1.x, or in 3.0, which has them where the device says so.
+bool forbid_variables(Text options) {
+  constexpr Text kFirst = "-cl-std=CL";
+  if (options.find_first_of("\"'\\@") != Text::npos) return false;
+  for (auto at = options.find("std"); at != Text::npos; at = options.find("std", at + 1)) {
+    constexpr std::size_t kBefore = kFirst.find("std");
+    if (at < kBefore) return false;
+    const Text option = options.substr(at - kBefore);
+    if (!option.starts_with(kFirst)) return false;
+    const Text version = option.substr(kFirst.size());
+    if (!version.starts_with("1.") && !version.starts_with("3.")) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-bool keeps_variables(const std::vector<std::string_view>& texts) {
-  std::vector<std::vector<Token>> lists;
-  lists.reserve(texts.size());
-  for (const std::string_view text : texts) lists.push_back(tokens_of(text).list);
-  Macros macros;
-  for (const std::vector<Token>& list : lists) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].directive) continue;
-      const std::size_t begin = std::exchange(i, end_of_line(list, i));
-      if (is_declaring_macro(list, begin, i)) return true;
-      macros.add(std::span(list).subspan(begin, i - begin));
-    }
+bool keeps_variables(const std::vector<std::string_view>& texts, std::string_view options) {
+  if (forbid_variables(options)) return false;
+  const Options parsed = parse_options(options);
+  const std::string as_text = options_as_text(options);
+  std::set<Text> macros(parsed.macros.begin(), parsed.macros.end());
+  const Tokens defined = tokens_of(as_text);
+  if (!defined.sound || !read_macros(defined.list, macros)) return true;
+  std::vector<Tokens> read;
+  for (const Text text : texts) {
+    read.push_back(tokens_of(text));
+    if (!read.back().sound || !read_macros(read.back().list, macros)) return true;
   }
-  return std::any_of(lists.begin(), lists.end(), [&](const std::vector<Token>& list) {
-    Reader reader(macros);
-    for (const Token& token : list) {
-      if (!token.directive) reader.read(token);
-    }
-    reader.end();
-    return reader.found();
-  });
+  return !std::all_of(read.begin(), read.end(),
+                      [&](const Tokens& tokens) { return Reader(macros).read(tokens.list); });
 }
 
 }  // namespace cleave::kernels

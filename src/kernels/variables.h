@@ -9,8 +9,10 @@
 
 namespace cleave::kernels {
 
-// `texts` are all texts of the program, without line splices. Reads declarations roughly, and says yes where
-// it does not know one. Thread-safe; may throw std::bad_alloc.
-bool keeps_variables(const std::vector<std::string_view>& texts);
+// `texts` are all texts of the program without line splices, `options` its build options. OpenCL C 1.x has no
+// such variables, and 3.0 none on a device that says so. Of other programs, knows functions, prototypes,
+// types and plain constants, each of them written out, and says yes to all else. Thread-safe; may throw
+// std::bad_alloc.
+bool keeps_variables(const std::vector<std::string_view>& texts, std::string_view options);
 
 }  // namespace cleave::kernels

@@ -1,5 +1,8 @@
 #include "launch/launch.h"
 
+#include <span>
+#include <vector>
+
 #include "launch/wait.h"
 
 namespace cleave::launch {
@@ -20,7 +23,9 @@ class Carrier {
         launch_(launch),
         cut_(cut),
         chained_(!launch.in_order || launch.wants_event),
-        pacing_(mode == Mode::sequential) {}
+        pacing_(mode == Mode::sequential) {
+    if (chained_ && launch.waits > 0) prepare_chain();
+  }
 
   Outcome carry_out() && {
     const std::size_t count = cut_.count();
@@ -43,18 +48,35 @@ class Carrier {
   }
 
  private:
+  // Out of memory, each slice waits for the one before alone, which drivers that keep to the specification
+  // take for the same.
+  void prepare_chain() noexcept try {
+    chain_.assign(launch_.wait_list, launch_.wait_list + launch_.waits);
+    chain_.push_back(nullptr);
+  } catch (...) {
+    chain_.clear();
+  }
+
+  // What a box waits for that comes behind the newest slice with an event.
+  std::span<const cl_event> behind(const cl_event& before) {
+    if (chain_.empty()) return {&before, 1};
+    chain_.back() = before;
+    return chain_;
+  }
+
   // Enqueues one box behind what is there already. With `event`, its event is the one that the next box
   // follows.
   cl_int enqueue(const plan::Slice& box, bool event) {
     const bool behind_previous = previous() != nullptr && (failed_ || chained_);
     const cl_event before = previous();
+    const auto list =
+        behind_previous ? behind(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits);
     cl_event made = nullptr;
     plan::Extent offset = box.offset;
     if (launch_.tag) offset[2] = launch_.tag->offset(box);
     const cl_int error = next_.clEnqueueNDRangeKernel(
         launch_.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
-        launch_.range.local.data(), behind_previous ? 1 : launch_.waits,
-        behind_previous ? &before : launch_.wait_list, event ? &made : nullptr);
+        launch_.range.local.data(), static_cast<cl_uint>(list.size()), list.data(), event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
     if (outcome_.slices++ == 0 && launch_.wants_event) {
       outcome_.first = Event(next_, made);
@@ -108,7 +130,8 @@ class Carrier {
   base::Clock& clock_;
   const Launch& launch_;
   const plan::Cut& cut_;
-  const bool chained_;  // each slice waits for the one before, not for the program's list
+  const bool chained_;           // each slice waits for the one before
+  std::vector<cl_event> chain_;  // the program's list and room for one more, if there is such a list
   bool pacing_;
   bool failed_ = false;  // a slice that we waited for ended with an error: what follows must not run
   Event previous_;

@@ -2,23 +2,22 @@
 //
 // What holds, in every mode:
 //   - all slices are enqueued before the call returns, so they take the arguments that the program has set;
-//   - on an in-order queue every slice waits for the program's wait list, so that none of them runs if an
-//   event in it
-//     fails. On an out-of-order queue, and wherever the program wants an event, the slices are chained
-//     instead: the first waits for the list and each of the others for the one before, so that the program's
-//     event fails if any of them does;
+//   - every slice waits for the program's wait list, so that none of them runs if an event in it fails (there
+//     are drivers that pass a failure on to those commands only that wait for the failed one itself). On an
+//     out-of-order queue, and wherever the program wants an event, each slice waits for the one before as
+//     well, so that the program's event fails if any of them does;
 //   - the program's event is the last slice's;
 //   - if slice k cannot be enqueued, what is left goes to the driver in one launch (up to three where layers
-//   are cut:
-//     see plan::Rest). If that fails too, its error is the call's, and nothing is retried. If the very first
-//     slice is refused, nothing has been enqueued and the caller is free to hand the launch on whole.
+//     are cut: see plan::Rest). If that fails too, its error is the call's, and nothing is retried. If the
+//     very first slice is refused, nothing has been enqueued and the caller is free to hand the launch on
+//     whole.
 //
 // Modes:
 //   queued      all slices at once
 //   sequential  each slice is waited for before the next one is enqueued; the last one is not. Waiting is
-//   only pacing:
-//               if a slice does not get to run because something upstream waits for the program, the slices
-//               that are left are enqueued at once
+//               only pacing: if a slice does not get to run because something upstream waits for the program,
+//               the slices that are left are enqueued at once
+//   pipelined   dealt over several queues: see pipeline.h
 //
 // Thread-safe as far as OpenCL itself is: calls for one kernel object must not run at the same time as calls
 // that set its arguments.
@@ -26,18 +25,18 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 
 #include "base/clock.h"
 #include "base/opencl.h"
 #include "launch/event.h"
 #include "plan/cut.h"
+#include "plan/mode.h"
 #include "plan/tag.h"
 
 namespace cleave::launch {
 
-enum class Mode : std::uint8_t { queued, sequential };
+using plan::Mode;
 
 // The program's call, with its local size made explicit.
 struct Launch {
@@ -63,9 +62,11 @@ struct Outcome {
   Event last;
   Event first;
   bool stalled = false;        // pacing was given up since a slice did not begin to run
+  bool refused = false;        // pipelined only: nothing has been enqueued, another mode may be tried
   base::Nanoseconds added{0};  // time spent here after the first slice was enqueued
 };
 
+// Carries it out on the program's queue alone: `mode` is queued or sequential.
 // Requires: `cut` has at least two slices of `launch.range`. `next` must outlive the outcome.
 Outcome carry_out(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
                   Mode mode);

@@ -1,20 +1,15 @@
 #include "launch/wait.h"
 
-#include <algorithm>
+#include "base/undisturbed.h"
+#include "launch/schedule.h"
 
 namespace cleave::launch {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr base::Nanoseconds kShortest = 20us;
-constexpr base::Nanoseconds kLongest = 5ms;
-
-}  // namespace
 
 Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
                 const std::atomic<int>* haste) {
   const base::Nanoseconds start = clock.now();
+  const Schedule schedule;
+  const base::Undisturbed undisturbed;
   for (;;) {
     cl_int status = CL_QUEUED;
     if (next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
@@ -26,7 +21,7 @@ Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nan
     const base::Nanoseconds waited = clock.now() - start;
     if (status != CL_RUNNING && waited > patience) return Waited::stalled;
     if (haste != nullptr && haste->load(std::memory_order_relaxed) != 0) return Waited::gave_up;
-    clock.sleep_for(std::clamp<base::Nanoseconds>(waited / 16, kShortest, kLongest));
+    clock.sleep_for(schedule.next(waited));
   }
 }
 

@@ -21,8 +21,8 @@ enum class Waited : std::uint8_t {
 
 // Waits until the command of `event` has ended. Once it runs it is waited for without a limit; before that no
 // longer than `patience`, since what it waits for may be the very thread that is waiting here. As soon as
-// `haste` (may be null) is not 0, the wait is given up. The command must have been flushed. Sleeps grow with
-// the time waited, so that the end is noticed late by at most 1/16 of it or 20 µs.
+// `haste` (may be null) is not 0, the wait is given up. The command must have been flushed. How late the
+// end is noticed at most, schedule.h says.
 Waited wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
                 const std::atomic<int>* haste = nullptr);
 

@@ -35,10 +35,12 @@ std::vector<base::Address> usual_addresses() {
   return addresses;
 }
 
-MonitorSource::MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed)
+MonitorSource::MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
+                             base::Nanoseconds max_age)
     : addresses_(std::move(addresses)),
       named_(named),
       remote_(addresses_[0].kind == base::Address::Kind::tcp),
+      max_age_(max_age),
       backoff_(seed) {}
 
 std::string MonitorSource::place() const {
@@ -119,10 +121,18 @@ void MonitorSource::listen(base::Nanoseconds now) {
   if (size > 0) session_->take({buffer.data(), static_cast<std::size_t>(size)}, now);
   session_->look_at_the_clock(now);
   if (session_->heard()) {
+    if (!heard_) compare_with_heartbeat();
     heard_ = session_->heard();
     settled_ = true;
   }
   if (size < 0 || session_->state() > Session::State::following) hang_up(now);
+}
+
+void MonitorSource::compare_with_heartbeat() {
+  if (session_->heartbeat() < max_age_) return;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(session_->heartbeat()).count() + 1;
+  complaint_ = "neighbours.max_age: " + place() + " speaks up every " + std::to_string(seconds - 1) +
+               " s or less, and a count is stale before that: set " + std::to_string(seconds) + " or more";
 }
 
 void MonitorSource::hang_up(base::Nanoseconds now) {

@@ -20,8 +20,10 @@ namespace cleave::neighbours {
 class MonitorSource final : public Source {
  public:
   // `named`: the user has named the address, so that it is worth a word if nobody is there. `seed` spreads
-  // the attempts of different processes.
-  MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed);
+  // the attempts of different processes. A monitor that need not say anything for longer than `max_age`, how
+  // long a count holds, is worth a word too.
+  MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
+                base::Nanoseconds max_age = base::Nanoseconds::max());
 
   [[nodiscard]] std::string name() const override { return "monitor"; }
   [[nodiscard]] std::string place() const override;
@@ -44,6 +46,7 @@ class MonitorSource final : public Source {
   void try_next(base::Nanoseconds now);
   void see_whether_open(base::Nanoseconds now);
   void listen(base::Nanoseconds now);
+  void compare_with_heartbeat();
   void hang_up(base::Nanoseconds now);
   void pause(base::Nanoseconds now);
   void complain_of_silence();
@@ -52,6 +55,7 @@ class MonitorSource final : public Source {
   const std::vector<base::Address> addresses_;
   const bool named_;
   const bool remote_;
+  const base::Nanoseconds max_age_;
   Backoff backoff_;
   std::vector<Candidate> round_;
   std::size_t at_ = 0;  // in round_

@@ -127,7 +127,8 @@ std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {
     const auto addresses = settings_.monitor ? std::vector{*settings_.monitor} : usual_addresses();
     const auto seed = static_cast<std::uint64_t>(base::Clock::system().now().count()) ^
                       static_cast<std::uint64_t>(getpid()) << 40U;
-    sources.push_back(std::make_unique<MonitorSource>(addresses, settings_.monitor.has_value(), seed));
+    sources.push_back(
+        std::make_unique<MonitorSource>(addresses, settings_.monitor.has_value(), seed, settings_.max_age));
   }
   return sources;
 }

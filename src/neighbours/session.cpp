@@ -64,8 +64,8 @@ void Session::greet(const base::MonitorLine& line) {
     return break_off("speaks version " + std::to_string(line.version) + " of the protocol, not " +
                      std::to_string(CLEAVE_MONITOR_PROTOCOL));
   }
-  const base::Nanoseconds heartbeat = std::chrono::milliseconds(line.heartbeat_ms);
-  patience_ = std::clamp(3 * heartbeat, kLeastPatience, kMostPatience);
+  heartbeat_ = std::chrono::milliseconds(line.heartbeat_ms);
+  patience_ = std::clamp(3 * heartbeat_, kLeastPatience, kMostPatience);
   state_ = State::following;
 }
 

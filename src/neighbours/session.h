@@ -50,6 +50,9 @@ class Session {
   // another count, does not confirm it.
   [[nodiscard]] const std::optional<Heard>& heard() const { return heard_; }
 
+  // How often at least the server says something, once it has introduced itself.
+  [[nodiscard]] base::Nanoseconds heartbeat() const { return heartbeat_; }
+
   // When look_at_the_clock() may find that the silence is too long.
   [[nodiscard]] base::Nanoseconds deadline() const { return last_line_ + patience_; }
 
@@ -65,6 +68,7 @@ class Session {
   std::optional<Heard> heard_;
   std::optional<std::uint64_t> confirmable_;  // the sequence number of the count, while the server knows it
   base::Nanoseconds last_line_;
+  base::Nanoseconds heartbeat_{0};
   base::Nanoseconds patience_ = std::chrono::seconds(5);
   base::Nanoseconds last_bytes_;
   std::size_t owed_ = 0;  // bytes that are not forgiven yet

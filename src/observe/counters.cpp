@@ -13,6 +13,8 @@ Tally& Tally::operator+=(const Tally& other) {
   split += other.split;
   slices += other.slices;
   for (std::size_t i = 0; i < kReasons; ++i) whole[i] += other.whole[i];
+  pipelined += other.pipelined;
+  for (std::size_t i = 0; i < kQueuedReasons; ++i) queued[i] += other.queued[i];
   added += other.added;
   return *this;
 }
@@ -25,6 +27,10 @@ void KernelCounters::count_split(std::size_t slices, base::Nanoseconds added) no
   added_.fetch_add(static_cast<std::uint64_t>(added.count()), kRelaxed);
 }
 
+void KernelCounters::count_pipelined() noexcept { pipelined_.fetch_add(1, kRelaxed); }
+
+void KernelCounters::count_queued(std::size_t reason) noexcept { queued_[reason].fetch_add(1, kRelaxed); }
+
 Tally KernelCounters::tally() const {
   Tally tally;
   tally.split = split_.load(kRelaxed);
@@ -35,6 +41,8 @@ Tally KernelCounters::tally() const {
     tally.whole[i] = whole_[i].load(kRelaxed);
     tally.launches += tally.whole[i];
   }
+  tally.pipelined = pipelined_.load(kRelaxed);
+  for (std::size_t i = 0; i < kQueuedReasons; ++i) tally.queued[i] = queued_[i].load(kRelaxed);
   return tally;
 }
 
@@ -43,6 +51,8 @@ void KernelCounters::reset() noexcept {
   slices_.store(0, kRelaxed);
   added_.store(0, kRelaxed);
   for (auto& count : whole_) count.store(0, kRelaxed);
+  pipelined_.store(0, kRelaxed);
+  for (auto& count : queued_) count.store(0, kRelaxed);
 }
 
 KernelCounters& Counters::of(const std::string& name) {

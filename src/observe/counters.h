@@ -21,12 +21,16 @@ namespace cleave::observe {
 
 // Reasons for staying whole are counted by number; their names are given by whoever reads the counters.
 inline constexpr std::size_t kReasons = 10;
+// So are the reasons for going through one queue where several would have been used.
+inline constexpr std::size_t kQueuedReasons = 7;
 
 struct Tally {
   std::uint64_t launches = 0;
   std::uint64_t split = 0;
   std::uint64_t slices = 0;  // driver launches that split launches were made of
   std::array<std::uint64_t, kReasons> whole{};
+  std::uint64_t pipelined = 0;  // split launches that went over several queues
+  std::array<std::uint64_t, kQueuedReasons> queued{};
   // Time that calls of split launches took beyond their first driver launch.
   base::Nanoseconds added{0};
 
@@ -38,6 +42,8 @@ class KernelCounters {
  public:
   void count_whole(std::size_t reason) noexcept;
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
+  void count_pipelined() noexcept;
+  void count_queued(std::size_t reason) noexcept;
   [[nodiscard]] Tally tally() const;
   void reset() noexcept;
 
@@ -46,6 +52,8 @@ class KernelCounters {
   std::atomic<std::uint64_t> slices_{0};
   std::atomic<std::uint64_t> added_{0};  // nanoseconds
   std::array<std::atomic<std::uint64_t>, kReasons> whole_{};
+  std::atomic<std::uint64_t> pipelined_{0};
+  std::array<std::atomic<std::uint64_t>, kQueuedReasons> queued_{};
 };
 
 class Counters {

@@ -69,6 +69,11 @@ std::string json_of(const Tally& tally, const Circumstances& circumstances) {
   for (std::size_t i = 0; i < kReasons; ++i) {
     text += formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", circumstances.reasons[i], tally.whole[i]);
   }
+  text += formatted("},\"pipelined\":%" PRIu64 ",\"queued\":{", tally.pipelined);
+  for (std::size_t i = 0; i < kQueuedReasons; ++i) {
+    text +=
+        formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", circumstances.queued_reasons[i], tally.queued[i]);
+  }
   return text + "}";
 }
 
@@ -91,16 +96,22 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const Circumsta
                     "split", "slices", "added", "whole");
   for (const auto& kernel : kernels) row(kernel.name, kernel.tally);
   if (kernels.size() > 1) row("all", sum(kernels));
+  if (circumstances.waits.polite != 0) {
+    text +=
+        formatted("cleave: %" PRIu64 " polite wait%s, %s slept\n", circumstances.waits.polite,
+                  circumstances.waits.polite == 1 ? "" : "s", duration(circumstances.waits.slept).c_str());
+  }
   return text;
 }
 
 std::string as_json(const std::vector<Counters::Named>& kernels, const Circumstances& circumstances) {
   const NeighbourFigures& neighbours = circumstances.neighbours;
-  std::string text =
-      formatted("{\"version\":1,\"vms\":%u,\"neighbours\":{\"source\":%s,\"state\":%s,\"stale\":%" PRIu64
-                ",\"changes\":%" PRIu64 "},\"policy\":%s,",
-                circumstances.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
-                neighbours.stale, neighbours.changes, quoted(circumstances.policy).c_str());
+  std::string text = formatted(
+      "{\"version\":1,\"vms\":%u,\"neighbours\":{\"source\":%s,\"state\":%s,\"stale\":%" PRIu64
+      ",\"changes\":%" PRIu64 "},\"waits\":{\"polite\":%" PRIu64 ",\"slept_ns\":%" PRId64 "},\"policy\":%s,",
+      circumstances.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
+      neighbours.stale, neighbours.changes, circumstances.waits.polite,
+      static_cast<std::int64_t>(circumstances.waits.slept.count()), quoted(circumstances.policy).c_str());
   text += json_of(sum(kernels), circumstances) + ",\"kernels\":[";
   bool first = true;
   for (const auto& kernel : kernels) {

@@ -17,12 +17,20 @@ struct NeighbourFigures {
   std::uint64_t changes = 0;  // times that the number changed
 };
 
+// Waits of the program's in which it was Cleave that slept, and for how long altogether.
+struct WaitFigures {
+  std::uint64_t polite = 0;
+  base::Nanoseconds slept{0};
+};
+
 // What a summary needs to know beside the counters.
 struct Circumstances {
   unsigned vms = 1;
   NeighbourFigures neighbours;
-  std::string policy;                           // as the user would write it
-  std::array<const char*, kReasons> reasons{};  // names of the reasons for staying whole
+  WaitFigures waits;
+  std::string policy;                                        // as the user would write it
+  std::array<const char*, kReasons> reasons{};               // names of the reasons for staying whole
+  std::array<const char*, kQueuedReasons> queued_reasons{};  // and of those for going through one queue
 };
 
 // A table of a few lines, each beginning with "cleave: ". Empty without launches.

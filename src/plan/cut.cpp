@@ -30,30 +30,97 @@ std::size_t holder(std::size_t total, std::size_t parts, std::size_t at) {
   return at < boundary ? at / (base + 1) : larger + (at - boundary) / base;
 }
 
+// How far the sizes of boxes are apart, in groups, if `total` layers of `across` groups are cut into `number`
+// bands and these into `parts` boxes altogether.
+std::size_t spread(std::size_t total, std::size_t across, std::size_t number, std::size_t parts) {
+  std::size_t least = kMost;
+  std::size_t most = 0;
+  // Thicker bands come first, and so do those with one box more: the kinds of bands begin where either ends.
+  for (const std::size_t band : {std::size_t{0}, total % number, parts % number, number - 1}) {
+    if (band >= number) continue;
+    const std::size_t thickness = share(total, number, band).size;
+    const std::size_t boxes = share(parts, number, band).size;
+    const std::size_t smallest = across / boxes;
+    const std::size_t largest = smallest + (across % boxes != 0 ? 1 : 0);
+    least = std::min(least, product(thickness, smallest));
+    most = std::max(most, product(thickness, largest));
+  }
+  return most - least;
+}
+
 }  // namespace
 
 std::size_t items(const Extent& global) { return product(product(global[0], global[1]), global[2]); }
 
-Cut::Cut(const NDRange& range, std::size_t wanted) : range_(range), groups_{1, 1, 1} {
+Cut::Cut(const NDRange& range, std::size_t wanted, Order order)
+    : range_(range), groups_{1, 1, 1}, order_(order) {
   for (unsigned d = 0; d < range.dims; ++d) groups_[d] = range.groups(d);
   count_ = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(items(groups_), 1));
+  if (order == Order::any) prepare_bands();
+}
+
+void Cut::prepare_bands() {
+  std::size_t found = 0;
+  Parts parts{count_, count_};
+  for (unsigned d = range_.dims; d-- > 1 && parts[1] > 1;) {
+    for (const std::size_t each : parts) {
+      const bool known = found > 0 && bands_[found - 1].dimension == d && bands_[found - 1].parts == each;
+      if (each > groups_[d] && groups_[d] > 1 && !known)
+        bands_[found++] = {d, each, most_even_bands(d, each)};
+    }
+    parts = within(d, parts);
+  }
+}
+
+Cut::Parts Cut::within(unsigned d, const Parts& parts) const {
+  Parts inner{kMost, 1};
+  for (const std::size_t each : parts) {
+    const std::size_t number = bands(d, each);
+    inner[0] = std::min(inner[0], each / number);
+    inner[1] = std::max(inner[1], each / number + (each % number != 0 ? 1 : 0));
+  }
+  return inner;
+}
+
+std::size_t Cut::bands(unsigned d, std::size_t parts) const {
+  if (parts <= groups_[d]) return parts;
+  for (const Bands& known : bands_) {
+    if (known.dimension == d && known.parts == parts) return known.bands;
+  }
+  return groups_[d];
+}
+
+// Tries bands of one group's thickness, of two, and so on. Thick bands have more slices each, so that one
+// more or less matters little; but they are cut across in shorter steps, where a group more or less matters
+// more.
+std::size_t Cut::most_even_bands(unsigned d, std::size_t parts) const {
+  constexpr std::size_t kThickest = 32;
+  std::size_t across = 1;  // groups of a band of thickness 1
+  for (unsigned inner = 0; inner < d; ++inner) across = product(across, groups_[inner]);
+  std::size_t best = groups_[d];
+  std::size_t least = kMost;
+  for (std::size_t thickness = 1; thickness <= std::min(groups_[d], kThickest) && least != 0; ++thickness) {
+    const std::size_t number = groups_[d] / thickness;
+    if (parts / number >= across) break;  // a band would have more slices than groups across
+    const std::size_t difference = spread(groups_[d], across, number, parts);
+    if (difference < least) {
+      least = difference;
+      best = number;
+    }
+  }
+  return best;
 }
 
 Slice Cut::slice(std::size_t index) const {
   Slice slice{range_.offset, range_.global};
   std::size_t parts = count_;
   for (unsigned d = range_.dims; d-- > 0 && parts > 1;) {
-    Share taken{};
-    if (parts <= groups_[d]) {
-      taken = share(groups_[d], parts, index);
-      parts = 1;
-    } else {  // a layer of its own; `parts` and `index` now count within the layer
-      const std::size_t layer = holder(parts, groups_[d], index);
-      const Share within = share(parts, groups_[d], layer);
-      taken = {layer, 1};
-      parts = within.size;
-      index -= within.first;
-    }
+    const std::size_t number = bands(d, parts);
+    const std::size_t band = holder(parts, number, index);
+    const Share taken = share(groups_[d], number, band);
+    const Share within = share(parts, number, band);
+    parts = within.size;  // `parts` and `index` now count within the band
+    index -= within.first;
     take(slice, d, taken.first, taken.size);
   }
   return slice;
@@ -61,36 +128,28 @@ Slice Cut::slice(std::size_t index) const {
 
 Rest Cut::rest(std::size_t index) const {
   Rest rest;
-  // `layer` is the box that holds what is looked at: at first the launch, then one layer of it, and so on
+  // `box` is what holds the slice that is looked at: at first the launch, then one band of it, and so on
   // inwards.
-  Slice layer{range_.offset, range_.global};
+  Slice box{range_.offset, range_.global};
   std::size_t parts = count_;
-  for (unsigned d = range_.dims; d-- > 0 && parts > 1;) {
-    Slice after = layer;
-    if (parts <= groups_[d]) {
-      const std::size_t first = share(groups_[d], parts, index).first;
-      take(after, d, first, groups_[d] - first);
-      rest.boxes[rest.count++] = after;
-      std::reverse(rest.boxes.begin(), rest.boxes.begin() + rest.count);
-      return rest;
-    }
-    const std::size_t at = holder(parts, groups_[d], index);
-    const Share within = share(parts, groups_[d], at);
-    take(layer, d, at, 1);
+  bool begins = false;  // the slice is the first of `box`
+  for (unsigned d = range_.dims; d-- > 0 && parts > 1 && !begins;) {
+    const std::size_t number = bands(d, parts);
+    const std::size_t band = holder(parts, number, index);
+    const Share taken = share(groups_[d], number, band);
+    const Share within = share(parts, number, band);
     parts = within.size;
     index -= within.first;
-    const bool begins_layer = index == 0;
-    const std::size_t first = begins_layer ? at : at + 1;
+    begins = index == 0;
+    const std::size_t first = begins ? taken.first : taken.first + taken.size;
     if (first < groups_[d]) {
+      Slice after = box;
       take(after, d, first, groups_[d] - first);
       rest.boxes[rest.count++] = after;
     }
-    if (begins_layer) {
-      std::reverse(rest.boxes.begin(), rest.boxes.begin() + rest.count);
-      return rest;
-    }
+    take(box, d, taken.first, taken.size);
   }
-  rest.boxes[rest.count++] = layer;
+  if (rest.count == 0) rest.boxes[rest.count++] = box;
   std::reverse(rest.boxes.begin(), rest.boxes.begin() + rest.count);
   return rest;
 }
@@ -102,22 +161,20 @@ void Cut::take(Slice& box, unsigned d, std::size_t first, std::size_t size) cons
 }
 
 bool Cut::cuts(unsigned d) const {
-  std::size_t parts = count_;
-  for (unsigned outer = range_.dims; outer-- > d + 1 && parts > 1;) {
-    parts = parts <= groups_[outer] ? 1 : parts / groups_[outer] + (parts % groups_[outer] != 0 ? 1 : 0);
-  }
-  return d < range_.dims && parts > 1 && groups_[d] > 1;
+  if (d >= range_.dims) return false;
+  Parts parts{count_, count_};
+  for (unsigned outer = range_.dims; outer-- > d + 1;) parts = within(outer, parts);
+  return bands(d, parts[0]) > 1 || bands(d, parts[1]) > 1;
 }
 
 Cut::Uneven Cut::uneven() const {
   Uneven found = Uneven::none;
-  std::size_t parts = count_;
-  for (unsigned d = range_.dims; d-- > 0 && parts > 1;) {
-    if (groups_[d] > 1 && range_.uneven(d)) {
-      if (parts > groups_[d] / 2) return Uneven::alone;  // the last slab, or layer, is one group thick
-      found = Uneven::with_others;
-    }
-    parts = parts <= groups_[d] ? 1 : parts / groups_[d] + (parts % groups_[d] != 0 ? 1 : 0);
+  Parts parts{count_, count_};
+  for (unsigned d = range_.dims; d-- > 0; parts = within(d, parts)) {
+    const std::size_t number = std::max(bands(d, parts[0]), bands(d, parts[1]));
+    if (number < 2 || !range_.uneven(d)) continue;
+    if (number > groups_[d] / 2) return Uneven::alone;  // the last slab, or band, is one group thick
+    found = Uneven::with_others;
   }
   return found;
 }

@@ -36,9 +36,9 @@ std::size_t slabs(const NDRange& range, std::size_t wanted) {
 }
 
 // How many slices can carry a tag; 1 if none can.
-std::size_t taggable(const NDRange& range, std::size_t wanted) {
+std::size_t taggable(const NDRange& range, std::size_t wanted, Order order) {
   for (const std::size_t slices : {wanted, slabs(range, wanted)}) {
-    if (slices > 1 && Tag::of(range, Cut(range, slices))) return slices;
+    if (slices > 1 && Tag::of(range, Cut(range, slices, order))) return slices;
   }
   return 1;
 }
@@ -79,12 +79,14 @@ Decision wanted(const base::Settings& settings, const Kernel& kernel, const Devi
 
 Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
                 bool uneven_accepted) {
-  const Cut cut(range, slices);
+  const Order order = order_of(kernel);
+  const Cut cut(range, slices, order);
   if (cut.count() < 2) return Decision::stay(Whole::one_group);
   if (kernel.talks && total_groups(range) <= device.resident_groups) return Decision::stay(Whole::kernel);
   if (kernel.source != Kernel::Source::tagged) return settle_cut(range, cut, uneven_accepted);
-  const std::size_t tagged = taggable(range, cut.count());
-  return tagged > 1 ? settle_cut(range, Cut(range, tagged), uneven_accepted) : Decision::stay(Whole::shape);
+  const std::size_t tagged = taggable(range, cut.count(), order);
+  return tagged > 1 ? settle_cut(range, Cut(range, tagged, order), uneven_accepted)
+                    : Decision::stay(Whole::shape);
 }
 
 }  // namespace cleave::plan

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/settings.h"
+#include "plan/cut.h"
 #include "plan/ndrange.h"
 
 namespace cleave::plan {
@@ -51,11 +52,18 @@ struct Kernel {
   unsigned alpha = 0;  // α for this kernel, 0: the device's or the general one
 };
 
+// In which order the work-groups of its slices must run: a group that may look back at earlier ones finds
+// them done only if they are in slices before its own.
+inline Order order_of(const Kernel& kernel) { return kernel.talks ? Order::ascending : Order::any; }
+
 // What is known of a device.
 struct Device {
   std::size_t cores = 1;
   std::size_t resident_groups = 1;  // an upper bound of the work-groups it can hold at once
+  std::size_t resident_items = 1;   // and of the work-items
   unsigned alpha = 0;               // α for this device, 0: the general one
+  unsigned queues = 1;  // on so many a launch may be at a time, so that others still get in between
+  bool prefers_pipelines = false;  // slices on several queues gain something, and nothing speaks against them
 };
 
 // The answer: so many slices (at least 2), or whole and why.

@@ -1,6 +1,7 @@
 #include "plan/device.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace cleave::plan {
 namespace {
@@ -47,6 +48,20 @@ std::size_t cores(const DeviceFigures& figures) {
 std::size_t resident_groups(const DeviceFigures& figures) {
   const std::size_t of_a_unit = figures.cpu ? 1 : figures.gpu && figures.vendor == kNvidia ? 32 : 128;
   return std::max<std::size_t>(1, figures.compute_units * of_a_unit);
+}
+
+std::size_t resident_items(const DeviceFigures& figures) {
+  if (!figures.gpu) return std::numeric_limits<std::size_t>::max();
+  constexpr std::size_t kAmdItems = std::size_t{40} * 64;
+  constexpr std::size_t kIntelItems = std::size_t{8} * 32;
+  const std::size_t of_a_unit = figures.vendor == kAmd     ? kAmdItems
+                                : figures.vendor == kIntel ? kIntelItems
+                                                           : 2048;
+  return std::max<std::size_t>(1, figures.compute_units * of_a_unit);
+}
+
+unsigned usable_queues(const DeviceFigures& figures) {
+  return figures.gpu && figures.vendor == kNvidia ? 6 : 4;
 }
 
 }  // namespace cleave::plan

@@ -41,4 +41,14 @@ std::size_t cores(const DeviceFigures& figures);
 // holds. At least 1.
 std::size_t resident_groups(const DeviceFigures& figures);
 
+// The same for work-items: NVIDIA 2048 on a multiprocessor (same guide; some have room for fewer), AMD 40
+// wavefronts of 64 on a compute unit, Intel 8 threads of 32 on an execution unit, other GPUs 2048. CPUs:
+// those of the groups, however large these are. At least 1.
+std::size_t resident_items(const DeviceFigures& figures);
+
+// The most queues that one launch should be on at a time. A device takes work from so many hardware queues at
+// once; beyond that all others wait for the launch as a whole. NVIDIA has 8 (measured on an H200: with 6
+// others get in between two slices, with 8 they do not), so 6; others 4, AMD's default.
+unsigned usable_queues(const DeviceFigures& figures);
+
 }  // namespace cleave::plan

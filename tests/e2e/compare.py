@@ -25,6 +25,9 @@ _parser.add_argument("--caught-by", nargs="+", default=[], help="ways that promi
 _parser.add_argument("--launches", type=int, help="how many launches the program makes")
 _parser.add_argument("--met", type=int, default=0, help="how many of them may stay whole, having met other threads")
 _parser.add_argument("--program", nargs="+", help="the program to compare, and its arguments")
+_parser.add_argument("--settings", nargs="+", default=[], help="NAME=VALUE, for every run")
+_parser.add_argument("--monitord", type=Path, help="the daemon")
+_parser.add_argument("--guest", type=Path, help="a folder with what guests run")
 _parser.add_argument("--nm", help="the command")
 _parser.add_argument("--readelf", help="the command")
 _parser.add_argument("--functions", type=Path, help="icd/functions.def")
@@ -110,6 +113,7 @@ class ComparedTest(unittest.TestCase):
         environment["POCL_CACHE_DIR"] = str(self.folder / "kernels")
         environment["PYOPENCL_NO_CACHE"] = "1"
         environment["CLEAVE_CONFIG"] = str(self.folder / "no-settings.toml")
+        environment.update(setting.split("=", 1) for setting in OPTIONS.settings)
         environment.update({name: str(value) for name, value in changes.items()})
         return environment
 

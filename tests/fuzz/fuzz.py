@@ -171,7 +171,7 @@ def read_options():
     parser.add_argument("--programs", type=int, default=5)
     parser.add_argument("--first-program", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--modes", type=lambda text: text.split(","), default=["queued", "sequential"])
+    parser.add_argument("--modes", type=lambda text: text.split(","), default=["queued", "sequential", "pipelined", "polite"])
     parser.add_argument("--counts", type=int, default=5, help="slice counts for each program and mode")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--patience", type=float, default=120, help="seconds for one run")

@@ -50,7 +50,7 @@ DRIVERS = {
 
 @dataclass(frozen=True)
 class Mode:
-    """How Cleave is to split, and how it gets in."""
+    """How Cleave is to split, and how it gets in. Launch `polite` is `queued` with polite waits."""
 
     launch: str
     slices: int
@@ -60,7 +60,8 @@ class Mode:
         entrance = {"preload": "LD_PRELOAD", "layer": "OPENCL_LAYERS"}[self.way]
         return {
             entrance: str(library),
-            "CLEAVE_LAUNCH": self.launch,
+            "CLEAVE_LAUNCH": "queued" if self.launch == "polite" else self.launch,
+            "CLEAVE_WAIT": "polite" if self.launch == "polite" else "native",
             "CLEAVE_SPLIT": f"fixed:{self.slices}",
             "CLEAVE_MIN_ITEMS": "0",
         }

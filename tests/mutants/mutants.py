@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 LAUNCH = "src/launch/launch.cpp"
+PIPELINE = "src/launch/pipeline.cpp"
 TAG = "src/plan/tag.cpp"
 
 # Enqueues one slice some time after the call has returned.
@@ -35,13 +36,14 @@ MUTANTS = {
     "wait_list_on_the_last_slice_only": (
         LAUNCH,
         {
-            "behind_previous ? 1 : launch_.waits": "behind_previous ? 1 : is_last() ? launch_.waits : 0",
-            "behind_previous ? &before : launch_.wait_list": "behind_previous ? &before : is_last() ? "
-            "launch_.wait_list : nullptr",
+            "behind(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits)": "behind(before) : "
+            "std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
+            "if (chained_ && launch.waits > 0) prepare_chain();": "",
             "  cl_int enqueue_rest(": "  bool is_last() const { return outcome_.slices + 1 == cut_.count(); }\n"
             "  cl_int enqueue_rest(",
         },
     ),
+    "failures_left_to_the_driver": (LAUNCH, {"if (chained_ && launch.waits > 0) prepare_chain();": ""}),
     "group_ids_not_repaired": (TAG, {"static_cast<std::uint32_t>(before << kHalf)": "0 * "
                                      "static_cast<std::uint32_t>(before << kHalf)"}),
     "totals_not_repaired": (TAG, {"bits_ |= static_cast<std::uint32_t>(groups);": "bits_ |= "
@@ -52,7 +54,7 @@ MUTANTS = {
     "error_codes_swallowed": (LAUNCH, {"outcome_.error = enqueue_rest(i);": "static_cast<void>(enqueue_rest(i));"}),
     "start_of_the_last_slice": (
         "src/interpose/events.cpp",
-        {"return p.next.clGetEventProfilingInfo(record->first, name, size, value, size_ret);": "return error;"},
+        {"time = earliest(p.next, *record, name, time);": "static_cast<void>(earliest);"},
     ),
     "arguments_captured_late": (
         LAUNCH,
@@ -66,6 +68,52 @@ MUTANTS = {
     "out_of_order_slices_not_chained": (
         LAUNCH,
         {"chained_(!launch.in_order || launch.wants_event)": "chained_(launch.wants_event)"},
+    ),
+    "helpers_do_not_wait_for_what_came_before": (
+        PIPELINE,
+        {"if (first || launch_.wants_event) list.add(before);": "if (!first && launch_.wants_event) list.add(before);"},
+    ),
+    "last_slice_does_not_wait_for_helpers": (
+        PIPELINE,
+        {"WaitList& list = all_helpers();": "WaitList& list = list_.fresh();"},
+    ),
+    "gate_not_flushed": (PIPELINE, {"marker_ = Event(next_, made);\n    next_.clFlush(launch_.queue);": "marker_ = "
+                                    "Event(next_, made);"}),
+    "failures_left_to_the_driver_on_helpers": (
+        PIPELINE,
+        {"events_.assign(launch.wait_list, launch.wait_list + own_);": "own_ = 0;"},
+    ),
+    "slices_of_a_helper_not_chained": (
+        PIPELINE,
+        {"first || !launch_.wants_event ? gate() : helper.last()": "gate()"},
+    ),
+    "order_not_kept_after_an_error": (PIPELINE, {"if (outcome_.error != CL_SUCCESS) keep_order();": ""}),
+    "tag_left_out_on_helpers": (PIPELINE, {"if (launch_.tag) offset[2]": "if (launch_.tag && lane.queue == "
+                                           "launch_.queue) offset[2]"}),
+    "helpers_given_away_while_busy": ("src/interpose/helpers.cpp", {"      status > CL_COMPLETE)\n    return false;":
+                                                                    "      status > CL_QUEUED)\n    return false;"}),
+    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.talks) return Way::queue(Queued::talks);": ""}),
+    "start_of_the_own_queues_first_slice": (
+        "src/interpose/enqueue.cpp",
+        {"if (first != nullptr && p.next.clRetainEvent(first)": "if (false && p.next.clRetainEvent(first)"},
+    ),
+    "drivers_own_finish_left_out": (
+        "src/interpose/waiting.cpp",
+        {"const cl_int error = p.next.clFinish(queue);": "const cl_int error = wait.polite() ? CL_SUCCESS : "
+         "p.next.clFinish(queue);"},
+    ),
+    "transfer_out_of_order_waits_for_all": (
+        "src/interpose/wait.cpp",
+        {"const bool for_all = in_order_ || kind_ == WaitKind::finish;": "const bool for_all = true;"},
+    ),
+    "watched_without_a_flush": (
+        "src/interpose/wait.cpp",
+        {"return p_.next.clFlush(queue_) == CL_SUCCESS;": "return true;"},
+    ),
+    "callbacks_watch": ("src/interpose/wait.cpp", {"!CallbackScope::inside() && ": ""}),
+    "pending_user_event_forgotten": (
+        "src/interpose/wait.cpp",
+        {"(p.pending.empty() && !history_->shared())": "!history_->shared()"},
     ),
     "prelude_not_taken_back": (
         "src/interpose/programs.cpp",

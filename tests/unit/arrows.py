@@ -16,8 +16,9 @@ MAY_INCLUDE = {
                       "include/cleave"},
     "src/cli": {"include/cleave"},
     "icd": {"src/base", "src/interpose"},
+    "monitor": {"include/cleave", "src/base"},
 }
-NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/observe")
+NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/observe", "monitor")
 
 
 def folder_of(path, root):
@@ -33,7 +34,7 @@ def target_of(include, source, root):
 
 
 def faults(root):
-    sources = [p for top in ("include", "src", "icd") for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp")]
+    sources = [p for top in ("include", "src", "icd", "monitor") for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp")]
     for source in sorted(sources):
         folder = folder_of(source, root)
         if folder is None:

@@ -131,6 +131,13 @@ TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
                                                         HasSubstr(hint), HasSubstr("nothing is split"))));
   EXPECT_EQ(configuration.problems[0].find('\n'), std::string::npos);
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::off);
+  EXPECT_EQ(configuration.settings.wait, WaitMode::native);
+}
+
+TEST_F(ConfigurationTest, WaitModes) {
+  EXPECT_EQ(with({}).settings.wait, WaitMode::automatic);
+  EXPECT_EQ(with({{"CLEAVE_WAIT", "native"}}).settings.wait, WaitMode::native);
+  EXPECT_EQ(with({{"CLEAVE_WAIT", "polite"}}).settings.wait, WaitMode::polite);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -142,8 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_ALPHA", "99999999999999999999", "whole number"},
         Mistake{"CLEAVE_SPLIT", "fixed", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "fixed:0", "fixed:N"},
         Mistake{"CLEAVE_SPLIT", "fixed:x", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "ALPHA", "alpha"},
-        Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_VMS", "0", "from 1"},
-        Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
+        Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_WAIT", "nicely", "polite"},
+        Mistake{"CLEAVE_VMS", "0", "from 1"}, Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
         Mistake{"CLEAVE_NEIGHBOURS", "file:", "file:PATH"}, Mistake{"CLEAVE_NEIGHBOURS", "peers,", "commas"},
         Mistake{"CLEAVE_MONITOR", "tcp:host", "tcp:HOST:PORT"},
         Mistake{"CLEAVE_MONITOR", "tcp:host:0", "listens"},

@@ -1,6 +1,8 @@
 #include "plan/cut.h"
 
+#include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -115,6 +117,142 @@ TEST(Cut, WhatIsLeftIsWhatTheLaterSlicesHold) {
       expect_run_of_groups(range, groups_of(range, rest.boxes[b]), next);
     ASSERT_EQ(next, total_groups(range));
     ASSERT_FALSE(HasFailure()) << "launch " << i;
+  }
+}
+
+// The work-groups of a launch, each with the number of slices that hold it.
+class Cover {
+ public:
+  explicit Cover(const NDRange& range) : range_(range), times_(total_groups(range)) {}
+  void add(const Slice& slice) {
+    const Groups box = groups_of(range_, slice);
+    Extent at{};
+    for (at[2] = box.begin[2]; at[2] < box.end[2]; ++at[2])
+      for (at[1] = box.begin[1]; at[1] < box.end[1]; ++at[1])
+        for (at[0] = box.begin[0]; at[0] < box.end[0]; ++at[0]) ++times_[linear_id(range_, at)];
+  }
+  bool each_once() const {
+    return std::all_of(times_.begin(), times_.end(), [](int times) { return times == 1; });
+  }
+
+ private:
+  const NDRange& range_;
+  std::vector<int> times_;
+};
+
+TEST(Cut, InAnyOrderEveryGroupIsInOneSlice) {
+  std::mt19937_64 random(20261122);
+  for (int i = 0; i < 60'000; ++i) {
+    const NDRange range = random_range(random);
+    const std::size_t total = total_groups(range);
+    if (total > 3000) continue;
+    const std::size_t wanted = std::uniform_int_distribution<std::size_t>(1, total + 3)(random);
+    const Cut cut(range, wanted, Order::any);
+    ASSERT_EQ(cut.count(), std::min(wanted, total)) << "not as many as asked for, or more";
+    Cover all(range);
+    Extent cut_in{0, 0, 0};
+    bool alone = false;
+    for (std::size_t s = 0; s < cut.count(); ++s) {
+      const Slice slice = cut.slice(s);
+      all.add(slice);
+      for (unsigned d = 0; d < 3; ++d) {
+        cut_in[d] |= slice.global[d] != range.global[d] ? 1 : 0;
+        alone |= slice.global[d] < range.local[d] && range.groups(d) > 1;
+      }
+    }
+    ASSERT_TRUE(all.each_once()) << "launch " << i;
+    for (unsigned d = 0; d < 3; ++d) ASSERT_EQ(cut.cuts(d), cut_in[d] != 0) << "launch " << i << ", " << d;
+    ASSERT_TRUE(!alone || cut.uneven() == Cut::Uneven::alone) << "launch " << i;
+    ASSERT_FALSE(HasFailure()) << "launch " << i;
+  }
+}
+
+TEST(Cut, InAnyOrderWhatIsLeftIsWhatTheLaterSlicesHold) {
+  std::mt19937_64 random(8);
+  for (int i = 0; i < 30'000; ++i) {
+    const NDRange range = random_range(random);
+    if (total_groups(range) > 3000) continue;
+    const Cut cut(range, std::uniform_int_distribution<std::size_t>(2, 600)(random), Order::any);
+    const std::size_t from = std::uniform_int_distribution<std::size_t>(0, cut.count() - 1)(random);
+    Cover all(range);
+    for (std::size_t s = 0; s < from; ++s) all.add(cut.slice(s));
+    const Rest rest = cut.rest(from);
+    ASSERT_GE(rest.count, 1U);
+    for (unsigned b = 0; b < rest.count; ++b) all.add(rest.boxes[b]);
+    ASSERT_TRUE(all.each_once()) << "launch " << i;
+    ASSERT_FALSE(HasFailure()) << "launch " << i;
+  }
+}
+
+// The sizes of the smallest and of the largest slice, in groups.
+std::pair<std::size_t, std::size_t> sizes_of(const NDRange& range, const Cut& cut) {
+  std::pair<std::size_t, std::size_t> sizes{SIZE_MAX, 0};
+  for (std::size_t s = 0; s < cut.count(); ++s) {
+    const std::size_t size = count_of(groups_of(range, cut.slice(s)));
+    sizes = {std::min(sizes.first, size), std::max(sizes.second, size)};
+  }
+  return sizes;
+}
+
+TEST(Cut, InAnyOrderFiveHundredSlicesOfAProductAreAlike) {
+  const NDRange range = range_of(2, {5120, 5120, 1}, {16, 16, 1});
+  EXPECT_EQ(sizes_of(range, Cut(range, 500)), std::pair(std::size_t{160}, std::size_t{320}));
+  EXPECT_EQ(sizes_of(range, Cut(range, 500, Order::any)), std::pair(std::size_t{203}, std::size_t{216}));
+  EXPECT_EQ(sizes_of(range, Cut(range, 640, Order::any)), std::pair(std::size_t{160}, std::size_t{160}));
+  for (std::size_t wanted = 321; wanted < 1400; ++wanted) {
+    const Cut cut(range, wanted, Order::any);
+    ASSERT_EQ(cut.count(), wanted);
+    const auto [least, most] = sizes_of(range, cut);
+    EXPECT_LE(most * 100, least * 134) << wanted;
+    EXPECT_LE(most * wanted * 100, 320 * 320 * 122) << wanted << ": the largest against the mean";
+  }
+}
+
+// No other thickness of the bands makes the slices more alike.
+TEST(Cut, InAnyOrderTheSizesDifferAsLittleAsBandsCanMakeThem) {
+  std::mt19937_64 random(9);
+  const auto below = [&](std::size_t most) {
+    return std::uniform_int_distribution<std::size_t>(1, most)(random);
+  };
+  const auto share_of = [](std::size_t total, std::size_t parts, std::size_t i) {
+    return total / parts + (i < total % parts ? 1 : 0);
+  };
+  for (int i = 0; i < 2000; ++i) {
+    const NDRange range = range_of(2, {1 + below(40), 1 + below(32), 1}, {1, 1, 1});
+    const std::size_t rows = range.global[1];
+    const std::size_t total = total_groups(range);
+    if (total <= rows + 1) continue;
+    const std::size_t wanted = rows + below(total - rows - 1);
+    std::size_t best = SIZE_MAX;
+    for (std::size_t thickness = 1; thickness <= rows; ++thickness) {
+      const std::size_t bands = rows / thickness;
+      if (wanted / bands >= range.global[0]) break;
+      std::size_t least = SIZE_MAX;
+      std::size_t most = 0;
+      for (std::size_t band = 0; band < bands; ++band) {
+        const std::size_t boxes = share_of(wanted, bands, band);
+        const std::size_t height = share_of(rows, bands, band);
+        least = std::min(least, height * share_of(range.global[0], boxes, boxes - 1));
+        most = std::max(most, height * share_of(range.global[0], boxes, 0));
+      }
+      best = std::min(best, most - least);
+    }
+    const auto [least, most] = sizes_of(range, Cut(range, wanted, Order::any));
+    ASSERT_EQ(most - least, best) << rows << " rows of " << range.global[0] << " in " << wanted;
+    const auto [layer_least, layer_most] = sizes_of(range, Cut(range, wanted));
+    ASSERT_LE(most - least, layer_most - layer_least);
+  }
+}
+
+TEST(Cut, InAnyOrderSlabsAreThoseOfAscendingOrder) {
+  const NDRange range = range_of(2, {5120, 5120, 1}, {16, 16, 1});
+  for (const std::size_t wanted : {1, 2, 20, 100, 319, 320}) {
+    const Cut any(range, wanted, Order::any);
+    const Cut ascending(range, wanted);
+    for (std::size_t s = 0; s < wanted; ++s) {
+      EXPECT_EQ(any.slice(s).offset, ascending.slice(s).offset);
+      EXPECT_EQ(any.slice(s).global, ascending.slice(s).global);
+    }
   }
 }
 

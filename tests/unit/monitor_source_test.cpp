@@ -50,6 +50,20 @@ TEST(MonitorSource, FollowsAndComesBackSoonAfterAGoodConversation) {
   EXPECT_EQ(source.take_complaint(), "");
 }
 
+TEST(MonitorSource, CountsThatAreStaleBeforeTheNextHeartbeatAreWorthAWord) {
+  for (const auto max_age : {1s, 2s, 3s}) {
+    Listener listener;
+    MonitorSource source({listener.address()}, false, 1, max_age);
+    source.step(1s);
+    ASSERT_TRUE(listener.answer());
+    listener.say(std::string(kGreeting) + "count 1 3 0\n");
+    source.step(2s);
+    EXPECT_EQ(source.heard()->vms, 3U);
+    const std::string said = source.take_complaint();
+    EXPECT_EQ(said.find("set 3 or more") != std::string::npos, max_age < 3s) << said;
+  }
+}
+
 TEST(MonitorSource, NextAddressIsTriedAtOnce) {
   Listener listener;
   MonitorSource source({nowhere(), listener.address()}, false, 1);

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using base::StaleCount;
 using testing::HasSubstr;
 
-constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
+constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=500\n";
 
 base::Settings following(const Listener& listener) {
   base::Settings settings;

@@ -32,7 +32,7 @@ TEST(Scan, PlainKernelSeesNothing) {
 class Sees : public testing::TestWithParam<const char*> {};
 
 TEST_P(Sees, IsNoticedAndCanBeMended) {
-  for (const std::string& text : {std::string(GetParam()), std::string(kPlain) + "\n" + GetParam()}) {
+  for (const std::string& text : {std::string(GetParam()), std::string(kPlain) + ";\n" + GetParam()}) {
     const Scan scan = scan_source(text);
     EXPECT_TRUE(scan.sees) << text;
     EXPECT_FALSE(scan.opaque || scan.meddles) << text;
@@ -114,7 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "#if defined(get_work_dim)\n#endif\n", "#if 0\n#elif get_work_dim\n#endif\n",
                     "#define HAS defined\n", "#define TEXT(x) #x\n", "kernel void a(int get_group_id) {}",
                     "kernel void a(global int *get_group_id) {}", "__cleave_group_id(0)",
-                    "size_t get_group_id(uint d);", "kernel void a(global int* o, int (get_work_dim)) {}",
+                    "size_t get_group_id(uint d);", "size_t __attribute__((pure)) get_group_linear_id(void);",
+                    "struct S { int a; } get_group_linear_id(void);",
+                    "#if A\nvoid f(void) {\n#else\nvoid g(void) {\n#endif\n}\nsize_t get_group_id(uint d);",
+                    "#if A\n}\n#endif\nvoid f(void) { size_t get_group_id(uint d); }",
+                    "kernel void a(global int* o, int (get_work_dim)) {}",
                     "kernel void get_group_linear_id(global int* p) {}"));
 
 TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
@@ -124,6 +128,7 @@ TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
     EXPECT_FALSE(scan_source(text).meddles) << text;
   }
   EXPECT_FALSE(scan_source("#define X get_group_id(0)\n#if defined(X) && N\n#endif\n").meddles_if);
+  EXPECT_FALSE(scan_source("#if A\nint f() {\n#else\nint g() {\n#endif\nreturn get_group_id(0); }").meddles);
 }
 
 class Talks : public testing::TestWithParam<const char*> {};

@@ -14,9 +14,11 @@ Circumstances circumstances() {
   Circumstances result;
   result.vms = 5;
   result.neighbours = {"monitor", "known", 2, 7};
+  result.waits = {3, std::chrono::milliseconds(1500)};
   result.policy = "alpha";
   result.reasons = {"policy", "denied", "alone", "one_group", "small",
                     "binary", "kernel", "shape", "shared",    "recorded"};
+  result.queued_reasons = {"device", "talks", "few", "pending", "queue", "busy", "refused"};
   return result;
 }
 
@@ -59,15 +61,20 @@ TEST(Counters, ThreadsLoseNothing) {
 TEST(Summary, JsonHasWhatScriptsRelyOn) {
   Counters counters;
   counters.of("mm\"\\\n").count_split(20, base::Nanoseconds(500));
+  counters.of("mm\"\\\n").count_pipelined();
+  for (int i = 0; i < 2; ++i) counters.of("mm\"\\\n").count_queued(1);
   counters.of("k").count_whole(4);
   EXPECT_EQ(
       as_json(counters.all(), circumstances()),
-      R"({"version":1,"vms":5,"neighbours":{"source":"monitor","state":"known","stale":2,"changes":7},"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
+      R"({"version":1,"vms":5,"neighbours":{"source":"monitor","state":"known","stale":2,"changes":7},"waits":{"polite":3,"slept_ns":1500000000},"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
       R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0},)"
+      R"("pipelined":1,"queued":{"device":0,"talks":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0},)"
       R"("kernels":[{"name":"k","launches":1,"split":0,"slices":0,"added_ns":0,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0}},)"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0},)"
+      R"("pipelined":0,"queued":{"device":0,"talks":0,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}},)"
       R"({"name":"mm\"\\\u000a","launches":1,"split":1,"slices":20,"added_ns":500,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0}}]})"
+      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0},)"
+      R"("pipelined":1,"queued":{"device":0,"talks":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}}]})"
       "\n");
 }
 
@@ -80,6 +87,7 @@ TEST(Summary, TextSaysWhyAndAddsUp) {
   EXPECT_THAT(text, HasSubstr("1: 1 small"));
   EXPECT_THAT(text, HasSubstr("1.5 ms"));
   EXPECT_THAT(text, HasSubstr("\ncleave: all "));
+  EXPECT_THAT(text, HasSubstr("\ncleave: 3 polite waits, 1.50 s slept\n"));
   EXPECT_EQ(as_text({}, circumstances()), "");
 }
 

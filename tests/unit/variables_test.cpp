@@ -9,7 +9,7 @@
 namespace cleave::kernels {
 namespace {
 
-bool keeps(const std::string& text) { return keeps_variables({text}); }
+bool keeps(const std::string& text) { return keeps_variables({text}, "-cl-std=CL2.0"); }
 
 class Kept : public testing::TestWithParam<const char*> {};
 
@@ -18,7 +18,9 @@ TEST_P(Kept, IsSeen) {
   EXPECT_TRUE(keeps(GetParam())) << GetParam();
   EXPECT_TRUE(keeps(GetParam() + ("\n" + kernel))) << GetParam();
   EXPECT_TRUE(keeps(kernel + GetParam())) << GetParam();
-  EXPECT_TRUE(ProgramScan(kernel + GetParam()).of("k").keeps) << GetParam();
+  Surroundings with;
+  with.options = "-cl-std=CL2.0";
+  EXPECT_TRUE(ProgramScan(kernel + GetParam(), with).of("k").keeps) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -40,7 +42,17 @@ INSTANTIATE_TEST_SUITE_P(
                     "struct S attribute;", "constant int *x;", "global __typeof__(1) x;",
                     "#define VAR(T, x) T x;\nVAR(global int, x)\nvoid f(void) {}",
                     "#define STATIC static\nvoid f(void) { STATIC int x; }",
-                    "#define S T\n#define T static\nvoid f(void) { S int x; }"));
+                    "#define S T\n#define T static\nvoid f(void) { S int x; }",
+                    "#define F(n) int n(int a) { return a; }\nF(f)\nF(g)\nint counter;",
+                    "#define ALIGNED(n) __attribute__((aligned(n)))\nALIGNED(16) int counter;",
+                    "#define USE(x)\nUSE(1)\nglobal int counter = 0;",
+                    "void f(void) { static constant int* p; }", "int f(int a), counter;", "global int (*p);",
+                    "global int counter, *constant q = 0;", "constant int a = 1, (*b) = 0;",
+                    "global int (x[4]);", "T (x);",
+                    "#define CLOSE }\n#define OPEN void g(void) {\nvoid f(void) { CLOSE int counter; OPEN }",
+                    "void f(void)\n#if 0\n{\n#endif\n; int counter;\n#if 0\n}\n#endif\n",
+                    "#define CAT(a, b) a##b\nvoid f(void) { CAT(sta, tic) int x; }",
+                    "void f(void) {\n#include \"x.h\"\n} }"));
 
 TEST(Variables, WhatKeepsNothing) {
   for (const char* const text :
@@ -48,9 +60,7 @@ TEST(Variables, WhatKeepsNothing) {
         "constant int x = 5;",
         "__constant float table[2] = { 1, 2 };",
         "typedef int T;",
-        "constant char* constant names[2] = { 0 };",
         "int f(void);",
-        "#define INLINE static inline\nINLINE int f(int a) { return a; }",
         "typedef struct { int a; } S;",
         "struct S { int a; };",
         "struct S;",
@@ -60,13 +70,33 @@ TEST(Variables, WhatKeepsNothing) {
         "float4 f(float4 a, __global int* b);",
         "static inline int f(int a) { int b = a; { int c; } return b; }",
         "const sampler_t s = CLK_FILTER_NEAREST;",
+        "static int* f(global int* p, int (*a)[2]) { return 0; }",
+        "static constant uint table[2] = {1u, 2u, };",
+        "constant float a = -(1.0f + 2), b = (float)(3);",
+        "#if 1\nint f(void) { return 1; }\n#else\nint f(void) {\n#if 2\nreturn 2;\n#endif\n}\n#endif\n",
+        "#define S(else) #else\nint f(int x);",
         "kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k(global int* p) { local int x[4]; }",
-        "void f(void) { static constant int t[2] = { 1, 2 }; }",
         "#define G global\n#define LOOP for (;;) x\n",
         "union U { int a; } __attribute__((packed));",
         "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"}) {
     EXPECT_FALSE(keeps(text)) << text;
   }
+}
+
+TEST(Variables, LanguagesThatHaveNone) {
+  for (const char* const options : {"", "-DN=4", "-cl-std=CL1.2", "-cl-std=CL1.1 -w", "-cl-std=CL3.0"}) {
+    EXPECT_FALSE(keeps_variables({"int x;"}, options)) << options;
+  }
+  for (const char* const options : {"-cl-std=CL2.0", "-cl-std=CL1.2 -cl-std=CL2.0", "-cl-std=CLC++",
+                                    "-cl-st\"d=CL2.0\"", "@file", "-std=CL2.0", "-cl-std CL2.0"}) {
+    EXPECT_TRUE(keeps_variables({"int x;"}, options)) << options;
+  }
+}
+
+TEST(Variables, NamesThatOptionsDefineAreInDoubt) {
+  EXPECT_FALSE(keeps_variables({"int f(void);"}, "-cl-std=CL2.0"));
+  EXPECT_TRUE(keeps_variables({"int f(void);"}, "-cl-std=CL2.0 -Df=x,"));
+  EXPECT_TRUE(keeps_variables({"void f(void) { S int x; }"}, "-cl-std=CL2.0 -DS=static"));
 }
 
 }  // namespace

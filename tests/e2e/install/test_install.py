@@ -72,6 +72,18 @@ class Installed(unittest.TestCase):
         output(CMAKE, "--build", project / "build")
         output(project / "build/consumer")
 
+    def test_guests_have_what_follows_a_port(self):
+        self.assertTrue(os.access(self.prefix / "libexec/cleave/follow_port", os.X_OK))
+
+    @unittest.skipUnless((BUILD / "bin/cleave-monitord").is_file(), "built without the daemon")
+    def test_daemon_comes_with_its_units_and_manual(self):
+        daemon = self.prefix / "bin/cleave-monitord"
+        self.assertIn("cleave-monitord 0.1.0", output(daemon, "--version").stdout)
+        units = self.prefix / "lib/systemd/system"
+        self.assertIn("ListenStream=/run/cleave/monitor.sock", (units / "cleave-monitord.socket").read_text())
+        self.assertRegex((units / "cleave-monitord.service").read_text(), r"(?m)^ExecStart=/.*/bin/cleave-monitord$")
+        self.assertTrue(list(self.prefix.glob("share/man/man8/cleave-monitord.8")))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -40,7 +40,7 @@ class Launches:
         self._before = slices
         return made or 1
 
-    def launch_until(self, vms, patience=15):
+    def launch_until(self, vms, patience=60):
         """Launches until a launch follows that count; the number of seconds that took."""
         began = time.monotonic()
         wanted = vms * ALPHA if vms > 1 else 1
@@ -50,12 +50,16 @@ class Launches:
             time.sleep(0.02)
         return time.monotonic() - began
 
+    def complaint(self):
+        """Waits until it says something on standard error."""
+        self.errors += self._process.stderr.readline()
+
     def end(self):
         """Lets it end by itself. Gives its exit status and the seconds that took."""
         began = time.monotonic()
         self._process.stdin.close()
         status = self._process.wait(30)
-        self.errors = self._process.stderr.read()
+        self.errors += self._process.stderr.read()
         return status, time.monotonic() - began
 
     def kill(self):

@@ -26,10 +26,10 @@ class Modes(ComparedTest):
         super().setUpClass()
         cls.reference = None
 
-    def check(self, *options, slices):
+    def check(self, *options, slices, **settings):
         if Modes.reference is None:
             Modes.reference = self.native(*command())
-        run = self.run_program("run", *command(), options=options, CLEAVE_MIN_ITEMS="0")
+        run = self.run_program("run", *command(), options=options, CLEAVE_MIN_ITEMS="0", **settings)
         self.assertSame(Modes.reference, run)
         self.assertEqual(run.err, Modes.reference.err)
         self.assertGreater(run.total("split"), 0, f"launches split\n{run}")
@@ -37,6 +37,7 @@ class Modes(ComparedTest):
         self.assertEqual(run.total("split") + whole, run.total("launches"), f"other reasons to stay whole\n{run}")
         self.assertGreaterEqual(run.total("slices"), 2 * run.total("split"))
         self.assertLessEqual(run.total("slices"), slices * run.total("split"), f"more slices than asked for\n{run}")
+        return run
 
     def test_as_it_comes(self):
         self.check(*VMS_5, slices=20)
@@ -46,6 +47,19 @@ class Modes(ComparedTest):
 
     def test_sequential(self):
         self.check(*VMS_5, "--launch", "sequential", slices=20)
+
+    def test_pipelined(self):
+        run = self.check(*VMS_5, "--launch", "pipelined", slices=20)
+        self.assertGreater(run.total("pipelined"), 0, run)
+
+    def test_pipelined_a_slice_for_each_work_group(self):
+        self.check("--policy", "fixed:1000", "--launch", "pipelined", slices=1000)
+
+    def test_polite_waits(self):
+        self.check(*VMS_5, slices=20, CLEAVE_WAIT="polite")
+
+    def test_sequential_and_polite_waits(self):
+        self.check(*VMS_5, "--launch", "sequential", slices=20, CLEAVE_WAIT="polite")
 
     def test_three_slices(self):
         self.check("--policy", "fixed:3", slices=3)

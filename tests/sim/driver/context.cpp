@@ -56,7 +56,7 @@ void info(Frame& frame, cl_context handle, cl_context_info name, std::size_t roo
   const Answer answer(room, value, size);
   switch (name) {
     case CL_CONTEXT_REFERENCE_COUNT:
-      return answer.value(context.references());
+      return answer.value(context.references() + (frame.session.options.counts_queues ? context.queues : 0));
     case CL_CONTEXT_NUM_DEVICES:
       return answer.value(static_cast<cl_uint>(context.devices.size()));
     case CL_CONTEXT_PROPERTIES:

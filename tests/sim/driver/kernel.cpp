@@ -33,8 +33,9 @@ cl_kernel create(Frame& frame, cl_program handle, const char* name) {
 void create_all(Frame& frame, cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
   Program& program = frame.session.get(handle);
   require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
-  require(kernels == nullptr || entries >= program.kernels.size(), CL_INVALID_VALUE);
+  // As some drivers do, it tells the number also where there is too little room.
   if (count != nullptr) *count = static_cast<cl_uint>(program.kernels.size());
+  require(kernels == nullptr || entries >= program.kernels.size(), CL_INVALID_VALUE);
   for (std::size_t i = 0; kernels != nullptr && i < program.kernels.size(); ++i) {
     kernels[i] = handle_of(make_kernel(program, program.kernels[i]));
   }

@@ -57,6 +57,7 @@ struct Context : Object {
   std::vector<std::shared_ptr<Device>> devices;
   std::vector<cl_context_properties> properties;
   std::vector<std::function<void()>> on_destruction;
+  cl_uint queues = 0;
 };
 
 struct Queue : Object {
@@ -64,6 +65,9 @@ struct Queue : Object {
   static constexpr Kind kind_of = Kind::queue;
   static constexpr cl_int invalid = CL_INVALID_COMMAND_QUEUE;
   explicit Queue(Session& s) : Object(s, kind_of) {}
+  ~Queue() override {
+    if (context) --context->queues;
+  }
 
   bool out_of_order() const { return (flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0; }
   bool profiling() const { return (flags & CL_QUEUE_PROFILING_ENABLE) != 0; }

@@ -34,6 +34,9 @@ struct Options {
   cl_ulong local_memory_size = 48 * 1024;
   bool non_uniform = true;  // a last work-group may be smaller, unless built with -cl-uniform-work-group-size
   bool out_of_order = true;  // host queues may be out of order
+  bool queue_hints =
+      false;  // queues may have a priority and a throttle (cl_khr_priority_hints and the other)
+  bool counts_queues = false;  // a context's reference count has its queues in it, as PoCL's has
   bool images = true;
   // clGetKernelSuggestedLocalWorkSizeKHR and its extension string are there.
   bool suggested_local_size = true;
@@ -54,6 +57,10 @@ struct Options {
   base::Nanoseconds poll_cost{0};     // in each clGetEventInfo; set it if a program polls without sleeping
   base::Nanoseconds submit_delay{0};  // from flushed to CL_SUBMITTED
   unsigned concurrent_commands = 1;   // how many commands a device runs at once
+  // Waits take processor time, all threads' on one account.
+  bool waits_burn = false;
+  // What did not run because of its wait list does not keep from running what waits for it.
+  bool forgets_failures = false;
   // Commands stay CL_QUEUED until clFlush, clFinish or a wait on their own queue.
   bool lazy_flush = false;
 

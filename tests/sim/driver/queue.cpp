@@ -10,6 +10,10 @@
 namespace cleave::sim {
 namespace {
 
+// Of cl_khr_priority_hints and cl_khr_throttle_hints (CL/cl_ext.h names them only in some versions).
+constexpr cl_queue_properties priority = 0x1096;
+constexpr cl_queue_properties throttle = 0x1097;
+
 constexpr cl_command_queue_properties host_flags =
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 constexpr cl_command_queue_properties known_flags =
@@ -26,6 +30,7 @@ cl_command_queue make_queue(Frame& frame, cl_context context_handle, cl_device_i
   require(possible, CL_INVALID_QUEUE_PROPERTIES);
   auto queue = frame.session.make<Queue>();
   queue->context = shared(context);
+  ++context.queues;
   queue->device = shared(device);
   queue->flags = flags;
   queue->properties = std::move(properties);
@@ -84,8 +89,10 @@ cl_command_queue create_queue_with_properties(Frame& frame, cl_context context, 
   cl_command_queue_properties flags = 0;
   auto list = property_list(properties);
   for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
-    require(list[i] == CL_QUEUE_PROPERTIES || list[i] == CL_QUEUE_SIZE, CL_INVALID_VALUE);
+    const bool hint = frame.session.options.queue_hints && (list[i] == priority || list[i] == throttle);
+    require(list[i] == CL_QUEUE_PROPERTIES || list[i] == CL_QUEUE_SIZE || hint, CL_INVALID_VALUE);
     if (list[i] == CL_QUEUE_PROPERTIES) flags = list[i + 1];
+    if (frame.wants_text()) frame.note(std::to_string(list[i]) + '=' + std::to_string(list[i + 1]));
   }
   return make_queue(frame, context, device, flags, std::move(list));
 }

@@ -93,7 +93,9 @@ bool Session::wait(Lock& lock, const std::function<bool()>& done) {
   while (!done()) {
     run_due(lock);
     if (done()) break;
+    const Nanoseconds before = timeline.now();
     if (timeline.step(Nanoseconds::max())) {
+      if (options.waits_burn) burnt_ += (timeline.now() - before).count();
       deadline = unset;
       changed();
       continue;

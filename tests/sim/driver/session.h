@@ -58,6 +58,7 @@ class Session final : public base::Clock {
   // base::Clock. Need no lock: sleeping takes it itself.
   Nanoseconds now() override { return timeline.now(); }
   void sleep_for(Nanoseconds duration) override;
+  Nanoseconds thread_time() override { return Nanoseconds(burnt_.load()); }
 
   // Time.
   void advance(Lock& lock, Nanoseconds duration);
@@ -115,6 +116,7 @@ class Session final : public base::Clock {
  private:
   void make_devices();
 
+  std::atomic<Nanoseconds::rep> burnt_{0};
   std::condition_variable changed_;
   std::vector<std::function<void()>> due_;
   std::deque<Handle> handles_;

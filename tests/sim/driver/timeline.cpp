@@ -91,8 +91,11 @@ bool Timeline::start_next() {
 
 void Timeline::start(const std::shared_ptr<Command>& command) {
   command->started = now();
-  const bool failed = std::any_of(command->causes.begin(), command->causes.end(),
-                                  [](const auto& cause) { return cause->status < 0; });
+  const bool failed = std::any_of(command->causes.begin(), command->causes.end(), [&](const auto& cause) {
+    const bool forgotten =
+        session_.options.forgets_failures && cause->status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    return cause->status < 0 && !forgotten;
+  });
   command->causes.clear();
   if (failed) {
     command->verdict = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;

@@ -163,6 +163,18 @@ TEST(Kernels, OfEveryMakeAreKnown) {
   scene.cl.clReleaseKernel(clone);
 }
 
+TEST(Kernels, ThereIsNoRoomForAreCountedAllTheSame) {
+  Scene scene;
+  const cl_program program = scene.make_program(kSplittable);
+  std::array<cl_kernel, 3> kernels{};
+  cl_uint count = 77;
+  EXPECT_EQ(scene.cl.clCreateKernelsInProgram(program, 1, kernels.data(), &count), CL_INVALID_VALUE);
+  EXPECT_EQ(count, 3U);
+  count = 77;
+  EXPECT_EQ(scene.cl.clCreateKernelsInProgram(nullptr, 1, kernels.data(), &count), CL_INVALID_PROGRAM);
+  EXPECT_EQ(count, 77U);
+}
+
 TEST(Kernels, OfAProgramThatIsReleasedFirstAreKnown) {
   Scene scene;
   const char* source = kSplittable;

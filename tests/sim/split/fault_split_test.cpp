@@ -89,7 +89,8 @@ TEST_P(Fault, BoxesLeftOverAreAllLaunched) {
 // An error at every call that a split launch makes, one by one: the program sees a right answer or one error,
 // nothing leaks (the scene looks), and the next launch works.
 TEST_P(Fault, EveryCallOfALaunchMayFail) {
-  for (const auto mode : {base::LaunchMode::queued, base::LaunchMode::sequential}) {
+  for (const auto mode :
+       {base::LaunchMode::queued, base::LaunchMode::sequential, base::LaunchMode::pipelined}) {
     base::Settings settings = usual_settings();
     settings.launch = mode;
     for (const char* function :
@@ -138,6 +139,34 @@ TEST(Fault, FailedWaitListStopsEverySliceAsItStopsTheWhole) {
     }
     EXPECT_LT(statuses[0], 0);
     EXPECT_EQ(statuses[0], statuses[1]);
+  }
+}
+
+// On drivers too that pass a failure on to those commands only that wait for it.
+TEST(Fault, NoSliceRunsBehindAFailedEventWhateverTheDriverPassesOn) {
+  for (const bool in_order : {true, false}) {
+    for (const auto mode :
+         {base::LaunchMode::queued, base::LaunchMode::sequential, base::LaunchMode::pipelined}) {
+      base::Settings settings = usual_settings();
+      settings.launch = mode;
+      sim::Options options = usual_driver();
+      options.forgets_failures = true;
+      Scene scene(settings, options, in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+      cl_event gate = scene.user_event();
+      cl_event event = nullptr;
+      cl_int told = 0;
+      ASSERT_EQ(scene.launch(scene.make_kernel(), &event, {gate}), CL_SUCCESS);
+      EXPECT_EQ(Scene::tally().split, 1U);
+      scene.cl.clSetEventCallback(
+          event, CL_COMPLETE, [](cl_event, cl_int status, void* to) { *static_cast<cl_int*>(to) = status; },
+          &told);
+      scene.cl.clSetUserEventStatus(gate, -5);
+      EXPECT_EQ(scene.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+      EXPECT_LT(scene.status(event), 0);
+      EXPECT_EQ(told, scene.status(event));
+      scene.cl.clReleaseEvent(event);
+      EXPECT_EQ(scene.read(), std::vector<cl_int>(Scene::kItems, 0)) << "no slice may run";
+    }
   }
 }
 

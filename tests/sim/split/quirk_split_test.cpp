@@ -45,7 +45,8 @@ TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
 TEST(Quirk, WhereVariablesAreCopiedProgramsThatHaveSomeStayWhole) {
   for (const bool pocl : {true, false}) {
     Scene scene(usual_settings(), driver_called(pocl ? kPocl : "Another"));
-    ASSERT_EQ(scene.launch(scene.make_kernel(kKeeps)), CL_SUCCESS);
+    const cl_program program = scene.make_program(kKeeps, "-cl-std=CL2.0");
+    ASSERT_EQ(scene.launch(scene.make_kernel(program, "add")), CL_SUCCESS);
     EXPECT_EQ(Scene::whole(Whole::kernel), pocl ? 1U : 0U);
     ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);
     EXPECT_EQ(Scene::tally().split, pocl ? 1U : 2U);

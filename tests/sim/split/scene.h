@@ -31,10 +31,11 @@ inline constexpr const char* kSeesTheCut =
 inline constexpr const char* kTalks =
     "kernel void talker(global int* data, int n) { atomic_add(&data[get_global_id(0)], n); }";
 
-// Five VMs and α 4: twenty slices.
+// Five VMs and α 4: twenty slices, on the program's queue.
 inline base::Settings usual_settings() {
   base::Settings settings;
   settings.vms = 5;
+  settings.launch = base::LaunchMode::queued;
   return settings;
 }
 

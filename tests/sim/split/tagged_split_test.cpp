@@ -11,7 +11,7 @@ namespace {
 using plan::Whole;
 
 base::Settings slices(std::size_t count) {
-  base::Settings settings;
+  base::Settings settings = usual_settings();
   settings.policy = {base::SplitPolicy::Kind::fixed, count};
   settings.min_items = 0;
   return settings;
@@ -286,16 +286,77 @@ TEST(Tagged, NothingIsSplitWhereAnInputOfTheLinkWouldSeeTheTag) {
   EXPECT_EQ(Scene::whole(plan::Whole::kernel), 1U);
 }
 
+// How many calls switched the prelude on.
+std::size_t with_prelude(const Scene& scene) {
+  const auto log = scene.driver.log();
+  return static_cast<std::size_t>(std::count_if(log.begin(), log.end(), [](const sim::Call& call) {
+    return call.arguments.find("__cleave_on") != std::string::npos;
+  }));
+}
+
+// What the macro's name stands for may be a function that another program calls.
+TEST(Tagged, WhatIsCompiledToBeLinkedKeepsItsNames) {
+  const std::string source = std::string("#define NAME get_group_linear_id\n") + kSeesTheCut;
+  for (const bool compile : {false, true}) {
+    Scene scene;
+    const char* text = source.c_str();
+    const cl_program program =
+        scene.keep(scene.cl.clCreateProgramWithSource(scene.context, 1, &text, nullptr, nullptr));
+    EXPECT_EQ(compile
+                  ? scene.cl.clCompileProgram(program, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr)
+                  : scene.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(with_prelude(scene) == 0, compile);
+  }
+}
+
 TEST(Tagged, WhatTravelsInATrustedBinaryHasThePrelude) {
   for (const bool trust : {false, true}) {
     base::Settings settings = usual_settings();
     settings.trust_binaries = trust;
     Scene scene(settings);
-    std::size_t with_prelude = 0;
     scene.make_program(kSplittable);
-    for (const sim::Call& call : scene.driver.log())
-      with_prelude += call.arguments.find("__cleave_on") != std::string::npos ? 1 : 0;
-    EXPECT_EQ(with_prelude != 0, trust);
+    EXPECT_EQ(with_prelude(scene) != 0, trust);
+  }
+}
+
+// Sees the cut, and cannot be given the prelude.
+constexpr const char* kMeddles = R"(
+#define TEXT(x) #x
+kernel void seer(global int* data, int n) { data[get_group_id(0)] += n; })";
+
+// The program, made again from its binary.
+cl_program reloaded(Scene& scene, cl_program program) {
+  std::size_t size = 0;
+  scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+  std::vector<unsigned char> binary(size);
+  unsigned char* to = binary.data();
+  scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
+  const unsigned char* from = binary.data();
+  const cl_device_id device = scene.driver.device();
+  const cl_program loaded = scene.keep(
+      scene.cl.clCreateProgramWithBinary(scene.context, 1, &device, &size, &from, nullptr, nullptr));
+  EXPECT_EQ(scene.cl.clBuildProgram(loaded, 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+  return loaded;
+}
+
+// Made again from a binary with the prelude it would misread the same offset, trusted or not.
+TEST(Tagged, OffsetThatABinaryWouldTakeForATagIsRefused) {
+  for (const bool trust : {false, true}) {
+    base::Settings settings = slices(4);
+    settings.trust_binaries = trust;
+    sim::Options options = usual_driver();
+    options.offset_bits = 32;
+    Scene scene(settings, options);
+    scene.driver.kernel("seer", [](sim::Execution&) {});
+    const cl_kernel kernel = scene.make_kernel(reloaded(scene, scene.make_program(kSeesTheCut)), "seer");
+    const std::size_t wide = std::size_t{1} << 31U;
+    EXPECT_EQ(launch(scene, kernel, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_INVALID_GLOBAL_OFFSET);
+    EXPECT_EQ(launch(scene, kernel, {3, {0, 0, wide - 1}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
+    // What has no prelude takes any offset.
+    const cl_kernel plain = scene.make_kernel(
+        reloaded(scene, scene.make_program(trust ? kMeddles : kSplittable)), trust ? "seer" : "add");
+    EXPECT_EQ(launch(scene, plain, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
   }
 }
 
@@ -307,19 +368,25 @@ TEST(Tagged, TrustedBinaryIsSplit) {
     options.compute_units = 1;  // which cannot hold all groups at once: a binary may hold a barrier over them
     Scene scene(settings, options);
     scene.driver.kernel("seer", note_everything);
-    const cl_program program = scene.make_program(kSeesTheCut);
-    std::size_t size = 0;
-    scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
-    std::vector<unsigned char> binary(size);
-    unsigned char* to = binary.data();
-    scene.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
-    const unsigned char* from = binary.data();
-    const cl_device_id device = scene.driver.device();
-    const cl_program loaded = scene.keep(
-        scene.cl.clCreateProgramWithBinary(scene.context, 1, &device, &size, &from, nullptr, nullptr));
-    ASSERT_EQ(scene.cl.clBuildProgram(loaded, 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+    const cl_program loaded = reloaded(scene, scene.make_program(kSeesTheCut));
     ASSERT_EQ(scene.launch(scene.make_kernel(loaded, "seer")), CL_SUCCESS);
     EXPECT_EQ(Scene::tally().split, trust ? 1U : 0U);
+  }
+}
+
+// Neither program could be given the prelude, so tags would show; the user's trust does not change that.
+TEST(Tagged, BinaryOfWhatWasNotRightInSlicesIsNotTrusted) {
+  for (const bool fails : {false, true}) {
+    base::Settings settings = usual_settings();
+    settings.trust_binaries = true;
+    sim::Options options = usual_driver();
+    options.compute_units = 1;
+    if (fails) options.fail_build = "-D__cleave_on";
+    Scene scene(settings, options);
+    scene.driver.kernel("seer", note_everything);
+    const cl_program loaded = reloaded(scene, scene.make_program(fails ? kSeesTheCut : kMeddles));
+    ASSERT_EQ(scene.launch(scene.make_kernel(loaded, "seer")), CL_SUCCESS);
+    EXPECT_EQ(Scene::whole(plan::Whole::binary), 1U) << fails;
   }
 }
 

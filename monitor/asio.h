@@ -1,0 +1,19 @@
+// The types of Asio's that the daemon uses. A stream is a unix, TCP or vsock one alike; all code beyond the
+// opening of listening sockets treats them the same.
+#pragma once
+
+#include <asio/basic_socket_acceptor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+namespace cleave::monitor {
+
+using Stream = asio::generic::stream_protocol::socket;
+using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+using ErrorCode = asio::error_code;
+
+}  // namespace cleave::monitor

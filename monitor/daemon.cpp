@@ -1,0 +1,143 @@
+#include "monitor/daemon.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cleave/monitor.h"
+#include "monitor/metrics.h"
+
+namespace cleave::monitor {
+namespace {
+
+// How much longer than its interval a listing may take before its hypervisor is taken to be stuck. Shorter
+// than libvirt's own keepalive needs to notice, long enough for a host that is busy.
+constexpr std::chrono::milliseconds kListingPatience{3000};
+constexpr std::chrono::milliseconds kExpiryPeriod{250};
+constexpr std::chrono::milliseconds kHttpPatience{5000};
+
+HubOptions hub_options(const Options& options) {
+  HubOptions result;
+  result.most_clients = options.max_clients;
+  result.heartbeat = options.heartbeat;
+  result.patience = options.patience;
+  return result;
+}
+
+ListeningSocket open_one(const char* option, const base::Address& address, const Options& options) try {
+  return listen_on(address, {options.socket_mode, options.socket_group});
+} catch (const ListenError& error) {
+  throw ListenError(std::string(option) + ": " + base::as_text(address) + ": " + error.what());
+}
+
+base::Address default_address() {
+  base::Address address;
+  address.path = CLEAVE_MONITOR_SOCKET;
+  return address;
+}
+
+}  // namespace
+
+DaemonSockets open_sockets(const Options& options) {
+  DaemonSockets sockets;
+  sockets.clients = inherited_sockets();
+  std::vector<base::Address> addresses = options.listen;
+  if (addresses.empty() && sockets.clients.empty()) addresses.push_back(default_address());
+  for (const base::Address& address : addresses) {
+    sockets.clients.push_back(open_one("--listen", address, options));
+  }
+  for (const base::Address& address : options.metrics)
+    sockets.metrics = open_one("--metrics", address, options);
+  return sockets;
+}
+
+Daemon::Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options& options,
+               DaemonSockets sockets)
+    : context_(context),
+      tally_(options.connect.size(), options.interval + kListingPatience),
+      hub_(hub_options(options)),
+      http_([this](std::string_view path) { return page(path, tally_, hub_); }, kHttpPatience),
+      heartbeats_(context, std::chrono::nanoseconds(options.heartbeat) / Hub::kRounds,
+                  [this] { hub_.beat(); }),
+      expiry_(context, kExpiryPeriod, [this] { expire(); }) {
+  for (ListeningSocket& socket : sockets.clients) {
+    const auto take = [this](Stream stream) { hub_.admit(std::move(stream)); };
+    listeners_.push_back(std::make_unique<Listener>(context, std::move(socket), options.patience, take));
+  }
+  if (sockets.metrics) {
+    const auto take = [this](Stream stream) { http_.admit(std::move(stream)); };
+    metrics_ = std::make_unique<Listener>(context, std::move(*sockets.metrics), kHttpPatience, take);
+  }
+  watch(hypervisor, options);
+}
+
+Daemon::~Daemon() {
+  for (const auto& watcher : watchers_) watcher->stop();
+}
+
+void Daemon::watch(Hypervisor& hypervisor, const Options& options) {
+  WatcherOptions to_watch;
+  to_watch.interval = options.interval;
+  to_watch.busy_share = options.busy_share;
+  for (std::size_t i = 0; i < options.connect.size(); ++i) mailboxes_.push_back(std::make_unique<Mailbox>());
+  for (std::size_t i = 0; i < options.connect.size(); ++i) {
+    const auto sink = [this, i](const Report& report) { post(i, report); };
+    watchers_.push_back(std::make_unique<Watcher>(hypervisor, options.connect[i], to_watch, sink));
+  }
+}
+
+// In some thread of the watcher's.
+void Daemon::post(std::size_t index, const Report& report) {
+  Mailbox& mailbox = *mailboxes_[index];
+  const std::lock_guard lock(mailbox.mutex);
+  mailbox.newest = report;
+  if (std::exchange(mailbox.on_its_way, true)) return;
+  asio::post(context_, [this, index] { deliver(index); });
+}
+
+void Daemon::deliver(std::size_t index) {
+  Report report;
+  {
+    Mailbox& mailbox = *mailboxes_[index];
+    const std::lock_guard lock(mailbox.mutex);
+    report = mailbox.newest;
+    mailbox.on_its_way = false;
+  }
+  if (tally_.report(index, report, std::chrono::steady_clock::now())) hub_.publish(tally_.total());
+}
+
+void Daemon::expire() {
+  if (tally_.expire(std::chrono::steady_clock::now())) hub_.publish(tally_.total());
+}
+
+void Daemon::stop() {
+  for (const auto& watcher : watchers_) watcher->stop();
+  for (const auto& listener : listeners_) listener->stop();
+  if (metrics_) metrics_->stop();
+  hub_.stop();
+  // To cancel each operation would not do: one that is just complete begins the next.
+  context_.stop();
+}
+
+bool Daemon::ended_by(TimePoint deadline) {
+  return std::all_of(watchers_.begin(), watchers_.end(),
+                     [&](const auto& each) { return each->ended_by(deadline); });
+}
+
+std::vector<std::string> Daemon::addresses() const {
+  std::vector<std::string> all;
+  for (const auto& listener : listeners_) all.push_back(listener->where());
+  return all;
+}
+
+std::string Daemon::metrics_address() const { return metrics_ ? metrics_->where() : ""; }
+
+std::string Daemon::status() const {
+  const Total& total = tally_.total();
+  const std::string count = total.known ? std::to_string(total.counts.running) + " running, " +
+                                              std::to_string(total.counts.busy) + " busy"
+                                        : "not known how many run";
+  return count + "; " + std::to_string(tally_.connected()) + " of " +
+         std::to_string(tally_.reports().size()) + " hypervisors connected";
+}
+
+}  // namespace cleave::monitor

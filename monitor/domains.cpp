@@ -1,0 +1,76 @@
+#include "monitor/domains.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace cleave::monitor {
+
+std::size_t Domains::Hash::operator()(const Uuid& uuid) const {
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(uuid.data()), uuid.size()});
+}
+
+void Domains::event(const Uuid& domain, bool running) {
+  if (listing_) meanwhile_[domain] = running;
+  if (running) {
+    running_.try_emplace(domain);
+  } else {
+    running_.erase(domain);
+  }
+}
+
+void Domains::begin_listing() {
+  listing_ = true;
+  meanwhile_.clear();
+}
+
+bool Domains::end_listing(const std::vector<Uuid>& running) {
+  std::unordered_map<Uuid, Domain, Hash> listed;
+  bool news = false;
+  const auto keep = [&](const Uuid& uuid) {
+    const auto known = running_.find(uuid);
+    if (known == running_.end()) news = true;
+    listed.emplace(uuid, known == running_.end() ? Domain{} : known->second);
+  };
+  for (const Uuid& uuid : running) {
+    if (!meanwhile_.contains(uuid)) keep(uuid);
+  }
+  for (const auto& [uuid, runs] : meanwhile_) {
+    if (runs) keep(uuid);
+  }
+  news = news || listed.size() != running_.size();
+  running_ = std::move(listed);
+  listing_ = false;
+  meanwhile_.clear();
+  return news;
+}
+
+void Domains::sample(const std::vector<CpuTime>& times, TimePoint now) {
+  for (const CpuTime& time : times) {
+    const auto found = running_.find(time.domain);
+    if (found == running_.end()) continue;
+    Domain& domain = found->second;
+    const std::chrono::duration<double> passed = now - domain.sampled;
+    // Less time than before: the domain was started anew between the two samples.
+    const bool comparable = domain.used && *domain.used <= time.used && passed.count() > 0;
+    domain.busy = !comparable || std::chrono::duration<double>(time.used - *domain.used).count() >=
+                                     busy_share_ * passed.count();
+    domain.used = time.used;
+    domain.sampled = now;
+  }
+}
+
+void Domains::clear() {
+  running_.clear();
+  listing_ = false;
+  meanwhile_.clear();
+}
+
+Counts Domains::counts() const {
+  const auto busy =
+      std::count_if(running_.begin(), running_.end(), [](const auto& each) { return each.second.busy; });
+  return {static_cast<unsigned>(running_.size()), static_cast<unsigned>(busy)};
+}
+
+}  // namespace cleave::monitor

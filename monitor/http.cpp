@@ -1,0 +1,102 @@
+#include "monitor/http.h"
+
+#include <memory>
+#include <utility>
+
+#include <asio/read_until.hpp>
+#include <asio/write.hpp>
+
+namespace cleave::monitor {
+namespace {
+
+std::string_view reason(unsigned status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    default:
+      return "Service Unavailable";
+  }
+}
+
+std::string as_text(const HttpAnswer& answer, bool with_body) {
+  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + ' ';
+  text.append(reason(answer.status)).append("\r\nContent-Type: ").append(answer.type);
+  text.append("\r\nContent-Length: ").append(std::to_string(answer.body.size()));
+  text.append("\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
+  return with_body ? text.append(answer.body) : text;
+}
+
+constexpr std::string_view kHead = "HEAD ";
+constexpr std::string_view kGet = "GET ";
+
+}  // namespace
+
+std::string_view requested_path(std::string_view request) {
+  std::string_view line = request.substr(0, request.find_first_of("\r\n"));
+  const std::string_view method = line.starts_with(kHead) ? kHead : kGet;
+  if (!line.starts_with(method)) return {};
+  line.remove_prefix(method.size());
+  const auto space = line.find(' ');
+  if (space == std::string_view::npos || !line.substr(space + 1).starts_with("HTTP/1.")) return {};
+  const std::string_view target = line.substr(0, space);
+  return target.substr(0, target.find('?'));
+}
+
+// Kept alive by its pending operations.
+class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Stream stream, HttpServer& server)
+      : stream_(std::move(stream)),
+        timer_(stream_.get_executor()),
+        server_(server),
+        count_(server.connections_) {
+    ++*count_;
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() { --*count_; }
+
+  void start() {
+    timer_.expires_after(server_.patience_);
+    timer_.async_wait([self = weak_from_this()](const ErrorCode& error) {
+      const auto connection = self.lock();
+      ErrorCode ignored;
+      if (!error && connection) connection->stream_.close(ignored);
+    });
+    asio::async_read_until(stream_, asio::dynamic_buffer(text_, kLongestRequest), "\r\n\r\n",
+                           [self = shared_from_this()](const ErrorCode& error, std::size_t) {
+                             if (!error || error == asio::error::not_found) self->answer();
+                           });
+  }
+
+ private:
+  void answer() {
+    const std::string_view path = requested_path(text_);
+    const bool head = text_.starts_with(kHead);
+    text_ = as_text(
+        path.empty() ? HttpAnswer{400, "text/plain", "only GET and HEAD\n"} : server_.pages_(path), !head);
+    asio::async_write(stream_, asio::buffer(text_),
+                      [self = shared_from_this()](const ErrorCode&, std::size_t) {
+                        ErrorCode ignored;
+                        self->stream_.shutdown(Stream::shutdown_both, ignored);
+                        self->timer_.cancel();
+                      });
+  }
+
+  Stream stream_;
+  asio::steady_timer timer_;
+  HttpServer& server_;  // not once the loop has ended
+  std::shared_ptr<std::size_t> count_;
+  std::string text_;  // the request, then the answer
+};
+
+void HttpServer::admit(Stream stream) {
+  if (*connections_ >= kMost) return;
+  std::make_shared<Connection>(std::move(stream), *this)->start();
+}
+
+}  // namespace cleave::monitor

@@ -1,0 +1,37 @@
+#include "monitor/libvirt.h"
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+
+namespace cleave::monitor {
+namespace {
+
+constexpr int kNever = -1;
+constexpr int kAtOnce = 0;
+
+// libvirt prints its errors to standard error unless told otherwise; the watcher says what matters of them.
+void say_nothing(void* /*data*/, virErrorPtr /*error*/) {}
+
+void do_nothing(int /*timer*/, void* /*data*/) {}
+
+}  // namespace
+
+LibvirtEventLoop::LibvirtEventLoop() {
+  if (virInitialize() < 0) throw HypervisorError("libvirt cannot be initialised");
+  virSetErrorFunc(nullptr, say_nothing);
+  if (virEventRegisterDefaultImpl() < 0) throw HypervisorError(virGetLastErrorMessage());
+  wake_up_ = virEventAddTimeout(kNever, do_nothing, nullptr, nullptr);
+  if (wake_up_ < 0) throw HypervisorError(virGetLastErrorMessage());
+  thread_ = std::thread([this] {
+    while (!stopping_) virEventRunDefaultImpl();
+  });
+}
+
+LibvirtEventLoop::~LibvirtEventLoop() {
+  stopping_ = true;
+  virEventUpdateTimeout(wake_up_, kAtOnce);
+  thread_.join();
+  virEventRemoveTimeout(wake_up_);
+}
+
+}  // namespace cleave::monitor

@@ -1,0 +1,27 @@
+#include "monitor/log.h"
+
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+
+namespace cleave::monitor {
+
+void say(std::string_view line) noexcept {
+  try {
+    std::string whole = "cleave-monitord: ";
+    whole.append(line).push_back('\n');
+    base::print(whole);
+  } catch (...) {
+    base::print("cleave-monitord: out of memory\n");
+  }
+}
+
+std::optional<std::uint64_t> Sparing::happened(TimePoint now) {
+  ++count_;
+  if (last_ && now - *last_ < every_) return std::nullopt;
+  last_ = now;
+  return std::exchange(count_, 0);
+}
+
+}  // namespace cleave::monitor

@@ -1,0 +1,30 @@
+// What the daemon says on standard error: what happened to its hypervisors, and whom it turned away.
+// Sparingly.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace cleave::monitor {
+
+// Writes "cleave-monitord: <line>\n". Thread-safe; never fails.
+void say(std::string_view line) noexcept;
+
+// Lets one line through in every so often and counts the others. Not thread-safe.
+class Sparing {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  explicit Sparing(std::chrono::seconds every) : every_(every) {}
+
+  // How often it happened since the last line, this time included, if a line is due; else empty.
+  std::optional<std::uint64_t> happened(TimePoint now);
+
+ private:
+  std::chrono::seconds every_;
+  std::optional<TimePoint> last_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace cleave::monitor

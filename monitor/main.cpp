@@ -1,0 +1,121 @@
+// cleave-monitord: reads its options, opens its sockets, runs, and stops when told to.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <sys/resource.h>
+
+#include "monitor/command_line.h"
+#include "monitor/daemon.h"
+#include "monitor/libvirt.h"
+#include "monitor/service_manager.h"
+
+#include <asio/signal_set.hpp>
+
+namespace cleave::monitor {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+// A watcher may be stuck in a call to a hypervisor that does not answer. Nothing of it needs to be saved.
+constexpr std::chrono::seconds kUntilForced{2};
+constexpr std::chrono::seconds kStatusPeriod{5};
+
+// Every client is a descriptor; a few more are ours and libvirt's.
+void make_room_for(std::size_t clients) {
+  constexpr rlim_t kOwn = 128;
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t wanted = clients + kOwn;
+  if (limit.rlim_cur >= wanted) return;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = wanted;
+  if (limit.rlim_max < wanted) limit.rlim_max = wanted;  // for root
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
+  say("only " + std::to_string(limit.rlim_cur) + " files may be open, too few for " +
+      std::to_string(clients) + " clients; raise the limit (LimitNOFILE=) or lower --max-clients");
+}
+
+// What the service manager wants to hear; nothing happens where there is none.
+class ServiceManager {
+ public:
+  ServiceManager(asio::io_context& context, const Daemon& daemon)
+      : daemon_(daemon), status_(context, kStatusPeriod, [this] { tell_status(); }) {
+    const auto within = watchdog();
+    if (within) watchdog_.emplace(context, *within / 2, [] { notify("WATCHDOG=1"); });
+  }
+
+  void ready() {
+    notify("READY=1");
+    tell_status();
+  }
+
+  static void stopping() { notify("STOPPING=1"); }
+
+ private:
+  void tell_status() {
+    std::string status = "STATUS=" + daemon_.status();
+    if (status == told_) return;
+    told_ = std::move(status);
+    notify(told_);
+  }
+
+  const Daemon& daemon_;
+  Repeating status_;
+  std::optional<Repeating> watchdog_;
+  std::string told_;
+};
+
+void say_where(const Daemon& daemon) {
+  for (const std::string& address : daemon.addresses()) say("listening on " + address);
+  if (!daemon.metrics_address().empty()) say("metrics on " + daemon.metrics_address());
+}
+
+int run(const Options& options) {
+  DaemonSockets sockets = open_sockets(options);
+  make_room_for(options.max_clients);
+  asio::io_context context(1);
+  Libvirt libvirt;
+  Daemon daemon(context, libvirt, options, std::move(sockets));
+  say_where(daemon);
+  ServiceManager manager(context, daemon);
+  asio::signal_set signals(context, SIGTERM, SIGINT);
+  signals.async_wait([&](const ErrorCode& error, int) {
+    if (error) return;
+    ServiceManager::stopping();
+    daemon.stop();
+  });
+  manager.ready();
+  context.run();
+  if (!daemon.ended_by(std::chrono::steady_clock::now() + kUntilForced)) {
+    say("a hypervisor does not answer; stopping without it");
+    std::_Exit(EXIT_SUCCESS);
+  }
+  return EXIT_SUCCESS;
+}
+
+int start(std::span<const char* const> arguments) try {
+  const auto options = read_command_line(arguments);
+  return options ? run(*options) : EXIT_SUCCESS;
+} catch (const OptionError& error) {
+  say(error.what());
+  return kUsage;
+} catch (const std::exception& error) {
+  say(error.what());
+  return kFailed;
+}
+
+}  // namespace
+}  // namespace cleave::monitor
+
+int main(int count, char** arguments) {
+  return cleave::monitor::start({arguments, static_cast<std::size_t>(count)});
+}

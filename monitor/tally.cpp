@@ -1,0 +1,43 @@
+#include "monitor/tally.h"
+
+#include <algorithm>
+
+#include "base/monitor_line.h"
+
+namespace cleave::monitor {
+
+bool Tally::report(std::size_t hypervisor, const Report& report, TimePoint now) {
+  reports_.at(hypervisor) = report;
+  return expire(now);
+}
+
+bool Tally::expire(TimePoint now) {
+  for (Report& report : reports_) {
+    if (!report.counts || now - report.listed <= patience_) continue;
+    report.counts.reset();
+    report.connected = false;
+  }
+  return add_up();
+}
+
+std::size_t Tally::connected() const {
+  return static_cast<std::size_t>(
+      std::count_if(reports_.begin(), reports_.end(), [](const Report& report) { return report.connected; }));
+}
+
+bool Tally::add_up() {
+  const bool known = std::all_of(reports_.begin(), reports_.end(),
+                                 [](const Report& report) { return report.counts.has_value(); });
+  Counts sum;
+  for (const Report& report : reports_) {
+    if (!known) break;
+    // A client refuses a count beyond the protocol's limit.
+    sum.running = std::min(sum.running + report.counts->running, base::kMostMachines);
+    sum.busy = std::min(sum.busy + report.counts->busy, base::kMostMachines);
+  }
+  if (known == total_.known && sum == total_.counts) return false;
+  total_ = {total_.sequence + 1, known, sum};
+  return true;
+}
+
+}  // namespace cleave::monitor

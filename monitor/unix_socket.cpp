@@ -1,0 +1,148 @@
+#include "monitor/unix_socket.h"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <grp.h>
+#include <optional>
+
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+namespace cleave::monitor {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw ListenError(what + ": " + std::strerror(error));
+}
+
+Descriptor open_socket() {
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.get() < 0) fail("a unix socket cannot be made", errno);
+  return socket;
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
+    fail("the folder " + folder.string() + " cannot be made; make it, or name another path", errno);
+  }
+}
+
+constexpr const char* kInUse = "a daemon that lives listens there; stop it, or name another path";
+
+Descriptor lock(const std::string& path) {
+  Descriptor file(::open((path + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.get() < 0) fail(path + ".lock cannot be opened; mend that, or name another path", errno);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) throw ListenError(kInUse);
+  return file;
+}
+
+// Removes the socket that a dead daemon left. Requires the lock.
+void remove_leftover(const std::string& path) {
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) != 0) return;
+  if (!S_ISSOCK(there.st_mode))
+    throw ListenError("there is a file that is no socket; remove it, or name another path");
+  const UnixName name(path);
+  const Descriptor probe = open_socket();
+  if (::connect(probe.get(), name.get(), name.size()) == 0 || errno != ECONNREFUSED)
+    throw ListenError(kInUse);
+  if (::unlink(path.c_str()) != 0) fail("the socket of a dead daemon cannot be removed", errno);
+}
+
+std::optional<gid_t> group_id(const std::string& group) {
+  std::array<char, 16384> text{};
+  struct group entry {};
+  struct group* found = nullptr;
+  if (::getgrnam_r(group.c_str(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr)
+    return std::nullopt;
+  return found->gr_gid;
+}
+
+void set_owner_and_mode(const std::string& path, const UnixSocketOptions& options) {
+  if (!options.group.empty()) {
+    const auto group = group_id(options.group);
+    if (!group) throw ListenError("there is no group '" + options.group + "' (--socket-group)");
+    if (::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+      fail("the socket cannot be given to the group '" + options.group + "' (--socket-group)", errno);
+    }
+  }
+  if (::chmod(path.c_str(), options.mode) != 0) fail("the socket's mode cannot be set", errno);
+}
+
+// A file made under this mask is nobody's but ours, until it is given its mode.
+class PrivateFiles {
+ public:
+  PrivateFiles() : before_(::umask(0177)) {}
+  PrivateFiles(const PrivateFiles&) = delete;
+  PrivateFiles& operator=(const PrivateFiles&) = delete;
+  ~PrivateFiles() { ::umask(before_); }
+
+ private:
+  mode_t before_;
+};
+
+void bind(const Descriptor& socket, const std::string& path) {
+  const PrivateFiles mask;
+  const UnixName name(path);
+  if (::bind(socket.get(), name.get(), name.size()) == 0) return;
+  if (errno == EADDRINUSE) throw ListenError(kInUse);
+  fail("the socket cannot be made; name another path", errno);
+}
+
+}  // namespace
+
+UnixName::UnixName(const std::string& path) {
+  address_.sun_family = AF_UNIX;
+  const std::size_t length = path.copy(address_.sun_path, sizeof address_.sun_path - 1);
+  const bool abstract = path.front() == '@';
+  if (abstract) address_.sun_path[0] = '\0';
+  size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length + (abstract ? 0 : 1));
+}
+
+SocketFile::SocketFile(std::string path) {
+  struct stat made {};
+  if (::lstat(path.c_str(), &made) != 0) return;
+  path_ = std::move(path);
+  device_ = made.st_dev;
+  inode_ = made.st_ino;
+}
+
+SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
+  return *this;
+}
+
+SocketFile::~SocketFile() {
+  struct stat there {};
+  if (path_.empty() || ::lstat(path_.c_str(), &there) != 0) return;
+  if (there.st_dev == device_ && there.st_ino == inode_) ::unlink(path_.c_str());
+}
+
+ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions& options) {
+  ListeningSocket result;
+  result.family = AF_UNIX;
+  const bool abstract = path.front() == '@';
+  if (!abstract) {
+    make_folder(std::filesystem::path(path).parent_path());
+    result.lock = lock(path);
+    remove_leftover(path);
+  }
+  result.socket = open_socket();
+  bind(result.socket, path);
+  if (!abstract) {
+    result.file = SocketFile(path);
+    set_owner_and_mode(path, options);
+  }
+  if (::listen(result.socket.get(), SOMAXCONN) != 0) fail("nothing can listen there", errno);
+  return result;
+}
+
+}  // namespace cleave::monitor

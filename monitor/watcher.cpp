@@ -1,0 +1,182 @@
+#include "monitor/watcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "monitor/log.h"
+
+namespace cleave::monitor {
+
+using Clock = std::chrono::steady_clock;
+
+// What the hypervisor tells one session.
+class Watcher::Feed : public SessionEvents {
+ public:
+  Feed(std::shared_ptr<State> state, std::uint64_t generation)
+      : state_(std::move(state)), generation_(generation) {}
+
+  void changed(const Uuid& domain, bool running) override {
+    const Lock lock(state_->mutex);
+    if (state_->generation != generation_) return;
+    state_->domains.event(domain, running);
+    ++state_->report.events;
+    state_->unconfirmed = true;
+    state_->changed.notify_all();
+    // Before the first listing the events of a few domains are no count.
+    if (!state_->report.counts) return;
+    state_->report.counts = state_->domains.counts();
+    publish(*state_, lock);
+  }
+
+  void lost(const std::string& why) override {
+    const Lock lock(state_->mutex);
+    if (state_->generation != generation_) return;
+    state_->lost = true;
+    state_->why = why;
+    // The watcher's thread may be stuck in a call.
+    state_->report.connected = false;
+    state_->report.counts.reset();
+    publish(*state_, lock);
+    state_->changed.notify_all();
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+  std::uint64_t generation_;
+};
+
+Watcher::Watcher(Hypervisor& hypervisor, std::string uri, WatcherOptions options, Sink sink)
+    : hypervisor_(hypervisor),
+      uri_(std::move(uri)),
+      options_(options),
+      pause_(options.first_pause),
+      state_(std::make_shared<State>(options.busy_share, std::move(sink))),
+      thread_([this] { run(); }) {}
+
+Watcher::~Watcher() {
+  stop();
+  thread_.join();
+}
+
+void Watcher::stop() {
+  const Lock lock(state_->mutex);
+  state_->stopping = true;
+  state_->changed.notify_all();
+}
+
+bool Watcher::ended_by(TimePoint deadline) {
+  Lock lock(state_->mutex);
+  return state_->changed.wait_until(lock, deadline, [&] { return state_->ended; });
+}
+
+void Watcher::publish(State& state, const Lock& /*held*/) {
+  if (!state.stopping) state.sink(state.report);
+}
+
+bool Watcher::stopping() {
+  const Lock lock(state_->mutex);
+  return state_->stopping;
+}
+
+void Watcher::run() {
+  while (!stopping()) {
+    try {
+      serve_connection();
+    } catch (const std::exception& error) {  // the hypervisor's, or memory that is short for the moment
+      disconnect(error.what());
+      pause(pause_);
+      pause_ = std::min(pause_ * 2, options_.longest_pause);
+    }
+  }
+  const Lock lock(state_->mutex);
+  state_->ended = true;
+  state_->changed.notify_all();
+}
+
+// From connecting to the loss of the connection, which is an exception, or to the end.
+void Watcher::serve_connection() {
+  std::shared_ptr<Feed> feed;
+  {
+    const Lock lock(state_->mutex);
+    feed = std::make_shared<Feed>(state_, ++state_->generation);
+    state_->lost = false;
+    state_->unconfirmed = false;
+    state_->domains.clear();
+  }
+  const std::unique_ptr<Session> session = hypervisor_.connect(uri_, feed);
+  sampled_ = TimePoint{};
+  list(*session);
+  say("connected to " + uri_);
+  last_complaint_.clear();
+  pause_ = options_.first_pause;
+  follow(*session);
+}
+
+void Watcher::follow(Session& session) {
+  while (!stopping()) {
+    if (Clock::now() - sampled_ >= options_.interval) sample(session);
+    {
+      Lock lock(state_->mutex);
+      const auto roused = [&] { return state_->stopping || state_->lost; };
+      const bool event =
+          state_->changed.wait_for(lock, options_.interval, [&] { return roused() || state_->unconfirmed; });
+      // Events come in bursts: one listing confirms all that come while the first settles.
+      if (event) state_->changed.wait_for(lock, options_.settle, roused);
+      if (state_->stopping) return;
+      if (state_->lost) throw HypervisorError(state_->why);
+    }
+    list(session);
+  }
+}
+
+void Watcher::list(Session& session) {
+  {
+    const Lock lock(state_->mutex);
+    state_->unconfirmed = false;
+    state_->domains.begin_listing();
+  }
+  const std::vector<Uuid> running = session.running();
+  const Lock lock(state_->mutex);
+  if (state_->lost) throw HypervisorError(state_->why);
+  const bool first = !state_->report.counts;
+  const bool news = state_->domains.end_listing(running);
+  ++state_->report.listings;
+  if (news && !first) ++state_->report.corrections;
+  state_->report.connected = true;
+  state_->report.listed = Clock::now();
+  state_->report.counts = state_->domains.counts();
+  publish(*state_, lock);
+}
+
+void Watcher::sample(Session& session) {
+  const std::vector<CpuTime> times = session.cpu_times();
+  sampled_ = Clock::now();
+  const Lock lock(state_->mutex);
+  if (state_->lost) throw HypervisorError(state_->why);
+  state_->domains.sample(times, sampled_);
+  state_->report.counts = state_->domains.counts();
+  publish(*state_, lock);
+}
+
+void Watcher::pause(std::chrono::milliseconds duration) {
+  Lock lock(state_->mutex);
+  state_->changed.wait_for(lock, duration, [&] { return state_->stopping; });
+}
+
+void Watcher::disconnect(const std::string& why) {
+  {
+    const Lock lock(state_->mutex);
+    if (state_->stopping) return;
+    ++state_->generation;  // what the dead session still has to say no longer matters
+    // Without a listing since it was opened it was no connection yet.
+    if (last_complaint_.empty() && state_->report.listings > 0) ++state_->report.losses;
+    state_->report.connected = false;
+    state_->report.counts.reset();
+    publish(*state_, lock);
+  }
+  if (why == last_complaint_) return;
+  last_complaint_ = why;
+  say("no connection to " + uri_ + ": " + why + "; trying again");
+}
+
+}  // namespace cleave::monitor

@@ -1,0 +1,54 @@
+#include "interpose/binaries.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "interpose/cache_folder.h"
+
+namespace cleave::interpose {
+namespace {
+
+// One line for each binary: the version of this format, the mark, and a hash of it.
+constexpr const char* kFormat = "1";
+constexpr const char* kFile = "binaries";
+
+std::string entry_for(Binaries::Mark mark, Binary binary) {
+  return (mark == Binaries::Mark::refused ? "refused " : "dressed ") + key_of(binary);
+}
+
+}  // namespace
+
+void Binaries::note(Mark mark, Binary binary) {
+  if (has(mark, binary)) return;
+  const std::string entry = entry_for(mark, binary);
+  const std::scoped_lock lock(mutex_);
+  known_.insert(entry);
+  if (!folder_.empty()) append_line(folder_, kFile, std::string(kFormat) + " " + entry + "\n");
+}
+
+bool Binaries::has(Mark mark, Binary binary) {
+  const std::string entry = entry_for(mark, binary);
+  const std::scoped_lock lock(mutex_);
+  if (known_.contains(entry)) return true;
+  if (folder_.empty()) return false;
+  const std::string wanted = std::string(kFormat) + " " + entry;
+  std::ifstream file(folder_ + "/" + kFile);
+  for (std::string line; std::getline(file, line);) {
+    if (line == wanted) return true;
+  }
+  return false;
+}
+
+bool is_tagged(const ProgramRecord& program, cl_device_id device) {
+  return std::find(program.tagged.begin(), program.tagged.end(), device) != program.tagged.end();
+}
+
+bool is_right_in_slices(const ProgramRecord& program, cl_device_id device) {
+  if (program.trusted) return true;
+  if (!program.scan) return false;
+  const kernels::Scan& scan = program.scan->whole();
+  const bool tagged = std::find(program.tagged.begin(), program.tagged.end(), device) != program.tagged.end();
+  return !scan.opaque && (tagged || (!scan.sees && !scan.ids));
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,140 @@
+// The helper queues on which pipelined launches put some of their slices, beside the program's own queues.
+//
+// They belong to a context and a device, and are made when a launch first needs them: at most
+// launch::kMostHelpers of them, whatever number of queues the program has there. They are released with the
+// last of the program's queues that has used any, so that they never keep a context alive that the program
+// has done with.
+//
+// A helper is an in-order queue: what is enqueued on it waits for what is there already. That must never make
+// a launch wait for another one that it would not wait for natively, since the program may be about to do
+// what the other one waits for (flush a queue, set an event). So a helper is lent
+//   - to an in-order queue of the program that was the last to use it, at any time: its launches wait for
+//   each
+//     other anyway;
+//   - to all others only when everything on it has ended.
+// A launch that gets none goes over the program's queue alone.
+//
+// Thread-safe. The lock is not held while a driver is called.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/opencl.h"
+#include "launch/event.h"
+#include "launch/pipeline.h"
+
+namespace cleave::interpose {
+
+// What a helper has in common with the program's queue, and how such a queue is made.
+struct Twin {
+  cl_context context = nullptr;
+  cl_device_id device = nullptr;
+  bool profiling = false;
+  // Made with clCreateCommandQueueWithProperties; drivers for OpenCL 1.x do not have that.
+  bool with_properties = false;
+  // CL_QUEUE_PRIORITY_KHR and CL_QUEUE_THROTTLE_KHR; 0 where not given.
+  cl_queue_properties priority = 0;
+  cl_queue_properties throttle = 0;
+
+  bool operator==(const Twin&) const = default;
+};
+
+class HelperQueues {
+  struct Helper {
+    Twin twin;
+    cl_command_queue queue = nullptr;
+    cl_command_queue borrower = nullptr;  // the program's queue that was the last to use it
+    launch::Event newest;                 // of the newest command there; empty: all has ended
+    bool lent = true;
+    bool lost = false;     // nobody can tell when its commands end
+    bool counted = false;  // the context's reference count, as the driver tells it, has this queue in it
+  };
+
+ public:
+  explicit HelperQueues(const Table& next) : next_(next) {}
+  HelperQueues(const HelperQueues&) = delete;
+  HelperQueues& operator=(const HelperQueues&) = delete;
+
+  // Helpers for the length of one launch; given back by itself.
+  class Loan {
+   public:
+    explicit Loan(HelperQueues& from) : from_(from) {}
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    ~Loan();
+
+    [[nodiscard]] std::span<launch::Lane> lanes() { return {lanes_.data(), count_}; }
+    // There are none, since the driver makes no such queues.
+    [[nodiscard]] bool refused() const { return count_ == 0 && refused_; }
+
+   private:
+    friend class HelperQueues;
+    void add(Helper& helper);
+
+    HelperQueues& from_;
+    cl_command_queue borrower_ = nullptr;
+    std::array<launch::Lane, launch::kMostHelpers> lanes_;
+    std::array<Helper*, launch::kMostHelpers> helpers_{};
+    std::size_t count_ = 0;
+    bool refused_ = false;
+  };
+
+  // Helpers that are to be released.
+  class Retired {
+   public:
+    explicit Retired(const Table& next) : next_(next) {}
+    Retired(const Retired&) = delete;
+    Retired& operator=(const Retired&) = delete;
+    ~Retired();
+
+   private:
+    friend class HelperQueues;
+    const Table& next_;
+    std::list<Helper> helpers_;
+  };
+
+  // Fills `loan` with up to `wanted` helpers for a launch on `queue`, which is one of `twin`'s kind. There
+  // may be fewer, or none. Each queue that has come here must be reported to gone().
+  void borrow(Loan& loan, cl_command_queue queue, const Twin& twin, bool in_order,
+              std::size_t wanted) noexcept;
+
+  // The program gives back its last reference to `queue`. Where that was the last queue to need them, the
+  // helpers go to `retired`, which should live until the driver has released the queue: some may wait for
+  // what is still to be flushed there.
+  void gone(cl_command_queue queue, Retired& retired) noexcept;
+
+  // How many references to `context` that a driver tells of are not the program's doing.
+  cl_uint references_to(cl_context context) noexcept;
+
+  // For fork(): nobody is inside meanwhile.
+  std::mutex& lock() { return mutex_; }
+
+ private:
+  struct User {
+    cl_command_queue queue;
+    Twin twin;
+  };
+
+  using Candidates = std::array<Helper*, launch::kMostHelpers>;
+
+  static bool near(const Twin& a, const Twin& b) { return a.context == b.context && a.device == b.device; }
+  void note_user(cl_command_queue queue, const Twin& twin);
+  std::size_t take_candidates(const Twin& twin, Candidates& found);
+  bool may_have(Helper& helper, cl_command_queue queue, bool in_order) const;
+  Helper* make(const Twin& twin, Loan& loan);
+  cl_command_queue make_queue(const Twin& twin) const noexcept;
+  cl_uint count_references(cl_context context) const noexcept;
+
+  const Table& next_;
+  std::mutex mutex_;
+  std::list<Helper> helpers_;
+  std::vector<User> users_;
+  std::vector<Twin> refused_;  // the driver has refused to make a queue of this kind
+};
+
+}  // namespace cleave::interpose

@@ -1,0 +1,173 @@
+#include "interpose/wait.h"
+
+#include <vector>
+
+#include "base/undisturbed.h"
+#include "interpose/callback_scope.h"
+#include "interpose/owned.h"
+#include "launch/watch.h"
+
+namespace cleave::interpose {
+namespace {
+
+using namespace std::chrono_literals;
+using launch::Burning;
+
+// What is shorter is not worth a marker. A watch takes longer than the driver's own wait for the same thing.
+constexpr base::Nanoseconds kBriefNatively = 50us;
+constexpr base::Nanoseconds kBriefWatched = 80us;
+
+// For how long a driver is watched of which it is not known that its commands end by themselves.
+constexpr base::Nanoseconds kPatience = 2s;
+
+using HeldQueue = Owned<cl_command_queue>;
+
+HeldQueue held(const Table& next, cl_command_queue queue) noexcept {
+  const bool retained = queue != nullptr && next.clRetainCommandQueue(queue) == CL_SUCCESS;
+  return {retained ? queue : nullptr, next.clReleaseCommandQueue};
+}
+
+// Whatever the program has enqueued anywhere is flushed: something that it waits for may wait for that.
+void flush_all(Process& p) noexcept try {
+  std::vector<HeldQueue> queues;
+  p.queues.for_each([&](const void* handle, const QueueRecord&) {
+    queues.emplace_back(nullptr, p.next.clReleaseCommandQueue);
+    queues.back() = held(p.next, static_cast<cl_command_queue>(const_cast<void*>(handle)));
+  });
+  for (const HeldQueue& queue : queues) {
+    if (queue) p.next.clFlush(queue.get());
+  }
+} catch (...) {  // out of memory: the next time may be better
+}
+
+// A driver may name a queue that is gone, so only those are flushed that the program still holds.
+bool flush_if_known(Process& p, cl_command_queue queue) noexcept {
+  HeldQueue known(nullptr, p.next.clReleaseCommandQueue);
+  p.queues.update(queue, [&](QueueRecord&) { known = held(p.next, queue); });
+  return known && p.next.clFlush(known.get()) == CL_SUCCESS;
+}
+
+// As a wait for these events would. False if one of them belongs to a queue that we know nothing of.
+bool flush_queues_of(Process& p, std::span<const cl_event> events) noexcept {
+  cl_command_queue flushed = nullptr;
+  for (const cl_event& event : events) {
+    cl_command_queue queue = queue_of(p.next, {&event, 1});
+    if (queue == nullptr || queue == flushed) continue;  // a user event has none
+    if (!flush_if_known(p, queue)) return false;
+    flushed = queue;
+  }
+  return true;
+}
+
+bool wants_watching(base::WaitMode mode, const WaitDriver& driver) {
+  if (!driver.watchable.load(std::memory_order_relaxed)) return false;
+  return mode == base::WaitMode::polite || driver.burning.verdict() == Burning::Verdict::burns;
+}
+
+// Nothing can come of it: its waits are known to be harmless, or are work.
+bool is_left_alone(base::WaitMode mode, const WaitDriver& driver) {
+  return mode == base::WaitMode::automatic && (driver.processor.load(std::memory_order_relaxed) ||
+                                               driver.burning.verdict() == Burning::Verdict::sleeps);
+}
+
+// Null if waits on this queue are not ours to make polite.
+WaitDriver* find_driver(Process& p, const std::optional<QueueRecord>& queue) noexcept {
+  if (!queue || !queue->plain) return nullptr;
+  WaitDriver* const driver = p.waits.driver(p.next, queue->device);
+  return driver == nullptr || is_left_alone(p.settings().wait, *driver) ? nullptr : driver;
+}
+
+}  // namespace
+
+bool may_be_polite(Process& p) noexcept {
+  const base::WaitMode mode = p.settings().wait;
+  if (mode == base::WaitMode::native) return false;
+  if (mode == base::WaitMode::automatic && p.neighbours.vms() < 2) return false;
+  return !CallbackScope::inside() && p.will_be_in_charge();
+}
+
+bool may_be_polite(Process& p, cl_command_queue queue) noexcept {
+  return may_be_polite(p) && find_driver(p, p.queues.find(queue)) != nullptr;
+}
+
+cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept {
+  for (const cl_event event : events) {
+    cl_command_queue queue = nullptr;
+    if (next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, static_cast<void*>(&queue),
+                            nullptr) != CL_SUCCESS) {
+      return nullptr;
+    }
+    if (queue != nullptr) return queue;
+  }
+  return nullptr;
+}
+
+Wait::Wait(Process& p, cl_command_queue queue, WaitKind kind) noexcept : p_(p), queue_(queue), kind_(kind) {
+  if (!may_be_polite(p)) return;
+  const auto record = p.queues.find(queue);
+  WaitDriver* const driver = find_driver(p, record);
+  if (driver == nullptr) return;
+  history_ = &p.waits.of(queue);
+  in_order_ = record->in_order;
+  // A transfer with nothing before it is itself all there is to wait for.
+  const bool work = kind != WaitKind::events && history_->take_work();
+  if (kind == WaitKind::transfer && !work) return;
+  driver_ = driver;
+  // While a user event is pending, a call that is to fail must fail at once: the program may go on to set it.
+  const bool free = kind != WaitKind::transfer || (p.pending.empty() && !history_->shared());
+  polite_ = free && wants_watching(p.settings().wait, *driver) && !history_->expects_brief(kind);
+  start_ = p.clock.now();
+  if (!polite_) processor_ = p.clock.thread_time();
+}
+
+// Puts a marker behind all that is on the queue.
+bool Wait::mark() noexcept {
+  cl_event made = nullptr;
+  if (p_.next.clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &made) != CL_SUCCESS) return false;
+  marker_ = launch::Event(p_.next, made);
+  return p_.next.clFlush(queue_) == CL_SUCCESS;
+}
+
+void Wait::watch_queue(std::span<const cl_event> list) noexcept {
+  const bool for_all = in_order_ || kind_ == WaitKind::finish;
+  if (for_all) {
+    if (!mark()) return;
+    cl_event marker = marker_.get();
+    if (!watch({&marker, 1})) return;
+  }
+  watch_list(list);
+}
+
+void Wait::watch_list(std::span<const cl_event> list) noexcept {
+  if (!list.empty() && flush_queues_of(p_, list)) watch(list);
+}
+
+bool Wait::watch(std::span<const cl_event> events) noexcept {
+  const base::Undisturbed undisturbed;
+  const bool trusted = driver_->by_itself.load(std::memory_order_relaxed);
+  const launch::Watched seen =
+      launch::watch(p_.next, p_.clock, events,
+                    {.schedule = launch::Schedule(history_->predicted(kind_)),
+                     .start = start_,
+                     .patience = trusted ? 0s : kPatience,
+                     .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
+                     .nudge = [this] { flush_all(p_); }});
+  if (seen.by_itself) driver_->by_itself.store(true, std::memory_order_relaxed);
+  slept_ += seen.slept;
+  watched_ = p_.clock.now() - start_;
+  return seen.complete;
+}
+
+void Wait::end() noexcept {
+  if (driver_ == nullptr) return;
+  if (watched_) {
+    history_->note_wait(kind_, *watched_, *watched_ < kBriefWatched);
+    if (slept_ > 0s) p_.waits.count(slept_);
+    return;
+  }
+  const base::Nanoseconds took = p_.clock.now() - start_;
+  history_->note_wait(kind_, took, took < kBriefNatively);
+  if (!polite_) driver_->burning.add(took, p_.clock.thread_time() - processor_);
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,233 @@
+#include "launch/pipeline.h"
+
+#include <new>
+#include <vector>
+
+namespace cleave::launch {
+namespace {
+
+// What one command waits for: the program's own list, so that it does not run if an event there fails (see
+// launch.h), and at most each helper's newest and the slice before on its own queue. One list is used for
+// all.
+class WaitList {
+ public:
+  // May throw std::bad_alloc; nothing later does.
+  explicit WaitList(const Launch& launch) : own_(launch.waits) {
+    events_.reserve(own_ + kMostHelpers + 1);
+    events_.assign(launch.wait_list, launch.wait_list + own_);
+  }
+
+  // The program's list and nothing else.
+  WaitList& fresh() {
+    events_.resize(own_);
+    return *this;
+  }
+  WaitList& add(cl_event event) {
+    if (event != nullptr) events_.push_back(event);
+    return *this;
+  }
+  [[nodiscard]] std::span<const cl_event> all() const { return events_; }
+  [[nodiscard]] std::span<const cl_event> added() const { return all().subspan(own_); }
+
+ private:
+  std::size_t own_;
+  std::vector<cl_event> events_;
+};
+
+using Events = std::span<const cl_event>;
+
+// As OpenCL wants an empty list.
+const cl_event* data_of(Events events) { return events.empty() ? nullptr : events.data(); }
+
+class Pipeline {
+ public:
+  Pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+           std::span<Lane> helpers)
+      : next_(next),
+        clock_(clock),
+        launch_(launch),
+        cut_(cut),
+        helpers_(helpers),
+        list_(launch),
+        chained_(!launch.in_order || launch.wants_event) {
+    own_.queue = launch.queue;
+  }
+
+  Outcome carry_out() && {
+    if (launch_.in_order && !mark_what_came_before()) {
+      outcome_.refused = true;
+      return std::move(outcome_);
+    }
+    const base::Nanoseconds start = clock_.now();
+    const std::size_t dealt = deal();
+    if (outcome_.slices == 0) return std::move(outcome_);
+    for (Lane& helper : helpers_) flush(helper.queue);
+    outcome_.error = close(dealt);
+    if (outcome_.error != CL_SUCCESS) keep_order();
+    hand_over();
+    outcome_.added = clock_.now() - start;
+    return std::move(outcome_);
+  }
+
+ private:
+  bool mark_what_came_before() {
+    cl_event made = nullptr;
+    if (next_.clEnqueueMarkerWithWaitList(launch_.queue, launch_.waits, launch_.wait_list, &made) !=
+        CL_SUCCESS)
+      return false;
+    marker_ = Event(next_, made);
+    next_.clFlush(launch_.queue);
+    return true;
+  }
+
+  // What the first slice of every helper waits for.
+  cl_event gate() const { return launch_.in_order ? marker_.get() : own_.first.get(); }
+
+  // Enqueues all slices but the last, and returns how many of them the driver took.
+  std::size_t deal() {
+    const std::size_t lanes = helpers_.size() + 1;
+    const std::size_t count = cut_.count() - 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t turn = i % lanes;
+      const bool last_there = i + lanes >= count;
+      const cl_int error =
+          turn == 0 ? enqueue_own(cut_.slice(i)) : enqueue_on(helpers_[turn - 1], cut_.slice(i), last_there);
+      if (error != CL_SUCCESS) {
+        outcome_.error = error;
+        return i;
+      }
+      // On an out-of-order queue the helpers wait for this very slice.
+      if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
+      if (i + 1 == lanes && count > 4 * lanes) begin();
+    }
+    return count;
+  }
+
+  // Lets the driver start with what there is, if it is one that starts nothing before it is asked to.
+  void begin() {
+    next_.clFlush(launch_.queue);
+    for (const Lane& helper : helpers_) next_.clFlush(helper.queue);
+  }
+
+  cl_int enqueue_own(const plan::Slice& box) {
+    WaitList& list = list_.fresh();
+    if (chained_) list.add(own_.last());
+    return enqueue(own_, box, list.all(), chained_);
+  }
+
+  cl_int enqueue_on(Lane& helper, const plan::Slice& box, bool last_there) {
+    const bool first = helper.slices == 0;
+    const cl_event before = first || !launch_.wants_event ? gate() : helper.last();
+    WaitList& list = list_.fresh();
+    if (first || launch_.wants_event) list.add(before);
+    return enqueue(helper, box, list.all(), launch_.wants_event || last_there);
+  }
+
+  cl_int enqueue(Lane& lane, const plan::Slice& box, Events list, bool event) {
+    cl_event made = nullptr;
+    plan::Extent offset = box.offset;
+    if (launch_.tag) offset[2] = launch_.tag->offset(box);
+    const cl_int error = next_.clEnqueueNDRangeKernel(
+        lane.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
+        launch_.range.local.data(), static_cast<cl_uint>(list.size()), data_of(list),
+        event ? &made : nullptr);
+    if (error != CL_SUCCESS) return error;
+    ++outcome_.slices;
+    note(lane, made);
+    return CL_SUCCESS;
+  }
+
+  void note(Lane& lane, cl_event made) {
+    lane.open = made == nullptr;
+    if (made != nullptr) (lane.slices == 0 ? lane.first : lane.newest) = Event(next_, made);
+    // What an earlier launch has left there ends before this slice.
+    if (lane.slices++ == 0) lane.newest = Event();
+  }
+
+  // Enqueues what is left from slice `from` on, on the program's queue behind all others: usually the last
+  // slice alone.
+  cl_int close(std::size_t from) {
+    if (from + 1 == cut_.count() && enqueue_last(cut_.slice(from), true) == CL_SUCCESS) return CL_SUCCESS;
+    const plan::Rest rest = cut_.rest(from);
+    for (unsigned i = 0; i < rest.count; ++i) {
+      const cl_int error = enqueue_last(rest.boxes[i], i + 1 == rest.count);
+      if (error != CL_SUCCESS) return error;
+    }
+    return CL_SUCCESS;
+  }
+
+  cl_int enqueue_last(const plan::Slice& box, bool last) {
+    WaitList& list = all_helpers();
+    if (chained_) list.add(own_.last());
+    return enqueue(own_, box, list.all(), last ? launch_.wants_event : chained_);
+  }
+
+  // The list with each helper's newest.
+  WaitList& all_helpers() {
+    WaitList& list = list_.fresh();
+    for (Lane& helper : helpers_) {
+      if (helper.slices == 0) continue;
+      if (helper.open) mark(helper);
+      if (!helper.open) list.add(helper.last());
+    }
+    return list;
+  }
+
+  // Gives the newest command of a helper an event: slices have none if others should have followed them. If
+  // there is no way to wait for it in the queue, it is waited for here.
+  void mark(Lane& helper) {
+    cl_event made = nullptr;
+    if (next_.clEnqueueMarkerWithWaitList(helper.queue, 0, nullptr, &made) == CL_SUCCESS) {
+      helper.newest = Event(next_, made);
+      helper.open = false;
+      flush(helper.queue);
+    } else if (next_.clFinish(helper.queue) == CL_SUCCESS) {
+      helper.newest = Event();
+      helper.open = false;
+      helper.slices = 0;
+    }
+  }
+
+  // After an error: what the program enqueues now must still come behind what runs already.
+  void keep_order() {
+    const Events list = all_helpers().added();
+    if (!list.empty())
+      next_.clEnqueueMarkerWithWaitList(launch_.queue, static_cast<cl_uint>(list.size()), list.data(),
+                                        nullptr);
+  }
+
+  // Whoever waits for a helper relies on its having been flushed.
+  void flush(cl_command_queue queue) {
+    if (next_.clFlush(queue) != CL_SUCCESS) next_.clFlush(queue);
+  }
+
+  void hand_over() {
+    if (outcome_.error != CL_SUCCESS || !launch_.wants_event) return;
+    outcome_.first = std::move(own_.first);
+    outcome_.last = std::move(own_.newest);
+  }
+
+  const Table& next_;
+  base::Clock& clock_;
+  const Launch& launch_;
+  const plan::Cut& cut_;
+  const std::span<Lane> helpers_;
+  WaitList list_;
+  const bool chained_;  // each slice on the program's queue waits for the one before there
+  Lane own_;
+  Event marker_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                 std::span<Lane> helpers) try {
+  return Pipeline(next, clock, launch, cut, helpers).carry_out();
+} catch (const std::bad_alloc&) {  // before anything was enqueued
+  Outcome outcome;
+  outcome.refused = true;
+  return outcome;
+}
+
+}  // namespace cleave::launch

@@ -1,0 +1,45 @@
+#include "launch/watch.h"
+
+namespace cleave::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr base::Nanoseconds kFirstNudge = 5ms;
+
+}  // namespace
+
+Watched watch(const Table& next, base::Clock& clock, std::span<const cl_event> events, const Watch& how) {
+  Watched watched;
+  base::Nanoseconds next_nudge = kFirstNudge;
+  bool nudged = false;
+  for (const cl_event event : events) {
+    for (bool slept = false;; slept = true) {
+      cl_int status = CL_QUEUED;
+      if (next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+              CL_SUCCESS ||
+          status < 0) {
+        return watched;
+      }
+      if (status == CL_COMPLETE) {
+        watched.by_itself = watched.by_itself || (slept && !nudged);
+        break;
+      }
+      const base::Nanoseconds waited = clock.now() - how.start;
+      if (how.patience != 0ns && waited > how.patience) return watched;
+      if (how.stop != nullptr && how.stop->load(std::memory_order_relaxed)) return watched;
+      nudged = how.nudge && waited > next_nudge;
+      if (nudged) {
+        how.nudge();
+        next_nudge = 2 * waited;
+      }
+      const base::Nanoseconds pause = how.schedule.next(waited);
+      clock.sleep_for(pause);
+      watched.slept += pause;
+    }
+  }
+  watched.complete = true;
+  return watched;
+}
+
+}  // namespace cleave::launch

@@ -1,0 +1,67 @@
+// How the slices of a launch are carried out: one after another on the program's queue, or dealt over several
+// queues. Nothing here calls OpenCL or allocates.
+//
+// On one queue a GPU is idle at the end of each slice, when fewer and fewer work-groups are left. Over
+// several queues the end of one slice is filled by the beginning of the next, and nothing is lost as soon as
+// the slices that are in flight fill the device. More would only make others wait.
+//
+// Thread-safe: all functions are pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/settings.h"
+#include "plan/decide.h"
+#include "plan/ndrange.h"
+
+namespace cleave::plan {
+
+enum class Mode : std::uint8_t {
+  queued,      // all slices at once on the program's queue
+  sequential,  // each is waited for before the next one is enqueued
+  pipelined,   // dealt in turn over the program's queue and helper queues
+};
+
+// Why a launch that would be pipelined by the settings is queued. The names are those of the statistics
+// (docs/statistics.md).
+enum class Queued : std::uint8_t {
+  device,   // it gains nothing there, or the driver is not up to it
+  talks,    // the kernel's work-groups may look at each other, so they must run in order
+  few,      // too few slices to fill several queues
+  pending,  // a user event is pending: what waits for it should not hold other queues up
+  queue,    // its properties cannot be had for another queue, or it is not one to be copied
+  busy,     // all helper queues hold slices of other launches that have not ended
+  refused,  // the driver refused a helper queue, or a marker
+};
+inline constexpr std::size_t kQueuedReasons = 7;
+const char* name(Queued why);
+
+// The answer: a mode; with `pipelined` on how many queues (at least 2, the program's own included), and with
+// `queued` why it is not `pipelined`, if it would have been.
+struct Way {
+  Mode mode = Mode::queued;
+  unsigned queues = 1;
+  std::optional<Queued> why;
+
+  static Way pipeline(unsigned queues) { return {Mode::pipelined, queues, std::nullopt}; }
+  static Way queue(Queued why) { return {Mode::queued, 1, why}; }
+};
+
+// What else stands for or against a mode at the moment.
+struct Moment {
+  bool user_event_pending = false;
+  bool stalls = false;     // pacing has been given up on that queue too often
+  bool has_twins = false;  // further queues like the program's can be made
+};
+
+Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& device, const NDRange& range,
+               std::size_t slices, const Moment& moment);
+
+// The number of queues on which slices fill the device and no more: one for what begins, and as many as hold
+// together what the device can. At least 2 and at most `device.queues`. Requires: at least two slices, local
+// sizes are explicit.
+unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t slices);
+
+}  // namespace cleave::plan

@@ -1,0 +1,87 @@
+"""Guests that really are some follow the host's daemon across the boundary of their VM, by two ways.
+
+`network`: TCP through QEMU's user-mode network, whose address 10.0.2.2 is the host's loopback. In the guest is Cleave
+itself. `port`: a virtio-serial port, whose other end QEMU connects with the daemon's unix socket; in the guest follow_port
+(monitor/follow_port) keeps a file, and Cleave reads that. Both print what `cleave top` says on their console.
+"""
+
+import json
+import re
+
+from compare import CLEAVE, FOLDER, OPTIONS, main
+from host import HERE, HostTest, guest_files, skip_where_something_is_missing
+from initramfs import archive, libraries_of, without_debugging
+from private_libvirt import wait_until
+
+ROOT = HERE.parent.parent.parent
+MEMORY = 192  # MiB
+NETWORK = "<interface type='user'><model type='virtio'/></interface>"
+PORT = """<controller type='virtio-serial' index='0'/><channel type='unix'><source mode='connect' path='{path}'>
+<reconnect enabled='yes' timeout='1'/></source><target type='virtio' name='cleave.monitor'/></channel>"""
+
+
+def guest_with_cleave():
+    """The archive of a guest that has the `cleave` command, its libraries, and the modules for the ways to the host."""
+    files = guest_files() | libraries_of(CLEAVE, OPTIONS.loader)
+    for program in (CLEAVE, *FOLDER.iterdir()):
+        files[str("cleave" / program.relative_to(CLEAVE.parent.parent))] = without_debugging(program)
+    files["usr/lib/x86_64-linux-gnu/libOpenCL.so.1"] = OPTIONS.loader.read_bytes()
+    files["follow_port"] = (ROOT / "monitor/follow_port").read_bytes()
+    for module in (OPTIONS.guest / "modules").iterdir():
+        if re.search("ring|virtio.ko|pci|console|net|failover", module.name):
+            files[f"modules/{module.name}"] = module.read_bytes()
+    return archive(files)
+
+
+class Guests(HostTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.guest = cls.libvirt.put("guest.initrd", guest_with_cleave())
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.libvirt.folder / "monitor.sock"  # where QEMU, which may have no rights, can connect to it
+
+    def counts(self, name):
+        """All that the guest has said so far."""
+        console = self.libvirt.console(name).read_text(errors="replace")
+        lines = [line for line in console.split("\n")[:-1] if line.startswith('{"version"')]
+        return [json.loads(line)["vms"] for line in lines]
+
+    def see(self, running):
+        """The daemon has said that so many run, and so do both guests."""
+        self.listener.until_running(running)
+        for name in ("network", "port"):
+            wait_until(
+                lambda name=name: self.counts(name)[-1:] == [running],
+                lambda name=name: f"{name} says {running}:\n{self.libvirt.console(name).read_text(errors='replace')[-2000:]}",
+            )
+
+    def test_guests_follow_domains_that_come_and_go_and_a_new_daemon(self):
+        self.start_daemon(f"unix:{self.path}", "tcp:127.0.0.1:0")
+        tcp = self.daemon.address("tcp")
+        there = tcp.replace("127.0.0.1", "10.0.2.2")
+        self.libvirt.create("network", self.guest, f"network {there}", NETWORK, MEMORY)
+        self.libvirt.create("port", self.guest, "port cleave.monitor", PORT.format(path=self.path), MEMORY)
+        self.see(2)
+        self.create("a")
+        self.see(3)
+        self.libvirt.virsh("suspend", "a")
+        self.see(2)
+        self.libvirt.virsh("resume", "a")
+        self.see(3)
+        self.daemon.kill()
+        self.create("b")
+        self.start_daemon(f"unix:{self.path}", tcp)
+        self.see(4)
+        self.libvirt.kill_qemu("a")
+        self.see(3)
+        # Nothing was ever counted that was not so.
+        for name in ("network", "port"):
+            self.assertLessEqual(set(self.counts(name)), {1, 2, 3, 4})
+
+
+if __name__ == "__main__":
+    skip_where_something_is_missing()
+    main()

@@ -1,0 +1,27 @@
+"""A scan whose work-groups wait for earlier ones: right in every mode, whatever the number of slices, and never a hang."""
+
+from compare import OPTIONS, ComparedTest, main
+
+# In 313 work-groups, the last of them not full; fewer for the interpreter.
+ITEMS, GROUPS = (4_001, 63) if OPTIONS.driver == "oclgrind" else (20_011, 313)
+LAUNCHES = 4
+
+
+class LookBack(ComparedTest):
+    def test_every_mode_and_number_of_slices(self):
+        command = (*OPTIONS.program, ITEMS, LAUNCHES // 2)
+        native = self.native(*command)
+        for mode in ("auto", "queued", "sequential", "pipelined"):
+            for slices in (2, 3, 7, 20, 100, GROUPS, 1_000_000):
+                with self.subTest(mode=mode, slices=slices):
+                    options = ("--launch", mode, "--policy", f"fixed:{slices}")
+                    run = self.run_program("run", *command, options=options, CLEAVE_MIN_ITEMS="0")
+                    self.assertSame(native, run)
+                    self.assertSplit(run, launches=LAUNCHES, slices=LAUNCHES * min(slices, GROUPS))
+                    self.assertEqual(run.total("pipelined"), 0, f"its slices must stay in order\n{run}")
+                    if mode == "pipelined":
+                        self.assertEqual(run.stats[0]["queued"]["talks"], LAUNCHES, run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+#include "plan/mode.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/device.h"
+
+namespace cleave::plan {
+namespace {
+
+using base::LaunchMode;
+
+// An H200, as its driver describes it.
+Device h200() {
+  const DeviceFigures figures{.gpu = true, .vendor = kNvidia, .compute_units = 132, .nv_major = 9};
+  return {.cores = cores(figures),
+          .resident_groups = resident_groups(figures),
+          .resident_items = resident_items(figures),
+          .queues = usable_queues(figures),
+          .prefers_pipelines = true};
+}
+
+NDRange product() {
+  NDRange range;
+  range.dims = 2;
+  range.global = {5120, 5120, 1};
+  range.local = {16, 16, 1};
+  return range;
+}
+
+const Kernel kSplittable{.source = Kernel::Source::splittable};
+const Kernel kTalks{.source = Kernel::Source::splittable, .talks = true};
+constexpr Moment kFree{.user_event_pending = false, .stalls = false, .has_twins = true};
+
+Way choose(LaunchMode wanted, const Kernel& kernel = kSplittable, const Device& device = h200(),
+           const Moment& moment = kFree, std::size_t slices = 20) {
+  return choose_way(wanted, kernel, device, product(), slices, moment);
+}
+
+TEST(Way, IsPipelinedByItselfWhereTheDeviceGainsByIt) {
+  EXPECT_EQ(choose(LaunchMode::automatic).mode, Mode::pipelined);
+  EXPECT_EQ(choose(LaunchMode::pipelined).mode, Mode::pipelined);
+  Device device = h200();
+  device.prefers_pipelines = false;
+  EXPECT_EQ(choose(LaunchMode::automatic, kSplittable, device).mode, Mode::queued);
+  EXPECT_EQ(choose(LaunchMode::automatic, kSplittable, device).why, Queued::device);
+  EXPECT_EQ(choose(LaunchMode::pipelined, kSplittable, device).mode, Mode::pipelined) << "asked for by name";
+}
+
+TEST(Way, KernelsWhoseGroupsMayLookAtEachOtherStayInOrderWhateverIsAsked) {
+  for (const auto wanted :
+       {LaunchMode::automatic, LaunchMode::pipelined, LaunchMode::queued, LaunchMode::sequential})
+    EXPECT_EQ(choose(wanted, kTalks).mode, Mode::queued);
+  EXPECT_EQ(choose(LaunchMode::pipelined, kTalks).why, Queued::talks);
+}
+
+TEST(Way, SaysWhatStandsAgainstPipelining) {
+  for (const auto wanted : {LaunchMode::automatic, LaunchMode::pipelined}) {
+    EXPECT_EQ(choose(wanted, kSplittable, h200(), kFree, 2).why, Queued::few);
+    EXPECT_EQ(choose(wanted, kSplittable, h200(), {.user_event_pending = true, .has_twins = true}).why,
+              Queued::pending);
+    EXPECT_EQ(choose(wanted, kSplittable, h200(), {.has_twins = false}).why, Queued::queue);
+  }
+}
+
+TEST(Way, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
+  EXPECT_EQ(choose(LaunchMode::queued).mode, Mode::queued);
+  EXPECT_FALSE(choose(LaunchMode::queued).why);
+  EXPECT_EQ(choose(LaunchMode::sequential).mode, Mode::sequential);
+  for (const Moment& moment : {Moment{.user_event_pending = true}, Moment{.stalls = true}}) {
+    EXPECT_EQ(choose(LaunchMode::sequential, kSplittable, h200(), moment).mode, Mode::queued);
+    EXPECT_FALSE(choose(LaunchMode::sequential, kSplittable, h200(), moment).why);
+  }
+}
+
+// The device holds 132 × 8 of these groups; a slice has 102400 / slices of them.
+TEST(QueuesToFill, AreAsManyAsFillTheDeviceAndNoMore) {
+  const auto queues = [](std::size_t slices) { return queues_to_fill(h200(), product(), slices); };
+  EXPECT_EQ(queues(10), 2U);
+  EXPECT_EQ(queues(20), 2U);
+  EXPECT_EQ(queues(100), 3U);
+  EXPECT_EQ(queues(320), 5U);
+  EXPECT_EQ(queues(500), 6U) << "no more: from eight on all others wait for the whole launch";
+  EXPECT_EQ(queues(100'000), 6U);
+}
+
+TEST(QueuesToFill, AreNeverMoreThanSlicesToDealNorFewerThanTwo) {
+  Device device = h200();
+  EXPECT_EQ(queues_to_fill(device, product(), 3), 2U);
+  NDRange small = product();
+  small.global = {64, 64, 1};
+  EXPECT_EQ(queues_to_fill(device, small, 4), 3U);
+  EXPECT_EQ(queues_to_fill(device, small, 2), 2U);
+  device.queues = 0;
+  EXPECT_EQ(queues_to_fill(device, small, 16), 2U);
+  EXPECT_EQ(queues_to_fill(Device{}, product(), 20), 2U);
+}
+
+TEST(QueuesToFill, LargeGroupsFillTheDeviceSooner) {
+  NDRange large = product();
+  large.local = {32, 32, 1};  // 264 at once, of 25600
+  EXPECT_EQ(queues_to_fill(h200(), large, 100), 3U);
+  large.local = {4, 4, 1};  // 32 of a multiprocessor, whatever their size
+  EXPECT_EQ(queues_to_fill(h200(), large, 320), 2U);
+}
+
+TEST(QueuesToFill, ProcessorsHoldOneGroupForEachCore) {
+  const DeviceFigures figures{.cpu = true, .compute_units = 4};
+  const Device device{.resident_groups = resident_groups(figures),
+                      .resident_items = resident_items(figures),
+                      .queues = usable_queues(figures)};
+  EXPECT_EQ(queues_to_fill(device, product(), 20), 2U);
+}
+
+TEST(Queued, HasANameForEachReason) {
+  for (std::size_t i = 0; i < kQueuedReasons; ++i) EXPECT_STRNE(name(static_cast<Queued>(i)), "");
+}
+
+}  // namespace
+}  // namespace cleave::plan

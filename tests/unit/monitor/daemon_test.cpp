@@ -1,0 +1,179 @@
+// The daemon as a whole, with real sockets and a fake hypervisor.
+#include "monitor/daemon.h"
+
+#include <regex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "eventually.h"
+#include "fake_hypervisor.h"
+#include "peer.h"
+#include "temporary_folder.h"
+
+namespace cleave::monitor {
+namespace {
+
+class DaemonTest : public testing::Test {
+ protected:
+  DaemonTest() {
+    options_.connect = {"fake:"};
+    options_.listen = {*base::read_address("unix:" + path_)};
+    options_.metrics = {*base::read_address("unix:" + metrics_path_)};
+    options_.interval = std::chrono::milliseconds(100);
+    options_.heartbeat = std::chrono::milliseconds(100);
+  }
+  ~DaemonTest() override { stop(); }
+
+  void start() {
+    daemon_.emplace(context_, hypervisor_, options_, open_sockets(options_));
+    loop_ = std::thread([this] { context_.run(); });
+  }
+  void stop() {
+    hypervisor_.hang(false);
+    if (!loop_.joinable()) return;
+    asio::post(context_, [this] { daemon_->stop(); });
+    loop_.join();
+  }
+
+  static bool hears(Peer& peer, const std::string& line) {
+    std::string all;
+    return eventually([&] { return (all += peer.heard()).find(line) != std::string::npos; });
+  }
+
+  static bool hears_count(Peer& peer, unsigned running) {
+    const std::regex line("count [0-9]+ " + std::to_string(running) + " [0-9]+\n");
+    std::string all;
+    return eventually([&] { return std::regex_search(all += peer.heard(), line); });
+  }
+
+  std::string get(const std::string& request) {
+    Peer peer = Peer::to(metrics_path_);
+    peer.say(request);
+    std::string all;
+    EXPECT_TRUE(eventually([&] {
+      all += peer.heard();
+      return peer.gone();
+    }));
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.file("monitor.sock");
+  std::string metrics_path_ = folder_.file("metrics.sock");
+  Options options_;
+  FakeHypervisor hypervisor_;
+  asio::io_context context_;
+  std::optional<Daemon> daemon_;
+  std::thread loop_;
+};
+
+TEST_F(DaemonTest, AChangeReachesAClient) {
+  start();
+  Peer peer = Peer::to(path_);
+  ASSERT_TRUE(hears(peer, " 0 0\n"));
+  hypervisor_.run(1, true);
+  EXPECT_TRUE(hears(peer, " 1 1\n"));
+  EXPECT_TRUE(hears(peer, " 1 0\n"));
+  hypervisor_.run(1, false);
+  EXPECT_TRUE(hears(peer, " 0 0\n"));
+}
+
+TEST_F(DaemonTest, SeveralHypervisorsAreSummed) {
+  options_.connect = {"fake:a", "fake:b"};
+  hypervisor_.run(1, true);
+  hypervisor_.run(2, true);
+  start();
+  Peer peer = Peer::to(path_);
+  EXPECT_TRUE(hears_count(peer, 4));
+}
+
+TEST_F(DaemonTest, AHypervisorThatHangsHoldsUpNobody) {
+  hypervisor_.run(1, true);
+  start();
+  Peer peer = Peer::to(path_);
+  ASSERT_TRUE(hears_count(peer, 1));
+  hypervisor_.hang(true);
+  EXPECT_TRUE(hears(peer, "unknown "));
+  Peer another = Peer::to(path_);
+  EXPECT_TRUE(hears(another, "unknown "));
+  another.say("ping\n");
+  EXPECT_TRUE(hears(another, "alive "));
+  EXPECT_TRUE(get("GET /healthz HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503 "));
+  hypervisor_.hang(false);
+  EXPECT_TRUE(hears_count(peer, 1));
+}
+
+TEST_F(DaemonTest, WhatHangsFromTheBeginningHoldsUpNobody) {
+  hypervisor_.hang(true);
+  start();
+  Peer peer = Peer::to(path_);
+  EXPECT_TRUE(hears(peer, "unknown 1\n"));
+  EXPECT_TRUE(hears(peer, "alive 1\n"));
+}
+
+TEST_F(DaemonTest, AnswersOverHttp) {
+  hypervisor_.run(1, true);
+  start();
+  Peer peer = Peer::to(path_);
+  ASSERT_TRUE(hears_count(peer, 1));
+  EXPECT_TRUE(get("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
+  const std::string metrics = get("GET /metrics HTTP/1.1\r\n\r\n");
+  EXPECT_NE(metrics.find("\r\n\r\n# HELP "), std::string::npos);
+  EXPECT_NE(metrics.find("\ncleave_monitor_running 1\n"), std::string::npos);
+  EXPECT_NE(metrics.find("\ncleave_monitor_clients 1\n"), std::string::npos);
+  const std::string head = get("HEAD /metrics HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"));
+  EXPECT_TRUE(get("GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(get("BREW /coffee HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 400 "));
+  EXPECT_TRUE(get(std::string(2 * HttpServer::kLongestRequest, 'x')).starts_with("HTTP/1.1 400 "));
+}
+
+TEST_F(DaemonTest, TooManyHttpConnectionsAreCutOff) {
+  start();
+  std::vector<Peer> idle;
+  for (std::size_t i = 0; i < HttpServer::kMost; ++i) {
+    idle.push_back(Peer::to(metrics_path_));
+    idle.back().say("GET /");
+  }
+  EXPECT_EQ(get("GET /healthz HTTP/1.1\r\n\r\n"), "");
+  idle.clear();
+  EXPECT_TRUE(eventually([&] { return !get("GET /healthz HTTP/1.1\r\n\r\n").empty(); }));
+}
+
+TEST_F(DaemonTest, StoppedItSaysGoodbyeAndTheSocketIsGone) {
+  start();
+  Peer peer = Peer::to(path_);
+  ASSERT_TRUE(hears(peer, "cleave-monitor 1 "));
+  stop();
+  EXPECT_TRUE(hears(peer, "bye stopping\n"));
+  EXPECT_TRUE(daemon_->ended_by(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_FALSE(Peer::to(path_).connected());
+}
+
+TEST_F(DaemonTest, StopsWithConnectionsOpenAtAnyMoment) {
+  for (int round = 0; round < 50; ++round) {
+    asio::io_context context;
+    Daemon daemon(context, hypervisor_, options_, open_sockets(options_));
+    std::thread loop([&] { context.run(); });
+    Peer client = Peer::to(path_);
+    Peer scraper = Peer::to(metrics_path_);
+    scraper.say("GET /");
+    EXPECT_TRUE(hears(client, "cleave-monitor 1 "));
+    std::this_thread::sleep_for(std::chrono::milliseconds(round % 7));
+    asio::post(context, [&] { daemon.stop(); });
+    loop.join();
+  }
+}
+
+TEST_F(DaemonTest, ItsStatusIsForPeople) {
+  hypervisor_.run(1, true);
+  start();
+  Peer peer = Peer::to(path_);
+  ASSERT_TRUE(hears(peer, " 1 0\n"));
+  stop();
+  EXPECT_EQ(daemon_->status(), "1 running, 0 busy; 1 of 1 hypervisors connected");
+}
+
+}  // namespace
+}  // namespace cleave::monitor

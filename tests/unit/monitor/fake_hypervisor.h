@@ -1,0 +1,58 @@
+// A hypervisor that does what a test says: loses events, refuses, hangs, dies.
+//
+// Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "monitor/hypervisor.h"
+
+namespace cleave::monitor {
+
+Uuid uuid_of(unsigned domain);
+
+class FakeHypervisor : public Hypervisor {
+ public:
+  ~FakeHypervisor() override { hang(false); }
+
+  std::unique_ptr<Session> connect(const std::string& uri, std::shared_ptr<SessionEvents> events) override;
+
+  // The domain begins or ceases to run; the watcher hears of it unless the event gets lost.
+  void run(unsigned domain, bool runs, bool event_is_lost = false);
+
+  // From now on connecting fails, or no longer.
+  void refuse(bool refuse);
+  // From now on no call returns until this is called with false.
+  void hang(bool hang);
+  // Calls fail, but nobody says that the connection is dead.
+  void fail(bool fail);
+  // The connection dies, and the watcher is told.
+  void die();
+
+  unsigned attempts();  // to connect
+  unsigned stuck();     // calls that hang now
+  unsigned listings();
+
+ private:
+  class FakeSession;
+  using Lock = std::unique_lock<std::mutex>;
+
+  void pass(Lock& lock);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<unsigned> running_;
+  std::shared_ptr<SessionEvents> events_;
+  bool refuses_ = false;
+  bool hangs_ = false;
+  bool fails_ = false;
+  unsigned attempts_ = 0;
+  unsigned stuck_ = 0;
+  unsigned listings_ = 0;
+};
+
+}  // namespace cleave::monitor

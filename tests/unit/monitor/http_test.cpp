@@ -1,0 +1,61 @@
+#include "monitor/http.h"
+
+#include <gtest/gtest.h>
+
+#include "monitor/metrics.h"
+
+namespace cleave::monitor {
+namespace {
+
+TEST(Http, FindsThePath) {
+  EXPECT_EQ(requested_path("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "/metrics");
+  EXPECT_EQ(requested_path("HEAD /healthz HTTP/1.0\r\n\r\n"), "/healthz");
+  EXPECT_EQ(requested_path("GET /metrics?name=x HTTP/1.1\r\n"), "/metrics");
+}
+
+TEST(Http, WhatIsNoRequestHasNoPath) {
+  for (const char* request : {"", "GET", "GET /", "GET / \r\n", "POST / HTTP/1.1\r\n", "get / HTTP/1.1\r\n",
+                              "GET  HTTP/1.1\r\n", "GET /\r\nHTTP/1.1\r\n", "\r\nGET / HTTP/1.1"}) {
+    EXPECT_EQ(requested_path(request), "") << request;
+  }
+}
+
+Report counted(unsigned running) {
+  Report report;
+  report.connected = true;
+  report.counts = Counts{running, 1};
+  report.listed = TimePoint(std::chrono::seconds(1));
+  report.corrections = 4;
+  return report;
+}
+
+TEST(Metrics, LeaveOutWhatIsNotKnown) {
+  Tally tally(1, std::chrono::seconds(5));
+  const Hub hub({});
+  EXPECT_NE(metrics(tally, hub).find("\ncleave_monitor_known 0\n"), std::string::npos);
+  EXPECT_EQ(metrics(tally, hub).find("cleave_monitor_running"), std::string::npos);
+  tally.report(0, counted(3), TimePoint(std::chrono::seconds(1)));
+  EXPECT_NE(metrics(tally, hub).find("\ncleave_monitor_running 3\n"), std::string::npos);
+}
+
+TEST(Metrics, SumOverHypervisors) {
+  Tally tally(2, std::chrono::seconds(5));
+  tally.report(0, counted(3), TimePoint(std::chrono::seconds(1)));
+  tally.report(1, counted(5), TimePoint(std::chrono::seconds(1)));
+  const std::string text = metrics(tally, Hub({}));
+  EXPECT_NE(text.find("\ncleave_monitor_running 8\n"), std::string::npos);
+  EXPECT_NE(text.find("\ncleave_monitor_corrections_total 8\n"), std::string::npos);
+}
+
+TEST(Metrics, HealthIsThatOneHypervisorIsConnected) {
+  Tally tally(2, std::chrono::seconds(5));
+  const Hub hub({});
+  EXPECT_EQ(page("/healthz", tally, hub).status, 503U);
+  tally.report(0, counted(3), TimePoint(std::chrono::seconds(1)));
+  EXPECT_EQ(page("/healthz", tally, hub).status, 200U);
+  EXPECT_EQ(page("/healthz", tally, hub).body, "1 of 2 hypervisors connected\n");
+  EXPECT_EQ(page("/", tally, hub).status, 404U);
+}
+
+}  // namespace
+}  // namespace cleave::monitor

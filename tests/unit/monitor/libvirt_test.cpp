@@ -1,0 +1,155 @@
+// The real libvirt, with its test driver: all connections of a process to test:///default see the same
+// domains.
+#include "monitor/libvirt.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "eventually.h"
+#include "monitor/watcher.h"
+#include "temporary_folder.h"
+
+#include <libvirt/libvirt.h>
+
+namespace cleave::monitor {
+namespace {
+
+constexpr const char* kUri = "test:///default";
+
+class Seen : public SessionEvents {
+ public:
+  void changed(const Uuid& /*domain*/, bool running) override {
+    const std::lock_guard lock(mutex_);
+    text_ += running ? '+' : '-';
+  }
+  void lost(const std::string& /*why*/) override {}
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+class LibvirtTest : public testing::Test {
+ protected:
+  LibvirtTest() : owner_(virConnectOpen(kUri)) {}
+  ~LibvirtTest() override {
+    if (domain_ != nullptr) virDomainFree(domain_);
+    virConnectClose(owner_);
+  }
+
+  void define(const char* name) {
+    const std::string xml = std::string("<domain type='test'><name>") + name +
+                            "</name><memory>8192</memory><os><type>hvm</type></os></domain>";
+    domain_ = virDomainDefineXML(owner_, xml.c_str());
+    ASSERT_NE(domain_, nullptr);
+  }
+
+  Libvirt libvirt_;  // before any connection is opened
+  virConnectPtr owner_;
+  virDomainPtr domain_ = nullptr;
+};
+
+TEST_F(LibvirtTest, EventsSayWhatRuns) {
+  define("events");
+  const auto seen = std::make_shared<Seen>();
+  const auto session = libvirt_.connect(kUri, seen);
+  ASSERT_EQ(virDomainCreate(domain_), 0);
+  EXPECT_TRUE(eventually([&] { return seen->text() == "+"; }));
+  ASSERT_EQ(virDomainSuspend(domain_), 0);
+  EXPECT_TRUE(eventually([&] { return seen->text() == "+-"; }));
+  ASSERT_EQ(virDomainResume(domain_), 0);
+  EXPECT_TRUE(eventually([&] { return seen->text() == "+-+"; }));
+  ASSERT_EQ(virDomainDestroy(domain_), 0);
+  EXPECT_TRUE(eventually([&] { return seen->text() == "+-+-"; }));
+}
+
+TEST_F(LibvirtTest, ListsOnlyWhatRuns) {
+  define("listed");
+  const auto session = libvirt_.connect(kUri, std::make_shared<Seen>());
+  const std::size_t before = session->running().size();
+  ASSERT_EQ(virDomainCreate(domain_), 0);
+  EXPECT_EQ(session->running().size(), before + 1);
+  ASSERT_EQ(virDomainSuspend(domain_), 0);
+  EXPECT_EQ(session->running().size(), before);
+  ASSERT_EQ(virDomainResume(domain_), 0);
+  EXPECT_EQ(session->running().size(), before + 1);
+  ASSERT_EQ(virDomainDestroy(domain_), 0);
+  EXPECT_EQ(session->running().size(), before);
+}
+
+TEST_F(LibvirtTest, KnowsProcessorTimes) {
+  const auto session = libvirt_.connect(kUri, std::make_shared<Seen>());
+  const auto first = session->cpu_times();
+  ASSERT_FALSE(first.empty());
+  EXPECT_EQ(first.size(), session->running().size());
+  EXPECT_GT(first.front().used.count(), 0);
+}
+
+TEST_F(LibvirtTest, AWatcherFollows) {
+  define("watched");
+  std::mutex mutex;
+  Report newest;
+  const auto sink = [&](const Report& report) {
+    const std::lock_guard lock(mutex);
+    newest = report;
+  };
+  const auto counts = [&](unsigned running) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex);
+      return newest.counts && newest.counts->running == running;
+    });
+  };
+  WatcherOptions options;
+  options.interval = std::chrono::hours(1000);
+  Watcher watcher(libvirt_, kUri, options, sink);
+  ASSERT_TRUE(counts(1));  // the driver brings one
+  ASSERT_EQ(virDomainCreate(domain_), 0);
+  EXPECT_TRUE(counts(2));
+  ASSERT_EQ(virDomainSuspend(domain_), 0);
+  EXPECT_TRUE(counts(1));
+  ASSERT_EQ(virDomainResume(domain_), 0);
+  EXPECT_TRUE(counts(2));
+  ASSERT_EQ(virDomainDestroy(domain_), 0);
+  EXPECT_TRUE(counts(1));
+}
+
+TEST_F(LibvirtTest, AFileSaysWhichDomainsThereAre) {
+  const TemporaryFolder folder;
+  std::ofstream file(folder.file("node.xml"));
+  file << "<node>";
+  for (int i = 0; i < 5; ++i) {
+    // Every second one is paused: VIR_DOMAIN_PAUSED is 3.
+    file << "<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>d" << i
+         << "</name><memory>8192</memory><os><type>hvm</type></os><test:runstate>" << (i % 2 == 0 ? 1 : 3)
+         << "</test:runstate></domain>";
+  }
+  file << "</node>" << std::flush;
+  const auto session = libvirt_.connect("test://" + folder.file("node.xml"), std::make_shared<Seen>());
+  EXPECT_EQ(session->running().size(), 3U);
+}
+
+TEST_F(LibvirtTest, WhatCannotBeConnectedSaysWhy) {
+  for (const char* uri : {"nonsense:///x", "test:///no/such/file"}) {
+    try {
+      libvirt_.connect(uri, std::make_shared<Seen>());
+      ADD_FAILURE() << uri;
+    } catch (const HypervisorError& error) {
+      EXPECT_NE(std::string(error.what()), "") << uri;
+    }
+  }
+}
+
+TEST_F(LibvirtTest, TheEventsAreLetGoOf) {
+  const auto seen = std::make_shared<Seen>();
+  libvirt_.connect(kUri, seen).reset();
+  EXPECT_TRUE(eventually([&] { return seen.use_count() == 1; }));
+}
+
+}  // namespace
+}  // namespace cleave::monitor

@@ -1,0 +1,143 @@
+#include "monitor/listening.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "peer.h"
+#include "temporary_folder.h"
+
+#include <netinet/in.h>
+
+namespace cleave::monitor {
+namespace {
+
+base::Address address(const std::string& text) { return base::read_address(text).value(); }
+
+std::string complaint(const base::Address& where, const UnixSocketOptions& options = {}) {
+  try {
+    listen_on(where, options);
+  } catch (const ListenError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat there {};
+  return ::stat(path.c_str(), &there) == 0 ? there.st_mode & 0777U : 0;
+}
+
+class UnixSocket : public testing::Test {
+ protected:
+  // What a daemon leaves that was killed.
+  void leave_dead_socket() const {
+    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    const UnixName name(path_);
+    ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
+    ASSERT_EQ(::listen(socket.get(), 1), 0);
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.file("monitor.sock");
+  base::Address address_ = address("unix:" + path_);
+};
+
+TEST_F(UnixSocket, HasTheModeAskedForWhateverTheMask) {
+  const mode_t before = ::umask(0077);
+  const ListeningSocket socket = listen_on(address_, {0622, ""});
+  EXPECT_EQ(::umask(before), 0077U);
+  EXPECT_EQ(mode_of(path_), 0622U);
+  EXPECT_TRUE(Peer::to(path_).connected());
+}
+
+TEST_F(UnixSocket, GoesWithItsOwner) {
+  { const ListeningSocket socket = listen_on(address_, {}); }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(UnixSocket, ADeadDaemonsIsReplaced) {
+  leave_dead_socket();
+  ASSERT_FALSE(Peer::to(path_).connected());
+  const ListeningSocket socket = listen_on(address_, {});
+  EXPECT_TRUE(Peer::to(path_).connected());
+}
+
+TEST_F(UnixSocket, ALivingDaemonsIsNot) {
+  const ListeningSocket first = listen_on(address_, {});
+  EXPECT_EQ(complaint(address_), "a daemon that lives listens there; stop it, or name another path");
+  EXPECT_TRUE(Peer::to(path_).connected());
+}
+
+TEST_F(UnixSocket, NorIsThatOfSomebodyWhoKnowsNoLock) {
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const UnixName name(path_);
+  ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
+  ASSERT_EQ(::listen(socket.get(), 5), 0);
+  EXPECT_EQ(complaint(address_), "a daemon that lives listens there; stop it, or name another path");
+}
+
+TEST_F(UnixSocket, AFileThatIsNoSocketIsLeftAlone) {
+  std::ofstream(path_) << "precious";
+  EXPECT_EQ(complaint(address_), "there is a file that is no socket; remove it, or name another path");
+  EXPECT_TRUE(std::filesystem::is_regular_file(path_));
+}
+
+TEST_F(UnixSocket, ItsFolderIsMadeIfItsParentIsThere) {
+  const ListeningSocket socket = listen_on(address("unix:" + folder_.file("run/monitor.sock")), {});
+  EXPECT_TRUE(Peer::to(folder_.file("run/monitor.sock")).connected());
+  EXPECT_NE(complaint(address("unix:" + folder_.file("a/b/monitor.sock"))), "");
+}
+
+TEST_F(UnixSocket, AnUnknownGroupIsNamed) {
+  EXPECT_NE(complaint(address_, {0660, "no-such-group"}).find("'no-such-group' (--socket-group)"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(UnixSocket, AnAbstractNameLeavesNoFile) {
+  const std::string name = "@cleave-monitor-test-" + std::to_string(getpid());
+  const ListeningSocket socket = listen_on(address("unix:" + name), {});
+  EXPECT_TRUE(Peer::to(name).connected());
+  EXPECT_FALSE(std::filesystem::exists(name));
+  EXPECT_NE(complaint(address("unix:" + name)), "");
+}
+
+TEST(Tcp, AnAddressInUseIsSaidToBe) {
+  const ListeningSocket first = listen_on(address("tcp:127.0.0.1:0"), {});
+  sockaddr_in name{};
+  socklen_t size = sizeof name;
+  ASSERT_EQ(::getsockname(first.socket.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
+  const std::string port = std::to_string(ntohs(name.sin_port));
+  EXPECT_EQ(complaint(address("tcp:127.0.0.1:" + port)),
+            "somebody else listens there; stop it, or name another port");
+}
+
+TEST(Tcp, SaysWhatIsWrongWithAnAddress) {
+  EXPECT_NE(complaint(address("tcp:localhost:0")).find("wants an IP address"), std::string::npos);
+  EXPECT_NE(complaint(address("tcp:192.0.2.1:0")).find("no network of this host"), std::string::npos);
+}
+
+TEST(Reach, AWildcardIsEveryNetwork) {
+  for (const char* text : {"tcp:0.0.0.0:1", "tcp:[::]:1", "tcp:[::ffff:0.0.0.0]:1", "tcp:[0::0]:1"}) {
+    EXPECT_TRUE(is_wildcard(address(text))) << text;
+  }
+  for (const char* text : {"tcp:127.0.0.1:1", "tcp:[::1]:1", "tcp:name:1", "vsock:any:1", "unix:/a"}) {
+    EXPECT_FALSE(is_wildcard(address(text))) << text;
+  }
+}
+
+TEST(Reach, LoopbackAndUnixAreLocal) {
+  for (const char* text : {"tcp:127.0.0.1:1", "tcp:127.9.9.9:1", "tcp:[::1]:1", "unix:/a"}) {
+    EXPECT_TRUE(is_local(address(text))) << text;
+  }
+  for (const char* text :
+       {"tcp:192.0.2.1:1", "tcp:0.0.0.0:1", "tcp:[::]:1", "tcp:localhost:1", "vsock:any:1"}) {
+    EXPECT_FALSE(is_local(address(text))) << text;
+  }
+}
+
+}  // namespace
+}  // namespace cleave::monitor

@@ -1,0 +1,182 @@
+#include "monitor/options.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "monitor/command_line.h"
+#include "temporary_folder.h"
+
+namespace cleave::monitor {
+namespace {
+
+class OptionsTest : public testing::Test {
+ protected:
+  // The command line of these words, after an empty file's --config, so that the machine's own file does not
+  // matter.
+  Options read(std::vector<const char*> words) {
+    const std::string empty = file("");
+    words.insert(words.begin(), {"cleave-monitord", "--config", empty.c_str()});
+    return read_command_line(words).value();
+  }
+  std::string complaint(const std::vector<const char*>& words) {
+    try {
+      read(words);
+    } catch (const OptionError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  Options read_with(const std::string& text, std::vector<const char*> words = {}) {
+    const std::string path = file(text);
+    words.insert(words.begin(), {"cleave-monitord", "--config", path.c_str()});
+    return read_command_line(words).value();
+  }
+  std::string complaint_with(const std::string& text) {
+    try {
+      read_with(text);
+    } catch (const OptionError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  std::string file(const std::string& text) const {
+    std::ofstream(folder_.file("monitord.toml")) << text;
+    return folder_.file("monitord.toml");
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(OptionsTest, Defaults) {
+  const Options options = read({});
+  EXPECT_EQ(options.connect, std::vector<std::string>{"qemu:///system"});
+  EXPECT_TRUE(options.listen.empty());
+  EXPECT_TRUE(options.metrics.empty());
+  EXPECT_EQ(options.max_clients, 10'000U);
+}
+
+TEST_F(OptionsTest, SeveralHypervisorsAndAddresses) {
+  const Options options =
+      read({"--connect", "qemu:///system", "--connect", "xen:///system", "--listen", "unix:/a",
+            "tcp:127.0.0.1:1", "--listen", "vsock:any:27460", "--metrics", "tcp:[::1]:9460"});
+  EXPECT_EQ(options.connect.size(), 2U);
+  ASSERT_EQ(options.listen.size(), 3U);
+  EXPECT_EQ(as_text(options.listen[2]), "vsock:any:27460");
+  EXPECT_EQ(options.metrics.size(), 1U);
+}
+
+TEST_F(OptionsTest, Values) {
+  const Options options =
+      read({"--socket-mode", "0640", "--socket-group", "kvm", "--max-clients", "7", "--heartbeat", "100",
+            "--patience", "5000", "--interval", "1000", "--busy-share", "50"});
+  EXPECT_EQ(options.socket_mode, 0640U);
+  EXPECT_EQ(options.socket_group, "kvm");
+  EXPECT_EQ(options.max_clients, 7U);
+  EXPECT_EQ(options.heartbeat.count(), 100);
+  EXPECT_EQ(options.patience.count(), 5000);
+  EXPECT_EQ(options.interval.count(), 1000);
+  EXPECT_EQ(options.busy_share, 0.5);
+}
+
+TEST_F(OptionsTest, WrongValuesAreNamedWithWhatIsExpected) {
+  EXPECT_EQ(complaint({"--listen", "tcp:1"}),
+            "--listen: 'tcp:1' is not understood; expected unix:PATH, tcp:IP:PORT or vsock:any:PORT");
+  for (const auto& words : std::vector<std::vector<const char*>>{{"--connect", "qemu"},
+                                                                 {"--metrics", "9460"},
+                                                                 {"--socket-mode", "0888"},
+                                                                 {"--socket-mode", "01777"},
+                                                                 {"--socket-mode", "rw"},
+                                                                 {"--max-clients", "0"},
+                                                                 {"--max-clients", "many"},
+                                                                 {"--heartbeat", "99"},
+                                                                 {"--patience", "-1"},
+                                                                 {"--interval", "1.5"},
+                                                                 {"--busy-share", "101"}}) {
+    const std::string said = complaint(words);
+    EXPECT_TRUE(said.starts_with(std::string(words[0]) + ": '" + words[1] + "' is not understood; expected "))
+        << said;
+  }
+}
+
+TEST_F(OptionsTest, UnknownAndDoubledOptions) {
+  EXPECT_NE(complaint({"--frob"}).find("--frob"), std::string::npos);
+  EXPECT_NE(complaint({"stray"}).find("stray"), std::string::npos);
+  EXPECT_NE(complaint({"--heartbeat", "100", "--heartbeat", "200"}).find("--heartbeat"), std::string::npos);
+  EXPECT_NE(complaint({"--listen"}).find("--listen"), std::string::npos);
+}
+
+TEST_F(OptionsTest, AWildcardMustBeAllowed) {
+  EXPECT_EQ(
+      complaint({"--listen", "tcp:0.0.0.0:27460"}),
+      "--listen: tcp:0.0.0.0:27460 is every network of this host; name one address, or add --allow-wildcard");
+  EXPECT_NE(complaint({"--listen", "tcp:[::]:27460"}), "");
+  EXPECT_EQ(complaint({"--listen", "tcp:0.0.0.0:27460", "--allow-wildcard"}), "");
+  EXPECT_EQ(complaint({"--allow-wildcard", "--listen", "tcp:[::]:27460"}), "");
+}
+
+TEST_F(OptionsTest, NamesAreNotLookedUp) {
+  EXPECT_NE(complaint({"--listen", "tcp:localhost:1"}).find("name the IP address"), std::string::npos);
+}
+
+TEST_F(OptionsTest, MetricsStayOnTheHost) {
+  EXPECT_NE(complaint({"--metrics", "tcp:192.0.2.1:9460"}).find("loopback"), std::string::npos);
+  EXPECT_NE(complaint({"--metrics", "tcp:0.0.0.0:9460", "--allow-wildcard"}).find("loopback"),
+            std::string::npos);
+  EXPECT_EQ(complaint({"--metrics", "unix:/run/metrics"}), "");
+}
+
+TEST_F(OptionsTest, TheFileHasTheSameNames) {
+  const Options options = read_with(
+      "connect = ['qemu:///system', 'lxc:///']\nlisten = 'tcp:0.0.0.0:1'\nallow-wildcard = true\n"
+      "socket-mode = '0600'\nmax-clients = 12\n");
+  EXPECT_EQ(options.connect, (std::vector<std::string>{"qemu:///system", "lxc:///"}));
+  EXPECT_EQ(options.listen.size(), 1U);
+  EXPECT_EQ(options.socket_mode, 0600U);
+  EXPECT_EQ(options.max_clients, 12U);
+}
+
+TEST_F(OptionsTest, TheCommandLineWins) {
+  const Options options =
+      read_with("listen = ['unix:/a', 'unix:/b']\nheartbeat = 500\n", {"--listen", "unix:/c"});
+  ASSERT_EQ(options.listen.size(), 1U);
+  EXPECT_EQ(options.listen[0].path, "/c");
+  EXPECT_EQ(options.heartbeat.count(), 500);
+}
+
+TEST_F(OptionsTest, MistakesInTheFileAreNamedWithTheirLine) {
+  const std::string path = folder_.file("monitord.toml");
+  EXPECT_EQ(complaint_with("\nheartbeat = 5\n"),
+            path + ":2: heartbeat: '5' is not understood; expected milliseconds, from 100 to 3600000");
+  EXPECT_EQ(complaint_with("# x\nlisten.to = 1\n"),
+            path + ":2: listen.to: there is no such option; see cleave-monitord --help");
+  EXPECT_NE(complaint_with("listen = [1]\n").find(path + ":1: listen: "), std::string::npos);
+  EXPECT_NE(complaint_with("listen = \n").find("--config: " + path + ": line 1"), std::string::npos);
+  EXPECT_NE(complaint_with("allow-wildcard = 1\n").find("expected true or false"), std::string::npos);
+}
+
+TEST_F(OptionsTest, AFileThatIsNotThereIsAMistake) {
+  std::vector<const char*> words{"cleave-monitord", "--config", "/no/such/file"};
+  EXPECT_THROW(read_command_line(words), OptionError);
+}
+
+// The manuals are written by hand; this holds them against the list.
+TEST(Manual, NamesEveryOption) {
+  const auto contents = [](const char* path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  };
+  const std::string guide = contents(CLEAVE_SOURCE "/docs/monitor.md");
+  const std::string man = contents(CLEAVE_SOURCE "/monitor/cleave-monitord.8");
+  const std::string example = contents(CLEAVE_SOURCE "/monitor/monitord.toml");
+  for (const OptionEntry& entry : option_entries()) {
+    EXPECT_NE(guide.find(std::string("`--") + entry.name), std::string::npos) << entry.name;
+    EXPECT_NE(man.find(std::string("\n.It Fl -") + entry.name), std::string::npos) << entry.name;
+    EXPECT_NE(example.find(std::string("\n#") + entry.name + " = "), std::string::npos) << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace cleave::monitor

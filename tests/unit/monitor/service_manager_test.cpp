@@ -1,0 +1,79 @@
+#include "monitor/service_manager.h"
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "monitor/unix_socket.h"
+#include "temporary_folder.h"
+
+namespace cleave::monitor {
+namespace {
+
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+std::string told_to(const std::string& path) {
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UnixName name(path);
+  EXPECT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
+  const Variable variable("NOTIFY_SOCKET", path);
+  notify("READY=1");
+  std::array<char, 100> text{};
+  const ssize_t got = ::recv(socket.get(), text.data(), text.size(), MSG_DONTWAIT);
+  return got > 0 ? std::string(text.data(), static_cast<std::size_t>(got)) : "";
+}
+
+TEST(ServiceManager, IsTold) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(told_to(folder.file("notify")), "READY=1");
+  EXPECT_EQ(told_to("@cleave-notify-" + std::to_string(getpid())), "READY=1");
+}
+
+TEST(ServiceManager, MayBeAbsent) {
+  notify("READY=1");
+  const Variable variable("NOTIFY_SOCKET", "/no/such/socket");
+  notify("READY=1");
+  EXPECT_EQ(take_inherited(), 0);
+  EXPECT_FALSE(watchdog());
+}
+
+TEST(ServiceManager, DescriptorsAreTakenOnceAndOnlyIfMeantForUs) {
+  const std::string us = std::to_string(getpid());
+  setenv("LISTEN_PID", us.c_str(), 1);
+  setenv("LISTEN_FDS", "2", 1);
+  EXPECT_EQ(take_inherited(), 2);
+  EXPECT_EQ(take_inherited(), 0);
+  for (const char* count : {"-1", "x", "", "2147483648"}) {
+    setenv("LISTEN_PID", us.c_str(), 1);
+    setenv("LISTEN_FDS", count, 1);
+    EXPECT_EQ(take_inherited(), 0) << count;
+  }
+  setenv("LISTEN_PID", "1", 1);
+  setenv("LISTEN_FDS", "2", 1);
+  EXPECT_EQ(take_inherited(), 0);
+}
+
+TEST(ServiceManager, TheWatchdogsTime) {
+  const Variable time("WATCHDOG_USEC", "30000000");
+  EXPECT_EQ(watchdog(), std::chrono::seconds(30));
+  const Variable process("WATCHDOG_PID", std::to_string(getpid() + 1));
+  EXPECT_FALSE(watchdog());
+  setenv("WATCHDOG_PID", std::to_string(getpid()).c_str(), 1);
+  EXPECT_EQ(watchdog(), std::chrono::seconds(30));
+  setenv("WATCHDOG_USEC", "0", 1);
+  EXPECT_FALSE(watchdog());
+}
+
+}  // namespace
+}  // namespace cleave::monitor

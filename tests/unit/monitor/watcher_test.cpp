@@ -1,0 +1,200 @@
+#include "monitor/watcher.h"
+
+#include <gtest/gtest.h>
+
+#include "eventually.h"
+#include "fake_hypervisor.h"
+
+namespace cleave::monitor {
+namespace {
+
+using std::chrono::milliseconds;
+
+// So long that nothing of it happens within a test.
+constexpr std::chrono::hours kNever{1000};
+
+WatcherOptions prompt() { return {milliseconds(2), milliseconds(1), milliseconds(1), milliseconds(4), 0.2}; }
+
+class Inbox {
+ public:
+  Watcher::Sink sink() {
+    return [this](const Report& report) {
+      const std::lock_guard lock(mutex_);
+      newest_ = report;
+      ++reports_;
+    };
+  }
+  Report newest() {
+    const std::lock_guard lock(mutex_);
+    return newest_;
+  }
+  unsigned reports() {
+    const std::lock_guard lock(mutex_);
+    return reports_;
+  }
+  bool counts(unsigned running) {
+    return eventually([&] { return newest().counts && newest().counts->running == running; });
+  }
+  bool is_blind() {
+    return eventually([&] { return reports() > 0 && !newest().connected && !newest().counts; });
+  }
+
+ private:
+  std::mutex mutex_;
+  Report newest_;
+  unsigned reports_ = 0;
+};
+
+class WatcherTest : public testing::Test {
+ protected:
+  void watch(const WatcherOptions& options) {
+    watcher_.emplace(hypervisor_, "fake:", options, inbox_.sink());
+  }
+
+  Inbox inbox_;
+  FakeHypervisor hypervisor_;
+  std::optional<Watcher> watcher_;
+};
+
+TEST_F(WatcherTest, CountsWhatRunsAlready) {
+  hypervisor_.run(1, true);
+  hypervisor_.run(2, true);
+  watch(prompt());
+  EXPECT_TRUE(inbox_.counts(2));
+  EXPECT_TRUE(inbox_.newest().connected);
+}
+
+TEST_F(WatcherTest, AnEventAloneMovesTheCount) {
+  WatcherOptions options = prompt();
+  options.interval = options.settle = kNever;
+  watch(options);
+  ASSERT_TRUE(inbox_.counts(0));
+  hypervisor_.run(1, true);
+  EXPECT_TRUE(inbox_.counts(1));
+  hypervisor_.run(1, false);
+  EXPECT_TRUE(inbox_.counts(0));
+  EXPECT_EQ(hypervisor_.listings(), 1U);
+  EXPECT_EQ(inbox_.newest().events, 2U);
+}
+
+TEST_F(WatcherTest, AnEventBringsAListingForward) {
+  WatcherOptions options = prompt();
+  options.interval = kNever;
+  watch(options);
+  ASSERT_TRUE(inbox_.counts(0));
+  hypervisor_.run(1, true, true);
+  hypervisor_.run(2, true);
+  EXPECT_TRUE(inbox_.counts(2));
+}
+
+TEST_F(WatcherTest, AListingMakesUpForLostEvents) {
+  hypervisor_.run(1, true);
+  watch(prompt());
+  ASSERT_TRUE(inbox_.counts(1));
+  hypervisor_.run(2, true, true);
+  hypervisor_.run(3, true, true);
+  EXPECT_TRUE(inbox_.counts(3));
+  hypervisor_.run(1, false, true);
+  EXPECT_TRUE(inbox_.counts(2));
+  EXPECT_GE(inbox_.newest().corrections, 2U);
+}
+
+TEST_F(WatcherTest, WhoUsesNoTimeIsNotBusyInTheEnd) {
+  hypervisor_.run(1, true);
+  watch(prompt());
+  EXPECT_TRUE(eventually([&] { return inbox_.newest().counts == Counts{1, 0}; }));
+}
+
+TEST_F(WatcherTest, TriesAgainUntilTheHypervisorIsThere) {
+  hypervisor_.refuse(true);
+  watch(prompt());
+  EXPECT_TRUE(eventually([&] { return hypervisor_.attempts() >= 5; }));
+  EXPECT_FALSE(inbox_.newest().connected);
+  hypervisor_.run(1, true);
+  hypervisor_.refuse(false);
+  EXPECT_TRUE(inbox_.counts(1));
+  EXPECT_EQ(inbox_.newest().losses, 0U);
+}
+
+TEST_F(WatcherTest, AfterALossItConnectsAndHearsEventsAgain) {
+  WatcherOptions options = prompt();
+  options.interval = kNever;
+  watch(options);
+  ASSERT_TRUE(inbox_.counts(0));
+  hypervisor_.refuse(true);
+  hypervisor_.die();
+  EXPECT_TRUE(inbox_.is_blind());
+  EXPECT_TRUE(eventually([&] { return inbox_.newest().losses == 1; }));
+  hypervisor_.run(1, true, true);  // while nobody listens
+  hypervisor_.refuse(false);
+  EXPECT_TRUE(inbox_.counts(1));
+  hypervisor_.run(2, true);
+  EXPECT_TRUE(inbox_.counts(2));
+  EXPECT_EQ(inbox_.newest().losses, 1U);
+}
+
+TEST_F(WatcherTest, ADeadConnectionThatNobodyReportsIsNoticedByTheListing) {
+  watch(prompt());
+  ASSERT_TRUE(inbox_.counts(0));
+  hypervisor_.fail(true);
+  EXPECT_TRUE(inbox_.is_blind());
+  hypervisor_.fail(false);
+  EXPECT_TRUE(inbox_.counts(0));
+}
+
+TEST_F(WatcherTest, ALossIsReportedWhileACallHangs) {
+  watch(prompt());
+  ASSERT_TRUE(inbox_.counts(0));
+  hypervisor_.hang(true);
+  ASSERT_TRUE(eventually([&] { return hypervisor_.stuck() == 1; }));
+  hypervisor_.die();
+  EXPECT_TRUE(inbox_.is_blind());
+  hypervisor_.hang(false);
+  EXPECT_TRUE(inbox_.counts(0));
+}
+
+TEST_F(WatcherTest, WhatADeadSessionStillSaysIsIgnored) {
+  std::shared_ptr<SessionEvents> old;
+  class Keeping : public FakeHypervisor {
+   public:
+    std::unique_ptr<Session> connect(const std::string& uri, std::shared_ptr<SessionEvents> events) override {
+      if (!first) first = events;
+      return FakeHypervisor::connect(uri, std::move(events));
+    }
+    std::shared_ptr<SessionEvents> first;
+  } hypervisor;
+  WatcherOptions options = prompt();
+  options.interval = options.settle = kNever;
+  Watcher watcher(hypervisor, "fake:", options, inbox_.sink());
+  ASSERT_TRUE(inbox_.counts(0));
+  hypervisor.die();
+  ASSERT_TRUE(eventually([&] { return inbox_.newest().losses == 1 && inbox_.newest().counts; }));
+  hypervisor.first->changed(uuid_of(7), true);
+  hypervisor.first->lost("again");
+  hypervisor.run(1, true);
+  EXPECT_TRUE(inbox_.counts(1));
+  EXPECT_EQ(inbox_.newest().losses, 1U);
+}
+
+TEST_F(WatcherTest, StoppedItSaysNothingMore) {
+  watch(prompt());
+  ASSERT_TRUE(inbox_.counts(0));
+  watcher_->stop();
+  const unsigned before = inbox_.reports();
+  hypervisor_.run(1, true);
+  EXPECT_TRUE(watcher_->ended_by(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_EQ(inbox_.reports(), before);
+}
+
+TEST_F(WatcherTest, WhileACallHangsItHasNotEnded) {
+  hypervisor_.hang(true);
+  watch(prompt());
+  ASSERT_TRUE(eventually([&] { return hypervisor_.stuck() == 1; }));
+  watcher_->stop();
+  EXPECT_FALSE(watcher_->ended_by(std::chrono::steady_clock::now() + milliseconds(20)));
+  hypervisor_.hang(false);
+  EXPECT_TRUE(watcher_->ended_by(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+}
+
+}  // namespace
+}  // namespace cleave::monitor
