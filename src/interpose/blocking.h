@@ -8,10 +8,12 @@
 // for like this.
 #pragma once
 
+#include <span>
 #include <tuple>
 #include <type_traits>
 
 #include "interpose/counted.h"
+#include "interpose/lessons.h"
 #include "interpose/wait.h"
 
 namespace cleave::interpose {
@@ -35,6 +37,7 @@ struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
     // The flag is the first number in all of these, and the length of the wait list stands before the list.
     if (std::get<place_of<cl_bool, Parameters...>()>(all) == CL_FALSE) {
       p.waits.of(queue).note_work();
+      p.timers.begin(queue, p.clock);
       return enqueue(p, queue, parameters...);
     }
     constexpr std::size_t kList = place_of<const cl_event*, Parameters...>();
@@ -42,15 +45,36 @@ struct Blocking<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
     const std::size_t count = list != nullptr ? std::get<kList - 1>(all) : 0;
     p.waits.of(queue).note_use();
     const base::Uncancelled uncancelled;
+    wait_for_timed_launch(p, queue);
+    const Timers::Start start = p.timers.begin(queue, p.clock);
+    const Result result = wait_for(p, queue, {list, count}, parameters...);
+    if (!p.timers.empty()) note_done(p, queue, start, result);
+    return result;
+  }
+
+ private:
+  static Result wait_for(Process& p, cl_command_queue queue, std::span<const cl_event> list,
+                         Parameters... parameters) {
     if (!may_be_polite(p)) return enqueue(p, queue, parameters...);
     Wait wait(p, queue, WaitKind::transfer);
-    if (wait.polite()) wait.watch_queue({list, count});
+    if (wait.polite()) wait.watch_queue(list);
     const Result result = enqueue(p, queue, parameters...);
     wait.end();
     return result;
   }
 
- private:
+  // On an in-order queue everything has ended then. A call that failed may have waited for nothing.
+  static void note_done(Process& p, cl_command_queue queue, const Timers::Start& start, Result result) {
+    bool succeeded = false;
+    if constexpr (std::is_pointer_v<Result>) {
+      succeeded = result != nullptr;
+    } else {
+      succeeded = result == CL_SUCCESS;
+    }
+    const auto record = p.queues.find(queue);
+    if (succeeded && record && record->in_order) p.timers.done(queue, start);
+  }
+
   static Result enqueue(Process& p, cl_command_queue queue, Parameters... parameters) {
     const Passage passage(p.gates.of(queue));
     return (p.next.*Entry)(queue, parameters...);

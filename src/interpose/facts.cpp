@@ -125,6 +125,7 @@ std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue qu
     return std::nullopt;
   }
   record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  record.profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
   const Quirks quirks = quirks_of(next, record.device);
   record.plain = (properties & ~kPlainProperties) == 0 && !quirks.offsets_clash;
   record.fragile = quirks.failures_abort;

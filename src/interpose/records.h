@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -42,6 +43,9 @@ struct KernelRecord {
   std::shared_ptr<const std::vector<cl_device_id>> tagged;
   bool may_be_dressed = false;  // it comes from a binary, which may hold the prelude for any device
   bool keeps = false;           // its program may have variables of its own that outlive a launch
+  // What it goes by among what was learnt, and its name; 0 and null where nothing is to be learnt.
+  std::uint64_t identity = 0;
+  std::shared_ptr<const std::string> name;
 };
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.
@@ -66,7 +70,9 @@ struct QueueRecord {
   unsigned stalls = 0;
   // What a helper beside it is made like; empty where no queue could be made that is like it.
   std::optional<Twin> twin;
-  bool has_helpers = false;  // it has been to Process::helpers
+  bool has_helpers = false;    // it has been to Process::helpers
+  bool profiling = false;      // the program has asked for profiling information
+  std::uint64_t identity = 0;  // what device and driver go by among what was learnt; 0: nothing is
 };
 
 // An event that stands for a split launch: it is the last slice's. `firsts` are those of the slices with

@@ -4,6 +4,7 @@
 
 #include "interpose/blocking.h"
 #include "interpose/counted.h"
+#include "interpose/lessons.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -19,6 +20,7 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Process& p = process();
     p.waits.of(queue).note_work();
+    p.timers.begin(queue, p.clock);
     const Passage passage(p.gates.of(queue));
     return (p.next.*Entry)(queue, parameters...);
   }
@@ -155,6 +157,7 @@ void at_exit() noexcept {
   Process* const made = current_process();
   if (made == nullptr) return;
   made->write_summary();
+  keep_lessons(*made);
   made->neighbours.end();
 }
 
