@@ -40,9 +40,10 @@ struct Call {
     return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
   }
 
-  // Whether the sizes can be reasoned about; if not, the driver has an error for them.
-  [[nodiscard]] bool has_shape() const {
+  // Whether the sizes and the list can be looked at; if not, the driver has an error for them.
+  [[nodiscard]] bool is_sound() const {
     if (dims < 1 || dims > 3 || global == nullptr) return false;
+    if (waits != 0 && wait_list == nullptr) return false;
     for (cl_uint d = 0; d < dims; ++d) {
       if (global[d] == 0 || (local != nullptr && local[d] == 0)) return false;
     }
@@ -297,7 +298,7 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event, start};
   if (!p.in_charge()) return call.hand_on(p.next);
   p.waits.of(queue).note_work();
-  if (call.has_shape()) return enqueue(p, call);
+  if (call.is_sound()) return enqueue(p, call);
   const Passage passage(p.gates.of(queue));
   return call.hand_on(p.next);
 }

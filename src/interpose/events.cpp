@@ -64,6 +64,13 @@ cl_ulong earliest(const Table& next, const EventRecord& record, cl_profiling_inf
   return time;
 }
 
+// Whether it matters that a thread is within a callback: no wait becomes polite there, and no queue is made.
+bool minds_callbacks(const base::Settings& settings) {
+  using Launch = base::LaunchMode;
+  return settings.wait != base::WaitMode::native || settings.launch == Launch::automatic ||
+         settings.launch == Launch::pipelined;
+}
+
 // The program's callback for any other event, so that waits within it are known for what they are.
 struct PlainCallback {
   void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
@@ -185,7 +192,7 @@ cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
   Process& p = process();
   if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
   const auto record = p.events.find(event);
-  if (!record && p.settings().wait == base::WaitMode::native) {
+  if (!record && !minds_callbacks(p.settings())) {
     return p.next.clSetEventCallback(event, type, notify, data);
   }
   if (!record) return set_plain_callback(p.next, event, type, notify, data);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "interpose/callback_scope.h"
+
 namespace cleave::interpose {
 namespace {
 
@@ -92,6 +94,7 @@ bool HelperQueues::may_have(Helper& helper, cl_command_queue queue, bool in_orde
 }
 
 HelperQueues::Helper* HelperQueues::make(const Twin& twin, Loan& loan) {
+  if (CallbackScope::inside()) return nullptr;
   const auto is_near = [&](const Helper& helper) { return near(helper.twin, twin); };
   std::list<Helper> own(1);  // its place, taken before the driver is asked
   Helper& helper = own.front();
@@ -105,10 +108,11 @@ HelperQueues::Helper* HelperQueues::make(const Twin& twin, Loan& loan) {
   }
   const cl_uint before = count_references(twin.context);
   helper.queue = make_queue(twin);
-  helper.counted = helper.queue != nullptr && count_references(twin.context) > before;
+  const bool counted = helper.queue != nullptr && count_references(twin.context) > before;
+  const std::scoped_lock lock(mutex_);  // references_to() looks at helpers that are lent, too
+  helper.counted = counted;
   if (helper.queue != nullptr) return &helper;
   loan.refused_ = true;
-  const std::scoped_lock lock(mutex_);
   helpers_.remove_if([&](const Helper& each) { return &each == &helper; });
   refused_.push_back(twin);
   return nullptr;

@@ -12,7 +12,8 @@
 //   each
 //     other anyway;
 //   - to all others only when everything on it has ended.
-// A launch that gets none goes over the program's queue alone.
+// A launch that gets none goes over the program's queue alone. None are made within a callback for an event,
+// where OpenCL leaves making a queue undefined: a launch there has to do with those that there are.
 //
 // Thread-safe. The lock is not held while a driver is called.
 #pragma once

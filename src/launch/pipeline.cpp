@@ -36,9 +36,6 @@ class WaitList {
 
 using Events = std::span<const cl_event>;
 
-// As OpenCL wants an empty list.
-const cl_event* data_of(Events events) { return events.empty() ? nullptr : events.data(); }
-
 class Pipeline {
  public:
   Pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
@@ -136,6 +133,9 @@ class Pipeline {
     note(lane, made);
     return CL_SUCCESS;
   }
+
+  // An empty list is the program's own, so that the driver can refuse it as it would the whole launch's.
+  const cl_event* data_of(Events list) const { return list.empty() ? launch_.wait_list : list.data(); }
 
   void note(Lane& lane, cl_event made) {
     lane.open = made == nullptr;

@@ -32,7 +32,7 @@ enum class Queued : std::uint8_t {
   few,      // too few slices to fill several queues
   pending,  // a user event is pending: what waits for it should not hold other queues up
   queue,    // its properties cannot be had for another queue, or it is not one to be copied
-  busy,     // all helper queues hold slices of other launches that have not ended
+  busy,     // all helper queues hold slices of other launches that have not ended, and no more can be made
   refused,  // the driver refused a helper queue, or a marker
 };
 inline constexpr std::size_t kQueuedReasons = 7;

@@ -246,18 +246,33 @@ TEST(Errors, AreThoseOfTheDriver) {
         const cl_event none = nullptr;
         return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, &none, nullptr);
       },
+      [&](const Scene& s, cl_kernel k) {
+        const cl_event none = nullptr;
+        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 0, &none, nullptr);
+      },
+      [&](const Scene& s, cl_kernel k) {
+        cl_event event = nullptr;
+        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, nullptr, &event);
+      },
+  };
+  using Mode = base::LaunchMode;
+  const auto answer = [](const Case& call, unsigned vms, Mode mode, cl_command_queue_properties queue) {
+    base::Settings settings;
+    settings.vms = vms;
+    settings.launch = mode;
+    Scene scene(settings, usual_driver(), queue);
+    const cl_int error = call(scene, scene.make_kernel());
+    EXPECT_TRUE(scene.driver.executions().empty());
+    return error;
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::vector<cl_int> answers;
-    for (const unsigned vms : {1U, 5U}) {
-      base::Settings settings;
-      settings.vms = vms;
-      Scene scene(settings);
-      answers.push_back(cases[i](scene, scene.make_kernel()));
-      EXPECT_TRUE(scene.driver.executions().empty());
+    for (const auto queue : {cl_command_queue_properties{0},
+                             cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
+      const cl_int native = answer(cases[i], 1, Mode::queued, queue);
+      EXPECT_NE(native, CL_SUCCESS) << "case " << i;
+      for (const Mode mode : {Mode::automatic, Mode::queued, Mode::sequential, Mode::pipelined})
+        EXPECT_EQ(answer(cases[i], 5, mode, queue), native) << "case " << i;
     }
-    EXPECT_NE(answers[0], CL_SUCCESS) << "case " << i;
-    EXPECT_EQ(answers[0], answers[1]) << "case " << i;
   }
 }
 

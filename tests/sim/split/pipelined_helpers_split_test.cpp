@@ -153,6 +153,68 @@ TEST(Helpers, AreNotInTheContextsReferenceCount) {
   }
 }
 
+// Helpers are made while another thread asks (ThreadSanitizer watches).
+TEST(Helpers, AContextsReferencesMayBeCountedAtAnyTime) {
+  sim::Options options = wide_driver();
+  options.counts_queues = true;
+  Scene scene(pipelined_settings(), options);
+  const cl_kernel kernel = scene.make_kernel();
+  {
+    const std::jthread counter([&scene](const std::stop_token& stop) {
+      cl_uint count = 0;
+      while (!stop.stop_requested())
+        scene.cl.clGetContextInfo(scene.context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, nullptr);
+    });
+    for (int i = 0; i < 20; ++i) {
+      cl_command_queue queue =
+          scene.cl.clCreateCommandQueue(scene.context, scene.driver.device(), 0, nullptr);
+      ASSERT_EQ(scene.launch_on(queue, kernel), CL_SUCCESS);
+      ASSERT_EQ(scene.cl.clFinish(queue), CL_SUCCESS);
+      ASSERT_EQ(scene.cl.clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+  }
+  scene.expect_each_item_ran(20);
+}
+
+struct Relaunch {
+  const Scene& scene;
+  cl_kernel kernel;
+  cl_int error = 1;
+};
+
+void CL_CALLBACK launch_again(cl_event, cl_int, void* data) {
+  auto* const relaunch = static_cast<Relaunch*>(data);
+  relaunch->error = relaunch->scene.launch(relaunch->kernel);
+}
+
+// To make a queue within a callback is undefined; to enqueue is not.
+TEST(Helpers, AreNotMadeWithinCallbacks) {
+  for (const auto wait : {base::WaitMode::native, base::WaitMode::automatic, base::WaitMode::polite}) {
+    base::Settings settings = pipelined_settings();
+    settings.wait = wait;
+    Scene scene(settings, wide_driver());
+    const cl_kernel kernel = scene.make_kernel();
+    const auto launch_in_callback = [&] {
+      Relaunch relaunch{scene, kernel};
+      cl_event before = nullptr;
+      EXPECT_EQ(scene.cl.clEnqueueMarkerWithWaitList(scene.queue, 0, nullptr, &before), CL_SUCCESS);
+      EXPECT_EQ(scene.cl.clSetEventCallback(before, CL_COMPLETE, launch_again, &relaunch), CL_SUCCESS);
+      EXPECT_EQ(scene.cl.clFinish(scene.queue), CL_SUCCESS);
+      scene.driver.run_until_idle();
+      EXPECT_EQ(relaunch.error, CL_SUCCESS);
+      scene.cl.clReleaseEvent(before);
+    };
+    launch_in_callback();
+    EXPECT_EQ(scene.driver.live(sim::Kind::queue), 1U);
+    EXPECT_EQ(queued_for(plan::Queued::busy), 1U);
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+    launch_in_callback();
+    EXPECT_EQ(Scene::tally().pipelined, 2U) << "with the helpers that there are by then";
+    EXPECT_EQ(scene.driver.live(sim::Kind::queue), 4U);
+    scene.expect_each_item_ran(3);
+  }
+}
+
 TEST(Helpers, HaveThePropertiesOfTheProgramsQueue) {
   constexpr cl_queue_properties kPriority = 0x1096;
   constexpr cl_queue_properties kThrottle = 0x1097;
