@@ -44,10 +44,12 @@ constexpr double kMostLoss = 1000;
 // The largest number of the grid up to `slices`.
 std::size_t on_grid(double slices) {
   if (slices < 2) return 1;
-  double best = 2;
-  for (double number = 2; number <= slices + 0.01; number = std::max(number + 1, std::floor(number * kGrid)))
+  std::size_t best = 2;
+  for (std::size_t number = 2; static_cast<double>(number) <= slices + 0.01;) {
     best = number;
-  return static_cast<std::size_t>(best);
+    number = std::max(number + 1, static_cast<std::size_t>(static_cast<double>(number) * kGrid));
+  }
+  return best;
 }
 
 }  // namespace
@@ -79,10 +81,10 @@ double Cost::Estimate::worst() const { return loss + kErrors * error; }
 // The point of that number; if there is none, in place of the one that was not used for longest. Whole
 // launches keep theirs.
 Cost::Point& Cost::point_for(std::size_t slices) {
-  Point* oldest = nullptr;
+  Point* oldest = points_[0].slices != 1 ? points_.data() : &points_[1];
   for (Point& point : points_) {
     if (point.slices == slices) return point;
-    if (point.slices != 1 && (oldest == nullptr || point.last < oldest->last)) oldest = &point;
+    if (point.slices != 1 && point.last < oldest->last) oldest = &point;
   }
   *oldest = Point{};
   oldest->slices = slices;
@@ -230,6 +232,7 @@ Choice Cost::choose(const Curve& curve, double budget, std::size_t limit, bool m
 }
 
 std::optional<Choice> Cost::within_budget(double budget, std::size_t limit, bool may_try) const {
+  if (limit < 2) return Choice{};
   if (may_try && wants_whole()) return Choice{1, true, 0};
   const Curve known = curve();
   if (known.count > 0) return choose(known, budget, limit, may_try);

@@ -23,6 +23,11 @@ std::size_t groups_of(const NDRange& range) {
   return items(groups);
 }
 
+// Of bands that are cut into different numbers of slices, either the first or the last has the longest.
+std::size_t items_of_the_longest(const Cut& cut) {
+  return std::max(items(cut.slice(0).global), items(cut.slice(cut.count() - 1).global));
+}
+
 std::size_t groups_of_a_slice(const NDRange& range, std::size_t slices) {
   return std::max<std::size_t>(1, groups_of(range) / slices);
 }
@@ -55,7 +60,7 @@ std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, 
   for (int round = 0; slices > 1 && slices < groups && round < kMostRounds; ++round) {
     const bool several = pipelined && slices >= kFewestSlices;
     const unsigned queues = several ? queues_to_fill(device, range, slices) : 1;
-    const auto longest = static_cast<double>(items(Cut(range, slices, order).slice(0).global));
+    const auto longest = static_cast<double>(items_of_the_longest(Cut(range, slices, order)));
     const double excess = quanta * queues * longest / all;
     if (excess <= 1) break;
     const double enough = std::ceil(static_cast<double>(slices) * excess);

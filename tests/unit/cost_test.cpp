@@ -182,7 +182,9 @@ TEST(Cost, NeverMoreThanTheLimit) {
       ASSERT_LE(choice->slices, limit);
       cost.observe(choice->slices, time_of(1e6));
     }
-    EXPECT_EQ(cost.within_budget(kBudget, limit, false)->slices, limit) << "nothing is lost";
+    const auto settled = cost.within_budget(kBudget, limit, false);
+    ASSERT_TRUE(settled);
+    EXPECT_EQ(settled->slices, limit) << "nothing is lost";
   }
 }
 
