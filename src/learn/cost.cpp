@@ -23,6 +23,7 @@ constexpr double kInheritedError = 0.005;
 // A launch that differs from what is known by more is strange; so many in a row mean that the work has
 // changed.
 constexpr double kStrange = 0.3;
+constexpr double kStrangeNoise = 4;  // the same, in times of the usual noise
 constexpr unsigned kStrangeLaunches = 3;
 constexpr std::uint64_t kLeastMemory = 12;  // launches between two times of forgetting
 // A whole launch once in a while, or nobody would know any more what is being lost: at these ages, then after
@@ -100,7 +101,7 @@ const Cost::Point* Cost::find(std::size_t slices) const {
 bool Cost::strange(std::size_t slices, double time) const {
   const Point* const known = find(slices);
   if (known == nullptr || known->count < 2) return false;
-  return std::abs(time / known->clean(0) - 1) > kStrange;
+  return std::abs(time / known->clean(0) - 1) > std::max(kStrange, kStrangeNoise * noise());
 }
 
 void Cost::observe(std::size_t slices, base::Nanoseconds time) {
@@ -203,10 +204,19 @@ bool Cost::wants_another_look(const Estimate& below, const Estimate& above, doub
   return age() % period == 3 % period;
 }
 
+// Where noise hides the budget, numbers whose cost cannot be told from nothing are used all the same: up to
+// what is tried first, or up to the one in use, of which more and more is known.
+bool Cost::is_within(const Curve& curve, std::size_t index, double budget) const {
+  const Estimate& point = curve.points[index];
+  if (point.worst() <= budget) return true;
+  const bool small = point.slices <= std::max(kFirstTry, used_);
+  return !trying() && small && point.loss <= 0.5 * budget;
+}
+
 Choice Cost::choose(const Curve& curve, double budget, std::size_t limit, bool may_try) const {
   Estimate below;  // the largest that is within the budget: whole, at least
   std::size_t i = 0;
-  for (; i < curve.count && curve.points[i].worst() <= budget; ++i) below = curve.points[i];
+  for (; i < curve.count && is_within(curve, i, budget); ++i) below = curve.points[i];
   const Estimate* const above = i < curve.count ? &curve.points[i] : nullptr;
   const double aim = kAim * budget;
   const auto a = static_cast<double>(below.slices);

@@ -111,6 +111,7 @@ class Cost {
   [[nodiscard]] bool wants_whole() const;
   [[nodiscard]] bool wants_another_look(const Estimate& below, const Estimate& above, double safe,
                                         double budget) const;
+  [[nodiscard]] bool is_within(const Curve& curve, std::size_t index, double budget) const;
   [[nodiscard]] Choice choose(const Curve& curve, double budget, std::size_t limit, bool may_try) const;
 
   std::array<Point, kPoints> points_{};
