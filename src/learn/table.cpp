@@ -56,18 +56,23 @@ Table::Entry& Table::make(Shard& shard, Key key, std::string name) {
   return shard.entries.emplace(key, std::move(entry)).first->second;
 }
 
+// Found out when a time comes in, so that a launch has nothing to reckon.
+void Table::choose(Entry& entry) {
+  const auto choice = entry.cost.within_budget(entry.budget, entry.limit, entry.may_try);
+  entry.advice = {};
+  if (!choice) return;
+  entry.advice = {choice->trial ? State::trial : State::settled, choice->slices, choice->loss,
+                  entry.cost.duration(), entry.cost.launches()};
+}
+
 Advice Table::advise(Entry& entry, double budget, std::size_t limit) {
   limit = std::max<std::size_t>(1, std::min(limit, entry.most));
   const bool may_try = entry.unanswered < kPatience;
   if (entry.limit != limit || entry.may_try != may_try) {
-    const auto choice = entry.cost.within_budget(budget, limit, may_try);
     entry.limit = limit;
+    entry.budget = budget;
     entry.may_try = may_try;
-    entry.advice = {};
-    if (choice) {
-      entry.advice = {choice->trial ? State::trial : State::settled, choice->slices, choice->loss,
-                      entry.cost.duration(), entry.cost.launches()};
-    }
+    choose(entry);
   }
   if (may_try) ++entry.unanswered;
   return entry.advice;
@@ -114,7 +119,8 @@ void Table::observe(Key key, std::size_t slices, base::Nanoseconds time) {
   Entry& entry = found->second;
   entry.cost.observe(slices, time);
   entry.unanswered = 0;
-  entry.limit = 0;
+  entry.may_try = true;
+  if (entry.limit != 0) choose(entry);
   if (entry.relative == 0 || entry.items <= 0) return;
   const std::scoped_lock rates_lock(rates_mutex_);
   if (rates_.size() < kMostRates || rates_.count(entry.relative) != 0)

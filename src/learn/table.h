@@ -112,6 +112,7 @@ class Table {
     // The last answer and what it was an answer to.
     Advice advice;
     std::size_t limit = 0;  // 0: there is none
+    double budget = 0;      // the same for all launches of a process
     bool may_try = true;
   };
   struct alignas(64) Shard {
@@ -129,6 +130,7 @@ class Table {
   }
 
   Entry& make(Shard& shard, Key key, std::string name);
+  static void choose(Entry& entry);
   static Advice advise(Entry& entry, double budget, std::size_t limit);
   static Advice estimate(Entry& entry, Key relative, double rate, double items);
   [[nodiscard]] double rate(Key relative) const;
