@@ -191,9 +191,8 @@ class Pipeline {
   // After an error: what the program enqueues now must still come behind what runs already.
   void keep_order() {
     const Events list = all_helpers().added();
-    if (!list.empty())
-      next_.clEnqueueMarkerWithWaitList(launch_.queue, static_cast<cl_uint>(list.size()), list.data(),
-                                        nullptr);
+    if (list.empty()) return;
+    next_.clEnqueueMarkerWithWaitList(launch_.queue, static_cast<cl_uint>(list.size()), list.data(), nullptr);
   }
 
   // Whoever waits for a helper relies on its having been flushed.

@@ -82,7 +82,6 @@ class Cut {
   NDRange range_;
   Extent groups_;
   std::size_t count_;
-  Order order_;
   // Bands of the outermost dimension that has too few groups, and of the next for either number of slices
   // that a band of the former may have. Nothing is searched for when a slice is asked for.
   struct Bands {

@@ -330,6 +330,7 @@ TEST(Helpers, ThreadsWithQueuesOfTheirOwn) {
   for (cl_kernel& kernel : kernels) kernel = scene.make_kernel(program, "add");
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kernels.size());
     for (const cl_kernel kernel : kernels) {
       threads.emplace_back([&scene, kernel] {
         for (int round = 0; round < 5; ++round) {
