@@ -16,9 +16,13 @@
 namespace cleave::base {
 
 struct SplitPolicy {
-  enum class Kind : std::uint8_t { off, fixed, alpha };
+  enum class Kind : std::uint8_t { off, fixed, alpha, budget, quantum };
   Kind kind = Kind::alpha;
-  std::size_t slices = 0;  // for `fixed`
+  std::size_t slices = 0;               // for `fixed`
+  std::chrono::nanoseconds quantum{0};  // for `quantum`
+
+  // Whether the number of slices follows from what launches were measured to cost.
+  [[nodiscard]] bool learns() const { return kind == Kind::budget || kind == Kind::quantum; }
 };
 
 enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };
@@ -51,6 +55,8 @@ struct Settings {
   bool disable = false;
   SplitPolicy policy;
   unsigned alpha = 4;
+  double budget = 0.05;                  // the share of its time that splitting a launch may cost
+  unsigned alpha_max = 100;              // the most slices for each VM, for `budget`
   std::optional<std::size_t> min_items;  // empty: the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
   bool trust_binaries = false;           // programs made from binaries may be split

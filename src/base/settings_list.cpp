@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::uint64_t kMostSlices = 1'000'000;
 constexpr std::uint64_t kMostVms = 100'000;
+constexpr double kShortestQuantum = 0.1;  // milliseconds
+constexpr double kLongestQuantum = 60'000;
+constexpr double kLeastBudget = 0.001;
 constexpr std::uint64_t kLongestAge = 86'400;  // seconds
 constexpr std::size_t kMostFiles = 8;
 
@@ -26,11 +29,33 @@ bool number(std::string_view text, std::uint64_t least, std::uint64_t most, T& v
   return read.has_value();
 }
 
+// Digits with or without a fraction, as 0.05; nothing else.
+bool decimal(std::string_view text, double least, double most, double& value) {
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return false;
+  double read = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, read, std::chars_format::fixed);
+  if (error != std::errc{} || stop != end || read < least || read > most) return false;
+  return value = read, true;
+}
+
+bool quantum(Settings& settings, std::string_view text) {
+  double milliseconds = 0;
+  if (!decimal(text, kShortestQuantum, kLongestQuantum, milliseconds)) return false;
+  const std::chrono::duration<double, std::milli> length(milliseconds);
+  settings.policy = {SplitPolicy::Kind::quantum, 0,
+                     std::chrono::duration_cast<std::chrono::nanoseconds>(length)};
+  return true;
+}
+
 bool policy(Settings& settings, std::string_view text) {
   constexpr std::string_view kFixed = "fixed:";
+  constexpr std::string_view kQuantum = "quantum:";
   using Kind = SplitPolicy::Kind;
   if (text == "off") return settings.policy = {Kind::off, 0}, true;
   if (text == "alpha") return settings.policy = {Kind::alpha, 0}, true;
+  if (text == "budget") return settings.policy = {Kind::budget, 0}, true;
+  if (text.starts_with(kQuantum)) return quantum(settings, text.substr(kQuantum.size()));
   if (!text.starts_with(kFixed)) return false;
   SplitPolicy fixed{Kind::fixed, 0};
   if (!number(text.substr(kFixed.size()), 1, kMostSlices, fixed.slices)) return false;
@@ -141,9 +166,15 @@ const std::vector<Setting>& settings_list() {
   static Forever<std::vector<Setting>> list(std::vector<Setting>{
       {"CLEAVE_DISABLE", "disable", "false", "true or false",
        [](Settings& s, std::string_view text) { return truth(text, s.disable); }},
-      {"CLEAVE_SPLIT", "split.policy", "alpha", "off, alpha or fixed:N with N from 1 to 1000000", policy},
+      {"CLEAVE_SPLIT", "split.policy", "alpha",
+       "off, alpha, budget, quantum:MS with MS from 0.1 to 60000, or fixed:N with N from 1 to 1000000",
+       policy},
       {"CLEAVE_ALPHA", "split.alpha", "4", "a whole number from 1 to 1000000",
        [](Settings& s, std::string_view text) { return number(text, 1, kMostSlices, s.alpha); }},
+      {"CLEAVE_BUDGET", "split.budget", "0.05", "a share from 0.001 to 1, such as 0.05",
+       [](Settings& s, std::string_view text) { return decimal(text, kLeastBudget, 1, s.budget); }},
+      {"CLEAVE_ALPHA_MAX", "split.alpha_max", "100", "a whole number from 1 to 1000000",
+       [](Settings& s, std::string_view text) { return number(text, 1, kMostSlices, s.alpha_max); }},
       {"CLEAVE_MIN_ITEMS", "split.min_items", "cores",
        "a number of work-items, 0 to switch the rule off, or cores for the device's own number", min_items},
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas", deny},

@@ -66,7 +66,8 @@ void report_neighbours(const std::vector<Record>& records, Report& report) {
       report_source(record, value_of(records, "neighbours.stale"), report);
     }
   }
-  if ((*vms)[1] == "1" && value_of(records, "split.policy") == "alpha") {
+  const std::string policy = value_of(records, "split.policy");
+  if ((*vms)[1] == "1" && (policy == "alpha" || policy == "budget")) {
     report.note("alone, launches stay whole",
                 "to see them split, set CLEAVE_VMS or use `cleave run --vms N`");
   }

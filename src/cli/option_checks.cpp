@@ -18,9 +18,17 @@ Number number_in(std::string_view text) {
 
 bool is_count(std::string_view text) { return number_in<unsigned>(text) >= 1; }
 
+bool is_decimal(std::string_view text) {
+  return !text.empty() && text != "." && text.find_first_not_of("0123456789.") == std::string_view::npos &&
+         text.find('.') == text.rfind('.');
+}
+
 bool is_policy(std::string_view text) {
   constexpr std::string_view fixed = "fixed:";
-  return text == "off" || text == "alpha" || (text.starts_with(fixed) && is_count(text.substr(fixed.size())));
+  constexpr std::string_view quantum = "quantum:";
+  if (text.starts_with(fixed)) return is_count(text.substr(fixed.size()));
+  if (text.starts_with(quantum)) return is_decimal(text.substr(quantum.size()));
+  return text == "off" || text == "alpha" || text == "budget";
 }
 
 std::string unless(bool good, const std::string& value, const char* expected) {
@@ -34,7 +42,7 @@ std::string check_count(const std::string& value) {
 }
 
 std::string check_policy(const std::string& value) {
-  return unless(is_policy(value), value, "off, alpha or fixed:N with N from 1 on");
+  return unless(is_policy(value), value, "off, alpha, budget, quantum:MS or fixed:N with N from 1 on");
 }
 
 std::string check_launch(const std::string& value) {

@@ -8,7 +8,7 @@ namespace cleave::cli {
 
 // Each returns an empty text where `value` is well-formed, else what is wrong with it in one line.
 std::string check_count(const std::string& value);    // a whole number from 1 on
-std::string check_policy(const std::string& value);   // off, alpha, fixed:N
+std::string check_policy(const std::string& value);   // off, alpha, budget, quantum:MS, fixed:N
 std::string check_launch(const std::string& value);   // auto, sequential, queued, pipelined
 std::string check_wait(const std::string& value);     // auto, native, polite
 std::string check_seconds(const std::string& value);  // a number from 0.1 to 3600

@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <tuple>
 #include <type_traits>
 
 #include "interpose/counted.h"
+#include "interpose/lessons.h"
 #include "interpose/wait.h"
 
 namespace cleave::interpose {
@@ -47,6 +49,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
     Process& p = process();
     if (!waits(parameters...)) {
       p.waits.of(queue).note_work();
+      p.timers.begin(queue, p.clock);
       return enqueue(p, queue, parameters...);
     }
     // The length of the wait list stands before the list.
@@ -55,17 +58,26 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
     const cl_event* const list = std::get<kList>(all);
     const std::size_t count = list != nullptr ? std::get<kList - 1>(all) : 0;
     p.waits.of(queue).note_use();
-    Waited how;
-    if (!p.trace) return wait_and_enqueue(p, how, {list, count}, queue, parameters...);
-    const WaitTrace trace = p.trace->wait_begins(name.text, queue);
-    const Result result = wait_and_enqueue(p, how, {list, count}, queue, parameters...);
-    p.trace->wait_ends(trace, how, error_of(result), false);
+    wait_for_timed_launch(p, queue);
+    const Timers::Start start = p.timers.begin(queue, p.clock);
+    const Result result = wait_traced(p, {list, count}, queue, parameters...);
+    if (!p.timers.empty()) note_done(p, queue, start, result);
     return result;
   }
 
  private:
   static cl_int error_of(cl_int error) { return error; }
   static cl_int error_of(const void* mapped) { return mapped != nullptr ? CL_SUCCESS : CL_MAP_FAILURE; }
+
+  static Result wait_traced(Process& p, std::span<const cl_event> list, cl_command_queue queue,
+                            Parameters... parameters) {
+    Waited how;
+    if (!p.trace) return wait_and_enqueue(p, how, list, queue, parameters...);
+    const WaitTrace trace = p.trace->wait_begins(name.text, queue);
+    const Result result = wait_and_enqueue(p, how, list, queue, parameters...);
+    p.trace->wait_ends(trace, how, error_of(result), false);
+    return result;
+  }
 
   static Result wait_and_enqueue(Process& p, Waited& how, std::span<const cl_event> list,
                                  cl_command_queue queue, Parameters... parameters) {
@@ -76,6 +88,12 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
     wait.end();
     how = wait.how();
     return result;
+  }
+
+  // On an in-order queue everything has ended then. A call that failed may have waited for nothing.
+  static void note_done(Process& p, cl_command_queue queue, const Timers::Start& start, Result result) {
+    const auto record = p.queues.find(queue);
+    if (error_of(result) == CL_SUCCESS && record && record->in_order) p.timers.done(queue, start);
   }
 
   static Result enqueue(Process& p, cl_command_queue queue, Parameters... parameters) {

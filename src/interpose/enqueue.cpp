@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "interpose/facts.h"
+#include "interpose/lessons.h"
 #include "interpose/local_size.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
@@ -33,6 +34,7 @@ struct Call {
   cl_uint waits;
   const cl_event* wait_list;
   cl_event* event;
+  Timers::Start start;           // for launches that are measured
   LaunchTrace* trace = nullptr;  // null where nobody wants one
 
   [[nodiscard]] cl_int hand_on(const Table& next) const {
@@ -78,6 +80,17 @@ cl_int stay_whole(Process& p, const Call& call, const KernelRecord& kernel, Whol
   const cl_int error = call.hand_on(below(p, call));
   if (error == CL_SUCCESS) p.count_whole(*kernel.counters, why);
   if (error == CL_SUCCESS && call.trace != nullptr) call.trace->whole(why);
+  return error;
+}
+
+// Whole, but measured: `key` is what its time is reported for.
+cl_int stay_whole_measured(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
+                           const Told& told) {
+  const cl_int error = stay_whole(p, call, kernel, *told.whole);
+  if (error == CL_SUCCESS) {
+    note_launch(p, call.queue, queue.profiling, call.start, {told.key, 1},
+                call.event != nullptr ? *call.event : nullptr);
+  }
   return error;
 }
 
@@ -171,7 +184,7 @@ launch::Outcome carry_out(Process& p, const Table& next, const launch::Launch& l
 }
 
 cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
-             const plan::NDRange& range, std::size_t slices) {
+             const plan::NDRange& range, std::size_t slices, learn::Key key) {
   Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
   const Closure closure(gate);
   if (gate != nullptr && !closure.closed()) return stay_whole(p, call, kernel, Whole::shared);
@@ -200,7 +213,11 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
     p.queues.update(call.queue,
                     [&](QueueRecord& record) { record.stalls = outcome.stalled ? record.stalls + 1 : 0; });
   }
-  if (outcome.error == CL_SUCCESS) hand_event(p, call, outcome, loan.lanes());
+  if (outcome.error == CL_SUCCESS) {
+    hand_event(p, call, outcome, loan.lanes());
+    note_launch(p, call.queue, queue.profiling, call.start, {key, outcome.slices},
+                call.event != nullptr ? *call.event : nullptr);
+  }
   return outcome.error;
 }
 
@@ -211,7 +228,9 @@ KernelRecord known(Process& p, cl_kernel kernel) {
                                                       .tagged = {},
                                                       .trusted = false,
                                                       .may_be_dressed = false,
-                                                      .keeps = false});
+                                                      .keeps = false,
+                                                      .identity = 0,
+                                                      .name = {}});
 }
 
 cl_int enqueue(Process& p, const Call& call) {
@@ -241,11 +260,20 @@ cl_int enqueue(Process& p, const Call& call) {
     if (!local) return stay_whole(p, call, kernel, Whole::shape);
     range.local = *local;
   }
-  const Decision settled =
-      plan::settle(range, kernel.facts, queue->facts, wanted.slices, kernel.uneven_accepted == queue->device);
+  const auto settle = [&](std::size_t slices) {
+    return plan::settle(range, kernel.facts, queue->facts, slices, kernel.uneven_accepted == queue->device);
+  };
+  Decision settled = settle(wanted.slices);
+  Told told{.slices = wanted.slices, .whole = {}, .key = 0};
+  if (!settled.whole && p.settings().policy.learns()) {
+    told = ask_lessons(p, kernel, *queue, range, wanted.slices);
+    if (told.whole) return stay_whole_measured(p, call, kernel, *queue, told);
+    settled = settle(told.slices);
+  }
   if (settled.whole == Whole::shape) return stay_whole_for_its_shape(p, call, kernel, queue->device);
   if (settled.whole) return stay_whole(p, call, kernel, *settled.whole);
-  return split(p, call, kernel, *queue, range, settled.slices);
+  if (told.key != 0 && settled.slices < told.slices) p.lessons.cap(told.key, settled.slices);
+  return split(p, call, kernel, *queue, range, settled.slices, told.key);
 }
 
 inline cl_int enqueue_any(Process& p, const Call& call) {
@@ -311,7 +339,8 @@ cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue queue, cl_kernel ker
                                            cl_uint waits, const cl_event* wait_list,
                                            cl_event* event) noexcept {
   Process& p = process();
-  const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event};
+  const Timers::Start start = p.timers.begin(queue, p.clock);
+  const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event, start};
   if (!p.in_charge()) return call.hand_on(p.next);
   p.waits.of(queue).note_work();
   if (p.trace) [[unlikely]]
@@ -324,6 +353,7 @@ cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uin
                                 const cl_event* wait_list, cl_event* event) noexcept {
   Process& p = process();
   p.waits.of(queue).note_work();
+  p.timers.begin(queue, p.clock);
   if (p.trace && p.in_charge()) return enqueue_task_traced(p, queue, kernel, waits, wait_list, event);
   const Passage passage(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);

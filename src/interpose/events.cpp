@@ -9,6 +9,7 @@
 #include <new>
 
 #include "interpose/callback_scope.h"
+#include "interpose/lessons.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -132,6 +133,7 @@ cl_int CL_API_CALL retain_event(cl_event event) noexcept {
   if (error != CL_SUCCESS) return error;
   p.events.retain(event);
   if (p.trace) p.trace->event_retained(event);
+  p.timed.retain(event);
   p.pending.retain(event);
   return error;
 }
@@ -139,6 +141,8 @@ cl_int CL_API_CALL retain_event(cl_event event) noexcept {
 cl_int CL_API_CALL release_event(cl_event event) noexcept {
   Process& p = process();
   if (p.trace) p.trace->event_goes(event);
+  if (p.timed.is_last(event)) learn_from(p, event);
+  p.timed.release(event);
   if (const auto record = p.events.release(event)) {
     for (const cl_event first : record->firsts)
       if (first != nullptr) p.next.clReleaseEvent(first);
@@ -172,6 +176,7 @@ cl_int CL_API_CALL get_event_profiling_info(cl_event event, cl_profiling_info na
   // Asked of the last slice first: what cannot be had of it cannot be had of the whole.
   const cl_int error = p.next.clGetEventProfilingInfo(event, name, size, value, size_ret);
   if (p.trace && error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) p.trace->event_ended(event);
+  if (error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) learn_from(p, event);
   const bool beginning = name == CL_PROFILING_COMMAND_QUEUED || name == CL_PROFILING_COMMAND_SUBMIT ||
                          name == CL_PROFILING_COMMAND_START;
   if (error != CL_SUCCESS || !beginning) return error;

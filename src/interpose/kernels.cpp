@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "interpose/lessons.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -60,11 +61,16 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   return record;
 }
 
-void note(Process& p, cl_kernel kernel, cl_program program) noexcept {
+void note(Process& p, cl_kernel kernel, cl_program made_from) noexcept {
   try {
     const std::string name = name_of(p.next, kernel);
-    KernelRecord record = record_of(p.settings(), p.programs.find(program), name);
+    const auto program = p.programs.find(made_from);
+    KernelRecord record = record_of(p.settings(), program, name);
     record.counters = &p.counters.of(name);
+    if (p.settings().policy.learns()) {
+      record.identity = identity_of_kernel(name, program ? &*program : nullptr);
+      record.name = std::make_shared<const std::string>(name);
+    }
     p.kernels.add(kernel, record);
   } catch (...) {  // out of memory: a kernel without a record stays whole
   }

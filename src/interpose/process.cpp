@@ -13,6 +13,7 @@
 #include "base/broken_pipe.h"
 #include "base/log.h"
 #include "cleave/cleave.h"
+#include "interpose/lessons.h"
 #include "observe/path.h"
 
 namespace cleave::interpose {
@@ -23,6 +24,9 @@ struct Current {
   Process* forking = nullptr;  // the one whose locks are held around the fork that is under way
 };
 constinit Current current;
+
+// So many lines of a summary tell what was learnt.
+constexpr std::size_t kMostLessons = 64;
 
 bool write_all(int file, const std::string& text) {
   std::size_t done = 0;
@@ -91,6 +95,7 @@ bool Process::will_be_in_charge() {
 bool Process::begin() noexcept {
   if (!will_be_in_charge()) return false;
   neighbours.begin();
+  load_lessons(*this);
   charge_.store(Charge::begun, std::memory_order_relaxed);
   return true;
 }
@@ -125,6 +130,12 @@ observe::Circumstances Process::circumstances() const {
   const neighbours::Report report = neighbours.report();
   circumstances.waits = {waits.polite(), waits.slept()};
   circumstances.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
+  if (settings().policy.learns()) {
+    for (const learn::Lesson& lesson : lessons.lessons(kMostLessons)) {
+      circumstances.lessons.push_back({lesson.name, learn::in_words(lesson.advice), lesson.advice.slices,
+                                       lesson.advice.loss, lesson.advice.duration, lesson.advice.measured});
+    }
+  }
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") circumstances.policy = line.value;
   }
@@ -164,6 +175,9 @@ void Process::before_fork() {
   queues.lock_all();
   events.lock_all();
   pending.lock_all();
+  timed.lock_all();
+  timers.lock_all();
+  lessons.lock_all();
 }
 
 void Process::after_fork_in_parent() {
@@ -185,6 +199,9 @@ void Process::after_fork_in_child() {
 }
 
 void Process::unlock_all() {
+  lessons.unlock_all();
+  timers.unlock_all();
+  timed.unlock_all();
   pending.unlock_all();
   events.unlock_all();
   queues.unlock_all();

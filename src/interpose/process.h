@@ -18,8 +18,10 @@
 #include "interpose/helpers.h"
 #include "interpose/records.h"
 #include "interpose/registry.h"
+#include "interpose/timers.h"
 #include "interpose/tracer.h"
 #include "interpose/waits.h"
+#include "learn/table.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
@@ -56,6 +58,10 @@ class Process {
   Drivers drivers;
   Binaries binaries;
   HelperQueues helpers;
+  // For the policies that learn (interpose/lessons.h); empty with the others.
+  learn::Table lessons;
+  Timers timers;
+  Registry<Ticket> timed;  // events whose profiling information tells something
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 

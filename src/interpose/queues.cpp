@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "interpose/facts.h"
+#include "interpose/lessons.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -54,6 +55,10 @@ cl_command_queue noted(Process& p, cl_command_queue queue, const std::optional<T
     if (auto record = ask_queue(p, queue)) {
       if (twin && allows_helpers(p, record->device)) record->twin = twin;
       p.waits.of(queue).forget();
+      if (p.settings().policy.learns()) {
+        record->identity = identity_of_driver(p.next, record->device);
+        p.timers.add(queue);
+      }
       p.queues.add(queue, *record);
       auto& entry = p.neighbours.entry();
       if (entry.has_registry()) entry.use(identity_of(p.next, record->device));
@@ -114,6 +119,7 @@ cl_int CL_API_CALL set_command_queue_property(cl_command_queue queue, cl_command
       QueueRecord changed = *record;
       changed.twin = known.twin;
       changed.has_helpers = known.has_helpers;
+      changed.identity = known.identity;
       if (changed.twin && (properties & CL_QUEUE_PROFILING_ENABLE) != 0)
         changed.twin->profiling = enable != CL_FALSE;
       known = changed;
@@ -130,6 +136,7 @@ cl_int CL_API_CALL release_command_queue(cl_command_queue queue) noexcept {
   const auto last = p.queues.release(queue);
   if (last && p.trace) p.trace->queue_goes(queue);
   if (last && last->has_helpers) p.helpers.gone(queue, retired);
+  if (last) p.timers.forget(queue);
   return p.next.clReleaseCommandQueue(queue);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -43,6 +44,9 @@ struct KernelRecord {
   bool trusted = false;         // it comes from a binary of which the user says that it has the prelude
   bool may_be_dressed = false;  // some of it may have the prelude, for any device
   bool keeps = false;           // its program may have variables of its own that outlive a launch
+  // What it goes by among what was learnt, and its name; 0 and null where nothing is to be learnt.
+  std::uint64_t identity = 0;
+  std::shared_ptr<const std::string> name;
 };
 
 // clGetKernelSuggestedLocalWorkSizeKHR of cl_khr_suggested_local_work_size.
@@ -68,7 +72,8 @@ struct QueueRecord {
   unsigned stalls = 0;
   // What a helper beside it is made like; empty where no queue could be made that is like it.
   std::optional<Twin> twin;
-  bool has_helpers = false;  // it has been to Process::helpers
+  bool has_helpers = false;    // it has been to Process::helpers
+  std::uint64_t identity = 0;  // what device and driver go by among what was learnt; 0: nothing is
 };
 
 // An event that stands for a split launch: it is the last slice's. `firsts` are those of the slices with

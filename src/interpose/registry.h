@@ -52,6 +52,15 @@ class Registry {
     return last;
   }
 
+  // Whether the program has one reference left.
+  [[nodiscard]] bool is_last(const void* handle) const {
+    if (empty()) return false;
+    const Shard& shard = of(handle);
+    const std::scoped_lock lock(shard.mutex);
+    const auto found = shard.entries.find(handle);
+    return found != shard.entries.end() && found->second.references == 1;
+  }
+
   // Whatever was known of `handle` holds no longer.
   void forget(const void* handle) {
     if (empty()) return;

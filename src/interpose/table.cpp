@@ -6,6 +6,7 @@
 #include "base/undisturbed.h"
 #include "interpose/blocking.h"
 #include "interpose/counted.h"
+#include "interpose/lessons.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 
@@ -44,6 +45,7 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Process& p = process();
     p.waits.of(queue).note_work();
+    p.timers.begin(queue, p.clock);
     const Passage passage(p.gates.of(queue));
     return (p.next.*Entry)(queue, parameters...);
   }
@@ -200,6 +202,7 @@ void at_exit() noexcept {
   if (made == nullptr) return;
   made->write_summary();
   if (made->trace) made->trace->end();
+  keep_lessons(*made);
   made->neighbours.end();
 }
 

@@ -17,6 +17,9 @@ using launch::Burning;
 constexpr base::Nanoseconds kBriefNatively = 50us;
 constexpr base::Nanoseconds kBriefWatched = 80us;
 
+// A launch that is timed is waited for by the driver if it is so short that a watch would be too late.
+constexpr base::Nanoseconds kTooShortToTime = 2ms;
+
 // For how long a driver is watched of which it is not known that its commands end by themselves.
 constexpr base::Nanoseconds kPatience = 2s;
 
@@ -135,6 +138,7 @@ Wait::Wait(Process& p, cl_command_queue queue, WaitKind kind) noexcept : p_(p), 
   // While a user event is pending, a call that is to fail must fail at once: the program may go on to set it.
   const bool free = kind != WaitKind::transfer || (p.pending.empty() && !history_->shared());
   polite_ = free && wants_watching(p.settings().wait, *driver) && !history_->expects_brief(kind);
+  if (polite_ && history_->predicted(kind) < kTooShortToTime && p.timers.is_timing(queue)) polite_ = false;
   start_ = p.clock.now();
   if (!polite_) processor_ = p.clock.thread_time();
 }

@@ -21,7 +21,8 @@ constexpr base::Nanoseconds kFirstPatience = 20ms;
 constexpr base::Nanoseconds kLastPatience = 50ms;
 
 bool asks(const base::Settings& settings) {
-  return !settings.vms && settings.policy.kind == base::SplitPolicy::Kind::alpha;
+  return !settings.vms &&
+         (settings.policy.kind == base::SplitPolicy::Kind::alpha || settings.policy.learns());
 }
 
 std::string as_text(const base::NeighbourSources& sources) {

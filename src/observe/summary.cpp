@@ -65,6 +65,19 @@ std::string json_of(const Tally& tally, const Circumstances& circumstances) {
   return text + "}";
 }
 
+std::string json_of(const std::vector<LessonFigures>& lessons) {
+  if (lessons.empty()) return {};
+  std::string text;
+  for (const LessonFigures& lesson : lessons) {
+    text += formatted("%s{\"launch\":%s,\"slices\":%zu,\"loss\":%.4f,\"duration_ns\":%" PRId64
+                      ",\"measured\":%" PRIu64 ",\"words\":%s}",
+                      text.empty() ? "" : ",", quoted(lesson.launch).c_str(), lesson.slices, lesson.loss,
+                      static_cast<std::int64_t>(lesson.duration.count()), lesson.measured,
+                      quoted(lesson.words).c_str());
+  }
+  return ",\"learnt\":[" + text + "]";
+}
+
 }  // namespace
 
 std::string as_text(const std::vector<Counters::Named>& kernels, const Circumstances& circumstances) {
@@ -84,6 +97,8 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const Circumsta
                     "split", "slices", "added", "whole");
   for (const auto& kernel : kernels) row(kernel.name, kernel.tally);
   if (kernels.size() > 1) row("all", sum(kernels));
+  for (const LessonFigures& lesson : circumstances.lessons)
+    text += "cleave: learnt: " + lesson.launch + ": " + lesson.words + "\n";
   if (circumstances.waits.polite != 0) {
     text +=
         formatted("cleave: %" PRIu64 " polite wait%s, %s slept\n", circumstances.waits.polite,
@@ -107,7 +122,7 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const Circumsta
     text += json_of(kernel.tally, circumstances) + "}";
     first = false;
   }
-  return text + "]}\n";
+  return text + "]" + json_of(circumstances.lessons) + "}\n";
 }
 
 }  // namespace cleave::observe

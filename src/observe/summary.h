@@ -23,11 +23,22 @@ struct WaitFigures {
   base::Nanoseconds slept{0};
 };
 
+// What was learnt of one kernel in one size (the policies `budget` and `quantum`).
+struct LessonFigures {
+  std::string launch;  // name of the kernel and its size
+  std::string words;   // what came of it, for people
+  std::size_t slices = 1;
+  double loss = 0;
+  base::Nanoseconds duration{0};
+  std::uint64_t measured = 0;  // launches
+};
+
 // What a summary needs to know beside the counters.
 struct Circumstances {
   unsigned vms = 1;
   NeighbourFigures neighbours;
   WaitFigures waits;
+  std::vector<LessonFigures> lessons;
   std::string policy;                                        // as the user would write it
   std::array<const char*, kReasons> reasons{};               // names of the reasons for staying whole
   std::array<const char*, kQueuedReasons> queued_reasons{};  // and of those for going through one queue

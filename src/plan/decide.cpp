@@ -14,6 +14,9 @@ namespace {
 // sign.
 constexpr std::size_t kLargestId = std::numeric_limits<std::int32_t>::max();
 
+// Slices of a launch of unknown length where none should be long.
+constexpr std::size_t kUnknownQuantum = 16;
+
 bool ids_fit(const NDRange& range) {
   for (unsigned d = 0; d < range.dims; ++d) {
     if (range.offset[d] > kLargestId || range.global[d] > kLargestId - range.offset[d]) return false;
@@ -54,7 +57,8 @@ Decision settle_cut(const NDRange& range, const Cut& cut, bool uneven_accepted) 
 
 const char* name(Whole why) {
   static constexpr std::array<const char*, kWholeReasons> kNames = {
-      "policy", "denied", "alone", "one_group", "small", "binary", "kernel", "shape", "shared", "recorded"};
+      "policy", "denied", "alone",    "one_group", "small",  "binary", "kernel",
+      "shape",  "shared", "recorded", "measuring", "costly", "brief"};
   return kNames[static_cast<std::size_t>(why)];
 }
 
@@ -63,7 +67,8 @@ Decision wanted(const base::Settings& settings, const Kernel& kernel, const Devi
   using Kind = base::SplitPolicy::Kind;
   if (settings.policy.kind == Kind::off) return Decision::stay(Whole::policy);
   if (kernel.denied) return Decision::stay(Whole::denied);
-  if (settings.policy.kind == Kind::alpha && vms <= 1) return Decision::stay(Whole::alone);
+  const bool for_others = settings.policy.kind == Kind::alpha || settings.policy.kind == Kind::budget;
+  if (for_others && vms <= 1) return Decision::stay(Whole::alone);
   if (items < settings.min_items.value_or(device.cores)) return Decision::stay(Whole::small);
   if (kernel.source == Kernel::Source::unseen) return Decision::stay(Whole::binary);
   if (kernel.source == Kernel::Source::unsplittable) return Decision::stay(Whole::kernel);
@@ -74,7 +79,13 @@ Decision wanted(const base::Settings& settings, const Kernel& kernel, const Devi
   }
   const unsigned device_alpha = device.alpha != 0 ? device.alpha : settings.alpha;
   const unsigned alpha = kernel.alpha != 0 ? kernel.alpha : device_alpha;
-  return Decision::split(std::size_t{vms} * alpha);
+  const std::size_t usual = std::size_t{vms} * alpha;
+  const bool bounded = settings.policy.kind == Kind::quantum;
+  return Decision::split(bounded ? std::max(usual, kUnknownQuantum) : usual);
+}
+
+std::size_t most_slices(const base::Settings& settings, unsigned vms) {
+  return std::size_t{vms} * settings.alpha_max;
 }
 
 Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,

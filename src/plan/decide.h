@@ -30,8 +30,11 @@ enum class Whole : std::uint8_t {
   shape,      // the launch's sizes or offsets cannot be cut exactly on this device or queue
   shared,     // another thread was enqueueing on the same in-order queue at that moment
   recorded,   // part of a command buffer
+  measuring,  // its time in one piece is being measured
+  costly,     // two slices would already cost more than the budget
+  brief,      // it is no longer than the quantum
 };
-inline constexpr std::size_t kWholeReasons = 10;
+inline constexpr std::size_t kWholeReasons = 13;
 const char* name(Whole why);
 
 // What is known of a kernel.
@@ -77,8 +80,12 @@ struct Decision {
 
 // How many slices are wanted for a launch of `items` work-items, with `vms` virtual machines on the host,
 // this one included. Does not look at work-groups, so that it can be asked before the local size is known.
+// With a policy that learns, the number holds for launches of which nothing is known.
 Decision wanted(const base::Settings& settings, const Kernel& kernel, const Device& device, std::size_t items,
                 unsigned vms);
+
+// The most slices that the policy `budget` may choose.
+std::size_t most_slices(const base::Settings& settings, unsigned vms);
 
 // Whether `range`, whose local sizes are explicit, can be cut into the `slices` that are wanted, or into
 // fewer where only those can carry a tag that the kernel needs. `uneven_accepted`: the driver is known to

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+
+#include "plan/cut.h"
 
 namespace cleave::plan {
 namespace {
@@ -9,10 +12,24 @@ namespace {
 // The first and the last slice are on the program's queue; with two there is nothing left to deal.
 constexpr std::size_t kFewestSlices = 3;
 
-std::size_t groups_of_a_slice(const NDRange& range, std::size_t slices) {
+// Nobody is served by more slices, however short a quantum is asked for.
+constexpr double kMostInQuantum = 100'000;
+
+constexpr int kMostRounds = 12;
+
+std::size_t groups_of(const NDRange& range) {
   Extent groups{1, 1, 1};
   for (unsigned d = 0; d < range.dims; ++d) groups[d] = range.groups(d);
-  return std::max<std::size_t>(1, items(groups) / slices);
+  return items(groups);
+}
+
+// Of bands that are cut into different numbers of slices, either the first or the last has the longest.
+std::size_t items_of_the_longest(const Cut& cut) {
+  return std::max(items(cut.slice(0).global), items(cut.slice(cut.count() - 1).global));
+}
+
+std::size_t groups_of_a_slice(const NDRange& range, std::size_t slices) {
+  return std::max<std::size_t>(1, groups_of(range) / slices);
 }
 
 }  // namespace
@@ -31,6 +48,25 @@ unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t 
   const std::size_t more = resident / in_a_slice + (resident % in_a_slice != 0 ? 1 : 0);
   const std::size_t most = std::min<std::size_t>(device.queues, slices - 1);
   return static_cast<unsigned>(std::max<std::size_t>(2, std::min(most, 1 + more)));
+}
+
+std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, const Device& device,
+                              bool pipelined) {
+  const std::size_t groups = groups_of(range);
+  const auto all = static_cast<double>(items(range.global));
+  auto slices = static_cast<std::size_t>(std::clamp(std::ceil(quanta), 1.0, kMostInQuantum));
+  // Slices are not all alike where there are few work-groups, and shorter ones may be on more queues, which
+  // makes them longer again. Each round comes nearer.
+  for (int round = 0; slices > 1 && slices < groups && round < kMostRounds; ++round) {
+    const bool several = pipelined && slices >= kFewestSlices;
+    const unsigned queues = several ? queues_to_fill(device, range, slices) : 1;
+    const auto longest = static_cast<double>(items_of_the_longest(Cut(range, slices, order)));
+    const double excess = quanta * queues * longest / all;
+    if (excess <= 1) break;
+    const double enough = std::ceil(static_cast<double>(slices) * excess);
+    slices = static_cast<std::size_t>(std::min(enough, kMostInQuantum));
+  }
+  return std::max<std::size_t>(1, std::min(slices, groups));
 }
 
 Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& device, const NDRange& range,

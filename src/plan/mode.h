@@ -64,4 +64,11 @@ Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& devi
 // sizes are explicit.
 unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t slices);
 
+// How many slices keep what is on the device at a time within a quantum, of which the launch takes `quanta`
+// > 0: on one queue a slice, on several one on each, since those that run side by side all take longer. At
+// most one for each work-group, however long those are; 1 if the launch is that short itself. Requires: local
+// sizes are explicit.
+std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, const Device& device,
+                              bool pipelined);
+
 }  // namespace cleave::plan

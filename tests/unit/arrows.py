@@ -10,15 +10,16 @@ MAY_INCLUDE = {
     "src/plan": {"src/base"},
     "src/kernels": {"src/base"},
     "src/neighbours": {"src/base", "include/cleave"},
+    "src/learn": {"src/base"},
     "src/launch": {"src/base", "src/plan"},
     "src/observe": {"src/base"},
-    "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/launch", "src/observe",
-                      "include/cleave"},
+    "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/launch",
+                      "src/observe", "include/cleave"},
     "src/cli": {"include/cleave"},
     "icd": {"src/base", "src/interpose"},
     "monitor": {"include/cleave", "src/base"},
 }
-NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/observe", "monitor")
+NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/learn", "src/observe", "monitor")
 
 
 def folder_of(path, root):

@@ -107,6 +107,29 @@ TEST_F(ConfigurationTest, KernelsAndDevicesHaveTheirOwn) {
   EXPECT_EQ(configuration.settings.devices[0].cores, 16896U);
 }
 
+TEST_F(ConfigurationTest, QuantumIsInMillisecondsWithOrWithoutAFraction) {
+  using std::chrono::microseconds;
+  for (const auto& [text, length] :
+       std::map<std::string, microseconds>{{"quantum:5", microseconds(5000)},
+                                           {"quantum:0.1", microseconds(100)},
+                                           {"quantum:16.5", microseconds(16500)},
+                                           {"quantum:60000", microseconds(60'000'000)}}) {
+    const Configuration configuration = with({{"CLEAVE_SPLIT", text}});
+    EXPECT_TRUE(configuration.problems.empty()) << text;
+    EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::quantum);
+    EXPECT_EQ(configuration.settings.policy.quantum, length);
+  }
+}
+
+TEST_F(ConfigurationTest, BudgetIsAShare) {
+  const Configuration configuration =
+      with_file("[split]\npolicy = \"budget\"\nbudget = 0.02\nalpha_max = 50\n");
+  EXPECT_THAT(configuration.problems, ElementsAre());
+  EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::budget);
+  EXPECT_DOUBLE_EQ(configuration.settings.budget, 0.02);
+  EXPECT_EQ(configuration.settings.alpha_max, 50U);
+}
+
 TEST_F(ConfigurationTest, EmptyVariablesAreAsGoodAsNone) {
   EXPECT_TRUE(with({{"CLEAVE_ALPHA", ""}, {"CLEAVE_CONFIG", ""}}).problems.empty());
 }
@@ -149,6 +172,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_ALPHA", "99999999999999999999", "whole number"},
         Mistake{"CLEAVE_SPLIT", "fixed", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "fixed:0", "fixed:N"},
         Mistake{"CLEAVE_SPLIT", "fixed:x", "fixed:N"}, Mistake{"CLEAVE_SPLIT", "ALPHA", "alpha"},
+        Mistake{"CLEAVE_SPLIT", "quantum", "quantum:MS"}, Mistake{"CLEAVE_SPLIT", "quantum:0", "from 0.1"},
+        Mistake{"CLEAVE_SPLIT", "quantum:5ms", "quantum:MS"},
+        Mistake{"CLEAVE_SPLIT", "quantum:-1", "quantum:MS"},
+        Mistake{"CLEAVE_SPLIT", "quantum:.", "quantum:MS"}, Mistake{"CLEAVE_BUDGET", "5%", "such as 0.05"},
+        Mistake{"CLEAVE_BUDGET", "5", "from 0.001 to 1"}, Mistake{"CLEAVE_BUDGET", "nan", "such as 0.05"},
+        Mistake{"CLEAVE_BUDGET", "0.0.5", "such as 0.05"}, Mistake{"CLEAVE_ALPHA_MAX", "0", "from 1"},
         Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_WAIT", "nicely", "polite"},
         Mistake{"CLEAVE_VMS", "0", "from 1"}, Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
         Mistake{"CLEAVE_NEIGHBOURS", "file:", "file:PATH"}, Mistake{"CLEAVE_NEIGHBOURS", "peers,", "commas"},

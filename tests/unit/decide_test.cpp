@@ -59,6 +59,23 @@ TEST(Decide, FixedHoldsWhateverTheVmCount) {
             Whole::policy);
 }
 
+TEST(Decide, PoliciesThatLearnBeginWithAlpha) {
+  const auto budget = settings_with({SplitPolicy::Kind::budget, 0});
+  EXPECT_EQ(wanted(budget, kSplittable, kDevice, kMany, 1).whole, Whole::alone);
+  EXPECT_EQ(wanted(budget, kSplittable, kDevice, kMany, 5).slices, 20U);
+  const auto quantum = settings_with({SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)});
+  EXPECT_EQ(wanted(quantum, kSplittable, kDevice, kMany, 1).slices, 16U)
+      << "alone, but a bound was asked for";
+  EXPECT_EQ(wanted(quantum, kSplittable, kDevice, kMany, 50).slices, 200U);
+}
+
+TEST(Decide, BudgetHasAMostForEachVm) {
+  base::Settings settings;
+  EXPECT_EQ(most_slices(settings, 5), 500U);
+  settings.alpha_max = 7;
+  EXPECT_EQ(most_slices(settings, 3), 21U);
+}
+
 TEST(Decide, OffStaysWhole) {
   EXPECT_EQ(wanted(settings_with({SplitPolicy::Kind::off, 0}), kSplittable, kDevice, kMany, 5).whole,
             Whole::policy);

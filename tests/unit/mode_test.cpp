@@ -1,7 +1,10 @@
 #include "plan/mode.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "plan/cut.h"
 #include "plan/device.h"
 
 namespace cleave::plan {
@@ -113,6 +116,39 @@ TEST(QueuesToFill, ProcessorsHoldOneGroupForEachCore) {
 
 TEST(Queued, HasANameForEachReason) {
   for (std::size_t i = 0; i < kQueuedReasons; ++i) EXPECT_STRNE(name(static_cast<Queued>(i)), "");
+}
+
+std::size_t in_quantum(double quanta, bool pipelined, const NDRange& range = product()) {
+  return slices_in_quantum(quanta, range, Order::any, h200(), pipelined);
+}
+
+TEST(SlicesInQuantum, NoneIsLonger) {
+  EXPECT_EQ(in_quantum(0.9, false), 1U);
+  EXPECT_EQ(in_quantum(1.1, false), 2U);
+  EXPECT_EQ(in_quantum(1e12, false), 100'000U) << "there is an end to it";
+  for (const double quanta : {1.5, 3.0, 7.7, 50.0, 200.0, 500.0, 3000.0}) {
+    const std::size_t slices = in_quantum(quanta, false);
+    const Cut cut(product(), slices, Order::any);
+    for (std::size_t i = 0; i < slices; ++i)
+      ASSERT_LE(static_cast<double>(items(cut.slice(i).global)) * quanta, 5120.0 * 5120.0 * 1.05) << quanta;
+    EXPECT_LE(static_cast<double>(slices), std::max(2.0, quanta) * 2) << quanta;
+  }
+}
+
+TEST(SlicesInQuantum, ThoseSideBySideShareIt) {
+  for (const double quanta : {10.0, 200.0, 1000.0}) {
+    const std::size_t slices = in_quantum(quanta, true);
+    const unsigned queues = queues_to_fill(h200(), product(), slices);
+    EXPECT_GE(static_cast<double>(slices), quanta * queues * 0.98) << quanta;
+  }
+}
+
+TEST(SlicesInQuantum, AreNeverMoreThanWorkGroups) {
+  NDRange small = product();
+  small.global = {64, 64, 1};
+  EXPECT_EQ(in_quantum(1e6, false, small), 16U);
+  small.global = {16, 16, 1};
+  EXPECT_EQ(in_quantum(1e6, true, small), 1U);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ Configuration load_only(const Variables& variables) {
 
 bool same(const Settings& a, const Settings& b) {
   return a.disable == b.disable && a.policy.kind == b.policy.kind && a.policy.slices == b.policy.slices &&
+         a.policy.quantum == b.policy.quantum && a.budget == b.budget && a.alpha_max == b.alpha_max &&
          a.alpha == b.alpha && a.min_items == b.min_items && a.deny == b.deny && a.launch == b.launch &&
          a.vms.value_or(1) == b.vms.value_or(1) && a.stats == b.stats && a.next == b.next &&
          a.sources.monitor == b.sources.monitor && a.sources.peers == b.sources.peers &&
@@ -58,6 +59,12 @@ void check_ranges(const Settings& settings) {
   require((settings.policy.kind == SplitPolicy::Kind::fixed) == (settings.policy.slices != 0),
           "a number of slices belongs to the policy fixed");
   require(settings.policy.slices <= kMost, "the slices are in their range");
+  require((settings.policy.kind == SplitPolicy::Kind::quantum) == (settings.policy.quantum.count() != 0),
+          "a quantum belongs to the policy quantum");
+  require(settings.policy.quantum.count() >= 0 && settings.policy.quantum <= std::chrono::minutes(1),
+          "the quantum is in its range");
+  require(settings.budget >= 0.001 && settings.budget <= 1, "the budget is in its range");
+  require(settings.alpha_max >= 1 && settings.alpha_max <= kMost, "the largest alpha is in its range");
   require(settings.sources.monitor || settings.sources.peers || !settings.sources.files.empty(),
           "somebody is asked");
   require(settings.max_age.count() >= 1, "a count holds for a while");

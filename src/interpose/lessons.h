@@ -1,0 +1,57 @@
+// What launches are told by what was learnt (learn/table.h), and where it is learnt from:
+//
+//   - profiling information of events, on queues for which the program itself asked for it: read when the
+//     program reads it, or when it gives the event back
+//   - host times (interpose/timers.h), on all others
+//
+// Profiling is never switched on for that. The policies `budget` and `quantum` use it; with any other nothing
+// here does anything.
+//
+// Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/opencl.h"
+#include "interpose/process.h"
+
+namespace cleave::interpose {
+
+// The answer for one launch.
+struct Told {
+  std::size_t slices = 1;
+  std::optional<plan::Whole> whole;  // it stays whole for that reason
+  learn::Key key = 0;                // what its time is to be reported for; 0: nothing
+};
+
+// What a kernel of that name and source goes by. The text is not kept.
+std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept;
+// And a device with its driver.
+std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept;
+
+// How many slices a launch gets, whose local size is explicit; `otherwise` where nothing is known of it.
+Told ask_lessons(Process& p, const KernelRecord& kernel, const QueueRecord& queue, const plan::NDRange& range,
+                 std::size_t otherwise) noexcept;
+
+// The launch that began with `start` has been enqueued in `ticket.slices`. `event` is what the program got,
+// or null.
+void note_launch(Process& p, cl_command_queue queue, bool profiling, const Timers::Start& start,
+                 const Ticket& ticket, cl_event event) noexcept;
+
+// The program reads the END of `event`, or is about to give its last reference back.
+void learn_from(Process& p, cl_event event) noexcept;
+
+// The wait that began with `wait` is over; see Timers::waited.
+void note_waited(Process& p, cl_command_queue queue, const Timers::Wait& wait,
+                 cl_event event = nullptr) noexcept;
+
+// A call is about to wait for all that is on `queue`, and then for its own command. If that is a launch to be
+// timed, it is waited for first, where that makes no difference.
+void wait_for_timed_launch(Process& p, cl_command_queue queue) noexcept;
+
+// From and to the cache folder.
+void load_lessons(Process& p) noexcept;
+void keep_lessons(Process& p) noexcept;
+
+}  // namespace cleave::interpose

@@ -1,0 +1,105 @@
+#include "interpose/cache_folder.h"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+namespace cleave::interpose {
+namespace {
+
+constexpr std::size_t kMost = 1000;
+
+class CacheFolder : public testing::Test {
+ protected:
+  CacheFolder() {
+    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
+    top = mkdtemp(pattern.data());
+    folder = top + "/cache/cleave";
+  }
+  ~CacheFolder() override { std::filesystem::remove_all(top); }
+
+  std::string path() const { return folder + "/file"; }
+  std::string read() const { return read_file(folder, "file", kMost); }
+  void rewrite(const std::string& text) const {
+    rewrite_file(folder, "file", kMost, [&](const std::string& old) { return old + text; });
+  }
+
+  std::string top;
+  std::string folder;
+};
+
+TEST_F(CacheFolder, FileIsMadeAndReplaced) {
+  EXPECT_EQ(read(), "");
+  rewrite("a");
+  rewrite("b");
+  EXPECT_EQ(read(), "ab");
+  EXPECT_FALSE(std::filesystem::exists(path() + ".new"));
+  struct stat status {};
+  ASSERT_EQ(stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(CacheFolder, WhatIsNoPlainFileOrTooLongIsNotRead) {
+  rewrite(std::string(kMost + 1, 'x'));
+  EXPECT_EQ(read(), "");
+  rewrite("short");
+  EXPECT_EQ(read(), "short") << "and is replaced";
+  unlink(path().c_str());
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  EXPECT_EQ(read(), "");
+  unlink(path().c_str());
+  std::ofstream(top + "/secret") << "secret";
+  ASSERT_EQ(symlink((top + "/secret").c_str(), path().c_str()), 0);
+  EXPECT_EQ(read(), "");
+  rewrite("mine");
+  EXPECT_EQ(read(), "mine");
+  std::string secret;
+  std::ifstream(top + "/secret") >> secret;
+  EXPECT_EQ(secret, "secret") << "a link's target is nobody's business here";
+}
+
+TEST_F(CacheFolder, NobodyWaitsForALockThatIsNeverGivenBack) {
+  rewrite("a");
+  const int guard = open((path() + ".lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(guard, 0);
+  ASSERT_EQ(flock(guard, LOCK_EX), 0);
+  const auto start = std::chrono::steady_clock::now();
+  rewrite("b");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(read(), "a");
+  close(guard);
+  rewrite("b");
+  EXPECT_EQ(read(), "ab");
+}
+
+TEST_F(CacheFolder, FolderThatCannotBeMadeIsNoError) {
+  std::ofstream(top + "/cache") << "in the way";
+  rewrite("a");
+  EXPECT_EQ(read(), "");
+}
+
+TEST_F(CacheFolder, WritersSeeWhatTheOneBeforeLeft) {
+  rewrite("");
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 2; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 10; ++i) rewrite("x");
+      });
+    }
+  }
+  const std::string text = read();
+  EXPECT_EQ(text, std::string(text.size(), 'x'));
+  EXPECT_GE(text.size(), 10U);
+}
+
+}  // namespace
+}  // namespace cleave::interpose
