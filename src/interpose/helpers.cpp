@@ -45,10 +45,10 @@ void HelperQueues::borrow(Loan& loan, cl_command_queue queue, const Twin& twin, 
   Candidates candidates{};
   loan.borrower_ = queue;
   note_user(queue, twin);
-  const std::size_t found = take_candidates(twin, candidates);
+  const std::size_t found = take_candidates(queue, twin, candidates);
   for (std::size_t i = 0; i < found; ++i) {
-    Helper& helper = *candidates[i];
-    if (loan.count_ < wanted && may_have(helper, queue, in_order)) {
+    Helper& helper = *candidates[i].helper;
+    if (loan.count_ < wanted && may_have(candidates[i], in_order)) {
       loan.add(helper);
     } else {
       const std::scoped_lock lock(mutex_);
@@ -71,19 +71,20 @@ void HelperQueues::note_user(cl_command_queue queue, const Twin& twin) {
 }
 
 // Those that nobody has now; they are lent from here on.
-std::size_t HelperQueues::take_candidates(const Twin& twin, Candidates& found) {
+std::size_t HelperQueues::take_candidates(cl_command_queue queue, const Twin& twin, Candidates& found) {
   const std::scoped_lock lock(mutex_);
   std::size_t count = 0;
   for (Helper& helper : helpers_) {
     if (helper.lent || helper.lost || !(helper.twin == twin) || count == found.size()) continue;
     helper.lent = true;
-    found[count++] = &helper;
+    found[count++] = {&helper, helper.borrower == queue};
   }
   return count;
 }
 
-bool HelperQueues::may_have(Helper& helper, cl_command_queue queue, bool in_order) const {
-  if (helper.newest.get() == nullptr || (in_order && helper.borrower == queue)) return true;
+bool HelperQueues::may_have(const Candidate& candidate, bool in_order) const {
+  Helper& helper = *candidate.helper;
+  if (helper.newest.get() == nullptr || (in_order && candidate.follows)) return true;
   cl_int status = CL_QUEUED;
   if (next_.clGetEventInfo(helper.newest.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                            nullptr) != CL_SUCCESS ||

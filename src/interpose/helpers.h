@@ -121,12 +121,18 @@ class HelperQueues {
     Twin twin;
   };
 
-  using Candidates = std::array<Helper*, launch::kMostHelpers>;
+  // `follows`: the queue that it is for was the last to use it. Looked up under the lock, since another queue
+  // that was may go at any time.
+  struct Candidate {
+    Helper* helper = nullptr;
+    bool follows = false;
+  };
+  using Candidates = std::array<Candidate, launch::kMostHelpers>;
 
   static bool near(const Twin& a, const Twin& b) { return a.context == b.context && a.device == b.device; }
   void note_user(cl_command_queue queue, const Twin& twin);
-  std::size_t take_candidates(const Twin& twin, Candidates& found);
-  bool may_have(Helper& helper, cl_command_queue queue, bool in_order) const;
+  std::size_t take_candidates(cl_command_queue queue, const Twin& twin, Candidates& found);
+  bool may_have(const Candidate& candidate, bool in_order) const;
   Helper* make(const Twin& twin, Loan& loan);
   cl_command_queue make_queue(const Twin& twin) const noexcept;
   cl_uint count_references(cl_context context) const noexcept;
