@@ -4,11 +4,10 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 
 from results import Unmeasured
 
-FOLDER = pathlib.Path(os.environ.get("CLEAVE_BENCH", pathlib.Path(sys.argv[0]).absolute().parent.parent))
+FOLDER = pathlib.Path(os.environ.get("CLEAVE_BENCH", pathlib.Path(__file__).absolute().parent.parent))
 
 
 def place(name):

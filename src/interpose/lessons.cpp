@@ -113,8 +113,8 @@ Told ask_lessons(Process& p, const KernelRecord& kernel, const QueueRecord& queu
 void note_launch(Process& p, cl_command_queue queue, bool profiling, const Timers::Start& start,
                  const Ticket& ticket, cl_event event) noexcept {
   if (ticket.key == 0) return;
-  if (!profiling || event == nullptr) return p.timers.launched(queue, start, ticket, event);
-  p.timers.launched(queue, start, {}, event);
+  if (!profiling || event == nullptr) return p.timers.launched(queue, start, ticket, event, p.clock);
+  p.timers.launched(queue, start, {}, event, p.clock);
   try {
     p.timed.add(event, ticket);
   } catch (...) {  // out of memory: not measured

@@ -27,13 +27,16 @@ Timers::Start Timers::begin(cl_command_queue queue, base::Clock& clock) {
   return start;
 }
 
-void Timers::launched(cl_command_queue queue, const Start& start, const Ticket& ticket, cl_event event) {
+void Timers::launched(cl_command_queue queue, const Start& start, const Ticket& ticket, cl_event event,
+                      base::Clock& clock) {
   if (!start.idle) return;
+  const base::Nanoseconds now = clock.now();
   queues_.update(queue, [&](Record& record) {
     if (record.turn != start.turn) return;
     record.alone = true;
     record.ticket = ticket;
     record.start = start.time;
+    record.enqueued = now;
     record.event = event;
   });
 }
@@ -56,7 +59,8 @@ std::optional<Timed> Timers::waited(cl_command_queue queue, const Wait& wait, ba
     if (record.turn != wait.turn) return;
     if (event != nullptr && (!record.alone || record.event != event)) return;
     const base::Nanoseconds time = now - record.start;
-    if (record.alone && record.ticket.key != 0 && has_seen_the_end(now - wait.start, time))
+    const bool enqueueing = (record.enqueued - record.start) * 2 >= time;
+    if (record.alone && record.ticket.key != 0 && (enqueueing || has_seen_the_end(now - wait.start, time)))
       timed = Timed{record.ticket, time};
     record.idle = true;
     record.alone = false;

@@ -1,7 +1,8 @@
 // Times of launches as the host sees them, for the policies that learn. A launch is timed if nothing else was
 // on its queue when it was enqueued, nothing was enqueued there until the program waited for it, and that
 // wait lasted long enough to have seen its end. Nothing is waited for, and no event is made, for the sake of
-// that.
+// that. Where most of the time went into enqueueing, that is what the launch costs, and the wait need not
+// have seen anything.
 //
 // A queue counts as empty from the end of a wait that covers all that is on it.
 //
@@ -48,7 +49,8 @@ class Timers {
 
   // The command that began with `start` is a launch, has been enqueued, and is all there is on the queue if
   // that was idle. `event` is the program's, or null.
-  void launched(cl_command_queue queue, const Start& start, const Ticket& ticket, cl_event event);
+  void launched(cl_command_queue queue, const Start& start, const Ticket& ticket, cl_event event,
+                base::Clock& clock);
 
   // A launch is under way on `queue` that will be timed if the program waits for it now.
   [[nodiscard]] bool is_timing(cl_command_queue queue) const;
@@ -78,6 +80,7 @@ class Timers {
     bool alone = false;      // the last command is a launch that began on an idle queue
     Ticket ticket;
     base::Nanoseconds start{0};
+    base::Nanoseconds enqueued{0};
     cl_event event = nullptr;
   };
 

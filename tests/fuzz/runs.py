@@ -39,9 +39,10 @@ DRIVERS = {
     "rusticl": Driver(environment={"RUSTICL_ENABLE": "llvmpipe"}),
     # Now and then it waits for ever where a queue is released while its commands run.
     "intel": Driver(options=["--without", "null-event,empty-list,other-context,renewed-queues"]),
-    # Divides by a local size of zero. What its cache has is built without warnings.
+    # Divides by a local size of zero. What its cache has is built without warnings. Keeps 32 bits of an offset, so
+    # that kernels with the prelude are refused the far ones (docs/correctness.md).
     "nvidia": Driver(
-        options=["--platform", "NVIDIA", "--without", "zero-local,wide-offset"],
+        options=["--platform", "NVIDIA", "--without", "zero-local,wide-offset,far-offset"],
         environment={"CUDA_CACHE_DISABLE": "1"},
     ),
     "system": Driver(),
@@ -50,7 +51,8 @@ DRIVERS = {
 
 @dataclass(frozen=True)
 class Mode:
-    """How Cleave is to split, and how it gets in. Launch `polite` is `queued` with polite waits."""
+    """How Cleave is to split, and how it gets in. Launch `polite` is `queued` with polite waits; `budget` and `quantum`
+    are these policies, which choose the number of slices and the mode themselves."""
 
     launch: str
     slices: int
@@ -58,11 +60,14 @@ class Mode:
 
     def environment(self, library):
         entrance = {"preload": "LD_PRELOAD", "layer": "OPENCL_LAYERS"}[self.way]
+        learns = {"budget": "budget", "quantum": "quantum:0.1"}.get(self.launch)
+        launch = {"polite": "queued", "budget": "auto", "quantum": "auto"}.get(self.launch, self.launch)
         return {
             entrance: str(library),
-            "CLEAVE_LAUNCH": "queued" if self.launch == "polite" else self.launch,
-            "CLEAVE_WAIT": "polite" if self.launch == "polite" else "native",
-            "CLEAVE_SPLIT": f"fixed:{self.slices}",
+            "CLEAVE_LAUNCH": launch,
+            "CLEAVE_WAIT": "polite" if self.launch == "polite" or learns else "native",
+            "CLEAVE_SPLIT": learns or f"fixed:{self.slices}",
+            "CLEAVE_VMS": "20",
             "CLEAVE_MIN_ITEMS": "0",
         }
 

@@ -112,6 +112,27 @@ TEST(Learning, BudgetOfPipelinedLaunches) {
   scene.expect_each_item_ran(11);
 }
 
+// A driver in which each slice costs the host more than the device.
+cl_int CL_API_CALL enqueue_slowly(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                  const size_t* offset, const size_t* global, const size_t* local,
+                                  cl_uint waits, const cl_event* list, cl_event* event) {
+  interpose::process().clock.sleep_for(100us);
+  return sim::Driver::table().clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, list,
+                                                     event);
+}
+
+TEST(Learning, BudgetCountsWhatEnqueueingTakes) {
+  Table below = sim::Driver::table();
+  below.clEnqueueNDRangeKernel = enqueue_slowly;
+  Scene scene(budget(), usual_driver(), 0, below);
+  const cl_kernel kernel = scene.make_kernel();
+  costs(scene, 10ms, 0us);
+  for (int i = 0; i < 10; ++i) slices_of(scene, kernel, by_finish);
+  const auto start = scene.driver.clock().now();
+  EXPECT_GE(slices_of(scene, kernel, by_finish), 40U);
+  EXPECT_LE(scene.driver.clock().now() - start, 10700us);
+}
+
 TEST(Learning, BudgetFollowsAChange) {
   Scene scene(budget());
   const cl_kernel kernel = scene.make_kernel();
