@@ -73,7 +73,8 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
       ->type_name("N");
   add_setting(run, request, "--alpha", "CLEAVE_ALPHA", "Slices for each virtual machine", check_count)
       ->type_name("A");
-  add_setting(run, request, "--policy", "CLEAVE_SPLIT", "off, alpha, budget, quantum:MS or fixed:N", check_policy)
+  add_setting(run, request, "--policy", "CLEAVE_SPLIT", "off, alpha, budget, quantum:MS or fixed:N",
+              check_policy)
       ->type_name("POLICY");
   add_setting(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential, queued or pipelined",
               check_launch)

@@ -30,7 +30,6 @@ class TraceFile : public testing::Test {
   ~TraceFile() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
 
  protected:
-
   std::string path(const std::string& name = "trace") const { return folder_ + "/" + name; }
 
   static std::string content(const std::string& file) {
