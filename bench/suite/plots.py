@@ -1,6 +1,7 @@
 """Pictures of the results, where matplotlib is installed."""
 
 import sys
+import textwrap
 
 NATIVE, CLEAVE, ASKED = "#8c8c8c", "#1f6fb4", "#c44e52"
 
@@ -15,7 +16,7 @@ def draw(found, file):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, places = pyplot.subplots(2, 2, figsize=(12, 8), constrained_layout=True)
+    figure, places = pyplot.subplots(2, 2, figsize=(14, 9), constrained_layout=True)
     draw_product(found, places[0][0])
     draw_waits(found, places[0][1])
     draw_ratios(found, places[1][0])
@@ -51,13 +52,13 @@ def draw_waits(found, place):
 
 
 def bars(place, rows, title):
-    place.barh([row.what for row in rows], [row.value for row in rows], color=CLEAVE,
+    place.barh([textwrap.fill(row.what, 36) for row in rows], [row.value for row in rows], color=CLEAVE,
                xerr=[row.spread or 0 for row in rows])
     for at, row in enumerate(rows):
         if row.asked is not None:
             place.plot([row.asked] * 2, [at - 0.4, at + 0.4], color=ASKED)
     place.invert_yaxis()
-    place.set(title=title)
+    place.set_title(title, fontsize=10)
     place.tick_params(axis="y", labelsize=8)
 
 
@@ -71,4 +72,4 @@ def draw_ratios(found, place):
 
 def draw_shares(found, place):
     rows = [row for row in found.of("waiting") if row.unit == "s"] + found.of("crowd")
-    bars(place, rows, "Seconds of a processor for a wait of 1 s; neighbours' throughput")
+    bars(place, rows, "Processor seconds for a wait of 1 s; throughput beside a waiting program")
