@@ -41,6 +41,7 @@ int bench(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = {"python3", folder / "suite"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> list;
+  list.reserve(words.size() + 1);
   for (std::string& word : words) list.push_back(word.data());
   list.push_back(nullptr);
   ::execvp(list[0], list.data());
