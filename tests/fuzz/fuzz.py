@@ -14,6 +14,7 @@ import random
 import sys
 import tempfile
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,8 +36,10 @@ class Totals:
     slices: int = 0
     differences: list = field(default_factory=list)
     left_out: list = field(default_factory=list)  # programs and cases that the driver itself is not up to
+    seen: Counter = field(default_factory=Counter)  # runs that Cleave counted, by its way in
 
-    def count(self, stats):
+    def count(self, way, stats):
+        self.seen[way] += bool(stats)
         self.launches += stats.get("launches", 0)
         self.split += stats.get("split", 0)
         self.slices += stats.get("slices", 0)
@@ -108,7 +111,7 @@ class Campaign:
                 difference = compare(native, other)
                 different = self.examine(bench, number, mode, difference, excused)
                 with self.lock:
-                    self.totals.count(other.stats)
+                    self.totals.count(mode.way, other.stats)
                     self.totals.cases += sum(1 for name in other.lines if " " in name and name not in excused)
                 if different:
                     return  # the other modes would most likely say the same
@@ -148,6 +151,10 @@ class Campaign:
                 for task in tasks:
                     task.result()
                 self.say(str(self.totals))
+                absent = [way for way in self.ways if self.totals.programs and not self.totals.seen[way]]
+                if absent:
+                    self.say(f"Cleave was in no run by way of: {', '.join(absent)} (a loader without layers?)")
+                    return 1
                 if len(self.totals.left_out) > max(20, self.totals.programs):
                     self.say("more is left out than tested")
                     return 1

@@ -122,7 +122,7 @@ def report(bench, case, difference, folder):
     own.mkdir(parents=True, exist_ok=True)
     notes = bench.run([*case.options(), "--show"]).notes
     begin = notes.index("text begins") if "text begins" in notes else len(notes)
-    end = notes.index("text ends", begin) if begin < len(notes) else begin
+    end = notes.index("text ends", begin) if "text ends" in notes[begin:] else len(notes)
     (own / "kernels.cl").write_text("\n".join(notes[begin + 1 : end]) + "\n")
     text = [f"Differs in the mode: {case.mode}", "", "Calls:", *notes[:begin], *notes[end + 1 :], "", "Lines:"]
     for name, (before, after) in difference.lines.items():
