@@ -215,7 +215,9 @@ class Sequence {
   // Mapping has to block before the program can write. While it must not, it is a marker.
   cl_int change_mapped(const Buffers& own, cl_command_queue queue, cl_uint pattern, cl_uint count,
                        const cl_event* list, cl_event* out) {
-    if (held()) return clEnqueueMarkerWithWaitList(queue, count, list, out);
+    if (held() || setting_.options.without.count("maps") != 0) {
+      return clEnqueueMarkerWithWaitList(queue, count, list, out);
+    }
     for (const OwnQueue& other : queues_) clFlush(other.handle.get());
     cl_int status = CL_SUCCESS;
     void* mapped = clEnqueueMapBuffer(queue, own.cells.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 4096,
