@@ -83,13 +83,22 @@ cl_int stay_whole(Process& p, const Call& call, const KernelRecord& kernel, Whol
   return error;
 }
 
+void note(Process& p, const Call& call, const QueueRecord& queue, const Ticket& ticket) {
+  note_launch(p,
+              {.queue = call.queue,
+               .profiling = queue.profiling,
+               .waits = call.waits != 0,
+               .start = call.start,
+               .event = call.event != nullptr ? *call.event : nullptr},
+              ticket);
+}
+
 // Whole, but measured: `key` is what its time is reported for.
 cl_int stay_whole_measured(Process& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
                            const Told& told) {
   const cl_int error = stay_whole(p, call, kernel, *told.whole);
   if (error == CL_SUCCESS) {
-    note_launch(p, call.queue, queue.profiling, call.start, {told.key, 1},
-                call.event != nullptr ? *call.event : nullptr);
+    note(p, call, queue, {told.key, 1});
   }
   return error;
 }
@@ -215,10 +224,26 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
   }
   if (outcome.error == CL_SUCCESS) {
     hand_event(p, call, outcome, loan.lanes());
-    note_launch(p, call.queue, queue.profiling, call.start, {key, outcome.slices},
-                call.event != nullptr ? *call.event : nullptr);
+    note(p, call, queue, {key, outcome.slices});
   }
   return outcome.error;
+}
+
+// Whether something that the launch waits for has failed or may yet, and the launch with it. Intel's runtime
+// says of a marker that has failed that it is complete.
+bool may_fail(const Process& p, const Call& call) {
+  if (call.waits != 0 && p.has_failed_user_event) return true;
+  return std::any_of(call.wait_list, call.wait_list + call.waits, [&](cl_event event) {
+    cl_int status = CL_QUEUED;
+    return p.next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+               CL_SUCCESS ||
+           status != CL_COMPLETE;
+  });
+}
+
+// Whether the driver goes wrong where slices fail, and these may.
+bool is_failure_feared(const Process& p, const QueueRecord& queue, const Call& call) {
+  return (queue.fragile && !p.pending.empty()) || (queue.fails_once && may_fail(p, call));
 }
 
 KernelRecord known(Process& p, cl_kernel kernel) {
@@ -245,7 +270,7 @@ cl_int enqueue(Process& p, const Call& call) {
 
   auto queue = p.queues.find(call.queue);
   if (!queue) queue = ask_queue(p, call.queue);
-  if (!queue || !queue->plain || (queue->fragile && !p.pending.empty()))
+  if (!queue || !queue->plain || is_failure_feared(p, *queue, call))
     return stay_whole(p, call, kernel, Whole::shape);
   const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
   if (wanted.whole) return stay_whole(p, call, kernel, *wanted.whole);

@@ -122,6 +122,7 @@ cl_event CL_API_CALL create_user_event(cl_context context, cl_int* error) noexce
 
 cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int status) noexcept {
   Process& p = process();
+  if (status < 0) p.has_failed_user_event = true;
   const cl_int error = p.next.clSetUserEventStatus(event, status);
   if (error == CL_SUCCESS) p.pending.forget(event);
   return error;

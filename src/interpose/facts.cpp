@@ -129,6 +129,7 @@ std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue qu
   const Quirks quirks = quirks_of(next, record.device);
   record.plain = (properties & ~kPlainProperties) == 0 && !quirks.offsets_clash;
   record.fragile = quirks.failures_abort;
+  record.fails_once = quirks.failures_multiply;
   record.copies_variables = quirks.copies_variables;
   if (!quirks.suggesting_harms) record.suggest = ask_for_suggestions(next, record.device);
   record.facts = ask_device(process, record.device);

@@ -110,13 +110,15 @@ Told ask_lessons(Process& p, const KernelRecord& kernel, const QueueRecord& queu
   return {otherwise, std::nullopt, 0};
 }
 
-void note_launch(Process& p, cl_command_queue queue, bool profiling, const Timers::Start& start,
-                 const Ticket& ticket, cl_event event) noexcept {
+void note_launch(Process& p, const Enqueued& launch, const Ticket& ticket) noexcept {
   if (ticket.key == 0) return;
-  if (!profiling || event == nullptr) return p.timers.launched(queue, start, ticket, event, p.clock);
-  p.timers.launched(queue, start, {}, event, p.clock);
+  const bool by_event = launch.profiling && launch.event != nullptr;
+  // The host's clock would count what the launch waits for.
+  const bool by_host = !by_event && !launch.waits;
+  p.timers.launched(launch.queue, launch.start, by_host ? ticket : Ticket{}, launch.event, p.clock);
+  if (!by_event) return;
   try {
-    p.timed.add(event, ticket);
+    p.timed.add(launch.event, ticket);
   } catch (...) {  // out of memory: not measured
   }
 }

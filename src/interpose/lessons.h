@@ -34,10 +34,17 @@ std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcep
 Told ask_lessons(Process& p, const KernelRecord& kernel, const QueueRecord& queue, const plan::NDRange& range,
                  std::size_t otherwise) noexcept;
 
-// The launch that began with `start` has been enqueued in `ticket.slices`. `event` is what the program got,
-// or null.
-void note_launch(Process& p, cl_command_queue queue, bool profiling, const Timers::Start& start,
-                 const Ticket& ticket, cl_event event) noexcept;
+// A launch that has been enqueued.
+struct Enqueued {
+  cl_command_queue queue;
+  bool profiling;  // the queue's
+  bool waits;      // for events, and so perhaps for commands of other queues
+  Timers::Start start;
+  cl_event event;  // what the program got, or null
+};
+
+// It was enqueued in `ticket.slices`.
+void note_launch(Process& p, const Enqueued& launch, const Ticket& ticket) noexcept;
 
 // The program reads the END of `event`, or is about to give its last reference back.
 void learn_from(Process& p, cl_event event) noexcept;

@@ -51,6 +51,8 @@ class Process {
   Registry<QueueRecord> queues;
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
+  // Some user event has been set to an error: what waits for it fails, though the driver may not say so.
+  std::atomic<bool> has_failed_user_event{false};
   Gates gates;
   Waits waits;
   // Null where nobody wants a trace. Stands before what holds events made through its table.

@@ -42,6 +42,7 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   quirks.queues_clash = name == "Portable Computing Language";
   if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
   if (name.starts_with("Intel(R)")) quirks.suggesting_harms = quirks.failed_builds_stick = true;
+  quirks.failures_multiply = name.starts_with("Intel(R)") || name == "Oclgrind";
   quirks.failures_abort = name == "Portable Computing Language";
   quirks.copies_variables = quirks.failures_abort && has_no_variables(next, device);
   quirks.offsets_clash = is_pocl_4_or_5(ask(next, platform, CL_PLATFORM_VERSION).data());

@@ -13,6 +13,8 @@ struct Quirks {
   bool failed_builds_stick = false;
   // A command that fails after its event was released ends the process.
   bool failures_abort = false;
+  // It is not up to several commands that wait for what fails: it ends the process, or runs some of them.
+  bool failures_multiply = false;
   // Launches of one kernel with and without an offset, in flight at a time, end the process.
   bool offsets_clash = false;
   // It has no variables of program scope, so it says, but compiles them, and launches with and without an

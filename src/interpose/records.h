@@ -64,6 +64,8 @@ struct QueueRecord {
   // The driver ends the process if a launch fails whose event nobody holds, as slices do once a user event
   // that they wait for is set to an error.
   bool fragile = false;
+  // The driver is not up to slices that fail.
+  bool fails_once = false;
   // The driver gives launches with an offset other copies of a program's own variables.
   bool copies_variables = false;
   plan::Device facts;

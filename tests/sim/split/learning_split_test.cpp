@@ -99,6 +99,29 @@ INSTANTIATE_TEST_SUITE_P(Ways, Learning,
                                               CL_QUEUE_PROFILING_ENABLE}),
                          [](const auto& info) { return info.param.name; });
 
+// What it waits for would be counted, and a wait for it may need what the program does next.
+TEST(Learning, NothingIsTimedByTheHostThatWaitsForOthers) {
+  Scene scene(budget());
+  const cl_kernel kernel = scene.make_kernel();
+  const cl_kernel other = scene.make_kernel(kSplittable, "sum");
+  const cl_command_queue elsewhere = scene.make_queue();
+  scene.driver.cost("add", [](const sim::Launch&) { return 100us; });
+  scene.driver.cost("sum", [](const sim::Launch&) { return 10ms; });
+  slices_of(scene, kernel, by_finish);
+  scene.driver.forget();
+  for (int i = 0; i < 10; ++i) {
+    cl_event first = nullptr;
+    ASSERT_EQ(scene.launch_on(elsewhere, other, &first), CL_SUCCESS);
+    ASSERT_EQ(scene.launch(kernel, nullptr, {first}), CL_SUCCESS);
+    ASSERT_EQ(scene.cl.clFinish(scene.queue), CL_SUCCESS);
+    scene.cl.clReleaseEvent(first);
+  }
+  for (const learn::Lesson& lesson : interpose::process().lessons.lessons(10)) {
+    EXPECT_EQ(lesson.advice.measured, lesson.name.starts_with("add") ? 1U : 0U) << lesson.name;
+  }
+  scene.expect_each_item_ran(21);
+}
+
 TEST(Learning, BudgetOfPipelinedLaunches) {
   base::Settings settings = budget();
   settings.launch = base::LaunchMode::pipelined;

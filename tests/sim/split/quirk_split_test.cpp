@@ -33,6 +33,28 @@ TEST(Quirk, WhereFailuresEndTheProcessNothingIsSplitBehindAUserEvent) {
   }
 }
 
+TEST(Quirk, WhereSlicesMustNotFailNothingIsSplitThatWaitsForWhatMay) {
+  for (const char* name : {"Intel(R) OpenCL", "Oclgrind", "Another"}) {
+    const bool fears = std::string_view(name) != "Another";
+    Scene scene(usual_settings(), driver_called(name));
+    const cl_kernel kernel = scene.make_kernel();
+    const cl_event gate = scene.user_event();
+    ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(Scene::whole(Whole::shape), fears ? 1U : 0U) << name;
+    ASSERT_EQ(scene.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, fears ? 1U : 2U) << "what has ended well cannot fail: " << name;
+    const cl_event failed = scene.user_event();
+    ASSERT_EQ(scene.cl.clSetUserEventStatus(failed, -5), CL_SUCCESS);
+    const auto before = Scene::tally().split;
+    scene.launch(kernel, nullptr, {failed});
+    EXPECT_EQ(Scene::tally().split, before + (fears ? 0U : 1U)) << name;
+    ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, before + (fears ? 0U : 2U)) << "events may lie from now on: " << name;
+    scene.expect_each_item_ran(3);
+  }
+}
+
 TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
   for (const bool clash : {true, false}) {
     const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
