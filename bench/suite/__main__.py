@@ -1,6 +1,7 @@
 """Cleave's benchmarks: `cleave bench`.
 
     cleave bench split         every kernel whole and in slices, in every mode
+    cleave bench micro         what a call, a launch and a slice cost
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench plot FILE     makes the picture of kept results again
 
@@ -14,11 +15,12 @@ import pathlib
 import sys
 
 import gpu
+import micro
 import plots
 import results
 import split
 
-SUITES = {"split": split, "gpu": gpu}
+SUITES = {"micro": micro, "split": split, "gpu": gpu}
 
 
 def add_suite(commands, name, words, platform=""):
@@ -35,6 +37,7 @@ def arguments():
     parser = argparse.ArgumentParser(
         prog="cleave bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
+    add_suite(commands, "micro", "what a call, a launch and a slice cost")
     add_suite(commands, "split", "every kernel whole and in slices")
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],

@@ -21,6 +21,7 @@ def draw(found, pyplot):
     places[0].set_yticks(steps, [f"{step:g}" for step in steps])
     places[0].minorticks_off()
     places[0].set_ylabel("time, ratio to the same kernel launched whole (1: no loss)")
-    places[-1].legend(fontsize=9)
+    places[0].set_ylim(min(values) / 1.3, 1.3 * max(values))
+    places[-1].legend(fontsize=9, loc="center left", bbox_to_anchor=(1.02, 0.5))
     figure.suptitle("What splitting a launch costs: medians and their spread, native and split in turns in one process")
     return figure
