@@ -96,7 +96,7 @@ int measure_launches(const Request& request, const kernels::Work& work) {
   const Pair plain = take_turns(request.repeats, run(native, false), run(cleave, false));
   const std::string after = cleave.statistics();
   const Pair event = take_turns(request.events ? request.repeats : 0, run(native, true), run(cleave, true));
-  std::printf("{\"work\": \"%s\", \"device\": \"%s\", \"processor\": %s, ", work.name.data(),
+  std::printf("{\"work\": \"%s\", \"device\": \"%s\", \"on_processor\": %s, ", work.name.data(),
               cleave.device_text().c_str(), cleave.is_processor() ? "true" : "false");
   print_list("native", plain.native);
   print_list("cleave", plain.cleave);
@@ -120,7 +120,7 @@ int measure_stream(const Request& request, std::size_t count) {
   const std::string before = cleave.statistics();
   const auto run = [count](Side& side) { return [&side, count] { return side.run_stream(count); }; };
   const Pair times = take_turns(request.repeats, run(native), run(cleave));
-  std::printf("{\"device\": \"%s\", \"processor\": %s, ", cleave.device_text().c_str(),
+  std::printf("{\"device\": \"%s\", \"on_processor\": %s, ", cleave.device_text().c_str(),
               cleave.is_processor() ? "true" : "false");
   print_list("native", times.native);
   print_list("cleave", times.cleave);
@@ -131,18 +131,24 @@ int measure_stream(const Request& request, std::size_t count) {
 
 int keep_busy(const Request& request, const kernels::Work& work, bool native, double seconds) {
   Side side(native ? request.loader : request.library, request.target, work);
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto begin = Clock::now();
+  const auto end = begin + std::chrono::duration<double>(seconds);
+  const std::clock_t processor = std::clock();
   Times times;
   do {
     side.clear();
     times.push_back(side.run(false));
   } while (Clock::now() < end);
+  const std::clock_t used = std::clock() - processor;
+  const double ended = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
   const bool right = side.is_right(side.sample());
-  std::printf("{");
+  std::printf("{\"device\": \"%s\", \"on_processor\": %s, \"begin\": %.6f, \"end\": %.6f, ",
+              side.device_text().c_str(), side.is_processor() ? "true" : "false",
+              std::chrono::duration<double>(begin.time_since_epoch()).count(), ended);
   print_list("times", times);
   print_counts("", native ? "" : side.statistics());
-  std::printf("\"launches\": %zu, \"processor\": %.3f, \"right\": %s}\n", times.size(),
-              1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC, right ? "true" : "false");
+  std::printf("\"processor\": %.3f, \"right\": %s}\n", 1e3 * static_cast<double>(used) / CLOCKS_PER_SEC,
+              right ? "true" : "false");
   return right ? 0 : 1;
 }
 

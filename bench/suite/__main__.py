@@ -2,6 +2,7 @@
 
     cleave bench split         every kernel whole and in slices, in every mode
     cleave bench micro         what a call, a launch and a slice cost
+    cleave bench neighbours    the paper's experiment: a job on the device beside 1 to 4 neighbours on the same cores
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench plot FILE     makes the picture of kept results again
 
@@ -15,12 +16,14 @@ import pathlib
 import sys
 
 import gpu
+import grounds
 import micro
+import neighbours
 import plots
 import results
 import split
 
-SUITES = {"micro": micro, "split": split, "gpu": gpu}
+SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "gpu": gpu}
 
 
 def add_suite(commands, name, words, platform=""):
@@ -39,6 +42,12 @@ def arguments():
     commands = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
     add_suite(commands, "micro", "what a call, a launch and a slice cost")
     add_suite(commands, "split", "every kernel whole and in slices")
+    suite = add_suite(commands, "neighbours", "the paper's experiment")
+    suite.add_argument("--ground", default="auto", choices=["auto", *(ground.name for ground in grounds.GROUNDS)],
+                       help="what the job and its neighbours run in (the fairest that can be had)")
+    suite.add_argument("--cores", type=int, default=4, help="how many cores of the host they share (4)")
+    suite.add_argument("--mode", default="auto", choices=["auto", "sequential", "queued", "pipelined"],
+                       help="how the job's slices are launched: as Cleave does by itself (auto); the paper: sequential")
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],
                        help=f"one of {', '.join(name for name, _ in gpu.PARTS)}; may be repeated")

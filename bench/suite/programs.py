@@ -32,10 +32,12 @@ def platform(given):
     return ["--platform", given.platform] if given.platform else []
 
 
-def start(name, *arguments, settings=None, cores=None, **options):
-    pin = (lambda: os.sched_setaffinity(0, cores)) if cores else None
+def start(name, *arguments, settings=None, cores=None, enter=None, **options):
+    """Without waiting for it. Before it becomes itself it enters what confines it: these cores, or what `enter` does."""
+    if cores:
+        enter = lambda: os.sched_setaffinity(0, cores)  # noqa: E731
     return subprocess.Popen([place(name), *map(str, arguments)], env=environment(settings or {}), text=True,
-                            stdout=subprocess.PIPE, preexec_fn=pin, **options)
+                            stdout=subprocess.PIPE, preexec_fn=enter, **options)
 
 
 def finish(process, limit):
