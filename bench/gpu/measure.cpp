@@ -131,6 +131,7 @@ int measure_stream(const Request& request, std::size_t count) {
 
 int keep_busy(const Request& request, const kernels::Work& work, bool native, double seconds) {
   Side side(native ? request.loader : request.library, request.target, work);
+  const std::string before = side.statistics();
   const auto begin = Clock::now();
   const auto end = begin + std::chrono::duration<double>(seconds);
   const std::clock_t processor = std::clock();
@@ -146,7 +147,7 @@ int keep_busy(const Request& request, const kernels::Work& work, bool native, do
               side.device_text().c_str(), side.is_processor() ? "true" : "false",
               std::chrono::duration<double>(begin.time_since_epoch()).count(), ended);
   print_list("times", times);
-  print_counts("", native ? "" : side.statistics());
+  print_counts(before, side.statistics());
   std::printf("\"processor\": %.3f, \"right\": %s}\n", 1e3 * static_cast<double>(used) / CLOCKS_PER_SEC,
               right ? "true" : "false");
   return right ? 0 : 1;
