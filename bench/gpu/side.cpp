@@ -116,13 +116,20 @@ cl_mem Side::make_buffer(std::size_t words) {
   return buffer;
 }
 
+// In rows, since not every driver takes offsets or sizes near 2^32 in one dimension.
 void Side::fill_input() {
+  constexpr std::size_t kRow = 65536;
+  const std::size_t words = work_.in_words(global_);
+  const std::size_t columns = words % kRow == 0 ? kRow : words;
+  const std::size_t size[] = {columns, words / columns};
   cl_kernel fill = make_kernel(kernels::kFill, "fill");
   const cl_uint floats = work_.floats ? 1 : 0;
+  const auto width = static_cast<cl_uint>(columns);
   const auto set = FUNCTION(clSetKernelArg);
-  check(set(fill, 0, sizeof in_, &in_) | set(fill, 1, sizeof floats, &floats), "clSetKernelArg");
-  const std::size_t words = work_.in_words(global_);
-  check(launch_(queue_, fill, 1, nullptr, &words, nullptr, 0, nullptr, nullptr), "clEnqueueNDRangeKernel");
+  check(set(fill, 0, sizeof in_, &in_) | set(fill, 1, sizeof floats, &floats) |
+            set(fill, 2, sizeof width, &width),
+        "clSetKernelArg");
+  check(launch_(queue_, fill, 2, nullptr, size, nullptr, 0, nullptr, nullptr), "clEnqueueNDRangeKernel");
   check(finish_(queue_), "clFinish");
   FUNCTION(clReleaseKernel)(fill);
 }

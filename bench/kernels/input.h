@@ -10,12 +10,13 @@ namespace kernels {
 // and short sums are exact, so that a right result is the same to the last bit in whatever order it is added
 // up.
 inline constexpr const char* kFill = R"(
-kernel void fill(global uint* in, uint floats) {
-  uint word = (uint)get_global_id(0) * 2654435761u;
+kernel void fill(global uint* in, uint floats, uint columns) {
+  uint index = (uint)get_global_id(1) * columns + (uint)get_global_id(0);
+  uint word = index * 2654435761u;
   word = (word ^ (word >> 15)) * 2246822519u;
   word ^= word >> 13;
   float eighths = (float)((int)((word >> 8) % 13u) - 6) * 0.125f;
-  in[get_global_id(0)] = floats ? as_uint(eighths) : word;
+  in[index] = floats ? as_uint(eighths) : word;
 })";
 
 inline std::uint32_t word_at(std::size_t index) {

@@ -28,7 +28,7 @@ class Bench:
         self.cores = set(sorted(os.sched_getaffinity(0))[:given.cores])
         self.mode = given.mode
         self.rounds = 2 if given.quick else 3
-        self.window = 0.5 if given.quick else 20  # seconds in which everybody runs
+        self.window = 0.4 if given.quick else 20  # seconds in which everybody runs
         self.size = 320 if given.quick else 1600
         probe, _ = programs.measure("stream", 1, *programs.platform(given), "--repeats", 1)
         work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
