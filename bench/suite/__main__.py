@@ -47,7 +47,7 @@ def add_suite(commands, name, words, platform=""):
 
 
 def add_sharing(suite):
-    suite.add_argument("--ground", default="auto", choices=["auto", *(ground.name for ground in grounds.GROUNDS)],
+    suite.add_argument("--ground", default="auto", choices=grounds.NAMES,
                        help="what the job and its neighbours run in (the fairest that can be had)")
     suite.add_argument("--cores", type=int, default=4, help="how many cores of the host they share (4)")
     suite.add_argument("--mode", default="auto", choices=["auto", "sequential", "queued", "pipelined"],

@@ -3,7 +3,9 @@
     processes   plain processes, pinned to the same cores
     cgroups     the same, each in a control group of its own, all of equal weight, as a hypervisor gives it to its VMs
 
-Another way is a class here with a name, `usable`, `start` and `close`, and its place in GROUNDS, the fairest first.
+    domains     the neighbours as libvirt domains (domains.py); only if asked for, since each takes seconds to start
+
+Another way is a class with a name, `usable`, `start` and `close`, and its place in `prepare`.
 """
 
 import os
@@ -114,12 +116,14 @@ class Groups(Processes):
         self.made = []
 
 
-GROUNDS = [Groups, Processes]
+NAMES = ("auto", "processes", "cgroups", "domains")
 
 
 def prepare(name, cores):
-    """The ground of this name, or the fairest that is usable here ("auto")."""
-    for ground in GROUNDS:
+    """The ground of this name, or the fairest that is usable here and quick ("auto")."""
+    import domains
+
+    for ground in (Groups, Processes, domains.Domains):
         if name in ("auto", ground.name) and ground.usable():
             return ground(cores)
     raise Unmeasured(f"{name} cannot be had here")
