@@ -1,12 +1,11 @@
 // One measurement on one device, as a line of JSON on standard output. What is measured in which order, and
 // with which settings of Cleave, is the suite's affair (bench/suite).
 //
-//   cleave_gpu launches WORK [OPTIONS]              a work in launches, natively and under Cleave
-//   cleave_gpu stream COUNT [OPTIONS]               so many small launches
-//   cleave_gpu busy native|cleave SECONDS WORK [OPTIONS]
-//   cleave_gpu turns THREADS SECONDS                no OpenCL: processor work beside it
-//   OPTIONS: --platform SUBSTRING, --library PATH/libOpenCL.so.1, --repeats N, --warm-up N, --waits N,
-//   --small
+//   cleave_gpu launches WORK... [OPTIONS]           works in launches, natively and under Cleave; a line for
+//   each cleave_gpu stream COUNT [OPTIONS]               so many small launches cleave_gpu busy native|cleave
+//   SECONDS WORK [OPTIONS] cleave_gpu turns THREADS SECONDS                no OpenCL: processor work beside
+//   it OPTIONS: --platform SUBSTRING, --library PATH/libOpenCL.so.1, --repeats N, --warm-up N, --waits N,
+//   --no-events, --small
 //
 // The exit status is 0 only if all results were the native ones.
 #include <cstdio>
@@ -16,7 +15,7 @@
 #include <vector>
 
 #include "bench/gpu/measure.h"
-#include "bench/gpu/work.h"
+#include "bench/kernels/work.h"
 
 namespace gpu {
 namespace {
@@ -36,9 +35,11 @@ CommandLine read(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "--small") {
-      request.small = true;
+      request.target.small = true;
+    } else if (word == "--no-events") {
+      line.request.events = false;
     } else if (word == "--platform") {
-      request.platform = arguments.at(++i);
+      request.target.platform = arguments.at(++i);
     } else if (word == "--library") {
       request.library = arguments.at(++i);
     } else if (word == "--repeats") {
@@ -56,24 +57,22 @@ CommandLine read(const std::vector<std::string>& arguments) {
   return line;
 }
 
-std::size_t work_number(const std::string& name) {
-  for (std::size_t i = 0; i < kWorks.size(); ++i) {
-    if (kWorks[i].name == name) return i;
+int measure_all(const CommandLine& line) {
+  int status = 0;
+  for (std::size_t i = 1; i < line.words.size(); ++i) {
+    status |= measure_launches(line.request, kernels::find(line.words[i]));
+    std::fflush(stdout);
   }
-  throw std::invalid_argument(name);
+  return status;
 }
 
-int carry_out(CommandLine line) {
+int carry_out(const CommandLine& line) {
   const auto word = [&](std::size_t i) { return line.words.at(i); };
-  if (word(0) == "launches") {
-    line.request.work = work_number(word(1));
-    return measure_launches(line.request);
-  }
+  if (word(0) == "launches") return measure_all(line);
   if (word(0) == "stream") return measure_stream(line.request, std::stoul(word(1)));
   if (word(0) == "turns") return count_turns(static_cast<unsigned>(std::stoul(word(1))), std::stod(word(2)));
   if (word(0) != "busy") throw std::invalid_argument(word(0));
-  line.request.work = work_number(word(3));
-  return keep_busy(line.request, word(1) == "native", std::stod(word(2)));
+  return keep_busy(line.request, kernels::find(word(3)), word(1) == "native", std::stod(word(2)));
 }
 
 }  // namespace

@@ -72,21 +72,32 @@ void print_counts(const std::string& before, const std::string& after) {
 
 }  // namespace
 
-int measure_launches(const Request& request) {
-  const Work& work = kWorks.at(request.work);
-  Side native(request.loader, request.platform, work, request.small);
-  Side cleave(request.library, request.platform, work, request.small);
+int measure_launches(const Request& request, const kernels::Work& work) {
+  Side native(request.loader, request.target, work);
+  Side cleave(request.library, request.target, work);
   native.run(false);
   native.run_small();
   cleave.run_small();
   for (int i = 0; i < std::max(1, request.warm_up); ++i) cleave.run(false);
-  const auto run = [](Side& side, bool event) { return [&side, event] { return side.run(event); }; };
+  native.clear();
+  native.run(false);
+  const std::vector<cl_uint> expected = native.sample();
+  const bool native_right = native.is_right(expected);
+  bool right = native_right;
+  const auto run = [&](Side& side, bool event) {
+    return [&side, &expected, &right, event] {
+      side.clear();
+      const double time = side.run(event);
+      right &= side.sample() == expected;
+      return time;
+    };
+  };
   const std::string before = cleave.statistics();
   const Pair plain = take_turns(request.repeats, run(native, false), run(cleave, false));
   const std::string after = cleave.statistics();
-  const Pair event = take_turns(request.repeats, run(native, true), run(cleave, true));
-  const bool identical = native.sample() == cleave.sample();
-  std::printf("{\"work\": \"%s\", \"device\": \"%s\", ", work.name.data(), cleave.device_text().c_str());
+  const Pair event = take_turns(request.events ? request.repeats : 0, run(native, true), run(cleave, true));
+  std::printf("{\"work\": \"%s\", \"device\": \"%s\", \"on_processor\": %s, ", work.name.data(),
+              cleave.device_text().c_str(), cleave.is_processor() ? "true" : "false");
   print_list("native", plain.native);
   print_list("cleave", plain.cleave);
   print_list("native_event", event.native);
@@ -96,19 +107,21 @@ int measure_launches(const Request& request) {
     std::printf("\"wait\": %.3f, ", longest_wait(cleave, request.waits));
     std::printf("\"native_wait\": %.3f, ", longest_wait(native, request.waits));
   }
-  std::printf("\"identical\": %s}\n", identical ? "true" : "false");
-  return identical ? 0 : 1;
+  std::printf("\"native_right\": %s, \"right\": %s}\n", native_right ? "true" : "false",
+              right ? "true" : "false");
+  return right ? 0 : 1;
 }
 
 int measure_stream(const Request& request, std::size_t count) {
-  const Work& work = kWorks.at(request.work);
-  Side native(request.loader, request.platform, work, true);
-  Side cleave(request.library, request.platform, work, true);
+  const Target target{.platform = request.target.platform, .small = true};
+  Side native(request.loader, target, kernels::kEmpty);
+  Side cleave(request.library, target, kernels::kEmpty);
   for (Side* side : {&native, &cleave}) side->run_stream(count / 10 + 1);
   const std::string before = cleave.statistics();
   const auto run = [count](Side& side) { return [&side, count] { return side.run_stream(count); }; };
   const Pair times = take_turns(request.repeats, run(native), run(cleave));
-  std::printf("{\"device\": \"%s\", ", cleave.device_text().c_str());
+  std::printf("{\"device\": \"%s\", \"on_processor\": %s, ", cleave.device_text().c_str(),
+              cleave.is_processor() ? "true" : "false");
   print_list("native", times.native);
   print_list("cleave", times.cleave);
   print_counts(before, cleave.statistics());
@@ -116,15 +129,28 @@ int measure_stream(const Request& request, std::size_t count) {
   return 0;
 }
 
-int keep_busy(const Request& request, bool native, double seconds) {
-  Side side(native ? request.loader : request.library, request.platform, kWorks.at(request.work),
-            request.small);
-  unsigned launches = 0;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  for (; Clock::now() < end; ++launches) side.run(false);
-  std::printf("{\"launches\": %u, \"processor\": %.3f}\n", launches,
-              1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
-  return 0;
+int keep_busy(const Request& request, const kernels::Work& work, bool native, double seconds) {
+  Side side(native ? request.loader : request.library, request.target, work);
+  const std::string before = side.statistics();
+  const auto begin = Clock::now();
+  const auto end = begin + std::chrono::duration<double>(seconds);
+  const std::clock_t processor = std::clock();
+  Times times;
+  do {
+    side.clear();
+    times.push_back(side.run(false));
+  } while (Clock::now() < end);
+  const std::clock_t used = std::clock() - processor;
+  const double ended = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  const bool right = side.is_right(side.sample());
+  std::printf("{\"device\": \"%s\", \"on_processor\": %s, \"begin\": %.6f, \"end\": %.6f, ",
+              side.device_text().c_str(), side.is_processor() ? "true" : "false",
+              std::chrono::duration<double>(begin.time_since_epoch()).count(), ended);
+  print_list("times", times);
+  print_counts(before, side.statistics());
+  std::printf("\"processor\": %.3f, \"right\": %s}\n", 1e3 * static_cast<double>(used) / CLOCKS_PER_SEC,
+              right ? "true" : "false");
+  return right ? 0 : 1;
 }
 
 int count_turns(unsigned threads, double seconds) {

@@ -6,28 +6,30 @@
 #include <cstddef>
 #include <string>
 
+#include "bench/gpu/side.h"
+
 namespace gpu {
 
 struct Request {
   std::string loader = "libOpenCL.so.1";
-  std::string library;   // the drop-in
-  std::string platform;  // part of its name
-  std::size_t work = 0;  // of kWorks
+  std::string library;  // the drop-in
+  Target target;
   int repeats = 9;
   int warm_up = 1;     // launches under Cleave that are not counted
+  bool events = true;  // measure launches that want an event as well
   int waits = 8;       // launches during which a small kernel waits, 0: not measured
-  bool small = false;  // sizes for a try on a processor
 };
 
 // One work natively and under Cleave, in turn; then how long a small kernel on another queue waits meanwhile.
-// Returns 0 if the results are the same.
-int measure_launches(const Request& request);
+// Returns 0 if the result of every launch was the native one and the one computed on the host.
+int measure_launches(const Request& request, const kernels::Work& work);
 
 // `count` launches of next to nothing in a row and one wait, natively and under Cleave in turn.
 int measure_stream(const Request& request, std::size_t count);
 
 // Launches and waits for `seconds`, natively or under Cleave: something for others to be measured beside.
-int keep_busy(const Request& request, bool native, double seconds);
+// Returns 0 if the result of the last launch was right.
+int keep_busy(const Request& request, const kernels::Work& work, bool native, double seconds);
 
 // Turns of a loop by `threads` threads within `seconds`, and the processor time that they got.
 int count_turns(unsigned threads, double seconds);

@@ -7,18 +7,29 @@
 #include <string>
 #include <vector>
 
-#include "bench/gpu/work.h"
+#include "bench/kernels/work.h"
 
 namespace gpu {
 
 void check(cl_int error, const char* function);
 
+// Which device, and how much work.
+struct Target {
+  std::string platform;  // part of its name; the first GPU of such platforms, else the first device
+  bool small = false;    // sizes for a processor, which processors have in any case
+};
+
 class Side {
  public:
-  // Opens `library` and makes everything for `work` on the first device whose platform's name contains
-  // `platform`. Never gives it back: the process is short.
-  Side(const std::string& library, const std::string& platform, const Work& work, bool small);
+  // Opens `library` and makes everything for `work`, whose sizes are cut down to what the device's memory
+  // takes.
+  Side(const std::string& library, const Target& target, const kernels::Work& work);
+  ~Side();
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
 
+  // Overwrites the result, so that what is there afterwards is of the next launch.
+  void clear();
   // Milliseconds from the enqueue to the end of clFinish, the whole work once.
   double run(bool with_event);
   // A launch of next to nothing on another queue, and the wait for it, in milliseconds. From any one thread.
@@ -26,19 +37,31 @@ class Side {
   // So many of them in a row, and one wait.
   double run_stream(std::size_t count);
 
-  // A few stretches of the result.
+  // A few stretches of the result, and whether those are as computed on the host, as far as looked at.
   std::vector<cl_uint> sample();
-  // "name, driver version", and what CL_CLEAVE_STATISTICS says; empty natively.
+  bool is_right(const std::vector<cl_uint>& sample) const;
+
+  // "name, driver version", whether it is a processor, and what CL_CLEAVE_STATISTICS says; empty natively.
   std::string device_text();
+  bool is_processor() const { return processor_; }
   std::string statistics();
 
  private:
   template <typename Function>
   Function get(const char* name) const;
   void choose_device(const std::string& platform);
+  kernels::Grid fitting() const;
+  cl_mem make_buffer(std::size_t words);
   cl_kernel make_kernel(const char* source, const char* name);
+  void fill_input();
+  std::size_t stretch(std::size_t number) const;  // where it begins
 
   void* library_;
+  const kernels::Work& work_;
+  bool small_sizes_;
+  kernels::Grid global_{};
+  std::size_t out_words_ = 0;
+  bool processor_ = false;
   cl_device_id device_ = nullptr;
   cl_context context_ = nullptr;
   cl_command_queue queue_ = nullptr;
@@ -47,9 +70,7 @@ class Side {
   cl_kernel small_ = nullptr;
   cl_mem in_ = nullptr;
   cl_mem out_ = nullptr;
-  const Work& work_;
-  std::size_t global_[2];
-  std::size_t out_count_;
+  cl_mem word_ = nullptr;  // the small kernel's
 
   decltype(&clEnqueueNDRangeKernel) launch_;
   decltype(&clFinish) finish_;

@@ -1,7 +1,7 @@
 // What a call, a launch and a slice cost, on a driver that costs next to nothing. Each benchmark runs twice:
 // straight into that driver ("native") and through the drop-in on top of it ("cleave"). Which launches are
-// split, and why others stay whole, is up to the settings in the environment: report.py starts this program
-// once for each.
+// split, and why others stay whole, is up to the settings in the environment: bench/suite/micro.py starts
+// this program once for each.
 //
 // The driver has one handle for all kernels, so there is one kernel in a run: `plain` may be split, `seer`
 // sees the cut.

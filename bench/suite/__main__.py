@@ -1,50 +1,143 @@
 """Cleave's benchmarks: `cleave bench`.
 
-    cleave bench gpu [--platform NVIDIA] [--results FOLDER] [--quick]     measures, prints a table, keeps JSON and a picture
-    cleave bench plot FOLDER/gpu.json                                     makes the picture again
+    cleave bench split         every kernel whole and in slices, in every mode
+    cleave bench micro         what a call, a launch and a slice cost
+    cleave bench neighbours    the paper's experiment: a job on the device beside 1 to 4 neighbours on the same cores
+    cleave bench gpu           pipelined launches, waits and policies on one GPU
+    cleave bench all           all of these; gpu only where there is a GPU
+    cleave bench compare A B   two kept results, row by row
+    cleave bench plot FILE     makes the picture of kept results again
+    cleave bench tune -- PROGRAM...     the α for a program, within a loss that is allowed
 
-Everything is compared with a run of the same program without Cleave, in turns, within this run. The exit status is 0 if
-everything could be measured and every result was the native one, whether or not the figures are those that are asked for.
+Every suite prints a table and keeps JSON and a picture in a folder (--results). Everything is compared with a run of the same
+program without Cleave, in turns, within this run. The exit status is 0 if everything could be measured and every result was
+the native one, whether or not the figures are those that are asked for.
 """
 
 import argparse
 import pathlib
 import sys
 
+import compare
 import gpu
+import grounds
+import micro
+import neighbours
 import plots
+import programs
 import results
+import split
+import tune
+
+SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "gpu": gpu}
+
+
+def add_kept(command):
+    command.add_argument("--quick", action="store_true", help="small sizes, few repeats: a try on a processor")
+    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("results"),
+                         help="where the JSON and the picture go (./results)")
+
+
+def add_suite(commands, name, words, platform=""):
+    suite = commands.add_parser(name, help=words, description=SUITES[name].__doc__ if name in SUITES else None)
+    suite.add_argument("--platform", default=platform,
+                       help=f"part of the platform's name ({platform or 'that of the first GPU, else of the first device'})")
+    add_kept(suite)
+    return suite
+
+
+def add_sharing(suite):
+    suite.add_argument("--ground", default="auto", choices=grounds.NAMES,
+                       help="what the job and its neighbours run in (the fairest that can be had)")
+    suite.add_argument("--cores", type=int, default=4, help="how many cores of the host they share (4)")
+    suite.add_argument("--mode", default="auto", choices=["auto", "sequential", "queued", "pipelined"],
+                       help="how the job's slices are launched: as Cleave does by itself (auto); the paper: sequential")
+
+
+def add_tune(commands):
+    command = commands.add_parser("tune", help="the α for a program", description=tune.__doc__)
+    command.add_argument("--budget", type=float, default=0.05, help="what share of its time it may lose (0.05)")
+    command.add_argument("--vms", type=int, action="append", metavar="N",
+                         help="for so many VMs, the own one included; may be repeated (2 to 5)")
+    command.add_argument("--repeats", type=int, default=5, help="how often each setting is measured (5)")
+    command.add_argument("--write", type=pathlib.Path, default=pathlib.Path("cleave.toml"),
+                         help="where the settings go (./cleave.toml)")
+    add_kept(command)
+    command.add_argument("program", nargs="+", metavar="PROGRAM", help="and its arguments, behind --")
 
 
 def arguments():
     parser = argparse.ArgumentParser(
         prog="cleave bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
-    suite = commands.add_parser("gpu", help="pipelined launches, waits, policies on one GPU")
-    suite.add_argument("--platform", default="NVIDIA", help="part of the platform's name (NVIDIA)")
-    suite.add_argument("--quick", action="store_true", help="small sizes, few repeats: a try on a processor")
+    add_suite(commands, "micro", "what a call, a launch and a slice cost")
+    add_suite(commands, "split", "every kernel whole and in slices")
+    add_sharing(add_suite(commands, "neighbours", "the paper's experiment"))
+    suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],
                        help=f"one of {', '.join(name for name, _ in gpu.PARTS)}; may be repeated")
-    suite.add_argument("--results", type=pathlib.Path, default=pathlib.Path("results"),
-                       help="where the JSON and the picture go (./results)")
+    add_sharing(add_suite(commands, "all", "all of these; gpu only where there is a GPU"))
+    two = commands.add_parser("compare", help="two kept results, row by row")
+    two.add_argument("first", type=pathlib.Path, metavar="A")
+    two.add_argument("second", type=pathlib.Path, metavar="B")
     again = commands.add_parser("plot", help="the picture of results that were kept")
     again.add_argument("file", type=pathlib.Path)
+    add_tune(commands)
     return parser.parse_args()
+
+
+def keep(found, given):
+    """The table of a suite, its JSON and its picture. Whether every result was right."""
+    results.print_table(found)
+    given.results.mkdir(parents=True, exist_ok=True)
+    kept = given.results / f"{found.suite}.json"
+    results.keep(found, kept)
+    if found.suite in plots.SUITES:
+        plots.draw(found, kept.with_suffix(".png"))
+    return found.sound
+
+
+def measure(name, given):
+    print(f"{name} …", file=sys.stderr, flush=True)
+    return keep(SUITES[name].measure(given), given)
+
+
+def measure_all(given):
+    """Those that cannot be had here are named, and the others go on."""
+    given.only = None
+    probe, _ = programs.measure("stream", 1, *programs.platform(given), "--repeats", 1)
+    sound = True
+    for name in SUITES:
+        if name == "gpu" and probe["on_processor"]:
+            print("gpu: left out, the device is a processor", file=sys.stderr)
+            continue
+        try:
+            sound &= measure(name, given)
+        except results.Unmeasured as why:
+            print(f"{name}: left out: {why}", file=sys.stderr)
+    return sound
+
+
+def search(given):
+    given.vms = given.vms or [2, 3, 4, 5]
+    found, settings = tune.tune(given)
+    sound = keep(found, given)
+    print(f"\n{settings}")
+    given.write.write_text(settings)
+    print(f"written to {given.write}", file=sys.stderr)
+    return sound
 
 
 def main():
     given = arguments()
     if given.suite == "plot":
-        found = results.load(given.file)
-        plots.draw(found, given.file.with_suffix(".png"))
+        plots.draw(results.load(given.file), given.file.with_suffix(".png"))
         return 0
-    given.results.mkdir(parents=True, exist_ok=True)
-    found = gpu.measure(given)
-    results.print_table(found)
-    kept = given.results / "gpu.json"
-    results.keep(found, kept)
-    plots.draw(found, kept.with_suffix(".png"))
-    return 0 if found.sound else 1
+    if given.suite == "compare":
+        compare.compare(given.first, given.second)
+        return 0
+    run = {"all": measure_all, "tune": search}.get(given.suite)
+    return 0 if (run(given) if run else measure(given.suite, given)) else 1
 
 
 if __name__ == "__main__":

@@ -48,9 +48,9 @@ def measure_product(bench):
     for slices, bound in asked.items():
         line = bench.launches(PRODUCT, fixed(slices))
         add_ratio(bench, "product", f"{PRODUCT}, {slices} slices", line, bound)
-        add_ratio(bench, "product with events", f"the same, with an event", line, bound, "_event")
+        add_ratio(bench, "product with events", "the same, with an event", line, bound, "_event")
         wait_asked = None if slices < 20 else 4 if slices < 100 else 3
-        bench.add("waits beside it", f"longest wait of a small kernel meanwhile", line["wait"], "ms",
+        bench.add("waits beside it", "longest wait of a small kernel meanwhile", line["wait"], "ms",
                   baseline=line["native_wait"], asked=wait_asked, slices=slices)
 
 
@@ -94,7 +94,7 @@ def measure_waiting(bench):
         bench.add("waiting", f"processor time of {call}, polite", median(polite_burnt), "s", baseline=median(burnt),
                   spread=spread(polite_burnt), asked=0.05)
         value, spread_of_it = ratio(polite_walls, walls)
-        bench.add("waiting", f"its wall time", value, baseline=1e3 * median(walls), spread=spread_of_it, asked=1.01)
+        bench.add("waiting", "its wall time", value, baseline=1e3 * median(walls), spread=spread_of_it, asked=1.01)
 
 
 def measure_quantum(bench):

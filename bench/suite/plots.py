@@ -1,54 +1,48 @@
-"""Pictures of the results, where matplotlib is installed."""
+"""Pictures of the results, where matplotlib is installed: what all of them share."""
 
+import importlib
 import sys
 import textwrap
 
-NATIVE, CLEAVE, ASKED = "#8c8c8c", "#1f6fb4", "#c44e52"
+NATIVE, CLEAVE, ASKED, PAPER = "#8c8c8c", "#1f6fb4", "#c44e52", "#dd8452"
+SERIES = ("#1f6fb4", "#2a9d6f", "#8172b3", "#ccb974", "#64b5cd", "#c44e52", "#dd8452", "#937860", "#8c8c8c")
+SUITES = ("gpu", "micro", "neighbours", "split")
 
 
 def draw(found, file):
+    """The picture that `plot_SUITE.py` makes of these results."""
     try:
         import matplotlib
     except ImportError:
         print(f"no picture: matplotlib is missing (Debian: python3-matplotlib); then: cleave bench plot "
               f"{file.with_suffix('.json')}", file=sys.stderr)
         return
+    if found.suite not in SUITES:
+        print(f"no picture: none is known for {found.suite}", file=sys.stderr)
+        return
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, places = pyplot.subplots(2, 2, figsize=(14, 9), constrained_layout=True)
-    draw_product(found, places[0][0])
-    draw_waits(found, places[0][1])
-    draw_ratios(found, places[1][0])
-    draw_shares(found, places[1][1])
-    figure.suptitle(found.machine["device"])
+    figure = importlib.import_module(f"plot_{found.suite}").draw(found, pyplot)
+    words = found.machine
+    figure.supxlabel(f"{words['device']}; {words['processor']}, {words['cores']} cores; {words['cleave']}", fontsize=9,
+                     color="#555555")
     figure.savefig(file, dpi=120)
     pyplot.close(figure)
     print(f"drawn in {file}", file=sys.stderr)
 
 
-def draw_product(found, place):
-    """What slices cost."""
-    for part, label, style in (("product", "no event", "o-"), ("product with events", "with an event", "s--")):
-        rows = found.of(part)
-        place.errorbar([row.slices for row in rows], [row.value for row in rows], yerr=[row.spread for row in rows],
-                       fmt=style, capsize=3, label=label, color=CLEAVE)
-    rows = found.of("product")
-    place.plot([row.slices for row in rows], [row.asked for row in rows], ":", color=ASKED, label="asked, at most")
-    place.axhline(1, color=NATIVE, linewidth=1)
-    place.set(title="5120×5120 product, pipelined: time", xlabel="slices", ylabel="ratio to the whole launch", xscale="log")
-    if rows:
-        place.legend()
+def line(place, rows, along, **style):
+    """Values with their spread over an attribute of the rows."""
+    place.errorbar([getattr(row, along) for row in rows], [row.value for row in rows],
+                   yerr=[row.spread or 0 for row in rows], capsize=3, **style)
 
 
-def draw_waits(found, place):
-    """What others gain."""
-    rows = found.of("waits beside it")
-    place.plot([row.slices for row in rows], [row.value for row in rows], "o-", color=CLEAVE, label="split")
-    place.plot([row.slices for row in rows], [row.baseline for row in rows], "o-", color=NATIVE, label="whole")
-    place.set(title="Longest wait of a small kernel on another queue", xlabel="slices", ylabel="ms", xscale="log", yscale="log")
-    if rows:
-        place.legend()
+def ticks(place, values):
+    """On a logarithmic axis: these, as plain numbers."""
+    place.set_xscale("log")
+    place.set_xticks(values, [f"{value:g}" for value in values])
+    place.minorticks_off()
 
 
 def bars(place, rows, title):
@@ -60,16 +54,3 @@ def bars(place, rows, title):
     place.invert_yaxis()
     place.set_title(title, fontsize=10)
     place.tick_params(axis="y", labelsize=8)
-
-
-def draw_ratios(found, place):
-    rows = [row for part in ("others", "quantum", "budget", "stream") for row in found.of(part)
-            if not row.unit and not row.at_least]
-    bars(place, rows, "Other work: time, ratio to native (red: asked, at most)")
-    if rows:
-        place.set_xlim(left=0.9)
-
-
-def draw_shares(found, place):
-    rows = [row for row in found.of("waiting") if row.unit == "s"] + found.of("crowd")
-    bars(place, rows, "Processor seconds for a wait of 1 s; throughput beside a waiting program")

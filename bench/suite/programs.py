@@ -27,10 +27,17 @@ def environment(settings):
     return kept | {"CLEAVE_CONFIG": os.devnull, "CLEAVE_TOP": "false"} | settings
 
 
-def start(name, *arguments, settings=None, cores=None, **options):
-    pin = (lambda: os.sched_setaffinity(0, cores)) if cores else None
+def platform(given):
+    """For cleave_gpu, which takes the first GPU, else the first device, where no platform is named."""
+    return ["--platform", given.platform] if given.platform else []
+
+
+def start(name, *arguments, settings=None, cores=None, enter=None, **options):
+    """Without waiting for it. Before it becomes itself it enters what confines it: these cores, or what `enter` does."""
+    if cores:
+        enter = lambda: os.sched_setaffinity(0, cores)  # noqa: E731
     return subprocess.Popen([place(name), *map(str, arguments)], env=environment(settings or {}), text=True,
-                            stdout=subprocess.PIPE, preexec_fn=pin, **options)
+                            stdout=subprocess.PIPE, preexec_fn=enter, **options)
 
 
 def finish(process, limit):
@@ -48,9 +55,15 @@ def run(name, *arguments, limit=300, **options):
     return finish(start(name, *arguments, **options), limit)
 
 
-def measure(*arguments, limit=300, **options):
-    """One line of JSON of cleave_gpu's, and whether the results were right."""
+def measure_all(*arguments, limit=300, **options):
+    """The lines of JSON of cleave_gpu's, and whether the results were right."""
     status, output = run("cleave_gpu", *arguments, limit=limit, **options)
     if status not in (0, 1) or not output.strip():
         raise Unmeasured(f"cleave_gpu {' '.join(map(str, arguments))}: exit status {status}")
-    return json.loads(output), status == 0
+    return [json.loads(line) for line in output.splitlines()], status == 0
+
+
+def measure(*arguments, **options):
+    """The same where there is one line."""
+    lines, right = measure_all(*arguments, **options)
+    return lines[0], right

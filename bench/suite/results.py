@@ -26,6 +26,9 @@ class Row:
     at_least: bool = False  # else at most
     note: str = ""
     slices: int | None = None
+    kernel: str = ""
+    neighbours: int | None = None
+    claim: str = ""  # what the paper says of it
 
     @property
     def good(self):
@@ -81,22 +84,35 @@ def version(library):
 
 
 def shown(row):
-    text = f"{row.value:.4g}{' ' + row.unit if row.unit else ''}"
-    if row.asked is not None:
-        text += f" (asked: {'≥' if row.at_least else '≤'} {row.asked:g})"
-    return text
+    return quantity(row.value, row.unit) + (f" (asked: {bound(row)})" if row.asked is not None else "")
 
 
 def print_table(found):
-    print(f"{found.machine['device']}; {found.machine['cores']} cores; {found.machine['cleave']}\n")
-    print("| | measured | spread | native | asked | |\n|---|---|---|---|---|---|")
-    for row in found.rows:
-        unit = f" {row.unit}" if row.unit else ""
-        native = "" if row.baseline is None else f"{row.baseline:.4g}{unit or ' ms'}"
-        asked = "" if row.asked is None else f"{'≥' if row.at_least else '≤'} {row.asked:g}{unit}"
-        remark = row.note or ("" if row.good is not False else "missed")
-        print(f"| {row.what} | {row.value:.4g}{unit} | {'' if row.spread is None else f'{row.spread:.2g}'} | {native} "
-              f"| {asked} | {remark} |")
+    print(f"\n{found.suite}: {found.machine['device']}; {found.machine['cores']} cores; {found.machine['cleave']}\n")
+    columns = {"": [row.what for row in found.rows], "measured": [quantity(row.value, row.unit) for row in found.rows],
+               "spread": ["" if row.spread is None else f"{row.spread:.2g}" for row in found.rows],
+               "native": ["" if row.baseline is None else quantity(row.baseline, row.unit or "ms") for row in found.rows],
+               "asked": [bound(row) for row in found.rows], "the paper": [row.claim for row in found.rows],
+               "remark": [row.note or ("" if row.good is not False else "missed") for row in found.rows]}
+    print_columns({title: cells for title, cells in columns.items() if title in ("", "measured") or any(cells)})
+    if not found.sound:
+        print("\nNot every result was the native one.")
+
+
+def print_columns(columns):
+    """A Markdown table whose columns line up."""
+    widths = {title: max(map(len, (title, *cells))) for title, cells in columns.items()}
+    lines = [list(columns), ["-" * width for width in widths.values()], *zip(*columns.values())]
+    for line in lines:
+        print("| " + " | ".join(f"{cell:{width}}" for cell, width in zip(line, widths.values())) + " |")
+
+
+def quantity(value, unit):
+    return f"{value:.4g}{' ' + unit if unit else ''}"
+
+
+def bound(row):
+    return "" if row.asked is None else f"{'≥' if row.at_least else '≤'} {quantity(row.asked, row.unit)}"
 
 
 def keep(found, file):

@@ -1,0 +1,129 @@
+"""Where one job and its neighbours run: ways of sharing a few cores of the host, all behind `start`.
+
+    processes   plain processes, pinned to the same cores
+    cgroups     the same, each in a control group of its own, all of equal weight, as a hypervisor gives it to its VMs
+
+    domains     the neighbours as libvirt domains (domains.py); only if asked for, since each takes seconds to start
+
+Another way is a class with a name, `usable`, `start` and `close`, and its place in `prepare`.
+"""
+
+import os
+import pathlib
+
+import programs
+from results import Unmeasured
+
+ROOT = pathlib.Path("/sys/fs/cgroup")
+
+
+class Processes:
+    name = "processes"
+
+    def __init__(self, cores):
+        self.cores = cores
+
+    @staticmethod
+    def usable():
+        return True
+
+    def start(self, who, *command, settings=None):
+        """A measuring program whose output can be read while it runs. No two that run at a time have the same name."""
+        return programs.start(*command, settings=settings, enter=self.entrance(who))
+
+    def entrance(self, who):
+        """What the program does before it becomes itself."""
+        del who
+        return lambda: os.sched_setaffinity(0, self.cores)
+
+    def close(self):
+        pass
+
+
+def group_root():
+    """The folder in which groups with a weight can be made: version 2's, else version 1's; None where there is none."""
+    try:
+        if "cpu" in (ROOT / "cgroup.controllers").read_text().split():
+            own = next(line[3:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()
+                       if line.startswith("0::"))
+            return ROOT / own.strip("/")
+    except (OSError, StopIteration):
+        pass
+    return ROOT / "cpu" if (ROOT / "cpu/cpu.shares").exists() else None
+
+
+class Groups(Processes):
+    name = "cgroups"
+
+    def __init__(self, cores):
+        super().__init__(cores)
+        self.folder = group_root() / f"cleave-bench-{os.getpid()}"
+        self.made = []
+        self.make(self.folder)
+
+    @staticmethod
+    def usable():
+        """Whether groups can be made, and have a weight."""
+        root = group_root()
+        if root is None:
+            return False
+        try:
+            Groups(set()).close()
+        except OSError:
+            return False
+        return True
+
+    def make(self, folder):
+        folder.mkdir()
+        self.made.append(folder)
+        try:
+            if folder == self.folder:
+                self.hand_on()
+            else:
+                self.weigh(folder)
+        except OSError:
+            self.close()
+            raise
+
+    def hand_on(self):
+        """Version 2: the groups below are to have the controller."""
+        if (self.folder / "cgroup.subtree_control").exists():
+            (self.folder / "cgroup.subtree_control").write_text("+cpu")
+
+    @staticmethod
+    def weigh(folder):
+        weight = folder / "cpu.weight"
+        if weight.exists():
+            weight.write_text("100")
+        else:
+            (folder / "cpu.shares").write_text("1024")
+
+    def entrance(self, who):
+        group = self.folder / who
+        if group not in self.made:
+            self.make(group)
+        pin = super().entrance(who)
+
+        def enter():
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+            pin()
+
+        return enter
+
+    def close(self):
+        for folder in reversed(self.made):
+            folder.rmdir()
+        self.made = []
+
+
+NAMES = ("auto", "processes", "cgroups", "domains")
+
+
+def prepare(name, cores):
+    """The ground of this name, or the fairest that is usable here and quick ("auto")."""
+    import domains
+
+    for ground in (Groups, Processes, domains.Domains):
+        if name in ("auto", ground.name) and ground.usable():
+            return ground(cores)
+    raise Unmeasured(f"{name} cannot be had here")

@@ -1,0 +1,159 @@
+"""The suite `neighbours`: the paper's experiment.
+
+One job of four matrix products on the device shares a few cores of the host with one to four neighbours, which multiply
+matrices on four threads each, like the paper's VMs of four virtual processors. Measured is how long the neighbours' products
+and the job take while all of them run: without the job, with the job whole, and with the job in ever more slices.
+"""
+
+import json
+import os
+import time
+
+import grounds
+import programs
+from results import Results, Row, Unmeasured, machine, median, ratio, spread
+
+NEIGHBOURS = (1, 2, 3, 4)
+GROUPS = (2, 4, 10, 20)
+MANY = 500
+PRODUCTS = 4  # of the job
+THREADS = 4  # of a neighbour
+CLAIM_NEIGHBOURS, CLAIM_JOB, CLAIM_MANY = "up to 20 % faster", "less than 5 % slower", "38 % slower"
+LOSS = 1.05  # of the job: what the best number of groups may cost
+NOBODY, WHOLE = "without the job", "the job whole"  # else the number of groups
+
+
+class Bench:
+    def __init__(self, given):
+        self.cores = set(sorted(os.sched_getaffinity(0))[:given.cores])
+        self.mode = given.mode
+        self.rounds = 2 if given.quick else 3
+        self.window = 20 if not given.quick else 3 if given.ground == "domains" else 0.4  # seconds of everybody together
+        self.size = 320 if given.quick else 1600
+        probe, _ = programs.measure("stream", 1, *programs.platform(given), "--repeats", 1)
+        work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
+        self.work = [work, "--library", programs.library(), *programs.platform(given),
+                     *(["--small"] if given.quick else [])]
+        self.ground = grounds.prepare(given.ground, self.cores)
+        words = machine(probe["device"], programs.library())
+        self.results = Results("neighbours", words | {"ground": self.ground.name, "shared cores": len(self.cores),
+                                                      "neighbours": f"{self.size}×{self.size}", "mode": self.mode})
+
+    def start_job(self, neighbours, job):
+        settings = {"CLEAVE_VMS": str(neighbours + 1), "CLEAVE_SPLIT": f"fixed:{job}", "CLEAVE_LAUNCH": self.mode}
+        way = "native" if job == WHOLE else "cleave"
+        return self.ground.start("job", "cleave_gpu", "busy", way, self.window, *self.work,
+                                 settings={} if job == WHOLE else settings)
+
+    def share(self, neighbours, job):
+        """Everybody at once: milliseconds of a neighbour's product and of the job, and the job's share of a core."""
+        crowd = [self.ground.start(f"neighbour-{i}", "cleave_neighbour", self.size, THREADS) for i in range(neighbours)]
+        try:
+            took, share, window = None, None, None
+            if job == NOBODY:
+                begin = time.monotonic() + 0.2
+                time.sleep(0.2 + self.window)
+                window = begin, time.monotonic()
+            else:
+                took, share, window = self.follow(self.start_job(neighbours, job))
+            self.check_alive(crowd)
+        finally:
+            for process in crowd:
+                process.kill()
+        outputs = [process.communicate()[0] for process in crowd]
+        self.results.sound &= all(process.returncode < 0 for process in crowd)
+        return median([product(output, window) for output in outputs]), took, share
+
+    def follow(self, process):
+        status, output = programs.finish(process, 600)
+        if status not in (0, 1) or not output.strip():
+            raise Unmeasured(f"the job ended with status {status}")
+        line = json.loads(output)
+        self.results.sound &= status == 0
+        wall = line["end"] - line["begin"]
+        return (PRODUCTS * sum(line["times"]) / len(line["times"]), line["processor"] / 1e3 / wall,
+                (line["begin"], line["end"]))
+
+    @staticmethod
+    def check_alive(crowd):
+        for process in crowd:
+            if process.poll() is not None:
+                raise Unmeasured(f"a neighbour ended by itself: exit status {process.returncode}")
+
+    def in_turn(self, neighbours, jobs):
+        """Each of the jobs beside so many neighbours, in turn: {job: (neighbours' ms, the job's ms, its share)}."""
+        found = {job: ([], [], []) for job in jobs}
+        for _ in range(self.rounds):
+            for job, lists in found.items():
+                for values, value in zip(lists, self.share(neighbours, job)):
+                    values.append(value)
+        return found
+
+    def add(self, part, what, changed, base, **more):
+        value, spread_of_it = ratio(changed, base)
+        self.results.add(Row(part, what, value, baseline=median(base), spread=spread_of_it, **more))
+        return value
+
+
+def product(output, window):
+    """Milliseconds of a product: of those within the window, where there is none of those that reach into it, else of all."""
+    times = [tuple(map(float, line.split())) for line in output.splitlines() if line.count(" ") == 1]
+    inside = [(begin, end) for begin, end in times if window[0] <= begin and end <= window[1]]
+    inside = inside or [(begin, end) for begin, end in times if begin < window[1] and end > window[0]] or times
+    if not inside:
+        raise Unmeasured("no neighbour ended a product in time: their cores are too slow, or too many share them")
+    return 1e3 * sum(end - begin for begin, end in inside) / len(inside)
+
+
+def plural(neighbours):
+    return f"{neighbours} neighbour{'s' if neighbours > 1 else ''}"
+
+
+def measure_sweep(bench, neighbours):
+    """Figures 2, 4 and 5 for so many neighbours; gives the number of groups that serves them best."""
+    found = bench.in_turn(neighbours, (NOBODY, WHOLE, *GROUPS))
+    who = plural(neighbours)
+    alone, whole = found[NOBODY][0], found[WHOLE]
+    bench.add("fig2", f"Fig. 2: {who}, with the job to without", whole[0], alone, neighbours=neighbours)
+    gains, losses = {}, {}
+    for groups in GROUPS:
+        gains[groups] = bench.add("fig4", f"Fig. 4: {who}, job in {groups} groups to whole", found[groups][0], whole[0],
+                                  neighbours=neighbours, slices=groups, claim=CLAIM_NEIGHBOURS)
+    for groups in GROUPS:
+        losses[groups] = bench.add("fig5", f"Fig. 5: the job beside {who}, in {groups} groups to whole", found[groups][1],
+                                   whole[1], neighbours=neighbours, slices=groups, claim=CLAIM_JOB)
+    cheap = [groups for groups in GROUPS if losses[groups] <= LOSS] or list(GROUPS)
+    return min(cheap, key=gains.get)
+
+
+def measure_best(bench, neighbours, best):
+    """Figure 6, measured anew, so that a number that was chosen for its luck shows it: the α that comes nearest to it."""
+    vms = neighbours + 1
+    alpha = max(1, round(best / vms))
+    groups = vms * alpha
+    found = bench.in_turn(neighbours, (NOBODY, WHOLE, groups))
+    who, note = plural(neighbours), f"α {alpha}, {groups} groups"
+    more = {"neighbours": neighbours, "slices": groups, "note": note}
+    bench.add("fig6 neighbours", f"Fig. 6: {who}, best α to the job whole", found[groups][0], found[WHOLE][0],
+              claim=CLAIM_NEIGHBOURS, **more)
+    bench.add("fig6 without", f"Fig. 6: {who}, best α to without the job", found[groups][0], found[NOBODY][0], **more)
+    bench.add("fig6 job", f"Fig. 6: the job beside {who}, best α to whole", found[groups][1], found[WHOLE][1],
+              claim=CLAIM_JOB, **more)
+    bench.results.add(Row("processor", f"share of a core that the job takes beside {who}", median(found[groups][2]),
+                          "cores", baseline=median(found[WHOLE][2]), spread=spread(found[groups][2]), **more))
+
+
+def measure(given):
+    bench = Bench(given)
+    try:
+        best = {}
+        for neighbours in NEIGHBOURS:
+            best[neighbours] = measure_sweep(bench, neighbours)
+        for neighbours, groups in best.items():
+            measure_best(bench, neighbours, groups)
+        found = bench.in_turn(1, (WHOLE, MANY))
+        bench.add("many", f"the job beside 1 neighbour, in {MANY} groups to whole", found[MANY][1], found[WHOLE][1],
+                  neighbours=1, slices=MANY, claim=CLAIM_MANY)
+    finally:
+        bench.ground.close()
+    return bench.results

@@ -1,0 +1,99 @@
+"""What the suites keep, compare and share out; no measurement."""
+
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from bench import CLEAVE, main, run
+
+import compare
+import grounds
+import neighbours
+import results
+from results import Results, Row
+
+MACHINE = {"device": "a device", "cores": 2, "cleave": "cleave 0.1.0"}
+
+
+def found(*rows):
+    return Results("split", MACHINE, list(rows))
+
+
+class Kept(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def keep(self, name, results_):
+        with contextlib.redirect_stderr(io.StringIO()):
+            results.keep(results_, self.folder / name)
+        return self.folder / name
+
+    def test_results_are_read_as_they_were_written(self):
+        before = found(Row("queued", "a product", 1.5, baseline=20, spread=0.1, slices=4, kernel="product"))
+        self.assertEqual(results.load(self.keep("kept", before)), before)
+
+    def test_file_of_something_else_is_named(self):
+        file = self.folder / "else"
+        file.write_text("[]")
+        done = run(CLEAVE, "bench", "compare", file, file)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn(f"{file} holds no results", done.stderr)
+
+    def test_compare_tells_differences_from_spreads(self):
+        first = self.keep("a", found(Row("p", "same", 1, spread=0.1), Row("p", "more", 1, spread=0.1), Row("p", "gone", 1)))
+        second = self.keep("b", found(Row("p", "same", 1.2, spread=0.1), Row("p", "more", 2, spread=0.1), Row("p", "new", 1)))
+        done = run(CLEAVE, "bench", "compare", first, second)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = {line.split("|")[1].strip(): line for line in done.stdout.splitlines() if line.startswith("|")}
+        self.assertIn("within the spreads", lines["same"])
+        self.assertRegex(lines["more"], r"\| 2\.000 \| more ")
+        self.assertIn("only in A: gone: 1\nonly in B: new: 1\n", done.stdout)
+
+    def test_compare_without_spreads_does_not_judge(self):
+        self.assertEqual(compare.verdict(Row("p", "a", 1), Row("p", "a", 2)), "no spread known")
+
+    def test_table_shows_only_columns_that_say_something(self):
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            results.print_table(found(Row("p", "what", 1, claim="up to 20 % faster"), Row("p", "else", 2, "ns", spread=0.5)))
+        title = shown.getvalue().split("\n\n")[1].splitlines()[0]
+        self.assertEqual([cell.strip() for cell in title.strip("|").split("|")], ["", "measured", "spread", "the paper"])
+
+
+class Sharing(unittest.TestCase):
+    def test_only_products_within_the_window_count(self):
+        output = "1.0 2.0\n2.0 3.0\n3.0 5.0\n5.0 9.0\n9."
+        self.assertEqual(neighbours.product(output, (1.5, 6)), 1500)
+        self.assertEqual(neighbours.product(output, (20, 30)), 2000)
+        with self.assertRaises(results.Unmeasured):
+            neighbours.product("", (0, 1))
+
+    def test_plain_processes_are_pinned(self):
+        core = min(os.sched_getaffinity(0))
+        show = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
+        ground = grounds.Processes({core})
+        done = subprocess.run(show, preexec_fn=ground.entrance("one"), stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual(done.stdout.strip(), str({core}))
+
+    @unittest.skipUnless(grounds.Groups.usable(), "no control groups with a weight can be made here")
+    def test_groups_hold_one_program_each_and_are_removed(self):
+        ground = grounds.Groups(os.sched_getaffinity(0))
+        try:
+            done = [subprocess.run(["cat", "/proc/self/cgroup"], preexec_fn=ground.entrance(who), stdout=subprocess.PIPE,
+                                   text=True, check=True).stdout for who in ("one", "two")]
+        finally:
+            ground.close()
+        self.assertIn(f"/{ground.folder.name}/one\n", done[0])
+        self.assertIn(f"/{ground.folder.name}/two\n", done[1])
+        self.assertFalse(ground.folder.exists())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""`cleave bench tune` writes settings that Cleave reads."""
+
+import pathlib
+import tempfile
+import tomllib
+import unittest
+
+from bench import CLEAVE, PROGRAMS, main, run
+
+import results
+import tune
+
+
+class Tune(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def tune(self, *words):
+        return run(CLEAVE, "bench", "tune", "--quick", "--vms", 2, "--results", self.folder, "--write",
+                   self.folder / "cleave.toml", *words, cwd=self.folder)
+
+    def test_searches_and_writes_what_cleave_takes(self):
+        done = self.tune("--budget", 100, "--", PROGRAMS / "matmul", 48, 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 VMs, α 1", done.stdout)
+        self.assertEqual(tomllib.loads((self.folder / "cleave.toml").read_text())["split"]["policy"], "alpha")
+        doctor = run(CLEAVE, "doctor", CLEAVE_CONFIG=str(self.folder / "cleave.toml"))
+        self.assertIn("cleave.toml", doctor.stdout)
+        self.assertEqual(results.load(self.folder / "tune.json").suite, "tune")
+
+    def test_program_that_fails_is_named(self):
+        done = self.tune("--", "false")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("false ended with status 1 without Cleave", done.stderr)
+
+    def test_program_without_launches_is_named(self):
+        done = self.tune("--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no launch of the program was split", done.stderr)
+
+    def test_smallest_alpha_of_all_counts_is_written(self):
+        split = tomllib.loads(tune.toml(["program"], 0.05, {2: 16, 5: 4}))["split"]
+        self.assertEqual(split, {"policy": "alpha", "alpha": 4})
+
+    def test_nothing_is_split_where_no_alpha_is_cheap_enough(self):
+        self.assertEqual(tomllib.loads(tune.toml(["program"], 0.05, {2: 1, 5: None}))["split"], {"policy": "off"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The neighbours of `cleave bench neighbours` run in real domains, which are gone afterwards."""
+
+import os
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from host import KERNEL, skip_where_something_is_missing
+from compare import CLEAVE, main
+from private_libvirt import Keeper, Libvirt
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench/suite"))
+
+
+class Bench(unittest.TestCase):
+    def setUp(self):
+        keeper = Keeper()
+        self.addCleanup(keeper.end)
+        self.libvirt = Libvirt(keeper, KERNEL)
+        os.environ["LIBVIRT_DEFAULT_URI"] = self.libvirt.uri
+        os.environ["CLEAVE_BENCH_KERNEL"] = str(KERNEL)
+        os.environ["CLEAVE_BENCH"] = str(CLEAVE.parent.parent / "bench")
+
+    def test_neighbours_run_in_domains_on_the_hosts_clock(self):
+        import grounds
+        import neighbours
+
+        cores = os.sched_getaffinity(0)
+        ground = grounds.prepare("domains", cores)
+        self.addCleanup(ground.close)
+        begin = time.monotonic()
+        crowd = [ground.start(f"neighbour-{i}", "cleave_neighbour", 64, 4) for i in range(2)]
+        self.assertEqual(len(self.libvirt.running()), 2)
+        time.sleep(1)
+        self.assertEqual([domain.poll() for domain in crowd], [None, None])
+        for domain in crowd:
+            domain.kill()
+        end = time.monotonic()
+        for domain in crowd:
+            output, _ = domain.communicate()
+            self.assertLess(domain.returncode, 0)
+            self.assertGreater(neighbours.product(output, (begin, end)), 0)
+            for line in output.splitlines():
+                self.assertTrue(begin <= float(line.split()[0]) <= float(line.split()[1]) <= end + 1, (begin, line, end))
+        self.assertEqual(self.libvirt.running(), [])
+
+
+if __name__ == "__main__":
+    skip_where_something_is_missing()
+    main()
