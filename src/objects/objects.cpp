@@ -28,7 +28,8 @@ Object* Objects::prepare(Kind kind, Object& parent) {
   Object* const object = arena_.take();
   if (object == nullptr) return nullptr;
   // A clone belongs to its kernel's program.
-  Object* const above = kind == Kind::kernel && parent.kind == Kind::kernel ? parent.parents[0] : &parent;
+  const bool clone = kind == Kind::kernel && parent.kind == Kind::kernel && parent.parents[0] != nullptr;
+  Object* const above = clone ? parent.parents[0] : &parent;
   object->kind = kind;
   object->root = false;
   object->driver = parent.driver;
