@@ -35,8 +35,8 @@ void wrap(const std::vector<drivers::Driver>& drivers) {
 
 // Through the interposer, which stands in for some of them.
 void find_extension_functions(Wrapped& wrapped) {
-#define EXTENSION_FUNCTION(result, name, parameters)                                   \
-  wrapped.extensions.name = reinterpret_cast<decltype(ExtensionFunctions::name)>(      \
+#define EXTENSION_FUNCTION(result, name, parameters)                              \
+  wrapped.extensions.name = reinterpret_cast<decltype(ExtensionFunctions::name)>( \
       vendor.below->clGetExtensionFunctionAddressForPlatform(wrapped.driver.platform, #name));
 #include "icd/vendor/extensions.def"
 #undef EXTENSION_FUNCTION

@@ -7,7 +7,8 @@ namespace {
 
 using objects::Kind;
 
-// A callback's counts are its ticket: odd until it has been called or forgotten, and never the same again in a slot.
+// A callback's counts are its ticket: odd until it has been called or forgotten, and never the same again in
+// a slot.
 bool claim(Object& callback, std::uint64_t ticket) {
   return ticket % 2 == 1 &&
          callback.counts.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);
@@ -48,13 +49,13 @@ void CL_CALLBACK notify_of_event(cl_event, cl_int status, void* data) {
 void CL_CALLBACK notify_of_free(cl_command_queue, cl_uint count, void** pointers, void* data) {
   auto& callback = *static_cast<Object*>(data);
   if (!begin_callback(callback)) return;
-  function_of<FreeNotify>(callback)(objects::handle_of<cl_command_queue>(&object_of(callback)), count, pointers,
-                                    user_data_of(callback));
+  function_of<FreeNotify>(callback)(objects::handle_of<cl_command_queue>(&object_of(callback)), count,
+                                    pointers, user_data_of(callback));
   end_callback(callback);
 }
 
-// --- A program that is being linked has its handle as soon as either the call has returned or the driver calls back,
-// and these may be different threads. `extra` of the new object says whether that has been.
+// --- A program that is being linked has its handle as soon as either the call has returned or the driver
+// calls back, and these may be different threads. `extra` of the new object says whether that has been.
 
 constexpr std::uintptr_t kPublished = 1;
 
@@ -67,7 +68,8 @@ void publish_once(Object& made, cl_program raw, std::uint64_t counts) {
   while (made.extra.load(std::memory_order_acquire) != kPublished) sched_yield();
 }
 
-constexpr std::uint64_t kLinked = objects::kReference + objects::kHolder;  // the program's, and the callback's
+constexpr std::uint64_t kLinked =
+    objects::kReference + objects::kHolder;  // the program's, and the callback's
 
 void CL_CALLBACK notify_of_link(cl_program raw, void* data) {
   auto& callback = *static_cast<Object*>(data);
@@ -85,7 +87,8 @@ Object* keep_callback(Object& object, void* function, void* user_data) {
   if (callback == nullptr) return nullptr;
   callback->raw.store(function, std::memory_order_relaxed);
   callback->extra.store(reinterpret_cast<std::uintptr_t>(user_data), std::memory_order_relaxed);
-  callback->counts.store((callback->counts.load(std::memory_order_relaxed) | 1U) + 2, std::memory_order_relaxed);
+  callback->counts.store((callback->counts.load(std::memory_order_relaxed) | 1U) + 2,
+                         std::memory_order_relaxed);
   callback->tag.store(objects::live(Kind::callback), std::memory_order_release);
   return callback;
 }
@@ -136,8 +139,8 @@ cl_program CL_API_CALL link_program(cl_context handle, cl_uint count, const cl_d
                                     const char* options, cl_uint programs, const cl_program* program_list,
                                     ProgramNotify function, void* user_data, cl_int* error_ret) {
   if (function == nullptr) {
-    return Through<&Table::clLinkProgram>::call(handle, count, devices, options, programs, program_list, function,
-                                                user_data, error_ret);
+    return Through<&Table::clLinkProgram>::call(handle, count, devices, options, programs, program_list,
+                                                function, user_data, error_ret);
   }
   One<cl_context> context;
   Many<cl_device_id, CL_INVALID_DEVICE> device_list;
@@ -147,16 +150,16 @@ cl_program CL_API_CALL link_program(cl_context handle, cl_uint count, const cl_d
   const cl_int input_error = inputs.take(program_list, programs);
   if (error == CL_SUCCESS) error = device_error != CL_SUCCESS ? device_error : input_error;
   Object* const made = error == CL_SUCCESS ? vendor.objects.prepare(Kind::program, *context.object) : nullptr;
-  Object* const callback =
-      made == nullptr ? nullptr
-                      : keep_callback(*context.object, reinterpret_cast<void*>(function), user_data);
+  Object* const callback = made == nullptr
+                               ? nullptr
+                               : keep_callback(*context.object, reinterpret_cast<void*>(function), user_data);
   if (error == CL_SUCCESS && callback == nullptr) error = CL_OUT_OF_HOST_MEMORY;
   cl_program linked = nullptr;
   if (error == CL_SUCCESS) {
     const std::uint64_t ticket = ticket_of(callback);
     callback->parents[1] = made;
-    linked = vendor.below->clLinkProgram(context.raw(), count, device_list.raw(), options, programs, inputs.raw(),
-                                         notify_of_link, callback, &error);
+    linked = vendor.below->clLinkProgram(context.raw(), count, device_list.raw(), options, programs,
+                                         inputs.raw(), notify_of_link, callback, &error);
     if (linked != nullptr) {
       publish_once(*made, linked, kLinked);
     } else if (claim(*callback, ticket)) {  // it was not called back, and will not be

@@ -1,6 +1,7 @@
-// Callbacks that hand a handle back. What is kept for one is an object of the kind `callback` (objects/kind.h), which
-// holds the object whose handle the program will be given. It lives in memory that stays readable for ever, so a
-// driver that calls back after it has reported an error, or twice, does no harm.
+// Callbacks that hand a handle back. What is kept for one is an object of the kind `callback`
+// (objects/kind.h), which holds the object whose handle the program will be given. It lives in memory that
+// stays readable for ever, so a driver that calls back after it has reported an error, or twice, does no
+// harm.
 #pragma once
 
 #include "icd/vendor/translate.h"

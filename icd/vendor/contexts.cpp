@@ -1,4 +1,5 @@
-// Contexts: a list of properties that may name a platform, and queries that answer with devices and that list.
+// Contexts: a list of properties that may name a platform, and queries that answer with devices and that
+// list.
 #include "icd/vendor/info.h"
 #include "icd/vendor/written.h"
 
@@ -13,7 +14,8 @@ class Properties {
     if (given == nullptr) return CL_SUCCESS;
     std::size_t count = 0;
     while (given[count] != 0) count += 2;
-    if (count + 1 > kFew) more_ = static_cast<cl_context_properties*>(std::malloc((count + 1) * sizeof *given));
+    if (count + 1 > kFew)
+      more_ = static_cast<cl_context_properties*>(std::malloc((count + 1) * sizeof *given));
     if (count + 1 > kFew && more_ == nullptr) return CL_OUT_OF_HOST_MEMORY;
     cl_context_properties* const list = more_ != nullptr ? more_ : few_;
     std::copy_n(given, count + 1, list);
@@ -32,7 +34,9 @@ class Properties {
 
   [[nodiscard]] const cl_context_properties* raw() const { return list_; }
   // The platform that is named, or the first there is, or null.
-  [[nodiscard]] Object* platform() const { return platform_ != nullptr ? platform_ : vendor.wrapped[0].platform; }
+  [[nodiscard]] Object* platform() const {
+    return platform_ != nullptr ? platform_ : vendor.wrapped[0].platform;
+  }
 
  private:
   static constexpr std::size_t kFew = 33;
@@ -61,7 +65,8 @@ Object* prepare_context(cl_uint count, const cl_device_id* devices, Object* plat
   Object* const made = first == nullptr ? nullptr : vendor.objects.prepare(Kind::context, *first);
   for (cl_uint i = 1; named && made != nullptr && i < count; ++i) {
     Object* const device = vendor.objects.find(devices[i]);
-    if (!device->root && !vendor.objects.also_hold(*made, *device)) return vendor.objects.discard(*made), nullptr;
+    if (!device->root && !vendor.objects.also_hold(*made, *device))
+      return vendor.objects.discard(*made), nullptr;
   }
   return made;
 }
@@ -85,9 +90,9 @@ cl_context CL_API_CALL create_context(const cl_context_properties* properties, c
   const cl_int list_error = list.take(properties);
   const cl_int device_error = raw_devices.take(devices, count);
   const cl_int error = list_error != CL_SUCCESS ? list_error : device_error;
-  cl_context const made =
-      error != CL_SUCCESS ? fail(error, error_ret)
-                          : create(list, count, devices, raw_devices.raw(), notify, user_data, error_ret);
+  cl_context const made = error != CL_SUCCESS
+                              ? fail(error, error_ret)
+                              : create(list, count, devices, raw_devices.raw(), notify, user_data, error_ret);
   list.end();
   raw_devices.end();
   return made;
@@ -98,12 +103,13 @@ cl_context CL_API_CALL create_context_from_type(const cl_context_properties* pro
   Properties list;
   cl_int error = list.take(properties);
   if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
-  Object* const made = error == CL_SUCCESS ? vendor.objects.prepare(Kind::context, *list.platform()) : nullptr;
+  Object* const made =
+      error == CL_SUCCESS ? vendor.objects.prepare(Kind::context, *list.platform()) : nullptr;
   if (error == CL_SUCCESS && made == nullptr) error = CL_OUT_OF_HOST_MEMORY;
-  cl_context const context =
-      error != CL_SUCCESS ? fail(error, error_ret)
-                          : finish(*made, vendor.below->clCreateContextFromType(list.raw(), type, notify, user_data,
-                                                                                error_ret));
+  cl_context const context = error != CL_SUCCESS
+                                 ? fail(error, error_ret)
+                                 : finish(*made, vendor.below->clCreateContextFromType(
+                                                     list.raw(), type, notify, user_data, error_ret));
   list.end();
   return context;
 }
@@ -135,12 +141,12 @@ cl_int CL_API_CALL get_gl_context_info(const cl_context_properties* properties, 
   cl_int error = list.take(properties);
   if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
   if (error == CL_SUCCESS) {
-    error = ask_for_handles(*list.platform(),
-                            {{CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR, Kind::device},
-                             {CL_DEVICES_FOR_GL_CONTEXT_KHR, Kind::device}},
-                            name, value, size_ret, [&](size_t* answered) {
-                              return vendor.below->clGetGLContextInfoKHR(list.raw(), name, size, value, answered);
-                            });
+    error = ask_for_handles(
+        *list.platform(),
+        {{CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR, Kind::device}, {CL_DEVICES_FOR_GL_CONTEXT_KHR, Kind::device}},
+        name, value, size_ret, [&](size_t* answered) {
+          return vendor.below->clGetGLContextInfoKHR(list.raw(), name, size, value, answered);
+        });
   }
   list.end();
   return error;

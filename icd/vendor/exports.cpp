@@ -19,7 +19,8 @@ CLEAVE_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_plat
   return cleave::vendor::get_platform_ids(entries, platforms, count);
 }
 
-CLEAVE_EXPORT void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform, const char* name) {
+CLEAVE_EXPORT void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform,
+                                                                      const char* name) {
   return cleave::vendor::get_extension_function_address_for_platform(platform, name);
 }
 

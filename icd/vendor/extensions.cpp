@@ -17,8 +17,8 @@ cl_int CL_API_CALL get_cleave_info(cl_device_id handle, cl_cleave_info name, siz
   auto* const ask = reinterpret_cast<clGetCleaveInfo_fn>(
       vendor.below->clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME));
   if (ask == nullptr) return CL_INVALID_OPERATION;
-  return ask(device == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*device)), name, size, value,
-             size_ret);
+  return ask(device == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*device)), name, size,
+             value, size_ret);
 }
 
 void* ours(std::string_view name) {
@@ -38,10 +38,10 @@ void* ours(std::string_view name) {
 bool is_optional(std::string_view name) { return name.ends_with("KHR") || name.ends_with("EXT"); }
 
 void* find_in_table(std::string_view wanted, const Wrapped& wrapped) {
-#define CL_FUNCTION(version, result, name, parameters, arguments)                                              \
-  if (wanted == #name) {                                                                                       \
-    if (is_optional(wanted) && drivers::table_of(wrapped.driver.platform).name == nullptr) return nullptr;     \
-    return reinterpret_cast<void*>(translated<&Table::name>());                                                \
+#define CL_FUNCTION(version, result, name, parameters, arguments)                                          \
+  if (wanted == #name) {                                                                                   \
+    if (is_optional(wanted) && drivers::table_of(wrapped.driver.platform).name == nullptr) return nullptr; \
+    return reinterpret_cast<void*>(translated<&Table::name>());                                            \
   }
 #include "icd/functions.def"
 #undef CL_FUNCTION
@@ -49,10 +49,10 @@ void* find_in_table(std::string_view wanted, const Wrapped& wrapped) {
 }
 
 void* find_extension(std::string_view wanted, const Wrapped& wrapped) {
-#define EXTENSION_FUNCTION(result, name, parameters)                                            \
-  if (wanted == #name) {                                                                        \
-    if (wrapped.extensions.name == nullptr) return nullptr;                                     \
-    return reinterpret_cast<void*>(translated<&ExtensionFunctions::name>());                    \
+#define EXTENSION_FUNCTION(result, name, parameters)                         \
+  if (wanted == #name) {                                                     \
+    if (wrapped.extensions.name == nullptr) return nullptr;                  \
+    return reinterpret_cast<void*>(translated<&ExtensionFunctions::name>()); \
   }
 #include "icd/vendor/extensions.def"
 #undef EXTENSION_FUNCTION

@@ -1,4 +1,5 @@
-// Queries that answer with handles: the driver answers, and its handles are replaced by ours where they stand.
+// Queries that answer with handles: the driver answers, and its handles are replaced by ours where they
+// stand.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@ namespace cleave::vendor {
 
 using objects::Kind;
 
-// Replaces the driver's handles in `bytes` bytes at `place` (of any alignment) by ours. CL_OUT_OF_HOST_MEMORY if one
-// cannot be had; it is null then.
+// Replaces the driver's handles in `bytes` bytes at `place` (of any alignment) by ours. CL_OUT_OF_HOST_MEMORY
+// if one cannot be had; it is null then.
 inline cl_int wrap_list(Kind kind, void* place, std::size_t bytes, Object& asked) {
   cl_int error = CL_SUCCESS;
   auto* const list = static_cast<std::byte*>(place);
@@ -52,7 +53,7 @@ cl_int ask_for_handles(Object& asked, std::initializer_list<Answer> answers, cl_
 template <auto Entry, Answer... kAnswers>
 struct Query;
 
-template <typename Handle, cl_int (CL_API_CALL* Table::* Entry)(Handle, cl_uint, size_t, void*, size_t*),
+template <typename Handle, cl_int (CL_API_CALL* Table::*Entry)(Handle, cl_uint, size_t, void*, size_t*),
           Answer... kAnswers>
 struct Query<Entry, kAnswers...> {
   static cl_int CL_API_CALL call(Handle handle, cl_uint name, size_t size, void* value, size_t* size_ret) {
@@ -66,8 +67,8 @@ struct Query<Entry, kAnswers...> {
   }
 };
 
-// The driver has made `count` objects below `parent`: ours take their places. If there is no memory for all, none is
-// left and all are released.
+// The driver has made `count` objects below `parent`: ours take their places. If there is no memory for all,
+// none is left and all are released.
 template <IsAHandle Handle>
 cl_int wrap_made(Handle* list, cl_uint count, Object& parent, cl_int(CL_API_CALL* release)(Handle)) {
   for (cl_uint i = 0; i < count; ++i) {

@@ -1,11 +1,13 @@
-// Memory objects: images made from others, properties that name devices, and what they answer about themselves.
+// Memory objects: images made from others, properties that name devices, and what they answer about
+// themselves.
 #include "icd/vendor/info.h"
 #include "icd/vendor/written.h"
 
 namespace cleave::vendor {
 namespace {
 
-// cl_khr_external_memory and cl_intel_create_buffer_with_properties: a list of devices that ends in 0, and one device.
+// cl_khr_external_memory and cl_intel_create_buffer_with_properties: a list of devices that ends in 0, and
+// one device.
 constexpr cl_mem_properties kDeviceHandleList = 0x2051;
 constexpr cl_mem_properties kDeviceIntel = 0x4219;
 constexpr cl_uint kAllocationDevice = 0x419D;  // CL_MEM_ALLOC_DEVICE_INTEL
@@ -15,7 +17,8 @@ constexpr std::size_t kMostProperties = 128;
 
 class Properties {
  public:
-  // CL_INVALID_DEVICE if the list names one that is not ours, CL_INVALID_PROPERTY if it is longer than any known.
+  // CL_INVALID_DEVICE if the list names one that is not ours, CL_INVALID_PROPERTY if it is longer than any
+  // known.
   cl_int take(const cl_mem_properties* given) {
     if (given == nullptr) return CL_SUCCESS;
     list_ = copy_;
@@ -62,7 +65,8 @@ cl_mem fail(cl_int error, cl_int* error_ret) {
   return nullptr;
 }
 
-// Makes a memory object of a context, and of `other` if that is not null, with what make() has from the driver.
+// Makes a memory object of a context, and of `other` if that is not null, with what make() has from the
+// driver.
 template <typename Make>
 cl_mem create(Object& context, Object* other, cl_int* error_ret, Make make) {
   Object* const made = vendor.objects.prepare(Kind::memory, context);
@@ -98,8 +102,8 @@ cl_mem CL_API_CALL create_image(cl_context handle, cl_mem_flags flags, const cl_
   Object* other = nullptr;
   if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
   return create(*context, other, error_ret, [&] {
-    return vendor.below->clCreateImage(static_cast<cl_context>(objects::raw_of(*context)), flags, format, raw, host,
-                                       error_ret);
+    return vendor.below->clCreateImage(static_cast<cl_context>(objects::raw_of(*context)), flags, format, raw,
+                                       host, error_ret);
   });
 }
 
@@ -117,8 +121,8 @@ cl_mem CL_API_CALL create_image_with_properties(cl_context handle, const cl_mem_
   Object* other = nullptr;
   if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
   return create(*context, other, error_ret, [&] {
-    return vendor.below->clCreateImageWithProperties(static_cast<cl_context>(objects::raw_of(*context)), list.raw(),
-                                                     flags, format, raw, host, error_ret);
+    return vendor.below->clCreateImageWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
+                                                     list.raw(), flags, format, raw, host, error_ret);
   });
 }
 
@@ -131,8 +135,8 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context handle, const cl_mem
   const cl_int error = list.take(properties);
   if (error != CL_SUCCESS) return fail(error, error_ret);
   return create(*context, nullptr, error_ret, [&] {
-    return vendor.below->clCreateBufferWithProperties(static_cast<cl_context>(objects::raw_of(*context)), list.raw(),
-                                                      flags, size, host, error_ret);
+    return vendor.below->clCreateBufferWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
+                                                      list.raw(), flags, size, host, error_ret);
   });
 }
 
@@ -158,8 +162,8 @@ cl_int CL_API_CALL get_mem_object_info(cl_mem handle, cl_mem_info name, size_t s
   Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_MEM_OBJECT;
   size_t answered = 0;
-  const cl_int error = vendor.below->clGetMemObjectInfo(static_cast<cl_mem>(objects::raw_of(*object)), name, size,
-                                                        value, &answered);
+  const cl_int error = vendor.below->clGetMemObjectInfo(static_cast<cl_mem>(objects::raw_of(*object)), name,
+                                                        size, value, &answered);
   if (error != CL_SUCCESS) return error;
   if (size_ret != nullptr) *size_ret = answered;
   auto* const list = static_cast<cl_mem_properties*>(value);
@@ -186,18 +190,19 @@ void* CL_API_CALL shared_mem_alloc_intel(cl_context handle, cl_device_id device,
   if (device != nullptr && object == nullptr) return fail(CL_INVALID_DEVICE, error_ret);
   return below<&ExtensionFunctions::clSharedMemAllocINTEL>(*context)(
       static_cast<cl_context>(objects::raw_of(*context)),
-      object == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*object)), properties, size, alignment,
-      error_ret);
+      object == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*object)), properties, size,
+      alignment, error_ret);
 }
 
 cl_int CL_API_CALL get_mem_alloc_info_intel(cl_context handle, const void* memory, cl_uint name, size_t size,
                                             void* value, size_t* size_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return CL_INVALID_CONTEXT;
-  return ask_for_handles(*context, {{kAllocationDevice, Kind::device}}, name, value, size_ret, [&](size_t* answered) {
-    return below<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
-        static_cast<cl_context>(objects::raw_of(*context)), memory, name, size, value, answered);
-  });
+  return ask_for_handles(
+      *context, {{kAllocationDevice, Kind::device}}, name, value, size_ret, [&](size_t* answered) {
+        return below<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
+            static_cast<cl_context>(objects::raw_of(*context)), memory, name, size, value, answered);
+      });
 }
 
 }  // namespace cleave::vendor

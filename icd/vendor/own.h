@@ -1,5 +1,5 @@
-// What types cannot tell (vendor/translate.h): the functions written by hand, and those of which somebody has made
-// sure that types are enough although they do not look like it.
+// What types cannot tell (vendor/translate.h): the functions written by hand, and those of which somebody has
+// made sure that types are enough although they do not look like it.
 //
 // kOwn<&Table::clX> is the function of ours, or null where the types decide.
 #pragma once
@@ -23,8 +23,8 @@ inline constexpr bool kTypesAreEnough = false;
 #define CLEAVE_OWN(function, ...) \
   template <>                     \
   inline constexpr FunctionAt<&Table::function> kOwn<&Table::function> = __VA_ARGS__
-#define CLEAVE_OWN_EXTENSION(function, ...)                                                         \
-  template <>                                                                                       \
+#define CLEAVE_OWN_EXTENSION(function, ...)                                                        \
+  template <>                                                                                      \
   inline constexpr FunctionAt<&ExtensionFunctions::function> kOwn<&ExtensionFunctions::function> = \
       __VA_ARGS__
 #define CLEAVE_BY_TYPE(function) \
@@ -72,8 +72,8 @@ CLEAVE_OWN(clSetProgramReleaseCallback, NotifyAtEnd<&Table::clSetProgramReleaseC
 CLEAVE_OWN_EXTENSION(clSetMemObjectDestructorAPPLE,
                      NotifyAtEnd<&ExtensionFunctions::clSetMemObjectDestructorAPPLE>::call);
 
-// The user's function gets memory addresses that the driver puts into a copy of its arguments; the handles are in the
-// list alone.
+// The user's function gets memory addresses that the driver puts into a copy of its arguments; the handles
+// are in the list alone.
 CLEAVE_OWN(clEnqueueNativeKernel, Through<&Table::clEnqueueNativeKernel>::call);
 
 // Queries that answer with handles.
@@ -81,7 +81,8 @@ CLEAVE_OWN(clGetCommandQueueInfo,
            Query<&Table::clGetCommandQueueInfo, Answer{CL_QUEUE_CONTEXT, Kind::context},
                  Answer{CL_QUEUE_DEVICE, Kind::device}, Answer{CL_QUEUE_DEVICE_DEFAULT, Kind::queue}>::call);
 CLEAVE_OWN(clGetImageInfo, Query<&Table::clGetImageInfo, Answer{CL_IMAGE_BUFFER, Kind::memory}>::call);
-CLEAVE_OWN(clGetSamplerInfo, Query<&Table::clGetSamplerInfo, Answer{CL_SAMPLER_CONTEXT, Kind::context}>::call);
+CLEAVE_OWN(clGetSamplerInfo,
+           Query<&Table::clGetSamplerInfo, Answer{CL_SAMPLER_CONTEXT, Kind::context}>::call);
 CLEAVE_OWN(clGetProgramInfo, Query<&Table::clGetProgramInfo, Answer{CL_PROGRAM_CONTEXT, Kind::context},
                                    Answer{CL_PROGRAM_DEVICES, Kind::device}>::call);
 CLEAVE_OWN(clGetKernelInfo, Query<&Table::clGetKernelInfo, Answer{CL_KERNEL_CONTEXT, Kind::context},
@@ -106,8 +107,8 @@ CLEAVE_BY_TYPE(clCreatePipe);
 CLEAVE_BY_TYPE(clCreateFromEGLImageKHR);
 CLEAVE_BY_TYPE(clSetCommandQueueProperty);
 
-#define CLEAVE_COUNTED(retain, release)            \
-  CLEAVE_OWN(retain, Retain<&Table::retain>::call);           \
+#define CLEAVE_COUNTED(retain, release)             \
+  CLEAVE_OWN(retain, Retain<&Table::retain>::call); \
   CLEAVE_OWN(release, Release<&Table::release>::call)
 CLEAVE_COUNTED(clRetainDevice, clReleaseDevice);
 CLEAVE_COUNTED(clRetainDeviceEXT, clReleaseDeviceEXT);

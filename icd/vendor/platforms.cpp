@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kSuffix[] = "CLEAVE";
 constexpr std::string_view kBehindName = " (Cleave)";
-constexpr cl_uint kIcdSuffix = 0x0920;         // CL_PLATFORM_ICD_SUFFIX_KHR
-constexpr cl_uint kParentDeviceExt = 0x4054;   // CL_DEVICE_PARENT_DEVICE_EXT
+constexpr cl_uint kIcdSuffix = 0x0920;        // CL_PLATFORM_ICD_SUFFIX_KHR
+constexpr cl_uint kParentDeviceExt = 0x4054;  // CL_DEVICE_PARENT_DEVICE_EXT
 constexpr cl_version kIcdVersion = CL_MAKE_VERSION(2, 0, 0);
 
 cl_int give_text(const std::string& text, size_t size, void* value, size_t* size_ret) {
@@ -69,7 +69,8 @@ cl_int give_name(size_t size, void* value, size_t* size_ret, Ask ask) {
 }  // namespace
 
 cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
-  if ((platforms == nullptr && count == nullptr) || (entries == 0 && platforms != nullptr)) return CL_INVALID_VALUE;
+  if ((platforms == nullptr && count == nullptr) || (entries == 0 && platforms != nullptr))
+    return CL_INVALID_VALUE;
   begin();
   if (count != nullptr) *count = vendor.count;
   if (vendor.count == 0) return icd::kNoPlatform;
@@ -84,8 +85,8 @@ cl_int CL_API_CALL get_platform_info(cl_platform_id handle, cl_platform_info nam
   const Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_PLATFORM;
   const auto ask = [&](size_t room, void* place, size_t* needed) {
-    return vendor.below->clGetPlatformInfo(static_cast<cl_platform_id>(objects::raw_of(*object)), name, room, place,
-                                           needed);
+    return vendor.below->clGetPlatformInfo(static_cast<cl_platform_id>(objects::raw_of(*object)), name, room,
+                                           place, needed);
   };
   if (name == kIcdSuffix) return give(kSuffix, sizeof kSuffix, size, value, size_ret);
   if (name == CL_PLATFORM_EXTENSIONS) return give_extensions(size, value, size_ret, ask);
@@ -103,8 +104,8 @@ cl_int CL_API_CALL get_device_ids(cl_platform_id handle, cl_device_type type, cl
   // A driver that is not asked for the number need not say it, but we have to know.
   if (devices == nullptr && count == nullptr) return CL_INVALID_VALUE;
   cl_uint found = 0;
-  const cl_int error = vendor.below->clGetDeviceIDs(static_cast<cl_platform_id>(objects::raw_of(*platform)), type,
-                                                    entries, devices, &found);
+  const cl_int error = vendor.below->clGetDeviceIDs(static_cast<cl_platform_id>(objects::raw_of(*platform)),
+                                                    type, entries, devices, &found);
   if (count != nullptr && (error == CL_SUCCESS || error == CL_DEVICE_NOT_FOUND)) *count = found;
   if (error != CL_SUCCESS || devices == nullptr) return error;
   return wrap_list(Kind::device, devices, std::min(entries, found) * sizeof *devices, *platform);
@@ -115,8 +116,8 @@ cl_int CL_API_CALL get_device_info(cl_device_id handle, cl_device_info name, siz
   Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_DEVICE;
   const auto ask = [&](size_t room, void* place, size_t* needed) {
-    return vendor.below->clGetDeviceInfo(static_cast<cl_device_id>(objects::raw_of(*object)), name, room, place,
-                                         needed);
+    return vendor.below->clGetDeviceInfo(static_cast<cl_device_id>(objects::raw_of(*object)), name, room,
+                                         place, needed);
   };
   if (name == CL_DEVICE_EXTENSIONS) return give_extensions(size, value, size_ret, ask);
   if (name == CL_DEVICE_EXTENSIONS_WITH_VERSION) return give_versions(size, value, size_ret, ask);
@@ -141,8 +142,9 @@ cl_int CL_API_CALL create_sub_devices(cl_device_id handle, const cl_device_parti
                                                         properties, entries, devices, &made);
   if (error != CL_SUCCESS) return error;
   if (count != nullptr) *count = made;
-  return devices == nullptr ? CL_SUCCESS
-                            : wrap_made(devices, std::min(entries, made), *device, vendor.below->clReleaseDevice);
+  return devices == nullptr
+             ? CL_SUCCESS
+             : wrap_made(devices, std::min(entries, made), *device, vendor.below->clReleaseDevice);
 }
 
 cl_int CL_API_CALL create_sub_devices_ext(cl_device_id handle,
@@ -151,8 +153,8 @@ cl_int CL_API_CALL create_sub_devices_ext(cl_device_id handle,
   Object* const device = vendor.objects.find(handle);
   if (device == nullptr) return CL_INVALID_DEVICE;
   cl_uint made = 0;
-  const cl_int error = vendor.below->clCreateSubDevicesEXT(static_cast<cl_device_id>(objects::raw_of(*device)),
-                                                           properties, entries, devices, &made);
+  const cl_int error = vendor.below->clCreateSubDevicesEXT(
+      static_cast<cl_device_id>(objects::raw_of(*device)), properties, entries, devices, &made);
   if (error != CL_SUCCESS) return error;
   if (count != nullptr) *count = made;
   return devices == nullptr

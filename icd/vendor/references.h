@@ -1,5 +1,5 @@
-// The program's references. Each goes to the driver as well, so that the count a program can ask for is the driver's
-// own; ours decides whether the handle is valid (objects/object.h).
+// The program's references. Each goes to the driver as well, so that the count a program can ask for is the
+// driver's own; ours decides whether the handle is valid (objects/object.h).
 #pragma once
 
 #include "icd/vendor/translate.h"
@@ -8,7 +8,7 @@ namespace cleave::vendor {
 
 template <auto Entry>
 struct Retain;
-template <typename Handle, cl_int (CL_API_CALL* Table::* Entry)(Handle)>
+template <typename Handle, cl_int (CL_API_CALL* Table::*Entry)(Handle)>
 struct Retain<Entry> {
   static cl_int CL_API_CALL call(Handle handle) {
     Object* const object = vendor.objects.find(handle);
@@ -22,7 +22,7 @@ struct Retain<Entry> {
 // Ours first: as soon as the driver has lost the object, it may use its address for another one.
 template <auto Entry>
 struct Release;
-template <typename Handle, cl_int (CL_API_CALL* Table::* Entry)(Handle)>
+template <typename Handle, cl_int (CL_API_CALL* Table::*Entry)(Handle)>
 struct Release<Entry> {
   static cl_int CL_API_CALL call(Handle handle) {
     using Left = objects::Objects::Left;

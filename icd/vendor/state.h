@@ -1,7 +1,7 @@
 // The face's one state object, and the door to what lies below it.
 //
-// Everything in it is written while begin() runs, before a program has a handle, and read-only from then on, but for
-// `objects`, which is thread-safe.
+// Everything in it is written while begin() runs, before a program has a handle, and read-only from then on,
+// but for `objects`, which is thread-safe.
 #pragma once
 
 #include <array>

@@ -6,16 +6,16 @@
 namespace cleave::vendor {
 namespace {
 
-// Lists of properties look like any other list of numbers to types; their names tell them. Each needs somebody who
-// knows whether it can hold handles.
+// Lists of properties look like any other list of numbers to types; their names tell them. Each needs
+// somebody who knows whether it can hold handles.
 constexpr bool mentions_properties(std::string_view parameters) {
   return parameters.find("_properties*") != std::string_view::npos ||
          parameters.find("_properties *") != std::string_view::npos;
 }
 
-#define CL_FUNCTION(version, result, name, parameters, arguments)                                           \
-  static_assert(!mentions_properties(#parameters) || kTypesAreEnough<&Table::name> ||                       \
-                    !std::is_null_pointer_v<std::remove_cv_t<decltype(kOwn<&Table::name>)>>,                \
+#define CL_FUNCTION(version, result, name, parameters, arguments)                            \
+  static_assert(!mentions_properties(#parameters) || kTypesAreEnough<&Table::name> ||        \
+                    !std::is_null_pointer_v<std::remove_cv_t<decltype(kOwn<&Table::name>)>>, \
                 "properties may hold handles: write " #name " by hand, or say that they do not (own.h)");
 #include "icd/functions.def"
 #undef CL_FUNCTION

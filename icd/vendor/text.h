@@ -1,5 +1,5 @@
-// What platforms and devices say of themselves in words: their names, and which extensions they have. Extensions whose
-// functions we do not offer are taken out.
+// What platforms and devices say of themselves in words: their names, and which extensions they have.
+// Extensions whose functions we do not offer are taken out.
 #pragma once
 
 #include <string>

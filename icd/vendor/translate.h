@@ -1,5 +1,5 @@
-// How handles are translated: by the types of a function's parameters. What types cannot tell is written by hand and
-// stands in own.h; what neither covers does not compile.
+// How handles are translated: by the types of a function's parameters. What types cannot tell is written by
+// hand and stands in own.h; what neither covers does not compile.
 //
 //   cl_x                        validated and replaced by the driver's
 //   cl_uint, const cl_x*        the same for each of the list
@@ -7,8 +7,8 @@
 //   a result cl_x               the same
 //   all else that holds no handle goes through as it is
 //
-// These functions have no destructors at work while the driver is called, and are not noexcept: a driver's function
-// may be a place where the program's thread is cancelled, and that must find nothing to unwind here.
+// These functions have no destructors at work while the driver is called, and are not noexcept: a driver's
+// function may be a place where the program's thread is cancelled, and that must find nothing to unwind here.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ using objects::Object;
 
 template <auto Entry>
 struct EntryTraits;
-template <typename Struct, typename Member, Member Struct::* Pointer>
+template <typename Struct, typename Member, Member Struct::*Pointer>
 struct EntryTraits<Pointer> {
   using Function = Member;
   static constexpr bool in_table = std::is_same_v<Struct, Table>;
@@ -63,8 +63,8 @@ Result refuse(cl_int error, Parameters... parameters) {
   }
 }
 
-// --- One struct for each way of translating a parameter: take() gives an error or CL_SUCCESS, raw() what the driver
-// is to see, done() ends it when the driver has answered.
+// --- One struct for each way of translating a parameter: take() gives an error or CL_SUCCESS, raw() what the
+// driver is to see, done() ends it when the driver has answered.
 
 template <typename T>
 struct AsItIs {
@@ -88,7 +88,8 @@ struct One {
   void end() {}
 };
 
-// A list; what is wrong with its own form is the driver's to say. Memory objects may be null (clEnqueueNativeKernel).
+// A list; what is wrong with its own form is the driver's to say. Memory objects may be null
+// (clEnqueueNativeKernel).
 template <IsAHandle Handle, cl_int kInvalid>
 struct Many {
   static constexpr cl_uint kInline = 16;
@@ -199,7 +200,8 @@ constexpr auto way_of() {
   } else if constexpr (HandleList<T>::is && std::is_same_v<Before, cl_uint>) {
     using Element = typename HandleList<T>::Element;
     constexpr bool kWaitList = std::is_same_v<Element, cl_event> && std::is_same_v<After, cl_event*>;
-    return std::type_identity<Many<Element, kWaitList ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid>>();
+    return std::type_identity<
+        Many<Element, kWaitList ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid>>();
   } else {
     return std::type_identity<AsItIs<T>>();
   }
@@ -207,14 +209,16 @@ constexpr auto way_of() {
 
 template <typename T, typename Before>
 constexpr bool is_covered() {
-  return !hides_handles<T>() || std::is_same_v<T, cl_event*> || (HandleList<T>::is && std::is_same_v<Before, cl_uint>);
+  return !hides_handles<T>() || std::is_same_v<T, cl_event*> ||
+         (HandleList<T>::is && std::is_same_v<Before, cl_uint>);
 }
 
 // The parameters of a function, with their neighbours: void where there is none.
 template <typename... Parameters>
 struct Ways {
   static constexpr std::size_t kCount = sizeof...(Parameters);
-  using Padded = std::tuple<std::type_identity<void>, std::type_identity<Parameters>..., std::type_identity<void>>;
+  using Padded =
+      std::tuple<std::type_identity<void>, std::type_identity<Parameters>..., std::type_identity<void>>;
   template <std::size_t I>
   using At = typename std::tuple_element_t<I, Padded>::type;
   template <std::size_t I>
@@ -318,7 +322,8 @@ struct Through<Entry, Result(CL_API_CALL*)(First, Rest...)> {
     }
     const auto function = below<Entry>(owner(all));
     if constexpr (IsAHandle<Result>) {
-      static_assert(requires { std::get<0>(all).object; }, "the first parameter is what the result belongs below");
+      static_assert(
+          requires { std::get<0>(all).object; }, "the first parameter is what the result belongs below");
       Object* const made = vendor.objects.prepare(KindOf<Result>::kind, owner(all));
       if (made == nullptr) {
         end(all, kEach);

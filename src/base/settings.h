@@ -73,8 +73,8 @@ struct Settings {
   std::string trace;     // empty: none; or a path
   std::string next;      // empty: look for it
   std::vector<std::string> wrap{"/etc/OpenCL/vendors.cleave"};  // what the vendor library wraps: paths
-  bool original_name = false;  // and whether its platforms keep their names
-  std::string cache;     // the folder for what is worth keeping between runs; empty: none
+  bool original_name = false;                                   // and whether its platforms keep their names
+  std::string cache;  // the folder for what is worth keeping between runs; empty: none
   std::vector<NamedSettings> kernels;
   std::vector<NamedSettings> devices;
 };

@@ -104,8 +104,8 @@ bool Process::begin() noexcept {
 Process::Charge Process::find_out() noexcept {
   const bool below = next.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME) != nullptr;
   const Charge found = below ? Charge::others : Charge::ours;
-  // A vendor library among the drivers is told to leave it to us. (It does not answer to the name above: a loader does
-  // not pass that on.)
+  // A vendor library among the drivers is told to leave it to us. (It does not answer to the name above: a
+  // loader does not pass that on.)
   void* const aside = below ? nullptr : next.clGetExtensionFunctionAddress(kStandAside);
   if (aside != nullptr) reinterpret_cast<decltype(&interpose::stand_aside)>(aside)();
   // Several threads may come here at once; all find the same, and one reports.

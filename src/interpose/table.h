@@ -33,9 +33,9 @@ void uninstall();
 // The override for a function of OpenCL or of an extension, or null. Thread-safe.
 void* find_override(std::string_view name);
 
-// Where a face is below another one and this one's loader leads from there only to names with the suffix of a vendor:
-// the upper face asks for a function of this name and calls it, and the lower one splits no more. It sees only what its
-// platforms are asked, the upper one sees all.
+// Where a face is below another one and this one's loader leads from there only to names with the suffix of a
+// vendor: the upper face asks for a function of this name and calls it, and the lower one splits no more. It
+// sees only what its platforms are asked, the upper one sees all.
 inline constexpr const char* kStandAside = "clStandAsideCLEAVE";
 
 // What such a lower face, the vendor library, answers with.

@@ -25,8 +25,7 @@ bool Arena::begin(const Table& dispatch) {
   if (reserved_ != 0) return true;
   dispatch_ = &dispatch;
   for (std::size_t size = kMostReserved; size >= kLeastReserved; size /= 4) {
-    void* const range =
-        mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const range = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) continue;
     reserved_ = size;
     base_.store(reinterpret_cast<std::uintptr_t>(range), std::memory_order_relaxed);

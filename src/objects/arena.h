@@ -1,10 +1,11 @@
 // Where objects live: one range of addresses, so that "is this pointer one of ours" is a subtraction, two
 // comparisons and a look at a tag, without a lock.
 //
-// The range is reserved at once and made usable piece by piece. What has been an object stays readable for ever,
-// keeps its dispatch pointer (a loader reads it before it calls us) and is used again only after some thousands of
-// others, first in, first out: a handle that a program uses after its end is answered with the specified error and
-// does not hit a stranger. Memory grows to the most objects that were alive at once, and those thousands.
+// The range is reserved at once and made usable piece by piece. What has been an object stays readable for
+// ever, keeps its dispatch pointer (a loader reads it before it calls us) and is used again only after some
+// thousands of others, first in, first out: a handle that a program uses after its end is answered with the
+// specified error and does not hit a stranger. Memory grows to the most objects that were alive at once, and
+// those thousands.
 //
 // Thread-safe. Taking a slot and giving it back take one lock for a few nanoseconds.
 #pragma once

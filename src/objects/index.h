@@ -1,5 +1,5 @@
-// From a driver's handle to the object of ours around it, for queries that answer with handles. Only kinds that a
-// query can answer with are kept here; events, kernels and samplers cost nothing.
+// From a driver's handle to the object of ours around it, for queries that answer with handles. Only kinds
+// that a query can answer with are kept here; events, kernels and samplers cost nothing.
 //
 // Thread-safe. A look-up takes one of sixteen locks. put() may throw std::bad_alloc.
 #pragma once

@@ -7,8 +7,8 @@
 
 namespace cleave::objects {
 
-// `callback` is no OpenCL object: what is kept for a callback that hands a handle back lives in the same memory
-// (objects/callback.h).
+// `callback` is no OpenCL object: what is kept for a callback that hands a handle back lives in the same
+// memory (objects/callback.h).
 enum class Kind : std::uint8_t {
   platform,
   device,
@@ -22,7 +22,8 @@ enum class Kind : std::uint8_t {
   callback,
 };
 
-// Whether `Handle` is a type of handle; `kind` is its kind, and `invalid` the error for one that is not valid.
+// Whether `Handle` is a type of handle; `kind` is its kind, and `invalid` the error for one that is not
+// valid.
 template <typename Handle>
 struct KindOf {
   static constexpr bool is_handle = false;

@@ -81,7 +81,8 @@ bool Objects::retain(Object& object) {
   if (object.root) return true;
   std::uint64_t counts = object.counts.load(std::memory_order_relaxed);
   while (counts != 0) {
-    if (object.counts.compare_exchange_weak(counts, counts + kReference, std::memory_order_relaxed)) return true;
+    if (object.counts.compare_exchange_weak(counts, counts + kReference, std::memory_order_relaxed))
+      return true;
   }
   return false;
 }
@@ -90,7 +91,8 @@ Objects::Left Objects::release(Object& object) {
   if (object.root) return Left::some;
   std::uint64_t counts = object.counts.load(std::memory_order_relaxed);
   while (references_of(counts) != 0) {
-    if (!object.counts.compare_exchange_weak(counts, counts - kReference, std::memory_order_acq_rel)) continue;
+    if (!object.counts.compare_exchange_weak(counts, counts - kReference, std::memory_order_acq_rel))
+      continue;
     if (counts != kReference) return Left::some;
     retire(object);
     return Left::none;

@@ -1,13 +1,13 @@
 // All objects of a face whose handles are ours: made around a driver's, found, counted, and gone in time.
 //
-//   prepare   takes the memory before the driver is asked, so that what the driver made is never lost for want of it
-//   publish   the driver has made its object: from now on the handle is valid, with one reference of the program's
-//   discard   the driver has not
-//   release   the program gives a reference back; if nothing is left, the handle is invalid from here on, and
+//   prepare   takes the memory before the driver is asked, so that what the driver made is never lost for
+//   want of it publish   the driver has made its object: from now on the handle is valid, with one reference
+//   of the program's discard   the driver has not release   the program gives a reference back; if nothing is
+//   left, the handle is invalid from here on, and
 //             `bury` follows when the driver has been told
 //
-// Thread-safe. Nothing here throws. Finding an object takes no lock; making and losing one takes the arena's and, for
-// the kinds that queries answer with, one of the index.
+// Thread-safe. Nothing here throws. Finding an object takes no lock; making and losing one takes the arena's
+// and, for the kinds that queries answer with, one of the index.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ class Objects {
   // A platform, or a device that is not a sub-device: never goes. Null if there is no memory.
   Object* make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data);
 
-  // The object around a driver's handle that a query about `asked` has answered with. What is not known yet (the
-  // driver made it by itself) gets an object that never goes. Null for null, and if there is no memory.
+  // The object around a driver's handle that a query about `asked` has answered with. What is not known yet
+  // (the driver made it by itself) gets an object that never goes. Null for null, and if there is no memory.
   Object* wrap(Kind kind, void* raw, Object& asked);
 
   // One more of the program's references; false if the object has gone meanwhile.

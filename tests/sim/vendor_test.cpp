@@ -17,7 +17,8 @@ namespace {
 
 using objects::Kind;
 
-// One simulated driver for the process, as it is with real ones; its functions are called without the interposer.
+// One simulated driver for the process, as it is with real ones; its functions are called without the
+// interposer.
 sim::Driver& driver() {
   static sim::Driver* const one = [] {
     sim::Driver::Options options;
@@ -90,17 +91,20 @@ TEST_F(VendorTopics, QueriesAnswerWithTheSameHandles) {
   cl_mem const part = cl.clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
   ASSERT_EQ(error, CL_SUCCESS);
   cl.clReleaseMemObject(buffer);
-  EXPECT_EQ(asked<cl_mem>(cl.clGetMemObjectInfo, part, CL_MEM_ASSOCIATED_MEMOBJECT), buffer) << "still the same";
+  EXPECT_EQ(asked<cl_mem>(cl.clGetMemObjectInfo, part, CL_MEM_ASSOCIATED_MEMOBJECT), buffer)
+      << "still the same";
   cl.clReleaseMemObject(part);
   EXPECT_EQ(cl.clRetainMemObject(buffer), CL_INVALID_MEM_OBJECT);
 }
 
 TEST_F(VendorTopics, AContextsPropertiesNameOurPlatform) {
   std::array<cl_context_properties, 3> properties{};
-  ASSERT_EQ(cl.clGetContextInfo(context, CL_CONTEXT_PROPERTIES, sizeof properties, properties.data(), nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(
+      cl.clGetContextInfo(context, CL_CONTEXT_PROPERTIES, sizeof properties, properties.data(), nullptr),
+      CL_SUCCESS);
   EXPECT_EQ(properties[1], reinterpret_cast<cl_context_properties>(platform));
-  const cl_context_properties wrong[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(&error), 0};
+  const cl_context_properties wrong[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(&error),
+                                         0};
   EXPECT_EQ(cl.clCreateContext(wrong, 1, &device, nullptr, nullptr, &error), nullptr);
   EXPECT_EQ(error, CL_INVALID_PLATFORM);
 }
@@ -108,8 +112,9 @@ TEST_F(VendorTopics, AContextsPropertiesNameOurPlatform) {
 TEST_F(VendorTopics, CountsAreTheDrivers) {
   const auto count = [&] {
     cl_uint references = 0;
-    EXPECT_EQ(cl.clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, nullptr),
-              CL_SUCCESS);
+    EXPECT_EQ(
+        cl.clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, nullptr),
+        CL_SUCCESS);
     return references;
   };
   EXPECT_EQ(count(), 1U);
@@ -174,7 +179,8 @@ TEST_F(VendorTopics, AFreedArgumentIsAnError) {
   ASSERT_EQ(error, CL_SUCCESS);
   cl_mem const buffer = cl.clCreateBuffer(context, 0, 64, nullptr, &error);
   EXPECT_EQ(cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
-  EXPECT_EQ(cl.clSetKernelArg(kernel, 1, sizeof buffer, &buffer), CL_SUCCESS) << "a number that looks like a handle";
+  EXPECT_EQ(cl.clSetKernelArg(kernel, 1, sizeof buffer, &buffer), CL_SUCCESS)
+      << "a number that looks like a handle";
   EXPECT_EQ(cl.clSetKernelArg(kernel, 0, sizeof context, &context), CL_INVALID_MEM_OBJECT) << "no argument";
   cl.clReleaseMemObject(buffer);
   EXPECT_EQ(cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_INVALID_MEM_OBJECT);
@@ -199,12 +205,14 @@ TEST_F(VendorTopics, PlatformsAreNamed) {
   char name[256] = {};
   ASSERT_EQ(cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, nullptr), CL_SUCCESS);
   EXPECT_TRUE(std::string(name).ends_with(" (Cleave)")) << name;
-  ASSERT_EQ(cl.clGetPlatformInfo(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof name, name, nullptr), CL_SUCCESS);
+  ASSERT_EQ(cl.clGetPlatformInfo(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof name, name, nullptr),
+            CL_SUCCESS);
   EXPECT_STREQ(name, "CLEAVE");
 }
 
 TEST(VendorText, ExtensionsWithoutTheirFunctionsAreTakenOut) {
-  EXPECT_EQ(offered("cl_khr_icd  cl_khr_command_buffer cl_khr_fp64 cl_unknown_thing "), "cl_khr_icd cl_khr_fp64");
+  EXPECT_EQ(offered("cl_khr_icd  cl_khr_command_buffer cl_khr_fp64 cl_unknown_thing "),
+            "cl_khr_icd cl_khr_fp64");
   EXPECT_EQ(offered(""), "");
 }
 
@@ -213,7 +221,8 @@ TEST(VendorDoors, UnknownFunctionsAreNotOffered) {
   EXPECT_NE(get_extension_function_address("clIcdGetPlatformIDsKHR"), nullptr);
   EXPECT_NE(get_extension_function_address("clGetPlatformInfo"), nullptr);
   EXPECT_EQ(get_extension_function_address("clCreateCommandBufferKHR"), nullptr);
-  EXPECT_EQ(get_extension_function_address("clTerminateContextKHR"), nullptr) << "the driver does not have it";
+  EXPECT_EQ(get_extension_function_address("clTerminateContextKHR"), nullptr)
+      << "the driver does not have it";
   EXPECT_EQ(get_extension_function_address(nullptr), nullptr);
 }
 

@@ -1,6 +1,7 @@
-// Every function of icd/functions.def and icd/vendor/extensions.def is called with handles of ours on top of a driver
-// that only writes down what it gets: every handle in and out must be translated, and a bad one must get the specified
-// error before the driver sees it. Made from the lists, so that no function can be forgotten.
+// Every function of icd/functions.def and icd/vendor/extensions.def is called with handles of ours on top of
+// a driver that only writes down what it gets: every handle in and out must be translated, and a bad one must
+// get the specified error before the driver sees it. Made from the lists, so that no function can be
+// forgotten.
 
 #include <array>
 #include <set>
@@ -46,7 +47,8 @@ void hear(T value, Before before) {
   } else if constexpr (std::is_same_v<T, cl_event*>) {
     if (value != nullptr) *value = static_cast<cl_event>(new_raw());
   } else if constexpr (is_out_list<T>) {
-    for (int i = 0; value != nullptr && i < 2; ++i) value[i] = static_cast<std::remove_pointer_t<T>>(new_raw());
+    for (int i = 0; value != nullptr && i < 2; ++i)
+      value[i] = static_cast<std::remove_pointer_t<T>>(new_raw());
   } else if constexpr (std::is_same_v<T, cl_uint*>) {
     if (value != nullptr) *value = 2;
   } else if constexpr (std::is_same_v<T, cl_int*>) {
@@ -217,7 +219,8 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
       EXPECT_NE(vendor.objects.find(answers.event), nullptr) << "the event is not translated";
     } else if constexpr (is_out_list<T>) {
       for (void* const out : answers.list) {
-        EXPECT_NE(vendor.objects.find(static_cast<std::remove_pointer_t<T>>(out)), nullptr) << "a list's element";
+        EXPECT_NE(vendor.objects.find(static_cast<std::remove_pointer_t<T>>(out)), nullptr)
+            << "a list's element";
       }
     }
   }
@@ -238,8 +241,8 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
       }
     } else if constexpr (HandleList<T>::is) {
       using Element = typename HandleList<T>::Element;
-      constexpr bool kWaits = std::is_same_v<Element, cl_event> &&
-                              std::is_same_v<typename W::template At<I + 2>, cl_event*>;
+      constexpr bool kWaits =
+          std::is_same_v<Element, cl_event> && std::is_same_v<typename W::template At<I + 2>, cl_event*>;
       for (Element const none : bad_handles<Element>()) {
         if (none == nullptr) continue;
         Arguments arguments = make(kEach);
@@ -253,8 +256,8 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
   template <IsAHandle Handle>
   static std::array<Handle, 4> bad_handles() {
     static Object foreign;
-    Object& gone = vendor.objects.publish(
-        *vendor.objects.prepare(KindOf<Handle>::kind, *living[0]), new_raw());
+    Object& gone =
+        vendor.objects.publish(*vendor.objects.prepare(KindOf<Handle>::kind, *living[0]), new_raw());
     vendor.objects.release(gone);
     vendor.objects.bury(gone);
     const std::size_t other = (static_cast<std::size_t>(KindOf<Handle>::kind) + 1) % kKinds;
@@ -273,7 +276,8 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
         EXPECT_EQ(result, expected);
       } else {
         EXPECT_EQ(result, nullptr);
-        EXPECT_TRUE(answers.error == expected || answers.error == 1) << answers.error;  // 1: it has no place for it
+        EXPECT_TRUE(answers.error == expected || answers.error == 1)
+            << answers.error;  // 1: it has no place for it
       }
     }
     EXPECT_EQ(heard.calls, 0) << "the driver has seen it";

@@ -1,9 +1,9 @@
-// The vendors' drivers: which libraries they are in, their platforms, and a table through which all of them are
-// called at once.
+// The vendors' drivers: which libraries they are in, their platforms, and a table through which all of them
+// are called at once.
 //
-// A driver's object begins with a pointer to its dispatch table. Where that table has the tag of cl_khr_icd 2 in two
-// places, the object's second word leads to a table of ours, which we have filled from the driver and given to its
-// platform, as a loader does.
+// A driver's object begins with a pointer to its dispatch table. Where that table has the tag of cl_khr_icd 2
+// in two places, the object's second word leads to a table of ours, which we have filled from the driver and
+// given to its platform, as a loader does.
 //
 // Source: cl_khr_icd 2.0 and the Khronos OpenCL-ICD-Loader, loader/icd.c.
 #pragma once
@@ -49,12 +49,12 @@ inline const Table& table_of(const void* object) {
 }
 
 // Loads what `paths` name (libraries, .icd files, folders of .icd files) and asks for the platforms, at most
-// kMostDrivers. Faces of Cleave and OpenCL loaders are passed over, or calls would go round in circles. What cannot be
-// loaded is one line each in `problems`. The libraries stay loaded for ever.
+// kMostDrivers. Faces of Cleave and OpenCL loaders are passed over, or calls would go round in circles. What
+// cannot be loaded is one line each in `problems`. The libraries stay loaded for ever.
 std::vector<Driver> load(const std::vector<std::string>& paths, std::vector<std::string>& problems);
 
-// A table that hands each call to the driver of its first handle; functions that have none go over all that are
-// wrapped (vendor/state.h). No entry is null.
+// A table that hands each call to the driver of its first handle; functions that have none go over all that
+// are wrapped (vendor/state.h). No entry is null.
 Table make_table();
 
 }  // namespace cleave::vendor::drivers

@@ -59,8 +59,9 @@ std::vector<std::string> libraries_of(const std::string& path) {
   } else if (path.ends_with(kIcd)) {
     files = {path};
   } else {
-    return !there && errno == ENOENT && path.find(".so") == std::string::npos ? files
-                                                                              : std::vector<std::string>{path};
+    return !there && errno == ENOENT && path.find(".so") == std::string::npos
+               ? files
+               : std::vector<std::string>{path};
   }
   for (std::string& file : files) file = library_in(file);
   std::erase(files, "");

@@ -65,8 +65,8 @@ cl_context CL_API_CALL create_context_from_type(const cl_context_properties* pro
                                                 void(CL_CALLBACK* notify)(const char*, const void*, size_t,
                                                                           void*),
                                                 void* user_data, cl_int* error) {
-  return call_through<&Table::clCreateContextFromType>(platform_in(properties), properties, type, notify, user_data,
-                                                       error);
+  return call_through<&Table::clCreateContextFromType>(platform_in(properties), properties, type, notify,
+                                                       user_data, error);
 }
 
 cl_int CL_API_CALL get_gl_context_info(const cl_context_properties* properties, cl_gl_context_info name,
@@ -76,7 +76,8 @@ cl_int CL_API_CALL get_gl_context_info(const cl_context_properties* properties, 
 }
 
 cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
-  if ((platforms == nullptr && count == nullptr) || (entries == 0 && platforms != nullptr)) return CL_INVALID_VALUE;
+  if ((platforms == nullptr && count == nullptr) || (entries == 0 && platforms != nullptr))
+    return CL_INVALID_VALUE;
   if (count != nullptr) *count = vendor.count;
   if (all().empty()) return icd::kNoPlatform;
   for (std::size_t i = 0; platforms != nullptr && i < entries && i < all().size(); ++i) {
