@@ -61,7 +61,7 @@ void load_and_install() {
 
 }  // namespace
 
-constinit Vendor vendor;
+constinit Forever state;
 
 void begin() noexcept try {
   const base::Uncancelled uncancelled;

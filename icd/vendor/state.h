@@ -34,7 +34,17 @@ struct Vendor {
   std::array<Wrapped, drivers::kMostDrivers> wrapped;
   std::uint16_t count = 0;
 };
-extern constinit Vendor vendor;
+
+// Never destroyed: programs call OpenCL from exit handlers, too.
+union Forever {
+  Vendor value;
+  constexpr Forever() : value() {}
+  Forever(const Forever&) = delete;
+  Forever& operator=(const Forever&) = delete;
+  ~Forever() {}
+};
+extern constinit Forever state;
+inline constexpr Vendor& vendor = state.value;
 
 // Reads the settings and wraps the drivers, once; later calls only wait for that. Never throws.
 void begin() noexcept;

@@ -22,6 +22,9 @@ namespace cleave::objects {
 class Objects {
  public:
   constexpr Objects() = default;
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+  ~Objects() { delete index_; }  // only tests do that
 
   // Once, before all else. False if there is no memory.
   bool begin(const Table& dispatch);
@@ -69,8 +72,8 @@ class Objects {
   void retire(Object& object);
 
   Arena arena_;
-  Index* index_ = nullptr;  // lives for ever
-  std::mutex wrapping_;     // a driver's handle gets one object, whoever asks first
+  Index* index_ = nullptr;
+  std::mutex wrapping_;  // a driver's handle gets one object, whoever asks first
 };
 
 }  // namespace cleave::objects
