@@ -8,6 +8,8 @@
 //
 // usage: CLEAVE_SIM=zero CLEAVE_NEXT=DRIVER cleave_micro DRIVER DROP_IN plain|seer [Google Benchmark's
 // options]
+// The vendor library in place of the drop-in, with CLEAVE_ICD_WRAP=DRIVER in place of CLEAVE_NEXT, works as
+// well.
 #include <CL/cl.h>
 
 #include <atomic>
@@ -73,7 +75,14 @@ class Side {
 
   template <typename Function>
   void get(const char* name, Function& function) const {
-    function = reinterpret_cast<Function>(dlsym(library_, name));
+    void* found = dlsym(library_, name);
+    // A vendor library exports hardly anything, and is asked as loaders do.
+    if (found == nullptr) {
+      const auto find = reinterpret_cast<decltype(&clGetExtensionFunctionAddress)>(
+          dlsym(library_, "clGetExtensionFunctionAddress"));
+      if (find != nullptr) found = find(name);
+    }
+    function = reinterpret_cast<Function>(found);
     if (function == nullptr) throw std::runtime_error(std::string(name) + " is missing");
   }
 

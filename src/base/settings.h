@@ -72,7 +72,9 @@ struct Settings {
   std::string stats;     // empty: none; "stderr"; or a path
   std::string trace;     // empty: none; or a path
   std::string next;      // empty: look for it
-  std::string cache;     // the folder for what is worth keeping between runs; empty: none
+  std::vector<std::string> wrap{"/etc/OpenCL/vendors.cleave"};  // what the vendor library wraps: paths
+  bool original_name = false;                                   // and whether its platforms keep their names
+  std::string cache;  // the folder for what is worth keeping between runs; empty: none
   std::vector<NamedSettings> kernels;
   std::vector<NamedSettings> devices;
 };

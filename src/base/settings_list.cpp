@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <charconv>
 #include <fnmatch.h>
+#include <utility>
 
 #include "base/forever.h"
 #include "base/settings.h"
@@ -86,6 +88,24 @@ bool deny(Settings& settings, std::string_view text) {
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   return true;
+}
+
+// Absolute paths, separated by colons as in $PATH.
+bool wrap(Settings& settings, std::string_view text) {
+  std::vector<std::string> paths;
+  while (!text.empty()) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    if (colon != 0 && text.front() != '/') return false;
+    if (colon != 0) paths.emplace_back(text.substr(0, colon));
+    text.remove_prefix(std::min(colon + 1, text.size()));
+  }
+  if (paths.empty()) return false;
+  return settings.wrap = std::move(paths), true;
+}
+
+bool icd_name(Settings& settings, std::string_view text) {
+  if (text != "cleave" && text != "original") return false;
+  return settings.original_name = text == "original", true;
 }
 
 bool min_items(Settings& settings, std::string_view text) {
@@ -200,6 +220,9 @@ const std::vector<Setting>& settings_list() {
        [](Settings& s, std::string_view text) { return s.cache = text == "off" ? "" : text, true; }},
       {"CLEAVE_NEXT", "next", "", "the path of the OpenCL loader to hand calls to",
        [](Settings& s, std::string_view text) { return s.next = text, true; }},
+      {"CLEAVE_ICD_WRAP", "icd.wrap", "/etc/OpenCL/vendors.cleave",
+       "full paths of OpenCL drivers, .icd files or folders of .icd files, separated by colons", wrap},
+      {"CLEAVE_ICD_NAME", "icd.name", "cleave", "cleave or original", icd_name},
   });
   return *list;
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "cleave/cleave.h"
 #include "interpose/lessons.h"
+#include "interpose/table.h"
 #include "observe/path.h"
 
 namespace cleave::interpose {
@@ -103,6 +104,10 @@ bool Process::begin() noexcept {
 Process::Charge Process::find_out() noexcept {
   const bool below = next.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME) != nullptr;
   const Charge found = below ? Charge::others : Charge::ours;
+  // A vendor library among the drivers is told to leave it to us. (It does not answer to the name above: a
+  // loader does not pass that on.)
+  void* const aside = below ? nullptr : next.clGetExtensionFunctionAddress(kStandAside);
+  if (aside != nullptr) reinterpret_cast<decltype(&interpose::stand_aside)>(aside)();
   // Several threads may come here at once; all find the same, and one reports.
   Charge unknown = Charge::unknown;
   if (charge_.compare_exchange_strong(unknown, found, std::memory_order_relaxed) && !below) {

@@ -38,7 +38,7 @@ class Process {
 
   const Table next;             // what lies below
   Table table{};                // what programs use
-  const std::string face;       // "drop-in" or "layer"
+  const std::string face;       // "drop-in", "layer" or "vendor library"
   const std::string next_name;  // what `next` leads to, for people
   const base::Configuration configuration;
   base::Clock& clock;
@@ -76,6 +76,9 @@ class Process {
 
   // The same for who is about to build a program: begins nothing.
   bool will_be_in_charge();
+
+  // A face above this one splits.
+  void stand_aside() { charge_.store(Charge::others, std::memory_order_relaxed); }
 
   [[nodiscard]] observe::Circumstances circumstances() const;
 

@@ -195,6 +195,10 @@ void* find_override(std::string_view name) {
   return found;
 }
 
+void stand_aside() noexcept {
+  if (Process* const made = current_process()) made->stand_aside();
+}
+
 void at_load() noexcept { watch_forks(); }
 
 void at_exit() noexcept {

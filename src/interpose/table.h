@@ -12,7 +12,7 @@ namespace cleave::interpose {
 
 // How a face introduces itself.
 struct Face {
-  std::string name;       // "drop-in" or "layer"
+  std::string name;       // "drop-in", "layer" or "vendor library"
   std::string next_name;  // what `next` leads to, for people
 };
 
@@ -32,6 +32,14 @@ void uninstall();
 
 // The override for a function of OpenCL or of an extension, or null. Thread-safe.
 void* find_override(std::string_view name);
+
+// Where a face is below another one and this one's loader leads from there only to names with the suffix of a
+// vendor: the upper face asks for a function of this name and calls it, and the lower one splits no more. It
+// sees only what its platforms are asked, the upper one sees all.
+inline constexpr const char* kStandAside = "clStandAsideCLEAVE";
+
+// What such a lower face, the vendor library, answers with.
+void stand_aside() noexcept;
 
 // Registers what is to be done around fork(). A face calls this when it is loaded, so that the program's own
 // handlers, which are registered later, may call OpenCL. Reads nothing and starts nothing.

@@ -13,10 +13,11 @@ MAY_INCLUDE = {
     "src/learn": {"src/base"},
     "src/launch": {"src/base", "src/plan"},
     "src/observe": {"src/base"},
+    "src/objects": {"src/base"},
     "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/launch",
                       "src/observe", "include/cleave"},
     "src/cli": {"include/cleave"},
-    "icd": {"src/base", "src/interpose"},
+    "icd": {"src/base", "src/interpose", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base"},
 }
 NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/learn", "src/observe", "monitor")

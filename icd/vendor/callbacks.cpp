@@ -1,0 +1,179 @@
+#include "icd/vendor/callbacks.h"
+
+#include <sched.h>
+
+namespace cleave::vendor {
+namespace {
+
+using objects::Kind;
+
+// A callback's counts are its ticket: odd until it has been called or forgotten, and never the same again in
+// a slot.
+bool claim(Object& callback, std::uint64_t ticket) {
+  return ticket % 2 == 1 &&
+         callback.counts.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);
+}
+
+void retire(Object& callback) {
+  callback.tag.store(objects::kGone, std::memory_order_release);
+  vendor.objects.bury(callback);
+}
+
+std::uint64_t ticket_of(const Object* callback) {
+  return callback == nullptr ? 0 : callback->counts.load(std::memory_order_relaxed);
+}
+
+// Calls ask(function, user data) with what stands in for the program's callback, if it has one.
+template <typename Handle, typename Function, typename Ask>
+cl_int notified(Handle handle, Function function, void* user_data, Function stand_in, Ask ask) {
+  if (function == nullptr) return ask(function, user_data);
+  Object* const object = vendor.objects.find(handle);
+  if (object == nullptr) return KindOf<Handle>::invalid;
+  Object* const callback = keep_callback(*object, reinterpret_cast<void*>(function), user_data);
+  if (callback == nullptr) return CL_OUT_OF_HOST_MEMORY;
+  const std::uint64_t ticket = ticket_of(callback);
+  const cl_int error = ask(stand_in, callback);
+  // Drivers call back also where a build has failed, before they return or never.
+  if (error != CL_SUCCESS && claim(*callback, ticket)) retire(*callback);
+  return error;
+}
+
+void CL_CALLBACK notify_of_event(cl_event, cl_int status, void* data) {
+  auto& callback = *static_cast<Object*>(data);
+  if (!begin_callback(callback)) return;
+  function_of<EventNotify>(callback)(objects::handle_of<cl_event>(&object_of(callback)), status,
+                                     user_data_of(callback));
+  end_callback(callback);
+}
+
+void CL_CALLBACK notify_of_free(cl_command_queue, cl_uint count, void** pointers, void* data) {
+  auto& callback = *static_cast<Object*>(data);
+  if (!begin_callback(callback)) return;
+  function_of<FreeNotify>(callback)(objects::handle_of<cl_command_queue>(&object_of(callback)), count,
+                                    pointers, user_data_of(callback));
+  end_callback(callback);
+}
+
+// --- A program that is being linked has its handle as soon as either the call has returned or the driver
+// calls back, and these may be different threads. `extra` of the new object says whether that has been.
+
+constexpr std::uintptr_t kPublished = 1;
+
+void publish_once(Object& made, cl_program raw, std::uint64_t counts) {
+  void* nobody = nullptr;
+  if (made.raw.compare_exchange_strong(nobody, raw, std::memory_order_acq_rel)) {
+    vendor.objects.publish(made, raw, counts);
+    made.extra.store(kPublished, std::memory_order_release);
+  }
+  while (made.extra.load(std::memory_order_acquire) != kPublished) sched_yield();
+}
+
+constexpr std::uint64_t kLinked =
+    objects::kReference + objects::kHolder;  // the program's, and the callback's
+
+void CL_CALLBACK notify_of_link(cl_program raw, void* data) {
+  auto& callback = *static_cast<Object*>(data);
+  if (!begin_callback(callback)) return;
+  Object& made = *callback.parents[1];
+  publish_once(made, raw, kLinked);
+  function_of<ProgramNotify>(callback)(objects::handle_of<cl_program>(&made), user_data_of(callback));
+  end_callback(callback);
+}
+
+}  // namespace
+
+Object* keep_callback(Object& object, void* function, void* user_data) {
+  Object* const callback = vendor.objects.prepare(Kind::callback, object);
+  if (callback == nullptr) return nullptr;
+  callback->raw.store(function, std::memory_order_relaxed);
+  callback->extra.store(reinterpret_cast<std::uintptr_t>(user_data), std::memory_order_relaxed);
+  callback->counts.store((callback->counts.load(std::memory_order_relaxed) | 1U) + 2,
+                         std::memory_order_relaxed);
+  callback->tag.store(objects::live(Kind::callback), std::memory_order_release);
+  return callback;
+}
+
+bool begin_callback(Object& callback) {
+  return callback.tag.load(std::memory_order_acquire) == objects::live(Kind::callback) &&
+         claim(callback, ticket_of(&callback));
+}
+
+void end_callback(Object& callback) { retire(callback); }
+
+void forget_callback(Object& callback) {
+  if (begin_callback(callback)) retire(callback);
+}
+
+cl_int CL_API_CALL set_event_callback(cl_event handle, cl_int type, EventNotify function, void* user_data) {
+  return notified(handle, function, user_data, notify_of_event, [&](EventNotify stand_in, void* data) {
+    return Through<&Table::clSetEventCallback>::call(handle, type, stand_in, data);
+  });
+}
+
+cl_int CL_API_CALL build_program(cl_program handle, cl_uint count, const cl_device_id* devices,
+                                 const char* options, ProgramNotify function, void* user_data) {
+  return notified(handle, function, user_data, notify<cl_program>, [&](ProgramNotify stand_in, void* data) {
+    return Through<&Table::clBuildProgram>::call(handle, count, devices, options, stand_in, data);
+  });
+}
+
+cl_int CL_API_CALL compile_program(cl_program handle, cl_uint count, const cl_device_id* devices,
+                                   const char* options, cl_uint headers, const cl_program* header_list,
+                                   const char** header_names, ProgramNotify function, void* user_data) {
+  return notified(handle, function, user_data, notify<cl_program>, [&](ProgramNotify stand_in, void* data) {
+    return Through<&Table::clCompileProgram>::call(handle, count, devices, options, headers, header_list,
+                                                   header_names, stand_in, data);
+  });
+}
+
+cl_int CL_API_CALL enqueue_svm_free(cl_command_queue handle, cl_uint count, void** pointers,
+                                    FreeNotify function, void* user_data, cl_uint waits,
+                                    const cl_event* wait_list, cl_event* event) {
+  return notified(handle, function, user_data, notify_of_free, [&](FreeNotify stand_in, void* data) {
+    return Through<&Table::clEnqueueSVMFree>::call(handle, count, pointers, stand_in, data, waits, wait_list,
+                                                   event);
+  });
+}
+
+cl_program CL_API_CALL link_program(cl_context handle, cl_uint count, const cl_device_id* devices,
+                                    const char* options, cl_uint programs, const cl_program* program_list,
+                                    ProgramNotify function, void* user_data, cl_int* error_ret) {
+  if (function == nullptr) {
+    return Through<&Table::clLinkProgram>::call(handle, count, devices, options, programs, program_list,
+                                                function, user_data, error_ret);
+  }
+  One<cl_context> context;
+  Many<cl_device_id, CL_INVALID_DEVICE> device_list;
+  Many<cl_program, CL_INVALID_PROGRAM> inputs;
+  cl_int error = context.take(handle, 0);
+  const cl_int device_error = device_list.take(devices, count);
+  const cl_int input_error = inputs.take(program_list, programs);
+  if (error == CL_SUCCESS) error = device_error != CL_SUCCESS ? device_error : input_error;
+  Object* const made = error == CL_SUCCESS ? vendor.objects.prepare(Kind::program, *context.object) : nullptr;
+  Object* const callback = made == nullptr
+                               ? nullptr
+                               : keep_callback(*context.object, reinterpret_cast<void*>(function), user_data);
+  if (error == CL_SUCCESS && callback == nullptr) error = CL_OUT_OF_HOST_MEMORY;
+  cl_program linked = nullptr;
+  if (error == CL_SUCCESS) {
+    const std::uint64_t ticket = ticket_of(callback);
+    callback->parents[1] = made;
+    linked = vendor.below->clLinkProgram(context.raw(), count, device_list.raw(), options, programs,
+                                         inputs.raw(), notify_of_link, callback, &error);
+    if (linked != nullptr) {
+      publish_once(*made, linked, kLinked);
+    } else if (claim(*callback, ticket)) {  // it was not called back, and will not be
+      callback->parents[1] = nullptr;
+      retire(*callback);
+      vendor.objects.discard(*made);
+    }
+  } else if (made != nullptr) {
+    vendor.objects.discard(*made);
+  }
+  device_list.end();
+  inputs.end();
+  if (error_ret != nullptr) *error_ret = error;
+  return linked != nullptr ? objects::handle_of<cl_program>(made) : nullptr;
+}
+
+}  // namespace cleave::vendor

@@ -1,0 +1,155 @@
+// Contexts: a list of properties that may name a platform, and queries that answer with devices and that
+// list.
+#include "icd/vendor/info.h"
+#include "icd/vendor/written.h"
+
+namespace cleave::vendor {
+namespace {
+
+// A copy of a list of properties, with the driver's platform in it.
+class Properties {
+ public:
+  // Gives CL_INVALID_PLATFORM if the list names one that is not ours.
+  cl_int take(const cl_context_properties* given) {
+    if (given == nullptr) return CL_SUCCESS;
+    std::size_t count = 0;
+    while (given[count] != 0) count += 2;
+    if (count + 1 > kFew)
+      more_ = static_cast<cl_context_properties*>(std::malloc((count + 1) * sizeof *given));
+    if (count + 1 > kFew && more_ == nullptr) return CL_OUT_OF_HOST_MEMORY;
+    cl_context_properties* const list = more_ != nullptr ? more_ : few_;
+    std::copy_n(given, count + 1, list);
+    list_ = list;
+    for (std::size_t i = 0; i < count; i += 2) {
+      if (list[i] != CL_CONTEXT_PLATFORM) continue;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+      platform_ = vendor.objects.find(reinterpret_cast<cl_platform_id>(list[i + 1]));
+      if (platform_ == nullptr) return CL_INVALID_PLATFORM;
+      list[i + 1] = reinterpret_cast<cl_context_properties>(objects::raw_of(*platform_));
+    }
+    return CL_SUCCESS;
+  }
+  // Not a destructor (translate.h says why).
+  void end() { std::free(more_); }
+
+  [[nodiscard]] const cl_context_properties* raw() const { return list_; }
+  // The platform that is named, or the first there is, or null.
+  [[nodiscard]] Object* platform() const {
+    return platform_ != nullptr ? platform_ : vendor.wrapped[0].platform;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 33;
+  const cl_context_properties* list_ = nullptr;
+  cl_context_properties* more_ = nullptr;
+  Object* platform_ = nullptr;
+  cl_context_properties few_[kFew];
+};
+
+cl_context fail(cl_int error, cl_int* error_ret) {
+  if (error_ret != nullptr) *error_ret = error;
+  return nullptr;
+}
+
+// What the driver has made, or null, becomes a context of ours.
+cl_context finish(Object& made, cl_context raw) {
+  if (raw != nullptr) return objects::handle_of<cl_context>(&vendor.objects.publish(made, raw));
+  vendor.objects.discard(made);
+  return nullptr;
+}
+
+// A context of ours for devices, which it holds. Null if there is no memory.
+Object* prepare_context(cl_uint count, const cl_device_id* devices, Object* platform) {
+  const bool named = count != 0 && devices != nullptr;
+  Object* const first = named ? vendor.objects.find(devices[0]) : platform;
+  Object* const made = first == nullptr ? nullptr : vendor.objects.prepare(Kind::context, *first);
+  for (cl_uint i = 1; named && made != nullptr && i < count; ++i) {
+    Object* const device = vendor.objects.find(devices[i]);
+    if (!device->root && !vendor.objects.also_hold(*made, *device))
+      return vendor.objects.discard(*made), nullptr;
+  }
+  return made;
+}
+
+cl_context create(const Properties& properties, cl_uint count, const cl_device_id* devices,
+                  const cl_device_id* raw_devices, ContextNotify notify, void* user_data, cl_int* error_ret) {
+  if (properties.platform() == nullptr) return fail(CL_INVALID_PLATFORM, error_ret);
+  Object* const made = prepare_context(count, devices, properties.platform());
+  if (made == nullptr) return fail(CL_OUT_OF_HOST_MEMORY, error_ret);
+  return finish(*made, vendor.below->clCreateContext(properties.raw(), count, raw_devices, notify, user_data,
+                                                     error_ret));
+}
+
+}  // namespace
+
+cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count,
+                                      const cl_device_id* devices, ContextNotify notify, void* user_data,
+                                      cl_int* error_ret) {
+  Properties list;
+  Many<cl_device_id, CL_INVALID_DEVICE> raw_devices;
+  const cl_int list_error = list.take(properties);
+  const cl_int device_error = raw_devices.take(devices, count);
+  const cl_int error = list_error != CL_SUCCESS ? list_error : device_error;
+  cl_context const made = error != CL_SUCCESS
+                              ? fail(error, error_ret)
+                              : create(list, count, devices, raw_devices.raw(), notify, user_data, error_ret);
+  list.end();
+  raw_devices.end();
+  return made;
+}
+
+cl_context CL_API_CALL create_context_from_type(const cl_context_properties* properties, cl_device_type type,
+                                                ContextNotify notify, void* user_data, cl_int* error_ret) {
+  Properties list;
+  cl_int error = list.take(properties);
+  if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
+  Object* const made =
+      error == CL_SUCCESS ? vendor.objects.prepare(Kind::context, *list.platform()) : nullptr;
+  if (error == CL_SUCCESS && made == nullptr) error = CL_OUT_OF_HOST_MEMORY;
+  cl_context const context = error != CL_SUCCESS
+                                 ? fail(error, error_ret)
+                                 : finish(*made, vendor.below->clCreateContextFromType(
+                                                     list.raw(), type, notify, user_data, error_ret));
+  list.end();
+  return context;
+}
+
+cl_int CL_API_CALL get_context_info(cl_context handle, cl_context_info name, size_t size, void* value,
+                                    size_t* size_ret) {
+  Object* const object = vendor.objects.find(handle);
+  if (object == nullptr) return CL_INVALID_CONTEXT;
+  auto* const raw = static_cast<cl_context>(objects::raw_of(*object));
+  size_t answered = 0;
+  const cl_int error = vendor.below->clGetContextInfo(raw, name, size, value, &answered);
+  if (error != CL_SUCCESS) return error;
+  if (size_ret != nullptr) *size_ret = answered;
+  if (value == nullptr) return CL_SUCCESS;
+  if (name == CL_CONTEXT_DEVICES) return wrap_list(Kind::device, value, answered, *object);
+  if (name != CL_CONTEXT_PROPERTIES) return CL_SUCCESS;
+  constexpr std::size_t kPair = 2 * sizeof(cl_context_properties);
+  for (auto* pair = static_cast<std::byte*>(value); answered >= kPair; answered -= kPair, pair += kPair) {
+    cl_context_properties key = 0;
+    std::memcpy(&key, pair, sizeof key);
+    if (key == CL_CONTEXT_PLATFORM) wrap_list(Kind::platform, pair + sizeof key, sizeof key, *object);
+  }
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL get_gl_context_info(const cl_context_properties* properties, cl_gl_context_info name,
+                                       size_t size, void* value, size_t* size_ret) {
+  Properties list;
+  cl_int error = list.take(properties);
+  if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
+  if (error == CL_SUCCESS) {
+    error = ask_for_handles(
+        *list.platform(),
+        {{CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR, Kind::device}, {CL_DEVICES_FOR_GL_CONTEXT_KHR, Kind::device}},
+        name, value, size_ret, [&](size_t* answered) {
+          return vendor.below->clGetGLContextInfoKHR(list.raw(), name, size, value, answered);
+        });
+  }
+  list.end();
+  return error;
+}
+
+}  // namespace cleave::vendor

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fstream>
+#include <link.h>
+#include <memory>
+#include <string_view>
+
+#include <sys/stat.h>
+
+#include "icd/mark.h"
+#include "icd/vendor/drivers/driver.h"
+
+namespace cleave::vendor::drivers {
+namespace {
+
+using GetPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*);
+using FindForPlatform = void*(CL_API_CALL*)(cl_platform_id, const char*);
+using SetDispatchData = cl_int(CL_API_CALL*)(cl_platform_id, void*);
+
+constexpr std::string_view kIcd = ".icd";
+
+template <typename Function>
+Function find_function(FindFunction find, void* library, const char* name) {
+  void* const found = find(name);
+  return reinterpret_cast<Function>(found != nullptr ? found : dlsym(library, name));
+}
+
+// Only the first line of an .icd file counts, as for the loaders.
+std::string library_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  return line;
+}
+
+std::vector<std::string> icd_files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(folder.c_str()), closedir);
+  if (!directory) return files;
+  while (const dirent* entry = readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.ends_with(kIcd) && name.size() > kIcd.size()) files.push_back(folder + "/" + entry->d_name);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The libraries that `path` names. A folder may be empty or missing: nothing is wrapped then.
+std::vector<std::string> libraries_of(const std::string& path) {
+  struct stat status {};
+  const bool there = stat(path.c_str(), &status) == 0;
+  std::vector<std::string> files;
+  if (there && S_ISDIR(status.st_mode)) {
+    files = icd_files_in(path);
+  } else if (path.ends_with(kIcd)) {
+    files = {path};
+  } else {
+    return !there && errno == ENOENT && path.find(".so") == std::string::npos
+               ? files
+               : std::vector<std::string>{path};
+  }
+  for (std::string& file : files) file = library_in(file);
+  std::erase(files, "");
+  return files;
+}
+
+// A loader would load us again; to ask it for anything while it loads us would wait for ever.
+bool is_loader(void* library) {
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return false;
+  const std::string_view path = map->l_name;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libOpenCL.so") || dlsym(library, "clGetICDLoaderInfoOCLICD") != nullptr;
+}
+
+// A table of its own for a driver of cl_khr_icd 2; false if it does not keep to it.
+bool give_table(cl_platform_id platform, FindFunction find, void* library) {
+  const auto find_for_platform =
+      find_function<FindForPlatform>(find, library, "clIcdGetFunctionAddressForPlatformKHR");
+  const auto set_data = find_function<SetDispatchData>(find, library, "clIcdSetPlatformDispatchDataKHR");
+  if (find_for_platform == nullptr || set_data == nullptr) return false;
+  auto table = std::make_unique<Table>();
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  table->name = reinterpret_cast<decltype(Table::name)>(find_for_platform(platform, #name));
+#include "icd/functions.def"
+#undef CL_FUNCTION
+  return set_data(platform, table.release()) == CL_SUCCESS;  // the driver's objects point to it for ever
+}
+
+const Table* dispatch_of(cl_platform_id platform) {
+  return reinterpret_cast<const Beginning*>(platform)->dispatch;
+}
+
+void add_platforms(void* library, FindFunction find, std::vector<Driver>& drivers) {
+  const auto get_platforms = find_function<GetPlatforms>(find, library, "clIcdGetPlatformIDsKHR");
+  cl_uint count = 0;
+  if (get_platforms == nullptr || get_platforms(0, nullptr, &count) != CL_SUCCESS || count == 0) return;
+  std::vector<cl_platform_id> platforms(count);
+  if (get_platforms(count, platforms.data(), nullptr) != CL_SUCCESS) return;
+  for (cl_platform_id const platform : platforms) {
+    if (platform == nullptr || dispatch_of(platform) == nullptr || drivers.size() == kMostDrivers) continue;
+    if (has_tag(*dispatch_of(platform)) && !give_table(platform, find, library)) continue;
+    const bool known = std::any_of(drivers.begin(), drivers.end(),
+                                   [&](const Driver& driver) { return driver.platform == platform; });
+    if (!known) drivers.push_back({platform, find});
+  }
+}
+
+void add_library(const std::string& path, std::vector<Driver>& drivers, std::vector<std::string>& problems) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const reason = dlerror();
+    problems.push_back(path + " cannot be loaded (" + (reason == nullptr ? "no reason given" : reason) +
+                       "): name an OpenCL driver");
+    return;
+  }
+  const auto find = reinterpret_cast<FindFunction>(dlsym(library, "clGetExtensionFunctionAddress"));
+  if (find == nullptr) {
+    problems.push_back(path + " is no OpenCL driver: it has no clGetExtensionFunctionAddress");
+  } else if (icd::is_cleave(reinterpret_cast<const void*>(find)) || is_loader(library)) {
+    problems.push_back(path + " is Cleave or an OpenCL loader, which cannot be wrapped: name a driver");
+  } else {
+    add_platforms(library, find, drivers);
+  }
+}
+
+}  // namespace
+
+std::vector<Driver> load(const std::vector<std::string>& paths, std::vector<std::string>& problems) {
+  std::vector<Driver> drivers;
+  for (const std::string& path : paths) {
+    for (const std::string& library : libraries_of(path)) add_library(library, drivers, problems);
+  }
+  return drivers;
+}
+
+}  // namespace cleave::vendor::drivers

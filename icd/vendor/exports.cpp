@@ -1,0 +1,43 @@
+// Cleave as the library of an ICD vendor: what loaders look for by name. No decisions here.
+//
+// Source: cl_khr_icd 2.0.
+
+#include <pthread.h>
+
+#include "icd/vendor/entry.h"
+#include "icd/vendor/written.h"
+#include "interpose/table.h"
+
+#define CLEAVE_EXPORT extern "C" __attribute__((visibility("default")))
+
+CLEAVE_EXPORT void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) {
+  return cleave::vendor::get_extension_function_address(name);
+}
+
+CLEAVE_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,
+                                                        cl_uint* count) {
+  return cleave::vendor::get_platform_ids(entries, platforms, count);
+}
+
+CLEAVE_EXPORT void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform,
+                                                                      const char* name) {
+  return cleave::vendor::get_extension_function_address_for_platform(platform, name);
+}
+
+CLEAVE_EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void* data) {
+  return cleave::vendor::set_platform_dispatch_data(platform, data);
+}
+
+namespace {
+
+__attribute__((constructor)) void arrive() {
+  cleave::interpose::at_load();
+  pthread_atfork([] { cleave::vendor::vendor.objects.lock_all(); },
+                 [] { cleave::vendor::vendor.objects.unlock_all(); },
+                 [] { cleave::vendor::vendor.objects.unlock_all(); });
+}
+
+// Destructors of a library that the loader loads run after the program's own.
+__attribute__((destructor)) void leave() { cleave::interpose::at_exit(); }
+
+}  // namespace

@@ -1,0 +1,208 @@
+// Memory objects: images made from others, properties that name devices, and what they answer about
+// themselves.
+#include "icd/vendor/info.h"
+#include "icd/vendor/written.h"
+
+namespace cleave::vendor {
+namespace {
+
+// cl_khr_external_memory and cl_intel_create_buffer_with_properties: a list of devices that ends in 0, and
+// one device.
+constexpr cl_mem_properties kDeviceHandleList = 0x2051;
+constexpr cl_mem_properties kDeviceIntel = 0x4219;
+constexpr cl_uint kAllocationDevice = 0x419D;  // CL_MEM_ALLOC_DEVICE_INTEL
+
+// A property list with devices in it is rare and short.
+constexpr std::size_t kMostProperties = 128;
+
+class Properties {
+ public:
+  // CL_INVALID_DEVICE if the list names one that is not ours, CL_INVALID_PROPERTY if it is longer than any
+  // known.
+  cl_int take(const cl_mem_properties* given) {
+    if (given == nullptr) return CL_SUCCESS;
+    list_ = copy_;
+    std::size_t at = 0;
+    while (given[at] != 0) {
+      if (at + 2 >= kMostProperties) return CL_INVALID_PROPERTY;
+      const cl_mem_properties key = given[at];
+      copy_[at] = key;
+      ++at;
+      if (key == kDeviceHandleList) {
+        for (; given[at] != 0; ++at) {
+          if (at + 2 >= kMostProperties) return CL_INVALID_PROPERTY;
+          if (!translate(given[at], copy_[at])) return CL_INVALID_DEVICE;
+        }
+        copy_[at++] = 0;
+      } else if (key == kDeviceIntel && given[at] != 0) {
+        if (!translate(given[at], copy_[at])) return CL_INVALID_DEVICE;
+        ++at;
+      } else {
+        copy_[at] = given[at];
+        ++at;
+      }
+    }
+    copy_[at] = 0;
+    return CL_SUCCESS;
+  }
+  [[nodiscard]] const cl_mem_properties* raw() const { return list_; }
+
+ private:
+  static bool translate(cl_mem_properties given, cl_mem_properties& raw) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+    const Object* const device = vendor.objects.find(reinterpret_cast<cl_device_id>(given));
+    if (device == nullptr) return false;
+    raw = reinterpret_cast<cl_mem_properties>(objects::raw_of(*device));
+    return true;
+  }
+
+  const cl_mem_properties* list_ = nullptr;
+  cl_mem_properties copy_[kMostProperties];
+};
+
+cl_mem fail(cl_int error, cl_int* error_ret) {
+  if (error_ret != nullptr) *error_ret = error;
+  return nullptr;
+}
+
+// Makes a memory object of a context, and of `other` if that is not null, with what make() has from the
+// driver.
+template <typename Make>
+cl_mem create(Object& context, Object* other, cl_int* error_ret, Make make) {
+  Object* const made = vendor.objects.prepare(Kind::memory, context);
+  if (made == nullptr) return fail(CL_OUT_OF_HOST_MEMORY, error_ret);
+  if (other != nullptr) vendor.objects.also_hold(*made, *other);
+  cl_mem const raw = make();
+  if (raw != nullptr) return objects::handle_of<cl_mem>(&vendor.objects.publish(*made, raw));
+  vendor.objects.discard(*made);
+  return nullptr;
+}
+
+// An image's description with the driver's memory object in it. False if it names one that is not ours.
+bool translate(const cl_image_desc* given, cl_image_desc& copy, const cl_image_desc*& raw, Object*& other) {
+  raw = given;
+  other = nullptr;
+  if (given == nullptr || given->mem_object == nullptr) return true;
+  other = vendor.objects.find(given->mem_object);
+  if (other == nullptr) return false;
+  copy = *given;
+  copy.mem_object = static_cast<cl_mem>(objects::raw_of(*other));
+  raw = &copy;
+  return true;
+}
+
+}  // namespace
+
+cl_mem CL_API_CALL create_image(cl_context handle, cl_mem_flags flags, const cl_image_format* format,
+                                const cl_image_desc* description, void* host, cl_int* error_ret) {
+  Object* const context = vendor.objects.find(handle);
+  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  cl_image_desc copy;
+  const cl_image_desc* raw = nullptr;
+  Object* other = nullptr;
+  if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
+  return create(*context, other, error_ret, [&] {
+    return vendor.below->clCreateImage(static_cast<cl_context>(objects::raw_of(*context)), flags, format, raw,
+                                       host, error_ret);
+  });
+}
+
+cl_mem CL_API_CALL create_image_with_properties(cl_context handle, const cl_mem_properties* properties,
+                                                cl_mem_flags flags, const cl_image_format* format,
+                                                const cl_image_desc* description, void* host,
+                                                cl_int* error_ret) {
+  Object* const context = vendor.objects.find(handle);
+  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  Properties list;
+  const cl_int error = list.take(properties);
+  if (error != CL_SUCCESS) return fail(error, error_ret);
+  cl_image_desc copy;
+  const cl_image_desc* raw = nullptr;
+  Object* other = nullptr;
+  if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
+  return create(*context, other, error_ret, [&] {
+    return vendor.below->clCreateImageWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
+                                                     list.raw(), flags, format, raw, host, error_ret);
+  });
+}
+
+cl_mem CL_API_CALL create_buffer_with_properties(cl_context handle, const cl_mem_properties* properties,
+                                                 cl_mem_flags flags, size_t size, void* host,
+                                                 cl_int* error_ret) {
+  Object* const context = vendor.objects.find(handle);
+  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  Properties list;
+  const cl_int error = list.take(properties);
+  if (error != CL_SUCCESS) return fail(error, error_ret);
+  return create(*context, nullptr, error_ret, [&] {
+    return vendor.below->clCreateBufferWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
+                                                      list.raw(), flags, size, host, error_ret);
+  });
+}
+
+cl_mem CL_API_CALL create_buffer_with_properties_intel(cl_context handle, const cl_properties* properties,
+                                                       cl_mem_flags flags, size_t size, void* host,
+                                                       cl_int* error_ret) {
+  Object* const context = vendor.objects.find(handle);
+  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  Properties list;
+  const cl_int error = list.take(properties);
+  if (error != CL_SUCCESS) return fail(error, error_ret);
+  return create(*context, nullptr, error_ret, [&] {
+    return below<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(*context)(
+        static_cast<cl_context>(objects::raw_of(*context)), list.raw(), flags, size, host, error_ret);
+  });
+}
+
+cl_int CL_API_CALL get_mem_object_info(cl_mem handle, cl_mem_info name, size_t size, void* value,
+                                       size_t* size_ret) {
+  using Asked = Query<&Table::clGetMemObjectInfo, Answer{CL_MEM_CONTEXT, Kind::context},
+                      Answer{CL_MEM_ASSOCIATED_MEMOBJECT, Kind::memory}>;
+  if (name != CL_MEM_PROPERTIES || value == nullptr) return Asked::call(handle, name, size, value, size_ret);
+  Object* const object = vendor.objects.find(handle);
+  if (object == nullptr) return CL_INVALID_MEM_OBJECT;
+  size_t answered = 0;
+  const cl_int error = vendor.below->clGetMemObjectInfo(static_cast<cl_mem>(objects::raw_of(*object)), name,
+                                                        size, value, &answered);
+  if (error != CL_SUCCESS) return error;
+  if (size_ret != nullptr) *size_ret = answered;
+  auto* const list = static_cast<cl_mem_properties*>(value);
+  const std::size_t count = answered / sizeof *list;
+  for (std::size_t at = 0; at < count && list[at] != 0;) {
+    const cl_mem_properties key = list[at++];
+    if (key == kDeviceHandleList) {
+      for (; at < count && list[at] != 0; ++at) wrap_list(Kind::device, list + at, sizeof *list, *object);
+    } else if (key == kDeviceIntel && at < count) {
+      wrap_list(Kind::device, list + at, sizeof *list, *object);
+    }
+    ++at;
+  }
+  return CL_SUCCESS;
+}
+
+// The device may be null here.
+void* CL_API_CALL shared_mem_alloc_intel(cl_context handle, cl_device_id device,
+                                         const cl_properties* properties, size_t size, cl_uint alignment,
+                                         cl_int* error_ret) {
+  const Object* const context = vendor.objects.find(handle);
+  const Object* const object = device == nullptr ? nullptr : vendor.objects.find(device);
+  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  if (device != nullptr && object == nullptr) return fail(CL_INVALID_DEVICE, error_ret);
+  return below<&ExtensionFunctions::clSharedMemAllocINTEL>(*context)(
+      static_cast<cl_context>(objects::raw_of(*context)),
+      object == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*object)), properties, size,
+      alignment, error_ret);
+}
+
+cl_int CL_API_CALL get_mem_alloc_info_intel(cl_context handle, const void* memory, cl_uint name, size_t size,
+                                            void* value, size_t* size_ret) {
+  Object* const context = vendor.objects.find(handle);
+  if (context == nullptr) return CL_INVALID_CONTEXT;
+  return ask_for_handles(
+      *context, {{kAllocationDevice, Kind::device}}, name, value, size_ret, [&](size_t* answered) {
+        return below<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
+            static_cast<cl_context>(objects::raw_of(*context)), memory, name, size, value, answered);
+      });
+}
+
+}  // namespace cleave::vendor

@@ -1,0 +1,43 @@
+#include <string_view>
+
+#include "icd/vendor/entry.h"
+#include "icd/vendor/own.h"
+
+namespace cleave::vendor {
+namespace {
+
+// Lists of properties look like any other list of numbers to types; their names tell them. Each needs
+// somebody who knows whether it can hold handles.
+constexpr bool mentions_properties(std::string_view parameters) {
+  return parameters.find("_properties*") != std::string_view::npos ||
+         parameters.find("_properties *") != std::string_view::npos;
+}
+
+#define CL_FUNCTION(version, result, name, parameters, arguments)                            \
+  static_assert(!mentions_properties(#parameters) || kTypesAreEnough<&Table::name> ||        \
+                    !std::is_null_pointer_v<std::remove_cv_t<decltype(kOwn<&Table::name>)>>, \
+                "properties may hold handles: write " #name " by hand, or say that they do not (own.h)");
+#include "icd/functions.def"
+#undef CL_FUNCTION
+
+}  // namespace
+
+Table make_face_table() {
+  Table table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) table.name = translated<&Table::name>();
+#include "icd/functions.def"
+#undef CL_FUNCTION
+  // Loaders call these two by the library, not through an object.
+  table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(drivers::kTag);
+  table.clUnloadCompiler = reinterpret_cast<decltype(table.clUnloadCompiler)>(drivers::kTag);
+  return table;
+}
+
+cl_int CL_API_CALL set_platform_dispatch_data(cl_platform_id handle, void* data) {
+  Object* const platform = vendor.objects.find(handle);
+  if (platform == nullptr) return CL_INVALID_PLATFORM;
+  platform->dispatch_data = data;
+  return CL_SUCCESS;
+}
+
+}  // namespace cleave::vendor

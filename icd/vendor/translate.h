@@ -1,0 +1,364 @@
+// How handles are translated: by the types of a function's parameters. What types cannot tell is written by
+// hand and stands in own.h; what neither covers does not compile.
+//
+//   cl_x                        validated and replaced by the driver's
+//   cl_uint, const cl_x*        the same for each of the list
+//   cl_event*                   gets an event of ours where the driver made one
+//   a result cl_x               the same
+//   all else that holds no handle goes through as it is
+//
+// These functions have no destructors at work while the driver is called, and are not noexcept: a driver's
+// function may be a place where the program's thread is cancelled, and that must find nothing to unwind here.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "icd/absent.h"
+#include "icd/vendor/state.h"
+
+namespace cleave::vendor {
+
+using objects::IsAHandle;
+using objects::KindOf;
+using objects::Object;
+
+template <auto Entry>
+struct EntryTraits;
+template <typename Struct, typename Member, Member Struct::*Pointer>
+struct EntryTraits<Pointer> {
+  using Function = Member;
+  static constexpr bool in_table = std::is_same_v<Struct, Table>;
+};
+template <auto Entry>
+using FunctionAt = typename EntryTraits<Entry>::Function;
+
+// The function below us for an object of ours.
+template <auto Entry>
+FunctionAt<Entry> below([[maybe_unused]] const Object& object) {
+  if constexpr (EntryTraits<Entry>::in_table) {
+    return vendor.below->*Entry;
+  } else {
+    const FunctionAt<Entry> function = wrapped_of(object).extensions.*Entry;
+    return function != nullptr ? function : icd::Absent<FunctionAt<Entry>>::answer;
+  }
+}
+
+// What a function answers in place of being called.
+template <typename Result, typename... Parameters>
+Result refuse(cl_int error, Parameters... parameters) {
+  if constexpr (std::is_same_v<Result, cl_int>) {
+    return error;
+  } else if constexpr (std::is_pointer_v<Result>) {
+    auto last = std::get<sizeof...(Parameters) - 1>(std::tie(parameters...));
+    if constexpr (std::is_same_v<decltype(last), cl_int*>) {
+      if (last != nullptr) *last = error;
+    }
+    return nullptr;
+  } else {
+    static_assert(std::is_void_v<Result>);
+  }
+}
+
+// --- One struct for each way of translating a parameter: take() gives an error or CL_SUCCESS, raw() what the
+// driver is to see, done() ends it when the driver has answered.
+
+template <typename T>
+struct AsItIs {
+  T value;
+  cl_int take(T given, cl_uint) {
+    value = given;
+    return CL_SUCCESS;
+  }
+  T raw() { return value; }
+  void end() {}
+};
+
+template <IsAHandle Handle>
+struct One {
+  Object* object;
+  cl_int take(Handle given, cl_uint) {
+    object = vendor.objects.find(given);
+    return object != nullptr ? CL_SUCCESS : KindOf<Handle>::invalid;
+  }
+  Handle raw() { return static_cast<Handle>(objects::raw_of(*object)); }
+  void end() {}
+};
+
+// A list; what is wrong with its own form is the driver's to say. Memory objects may be null
+// (clEnqueueNativeKernel).
+template <IsAHandle Handle, cl_int kInvalid>
+struct Many {
+  static constexpr cl_uint kInline = 16;
+  const Handle* list;
+  Handle* more;
+  Handle few[kInline];
+
+  Many() {}  // leaves them as they are: this is in the way of every call with a wait list
+
+  cl_int take(const Handle* given, cl_uint count) {
+    more = nullptr;
+    list = nullptr;
+    if (given == nullptr) return CL_SUCCESS;
+    if (count > kInline) more = static_cast<Handle*>(std::malloc(count * sizeof(Handle)));
+    if (count > kInline && more == nullptr) return CL_OUT_OF_HOST_MEMORY;
+    Handle* const place = more != nullptr ? more : few;
+    list = place;
+    for (cl_uint i = 0; i < count; ++i) {
+      if (std::is_same_v<Handle, cl_mem> && given[i] == nullptr) {
+        place[i] = nullptr;
+        continue;
+      }
+      const Object* const object = vendor.objects.find(given[i]);
+      if (object == nullptr) return kInvalid;
+      place[i] = static_cast<Handle>(objects::raw_of(*object));
+    }
+    return CL_SUCCESS;
+  }
+  const Handle* raw() { return list; }
+  void end() { std::free(more); }
+};
+
+// Where the program wants an event.
+struct NewEvent {
+  cl_event* place;
+  Object* made;
+  cl_event event;
+
+  cl_int take(cl_event* given, cl_uint) {
+    place = given;
+    made = nullptr;
+    event = nullptr;
+    return CL_SUCCESS;
+  }
+  cl_event* raw() { return place != nullptr ? &event : nullptr; }
+  void end() {}
+
+  // Memory for the event, before it can be too late. False if there is none.
+  bool prepare(Object& queue) {
+    if (place != nullptr) made = vendor.objects.prepare(objects::Kind::event, queue);
+    return place == nullptr || made != nullptr;
+  }
+  void give(bool success) {
+    if (made == nullptr) return;
+    if (success && event != nullptr) {
+      *place = objects::handle_of<cl_event>(&vendor.objects.publish(*made, event));
+      return;
+    }
+    if (success) *place = nullptr;
+    vendor.objects.discard(*made);
+  }
+};
+
+// --- Which way for which type.
+
+template <typename T>
+struct HandleList {
+  static constexpr bool is = false;
+};
+template <IsAHandle Handle>
+struct HandleList<const Handle*> {
+  static constexpr bool is = true;
+  using Element = Handle;
+};
+
+// Types that may hold a handle or hand one out, which only somebody who knows the function can tell.
+template <typename T>
+constexpr bool hides_handles() {
+  if constexpr (std::is_pointer_v<T>) {
+    using Target = std::remove_pointer_t<T>;
+    using Plain = std::remove_cv_t<Target>;
+    return std::is_function_v<Target> || objects::IsAHandle<Plain> || std::is_same_v<Plain, cl_image_desc>;
+  } else {
+    return false;
+  }
+}
+
+template <typename... Parameters>
+constexpr bool is_query() {  // ends in: name, size, value, size of the value
+  constexpr std::size_t kCount = sizeof...(Parameters);
+  if constexpr (kCount < 4) {
+    return false;
+  } else {
+    using All = std::tuple<Parameters...>;
+    return std::is_same_v<std::tuple_element_t<kCount - 4, All>, cl_uint> &&
+           std::is_same_v<std::tuple_element_t<kCount - 3, All>, size_t> &&
+           std::is_same_v<std::tuple_element_t<kCount - 2, All>, void*> &&
+           std::is_same_v<std::tuple_element_t<kCount - 1, All>, size_t*>;
+  }
+}
+
+template <typename T, typename Before, typename After>
+constexpr auto way_of() {
+  if constexpr (objects::IsAHandle<T>) {
+    return std::type_identity<One<T>>();
+  } else if constexpr (std::is_same_v<T, cl_event*>) {
+    return std::type_identity<NewEvent>();
+  } else if constexpr (HandleList<T>::is && std::is_same_v<Before, cl_uint>) {
+    using Element = typename HandleList<T>::Element;
+    constexpr bool kWaitList = std::is_same_v<Element, cl_event> && std::is_same_v<After, cl_event*>;
+    return std::type_identity<
+        Many<Element, kWaitList ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid>>();
+  } else {
+    return std::type_identity<AsItIs<T>>();
+  }
+}
+
+template <typename T, typename Before>
+constexpr bool is_covered() {
+  return !hides_handles<T>() || std::is_same_v<T, cl_event*> ||
+         (HandleList<T>::is && std::is_same_v<Before, cl_uint>);
+}
+
+// The parameters of a function, with their neighbours: void where there is none.
+template <typename... Parameters>
+struct Ways {
+  static constexpr std::size_t kCount = sizeof...(Parameters);
+  using Padded =
+      std::tuple<std::type_identity<void>, std::type_identity<Parameters>..., std::type_identity<void>>;
+  template <std::size_t I>
+  using At = typename std::tuple_element_t<I, Padded>::type;
+  template <std::size_t I>
+  using Way = typename decltype(way_of<At<I + 1>, At<I>, At<I + 2>>())::type;
+
+  template <std::size_t... I>
+  static constexpr bool covered(std::index_sequence<I...>) {
+    return (is_covered<At<I + 1>, At<I>>() && ...);
+  }
+  template <std::size_t... I>
+  static std::tuple<Way<I>...> make(std::index_sequence<I...>);
+  using All = decltype(make(std::make_index_sequence<kCount>()));
+};
+
+// Whether types tell all there is to know about a function.
+template <typename Function>
+struct ByType;
+template <typename Result, typename... Parameters>
+struct ByType<Result(CL_API_CALL*)(Parameters...)> {
+  static constexpr bool enough =
+      !is_query<Parameters...>() &&
+      Ways<Parameters...>::covered(std::make_index_sequence<sizeof...(Parameters)>());
+};
+
+// --- The call itself.
+
+template <auto Entry, typename Function = FunctionAt<Entry>>
+struct Through;
+
+template <auto Entry, typename Result, typename First, typename... Rest>
+struct Through<Entry, Result(CL_API_CALL*)(First, Rest...)> {
+  using All = typename Ways<First, Rest...>::All;
+  static constexpr auto kEach = std::make_index_sequence<sizeof...(Rest) + 1>();
+
+  static Result CL_API_CALL call(First first, Rest... rest) {
+    All all;  // not initialised: take() does it
+    const cl_int error = take(all, kEach, first, rest...);
+    if (error != CL_SUCCESS) {
+      end(all, kEach);
+      return refuse<Result>(error, first, rest...);
+    }
+    return carry_out(all, kEach, first, rest...);
+  }
+
+ private:
+  // Once something is wrong the others are only emptied.
+  template <std::size_t... I, typename... Given>
+  static cl_int take(All& all, std::index_sequence<I...>, Given... given) {
+    const auto values = std::tie(given...);
+    cl_int error = CL_SUCCESS;
+    const auto one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+      cl_uint count = 0;
+      if constexpr (K > 0) {
+        if constexpr (std::is_same_v<std::remove_reference_t<decltype(std::get<K - 1>(values))>, cl_uint>) {
+          count = std::get<K - 1>(values);
+        }
+      }
+      auto value = std::get<K>(values);
+      if (error != CL_SUCCESS) {
+        if constexpr (std::is_pointer_v<decltype(value)> && !IsAHandle<decltype(value)>) value = nullptr;
+      }
+      const cl_int found = std::get<K>(all).take(value, count);
+      if (error == CL_SUCCESS) error = found;
+    };
+    (one(std::integral_constant<std::size_t, I>()), ...);
+    return error;
+  }
+
+  template <std::size_t... I>
+  static void end(All& all, std::index_sequence<I...>) {
+    (std::get<I>(all).end(), ...);
+  }
+
+  // The object that what is made belongs below; any of ours for a function that makes nothing.
+  static Object& owner(All& all) {
+    if constexpr (requires { std::get<0>(all).object; }) {
+      return *std::get<0>(all).object;
+    } else {
+      return *vendor.wrapped[0].platform;
+    }
+  }
+
+  static NewEvent* event_of(All& all) {
+    if constexpr (has_event(kEach)) {
+      return &std::get<NewEvent>(all);
+    } else {
+      return nullptr;
+    }
+  }
+  template <std::size_t... I>
+  static constexpr bool has_event(std::index_sequence<I...>) {
+    return (std::is_same_v<std::tuple_element_t<I, All>, NewEvent> || ...);
+  }
+
+  template <std::size_t... I, typename... Given>
+  static Result carry_out(All& all, std::index_sequence<I...>, Given... given) {
+    NewEvent* const event = event_of(all);
+    if (event != nullptr && !event->prepare(owner(all))) {
+      end(all, kEach);
+      return refuse<Result>(CL_OUT_OF_HOST_MEMORY, given...);
+    }
+    const auto function = below<Entry>(owner(all));
+    if constexpr (IsAHandle<Result>) {
+      static_assert(
+          requires { std::get<0>(all).object; }, "the first parameter is what the result belongs below");
+      Object* const made = vendor.objects.prepare(KindOf<Result>::kind, owner(all));
+      if (made == nullptr) {
+        end(all, kEach);
+        return refuse<Result>(CL_OUT_OF_HOST_MEMORY, given...);
+      }
+      const Result result = function(std::get<I>(all).raw()...);
+      end(all, kEach);
+      if (result != nullptr) return objects::handle_of<Result>(&vendor.objects.publish(*made, result));
+      vendor.objects.discard(*made);
+      return nullptr;
+    } else if constexpr (std::is_void_v<Result>) {
+      function(std::get<I>(all).raw()...);
+      end(all, kEach);
+    } else {
+      const Result result = function(std::get<I>(all).raw()...);
+      end(all, kEach);
+      if (event != nullptr) event->give(succeeded(result, *event));
+      return result;
+    }
+  }
+
+  template <typename Answer>
+  static bool succeeded(const Answer& answer, const NewEvent& event) {
+    if constexpr (std::is_same_v<Answer, cl_int>) {
+      return answer == CL_SUCCESS;
+    } else {
+      return event.event != nullptr;
+    }
+  }
+};
+
+// Without parameters there is nothing to translate.
+template <auto Entry, typename Result>
+struct Through<Entry, Result(CL_API_CALL*)()> {
+  static Result CL_API_CALL call() { return (vendor.below->*Entry)(); }
+};
+
+}  // namespace cleave::vendor

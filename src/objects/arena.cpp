@@ -1,0 +1,83 @@
+#include "objects/arena.h"
+
+#include <algorithm>
+#include <new>
+
+#include <sys/mman.h>
+
+namespace cleave::objects {
+namespace {
+
+// Addresses only; memory is used as objects come. Less where the process may not have so many.
+constexpr std::size_t kMostReserved = std::size_t{16} << 30U;
+constexpr std::size_t kLeastReserved = std::size_t{4} << 20U;
+constexpr std::size_t kPiece = std::size_t{256} << 10U;
+
+}  // namespace
+
+Arena::~Arena() {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
+  if (reserved_ != 0) munmap(reinterpret_cast<void*>(base_.load()), reserved_);
+}
+
+bool Arena::begin(const Table& dispatch) {
+  const std::scoped_lock lock(mutex_);
+  if (reserved_ != 0) return true;
+  dispatch_ = &dispatch;
+  for (std::size_t size = kMostReserved; size >= kLeastReserved; size /= 4) {
+    void* const range = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) continue;
+    reserved_ = size;
+    base_.store(reinterpret_cast<std::uintptr_t>(range), std::memory_order_relaxed);
+    return make_usable();
+  }
+  return false;
+}
+
+bool Arena::make_usable() {
+  const std::size_t usable = usable_.load(std::memory_order_relaxed);
+  const std::size_t more = std::min(kPiece, reserved_ - usable);
+  if (more == 0) return false;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
+  auto* const piece = reinterpret_cast<std::byte*>(base_.load(std::memory_order_relaxed)) + usable;
+  if (mprotect(piece, more, PROT_READ | PROT_WRITE) != 0) return false;
+  for (std::size_t offset = 0; offset < more; offset += kObjectSize) {
+    auto* const object = new (piece + offset) Object;
+    object->dispatch = dispatch_;
+  }
+  usable_.store(usable + more, std::memory_order_release);
+  return true;
+}
+
+Object* Arena::take() {
+  const std::scoped_lock lock(mutex_);
+  if (gone_ > kRest) return reuse();
+  Object* const fresh = first_use();
+  return fresh != nullptr || gone_ == 0 ? fresh : reuse();
+}
+
+Object* Arena::reuse() {
+  Object* const object = oldest_;
+  oldest_ = object->parents[0];
+  if (oldest_ == nullptr) newest_ = nullptr;
+  --gone_;
+  return object;
+}
+
+Object* Arena::first_use() {
+  if (used_ == usable_.load(std::memory_order_relaxed) && !make_usable()) return nullptr;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
+  auto* const object = reinterpret_cast<Object*>(base_.load(std::memory_order_relaxed) + used_);
+  used_ += kObjectSize;
+  return object;
+}
+
+void Arena::give_back(Object& object) {
+  const std::scoped_lock lock(mutex_);
+  object.parents[0] = nullptr;
+  (newest_ == nullptr ? oldest_ : newest_->parents[0]) = &object;
+  newest_ = &object;
+  ++gone_;
+}
+
+}  // namespace cleave::objects

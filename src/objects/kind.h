@@ -1,0 +1,61 @@
+// The kinds of OpenCL object that have handles, and what the specification answers for a handle that is none.
+#pragma once
+
+#include <cstdint>
+
+#include "base/opencl.h"
+
+namespace cleave::objects {
+
+// `callback` is no OpenCL object: what is kept for a callback that hands a handle back lives in the same
+// memory (objects/callback.h).
+enum class Kind : std::uint8_t {
+  platform,
+  device,
+  context,
+  queue,
+  memory,
+  sampler,
+  program,
+  kernel,
+  event,
+  callback,
+};
+
+// Whether `Handle` is a type of handle; `kind` is its kind, and `invalid` the error for one that is not
+// valid.
+template <typename Handle>
+struct KindOf {
+  static constexpr bool is_handle = false;
+};
+
+template <Kind kKind, cl_int kInvalid>
+struct IsHandle {
+  static constexpr bool is_handle = true;
+  static constexpr Kind kind = kKind;
+  static constexpr cl_int invalid = kInvalid;
+};
+
+template <>
+struct KindOf<cl_platform_id> : IsHandle<Kind::platform, CL_INVALID_PLATFORM> {};
+template <>
+struct KindOf<cl_device_id> : IsHandle<Kind::device, CL_INVALID_DEVICE> {};
+template <>
+struct KindOf<cl_context> : IsHandle<Kind::context, CL_INVALID_CONTEXT> {};
+template <>
+struct KindOf<cl_command_queue> : IsHandle<Kind::queue, CL_INVALID_COMMAND_QUEUE> {};
+template <>
+struct KindOf<cl_mem> : IsHandle<Kind::memory, CL_INVALID_MEM_OBJECT> {};
+template <>
+struct KindOf<cl_sampler> : IsHandle<Kind::sampler, CL_INVALID_SAMPLER> {};
+template <>
+struct KindOf<cl_program> : IsHandle<Kind::program, CL_INVALID_PROGRAM> {};
+template <>
+struct KindOf<cl_kernel> : IsHandle<Kind::kernel, CL_INVALID_KERNEL> {};
+template <>
+struct KindOf<cl_event> : IsHandle<Kind::event, CL_INVALID_EVENT> {};
+
+template <typename Handle>
+concept IsAHandle = KindOf<Handle>::is_handle;
+
+}  // namespace cleave::objects

@@ -1,0 +1,151 @@
+#include "objects/objects.h"
+
+#include <new>
+
+namespace cleave::objects {
+namespace {
+
+// A context's sub-devices beyond what fits in an object.
+struct Held {
+  Object* object;
+  Held* next;
+};
+
+Held* held_by(const Object& object) {
+  if (object.kind != Kind::context) return nullptr;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what also_hold() has put there
+  return reinterpret_cast<Held*>(object.extra.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+bool Objects::begin(const Table& dispatch) {
+  if (index_ == nullptr) index_ = new (std::nothrow) Index;
+  return index_ != nullptr && arena_.begin(dispatch);
+}
+
+Object* Objects::prepare(Kind kind, Object& parent) {
+  Object* const object = arena_.take();
+  if (object == nullptr) return nullptr;
+  // A clone belongs to its kernel's program.
+  const bool clone = kind == Kind::kernel && parent.kind == Kind::kernel && parent.parents[0] != nullptr;
+  Object* const above = clone ? parent.parents[0] : &parent;
+  object->kind = kind;
+  object->root = false;
+  object->driver = parent.driver;
+  object->dispatch_data = parent.dispatch_data;
+  object->raw.store(nullptr, std::memory_order_relaxed);
+  object->extra.store(0, std::memory_order_relaxed);
+  object->parents = {above, nullptr};
+  hold(*above);
+  return object;
+}
+
+void Objects::discard(Object& object) { bury(object); }
+
+Object& Objects::publish(Object& object, void* raw, std::uint64_t counts) {
+  object.raw.store(raw, std::memory_order_relaxed);
+  object.counts.store(counts, std::memory_order_relaxed);
+  object.tag.store(live(object.kind), std::memory_order_release);
+  if (is_answered(object.kind)) {
+    try {
+      index_->put(raw, object);
+    } catch (const std::bad_alloc&) {
+      // A query will make another object for it; nothing else is lost.
+    }
+  }
+  return object;
+}
+
+Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data) {
+  Object* const object = arena_.take();
+  if (object == nullptr) return nullptr;
+  object->kind = kind;
+  object->root = true;
+  object->driver = driver;
+  object->dispatch_data = dispatch_data;
+  object->parents = {};
+  object->extra.store(0, std::memory_order_relaxed);
+  return &publish(*object, raw, kHolder);
+}
+
+Object* Objects::wrap(Kind kind, void* raw, Object& asked) {
+  if (raw == nullptr) return nullptr;
+  if (Object* const known = index_->find(raw, kind)) return known;
+  const std::scoped_lock lock(wrapping_);
+  Object* const known = index_->find(raw, kind);
+  return known != nullptr ? known : make_root(kind, raw, asked.driver, asked.dispatch_data);
+}
+
+bool Objects::retain(Object& object) {
+  if (object.root) return true;
+  std::uint64_t counts = object.counts.load(std::memory_order_relaxed);
+  while (counts != 0) {
+    if (object.counts.compare_exchange_weak(counts, counts + kReference, std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
+Objects::Left Objects::release(Object& object) {
+  if (object.root) return Left::some;
+  std::uint64_t counts = object.counts.load(std::memory_order_relaxed);
+  while (references_of(counts) != 0) {
+    if (!object.counts.compare_exchange_weak(counts, counts - kReference, std::memory_order_acq_rel))
+      continue;
+    if (counts != kReference) return Left::some;
+    retire(object);
+    return Left::none;
+  }
+  return Left::invalid;
+}
+
+void Objects::drop(Object& object) {
+  if (object.counts.fetch_sub(kHolder, std::memory_order_acq_rel) != kHolder) return;
+  retire(object);
+  bury(object);
+}
+
+void Objects::retire(Object& object) {
+  object.tag.store(kGone, std::memory_order_release);
+  if (is_answered(object.kind)) index_->forget(raw_of(object), object);
+}
+
+void Objects::bury(Object& object) {
+  for (Object* const parent : object.parents) {
+    if (parent != nullptr) drop(*parent);
+  }
+  for (Held* held = held_by(object); held != nullptr;) {
+    const Held last = *held;
+    delete held;
+    drop(*last.object);
+    held = last.next;
+  }
+  arena_.give_back(object);
+}
+
+bool Objects::also_hold(Object& child, Object& parent) {
+  if (child.parents[1] == nullptr) {
+    child.parents[1] = &parent;
+  } else {
+    auto* const held = new (std::nothrow) Held{&parent, held_by(child)};
+    if (held == nullptr || child.kind != Kind::context) return delete held, false;
+    child.extra.store(reinterpret_cast<std::uintptr_t>(held), std::memory_order_relaxed);
+  }
+  hold(parent);
+  return true;
+}
+
+void Objects::lock_all() {
+  wrapping_.lock();
+  arena_.lock().lock();
+  if (index_ != nullptr) index_->lock_all();
+}
+
+void Objects::unlock_all() {
+  if (index_ != nullptr) index_->unlock_all();
+  arena_.lock().unlock();
+  wrapping_.unlock();
+}
+
+}  // namespace cleave::objects

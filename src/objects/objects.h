@@ -1,0 +1,79 @@
+// All objects of a face whose handles are ours: made around a driver's, found, counted, and gone in time.
+//
+//   prepare   takes the memory before the driver is asked, so that what the driver made is never lost for
+//   want of it publish   the driver has made its object: from now on the handle is valid, with one reference
+//   of the program's discard   the driver has not release   the program gives a reference back; if nothing is
+//   left, the handle is invalid from here on, and
+//             `bury` follows when the driver has been told
+//
+// Thread-safe. Nothing here throws. Finding an object takes no lock; making and losing one takes the arena's
+// and, for the kinds that queries answer with, one of the index.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "objects/arena.h"
+#include "objects/index.h"
+#include "objects/object.h"
+
+namespace cleave::objects {
+
+class Objects {
+ public:
+  constexpr Objects() = default;
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+  ~Objects() { delete index_; }  // only tests do that
+
+  // Once, before all else. False if there is no memory.
+  bool begin(const Table& dispatch);
+
+  // The live object behind a handle that a program gave, or null.
+  template <IsAHandle Handle>
+  [[nodiscard]] Object* find(Handle handle) const {
+    return arena_.find(handle, KindOf<Handle>::kind);
+  }
+  [[nodiscard]] Object* find(const void* handle, Kind kind) const { return arena_.find(handle, kind); }
+  [[nodiscard]] Object* slot_at(const void* handle) const { return arena_.slot_at(handle); }
+
+  // Memory for an object that belongs below `parent`, which it will hold; null if there is none.
+  Object* prepare(Kind kind, Object& parent);
+  void discard(Object& object);
+
+  // `counts` is what the object begins with.
+  Object& publish(Object& object, void* raw, std::uint64_t counts = kReference);
+
+  // A platform, or a device that is not a sub-device: never goes. Null if there is no memory.
+  Object* make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data);
+
+  // The object around a driver's handle that a query about `asked` has answered with. What is not known yet
+  // (the driver made it by itself) gets an object that never goes. Null for null, and if there is no memory.
+  Object* wrap(Kind kind, void* raw, Object& asked);
+
+  // One more of the program's references; false if the object has gone meanwhile.
+  bool retain(Object& object);
+
+  enum class Left : std::uint8_t { invalid, some, none };
+  Left release(Object& object);
+  void bury(Object& object);
+
+  // `child` holds `parent`, too. Before the child is known to others. False if there is no memory.
+  bool also_hold(Object& child, Object& parent);
+
+  void hold(Object& object) { object.counts.fetch_add(kHolder, std::memory_order_relaxed); }
+  void drop(Object& object);
+
+  // For fork(): no other thread is inside between these two.
+  void lock_all();
+  void unlock_all();
+
+ private:
+  void retire(Object& object);
+
+  Arena arena_;
+  Index* index_ = nullptr;
+  std::mutex wrapping_;  // a driver's handle gets one object, whoever asks first
+};
+
+}  // namespace cleave::objects

@@ -1,0 +1,159 @@
+#include "objects/objects.h"
+
+#include <array>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cleave::objects {
+namespace {
+
+const Table kTable{};
+
+struct ObjectsTest : testing::Test {
+  void SetUp() override {
+    ASSERT_TRUE(objects->begin(kTable));
+    platform = objects->make_root(Kind::platform, raw(), 3, &data);
+    ASSERT_NE(platform, nullptr);
+  }
+
+  // Another address each time, as drivers give them.
+  void* raw() { return &raws[used++]; }
+
+  Object& make(Kind kind, Object& parent) { return objects->publish(*objects->prepare(kind, parent), raw()); }
+
+  void release(Object& object) {
+    if (objects->release(object) == Objects::Left::none) objects->bury(object);
+  }
+
+  // For the length of the test only: what is in them stays reachable for sanitizers.
+  std::unique_ptr<Objects> objects = std::make_unique<Objects>();
+  std::vector<char> raws = std::vector<char>(100'000);
+  std::size_t used = 0;
+  Object* platform = nullptr;
+  int data = 0;
+};
+
+TEST_F(ObjectsTest, BeginAsLoadersExpect) {
+  Object& context = make(Kind::context, *platform);
+  EXPECT_EQ(reinterpret_cast<const Table* const*>(&context)[0], &kTable);
+  EXPECT_EQ(reinterpret_cast<void* const*>(&context)[1], &data);
+  EXPECT_EQ(context.driver, 3);
+}
+
+TEST_F(ObjectsTest, FindsItsOwnOfThatKindOnly) {
+  Object& context = make(Kind::context, *platform);
+  EXPECT_EQ(objects->find(handle_of<cl_context>(&context)), &context);
+  EXPECT_EQ(objects->find(&context, Kind::queue), nullptr);
+  EXPECT_EQ(objects->find(nullptr, Kind::context), nullptr);
+  EXPECT_EQ(objects->find(&data, Kind::context), nullptr);
+  EXPECT_EQ(objects->find(reinterpret_cast<char*>(&context) + 8, Kind::context), nullptr);
+  EXPECT_EQ(objects->find(&context + 100, Kind::context), nullptr) << "never used";
+  EXPECT_EQ(objects->find(reinterpret_cast<void*>(~std::uintptr_t{63}), Kind::context), nullptr);
+}
+
+TEST_F(ObjectsTest, GoWithTheLastReference) {
+  Object& context = make(Kind::context, *platform);
+  EXPECT_TRUE(objects->retain(context));
+  EXPECT_EQ(objects->release(context), Objects::Left::some);
+  EXPECT_EQ(objects->release(context), Objects::Left::none);
+  EXPECT_EQ(objects->find(&context, Kind::context), nullptr);
+  objects->bury(context);
+  EXPECT_EQ(context.dispatch, &kTable) << "a loader reads it before it calls us";
+}
+
+TEST_F(ObjectsTest, AParentLivesAsLongAsItsChildren) {
+  Object& context = make(Kind::context, *platform);
+  Object& queue = make(Kind::queue, context);
+  Object& event = make(Kind::event, queue);
+  release(context);
+  release(queue);
+  EXPECT_EQ(objects->wrap(Kind::queue, raw_of(queue), event), &queue) << "the same handle as before";
+  EXPECT_EQ(objects->find(&context, Kind::context), &context);
+  EXPECT_EQ(objects->release(queue), Objects::Left::invalid) << "the program has no reference left";
+  release(event);
+  EXPECT_EQ(objects->find(&queue, Kind::queue), nullptr);
+  EXPECT_EQ(objects->find(&context, Kind::context), nullptr);
+}
+
+TEST_F(ObjectsTest, ACloneBelongsToItsProgram) {
+  Object& program = make(Kind::program, *platform);
+  Object& kernel = make(Kind::kernel, program);
+  Object& clone = make(Kind::kernel, kernel);
+  release(kernel);
+  release(program);
+  EXPECT_EQ(objects->find(&kernel, Kind::kernel), nullptr);
+  EXPECT_EQ(objects->find(&program, Kind::program), &program);
+  release(clone);
+  EXPECT_EQ(objects->find(&program, Kind::program), nullptr);
+}
+
+TEST_F(ObjectsTest, AContextHoldsManySubDevices) {
+  Object* const device = objects->wrap(Kind::device, raw(), *platform);
+  Object& context = *objects->prepare(Kind::context, *platform);
+  std::vector<Object*> parts;
+  for (int i = 0; i < 5; ++i) {
+    parts.push_back(&make(Kind::device, *device));
+    ASSERT_TRUE(objects->also_hold(context, *parts.back()));
+  }
+  objects->publish(context, raw());
+  for (Object* const part : parts) release(*part);
+  for (Object* const part : parts) EXPECT_NE(objects->find(part, Kind::device), nullptr);
+  release(context);
+  for (Object* const part : parts) EXPECT_EQ(objects->find(part, Kind::device), nullptr);
+}
+
+TEST_F(ObjectsTest, RootsNeverGo) {
+  void* const device = raw();
+  Object* const object = objects->wrap(Kind::device, device, *platform);
+  EXPECT_EQ(objects->wrap(Kind::device, device, *platform), object);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(objects->release(*object), Objects::Left::some);
+  EXPECT_EQ(objects->find(object, Kind::device), object);
+  EXPECT_EQ(objects->wrap(Kind::device, nullptr, *platform), nullptr);
+}
+
+TEST_F(ObjectsTest, WhatIsGoneRestsBeforeItIsUsedAgain) {
+  Object& first = make(Kind::event, *platform);
+  release(first);
+  for (std::size_t i = 0; i < Arena::kRest; ++i) {
+    Object& other = make(Kind::event, *platform);
+    EXPECT_NE(&other, &first);
+    release(other);
+  }
+  EXPECT_EQ(objects->find(&first, Kind::event), nullptr);
+  EXPECT_EQ(&make(Kind::sampler, *platform), &first) << "then memory does not grow";
+}
+
+TEST_F(ObjectsTest, ADriverMayUseAnAddressAgain) {
+  void* const address = raw();
+  Object& queue = objects->publish(*objects->prepare(Kind::queue, *platform), address);
+  Object& event = make(Kind::event, queue);
+  release(queue);
+  Object& next = objects->publish(*objects->prepare(Kind::queue, *platform), address);
+  EXPECT_EQ(objects->wrap(Kind::queue, address, *platform), &next);
+  release(event);
+  EXPECT_EQ(objects->wrap(Kind::queue, address, *platform), &next) << "the old one forgets only itself";
+}
+
+TEST_F(ObjectsTest, ThreadsCountRight) {
+  Object& context = make(Kind::context, *platform);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, &context, t] {
+      for (int i = 0; i < 5'000; ++i) {
+        objects->retain(context);
+        Object& queue = objects->publish(*objects->prepare(Kind::queue, context), &raws[99'999 - t]);
+        release(queue);
+        release(context);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(objects->find(&context, Kind::context), &context);
+  EXPECT_EQ(objects->release(context), Objects::Left::none);
+}
+
+}  // namespace
+}  // namespace cleave::objects

@@ -1,0 +1,321 @@
+// Every function of icd/functions.def and icd/vendor/extensions.def is called with handles of ours on top of
+// a driver that only writes down what it gets: every handle in and out must be translated, and a bad one must
+// get the specified error before the driver sees it. Made from the lists, so that no function can be
+// forgotten.
+
+#include <array>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "icd/vendor/entry.h"
+#include "icd/vendor/own.h"
+
+namespace cleave::vendor {
+namespace {
+
+using objects::Kind;
+
+// What the driver was last asked: the function, its handles by value, and those in lists.
+struct Heard {
+  int calls = 0;
+  std::vector<const void*> handles;
+  std::vector<const void*> listed;
+};
+Heard heard;
+char made_by_driver[64];  // its new handles are addresses in here
+std::size_t made = 0;
+
+void* new_raw() { return &made_by_driver[made++ % sizeof made_by_driver]; }
+
+template <typename T>
+constexpr bool is_out_list = false;
+template <IsAHandle Handle>
+constexpr bool is_out_list<Handle*> = true;
+
+template <typename T, typename Before>
+void hear(T value, Before before) {
+  if constexpr (IsAHandle<T>) {
+    heard.handles.push_back(value);
+  } else if constexpr (HandleList<T>::is) {
+    if constexpr (std::is_same_v<Before, cl_uint>) {
+      for (cl_uint i = 0; i < before; ++i) heard.listed.push_back(value[i]);
+    }
+  } else if constexpr (std::is_same_v<T, cl_event*>) {
+    if (value != nullptr) *value = static_cast<cl_event>(new_raw());
+  } else if constexpr (is_out_list<T>) {
+    for (int i = 0; value != nullptr && i < 2; ++i)
+      value[i] = static_cast<std::remove_pointer_t<T>>(new_raw());
+  } else if constexpr (std::is_same_v<T, cl_uint*>) {
+    if (value != nullptr) *value = 2;
+  } else if constexpr (std::is_same_v<T, cl_int*>) {
+    if (value != nullptr) *value = CL_SUCCESS;
+  }
+}
+
+template <auto Entry, typename Function = FunctionAt<Entry>>
+struct Fake;
+template <auto Entry, typename Result, typename... Parameters>
+struct Fake<Entry, Result(CL_API_CALL*)(Parameters...)> {
+  static Result CL_API_CALL call(Parameters... parameters) {
+    ++heard.calls;
+    hear_all(std::index_sequence_for<Parameters...>(), std::make_tuple(0, parameters...));
+    if constexpr (std::is_same_v<Result, cl_int>) {
+      return CL_SUCCESS;
+    } else if constexpr (std::is_pointer_v<Result>) {
+      return static_cast<Result>(new_raw());
+    }
+  }
+
+ private:
+  template <std::size_t... I, typename All>
+  static void hear_all(std::index_sequence<I...>, [[maybe_unused]] const All& all) {
+    (hear(std::get<I + 1>(all), std::get<I>(all)), ...);
+  }
+};
+
+Table fake_table() {
+  Table table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) table.name = Fake<&Table::name>::call;
+#include "icd/functions.def"
+#undef CL_FUNCTION
+  return table;
+}
+const Table kFake = fake_table();
+
+constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::callback);
+std::array<char, kKinds> raws;
+
+// One object of ours of each kind that never goes.
+std::array<Object*, kKinds> living;
+
+void set_up() {
+  static const bool done = [] {
+    vendor.begun = true;
+    vendor.face = make_face_table();
+    vendor.below = &kFake;
+    EXPECT_TRUE(vendor.objects.begin(vendor.face));
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      living[i] = vendor.objects.make_root(static_cast<Kind>(i), &raws[i], 0, nullptr);
+    }
+    vendor.wrapped[0].platform = living[0];
+    vendor.count = 1;
+#define EXTENSION_FUNCTION(result, name, parameters) \
+  vendor.wrapped[0].extensions.name = Fake<&ExtensionFunctions::name>::call;
+#include "icd/vendor/extensions.def"
+#undef EXTENSION_FUNCTION
+    return true;
+  }();
+  ASSERT_TRUE(done);
+  heard = {};
+}
+
+template <IsAHandle Handle>
+Handle ours() {
+  return objects::handle_of<Handle>(living[static_cast<std::size_t>(KindOf<Handle>::kind)]);
+}
+template <IsAHandle Handle>
+const void* theirs() {
+  return &raws[static_cast<std::size_t>(KindOf<Handle>::kind)];
+}
+
+// Places for what functions answer with.
+struct Answers {
+  cl_event event = nullptr;
+  cl_int error = 1;
+  cl_uint count = 0;
+  void* list[2] = {};
+};
+Answers answers;
+
+template <typename T, typename After>
+T argument() {
+  if constexpr (IsAHandle<T>) {
+    return ours<T>();
+  } else if constexpr (HandleList<T>::is) {
+    using Element = typename HandleList<T>::Element;
+    static std::array<Element, 2> list;
+    list = {ours<Element>(), ours<Element>()};
+    return list.data();
+  } else if constexpr (std::is_same_v<T, cl_uint>) {
+    return HandleList<After>::is || is_out_list<After> ? 2 : 0;
+  } else if constexpr (std::is_same_v<T, cl_event*>) {
+    return &answers.event;
+  } else if constexpr (is_out_list<T>) {
+    return reinterpret_cast<T>(answers.list);
+  } else if constexpr (std::is_same_v<T, cl_int*>) {
+    return &answers.error;
+  } else if constexpr (std::is_same_v<T, cl_uint*>) {
+    return &answers.count;
+  } else {
+    return T{};
+  }
+}
+
+template <auto Entry, typename Function = FunctionAt<Entry>>
+struct Drive;
+template <auto Entry, typename Result, typename... Parameters>
+struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
+  using W = Ways<Parameters...>;
+  using Arguments = std::tuple<Parameters...>;
+  static constexpr auto kEach = std::index_sequence_for<Parameters...>();
+
+  static void good(const char* name) {
+    SCOPED_TRACE(name);
+    heard = {};
+    answers = {};
+    Arguments arguments = make(kEach);
+    if constexpr (std::is_void_v<Result>) {
+      std::apply(translated<Entry>(), arguments);
+    } else {
+      const Result result = std::apply(translated<Entry>(), arguments);
+      if constexpr (std::is_same_v<Result, cl_int>) {
+        EXPECT_EQ(result, CL_SUCCESS);
+      } else if constexpr (IsAHandle<Result>) {
+        Object* const object = vendor.objects.find(result);
+        ASSERT_NE(object, nullptr) << "the result is not translated";
+        EXPECT_EQ(objects::raw_of(*object), &made_by_driver[(made - 1) % sizeof made_by_driver]);
+      }
+    }
+    EXPECT_EQ(heard.calls, 1) << "the driver was asked once";
+    std::size_t handle = 0;
+    std::size_t listed = 0;
+    check(kEach, handle, listed);
+    EXPECT_EQ(handle, heard.handles.size());
+    EXPECT_EQ(listed, heard.listed.size());
+  }
+
+  // Each handle in turn is none.
+  static void bad(const char* name) {
+    SCOPED_TRACE(name);
+    each_bad(kEach);
+  }
+
+ private:
+  template <std::size_t... I>
+  static Arguments make(std::index_sequence<I...>) {
+    return {argument<Parameters, typename W::template At<I + 2>>()...};
+  }
+
+  template <std::size_t... I>
+  static void check(std::index_sequence<I...>, std::size_t& handle, std::size_t& listed) {
+    (check_one<Parameters>(handle, listed), ...);
+  }
+
+  template <typename T>
+  static void check_one(std::size_t& handle, std::size_t& listed) {
+    if constexpr (IsAHandle<T>) {
+      ASSERT_LT(handle, heard.handles.size());
+      EXPECT_EQ(heard.handles[handle++], theirs<T>());
+    } else if constexpr (HandleList<T>::is) {
+      for (int i = 0; i < 2; ++i) {
+        ASSERT_LT(listed, heard.listed.size());
+        EXPECT_EQ(heard.listed[listed++], theirs<typename HandleList<T>::Element>());
+      }
+    } else if constexpr (std::is_same_v<T, cl_event*>) {
+      EXPECT_NE(vendor.objects.find(answers.event), nullptr) << "the event is not translated";
+    } else if constexpr (is_out_list<T>) {
+      for (void* const out : answers.list) {
+        EXPECT_NE(vendor.objects.find(static_cast<std::remove_pointer_t<T>>(out)), nullptr)
+            << "a list's element";
+      }
+    }
+  }
+
+  template <std::size_t... I>
+  static void each_bad(std::index_sequence<I...>) {
+    (bad_one<I>(), ...);
+  }
+
+  template <std::size_t I>
+  static void bad_one() {
+    using T = std::tuple_element_t<I, Arguments>;
+    if constexpr (IsAHandle<T>) {
+      for (T const none : bad_handles<T>()) {
+        Arguments arguments = make(kEach);
+        std::get<I>(arguments) = none;
+        refused(arguments, KindOf<T>::invalid);
+      }
+    } else if constexpr (HandleList<T>::is) {
+      using Element = typename HandleList<T>::Element;
+      constexpr bool kWaits =
+          std::is_same_v<Element, cl_event> && std::is_same_v<typename W::template At<I + 2>, cl_event*>;
+      for (Element const none : bad_handles<Element>()) {
+        if (none == nullptr) continue;
+        Arguments arguments = make(kEach);
+        const std::array<Element, 2> list = {ours<Element>(), none};
+        std::get<I>(arguments) = list.data();
+        refused(arguments, kWaits ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid);
+      }
+    }
+  }
+
+  template <IsAHandle Handle>
+  static std::array<Handle, 4> bad_handles() {
+    static Object foreign;
+    Object& gone =
+        vendor.objects.publish(*vendor.objects.prepare(KindOf<Handle>::kind, *living[0]), new_raw());
+    vendor.objects.release(gone);
+    vendor.objects.bury(gone);
+    const std::size_t other = (static_cast<std::size_t>(KindOf<Handle>::kind) + 1) % kKinds;
+    return {nullptr, objects::handle_of<Handle>(&gone), objects::handle_of<Handle>(&foreign),
+            objects::handle_of<Handle>(living[other])};
+  }
+
+  static void refused(Arguments& arguments, cl_int expected) {
+    heard = {};
+    answers = {};
+    if constexpr (std::is_void_v<Result>) {
+      std::apply(translated<Entry>(), arguments);
+    } else {
+      const Result result = std::apply(translated<Entry>(), arguments);
+      if constexpr (std::is_same_v<Result, cl_int>) {
+        EXPECT_EQ(result, expected);
+      } else {
+        EXPECT_EQ(result, nullptr);
+        EXPECT_TRUE(answers.error == expected || answers.error == 1)
+            << answers.error;  // 1: it has no place for it
+      }
+    }
+    EXPECT_EQ(heard.calls, 0) << "the driver has seen it";
+    EXPECT_EQ(answers.event, nullptr);
+  }
+};
+
+// Those that answer without the driver.
+bool needs_no_driver(const std::string& name) {
+  return std::set<std::string>{"clGetPlatformIDs", "clGetExtensionFunctionAddress",
+                               "clGetExtensionFunctionAddressForPlatform"}
+      .contains(name);
+}
+
+TEST(Vendor, TranslatesEachHandleOfEachFunction) {
+  set_up();
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  if (!needs_no_driver(#name)) Drive<&Table::name>::good(#name);
+#include "icd/functions.def"
+#undef CL_FUNCTION
+#define EXTENSION_FUNCTION(result, name, parameters) Drive<&ExtensionFunctions::name>::good(#name);
+#include "icd/vendor/extensions.def"
+#undef EXTENSION_FUNCTION
+}
+
+TEST(Vendor, RefusesEachBadHandleOfEachFunction) {
+  set_up();
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  if (!needs_no_driver(#name)) Drive<&Table::name>::bad(#name);
+#include "icd/functions.def"
+#undef CL_FUNCTION
+}
+
+TEST(Vendor, GivesTheTableOfIcd2) {
+  set_up();
+  EXPECT_TRUE(drivers::has_tag(vendor.face));
+  for (Object* const object : living) EXPECT_EQ(object->dispatch, &vendor.face);
+}
+
+}  // namespace
+}  // namespace cleave::vendor
