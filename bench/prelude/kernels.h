@@ -15,7 +15,7 @@ struct Sample {
   std::size_t items_per_element;  // the launch has n / this many work-items
 };
 
-inline constexpr std::array<Sample, 7> kSamples = {{
+inline constexpr std::array<Sample, 8> kSamples = {{
     {"grid stride",
      R"(
 kernel void run(global uint* out, global const uint* in, uint n) {
@@ -36,6 +36,24 @@ kernel void run(global uint* out, global const uint* in, uint n) {
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (at == 0) out[get_group_id(0)] = sums[0];
+})",
+     1,
+     {64, 1},
+     1},
+    {"loops and sums",
+     R"(
+kernel void run(global uint* out, global const uint* in, uint n) {
+  local uint sums[64];
+  uint l = get_local_id(0);
+  uint value = in[get_group_id(0) * 64 + l];
+  for (uint turn = 0; turn < 64; ++turn) value = value * 1664525u + (value >> 13);
+  sums[l] = value;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint rest = 32; rest > 0; rest /= 2) {
+    if (l < rest) sums[l] += sums[l + rest];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (l == 0) out[get_group_id(0)] = sums[0];
 })",
      1,
      {64, 1},
