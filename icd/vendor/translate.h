@@ -93,15 +93,13 @@ struct One {
 template <IsAHandle Handle, cl_int kInvalid>
 struct Many {
   static constexpr cl_uint kInline = 16;
-  const Handle* list;
-  Handle* more;
+  const Handle* list = nullptr;
+  Handle* more = nullptr;
   Handle few[kInline];
 
-  Many() {}  // leaves them as they are: this is in the way of every call with a wait list
+  Many() {}  // leaves the handles as they are: this is in the way of every call with a wait list
 
   cl_int take(const Handle* given, cl_uint count) {
-    more = nullptr;
-    list = nullptr;
     if (given == nullptr) return CL_SUCCESS;
     if (count > kInline) more = static_cast<Handle*>(std::malloc(count * sizeof(Handle)));
     if (count > kInline && more == nullptr) return CL_OUT_OF_HOST_MEMORY;
