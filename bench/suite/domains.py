@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import programs
-from grounds import Processes
+from processes import Processes
 from results import Unmeasured
 
 URI = os.environ.get("LIBVIRT_DEFAULT_URI", "qemu:///system")

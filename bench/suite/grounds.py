@@ -11,33 +11,11 @@ Another way is a class with a name, `usable`, `start` and `close`, and its place
 import os
 import pathlib
 
-import programs
+from domains import Domains
+from processes import Processes
 from results import Unmeasured
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
-
-
-class Processes:
-    name = "processes"
-
-    def __init__(self, cores):
-        self.cores = cores
-
-    @staticmethod
-    def usable():
-        return True
-
-    def start(self, who, *command, settings=None):
-        """A measuring program whose output can be read while it runs. No two that run at a time have the same name."""
-        return programs.start(*command, settings=settings, enter=self.entrance(who))
-
-    def entrance(self, who):
-        """What the program does before it becomes itself."""
-        del who
-        return lambda: os.sched_setaffinity(0, self.cores)
-
-    def close(self):
-        pass
 
 
 def group_root():
@@ -121,9 +99,7 @@ NAMES = ("auto", "processes", "cgroups", "domains")
 
 def prepare(name, cores):
     """The ground of this name, or the fairest that is usable here and quick ("auto")."""
-    import domains
-
-    for ground in (Groups, Processes, domains.Domains):
+    for ground in (Groups, Processes, Domains):
         if name in ("auto", ground.name) and ground.usable():
             return ground(cores)
     raise Unmeasured(f"{name} cannot be had here")

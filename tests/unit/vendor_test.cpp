@@ -1,7 +1,7 @@
 // Every function of icd/functions.def and icd/vendor/extensions.def is called with handles of ours on top of
-// a driver that only writes down what it gets: every handle in and out must be translated, and a bad one must
-// get the specified error before the driver sees it. Made from the lists, so that no function can be
-// forgotten.
+// a driver that only writes down what it gets: every handle in and out must be translated, and in those of
+// functions.def a bad one must get the specified error before the driver sees it. Made from the lists, so
+// that no function can be forgotten.
 
 #include <array>
 #include <set>
