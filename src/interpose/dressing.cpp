@@ -6,6 +6,9 @@
 namespace cleave::interpose {
 namespace {
 
+// What says in words what a driver does for those who give no options.
+constexpr std::string_view kToldArguments = "-cl-kernel-arg-info ";
+
 // Takes the text's first line off it, without its end.
 std::string_view take_line(std::string_view& text) {
   const auto end = text.find('\n');
@@ -39,8 +42,9 @@ bool can_dress(std::string_view source) {
 }
 
 // In front, where no option can take it for its operand.
-std::string switched_on(const char* options) {
-  std::string all(kernels::kSwitch);
+std::string switched_on(const char* options, bool tells_arguments) {
+  std::string all(options == nullptr && tells_arguments ? kToldArguments : std::string_view());
+  all.append(kernels::kSwitch);
   if (options != nullptr && *options != '\0') all.append(" ").append(options);
   return all;
 }
@@ -51,6 +55,9 @@ std::string without_switch(std::string text) {
     const std::size_t behind = at + kernels::kSwitch.size();
     const std::size_t blank = behind < text.size() && text[behind] == ' ' ? 1 : 0;
     text.erase(at, kernels::kSwitch.size() + blank);
+    // The program's own options stand behind the switch.
+    const bool told = std::string_view(text).substr(0, at).ends_with(kToldArguments);
+    if (told) text.erase(at -= kToldArguments.size(), kToldArguments.size());
   }
   return text;
 }

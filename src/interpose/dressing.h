@@ -12,8 +12,9 @@ namespace cleave::interpose {
 // Whether the prelude can stand in front of this text without changing how it is read.
 bool can_dress(std::string_view source);
 
-// The options with the prelude's switch in front of them. `options` may be null.
-std::string switched_on(const char* options);
+// The options with the prelude's switch in front of them. `options` may be null; `tells_arguments`: the
+// driver tells then what the arguments of kernels are called, and is to do so all the same.
+std::string switched_on(const char* options, bool tells_arguments = false);
 
 // Options, or a log that quotes them, as they would be without the switch.
 std::string without_switch(std::string text);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "interpose/callback_scope.h"
 #include "interpose/facts.h"
 #include "interpose/lessons.h"
 #include "interpose/local_size.h"
@@ -119,6 +120,7 @@ plan::Way way_for(const Process& p, const KernelRecord& kernel, const QueueRecor
   constexpr unsigned kMostStalls = 3;
   const plan::Moment moment{.user_event_pending = !p.pending.empty(),
                             .stalls = queue.stalls >= kMostStalls,
+                            .in_callback = CallbackScope::inside(),
                             .has_twins = queue.twin.has_value()};
   return plan::choose_way(p.settings().launch, kernel.facts, queue.facts, range, slices, moment);
 }

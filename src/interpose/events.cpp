@@ -64,11 +64,10 @@ cl_ulong earliest(const Table& next, const EventRecord& record, cl_profiling_inf
   return time;
 }
 
-// Whether it matters that a thread is within a callback: no wait becomes polite there, and no queue is made.
+// Whether it matters that a thread is within a callback: no wait becomes polite there, no queue is made, and
+// no launch waits between its slices.
 bool minds_callbacks(const base::Settings& settings) {
-  using Launch = base::LaunchMode;
-  return settings.wait != base::WaitMode::native || settings.launch == Launch::automatic ||
-         settings.launch == Launch::pipelined;
+  return settings.wait != base::WaitMode::native || settings.launch != base::LaunchMode::queued;
 }
 
 // The program's callback for any other event, so that waits within it are known for what they are.

@@ -176,7 +176,9 @@ class Turn {
 // known is tried out; if that cannot be done at present, it may be later.
 bool may_carry_tags(Process& p, const Devices& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
-    if (quirks_of(p.next, device).failed_builds_stick) return false;
+    // Where offsets clash nothing is split that the prelude could be for (facts.cpp).
+    const Quirks quirks = quirks_of(p.next, device);
+    if (quirks.failed_builds_stick || quirks.offsets_clash) return false;
     const auto facts = p.drivers.facts(device);
     return !facts || facts->tags;
   });
@@ -198,9 +200,15 @@ bool kernels_show_prelude(const Table& next, cl_program program) {
   return names.find(kernels::kReserved) != std::string::npos;
 }
 
+bool tells_arguments(const Table& next, const Devices& devices) {
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](cl_device_id device) { return quirks_of(next, device).silence_tells_arguments; });
+}
+
 // With the prelude switched on. Says whether that went well.
 bool build_with_prelude(Process& p, const Build& build, const Devices& devices) {
-  const std::string options = switched_on(build.options);
+  const bool in_words = build.options == nullptr && tells_arguments(p.next, devices);
+  const std::string options = switched_on(build.options, in_words);
   return build.carry_out(p.next, options.c_str(), nullptr, nullptr) == CL_SUCCESS &&
          !log_shows_prelude(p.next, build.program, devices) &&
          (build.compile || !kernels_show_prelude(p.next, build.program));

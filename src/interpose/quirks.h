@@ -20,6 +20,8 @@ struct Quirks {
   // It has no variables of program scope, so it says, but compiles them, and launches with and without an
   // offset see different copies.
   bool copies_variables = false;
+  // What the arguments of kernels are called, it tells where a program has no options, not even empty ones.
+  bool silence_tells_arguments = false;
   // Launches of one kernel on several queues at a time end the process, in some versions.
   bool queues_clash = false;
 };

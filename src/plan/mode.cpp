@@ -83,7 +83,8 @@ Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& devi
   if (wanted == Wanted::sequential) {
     // Waiting inside the call is safe only if nothing upstream can be waiting for the program, and if the
     // kernel itself cannot be.
-    const bool may_wait = !kernel.talks && !moment.user_event_pending && !moment.stalls;
+    const bool may_wait =
+        !kernel.talks && !moment.user_event_pending && !moment.stalls && !moment.in_callback;
     return {may_wait ? Mode::sequential : Mode::queued, 1, std::nullopt};
   }
   if (wanted == Wanted::automatic && !device.prefers_pipelines) return Way::queue(Queued::device);

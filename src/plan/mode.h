@@ -52,8 +52,9 @@ struct Way {
 // What else stands for or against a mode at the moment.
 struct Moment {
   bool user_event_pending = false;
-  bool stalls = false;     // pacing has been given up on that queue too often
-  bool has_twins = false;  // further queues like the program's can be made
+  bool stalls = false;       // pacing has been given up on that queue too often
+  bool in_callback = false;  // of the program's: others' commands may need this very thread to come to an end
+  bool has_twins = false;    // further queues like the program's can be made
 };
 
 Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& device, const NDRange& range,

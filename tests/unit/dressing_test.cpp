@@ -41,6 +41,11 @@ TEST(Dressing, IsTakenOffAgain) {
   EXPECT_EQ(undressed(std::string(kernels::prelude()) + kSource), kSource);
   EXPECT_EQ(without_switch(switched_on("-DN=4")), "-DN=4");
   EXPECT_EQ(without_switch(switched_on(nullptr)), "");
+  EXPECT_EQ(without_switch(switched_on(nullptr, true)), "");
+  EXPECT_EQ(without_switch(switched_on("", true)), "");
+  EXPECT_EQ(without_switch(switched_on("-cl-kernel-arg-info -DN=4", true)), "-cl-kernel-arg-info -DN=4");
+  EXPECT_EQ(switched_on(nullptr, true), "-cl-kernel-arg-info " + switched_on(nullptr));
+  EXPECT_EQ(switched_on("", true), switched_on(""));
 }
 
 }  // namespace

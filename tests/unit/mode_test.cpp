@@ -69,7 +69,8 @@ TEST(Way, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
   EXPECT_EQ(choose(LaunchMode::queued).mode, Mode::queued);
   EXPECT_FALSE(choose(LaunchMode::queued).why);
   EXPECT_EQ(choose(LaunchMode::sequential).mode, Mode::sequential);
-  for (const Moment& moment : {Moment{.user_event_pending = true}, Moment{.stalls = true}}) {
+  for (const Moment& moment :
+       {Moment{.user_event_pending = true}, Moment{.stalls = true}, Moment{.in_callback = true}}) {
     EXPECT_EQ(choose(LaunchMode::sequential, kSplittable, h200(), moment).mode, Mode::queued);
     EXPECT_FALSE(choose(LaunchMode::sequential, kSplittable, h200(), moment).why);
   }

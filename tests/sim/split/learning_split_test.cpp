@@ -220,8 +220,8 @@ TEST(Learning, QuantumHoldsForAllThatRunsSideBySide) {
   for (int i = 0; i < 4; ++i) slices_of(scene, kernel, by_finish);
   const std::size_t slices = slices_of(scene, kernel, by_finish);
   // This device runs slices side by side as if each had it for itself, so the launch takes half as long.
-  EXPECT_GE(slices, 100U) << "50 quanta on two queues";
-  EXPECT_LE(slices, 128U);
+  EXPECT_GE(slices, 100U) << "50 quanta on two queues at least";
+  EXPECT_LE(slices, 200U) << "and on four at most";
 }
 
 TEST(Learning, ANewSizeBeginsWithWhatAnotherHasTaught) {

@@ -84,6 +84,36 @@ TEST(Quirk, WhereFailedBuildsStickThePreludeIsNotTried) {
   }
 }
 
+std::string options_of(const Table& cl, const Scene& scene, cl_program program) {
+  std::string options(256, '\0');
+  cl.clGetProgramBuildInfo(program, scene.driver.device(), CL_PROGRAM_BUILD_OPTIONS, options.size(),
+                           options.data(), nullptr);
+  return options.c_str();
+}
+
+TEST(Quirk, WhereNothingIsSplitThePreludeIsNotTried) {
+  for (const bool clash : {true, false}) {
+    const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
+    Scene scene(usual_settings(), driver_called(kPocl, version));
+    const cl_program program = scene.make_program(kSeesTheCut);
+    EXPECT_EQ(options_of(sim::Driver::table(), scene, program), clash ? "" : "-D__cleave_on");
+  }
+}
+
+TEST(Quirk, WhereNoOptionsSayThatArgumentsHaveNamesThePreludesSwitchDoesNotUnsayIt) {
+  for (const bool pocl : {true, false}) {
+    Scene scene(usual_settings(), driver_called(pocl ? kPocl : "Another"));
+    const auto options = [&](const char* given) {
+      const cl_program program = scene.make_program(kSeesTheCut, given);
+      EXPECT_EQ(options_of(scene.cl, scene, program), given != nullptr ? given : "");
+      return options_of(sim::Driver::table(), scene, program);
+    };
+    EXPECT_EQ(options(nullptr), pocl ? "-cl-kernel-arg-info -D__cleave_on" : "-D__cleave_on");
+    EXPECT_EQ(options(""), "-D__cleave_on");
+    EXPECT_EQ(options("-DN=4"), "-D__cleave_on -DN=4");
+  }
+}
+
 TEST(Quirk, WhereSuggestingHarmsNobodyAsks) {
   for (const bool intel : {true, false}) {
     sim::Options options = driver_called(intel ? "Intel(R) OpenCL" : "Another");

@@ -138,5 +138,38 @@ TEST(Sequential, KernelThatMayWaitForTheHostIsNotWaitedFor) {
   scene.expect_each_item_ran(1);
 }
 
+struct Relaunch {
+  Scene& scene;
+  cl_kernel kernel;
+  base::Nanoseconds took{-1};
+};
+
+void CL_CALLBACK launch_again(cl_event, cl_int, void* data) {
+  auto* const relaunch = static_cast<Relaunch*>(data);
+  const auto start = relaunch->scene.driver.clock().now();
+  EXPECT_EQ(relaunch->scene.launch(relaunch->kernel), CL_SUCCESS);
+  relaunch->took = relaunch->scene.driver.clock().now() - start;
+}
+
+// The slices may need the thread that the callback is on.
+TEST(Sequential, LaunchWithinACallbackIsNotWaitedFor) {
+  for (const auto wait : {base::WaitMode::native, base::WaitMode::polite}) {
+    base::Settings settings = sequential();
+    settings.wait = wait;
+    Scene scene(settings);
+    Relaunch relaunch{scene, scene.make_kernel()};
+    cl_event before = nullptr;
+    ASSERT_EQ(scene.cl.clEnqueueMarkerWithWaitList(scene.queue, 0, nullptr, &before), CL_SUCCESS);
+    ASSERT_EQ(scene.cl.clSetEventCallback(before, CL_COMPLETE, launch_again, &relaunch), CL_SUCCESS);
+    EXPECT_EQ(scene.cl.clFinish(scene.queue), CL_SUCCESS);
+    scene.driver.run_until_idle();
+    scene.cl.clReleaseEvent(before);
+    EXPECT_EQ(Scene::tally().split, 1U);
+    EXPECT_GE(relaunch.took, 0s);
+    EXPECT_LT(relaunch.took, 1s);
+    scene.expect_each_item_ran(1);
+  }
+}
+
 }  // namespace
 }  // namespace cleave
