@@ -39,8 +39,8 @@ constexpr Way kWays[] = {
     {"waits for nothing before", Begin::nothing, End::slice, 0},
     {"one work-group behind all", Begin::marker, End::group, 0},
     {"a marker behind all", Begin::marker, End::marker, 0},
-    {"the same, one queue more", Begin::marker, End::marker, 1},
-    {"the same, two queues more", Begin::marker, End::marker, 2},
+    {"the first, on one queue more", Begin::marker, End::slice, 1},
+    {"the first, on two queues more", Begin::marker, End::slice, 2},
 };
 
 void check(cl_int error, const char* what) {
