@@ -61,7 +61,7 @@ class Machine(ComparedTest):
 
     def inside(self, *command, **settings):
         """Runs a command in there, with an environment that says nothing of Cleave or of drivers."""
-        environment = {"PATH": "/usr/bin:/bin", "HOME": "/", "POCL_CACHE_DIR": "/var/kernels"} | settings
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "POCL_CACHE_DIR": "/var/kernels"} | settings
         done = subprocess.run([*NAMESPACE, str(ENTER), str(self.root), *command], env=environment, capture_output=True,
                               text=True, timeout=self.patience, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
