@@ -109,14 +109,17 @@ static void events(void) {
 static void launches(void) {
   enum { kItems = 1024 };
   static cl_uint counts[kItems];
-  const char* source =
-      "kernel void sim_count(global uint* counts) { counts[get_global_id(0)] += 1; }";
+  const char* source = "kernel void sim_count(global uint* counts) { counts[get_global_id(0)] += 1; }";
   cl_program program = CL(clCreateProgramWithSource)(context, 1, &source, NULL, &error);
   say("clCreateProgramWithSource", error);
   say("clBuildProgram", CL(clBuildProgram)(program, 1, &device, "", NULL, NULL));
   cl_kernel kernel = CL(clCreateKernel)(program, "sim_count", &error);
   say("clCreateKernel", error);
   same("kernel's program", ASK(clGetKernelInfo, kernel, CL_KERNEL_PROGRAM), program);
+  size_t most = 0;
+  say("clGetKernelWorkGroupInfo, of the only device",
+      CL(clGetKernelWorkGroupInfo)(kernel, NULL, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL));
+  printf("items in a group: %zu\n", most);
   cl_mem buffer = CL(clCreateBuffer)(context, CL_MEM_COPY_HOST_PTR, sizeof counts, counts, &error);
   say("clSetKernelArg", CL(clSetKernelArg)(kernel, 0, sizeof buffer, &buffer));
   const size_t global = kItems;
