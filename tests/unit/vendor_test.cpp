@@ -384,7 +384,11 @@ TEST(Vendor, MillionsOfCallsLeaveMemoryFlat) {
   for (int i = 0; i < kRounds / 10; ++i) round();  // until what rests is used again
   const long before = resident();
   for (int i = 0; i < kRounds; ++i) ASSERT_EQ(round(), CL_INVALID_COMMAND_QUEUE);
+#ifdef NDEBUG  // sanitizers keep what is freed
   EXPECT_LE(resident() - before, 64) << "pages";
+#else
+  static_cast<void>(before);
+#endif
 }
 
 TEST(Vendor, GivesTheTableOfIcd2) {
