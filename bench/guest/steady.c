@@ -1,5 +1,5 @@
-/* A plain OpenCL program for a guest: launches the same kernel twice a second, until it is ended, and looks at every
- * result. It knows nothing of Cleave. */
+/* A plain OpenCL program for a guest: launches the same kernel twice a second, until it is ended, and looks
+ * at every result. It knows nothing of Cleave. */
 #include <CL/cl.h>
 
 #include <stdio.h>
