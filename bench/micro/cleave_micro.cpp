@@ -56,6 +56,7 @@ class Side {
   Side(const char* path, const char* source) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
     if (library_ == nullptr) throw std::runtime_error(dlerror());
     get("clGetPlatformIDs", platforms);
+    get("clSetKernelArg", set_argument);
     get("clFinish", finish);
     get("clEnqueueMarkerWithWaitList", marker);
     get("clEnqueueNDRangeKernel", launch);
@@ -87,6 +88,7 @@ class Side {
   }
 
   decltype(&clGetPlatformIDs) platforms = nullptr;
+  decltype(&clSetKernelArg) set_argument = nullptr;
   decltype(&clFinish) finish = nullptr;
   decltype(&clEnqueueMarkerWithWaitList) marker = nullptr;
   decltype(&clEnqueueNDRangeKernel) launch = nullptr;
@@ -114,6 +116,11 @@ class Side {
 };
 
 void forwarded(benchmark::State& state, const Side& side) {
+  const cl_mem nothing = nullptr;
+  for (auto _ : state) benchmark::DoNotOptimize(side.set_argument(side.kernel, 0, sizeof nothing, &nothing));
+}
+
+void finish(benchmark::State& state, const Side& side) {
   for (auto _ : state) benchmark::DoNotOptimize(side.finish(side.queue));
 }
 
@@ -142,6 +149,7 @@ void register_side(const std::string& name, const Side& side) {
     benchmark::RegisterBenchmark((std::string(what) + "/" + name).c_str(), run);
   };
   add("forwarded", [&side](benchmark::State& state) { forwarded(state, side); });
+  add("finish", [&side](benchmark::State& state) { finish(state, side); });
   add("gated", [&side](benchmark::State& state) { gated(state, side); });
   add("launch", [&side](benchmark::State& state) { launches(state, side, Wants::nothing); });
   add("launch_event", [&side](benchmark::State& state) { launches(state, side, Wants::event_and_release); });

@@ -66,8 +66,9 @@ class Bench:
 
 
 def measure_calls(bench):
-    whole = bench.launches(["forwarded", "gated", "launch"], "alone", CLEAVE_VMS="1")
-    for what, words, asked in (("forwarded", "a forwarded call", 5), ("gated", "a call that passes a queue's gate", None)):
+    whole = bench.launches(["forwarded", "finish", "gated", "launch"], "alone", CLEAVE_VMS="1")
+    for what, words, asked in (("forwarded", "a forwarded call", 5), ("finish", "clFinish with nothing to wait for", None),
+                               ("gated", "a call that passes a queue's gate", None)):
         native, cleave, _ = whole[what]
         bench.add("calls", words, native, cleave, "ns", asked)
     native, cleave, allocated = whole["launch"]

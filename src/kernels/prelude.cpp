@@ -7,7 +7,8 @@ namespace cleave::kernels {
 //     offset is small, and fold tests of high bits away. Less get_local_id(2), which is 0 in a tagged launch,
 //     it is the same for a whole work-group, and most compilers see that. NVIDIA's does not, and takes an
 //     offset as it is.
-//   - The size that a tag stands for has 31 bits (plan::settle), so 32 do.
+//   - The size that a tag stands for has 31 bits (plan::settle), so 32 do, and where the launch's own offset is
+//     0, for an id as well. A division of 64 bits is what work-items of a few hundred nanoseconds notice.
 //   - Both values are computed and one is chosen, rather than branched to: compilers can then take the choice
 //     out of their loops over work-items, and a branch would keep them from seeing that the loops of the
 //     program are the same for a whole work-group (bench/kernels' reduction took seven times as long on
@@ -84,8 +85,8 @@ __cleave_function size_t __cleave_group_id(uint __d) {
   uint __with_first = (__tag >> 28) & 1u;
   size_t __near = get_group_id(__d) + (__cut & __with_first ? (__tag >> 13) & 0x1fffu : 0u);
   __cleave_return_if((__cut & ~__with_first) == 0u, __near);
-  size_t __far = (get_global_id(__d) - get_local_id(__d)) / get_local_size(__d);
-  return __cut & ~__with_first ? __far : __near;
+  uint __far = (uint)(get_global_id(__d) - get_local_id(__d)) / (uint)get_local_size(__d);
+  return __cut & ~__with_first ? (size_t)__far : __near;
 }
 __cleave_function size_t __cleave_global_offset(uint __d) {
   uint __tag = __cleave_tag();

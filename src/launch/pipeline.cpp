@@ -80,10 +80,11 @@ class Pipeline {
   // What the first slice of every helper waits for.
   cl_event gate() const { return launch_.in_order ? marker_.get() : own_.first.get(); }
 
-  // Enqueues all slices but the last, and returns how many of them the driver took.
+  // Enqueues all slices, but not the last one if its event is to be the program's, and returns how many of
+  // them the driver took.
   std::size_t deal() {
     const std::size_t lanes = helpers_.size() + 1;
-    const std::size_t count = cut_.count() - 1;
+    const std::size_t count = cut_.count() - (launch_.wants_event ? 1 : 0);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t turn = i % lanes;
       const bool last_there = i + lanes >= count;
@@ -144,10 +145,12 @@ class Pipeline {
     if (lane.slices++ == 0) lane.newest = Event();
   }
 
-  // Enqueues what is left from slice `from` on, on the program's queue behind all others: usually the last
-  // slice alone.
+  // Enqueues what is left from slice `from` on, on the program's queue behind all others: the last slice
+  // alone or nothing, if all has gone well.
   cl_int close(std::size_t from) {
-    if (from + 1 == cut_.count() && enqueue_last(cut_.slice(from), true) == CL_SUCCESS) return CL_SUCCESS;
+    if (from == cut_.count()) return wait_for_helpers();
+    if (launch_.wants_event && from + 1 == cut_.count() && enqueue_last(cut_.slice(from), true) == CL_SUCCESS)
+      return CL_SUCCESS;
     const plan::Rest rest = cut_.rest(from);
     for (unsigned i = 0; i < rest.count; ++i) {
       const cl_int error = enqueue_last(rest.boxes[i], i + 1 == rest.count);
@@ -188,11 +191,23 @@ class Pipeline {
     }
   }
 
-  // After an error: what the program enqueues now must still come behind what runs already.
-  void keep_order() {
+  // What the program enqueues from now on comes behind all that helpers have. If there is no way to wait for
+  // that in the queue, it is waited for here.
+  cl_int wait_for_helpers() {
+    if (keep_order() == CL_SUCCESS) return CL_SUCCESS;
+    cl_int error = CL_SUCCESS;
+    for (const Lane& helper : helpers_) {
+      const cl_int own = helper.slices != 0 ? next_.clFinish(helper.queue) : CL_SUCCESS;
+      if (own != CL_SUCCESS) error = own;
+    }
+    return error;
+  }
+
+  cl_int keep_order() {
     const Events list = all_helpers().added();
-    if (list.empty()) return;
-    next_.clEnqueueMarkerWithWaitList(launch_.queue, static_cast<cl_uint>(list.size()), list.data(), nullptr);
+    if (list.empty()) return CL_SUCCESS;
+    return next_.clEnqueueMarkerWithWaitList(launch_.queue, static_cast<cl_uint>(list.size()), list.data(),
+                                             nullptr);
   }
 
   // Whoever waits for a helper relies on its having been flushed.

@@ -5,7 +5,7 @@
 // each of them in order. Order with other commands is kept by events and wait lists alone, no callbacks, no
 // user events:
 //
-//   program's queue   … earlier │gate│ 0 ───── 3 ───── 6 ┐           9 │ later …
+//   program's queue   … earlier │gate│ 0 ───── 3 ───── 6 ┐         end │ later …
 //   helper                      └──▶ 1 ───── 4 ───── 7 ──┤▶ waited for ▲
 //   helper                      └──▶ 2 ───── 5 ───── 8 ──┴─────────────┘
 //
@@ -13,9 +13,10 @@
 //   before
 //     has ended. On an out-of-order queue a marker without a list would wait for commands that the launch
 //     does not wait for; there the first slice is the gate.
-//   - the last slice is on the program's queue and waits for the newest command of every helper. So later
-//     commands of an in-order queue wait for all slices, and so does whoever waits for the program's event,
-//     which is that slice's.
+//   - the end is on the program's queue and waits for the newest command of every helper, so that later
+//     commands of an in-order queue wait for all slices. If the program wants an event, the end is the last
+//     slice, whose event that is: a kernel's. Otherwise it is a marker, and the last slice is dealt like the
+//     others: a device idles while it waits for the last of them, and natively it does so once.
 //   - if the program has a wait list, every slice waits for it, or for something that does: if an event in it
 //     fails, no slice runs. If the program wants an event, the slices of each queue are chained, so that it
 //     fails if any of them does.

@@ -12,6 +12,12 @@ namespace {
 // The first and the last slice are on the program's queue; with two there is nothing left to deal.
 constexpr std::size_t kFewestSlices = 3;
 
+// A slice's own end is long if its work-groups take very different times, and then it needs more than one
+// slice beside it. With so many queues that matters little any more (docs/measurements.md), and so many times
+// what fills the device may be in flight for it.
+constexpr std::size_t kQueuesForUnevenGroups = 4;
+constexpr std::size_t kMostTimesFilled = 10;
+
 // Nobody is served by more slices, however short a quantum is asked for.
 constexpr double kMostInQuantum = 100'000;
 
@@ -45,9 +51,10 @@ unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t 
   const std::size_t resident =
       std::max<std::size_t>(1, std::min(device.resident_groups, device.resident_items / group));
   const std::size_t in_a_slice = groups_of_a_slice(range, slices);
-  const std::size_t more = resident / in_a_slice + (resident % in_a_slice != 0 ? 1 : 0);
+  const std::size_t to_fill = 1 + resident / in_a_slice + (resident % in_a_slice != 0 ? 1 : 0);
+  const std::size_t in_flight = std::min(kQueuesForUnevenGroups, kMostTimesFilled * resident / in_a_slice);
   const std::size_t most = std::min<std::size_t>(device.queues, slices - 1);
-  return static_cast<unsigned>(std::max<std::size_t>(2, std::min(most, 1 + more)));
+  return static_cast<unsigned>(std::max<std::size_t>(2, std::min(most, std::max(to_fill, in_flight))));
 }
 
 std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, const Device& device,

@@ -2,8 +2,8 @@
 // queues. Nothing here calls OpenCL or allocates.
 //
 // On one queue a GPU is idle at the end of each slice, when fewer and fewer work-groups are left. Over
-// several queues the end of one slice is filled by the beginning of the next, and nothing is lost as soon as
-// the slices that are in flight fill the device. More would only make others wait.
+// several queues the end of one slice is filled by the beginning of the next, and next to nothing is lost as
+// soon as the slices that are in flight fill the device. Many more would only make others wait.
 //
 // Thread-safe: all functions are pure.
 #pragma once
@@ -59,9 +59,10 @@ struct Moment {
 Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& device, const NDRange& range,
                std::size_t slices, const Moment& moment);
 
-// The number of queues on which slices fill the device and no more: one for what begins, and as many as hold
-// together what the device can. At least 2 and at most `device.queues`. Requires: at least two slices, local
-// sizes are explicit.
+// The number of queues on which slices fill the device: one for what begins, and as many as hold together
+// what the device can; four where that is little work all the same, for kernels whose work-groups take
+// different times. At least 2 and at most `device.queues`. Requires: at least two slices, local sizes are
+// explicit.
 unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t slices);
 
 // How many slices keep what is on the device at a time within a quantum, of which the launch takes `quanta`

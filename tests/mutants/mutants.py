@@ -77,6 +77,10 @@ MUTANTS = {
         PIPELINE,
         {"WaitList& list = all_helpers();": "WaitList& list = list_.fresh();"},
     ),
+    "end_of_a_launch_without_an_event_does_not_wait": (
+        PIPELINE,
+        {"if (from == cut_.count()) return wait_for_helpers();": "if (from == cut_.count()) return CL_SUCCESS;"},
+    ),
     "gate_not_flushed": (PIPELINE, {"marker_ = Event(next_, made);\n    next_.clFlush(launch_.queue);": "marker_ = "
                                     "Event(next_, made);"}),
     "failures_left_to_the_driver_on_helpers": (

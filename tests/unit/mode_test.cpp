@@ -76,14 +76,25 @@ TEST(Way, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
 }
 
 // The device holds 132 × 8 of these groups; a slice has 102400 / slices of them.
-TEST(QueuesToFill, AreAsManyAsFillTheDeviceAndNoMore) {
+TEST(QueuesToFill, AreAsManyAsFillTheDevice) {
   const auto queues = [](std::size_t slices) { return queues_to_fill(h200(), product(), slices); };
   EXPECT_EQ(queues(10), 2U);
   EXPECT_EQ(queues(20), 2U);
-  EXPECT_EQ(queues(100), 3U);
   EXPECT_EQ(queues(320), 5U);
   EXPECT_EQ(queues(500), 6U) << "no more: from eight on all others wait for the whole launch";
   EXPECT_EQ(queues(100'000), 6U);
+}
+
+// Three would fill the device with 100 slices of equal groups.
+TEST(QueuesToFill, AreFourForGroupsThatDifferWhereThatIsTenTimesTheDeviceAtMost) {
+  const auto queues = [](std::size_t slices) { return queues_to_fill(h200(), product(), slices); };
+  EXPECT_EQ(queues(100), 4U);
+  EXPECT_EQ(queues(40), 4U);
+  EXPECT_EQ(queues(30), 3U);
+  for (std::size_t slices = 2; slices < 2000; ++slices) {
+    const std::size_t in_flight = queues(slices) * (102400 / slices);
+    EXPECT_TRUE(queues(slices) == 2 || in_flight <= std::size_t{10} * 132 * 8) << slices;
+  }
 }
 
 TEST(QueuesToFill, AreNeverMoreThanSlicesToDealNorFewerThanTwo) {
@@ -101,9 +112,9 @@ TEST(QueuesToFill, AreNeverMoreThanSlicesToDealNorFewerThanTwo) {
 TEST(QueuesToFill, LargeGroupsFillTheDeviceSooner) {
   NDRange large = product();
   large.local = {32, 32, 1};  // 264 at once, of 25600
-  EXPECT_EQ(queues_to_fill(h200(), large, 100), 3U);
+  EXPECT_EQ(queues_to_fill(h200(), large, 100), 4U);
   large.local = {4, 4, 1};  // 32 of a multiprocessor, whatever their size
-  EXPECT_EQ(queues_to_fill(h200(), large, 320), 2U);
+  EXPECT_EQ(queues_to_fill(h200(), large, 320), 4U);
 }
 
 TEST(QueuesToFill, ProcessorsHoldOneGroupForEachCore) {

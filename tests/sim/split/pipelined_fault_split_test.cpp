@@ -97,6 +97,23 @@ TEST_P(PipelinedFault, SliceAndMarkersRefused_TheAnswerIsRightAllTheSame) {
   }
 }
 
+TEST_P(PipelinedFault, MarkerAtTheEndRefused_TheHelpersAreWaitedFor) {
+  if (GetParam().wants_event) return;  // no marker there
+  Scene scene(pipelined_settings(), driver(), GetParam().properties);
+  make_slices_uneven(scene);
+  const cl_kernel kernel = scene.make_kernel();
+  scene.driver.fail(kMarker, GetParam().properties == 0 ? 2 : 1, CL_OUT_OF_RESOURCES);
+  ASSERT_EQ(launch(scene, kernel), CL_SUCCESS);
+  EXPECT_EQ(scene.driver.faults_left(), 0U);
+  const std::uint64_t own = scene.driver.id(scene.queue);
+  for (const auto& slice : scene.driver.launches()) {
+    if (slice.queue != own) {
+      EXPECT_EQ(slice.status, CL_COMPLETE);
+    }
+  }
+  scene.expect_each_item_ran(1);
+}
+
 TEST_P(PipelinedFault, GateOrHelpersRefused_TheLaunchIsQueued) {
   for (const char* function : {kMarker, "clCreateCommandQueue"}) {
     if (function == kMarker && GetParam().properties != 0) continue;  // no marker there

@@ -24,13 +24,12 @@ TEST_P(Pipelined, SlicesGoInTurnOverTheProgramsQueueAndItsHelpers) {
   ASSERT_EQ(slices.size(), 20U);
   const std::uint64_t own = scene.driver.id(scene.queue);
   EXPECT_EQ(queues_of(slices).size(), 4U);
-  for (std::size_t i = 0; i + 1 < slices.size(); ++i) {
+  for (std::size_t i = 0; i < slices.size(); ++i) {
     EXPECT_EQ(slices[i].queue == own, i % 4 == 0);
     if (i >= 4) {
       EXPECT_EQ(slices[i].queue, slices[i - 4].queue);
     }
   }
-  EXPECT_EQ(slices.back().queue, own);
   scene.expect_each_item_ran(1);
   EXPECT_EQ(Scene::tally().pipelined, 1U);
   EXPECT_EQ(Scene::tally().slices, 20U);
@@ -40,7 +39,27 @@ TEST_P(Pipelined, SlicesGoInTurnOverTheProgramsQueueAndItsHelpers) {
   EXPECT_GT(together, 10U) << "slices overlap";
 }
 
-TEST_P(Pipelined, LastSliceEndsLast) {
+TEST_P(Pipelined, SliceWhoseEventTheProgramGetsIsOnItsQueueAndEndsLast) {
+  Scene scene(pipelined_settings(), wide_driver(), GetParam());
+  make_slices_uneven(scene);
+  const cl_kernel kernel = scene.make_kernel();
+  for (int i = 0; i < 3; ++i) {
+    scene.driver.forget();
+    cl_event event = nullptr;
+    ASSERT_EQ(scene.launch(kernel, &event), CL_SUCCESS);
+    scene.cl.clWaitForEvents(1, &event);
+    scene.cl.clReleaseEvent(event);
+    auto slices = scene.driver.launches();
+    ASSERT_EQ(slices.size(), 20U);
+    const sim::Launch last = slices.back();
+    EXPECT_EQ(last.queue, scene.driver.id(scene.queue));
+    slices.pop_back();
+    for (const auto& slice : slices) EXPECT_LE(slice.ended, last.started);
+  }
+  scene.expect_each_item_ran(3);
+}
+
+TEST_P(Pipelined, FinishWaitsForAllSlicesOfALaunchWithoutAnEvent) {
   Scene scene(pipelined_settings(), wide_driver(), GetParam());
   make_slices_uneven(scene);
   const cl_kernel kernel = scene.make_kernel();
@@ -48,13 +67,10 @@ TEST_P(Pipelined, LastSliceEndsLast) {
     scene.driver.forget();
     ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
     scene.cl.clFinish(scene.queue);
-    auto slices = scene.driver.launches();
+    const auto slices = scene.driver.launches();
     ASSERT_EQ(slices.size(), 20U);
-    const sim::Launch last = slices.back();
-    slices.pop_back();
-    for (const auto& slice : slices) EXPECT_LE(slice.ended, last.started);
+    for (const auto& slice : slices) EXPECT_EQ(slice.status, CL_COMPLETE);
   }
-  scene.expect_each_item_ran(3);
 }
 
 // A command before and one after, each of which would show at once if it overlapped a slice.
