@@ -67,6 +67,24 @@ class Interrupted(SystemTest):
                 self.assertIn("Installed", self.succeed("status"))
                 self.undo(before, [self.opencl])
 
+    def is_recorded(self):
+        """Whether the folders' times of before are on record."""
+        files = [folder / "record" for folder in (self.wrapped, self.opencl / "vendors.cleave.new")]
+        return any(file.exists() and file.read_text().count("\n") == 3 for file in files)
+
+    def test_time_of_the_folder_that_holds_both_comes_back_once_it_is_recorded(self):
+        recorded = 0
+        for step, _ in self.at_each_step("install", lambda: None, "kill"):
+            with self.subTest(step=step):
+                known = self.is_recorded()
+                recorded += known
+                self.succeed("install")
+                self.succeed("uninstall")
+                if known:
+                    self.assertEqual(self.opencl.stat().st_mtime_ns, LONG_AGO + 1)
+                self.age()
+        self.assertGreater(recorded, 5)
+
     def test_failed_install_leaves_nothing_behind(self):
         before = self.tree([self.opencl])
         for step, done in self.at_each_step("install", lambda: None, "fail"):
