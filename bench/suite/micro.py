@@ -26,28 +26,29 @@ class Bench:
     def repeats(self, full):
         return max(3, full // 4) if self.quick else full
 
-    def launches(self, names, expected, kernel="plain", config="", **settings):
+    def launches(self, names, expected, kernel="plain", config="", library=None, **settings):
         """Runs the benchmarks of these names; gives for each the times natively and with Cleave, in ns, and the allocations.
 
-        All launches must have been as `expected`: whole for that reason, or split into so many slices.
+        All launches must have been as `expected`: whole for that reason, or split into so many slices. Cleave is the
+        drop-in, if no other library is named.
         """
         with tempfile.TemporaryDirectory() as folder:
             file, stats = pathlib.Path(folder) / "cleave.toml", pathlib.Path(folder) / "stats"
             file.write_text(config)
-            found = self.run(names, kernel, {"CLEAVE_CONFIG": str(file), "CLEAVE_STATS": str(stats)} | settings)
+            found = self.run(names, kernel, library or programs.library(), {"CLEAVE_CONFIG": str(file), "CLEAVE_STATS": str(stats)} | settings)
             counted = json.loads(stats.read_text())["kernels"][0]
         as_asked = counted["whole"][expected] if isinstance(expected, str) else counted["slices"] / expected
         if as_asked != counted["launches"]:
             raise Unmeasured(f"not all launches were {expected}: {counted}")
         return found
 
-    def run(self, names, kernel, settings):
-        settings = {"CLEAVE_SIM": "zero", "CLEAVE_NEXT": str(self.driver)} | settings
+    def run(self, names, kernel, library, settings):
+        below = {"CLEAVE_NEXT": str(self.driver), "CLEAVE_ICD_WRAP": str(self.driver)}
         status, output = programs.run(
-            "cleave_micro", self.driver, programs.library(), kernel, f"--benchmark_filter=^({'|'.join(names)})/",
+            "cleave_micro", self.driver, library, kernel, f"--benchmark_filter=^({'|'.join(names)})/",
             "--benchmark_format=json", f"--benchmark_min_time={0.01 if self.quick else 0.05}",
             f"--benchmark_repetitions={3 if self.quick else 11}", "--benchmark_enable_random_interleaving=true",
-            settings=settings, stderr=subprocess.DEVNULL)
+            settings={"CLEAVE_SIM": "zero"} | below | settings, stderr=subprocess.DEVNULL)
         if status != 0:
             raise Unmeasured(f"cleave_micro: exit status {status}")
         runs = {}
@@ -78,6 +79,15 @@ def measure_calls(bench):
     bench.add("whole", "a launch that stays whole: small", native, cleave, "ns", 150)
     native, cleave, _ = bench.launches(["launch"], "kernel", kernel="seer", CLEAVE_VMS="5")["launch"]
     bench.add("whole", "a launch that stays whole: kernel", native, cleave, "ns", 150)
+
+
+def measure_vendor(bench):
+    """The vendor library, which translates handles besides."""
+    whole = bench.launches(["forwarded", "launch", "launch_event"], "alone", library=programs.vendor_library(), CLEAVE_VMS="1")
+    for what, words, asked in (("forwarded", "a forwarded call", 15), ("launch", "a launch that stays whole", 200),
+                               ("launch_event", "the same with an event, released", 200)):
+        native, cleave, _ = whole[what]
+        bench.add("vendor library", f"vendor library: {words}", native, cleave, "ns", asked)
 
 
 def measure_slices(bench):
@@ -129,6 +139,7 @@ def measure_process(bench):
 def measure(given):
     bench = Bench(given)
     measure_calls(bench)
+    measure_vendor(bench)
     measure_slices(bench)
     measure_process(bench)
     return bench.results

@@ -5,7 +5,7 @@ from plots import ASKED, CLEAVE, SERIES, bars, line, ticks
 
 def draw(found, pyplot):
     figure, places = pyplot.subplots(1, 3, figsize=(16, 5), constrained_layout=True)
-    bars(places[0], found.of("calls") + found.of("whole"), "Calls and launches that stay whole")
+    bars(places[0], found.of("calls") + found.of("whole") + found.of("vendor library"), "Calls and launches that stay whole")
     places[0].set_xlabel("ns that Cleave adds (red: asked, at most)")
     for part, words, color in (("slices", "no event", CLEAVE), ("slices with an event", "with an event", SERIES[1])):
         rows = found.of(part)

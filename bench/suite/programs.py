@@ -21,6 +21,10 @@ def library():
     return pathlib.Path(named) if named else place("../lib/cleave/libOpenCL.so.1")
 
 
+def vendor_library():
+    return library().parent.parent / "libcleave-icd.so"
+
+
 def environment(settings):
     """Nobody's settings but these, and no statistics of other runs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEAVE_")}

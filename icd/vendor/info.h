@@ -67,6 +67,22 @@ struct Query<Entry, kAnswers...> {
   }
 };
 
+// A query about a kernel on one of its devices. Where there is but one, null stands for it.
+template <auto Entry>
+struct OnDevice;
+template <typename... Rest, cl_int (CL_API_CALL* Table::*Entry)(cl_kernel, cl_device_id, Rest...)>
+struct OnDevice<Entry> {
+  static cl_int CL_API_CALL call(cl_kernel handle, cl_device_id device_handle, Rest... rest) {
+    const Object* const kernel = vendor.objects.find(handle);
+    const Object* const device = device_handle == nullptr ? nullptr : vendor.objects.find(device_handle);
+    if (kernel == nullptr) return CL_INVALID_KERNEL;
+    if (device_handle != nullptr && device == nullptr) return CL_INVALID_DEVICE;
+    return (vendor.below->*Entry)(
+        static_cast<cl_kernel>(objects::raw_of(*kernel)),
+        device == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*device)), rest...);
+  }
+};
+
 // The driver has made `count` objects below `parent`: ours take their places. If there is no memory for all,
 // none is left and all are released.
 template <IsAHandle Handle>

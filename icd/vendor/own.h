@@ -90,13 +90,14 @@ CLEAVE_OWN(clGetKernelInfo, Query<&Table::clGetKernelInfo, Answer{CL_KERNEL_CONT
 CLEAVE_OWN(clGetEventInfo, Query<&Table::clGetEventInfo, Answer{CL_EVENT_COMMAND_QUEUE, Kind::queue},
                                  Answer{CL_EVENT_CONTEXT, Kind::context}>::call);
 
+CLEAVE_OWN(clGetKernelWorkGroupInfo, OnDevice<&Table::clGetKernelWorkGroupInfo>::call);
+CLEAVE_OWN(clGetKernelSubGroupInfo, OnDevice<&Table::clGetKernelSubGroupInfo>::call);
+CLEAVE_OWN(clGetKernelSubGroupInfoKHR, OnDevice<&Table::clGetKernelSubGroupInfoKHR>::call);
+
 // Queries that do not.
 CLEAVE_BY_TYPE(clGetPipeInfo);
 CLEAVE_BY_TYPE(clGetProgramBuildInfo);
-CLEAVE_BY_TYPE(clGetKernelWorkGroupInfo);
 CLEAVE_BY_TYPE(clGetKernelArgInfo);
-CLEAVE_BY_TYPE(clGetKernelSubGroupInfo);
-CLEAVE_BY_TYPE(clGetKernelSubGroupInfoKHR);
 CLEAVE_BY_TYPE(clGetEventProfilingInfo);
 CLEAVE_BY_TYPE(clGetGLTextureInfo);
 

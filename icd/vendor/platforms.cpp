@@ -103,10 +103,11 @@ cl_int CL_API_CALL get_device_ids(cl_platform_id handle, cl_device_type type, cl
   if (platform == nullptr) return CL_INVALID_PLATFORM;
   // A driver that is not asked for the number need not say it, but we have to know.
   if (devices == nullptr && count == nullptr) return CL_INVALID_VALUE;
-  cl_uint found = 0;
+  // Where the driver leaves the program's number as it was, so do we.
+  cl_uint own = 0;
+  cl_uint& found = count != nullptr ? *count : own;
   const cl_int error = vendor.below->clGetDeviceIDs(static_cast<cl_platform_id>(objects::raw_of(*platform)),
                                                     type, entries, devices, &found);
-  if (count != nullptr && (error == CL_SUCCESS || error == CL_DEVICE_NOT_FOUND)) *count = found;
   if (error != CL_SUCCESS || devices == nullptr) return error;
   return wrap_list(Kind::device, devices, std::min(entries, found) * sizeof *devices, *platform);
 }

@@ -27,11 +27,18 @@ Finding other_machine(const ElfFacts& facts) {
       "build and install Cleave for " + kind + " too, and start the program with that one's `cleave run`"};
 }
 
-Finding privileged(const std::string& reason) {
+Finding privileged(const std::string& reason, bool registered) {
+  if (registered) {
+    return {Mark::ok,
+            "it runs with raised privileges (" + reason +
+                "): caught by the vendor library, with no settings " + "but those of /etc/cleave/cleave.toml",
+            ""};
+  }
   return {Mark::problem,
           "it runs with raised privileges (" + reason +
               "): the dynamic loader ignores LD_PRELOAD and LD_LIBRARY_PATH",
-          "run a copy of the program without them, made with `cp`"};
+          "register the vendor library (cleave icd install), or run a copy of the program without them, made "
+          "with `cp`"};
 }
 
 Finding statically_linked() {
@@ -76,7 +83,7 @@ void note_search_paths(const ElfFacts& facts, std::vector<Finding>& findings) {
   note("DT_RUNPATH", facts.runpath);
 }
 
-void examine_elf(const fs::path& file, const ElfFacts& facts, const Installation& cleave,
+void examine_elf(const fs::path& file, const ElfFacts& facts, const Installation& cleave, bool registered,
                  std::vector<Finding>& findings) {
   if (!facts.is_ours()) {
     findings.push_back(other_machine(facts));
@@ -88,7 +95,7 @@ void examine_elf(const fs::path& file, const ElfFacts& facts, const Installation
   }
   const std::string reason = raised_privileges(file);
   if (!reason.empty()) {
-    findings.push_back(privileged(reason));
+    findings.push_back(privileged(reason, registered));
     return;
   }
   const std::string name = needed_opencl(facts);
@@ -96,11 +103,11 @@ void examine_elf(const fs::path& file, const ElfFacts& facts, const Installation
   if (cleave.can_preload()) note_search_paths(facts, findings);
 }
 
-void examine_file(const fs::path& file, const Installation& cleave, bool may_be_script,
+void examine_file(const fs::path& file, const Installation& cleave, bool registered, bool may_be_script,
                   std::vector<Finding>& findings);
 
 // What a script does with its environment is its own affair; what starts it can be looked at.
-void examine_script(const std::string& interpreter, const Installation& cleave,
+void examine_script(const std::string& interpreter, const Installation& cleave, bool registered,
                     std::vector<Finding>& findings) {
   const Found found = find_program(interpreter);
   if (!found.file) {
@@ -111,14 +118,14 @@ void examine_script(const std::string& interpreter, const Installation& cleave,
   }
   findings.push_back(
       {Mark::note, "it is a script, run by " + found.file->string() + "; about that program:", ""});
-  examine_file(*found.file, cleave, false, findings);
+  examine_file(*found.file, cleave, registered, false, findings);
 }
 
-void examine_file(const fs::path& file, const Installation& cleave, bool may_be_script,
+void examine_file(const fs::path& file, const Installation& cleave, bool registered, bool may_be_script,
                   std::vector<Finding>& findings) {
   const ElfReading elf = read_elf(file);
   if (elf.facts) {
-    examine_elf(file, *elf.facts, cleave, findings);
+    examine_elf(file, *elf.facts, cleave, registered, findings);
     return;
   }
   if (!elf.damage.empty()) {
@@ -128,7 +135,7 @@ void examine_file(const fs::path& file, const Installation& cleave, bool may_be_
   }
   const auto interpreter = interpreter_of(file);
   if (interpreter && may_be_script) {
-    examine_script(*interpreter, cleave, findings);
+    examine_script(*interpreter, cleave, registered, findings);
   } else if (interpreter) {
     findings.push_back(
         {Mark::note, "it is a script itself: not followed further", "name its interpreter to doctor"});
@@ -140,12 +147,12 @@ void examine_file(const fs::path& file, const Installation& cleave, bool may_be_
 
 }  // namespace
 
-std::vector<Finding> examine_program(const std::string& name, const Installation& cleave) {
+std::vector<Finding> examine_program(const std::string& name, const Installation& cleave, bool registered) {
   const Found found = find_program(name);
   if (!found.file)
     return {{Mark::problem, name + " " + found.obstacle, "check the name, PATH and the file's mode"}};
   std::vector<Finding> findings = {{Mark::note, "the file is " + found.file->string(), ""}};
-  examine_file(*found.file, cleave, true, findings);
+  examine_file(*found.file, cleave, registered, true, findings);
   return findings;
 }
 

@@ -15,7 +15,8 @@ struct Finding {
   std::string remedy;  // for problems always, else where there is something to do
 };
 
-// In the order in which they should be read. The program is caught where none is a problem.
-std::vector<Finding> examine_program(const std::string& name, const Installation& cleave);
+// In the order in which they should be read. The program is caught where none is a problem. `registered`:
+// whether the vendor library catches what `cleave run` does not.
+std::vector<Finding> examine_program(const std::string& name, const Installation& cleave, bool registered);
 
 }  // namespace cleave::cli

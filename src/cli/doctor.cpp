@@ -106,17 +106,22 @@ void report_layers(const ChildResult& child, Report& report) {
   }
 }
 
-void report_loader(const DoctorRequest& request, const Installation& cleave,
-                   const std::vector<Record>& records, Report& report) {
-  report.section("Loader");
+// The loader below the drop-in; where that did not say, the one that the dynamic linker finds.
+std::string loader_of(const std::vector<Record>& records) {
   const Record* next = find(records, "next", 2);
-  if (next == nullptr || (*next)[1].find('/') == std::string::npos) {
+  return next == nullptr || (*next)[1].find('/') == std::string::npos ? "libOpenCL.so.1" : (*next)[1];
+}
+
+void report_loader(const DoctorRequest& request, const Installation& cleave, const std::string& loader,
+                   Report& report) {
+  report.section("Loader");
+  if (loader.find('/') == std::string::npos) {
     report.problem("the drop-in found no OpenCL loader to hand calls to",
                    "install one (ocl-icd-libopencl1), or name it in CLEAVE_NEXT");
     return;
   }
-  report.ok("calls go to " + (*next)[1]);
-  report_layers(run_child(through_layer(request, cleave, (*next)[1])), report);
+  report.ok("calls go to " + loader);
+  report_layers(run_child(through_layer(request, cleave, loader)), report);
 }
 
 }  // namespace
@@ -129,12 +134,13 @@ int doctor(const DoctorRequest& request) {
   const std::vector<Record> records = decode(child.output);
   report_version(child, records, report);
   report_settings(records, report);
+  if (child.succeeded()) report_loader(request, cleave, loader_of(records), report);
+  const bool registered = report_vendor(request, loader_of(records), report);
   if (child.succeeded()) {
-    report_loader(request, cleave, records, report);
     report_devices(request, report);
     report_neighbours(records, report);
   }
-  if (!request.program.empty()) report_program(request, cleave, report);
+  if (!request.program.empty()) report_program(request, cleave, registered, report);
   report.verdict();
   return report.problems() == 0 ? 0 : 1;
 }

@@ -22,6 +22,10 @@ int doctor(const DoctorRequest& request);
 // Its sections with files of their own.
 void report_devices(const DoctorRequest& request, Report& report);
 void report_neighbours(const std::vector<Record>& records, Report& report);
-void report_program(const DoctorRequest& request, const Installation& cleave, Report& report);
+// Whether programs that are not under `cleave run` are caught. `loader` is the one that they find.
+bool report_vendor(const DoctorRequest& request, const std::string& loader, Report& report);
+// `registered`: whether they are.
+void report_program(const DoctorRequest& request, const Installation& cleave, bool registered,
+                    Report& report);
 
 }  // namespace cleave::cli

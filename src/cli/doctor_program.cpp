@@ -3,10 +3,11 @@
 
 namespace cleave::cli {
 
-void report_program(const DoctorRequest& request, const Installation& cleave, Report& report) {
+void report_program(const DoctorRequest& request, const Installation& cleave, bool registered,
+                    Report& report) {
   report.section("Program " + request.program);
   bool is_caught = true;
-  for (const Finding& finding : examine_program(request.program, cleave)) {
+  for (const Finding& finding : examine_program(request.program, cleave, registered)) {
     switch (finding.mark) {
       case Finding::Mark::ok:
         report.ok(finding.text);

@@ -15,6 +15,7 @@ Installation below(const fs::path& command, const fs::path& libraries) {
   installation.drop_in = installation.drop_in_folder / "libOpenCL.so.1";
   installation.stub = installation.drop_in_folder / "libOpenCL.so";
   installation.layer = libraries / "libcleave-layer.so";
+  installation.vendor = libraries / "libcleave-icd.so";
   return installation;
 }
 

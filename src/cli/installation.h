@@ -13,8 +13,10 @@ struct Installation {
   std::filesystem::path drop_in;         // SONAME libOpenCL.so.1
   std::filesystem::path stub;            // SONAME libOpenCL.so, for programs that dlopen the unversioned name
   std::filesystem::path layer;           // for OPENCL_LAYERS
+  std::filesystem::path vendor;          // for an .icd file
 
-  // The libraries that are not there. Empty where the installation is whole.
+  // The libraries that are not there, of those that `cleave run` needs. Empty where the installation is
+  // whole.
   std::vector<std::filesystem::path> missing() const;
 
   // LD_PRELOAD is split at spaces and colons, with no way to escape one.

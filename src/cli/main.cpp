@@ -12,6 +12,7 @@
 
 #include "cli/bench.h"
 #include "cli/doctor.h"
+#include "cli/icd.h"
 #include "cli/option_checks.h"
 #include "cli/probe.h"
 #include "cli/run.h"
@@ -136,6 +137,42 @@ void add_top(CLI::App& app, TopRequest& request) {
   top.footer("On a terminal it redraws in place until q is pressed.");
 }
 
+void add_icd_options(CLI::App& command, IcdRequest& request, bool changes) {
+  const auto add = [&](const char* name, std::filesystem::path& place, const char* description,
+                       const char* type) {
+    const auto set = [&place](const std::string& given) { place = given; };
+    command.add_option_function<std::string>(name, set, description)->type_name(type);
+  };
+  add("--vendors", request.vendors, "Where loaders look for .icd files (/etc/OpenCL/vendors)", "FOLDER");
+  add("--wrapped", request.wrapped, "Where the drivers go (the former with .cleave behind it)", "FOLDER");
+  add("--root", request.root, "The root of another system, which holds all these", "FOLDER");
+  if (!changes) return;
+  command.add_flag("--dry-run", request.dry, "Only say what would be done, as for users other than root");
+  command.add_flag("--apply", request.apply, "Do it also where the user is not root");
+}
+
+// docs/vendor.md
+void add_icd(CLI::App& app, IcdRequest& request) {
+  CLI::App& icd = *app.add_subcommand("icd", "Register the vendor library in place of the vendors' drivers");
+  icd.require_subcommand(1);
+  const auto add = [&](const char* name, const char* description, IcdRequest::Action action) -> CLI::App& {
+    CLI::App& command = *icd.add_subcommand(name, description);
+    command.callback([&request, action] { request.action = action; });
+    add_icd_options(command, request, action != IcdRequest::Action::status);
+    return command;
+  };
+  CLI::App& install = add("install", "Put Cleave in front of every driver, those that came since too",
+                          IcdRequest::Action::install);
+  install
+      .add_option_function<std::string>(
+          "--library", [&](const std::string& given) { request.library = given; },
+          "The library to register, as programs will see it (this installation's)")
+      ->type_name("FILE");
+  add("uninstall", "Leave everything as it was before", IcdRequest::Action::uninstall);
+  add("status", "Say what is registered and wrapped; the exit status is 0 where that is every driver",
+      IcdRequest::Action::status);
+}
+
 // Its arguments are the suite's own.
 CLI::App& add_bench(CLI::App& app) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure what Cleave costs and gains here (bench --help)");
@@ -161,7 +198,8 @@ void add_probe(CLI::App& app, ProbeRequest& request) {
   };
   add("library");
   add("neighbours");
-  add("loader")->add_option("PATH", request.loader)->required();
+  for (const char* subject : {"loader", "vendor"})
+    add(subject)->add_option("PATH", request.loader)->required();
   add("devices");
   for (const char* subject : {"kernel", "waits"}) {
     CLI::App& command = *add(subject);
@@ -175,6 +213,7 @@ int probe(const ProbeRequest& request) {
   if (request.subject == "library") return probe_library();
   if (request.subject == "neighbours") return probe_neighbours();
   if (request.subject == "loader") return probe_loader(request.loader);
+  if (request.subject == "vendor") return probe_vendor(request.loader);
   if (request.subject == "devices") return probe_devices();
   if (request.subject == "waits") return probe_waits(request.platform, request.device);
   return probe_kernel(request.platform, request.device);
@@ -195,10 +234,12 @@ int carry_out(const Arguments& arguments) {
   RunRequest to_run;
   DoctorRequest to_examine;
   TopRequest to_show;
+  IcdRequest to_register;
   ProbeRequest to_probe;
   const CLI::App& run_command = add_run(app, to_run);
   add_doctor(app, to_examine);
   add_top(app, to_show);
+  add_icd(app, to_register);
   const CLI::App& bench_command = add_bench(app);
   add_probe(app, to_probe);
 
@@ -213,6 +254,7 @@ int carry_out(const Arguments& arguments) {
   }
   if (app.got_subcommand("doctor")) return doctor(to_examine);
   if (app.got_subcommand("top")) return top(to_show);
+  if (app.got_subcommand("icd")) return icd(to_register);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
   if (!app.got_subcommand("run")) {

@@ -24,6 +24,11 @@ int probe_neighbours();
 //   face TEXT and platforms N, or failure TEXT
 int probe_loader(const std::string& loader);
 
+// Loads `loader` as programs do that are not under `cleave run`, and asks which platforms the vendor library
+// stands in front of.
+//   version TEXT, once, if there are any; wrapped NAME ..., beside NAME ..., or failure TEXT
+int probe_vendor(const std::string& loader);
+
 // Lists what the drop-in offers to programs.
 //   platform P NAME VERSION ..., device P D NAME TYPE VERSION DRIVER CORES ..., or failure TEXT
 int probe_devices();

@@ -7,8 +7,8 @@ namespace cleave::kernels {
 //     offset is small, and fold tests of high bits away. Less get_local_id(2), which is 0 in a tagged launch,
 //     it is the same for a whole work-group, and most compilers see that. NVIDIA's does not, and takes an
 //     offset as it is.
-//   - The size that a tag stands for has 31 bits (plan::settle), so 32 do, and where the launch's own offset is
-//     0, for an id as well. A division of 64 bits is what work-items of a few hundred nanoseconds notice.
+//   - The size that a tag stands for has 31 bits (plan::settle), so 32 do, and for an id as well where
+//     the launch's own offset is 0. A division of 64 bits is what short work-items notice.
 //   - Both values are computed and one is chosen, rather than branched to: compilers can then take the choice
 //     out of their loops over work-items, and a branch would keep them from seeing that the loops of the
 //     program are the same for a whole work-group (bench/kernels' reduction took seven times as long on

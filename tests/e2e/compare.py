@@ -28,6 +28,8 @@ _parser.add_argument("--program", nargs="+", help="the program to compare, and i
 _parser.add_argument("--settings", nargs="+", default=[], help="NAME=VALUE, for every run")
 _parser.add_argument("--monitord", type=Path, help="the daemon")
 _parser.add_argument("--guest", type=Path, help="a folder with what guests run")
+_parser.add_argument("--simulated", type=Path, help="the simulated driver's library")
+_parser.add_argument("--other-loaders", nargs="*", default=[], help="loaders to test besides the system's")
 _parser.add_argument("--nm", help="the command")
 _parser.add_argument("--readelf", help="the command")
 _parser.add_argument("--functions", type=Path, help="icd/functions.def")

@@ -57,7 +57,7 @@ Options read_options(int count, char** words) {
       {"--drop", [&](const std::string& word) { options.dropped = list<unsigned>(word, number); }},
       {"--drop-steps",
        [&](const std::string& word) { options.dropped_steps = list<unsigned>(word, number); }},
-      {"--without", [&](const std::string& word) { options.without = list<std::string>(word, text); }},
+      {"--without", [&](const std::string& word) { options.without.merge(list<std::string>(word, text)); }},
   };
   for (int place = 1; place < count; ++place) {
     const std::string word = words[place];

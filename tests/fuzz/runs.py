@@ -52,19 +52,25 @@ DRIVERS = {
 
 @dataclass(frozen=True)
 class Mode:
-    """How Cleave is to split, and how it gets in. Launch `polite` is `queued` with polite waits; `budget` and `quantum`
+    """How Cleave is to split, and by which way it gets in. Launch `polite` is `queued` with polite waits; `budget` and `quantum`
     are these policies, which choose the number of slices and the mode themselves."""
 
     launch: str
     slices: int
     way: str = "preload"
 
-    def environment(self, library):
-        entrance = {"preload": "LD_PRELOAD", "layer": "OPENCL_LAYERS"}[self.way]
+    def entrance(self, library, driver):
+        """How Cleave gets in. `vendor`: it is the only driver that the loader knows, and wraps the real one."""
+        if self.way == "vendor":
+            wrap = driver.icd or "/etc/OpenCL/vendors"
+            return {"OCL_ICD_VENDORS": str(library), "CLEAVE_ICD_WRAP": wrap, "CLEAVE_ICD_NAME": "original"}
+        return {{"preload": "LD_PRELOAD", "layer": "OPENCL_LAYERS"}[self.way]: str(library)}
+
+    def environment(self, library, driver):
         learns = {"budget": "budget", "quantum": "quantum:0.1"}.get(self.launch)
         launch = {"polite": "queued", "budget": "auto", "quantum": "auto"}.get(self.launch, self.launch)
         return {
-            entrance: str(library),
+            **self.entrance(library, driver),
             "CLEAVE_LAUNCH": launch,
             "CLEAVE_WAIT": "polite" if self.launch == "polite" or learns else "native",
             "CLEAVE_SPLIT": learns or f"fixed:{self.slices}",
@@ -132,7 +138,7 @@ class Bench:
         if self.driver.icd:
             changes["OCL_ICD_VENDORS"] = self.driver.icd
         if mode:
-            changes.update(mode.environment(self.libraries[mode.way]))
+            changes.update(mode.environment(self.libraries[mode.way], self.driver))
         return changes
 
     def run(self, options, mode=None, another_way=False):

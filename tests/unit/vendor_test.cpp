@@ -4,6 +4,9 @@
 // that no function can be forgotten.
 
 #include <array>
+#include <cstdint>
+#include <fstream>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
@@ -155,6 +158,14 @@ T argument() {
   }
 }
 
+// Those for which a null device is the only one, or none in particular.
+bool device_may_be_null(const std::string& name) {
+  return std::set<std::string>{"clGetKernelWorkGroupInfo", "clGetKernelSubGroupInfo",
+                               "clGetKernelSubGroupInfoKHR", "clSharedMemAllocINTEL"}
+      .contains(name);
+}
+bool null_is_a_device = false;
+
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Drive;
 template <auto Entry, typename Result, typename... Parameters>
@@ -191,6 +202,7 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
   // Each handle in turn is none.
   static void bad(const char* name) {
     SCOPED_TRACE(name);
+    null_is_a_device = device_may_be_null(name);
     each_bad(kEach);
   }
 
@@ -235,6 +247,7 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
     using T = std::tuple_element_t<I, Arguments>;
     if constexpr (IsAHandle<T>) {
       for (T const none : bad_handles<T>()) {
+        if (std::is_same_v<T, cl_device_id> && none == nullptr && null_is_a_device) continue;
         Arguments arguments = make(kEach);
         std::get<I>(arguments) = none;
         refused(arguments, KindOf<T>::invalid);
@@ -253,17 +266,32 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
     }
   }
 
+  // Null, freed, foreign, of another kind, inside one of ours, never used, and what no object can be at.
   template <IsAHandle Handle>
-  static std::array<Handle, 4> bad_handles() {
+  static std::vector<Handle> bad_handles() {
     static Object foreign;
     Object& gone =
         vendor.objects.publish(*vendor.objects.prepare(KindOf<Handle>::kind, *living[0]), new_raw());
     vendor.objects.release(gone);
     vendor.objects.bury(gone);
+    Object* const own = living[static_cast<std::size_t>(KindOf<Handle>::kind)];
     const std::size_t other = (static_cast<std::size_t>(KindOf<Handle>::kind) + 1) % kKinds;
-    return {nullptr, objects::handle_of<Handle>(&gone), objects::handle_of<Handle>(&foreign),
-            objects::handle_of<Handle>(living[other])};
+    std::vector<const void*> none = {
+        nullptr,         &gone,          &foreign, living[other], reinterpret_cast<char*>(own) + 8,
+        own + 1'000'000, own - 1'000'000};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is the point
+    for (const std::uintptr_t number : kNowhere) none.push_back(reinterpret_cast<const void*>(number));
+    std::mt19937_64 random(1);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    for (int i = 0; i < 20; ++i) none.push_back(reinterpret_cast<const void*>(random()));
+    std::vector<Handle> handles;
+    for (const void* const pointer : none) {
+      handles.push_back(static_cast<Handle>(const_cast<void*>(pointer)));
+    }
+    return handles;
   }
+  static constexpr std::array<std::uintptr_t, 5> kNowhere = {1, 8, 64, ~std::uintptr_t{0},
+                                                             ~std::uintptr_t{63}};
 
   static void refused(Arguments& arguments, cl_int expected) {
     heard = {};
@@ -303,12 +331,64 @@ TEST(Vendor, TranslatesEachHandleOfEachFunction) {
 #undef EXTENSION_FUNCTION
 }
 
+TEST(Vendor, HandsANullDeviceOnWhereItIsOne) {
+  set_up();
+  EXPECT_EQ(
+      translated<&Table::clGetKernelWorkGroupInfo>()(ours<cl_kernel>(), nullptr, 0, 0, nullptr, nullptr),
+      CL_SUCCESS);
+  EXPECT_EQ(heard.handles, (std::vector<const void*>{theirs<cl_kernel>(), nullptr}));
+}
+
 TEST(Vendor, RefusesEachBadHandleOfEachFunction) {
   set_up();
 #define CL_FUNCTION(version, result, name, parameters, arguments) \
   if (!needs_no_driver(#name)) Drive<&Table::name>::bad(#name);
 #include "icd/functions.def"
 #undef CL_FUNCTION
+#define EXTENSION_FUNCTION(result, name, parameters) Drive<&ExtensionFunctions::name>::bad(#name);
+#include "icd/vendor/extensions.def"
+#undef EXTENSION_FUNCTION
+}
+
+// Of the whole process, in pages.
+long resident() {
+  long total = 0;
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> total >> pages;
+  return pages;
+}
+
+TEST(Vendor, MillionsOfCallsLeaveMemoryFlat) {
+  set_up();
+#ifdef NDEBUG
+  constexpr int kRounds = 1'000'000;  // ten million calls
+#else
+  constexpr int kRounds = 20'000;
+#endif
+  const auto round = [] {
+    heard.handles.clear();
+    const Table& cl = vendor.face;
+    cl_int error = CL_SUCCESS;
+    cl_mem const buffer = cl.clCreateBuffer(ours<cl_context>(), 0, 64, nullptr, &error);
+    cl_command_queue const queue =
+        cl.clCreateCommandQueue(ours<cl_context>(), ours<cl_device_id>(), 0, &error);
+    cl_event event = nullptr;
+    cl.clEnqueueMarkerWithWaitList(queue, 0, nullptr, &event);
+    cl.clRetainEvent(event);
+    cl.clReleaseEvent(event);
+    cl.clReleaseEvent(event);
+    cl.clReleaseMemObject(buffer);
+    cl.clReleaseCommandQueue(queue);
+    return cl.clRetainCommandQueue(queue);
+  };
+  for (int i = 0; i < kRounds / 10; ++i) round();  // until what rests is used again
+  const long before = resident();
+  for (int i = 0; i < kRounds; ++i) ASSERT_EQ(round(), CL_INVALID_COMMAND_QUEUE);
+#ifdef NDEBUG  // sanitizers keep what is freed
+  EXPECT_LE(resident() - before, 64) << "pages";
+#else
+  static_cast<void>(before);
+#endif
 }
 
 TEST(Vendor, GivesTheTableOfIcd2) {

@@ -24,7 +24,7 @@ QEMU_SETTINGS = 'security_driver = "none"\nstdio_handler = "file"\n'
 
 DOMAIN = """<domain type='qemu'><name>{name}</name><memory unit='MiB'>{memory}</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type><kernel>{kernel}</kernel><initrd>{initrd}</initrd>
-<cmdline>console=ttyS0 quiet panic=-1 -- {words}</cmdline></os>
+<cmdline>console=ttyS0 quiet panic=-1 -- {words}</cmdline></os>{processor}
 <on_poweroff>destroy</on_poweroff><on_reboot>destroy</on_reboot><on_crash>destroy</on_crash>
 <devices><emulator>{qemu}</emulator><serial type='file'><source path='{console}'/></serial>
 <controller type='usb' model='none'/><memballoon model='none'/>{devices}</devices></domain>"""
@@ -105,7 +105,7 @@ class Libvirt:
         file = self.folder / "libvirtd.log"
         return file.read_text() if file.exists() else ""
 
-    def create(self, name, initrd, words="idle", devices="", memory=96):
+    def create(self, name, initrd, words="idle", devices="", memory=96, processor=""):
         """Starts a domain that is gone when it ends. `words` are for its first process."""
         xml = DOMAIN.format(
             name=name,
@@ -116,6 +116,7 @@ class Libvirt:
             qemu=QEMU,
             console=self.console(name),
             devices=devices,
+            processor=processor,
         )
         self.virsh("create", str(self._keeper.put(f"{name}.xml", xml.encode())))
 

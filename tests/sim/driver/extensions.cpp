@@ -1,4 +1,4 @@
-// Extension functions: finding them, and the three that the driver has itself. A test adds others with
+// Extension functions: finding them, and those that the driver has itself. A test adds others with
 // Driver::extension.
 #include "tests/sim/driver/extensions.h"
 
@@ -24,12 +24,37 @@ void suggested_local_size(Frame& frame, cl_command_queue queue_handle, cl_kernel
   for (cl_uint d = 0; d < dims; ++d) suggested[d] = shape.local[d];
 }
 
+// cl_khr_icd 2. Loaders ask for every function that they know by its name.
+void* function_for_loader(Frame& frame, cl_platform_id platform, const char* name) {
+  frame.session.get(platform);
+  require(name != nullptr, CL_INVALID_VALUE);
+  return function_in_table(name);
+}
+
+void set_dispatch_data(Frame& frame, cl_platform_id platform, void* data) {
+  frame.session.get(platform);
+  frame.session.set_dispatch_data(data);
+}
+
 template <Function function, auto implementation, class Pointer>
 void* entry_address() {
   return reinterpret_cast<void*>(&Entry<function, implementation, Pointer>::call);
 }
 
+void* tagged_extension(std::string_view name) {
+  if (name == "clIcdGetFunctionAddressForPlatformKHR") {
+    return entry_address<Function::clIcdGetFunctionAddressForPlatformKHR, function_for_loader,
+                         void*(CL_API_CALL*)(cl_platform_id, const char*)>();
+  }
+  if (name == "clIcdSetPlatformDispatchDataKHR") {
+    return entry_address<Function::clIcdSetPlatformDispatchDataKHR, set_dispatch_data,
+                         cl_int(CL_API_CALL*)(cl_platform_id, void*)>();
+  }
+  return nullptr;
+}
+
 void* own_extension(const Options& options, std::string_view name) {
+  if (void* const found = options.tagged ? tagged_extension(name) : nullptr) return found;
   if (name == "clIcdGetPlatformIDsKHR") return icd_platform_ids_address();
   if (name == "clCreateCommandQueueWithPropertiesKHR") {
     return entry_address<Function::clCreateCommandQueueWithPropertiesKHR, create_queue_with_properties,

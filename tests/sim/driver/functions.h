@@ -16,6 +16,8 @@ enum class Function : std::size_t {
 #include "icd/functions.def"
 #undef CL_FUNCTION
   clIcdGetPlatformIDsKHR,
+  clIcdGetFunctionAddressForPlatformKHR,
+  clIcdSetPlatformDispatchDataKHR,
   clCreateCommandQueueWithPropertiesKHR,
   clGetKernelSuggestedLocalWorkSizeKHR,
   count,
@@ -28,6 +30,8 @@ inline constexpr std::array<std::string_view, function_count> function_names = {
 #include "icd/functions.def"
 #undef CL_FUNCTION
     "clIcdGetPlatformIDsKHR",
+    "clIcdGetFunctionAddressForPlatformKHR",
+    "clIcdSetPlatformDispatchDataKHR",
     "clCreateCommandQueueWithPropertiesKHR",
     "clGetKernelSuggestedLocalWorkSizeKHR",
 };

@@ -1,8 +1,8 @@
 // What all OpenCL objects of the simulated driver have in common.
 //
-// A handle that programs hold is the address of a small `Handle`, whose first word is the dispatch table, as
-// loaders expect. Handles are never freed nor used twice while their driver lives, so a stale or foreign
-// handle is told apart from a live one without touching its memory.
+// A handle that programs hold is the address of a small `Handle`, which begins with the dispatch table and
+// the loader's data, as loaders expect. Handles are never freed nor used twice while their driver lives, so a
+// stale or foreign handle is told apart from a live one without touching its memory.
 //
 // An object lives as long as somebody holds a shared pointer to it: other objects do (a kernel its program),
 // and the object itself does while the program has references to it.
@@ -35,7 +35,8 @@ inline void require(bool condition, cl_int otherwise) {
 
 struct Handle {
   const cl_icd_dispatch* dispatch;
-  Object* object;  // null once the object is gone
+  void* dispatch_data;  // the loader's, with cl_khr_icd 2
+  Object* object;       // null once the object is gone
 };
 
 class Object : public std::enable_shared_from_this<Object> {

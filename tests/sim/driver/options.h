@@ -20,6 +20,8 @@ struct Options {
   std::string platform_vendor = "Cleave";
   std::string platform_version = "OpenCL 3.0 sim";  // devices report the same
   std::string icd_suffix = "SIM";
+  // cl_khr_icd 2 and nothing else: objects point to a table that has the two tags and no function.
+  bool tagged = false;
   std::string device_name = "Simulated device";  // more than one are numbered: "Simulated device 2"
   std::string device_vendor = "Cleave";
   std::string driver_version = "1.0";

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tests/sim/driver/table.h"
+
 namespace cleave::sim {
 namespace {
 
@@ -122,13 +124,20 @@ void Session::run_due(Lock& lock) {
   }
 }
 
+void Session::set_dispatch_data(void* data) {
+  dispatch_data_ = data;
+  platform->handle->dispatch_data = data;
+  for (const auto& device : devices) device->handle->dispatch_data = data;
+}
+
 Object* Session::find(const void* handle) const {
   const auto found = objects_.find(handle);
   return found == objects_.end() ? nullptr : found->second;
 }
 
 Handle* Session::enlist(Object& object) {
-  Handle& handle = handles_.emplace_back(Handle{&Driver::table(), &object});
+  Handle& handle = handles_.emplace_back(
+      Handle{options.tagged ? &tagged_table() : &Driver::table(), dispatch_data_, &object});
   objects_.emplace(&handle, &object);
   ++live_[static_cast<std::size_t>(object.kind)];
   return &handle;

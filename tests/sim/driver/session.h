@@ -92,6 +92,8 @@ class Session final : public base::Clock {
     return *object;
   }
   Handle* enlist(Object& object);  // for Object only
+  // For the platform, its devices, and all objects that are made from now on.
+  void set_dispatch_data(void* data);
   void strike(Object& object);
   std::uint64_t next_id(Kind kind) { return ++ids_[static_cast<std::size_t>(kind)]; }
   std::size_t live(Kind kind) const;
@@ -120,6 +122,7 @@ class Session final : public base::Clock {
   std::condition_variable changed_;
   std::vector<std::function<void()>> due_;
   std::deque<Handle> handles_;
+  void* dispatch_data_ = nullptr;
   std::unordered_map<const void*, Object*> objects_;
   std::array<std::size_t, kind_count> live_{};
   std::array<std::uint64_t, kind_count> ids_{};

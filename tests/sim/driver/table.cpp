@@ -1,5 +1,7 @@
 #include "tests/sim/driver/table.h"
 
+#include <cstdint>
+
 #include "tests/sim/driver/driver.h"
 #include "tests/sim/driver/entry.h"
 
@@ -40,7 +42,31 @@ cl_icd_dispatch complete_table() {
   return table;
 }
 
+// CL_ICD2_TAG_KHR, which the headers of many systems do not have yet.
+constexpr std::intptr_t kTag =
+    sizeof(void*) == 4 ? std::intptr_t{0x434C3331} : static_cast<std::intptr_t>(0x4F50454E434C3331);
+
+cl_icd_dispatch only_tags() {
+  cl_icd_dispatch table{};
+  table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(kTag);
+  table.clUnloadCompiler = reinterpret_cast<decltype(table.clUnloadCompiler)>(kTag);
+  return table;
+}
+
 }  // namespace
+
+const cl_icd_dispatch& tagged_table() {
+  static const cl_icd_dispatch table = only_tags();
+  return table;
+}
+
+void* function_in_table(std::string_view name) {
+#define CL_FUNCTION(version, result, function, parameters, arguments) \
+  if (name == #function) return reinterpret_cast<void*>(Driver::table().function);
+#include "icd/functions.def"
+#undef CL_FUNCTION
+  return nullptr;
+}
 
 const cl_icd_dispatch& Driver::table() {
   static const cl_icd_dispatch table = complete_table();

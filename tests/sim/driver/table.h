@@ -4,6 +4,8 @@
 
 #include <CL/cl_icd.h>
 
+#include <string_view>
+
 namespace cleave::sim {
 
 void add_platform_functions(cl_icd_dispatch& table);
@@ -26,5 +28,10 @@ void add_launch_functions(cl_icd_dispatch& table);
 void add_event_functions(cl_icd_dispatch& table);
 void add_ordering_functions(cl_icd_dispatch& table);
 void add_extension_functions(cl_icd_dispatch& table);
+
+// What objects point to with cl_khr_icd 2: the two tags and no function.
+const cl_icd_dispatch& tagged_table();
+// The function of that name in the driver's table, or null.
+void* function_in_table(std::string_view name);
 
 }  // namespace cleave::sim

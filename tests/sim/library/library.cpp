@@ -1,6 +1,7 @@
 // The simulated driver as a shared library: an ICD for a loader, or a complete libOpenCL by itself.
 //
 //   CLEAVE_SIM=zero      the zero-cost driver in place of the simulated one
+//   CLEAVE_SIM=tagged    the simulated one, which speaks cl_khr_icd 2 and nothing else
 //   CLEAVE_SIM_LOG=path  every call is appended to that file when the process ends: "clFlush(queue#1) =
 //   CL_SUCCESS"
 //
@@ -48,6 +49,7 @@ class Library {
   Library() : log_path_(environment("CLEAVE_SIM_LOG")), zero_(environment("CLEAVE_SIM") == "zero") {
     if (zero_) return;
     Driver::Options options;
+    options.tagged = environment("CLEAVE_SIM") == "tagged";
     options.quiet = log_path_.empty();
     // Programs may look at an event again and again and not sleep in between.
     options.poll_cost = std::chrono::microseconds(1);
