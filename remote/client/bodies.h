@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -48,31 +49,59 @@ struct EndCalls {
   std::vector<Call> calls;
 };
 
-// One answer of a query, as the server has given it.
-struct Info {
-  cl_int error = CL_SUCCESS;
-  std::vector<std::byte> bytes;
-};
-using Infos = std::map<cl_uint, Info>;
+// Answers of queries, as the server has given them. Thread-safe.
+class Infos {
+ public:
+  struct Key {
+    cl_uint what = 0;  // wire::What
+    cl_uint param = 0;
+    cl_uint index = 0;
+    Id device = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Info {
+    cl_int error = CL_SUCCESS;
+    std::vector<std::byte> bytes;
+  };
 
-struct PlatformBody : Body {
-  using Body::Body;
+  void put(const Key& key, Info info) {
+    const std::scoped_lock lock(mutex_);
+    infos_.insert_or_assign(key, std::move(info));
+  }
+  // What is there stays where it is until clear().
+  [[nodiscard]] const Info* find(const Key& key) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = infos_.find(key);
+    return found == infos_.end() ? nullptr : &found->second;
+  }
+  void clear() {
+    const std::scoped_lock lock(mutex_);
+    infos_.clear();
+  }
+  void copy_from(const Infos& other) {
+    const std::scoped_lock lock(mutex_, other.mutex_);
+    infos_ = other.infos_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Key, Info> infos_;
 };
 
 struct DeviceBody : Body {
   using Body::Body;
   static constexpr Kind kKind = Kind::device;
   std::size_t server = 0;  // which of the servers it is on
+  unsigned group = 0;      // those of one group, a platform of a server, can be in one context
+  Id platform = 0;
   Object* parent = nullptr;
-  Infos infos;  // from the start of the connection
+  Infos infos;  // from the start of the connection, and what was asked for since
   // What the client's own checks need.
   cl_device_type type = 0;
   std::size_t max_group_size = 0;
   std::vector<std::size_t> max_item_sizes;
   cl_ulong max_allocation = 0;
   bool non_uniform = false;
-  std::mutex more_mutex;  // guards more_infos
-  Infos more_infos;       // asked for since
 };
 
 struct ContextBody : Body {
@@ -83,6 +112,7 @@ struct ContextBody : Body {
   void(CL_CALLBACK* notify)(const char*, const void*, size_t, void*) = nullptr;
   void* user_data = nullptr;
   cl_ulong max_allocation = 0;  // that every device can have
+  Infos infos;                  // image formats
   EndCalls<cl_context> at_end;
 };
 
@@ -150,14 +180,17 @@ struct SamplerBody : Body {
 
 // What is known of the kernels of one name in one build of a program. Thread-safe under `mutex`.
 struct KernelFacts {
-  enum class Holds : std::uint8_t { unknown, value, object, local };
-  struct Argument {
-    std::vector<std::pair<std::size_t, int>> accepted;  // size and class of what the driver has taken
-    Holds holds = Holds::unknown;
-    bool asked = false;
+  // What an argument is set to: a plain value, an object's handle, local memory; or the driver does not say.
+  enum class Takes : std::uint8_t { unknown, value, handle, local };
+  // What it has been set to before without an error.
+  struct Accepted {
+    std::size_t size;
+    unsigned form;
+    bool operator==(const Accepted&) const = default;
   };
-  std::mutex mutex;
-  std::vector<Argument> arguments;
+  std::vector<Takes> takes;  // one for each argument
+  std::mutex mutex;          // guards `accepted`
+  std::vector<std::vector<Accepted>> accepted;
 };
 
 struct ProgramBody : Body {
@@ -167,7 +200,8 @@ struct ProgramBody : Body {
   std::vector<Object*> devices;
   std::string source;  // CL_PROGRAM_SOURCE
   std::vector<std::byte> il;
-  std::mutex mutex;  // guards what follows
+  Infos infos;  // of its newest build
+  std::mutex mutex;  // guards `kernels`
   std::map<std::string, std::shared_ptr<KernelFacts>> kernels;
   EndCalls<cl_program> at_end;
 };
@@ -187,11 +221,12 @@ struct KernelBody : Body {
   static constexpr Kind kKind = Kind::kernel;
   Object* program = nullptr;
   std::string name;
+  Infos infos;
   std::shared_ptr<KernelFacts> facts;
-  std::vector<bool> set;
-  std::vector<std::size_t> local_sizes;  // of arguments in local memory; 0: not one
+  std::vector<bool> set;                 // the arguments that are
+  std::vector<std::size_t> local_sizes;  // those of local memory; 0: not one
   std::mutex mutex;                      // guards `accepted`
-  std::vector<Shape> accepted;
+  std::vector<Shape> accepted;           // with what is set now
 };
 
 struct EventBody : Body {
@@ -213,8 +248,9 @@ struct EventBody : Body {
     Notify function;
     void* user_data;
   };
-  std::mutex mutex;  // guards `calls`
+  std::mutex mutex;  // guards what follows
   std::vector<Call> calls;
+  bool is_set = false;  // a user event's
 };
 
 template <typename B>

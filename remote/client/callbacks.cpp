@@ -35,7 +35,7 @@ void Callbacks::run() {
   for (;;) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !waiting_.empty(); });
-    const std::function<void()> function = std::move(waiting_.front());
+    std::function<void()> function = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     function();

@@ -20,7 +20,7 @@ struct Answer {
 
   cl_int give_bytes(const void* data, size_t bytes) const {
     if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
-    if (value != nullptr && bytes != 0) std::memcpy(value, data, bytes);
+    if (value != nullptr && data != nullptr && bytes != 0) std::memcpy(value, data, bytes);
     if (size_ret != nullptr) *size_ret = bytes;
     return CL_SUCCESS;
   }
