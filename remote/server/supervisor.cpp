@@ -11,6 +11,7 @@
 #include <list>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -222,15 +223,17 @@ void Supervisor::bury(Worker& worker) {
     ::kill(worker.process, SIGKILL);
     ended = ::waitpid(worker.process, &status, 0);
   }
+  const Worker::State was = std::exchange(worker.state, Worker::State::fresh);
+  note_clients();
   std::string words = worker.last_words;
   if (ended > 0 && WIFSIGNALED(status) && words.empty()) {
     ++tally_.crashed;
     words = std::string("its worker crashed: ") + ::strsignal(WTERMSIG(status));
   }
-  if (worker.state == Worker::State::spare) {
+  if (was == Worker::State::spare) {
     if (!ending_) say("a worker could not begin" + (words.empty() ? "" : ": " + words));
     no_spares_before_ = steady_clock::now() + kAfterFailure;
-  } else if (worker.state != Worker::State::visitor) {
+  } else if (was != Worker::State::visitor) {
     say("client " + worker.peer + (worker.name.empty() ? "" : " " + worker.name) + ": " +
         (words.empty() ? "its worker ended" : words));
   }
