@@ -12,7 +12,8 @@
 namespace cleave::remote::client {
 namespace {
 
-constexpr const char* kName = "Cleave remote";
+// The splitter knows us by the word in brackets (interpose/quirks.cpp).
+constexpr const char* kName = "Cleave (remote)";
 
 Infos::Key platform_key(cl_uint param) { return key_of(wire::What::platform, param); }
 

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "remote/client/api.h"
+#include "remote/client/describe.h"
 #include "remote/client/entry.h"
 #include "remote/client/state.h"
 
@@ -21,9 +22,6 @@ cl_program CL_API_CALL create_program_with_il_khr(cl_context context, const void
                                                   cl_int* error_ret) {
   return client::clCreateProgramWithIL(context, il, length, error_ret);
 }
-
-// A platform that has this is carried by this library: what is above leaves it alone (docs/remote.md).
-cl_bool CL_API_CALL is_remote() { return CL_TRUE; }
 
 // A face offers the platform; its loader does not know it, so the table must be a plain one.
 cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, cl_uint* count, const Table** table) {
@@ -57,8 +55,8 @@ void* find_function(std::string_view name) {
     return reinterpret_cast<void*>(client::clGetExtensionFunctionAddressForPlatform);
   }
   if (name == "clIcdSetPlatformDispatchDataKHR") return reinterpret_cast<void*>(clIcdSetPlatformDispatchDataKHR);
+  if (name == kDescribeServer) return reinterpret_cast<void*>(describe_server);
   if (name == kOfferPlatforms) return reinterpret_cast<void*>(offer_platforms);
-  if (name == kIsRemote) return reinterpret_cast<void*>(is_remote);
   if (name == "clCreateCommandQueueWithPropertiesKHR") return reinterpret_cast<void*>(create_queue_khr);
   if (name == "clCreateProgramWithILKHR") return reinterpret_cast<void*>(create_program_with_il_khr);
   if (name == "clGetKernelSuggestedLocalWorkSizeKHR" || name == "clGetKernelSuggestedLocalWorkSizeINTEL") {

@@ -1,4 +1,5 @@
 #include "cli/doctor.h"
+#include "cli/remote.h"
 
 #include <iostream>
 
@@ -133,6 +134,7 @@ int doctor(const DoctorRequest& request) {
     report_loader(request, cleave, records, report);
     report_devices(request, report);
     report_neighbours(records, report);
+    report_servers(records, request.patience, report);
   }
   if (!request.program.empty()) report_program(request, cleave, report);
   report.verdict();

@@ -14,6 +14,7 @@
 #include "cli/doctor.h"
 #include "cli/option_checks.h"
 #include "cli/probe.h"
+#include "cli/remote.h"
 #include "cli/run.h"
 #include "cli/top.h"
 
@@ -80,6 +81,9 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
               check_launch)
       ->type_name("MODE");
   add_setting(run, request, "--wait", "CLEAVE_WAIT", "auto, native or polite", check_wait)->type_name("MODE");
+  add_setting(run, request, "--remote", "CLEAVE_REMOTE",
+              "Use the devices of servers, too: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT", check_remote)
+      ->type_name("ADDRESS[,...]");
   const auto set_file = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));
   };
@@ -136,6 +140,14 @@ void add_top(CLI::App& app, TopRequest& request) {
   top.footer("On a terminal it redraws in place until q is pressed.");
 }
 
+void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
+  CLI::App& remote = *app.add_subcommand("remote", "Look at the servers whose devices can be used from here");
+  CLI::App& list = *remote.add_subcommand("ls", "List servers, their devices, load and answering time");
+  list.add_option("ADDRESS", addresses, "The servers; without any, those of CLEAVE_REMOTE")
+      ->check(CLI::Validator(check_remote, ""));
+  remote.require_subcommand(1);
+}
+
 // Its arguments are the suite's own.
 CLI::App& add_bench(CLI::App& app) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure what Cleave costs and gains here (bench --help)");
@@ -147,6 +159,7 @@ CLI::App& add_bench(CLI::App& app) {
 struct ProbeRequest {
   std::string subject;
   std::string loader;
+  std::string server;
   unsigned platform = 0;
   unsigned device = 0;
 };
@@ -162,6 +175,7 @@ void add_probe(CLI::App& app, ProbeRequest& request) {
   add("library");
   add("neighbours");
   add("loader")->add_option("PATH", request.loader)->required();
+  add("server")->add_option("ADDRESS", request.server)->required();
   add("devices");
   for (const char* subject : {"kernel", "waits"}) {
     CLI::App& command = *add(subject);
@@ -175,6 +189,7 @@ int probe(const ProbeRequest& request) {
   if (request.subject == "library") return probe_library();
   if (request.subject == "neighbours") return probe_neighbours();
   if (request.subject == "loader") return probe_loader(request.loader);
+  if (request.subject == "server") return probe_server(request.server);
   if (request.subject == "devices") return probe_devices();
   if (request.subject == "waits") return probe_waits(request.platform, request.device);
   return probe_kernel(request.platform, request.device);
@@ -196,10 +211,12 @@ int carry_out(const Arguments& arguments) {
   DoctorRequest to_examine;
   TopRequest to_show;
   ProbeRequest to_probe;
+  std::vector<std::string> servers;
   const CLI::App& run_command = add_run(app, to_run);
   add_doctor(app, to_examine);
   add_top(app, to_show);
   const CLI::App& bench_command = add_bench(app);
+  add_remote(app, servers);
   add_probe(app, to_probe);
 
   CommandLine line = split_at_program(arguments, run_command);
@@ -213,6 +230,7 @@ int carry_out(const Arguments& arguments) {
   }
   if (app.got_subcommand("doctor")) return doctor(to_examine);
   if (app.got_subcommand("top")) return top(to_show);
+  if (app.got_subcommand("remote")) return remote_ls(servers);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
   if (!app.got_subcommand("run")) {

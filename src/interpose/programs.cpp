@@ -176,7 +176,8 @@ class Turn {
 // known is tried out; if that cannot be done at present, it may be later.
 bool may_carry_tags(Process& p, const Devices& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
-    if (quirks_of(p.next, device).failed_builds_stick) return false;
+    const Quirks quirks = quirks_of(p.next, device);
+    if (quirks.failed_builds_stick || quirks.remote) return false;
     const auto facts = p.drivers.facts(device);
     return !facts || facts->tags;
   });

@@ -22,6 +22,8 @@ struct Quirks {
   bool copies_variables = false;
   // Launches of one kernel on several queues at a time end the process, in some versions.
   bool queues_clash = false;
+  // Not a driver's fault: its devices are a server's, which splits, builds and waits there.
+  bool remote = false;
 };
 
 // Looks at the names and versions of the device's platform, every time. What the driver does not answer is
