@@ -13,12 +13,30 @@ namespace {
 
 constexpr cl_uint kMostArguments = 4096;
 
-// Whether an argument of this type is a handle when it is set.
-bool is_handle_type(const std::string& type) {
-  const auto is_one_of = [&](std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char* name) { return type.starts_with(name); });
-  };
-  return is_one_of({"sampler_t", "queue_t", "pipe"}) || (type.starts_with("image") && type.find("_t") != std::string::npos);
+Takes what_it_takes(cl_kernel_arg_address_qualifier space, const std::string& type) {
+  if (space == CL_KERNEL_ARG_ADDRESS_LOCAL) return Takes::local;
+  if (type.starts_with("sampler_t")) return Takes::sampler;
+  if (type.starts_with("queue_t")) return Takes::queue;
+  const bool is_image = type.starts_with("image") && type.find("_t") != std::string::npos;
+  const bool is_memory = space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
+  return is_memory || is_image || type.starts_with("pipe") ? Takes::memory : Takes::value;
+}
+
+// What the driver would take these bytes for is one of its handles.
+bool is_handle(Takes takes) { return takes == Takes::memory || takes == Takes::sampler || takes == Takes::queue; }
+
+bool goes_with(Kind kind, Takes takes) {
+  const bool is_one = kind == Kind::memory || kind == Kind::sampler || kind == Kind::queue;
+  if (takes == Takes::unknown) return is_one;
+  return (kind == Kind::memory && takes == Takes::memory) || (kind == Kind::sampler && takes == Takes::sampler) ||
+         (kind == Kind::queue && takes == Takes::queue);
+}
+
+// As drivers answer for a handle that is none of the argument's kind.
+cl_int invalid_for(Takes takes) {
+  return takes == Takes::sampler ? CL_INVALID_SAMPLER
+         : takes == Takes::queue ? CL_INVALID_DEVICE_QUEUE
+                                 : CL_INVALID_MEM_OBJECT;
 }
 
 }  // namespace
@@ -35,11 +53,7 @@ std::shared_ptr<Arguments> Session::arguments_of(cl_kernel kernel) const {
     if (error != CL_SUCCESS) return std::make_shared<Arguments>();
     const Told type = told_by(
         [&](auto... rest) { return cl_.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, rest...); });
-    const std::string name(type.bytes.begin(), type.bytes.end());
-    const bool memory = space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
-    arguments->push_back(space == CL_KERNEL_ARG_ADDRESS_LOCAL      ? Takes::local
-                         : memory || is_handle_type(name.c_str()) ? Takes::handle
-                                                                  : Takes::value);
+    arguments->push_back(what_it_takes(space, std::string(type.bytes.begin(), type.bytes.end())));
   }
   return arguments;
 }
@@ -110,8 +124,8 @@ void Session::handle(const wire::Command& command, const wire::SetKernelArg& mes
   if (!object || object->kind != Kind::kernel) return tell(command, id, CL_INVALID_KERNEL);
   auto* const kernel = static_cast<cl_kernel>(object->handle);
   const Arguments& arguments = *object->arguments;
-  const bool takes_handle =
-      message.index() < arguments.size() && arguments[message.index()] == Takes::handle;
+  // Unknown where the driver does not say: then what the client says goes to the driver.
+  const Takes takes = message.index() < arguments.size() ? arguments[message.index()] : Takes::unknown;
   switch (message.kind()) {
     case wire::Argument::local:
       return tell(command, id, cl_.clSetKernelArg(kernel, message.index(), message.size(), nullptr));
@@ -123,15 +137,15 @@ void Session::handle(const wire::Command& command, const wire::SetKernelArg& mes
     }
     case wire::Argument::object: {
       if (message.size() != sizeof(void*)) return tell(command, id, CL_INVALID_ARG_SIZE);
+      // The driver's handles are nothing that a kernel may see as a number.
+      if (takes == Takes::value || takes == Takes::local) return tell(command, id, CL_INVALID_ARG_VALUE);
       void* handle = nullptr;
       if (message.object() != 0) {
         const auto value = objects_.find(message.object());
-        const bool fits = value && (value->kind == Kind::memory || value->kind == Kind::sampler || value->kind == Kind::queue);
-        if (!fits) return tell(command, id, CL_INVALID_MEM_OBJECT);
+        const bool fits = value && goes_with(value->kind, takes);
+        if (!fits) return tell(command, id, invalid_for(takes));
         handle = value->handle;
       }
-      // The driver's handles are nothing that a kernel may see as a number.
-      if (!arguments.empty() && !takes_handle) return tell(command, id, CL_INVALID_ARG_VALUE);
       return tell(command, id, cl_.clSetKernelArg(kernel, message.index(), sizeof handle, &handle));
     }
     case wire::Argument::bytes:
@@ -140,7 +154,7 @@ void Session::handle(const wire::Command& command, const wire::SetKernelArg& mes
   const auto* const value = message.value();
   if (value == nullptr || value->size() > kMostArgument) return tell(command, id, CL_INVALID_ARG_VALUE);
   // Bytes that a driver would take for a handle of its own.
-  if (takes_handle && value->size() == sizeof(void*)) return tell(command, id, CL_INVALID_MEM_OBJECT);
+  if (is_handle(takes) && value->size() == sizeof(void*)) return tell(command, id, invalid_for(takes));
   tell(command, id, cl_.clSetKernelArg(kernel, message.index(), value->size(), value->data()));
 }
 

@@ -45,7 +45,7 @@ template <>
 struct KindOf<cl_event> : Is<Kind::event, CL_INVALID_EVENT> {};
 
 // What the server knows of a kernel's argument; empty list: nothing.
-enum class Takes : std::uint8_t { value, handle, local };
+enum class Takes : std::uint8_t { unknown, value, local, memory, sampler, queue };
 using Arguments = std::vector<Takes>;
 
 struct Object {

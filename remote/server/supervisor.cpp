@@ -81,6 +81,7 @@ class Supervisor {
   void accept_from(const Listening& listening);
   void assign(const Listening& listening, int socket);
   void hear(Worker& worker);
+  bool admit(Worker& worker, Worker::State as);
   void bury(Worker& worker);
   void note_clients();
   [[nodiscard]] std::size_t count(Worker::State state) const;
@@ -171,14 +172,24 @@ void Supervisor::assign(const Listening& listening, int socket) {
   Assignment assignment;
   assignment.tls = listening.endpoint.tls;
   assignment.is_unix = listening.endpoint.address.kind == base::Address::Kind::unix_socket;
-  assignment.clients = static_cast<unsigned>(count(Worker::State::client));
-  assignment.full = assignment.clients >= options_.most_clients;
   assignment.peer = peer_of(socket);
   const std::string packet = encode(assignment);
   send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), socket);
   worker->state = Worker::State::fresh;
   worker->peer = assignment.peer;
   worker->since = steady_clock::now();
+}
+
+// Says whether there is room. A visitor needs none.
+bool Supervisor::admit(Worker& worker, Worker::State as) {
+  Admission admission;
+  admission.admitted = as == Worker::State::visitor || count(Worker::State::client) < options_.most_clients;
+  if (admission.admitted) worker.state = as;
+  note_clients();
+  admission.clients = static_cast<unsigned>(count(Worker::State::client));
+  const std::string packet = encode(admission);
+  ::send(worker.control, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return admission.admitted;
 }
 
 void Supervisor::hear(Worker& worker) {
@@ -190,13 +201,12 @@ void Supervisor::hear(Worker& worker) {
   switch (static_cast<Word>(packet[0])) {
     case Word::client:
       worker.name = text;
-      worker.state = Worker::State::client;
+      if (!admit(worker, Worker::State::client)) return;
       ++tally_.admitted;
-      note_clients();
       return say("client " + worker.peer + " " + worker.name + ": came (process " + std::to_string(worker.process) + ")");
     case Word::visitor:
-      worker.state = Worker::State::visitor;
       ++tally_.visitors;
+      admit(worker, Worker::State::visitor);
       return;
     case Word::refused:
       ++tally_.refused;

@@ -55,7 +55,6 @@ Refused judge(const Door& door, const Offer& offer, const wire::Hello& hello) {
   }
   if (!knows_a_token(door.tokens, hello.token())) return {wire::Refusal::token, "the token is wrong or missing"};
   if (hello.byte_order() != ours) return {wire::Refusal::byte_order, "its byte order is another one"};
-  if (door.full && !hello.query()) return {wire::Refusal::full, "it has as many clients as it may have"};
   if (offer.empty()) return {wire::Refusal::no_device, "it has no device to offer"};
   return {};
 }
@@ -112,20 +111,25 @@ std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, Fram
     why = got == Got::data ? "what it said is no Hello" : "it went, or what it said is no Hello";
     return std::nullopt;
   }
-  const Refused refused = judge(door, offer, *hello);
+  Guest guest;
+  guest.name = hello->name() != nullptr ? hello->name()->str() : "";
+  guest.heartbeat = std::chrono::milliseconds(hello->heartbeat());
+  guest.features = hello->features() & door.features;
+  guest.is_visitor = hello->query();
+  Refused refused = judge(door, offer, *hello);
+  Admission admission;
+  if (refused.reason == wire::Refusal::none) {
+    admission = door.admit(guest);
+    if (!admission.admitted) refused = {wire::Refusal::full, "it has as many clients as it may have"};
+  }
   if (refused.reason != wire::Refusal::none) {
     if (refused.reason == wire::Refusal::token) std::this_thread::sleep_for(kAfterWrongToken);
     send_refusal(stream, refused);
     why = refused.text;
     return std::nullopt;
   }
-  Guest guest;
-  guest.name = hello->name() != nullptr ? hello->name()->str() : "";
-  guest.heartbeat = std::chrono::milliseconds(hello->heartbeat());
-  guest.features = hello->features() & door.features;
-  guest.is_visitor = hello->query();
   const auto welcome =
-      offer.welcome(door.options, guest.features, door.clients, std::min(hello->version(), kVersion));
+      offer.welcome(door.options, guest.features, admission.clients, std::min(hello->version(), kVersion));
   if (write_frame(stream, FrameKind::welcome, welcome, {}, std::chrono::seconds(kHelloSeconds))) return guest;
   why = "it went";
   return std::nullopt;

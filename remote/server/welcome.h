@@ -3,11 +3,13 @@
 // Not thread-safe.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "remote/protocol/messages.h"
+#include "remote/server/control.h"
 #include "remote/server/options.h"
 #include "remote/server/platforms.h"
 #include "remote/transport/frames.h"
@@ -39,9 +41,9 @@ struct Guest {
 struct Door {
   const Options& options;
   const std::vector<std::string>& tokens;
-  bool full = false;
-  unsigned clients = 0;
   std::uint64_t features = 0;  // ours
+  // Whether there is room for it, and how many clients there are.
+  std::function<Admission(const Guest&)> admit;
 };
 std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input, std::string& why);
 

@@ -47,12 +47,14 @@ class Worker {
   void serve(Stream& stream, FrameInput& input, const Guest& guest);
   void pulse(Stream& stream, Outbox& outbox, const Session& session);
   void tell(Word word, const std::string& text) const;
+  [[nodiscard]] Admission admit(const Guest& guest) const;
   [[noreturn]] void leave(Word word, const std::string& why);
 
   const Options& options_;
   int control_ = -1;
   int socket_ = -1;
   Assignment assignment_;
+  std::string certified_;  // the name in the client's certificate
   std::vector<std::string> tokens_;
   std::unique_ptr<TlsServer> tls_;
   const Table* cl_ = nullptr;
@@ -104,7 +106,7 @@ std::unique_ptr<Stream> Worker::open(std::string& why) {
   if (assignment_.tls) {
     std::string name;
     Connected connected = tls_->accept(socket_, until, name);
-    if (!name.empty()) assignment_.peer += " (" + name + ")";
+    certified_ = name;
     why = connected.problem;
     return std::move(connected.stream);
   }
@@ -118,6 +120,16 @@ std::unique_ptr<Stream> Worker::open(std::string& why) {
 void Worker::tell(Word word, const std::string& text) const {
   const std::string packet = static_cast<char>(word) + text.substr(0, kMostPacket - 1);
   ::send(control_, packet.data(), packet.size(), MSG_NOSIGNAL);
+}
+
+Admission Worker::admit(const Guest& guest) const {
+  const std::string name = certified_.empty() ? guest.name : guest.name + " (" + certified_ + ")";
+  tell(guest.is_visitor ? Word::visitor : Word::client, name);
+  std::string text(kMostPacket, '\0');
+  const ssize_t got = ::recv(control_, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  Admission admission;
+  return decode(text, admission) ? admission : Admission{};
 }
 
 void Worker::leave(Word word, const std::string& why) {
@@ -183,10 +195,9 @@ int Worker::run() {
   const auto input = std::make_unique<FrameInput>(*stream, std::chrono::seconds(kHelloSeconds));
   std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes);
   if (shared_) features |= bit(Feature::shared_memory);
-  const Door door{options_, tokens_, assignment_.full, assignment_.clients, features};
+  const Door door{options_, tokens_, features, [this](const Guest& guest) { return admit(guest); }};
   const auto guest = let_in(door, *offer_, *stream, *input, why);
   if (!guest) leave(Word::refused, why);
-  tell(guest->is_visitor ? Word::visitor : Word::client, guest->name);
   serve(*stream, *input, *guest);
   return EXIT_SUCCESS;
 }

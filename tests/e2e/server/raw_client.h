@@ -1,6 +1,7 @@
 // A client that says to a server whatever a test wants, true or not.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -8,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/socket.h>
 
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
@@ -144,6 +147,16 @@ class RawClient {
   bool is_sent_away() {
     listen_until([&] { return heard.gone; });
     return heard.gone;
+  }
+
+  // The same, whatever it says before that.
+  bool is_hung_up_on() {
+    std::array<std::byte, 4096> buffer;
+    std::size_t size = 0;
+    const Time until = soon();
+    Got got = Got::data;
+    while (got == Got::data) got = stream->read(buffer, size, until);
+    return got == Got::gone;
   }
 
   std::string problem;

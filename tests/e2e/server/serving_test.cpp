@@ -246,7 +246,7 @@ TEST_F(Serving, AWorkerThatDiesTouchesNobodyElse) {
   ASSERT_EQ(workers.size(), 1U);
   RawClient second(endpoint);
   ASSERT_TRUE(second.begin());
-  ::kill(workers[0], SIGABRT);
+  ::kill(workers[0], SIGKILL);
   EXPECT_TRUE(first.is_sent_away());
   EXPECT_TRUE(server.says("crashed"));
   make_basics(second);
