@@ -1,5 +1,5 @@
-// What of the protocol not every peer need know: versions, and the bits of Hello.features and Welcome.features. What
-// not both know is not used.
+// What of the protocol not every peer need know: versions, and the bits of Hello.features and
+// Welcome.features. What not both know is not used.
 #pragma once
 
 #include <cstdint>

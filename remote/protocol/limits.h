@@ -1,5 +1,5 @@
-// How large things may be. Checked by whoever receives, before it allocates anything; what is beyond is a broken peer,
-// and the connection ends.
+// How large things may be. Checked by whoever receives, before it allocates anything; what is beyond is a
+// broken peer, and the connection ends.
 #pragma once
 
 #include <cstddef>

@@ -33,8 +33,8 @@ bool adds_up(const Parts* parts, std::uint64_t payload, Body body) {
 
 const wire::Hello* verified_hello(std::span<const std::byte> bytes) {
   const auto* hello = verified<wire::Hello>(bytes);
-  const bool fits = hello != nullptr && short_enough(hello->token(), kMostToken) &&
-                    short_enough(hello->name(), kMostName);
+  const bool fits =
+      hello != nullptr && short_enough(hello->token(), kMostToken) && short_enough(hello->name(), kMostName);
   return fits ? hello : nullptr;
 }
 

@@ -1,5 +1,5 @@
-// A message, checked before anything of it is read: FlatBuffers' own bounds, and what the schema cannot say: no command or
-// item without a body, not too many, and payloads that add up to the frame's.
+// A message, checked before anything of it is read: FlatBuffers' own bounds, and what the schema cannot say:
+// no command or item without a body, not too many, and payloads that add up to the frame's.
 //
 // Thread-safe: pure functions. The answer points into `bytes`, which must be aligned to 8; null: broken.
 #pragma once

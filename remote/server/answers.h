@@ -35,8 +35,9 @@ Told told_by(Ask ask) {
 
 using Infos = std::vector<flatbuffers::Offset<wire::Info>>;
 
-inline void add_info(flatbuffers::FlatBufferBuilder& builder, Infos& infos, wire::What what, std::uint32_t param,
-                     const Told& told, std::uint32_t index = 0, std::uint64_t device = 0) {
+inline void add_info(flatbuffers::FlatBufferBuilder& builder, Infos& infos, wire::What what,
+                     std::uint32_t param, const Told& told, std::uint32_t index = 0,
+                     std::uint64_t device = 0) {
   const auto bytes = builder.CreateVector(told.bytes);
   infos.push_back(wire::CreateInfo(builder, what, param, index, device, told.error, bytes));
 }

@@ -1,7 +1,7 @@
 // What supervisor and worker say to each other, over a socket of packets between them.
 //
-// The supervisor gives a worker one connection, once. The worker says who has come, is told whether there is room, and says why
-// the client has gone; then it ends.
+// The supervisor gives a worker one connection, once. The worker says who has come, is told whether there is
+// room, and says why the client has gone; then it ends.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace cleave::remote::server {
 struct Assignment {
   bool tls = false;
   bool is_unix = false;
-  std::string peer;       // for the log
+  std::string peer;  // for the log
 };
 
 std::string encode(const Assignment& assignment);

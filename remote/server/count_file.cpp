@@ -23,7 +23,8 @@ bool is_usable(const std::string& folder) {
 CountFile::CountFile(const std::string& folder) {
   const char* const runtime = std::getenv("RUNTIME_DIRECTORY");
   std::string chosen = folder;
-  if (chosen.empty() && runtime != nullptr) chosen = std::string(runtime).substr(0, std::string(runtime).find(':'));
+  if (chosen.empty() && runtime != nullptr)
+    chosen = std::string(runtime).substr(0, std::string(runtime).find(':'));
   if (chosen.empty() && is_usable("/run/cleave")) chosen = "/run/cleave";
   if (chosen.empty()) {
     char made[] = "/tmp/cleave-serverd.XXXXXX";
@@ -50,7 +51,8 @@ void CountFile::write(unsigned clients) {
   const std::string text = std::to_string(std::max(clients, 1U)) + "\n";
   const std::string next = path_ + ".new";
   const int file = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (file >= 0) ::close(file);
   if (!written || std::rename(next.c_str(), path_.c_str()) != 0) say(path_ + " cannot be written");
 }

@@ -9,8 +9,8 @@ namespace cleave::remote::server {
 
 class CountFile {
  public:
-  // In the folder, which is made; without one, in $RUNTIME_DIRECTORY, /run/cleave or a folder of its own. What cannot be
-  // written is said once, and path() is empty.
+  // In the folder, which is made; without one, in $RUNTIME_DIRECTORY, /run/cleave or a folder of its own.
+  // What cannot be written is said once, and path() is empty.
   explicit CountFile(const std::string& folder);
   CountFile(const CountFile&) = delete;
   CountFile& operator=(const CountFile&) = delete;

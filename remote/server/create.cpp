@@ -39,8 +39,8 @@ void CL_CALLBACK notify(const char* text, const void* data, size_t size, void* u
   EventsFrame frame;
   auto& builder = frame.builder();
   const auto words = builder.CreateString(text != nullptr ? text : "");
-  const auto bytes =
-      builder.CreateVector(static_cast<const std::uint8_t*>(data), data != nullptr && size <= kMost ? size : 0);
+  const auto bytes = builder.CreateVector(static_cast<const std::uint8_t*>(data),
+                                          data != nullptr && size <= kMost ? size : 0);
   frame.add(wire::CreateContextError(builder, notified.context, words, bytes));
   notified.outbox.send(frame);
 }
@@ -55,13 +55,15 @@ void Session::handle(const wire::Command& command, const wire::CreateSubDevices&
   cl_uint count = 0;
   cl_int error = cl_.clCreateSubDevices(device, properties.data(), 0, nullptr, &count);
   std::vector<cl_device_id> made(count);
-  if (error == CL_SUCCESS) error = cl_.clCreateSubDevices(device, properties.data(), count, made.data(), nullptr);
+  if (error == CL_SUCCESS)
+    error = cl_.clCreateSubDevices(device, properties.data(), count, made.data(), nullptr);
   if (error != CL_SUCCESS) return tell(command, message.first(), error);
   std::vector<flatbuffers::Offset<wire::Device>> devices;
   for (cl_uint i = 0; i < count; ++i) {
     const std::uint64_t id = message.first() + i;
     if (!may_create(id)) return;
-    if (!objects_.add(id, {Kind::device, made[i], CL_SUCCESS, 0, {}, {}})) return violate("an id that it may not choose");
+    if (!objects_.add(id, {Kind::device, made[i], CL_SUCCESS, 0, {}, {}}))
+      return violate("an id that it may not choose");
     devices.push_back(describe(cl_, answers_.builder(), OfferedDevice{id, made[i]}));
   }
   auto& builder = answers_.builder();
@@ -93,8 +95,9 @@ void Session::handle(const wire::Command& command, const wire::CreateContext& me
   // Kept for as long as the process: nobody says when a driver calls for the last time.
   auto* const notified = message.notify() ? new Notified{outbox_, message.id()} : nullptr;
   cl_int error = CL_SUCCESS;
-  const cl_context context = cl_.clCreateContext(properties.data(), static_cast<cl_uint>(devices->size()), devices->data(),
-                                                 notified != nullptr ? &notify : nullptr, notified, &error);
+  const cl_context context =
+      cl_.clCreateContext(properties.data(), static_cast<cl_uint>(devices->size()), devices->data(),
+                          notified != nullptr ? &notify : nullptr, notified, &error);
   if (context == nullptr) delete notified;
   created(command, message.id(), {Kind::context, context, CL_SUCCESS, 0, {}, {}}, error);
 }
@@ -109,7 +112,8 @@ void Session::handle(const wire::Command& command, const wire::CreateQueue& mess
   cl_int error = CL_SUCCESS;
   cl_command_queue queue = nullptr;
   if (message.plain()) {
-    const cl_command_queue_properties bits = is_empty(message.properties()) ? 0 : message.properties()->Get(0);
+    const cl_command_queue_properties bits =
+        is_empty(message.properties()) ? 0 : message.properties()->Get(0);
     queue = cl_.clCreateCommandQueue(context, device, bits, &error);
   } else {
     const auto properties = ended<cl_queue_properties>(message.properties());
@@ -162,7 +166,8 @@ void Session::watch_memory(cl_mem memory, std::uint64_t size) {
     }
   };
   auto taken = std::make_unique<Taken>(Taken{memory_, size});
-  if (cl_.clSetMemObjectDestructorCallback(memory, &Taken::give_back, taken.get()) == CL_SUCCESS) taken.release();
+  if (cl_.clSetMemObjectDestructorCallback(memory, &Taken::give_back, taken.get()) == CL_SUCCESS)
+    taken.release();
 }
 
 void Session::handle(const wire::Command& command, const wire::CreateBuffer& message) {
@@ -197,8 +202,8 @@ void Session::handle(const wire::Command& command, const wire::CreateSubBuffer& 
   if (buffer == nullptr) return tell(command, message.id(), CL_INVALID_MEM_OBJECT);
   const cl_buffer_region region{message.origin(), message.size()};
   cl_int error = CL_SUCCESS;
-  const cl_mem made =
-      cl_.clCreateSubBuffer(buffer, message.flags() & ~kHostPointer, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  const cl_mem made = cl_.clCreateSubBuffer(buffer, message.flags() & ~kHostPointer,
+                                            CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
   created(command, message.id(), {Kind::memory, made, CL_SUCCESS, message.size(), {}, {}}, error);
 }
 
@@ -246,11 +251,14 @@ void Session::handle(const wire::Command& command, const wire::CreateImage& mess
   const auto element = probe_element_size(context, format);
   std::uint64_t size = element.value_or(1);
   for (const std::uint64_t one : {wanted.width(), wanted.height(), wanted.depth(), wanted.array_size()}) {
-    if (one > 0 && __builtin_mul_overflow(size, one, &size)) return tell(command, message.id(), CL_INVALID_IMAGE_SIZE);
+    if (one > 0 && __builtin_mul_overflow(size, one, &size))
+      return tell(command, message.id(), CL_INVALID_IMAGE_SIZE);
   }
   const bool filled = command.payload() > 0;
-  // Which of the sizes count depends on the type; contents for more than there is would be of another size, too.
-  if (filled && (!element || command.payload() != size)) return tell(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
+  // Which of the sizes count depends on the type; contents for more than there is would be of another size,
+  // too.
+  if (filled && (!element || command.payload() != size))
+    return tell(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
   cl_int error = take_memory(size);
   if (error != CL_SUCCESS) return tell(command, message.id(), error);
   const Block contents = filled ? staging_.take(size) : Block();
@@ -277,8 +285,8 @@ void Session::handle(const wire::Command& command, const wire::CreatePipe& messa
   const std::uint64_t size = std::uint64_t{message.packet_size()} * message.max_packets();
   cl_int error = take_memory(size);
   if (error != CL_SUCCESS) return tell(command, message.id(), error);
-  const cl_mem pipe =
-      cl_.clCreatePipe(context, message.flags(), message.packet_size(), message.max_packets(), nullptr, &error);
+  const cl_mem pipe = cl_.clCreatePipe(context, message.flags(), message.packet_size(), message.max_packets(),
+                                       nullptr, &error);
   if (error == CL_SUCCESS) {
     watch_memory(pipe, size);
   } else {
@@ -298,7 +306,8 @@ void Session::handle(const wire::Command& command, const wire::CreateSampler& me
       return tell(command, message.id(), CL_INVALID_VALUE);
     }
     const auto& three = *message.properties();
-    sampler = cl_.clCreateSampler(context, static_cast<cl_bool>(three[0]), static_cast<cl_addressing_mode>(three[1]),
+    sampler = cl_.clCreateSampler(context, static_cast<cl_bool>(three[0]),
+                                  static_cast<cl_addressing_mode>(three[1]),
                                   static_cast<cl_filter_mode>(three[2]), &error);
   } else {
     const auto properties = ended<cl_sampler_properties>(message.properties());

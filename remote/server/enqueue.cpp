@@ -98,9 +98,10 @@ void Session::handle(const wire::Command& command, const wire::NDRange& message)
   const Triple global = triple(message.global());
   const Triple local = triple(message.local());
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueNDRangeKernel(queue, kernel, message.dims(), message.offset() != nullptr ? offset.data() : nullptr,
-                                      message.global() != nullptr ? global.data() : nullptr,
-                                      message.local() != nullptr ? local.data() : nullptr, count, waits, event);
+    return cl_.clEnqueueNDRangeKernel(
+        queue, kernel, message.dims(), message.offset() != nullptr ? offset.data() : nullptr,
+        message.global() != nullptr ? global.data() : nullptr,
+        message.local() != nullptr ? local.data() : nullptr, count, waits, event);
   });
 }
 
@@ -109,8 +110,8 @@ void Session::handle(const wire::Command& command, const wire::CopyBuffer& messa
   const auto target = objects_.handle<cl_mem>(message.target());
   if (source == nullptr || target == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueCopyBuffer(queue, source, target, message.source_offset(), message.target_offset(), message.size(),
-                                   count, waits, event);
+    return cl_.clEnqueueCopyBuffer(queue, source, target, message.source_offset(), message.target_offset(),
+                                   message.size(), count, waits, event);
   });
 }
 
@@ -123,8 +124,9 @@ void Session::handle(const wire::Command& command, const wire::CopyBufferRect& m
   const Triple region = triple(message.region());
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
     return cl_.clEnqueueCopyBufferRect(queue, source, target, from.data(), to.data(), region.data(),
-                                       message.source_row_pitch(), message.source_slice_pitch(), message.target_row_pitch(),
-                                       message.target_slice_pitch(), count, waits, event);
+                                       message.source_row_pitch(), message.source_slice_pitch(),
+                                       message.target_row_pitch(), message.target_slice_pitch(), count, waits,
+                                       event);
   });
 }
 
@@ -134,8 +136,8 @@ void Session::handle(const wire::Command& command, const wire::FillBuffer& messa
   const auto* const pattern = message.pattern();
   if (pattern == nullptr || pattern->size() > kMostPattern) return fail(command, CL_INVALID_VALUE);
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueFillBuffer(queue, buffer, pattern->data(), pattern->size(), message.offset(), message.size(), count,
-                                   waits, event);
+    return cl_.clEnqueueFillBuffer(queue, buffer, pattern->data(), pattern->size(), message.offset(),
+                                   message.size(), count, waits, event);
   });
 }
 
@@ -147,7 +149,8 @@ void Session::handle(const wire::Command& command, const wire::CopyImage& messag
   const Triple to = triple(message.target_origin());
   const Triple region = triple(message.region());
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueCopyImage(queue, source, target, from.data(), to.data(), region.data(), count, waits, event);
+    return cl_.clEnqueueCopyImage(queue, source, target, from.data(), to.data(), region.data(), count, waits,
+                                  event);
   });
 }
 
@@ -158,8 +161,8 @@ void Session::handle(const wire::Command& command, const wire::CopyImageToBuffer
   const Triple origin = triple(message.origin());
   const Triple region = triple(message.region());
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueCopyImageToBuffer(queue, image, buffer, origin.data(), region.data(), message.offset(), count, waits,
-                                          event);
+    return cl_.clEnqueueCopyImageToBuffer(queue, image, buffer, origin.data(), region.data(),
+                                          message.offset(), count, waits, event);
   });
 }
 
@@ -170,8 +173,8 @@ void Session::handle(const wire::Command& command, const wire::CopyBufferToImage
   const Triple origin = triple(message.origin());
   const Triple region = triple(message.region());
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueCopyBufferToImage(queue, buffer, image, message.offset(), origin.data(), region.data(), count, waits,
-                                          event);
+    return cl_.clEnqueueCopyBufferToImage(queue, buffer, image, message.offset(), origin.data(),
+                                          region.data(), count, waits, event);
   });
 }
 
@@ -183,7 +186,8 @@ void Session::handle(const wire::Command& command, const wire::FillImage& messag
   const Triple origin = triple(message.origin());
   const Triple region = triple(message.region());
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueFillImage(queue, image, message.color()->data(), origin.data(), region.data(), count, waits, event);
+    return cl_.clEnqueueFillImage(queue, image, message.color()->data(), origin.data(), region.data(), count,
+                                  waits, event);
   });
 }
 
@@ -197,7 +201,8 @@ void Session::handle(const wire::Command& command, const wire::Migrate& message)
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
     return cl_.clEnqueueMigrateMemObjects(queue, static_cast<cl_uint>(objects.size()),
-                                          objects.empty() ? nullptr : objects.data(), message.flags(), count, waits, event);
+                                          objects.empty() ? nullptr : objects.data(), message.flags(), count,
+                                          waits, event);
   });
 }
 

@@ -1,6 +1,8 @@
-// One frame of the kind `events` in the making: what the server has to say to its client, with the payloads beside it.
+// One frame of the kind `events` in the making: what the server has to say to its client, with the payloads
+// beside it.
 //
-// Not thread-safe: each thread makes its own. Payloads are not copied: they have to live until the frame has been sent.
+// Not thread-safe: each thread makes its own. Payloads are not copied: they have to live until the frame has
+// been sent.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,8 @@ class EventsFrame {
   // An item around what has been built.
   template <typename Table>
   void add(flatbuffers::Offset<Table> event, std::span<const std::byte> payload = {}) {
-    items_.push_back(wire::CreateItem(builder_, payload.size(), wire::EventTraits<Table>::enum_value, event.Union()));
+    items_.push_back(
+        wire::CreateItem(builder_, payload.size(), wire::EventTraits<Table>::enum_value, event.Union()));
     if (!payload.empty()) payloads_.push_back(payload);
   }
 
@@ -40,8 +43,7 @@ class EventsFrame {
 
   // Makes it whole; afterwards it can only be sent and cleared.
   std::span<const std::byte> finish(std::uint64_t commands_ended, std::uint64_t bytes_ended) {
-    builder_.Finish(
-        wire::CreateEvents(builder_, builder_.CreateVector(items_), commands_ended, bytes_ended));
+    builder_.Finish(wire::CreateEvents(builder_, builder_.CreateVector(items_), commands_ended, bytes_ended));
     return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
   }
   [[nodiscard]] std::span<const std::span<const std::byte>> payloads() const { return payloads_; }

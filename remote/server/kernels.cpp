@@ -23,13 +23,15 @@ Takes what_it_takes(cl_kernel_arg_address_qualifier space, const std::string& ty
 }
 
 // What the driver would take these bytes for is one of its handles.
-bool is_handle(Takes takes) { return takes == Takes::memory || takes == Takes::sampler || takes == Takes::queue; }
+bool is_handle(Takes takes) {
+  return takes == Takes::memory || takes == Takes::sampler || takes == Takes::queue;
+}
 
 bool goes_with(Kind kind, Takes takes) {
   const bool is_one = kind == Kind::memory || kind == Kind::sampler || kind == Kind::queue;
   if (takes == Takes::unknown) return is_one;
-  return (kind == Kind::memory && takes == Takes::memory) || (kind == Kind::sampler && takes == Takes::sampler) ||
-         (kind == Kind::queue && takes == Takes::queue);
+  return (kind == Kind::memory && takes == Takes::memory) ||
+         (kind == Kind::sampler && takes == Takes::sampler) || (kind == Kind::queue && takes == Takes::queue);
 }
 
 // As drivers answer for a handle that is none of the argument's kind.
@@ -67,8 +69,9 @@ void Session::describe_kernel(flatbuffers::FlatBufferBuilder& builder, Infos& in
   cl_uint count = 0;
   cl_.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   for (cl_uint i = 0; i < std::min(count, kMostArguments); ++i) {
-    for (const cl_kernel_arg_info param : {CL_KERNEL_ARG_ADDRESS_QUALIFIER, CL_KERNEL_ARG_ACCESS_QUALIFIER,
-                                           CL_KERNEL_ARG_TYPE_NAME, CL_KERNEL_ARG_TYPE_QUALIFIER, CL_KERNEL_ARG_NAME}) {
+    for (const cl_kernel_arg_info param :
+         {CL_KERNEL_ARG_ADDRESS_QUALIFIER, CL_KERNEL_ARG_ACCESS_QUALIFIER, CL_KERNEL_ARG_TYPE_NAME,
+          CL_KERNEL_ARG_TYPE_QUALIFIER, CL_KERNEL_ARG_NAME}) {
       add_info(builder, infos, wire::What::kernel_argument, param,
                told_by([&](auto... rest) { return cl_.clGetKernelArgInfo(kernel, i, param, rest...); }), i);
     }
@@ -82,7 +85,8 @@ void Session::describe_kernel(flatbuffers::FlatBufferBuilder& builder, Infos& in
   for (const cl_device_id device : list) {
     // Those of local and private memory follow the arguments.
     for (const cl_kernel_work_group_info param :
-         {CL_KERNEL_WORK_GROUP_SIZE, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE}) {
+         {CL_KERNEL_WORK_GROUP_SIZE, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+          CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE}) {
       const Told told =
           told_by([&](auto... rest) { return cl_.clGetKernelWorkGroupInfo(kernel, device, param, rest...); });
       add_info(builder, infos, wire::What::kernel_work_group, param, told, 0, objects_.id_of(device));
@@ -131,9 +135,11 @@ void Session::handle(const wire::Command& command, const wire::SetKernelArg& mes
       return tell(command, id, cl_.clSetKernelArg(kernel, message.index(), message.size(), nullptr));
     case wire::Argument::svm: {
       // A null pointer is as good as one into what this client has allocated.
-      if (message.object() != 0 && !is_svm(message.object(), 0)) return tell(command, id, CL_INVALID_ARG_VALUE);
-      return tell(command, id, cl_.clSetKernelArgSVMPointer(kernel, message.index(),
-                                                            reinterpret_cast<const void*>(message.object())));
+      if (message.object() != 0 && !is_svm(message.object(), 0))
+        return tell(command, id, CL_INVALID_ARG_VALUE);
+      return tell(command, id,
+                  cl_.clSetKernelArgSVMPointer(kernel, message.index(),
+                                               reinterpret_cast<const void*>(message.object())));
     }
     case wire::Argument::object: {
       if (message.size() != sizeof(void*)) return tell(command, id, CL_INVALID_ARG_SIZE);

@@ -50,10 +50,10 @@ using Arguments = std::vector<Takes>;
 
 struct Object {
   Kind kind{};
-  void* handle = nullptr;              // null: an event that never was, or a program that is being linked
-  cl_int failed = CL_SUCCESS;          // the error of an event that never was
-  std::uint64_t size = 0;              // of a buffer, in bytes
-  std::shared_ptr<Queue> queue;        // of a queue
+  void* handle = nullptr;                // null: an event that never was, or a program that is being linked
+  cl_int failed = CL_SUCCESS;            // the error of an event that never was
+  std::uint64_t size = 0;                // of a buffer, in bytes
+  std::shared_ptr<Queue> queue;          // of a queue
   std::shared_ptr<Arguments> arguments;  // of a kernel
 };
 

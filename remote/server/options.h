@@ -24,21 +24,21 @@ class OptionError : public std::runtime_error {
 };
 
 struct Options {
-  std::vector<Endpoint> listen;       // empty: unix:/run/cleave/server.sock
-  unsigned socket_mode = 0660;        // of unix sockets
+  std::vector<Endpoint> listen;  // empty: unix:/run/cleave/server.sock
+  unsigned socket_mode = 0660;   // of unix sockets
   std::string token_file;
   TlsFiles tls;
   unsigned most_clients = 16;
-  unsigned spare = 1;                 // workers that have loaded the driver before there is a client
-  std::vector<std::string> devices;   // shell patterns of names; empty: all
-  std::string user;                   // the workers' ; empty: the supervisor's
+  unsigned spare = 1;                // workers that have loaded the driver before there is a client
+  std::vector<std::string> devices;  // shell patterns of names; empty: all
+  std::string user;                  // the workers' ; empty: the supervisor's
   std::string opencl = "libOpenCL.so.1";
-  std::string state;                  // a folder for the number of clients; empty: chosen
-  std::string metrics;                // a TCP address on loopback; empty: none
+  std::string state;    // a folder for the number of clients; empty: chosen
+  std::string metrics;  // a TCP address on loopback; empty: none
   std::chrono::milliseconds timeout{10'000};
   std::chrono::milliseconds heartbeat{2000};
   SessionLimits limits;
-  bool worker = false;                // internal: this process serves one client, its supervisor is standard input
+  bool worker = false;  // internal: this process serves one client, its supervisor is standard input
 };
 
 // Empty: only help or the version was wanted, and has been printed. Throws OptionError.

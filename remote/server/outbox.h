@@ -1,7 +1,8 @@
-// What goes to the client: frames of any thread, one after the other, and before each what kernels have printed until then.
+// What goes to the client: frames of any thread, one after the other, and before each what kernels have
+// printed until then.
 //
-// Thread-safe. A client that takes nothing for its patience is gone, and then so is this process: there is nothing left to
-// do in it (worker.h).
+// Thread-safe. A client that takes nothing for its patience is gone, and then so is this process: there is
+// nothing left to do in it (worker.h).
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,8 @@ namespace cleave::remote::server {
 
 class Outbox {
  public:
-  // `gone` is called when the client can no longer be reached. It may be called more than once, and by any thread.
+  // `gone` is called when the client can no longer be reached. It may be called more than once, and by any
+  // thread.
   Outbox(Stream& stream, Printed& printed, Duration patience, std::function<void()> gone);
 
   // Sends and clears it. With nothing in it, it is a sign of life and of what has ended.
@@ -35,7 +37,9 @@ class Outbox {
     commands_ended_.fetch_add(commands, std::memory_order_relaxed);
     bytes_ended_.fetch_add(bytes, std::memory_order_relaxed);
   }
-  [[nodiscard]] std::uint64_t commands_ended() const { return commands_ended_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t commands_ended() const {
+    return commands_ended_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t bytes_ended() const { return bytes_ended_.load(std::memory_order_relaxed); }
 
   // How much of that the client has not been told.

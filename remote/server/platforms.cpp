@@ -22,7 +22,8 @@ constexpr std::array kPlatformParams{Range{0x0900, 0x0910}};
 
 // Handles, and what changes.
 bool is_not_to_be_told(cl_uint param) {
-  return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE || param == CL_DEVICE_REFERENCE_COUNT;
+  return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE ||
+         param == CL_DEVICE_REFERENCE_COUNT;
 }
 
 template <typename Ranges, typename Ask>
@@ -39,7 +40,8 @@ Infos all_infos(flatbuffers::FlatBufferBuilder& builder, wire::What what, const 
 }
 
 std::string name_of(const Table& cl, cl_device_id device) {
-  const Told told = told_by([&](auto... rest) { return cl.clGetDeviceInfo(device, CL_DEVICE_NAME, rest...); });
+  const Told told =
+      told_by([&](auto... rest) { return cl.clGetDeviceInfo(device, CL_DEVICE_NAME, rest...); });
   std::string name(told.bytes.begin(), told.bytes.end());
   name.resize(std::min(name.find('\0'), name.size()));
   return name;
@@ -95,10 +97,11 @@ flatbuffers::Offset<wire::Platform> describe(const Table& cl, flatbuffers::FlatB
                                              const OfferedPlatform& platform) {
   std::vector<flatbuffers::Offset<wire::Device>> devices;
   for (const OfferedDevice& device : platform.devices) devices.push_back(describe(cl, builder, device));
-  const Infos infos = all_infos(builder, wire::What::platform, kPlatformParams, [&](cl_uint param, auto... rest) {
-    return cl.clGetPlatformInfo(platform.handle, param, rest...);
-  });
-  return wire::CreatePlatform(builder, platform.id, builder.CreateVector(infos), builder.CreateVector(devices));
+  const Infos infos = all_infos(
+      builder, wire::What::platform, kPlatformParams,
+      [&](cl_uint param, auto... rest) { return cl.clGetPlatformInfo(platform.handle, param, rest...); });
+  return wire::CreatePlatform(builder, platform.id, builder.CreateVector(infos),
+                              builder.CreateVector(devices));
 }
 
 }  // namespace cleave::remote::server

@@ -24,8 +24,8 @@ struct OfferedPlatform {
   std::vector<OfferedDevice> devices;
 };
 
-// The devices whose name matches one of the shell patterns, all where there are none; platforms without such a device are
-// left out.
+// The devices whose name matches one of the shell patterns, all where there are none; platforms without such
+// a device are left out.
 std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<std::string>& patterns);
 
 // Enters them, so that the client may use them.

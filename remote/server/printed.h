@@ -1,6 +1,8 @@
-// What kernels print: drivers write it to the process's standard output, which is a pipe back to this process.
+// What kernels print: drivers write it to the process's standard output, which is a pipe back to this
+// process.
 //
-// catch_output() is called once, before any driver is loaded. take() is for one thread at a time; wait() for any one.
+// catch_output() is called once, before any driver is loaded. take() is for one thread at a time; wait() for
+// any one.
 #pragma once
 
 #include <array>

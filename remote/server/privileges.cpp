@@ -20,7 +20,8 @@ void become(const std::string& name) {
   const passwd* const user = ::getpwnam(name.c_str());
   if (user == nullptr) throw OptionError("--user: there is no user \"" + name + "\"");
   if (::geteuid() == user->pw_uid) return;
-  if (::initgroups(user->pw_name, user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0) {
+  if (::initgroups(user->pw_name, user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 ||
+      ::setuid(user->pw_uid) != 0) {
     throw OptionError("--user: not allowed to become \"" + name + "\"; only root is");
   }
 }

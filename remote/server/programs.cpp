@@ -66,7 +66,8 @@ void Session::handle(const wire::Command& command, const wire::CreateProgramWith
   const char* const source = text->c_str();
   const std::size_t size = text->size();
   cl_int error = CL_SUCCESS;
-  const cl_program program = cl_.clCreateProgramWithSource(context, 1, const_cast<const char**>(&source), &size, &error);
+  const cl_program program =
+      cl_.clCreateProgramWithSource(context, 1, const_cast<const char**>(&source), &size, &error);
   created(command, message.id(), {Kind::program, program, CL_SUCCESS, 0, {}, {}}, error);
 }
 
@@ -104,8 +105,8 @@ void Session::handle(const wire::Command& command, const wire::CreateProgramWith
   }
   std::vector<cl_int> statuses(devices->size(), CL_SUCCESS);
   cl_int error = CL_SUCCESS;
-  const cl_program program = cl_.clCreateProgramWithBinary(context, count_of(*devices), devices->data(), lengths.data(),
-                                                           binaries.data(), statuses.data(), &error);
+  const cl_program program = cl_.clCreateProgramWithBinary(
+      context, count_of(*devices), devices->data(), lengths.data(), binaries.data(), statuses.data(), &error);
   if (error == CL_SUCCESS && !objects_.add(message.id(), {Kind::program, program, CL_SUCCESS, 0, {}, {}})) {
     return violate("an id that it may not choose");
   }
@@ -123,13 +124,14 @@ void Session::handle(const wire::Command& command, const wire::CreateProgramWith
   const auto devices = devices_of(message.devices());
   if (!devices) return tell(command, message.id(), CL_INVALID_DEVICE);
   cl_int error = CL_SUCCESS;
-  const cl_program program = cl_.clCreateProgramWithBuiltInKernels(context, count_of(*devices), list_of(*devices),
-                                                                   text_of(message.names()), &error);
+  const cl_program program = cl_.clCreateProgramWithBuiltInKernels(
+      context, count_of(*devices), list_of(*devices), text_of(message.names()), &error);
   created(command, message.id(), {Kind::program, program, CL_SUCCESS, 0, {}, {}}, error);
 }
 
 // What programs usually ask next.
-void Session::describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_program program) const {
+void Session::describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos,
+                               cl_program program) const {
   for (const cl_program_info param : {CL_PROGRAM_NUM_KERNELS, CL_PROGRAM_KERNEL_NAMES}) {
     add_info(builder, infos, wire::What::program, param,
              told_by([&](auto... rest) { return cl_.clGetProgramInfo(program, param, rest...); }));
@@ -183,8 +185,10 @@ void Session::handle(const wire::Command& command, const wire::BuildProgram& mes
   const auto devices = devices_of(message.devices());
   if (!devices) return tell(command, message.program(), CL_INVALID_DEVICE);
   build(command, message.program(),
-        [this, held = Held(cl_, program), devices = *devices, options = std::string(text_of(message.options()))] {
-          return cl_.clBuildProgram(held.get(), count_of(devices), list_of(devices), options.c_str(), nullptr, nullptr);
+        [this, held = Held(cl_, program), devices = *devices,
+         options = std::string(text_of(message.options()))] {
+          return cl_.clBuildProgram(held.get(), count_of(devices), list_of(devices), options.c_str(), nullptr,
+                                    nullptr);
         });
 }
 
@@ -204,15 +208,17 @@ void Session::handle(const wire::Command& command, const wire::CompileProgram& m
     for (const flatbuffers::String* name : *message.names()) names.emplace_back(name->c_str());
   }
   if (headers.size() != names.size()) return tell(command, message.program(), CL_INVALID_VALUE);
-  build(command, message.program(),
-        [this, held = Held(cl_, program), devices = *devices, options = std::string(text_of(message.options())),
-         headers = std::move(headers), names = std::move(names)] {
-          const std::vector<cl_program> programs = raw(headers);
-          std::vector<const char*> texts;
-          for (const std::string& name : names) texts.push_back(name.c_str());
-          return cl_.clCompileProgram(held.get(), count_of(devices), list_of(devices), options.c_str(), count_of(programs),
-                                      list_of(programs), texts.empty() ? nullptr : texts.data(), nullptr, nullptr);
-        });
+  build(
+      command, message.program(),
+      [this, held = Held(cl_, program), devices = *devices, options = std::string(text_of(message.options())),
+       headers = std::move(headers), names = std::move(names)] {
+        const std::vector<cl_program> programs = raw(headers);
+        std::vector<const char*> texts;
+        for (const std::string& name : names) texts.push_back(name.c_str());
+        return cl_.clCompileProgram(held.get(), count_of(devices), list_of(devices), options.c_str(),
+                                    count_of(programs), list_of(programs),
+                                    texts.empty() ? nullptr : texts.data(), nullptr, nullptr);
+      });
 }
 
 void Session::handle(const wire::Command& command, const wire::LinkProgram& message) {
@@ -235,13 +241,13 @@ void Session::handle(const wire::Command& command, const wire::LinkProgram& mess
   cl_.clRetainContext(context);
   const auto release_context = [this](cl_context released) { cl_.clReleaseContext(released); };
   build(command, message.id(),
-        [this, id = message.id(), context = std::shared_ptr<_cl_context>(context, release_context), devices = *devices, options = std::string(text_of(message.options())),
-         inputs = std::move(inputs)] {
+        [this, id = message.id(), context = std::shared_ptr<_cl_context>(context, release_context),
+         devices = *devices, options = std::string(text_of(message.options())), inputs = std::move(inputs)] {
           const std::vector<cl_program> programs = raw(inputs);
           cl_int error = CL_SUCCESS;
           const cl_program program =
-              cl_.clLinkProgram(context.get(), count_of(devices), list_of(devices), options.c_str(), count_of(programs),
-                                list_of(programs), nullptr, nullptr, &error);
+              cl_.clLinkProgram(context.get(), count_of(devices), list_of(devices), options.c_str(),
+                                count_of(programs), list_of(programs), nullptr, nullptr, &error);
           // A program may be there though linking has failed, with a log to be asked for.
           if (program == nullptr) {
             objects_.remove(id);

@@ -11,10 +11,13 @@ namespace {
 
 // What is answered with handles, which mean nothing to the client: it knows those objects itself.
 constexpr std::array<cl_uint, 19> kHandles{
-    CL_DEVICE_PLATFORM, CL_DEVICE_PARENT_DEVICE, CL_CONTEXT_DEVICES, CL_CONTEXT_PROPERTIES, CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE,
-    CL_QUEUE_DEVICE_DEFAULT, CL_MEM_CONTEXT, CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_HOST_PTR, CL_IMAGE_BUFFER,
-    CL_SAMPLER_CONTEXT, CL_PROGRAM_CONTEXT, CL_PROGRAM_DEVICES, CL_PROGRAM_BINARIES, CL_KERNEL_CONTEXT, CL_KERNEL_PROGRAM,
-    CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT};
+    CL_DEVICE_PLATFORM,      CL_DEVICE_PARENT_DEVICE, CL_CONTEXT_DEVICES,
+    CL_CONTEXT_PROPERTIES,   CL_QUEUE_CONTEXT,        CL_QUEUE_DEVICE,
+    CL_QUEUE_DEVICE_DEFAULT, CL_MEM_CONTEXT,          CL_MEM_ASSOCIATED_MEMOBJECT,
+    CL_MEM_HOST_PTR,         CL_IMAGE_BUFFER,         CL_SAMPLER_CONTEXT,
+    CL_PROGRAM_CONTEXT,      CL_PROGRAM_DEVICES,      CL_PROGRAM_BINARIES,
+    CL_KERNEL_CONTEXT,       CL_KERNEL_PROGRAM,       CL_EVENT_COMMAND_QUEUE,
+    CL_EVENT_CONTEXT};
 
 template <typename Value>
 bool take(const flatbuffers::Vector<std::uint8_t>* input, Value& value) {
@@ -25,7 +28,8 @@ bool take(const flatbuffers::Vector<std::uint8_t>* input, Value& value) {
 
 Told value_told(cl_int error, const void* value, std::size_t size) {
   const auto* const bytes = static_cast<const std::uint8_t*>(value);
-  return {error, error == CL_SUCCESS ? std::vector<std::uint8_t>(bytes, bytes + size) : std::vector<std::uint8_t>()};
+  return {error,
+          error == CL_SUCCESS ? std::vector<std::uint8_t>(bytes, bytes + size) : std::vector<std::uint8_t>()};
 }
 
 Told image_formats(const Table& cl, cl_context context, const wire::Query& query) {
@@ -51,8 +55,8 @@ Told sub_group(const Table& cl, cl_kernel kernel, cl_device_id device, const wir
   // `index` is the size that the program has room for: the answer's length may follow it.
   const std::size_t room = std::min<std::size_t>(query.index(), sizeof answer);
   std::size_t length = 0;
-  const cl_int error = cl.clGetKernelSubGroupInfo(kernel, device, query.param(), size, size > 0 ? values.data() : nullptr,
-                                                  room, answer.data(), &length);
+  const cl_int error = cl.clGetKernelSubGroupInfo(
+      kernel, device, query.param(), size, size > 0 ? values.data() : nullptr, room, answer.data(), &length);
   return value_told(error, answer.data(), std::min(length, sizeof answer));
 }
 
@@ -70,7 +74,8 @@ Told suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, const 
       cl.clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
   if (ask == nullptr) return {CL_INVALID_OPERATION, {}};
   std::array<std::size_t, 3> out{};
-  const cl_int error = ask(queue, kernel, static_cast<cl_uint>(in[0]), in.data() + 1, in.data() + 4, out.data());
+  const cl_int error =
+      ask(queue, kernel, static_cast<cl_uint>(in[0]), in.data() + 1, in.data() + 4, out.data());
   return value_told(error, out.data(), sizeof out);
 }
 
@@ -79,7 +84,8 @@ Told suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, const 
 Told Session::ask(const wire::Query& query) {
   const std::uint64_t id = query.object();
   const cl_uint param = query.param();
-  if (query.what() != wire::What::image_formats && std::find(kHandles.begin(), kHandles.end(), param) != kHandles.end()) {
+  if (query.what() != wire::What::image_formats &&
+      std::find(kHandles.begin(), kHandles.end(), param) != kHandles.end()) {
     return {CL_INVALID_VALUE, {}};
   }
   const auto about = [&]<typename Handle>(Handle handle, auto function) {
@@ -144,7 +150,8 @@ Told Session::ask(const wire::Query& query) {
     const auto asked = objects_.handle<cl_device_id>(id);
     if (asked == nullptr) return {CL_INVALID_DEVICE, {}};
     std::array<cl_ulong, 2> times{};
-    return value_told(cl_.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1), times.data(), sizeof times);
+    return value_told(cl_.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1), times.data(),
+                      sizeof times);
   }
   return {CL_INVALID_VALUE, {}};
 }
@@ -156,7 +163,8 @@ void Session::answer_binaries(const wire::Command& command, cl_program program) 
   cl_int error = cl_.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
   std::vector<std::size_t> sizes(count);
   if (error == CL_SUCCESS) {
-    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(), nullptr);
+    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(),
+                                 nullptr);
   }
   std::vector<std::vector<unsigned char>> binaries;
   std::vector<unsigned char*> pointers;
@@ -167,7 +175,8 @@ void Session::answer_binaries(const wire::Command& command, cl_program program) 
     values.push_back(static_cast<std::int64_t>(size));
   }
   if (error == CL_SUCCESS) {
-    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*), pointers.data(), nullptr);
+    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
+                                 pointers.data(), nullptr);
   }
   if (error != CL_SUCCESS) return tell(command, 0, error);
   std::vector<std::byte> all;

@@ -1,8 +1,9 @@
-// A command queue of the client's, and what is under way on it: who wants to know when it has ended, and what memory it needs
-// until then.
+// A command queue of the client's, and what is under way on it: who wants to know when it has ended, and what
+// memory it needs until then.
 //
-// An in-order queue has a thread that waits for its commands in their order, with the driver's own wait. A command on an
-// out-of-order queue has a callback. So no wait on one queue holds up another, nor the thread that reads from the client.
+// An in-order queue has a thread that waits for its commands in their order, with the driver's own wait. A
+// command on an out-of-order queue has a callback. So no wait on one queue holds up another, nor the thread
+// that reads from the client.
 //
 // add() and finish() are for that thread only.
 #pragma once
@@ -42,8 +43,8 @@ class EventReference {
   cl_event event_ = nullptr;
 };
 
-// A command of the driver's that is under way. One command of the client's may be several of these, the last of which
-// `ends` it.
+// A command of the driver's that is under way. One command of the client's may be several of these, the last
+// of which `ends` it.
 struct Pending {
   EventReference event;        // none: a finish, which has ended when what is before it has
   EventReference first;        // of several: where profiling begins
@@ -51,13 +52,15 @@ struct Pending {
   std::uint32_t request = 0;   // an Answer is wanted, with the data of a read
   bool is_read = false;
   bool more = false;
-  std::uint64_t at = 0;        // where the data of a read belongs in the whole of it
+  std::uint64_t at = 0;  // where the data of a read belongs in the whole of it
   Block data;
-  std::uint64_t bytes = 0;     // of payload that end with it
+  std::uint64_t bytes = 0;  // of payload that end with it
   bool ends = true;
 
   // Whether somebody waits for its end.
-  [[nodiscard]] bool is_awaited() const { return event_id != 0 || request != 0 || bytes >= (std::uint64_t{64} << 10U); }
+  [[nodiscard]] bool is_awaited() const {
+    return event_id != 0 || request != 0 || bytes >= (std::uint64_t{64} << 10U);
+  }
 };
 
 class Queue : public std::enable_shared_from_this<Queue> {

@@ -61,9 +61,11 @@ bool Session::carry_out(const wire::Command& command) {
   if (command.body_type() != wire::Body::Ping) commands_.fetch_add(1, std::memory_order_relaxed);
   if (command.queue() != 0) {
     if (!is_about_a_queue(command.body_type())) violate("a queue where there is none");
-    if (++begun_ > outbox_.commands_ended() + 4 * limits_.window_commands) violate("too many commands under way");
+    if (++begun_ > outbox_.commands_ended() + 4 * limits_.window_commands)
+      violate("too many commands under way");
   }
-  if (command.shared() != nullptr && (shared_ == nullptr || command.payload() != 0)) violate("memory that is not shared");
+  if (command.shared() != nullptr && (shared_ == nullptr || command.payload() != 0))
+    violate("memory that is not shared");
   if (violation_.empty()) dispatch(command);
   if (gone_ || !violation_.empty()) return false;
   if (payload_left_ > 0 && !input_.skip_payload(payload_left_)) gone_ = true;
@@ -72,8 +74,8 @@ bool Session::carry_out(const wire::Command& command) {
 
 void Session::dispatch(const wire::Command& command) {
   switch (command.body_type()) {
-#define CLEAVE_BODY(name)  \
-  case wire::Body::name: \
+#define CLEAVE_BODY(name) \
+  case wire::Body::name:  \
     return handle(command, *command.body_as_##name());
 #include "remote/server/bodies.def"
 #undef CLEAVE_BODY
@@ -92,7 +94,8 @@ void Session::after_frame() {
 }
 
 void Session::flush_answers() {
-  if (!answers_.empty() || outbox_.has_untold(limits_.window_commands / 8, limits_.window_bytes / 8)) outbox_.send(answers_);
+  if (!answers_.empty() || outbox_.has_untold(limits_.window_commands / 8, limits_.window_bytes / 8))
+    outbox_.send(answers_);
 }
 
 bool Session::read_payload(std::span<std::byte> into) {
@@ -120,7 +123,8 @@ bool Session::may_create(std::uint64_t id) {
 }
 
 void Session::created(const wire::Command& command, std::uint64_t id, Object object, cl_int error) {
-  if (error == CL_SUCCESS && !objects_.add(id, std::move(object))) return violate("an id that it may not choose");
+  if (error == CL_SUCCESS && !objects_.add(id, std::move(object)))
+    return violate("an id that it may not choose");
   tell(command, id, error);
 }
 

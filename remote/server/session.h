@@ -1,11 +1,12 @@
-// The client's commands, carried out one after the other by the thread that reads them. It never waits for the device:
-// what takes long ends elsewhere (queue.h, builder.h).
+// The client's commands, carried out one after the other by the thread that reads them. It never waits for
+// the device: what takes long ends elsewhere (queue.h, builder.h).
 //
-// run() is for one thread; violations and the client's end are its answer. All other threads only use what is thread-safe
-// here: the objects, the outbox, the staging.
+// run() is for one thread; violations and the client's end are its answer. All other threads only use what is
+// thread-safe here: the objects, the outbox, the staging.
 //
-// Nothing that the client says is believed: ids are looked up, sizes held against limits and against the memory they are
-// for, handles never leave the process. What no client of good faith would send ends the session.
+// Nothing that the client says is believed: ids are looked up, sizes held against limits and against the
+// memory they are for, handles never leave the process. What no client of good faith would send ends the
+// session.
 #pragma once
 
 #include <atomic>
@@ -32,22 +33,27 @@
 namespace cleave::remote::server {
 
 struct SessionLimits {
-  std::uint64_t memory = UINT64_MAX;             // bytes of all memory objects together
+  std::uint64_t memory = UINT64_MAX;                // bytes of all memory objects together
   std::uint64_t staging = std::uint64_t{2} << 30U;  // bytes on their way
   std::uint64_t window_commands = 8192;
   std::uint64_t window_bytes = std::uint64_t{128} << 20U;
   std::size_t objects = std::size_t{4} << 20U;
   std::size_t queues = 512;
   std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
-  std::chrono::milliseconds silence{10'000};     // after which the client is taken for gone
-  std::chrono::seconds idle{0};                  // without any command; 0: for ever
+  std::chrono::milliseconds silence{10'000};          // after which the client is taken for gone
+  std::chrono::seconds idle{0};                       // without any command; 0: for ever
 };
 
 class Session {
  public:
   Session(const Table& cl, FrameInput& input, Outbox& outbox, Objects& objects, const SessionLimits& limits,
           const SharedMemory* shared)
-      : cl_(cl), input_(input), outbox_(outbox), objects_(objects), limits_(limits), shared_(shared),
+      : cl_(cl),
+        input_(input),
+        outbox_(outbox),
+        objects_(objects),
+        limits_(limits),
+        shared_(shared),
         staging_(limits.staging) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -57,7 +63,9 @@ class Session {
   [[nodiscard]] bool was_hostile() const { return !violation_.empty(); }
 
   // When the reading thread began with the command that it is at; the epoch: it waits for the client.
-  [[nodiscard]] Time busy_since() const { return Time(Duration(busy_since_.load(std::memory_order_relaxed))); }
+  [[nodiscard]] Time busy_since() const {
+    return Time(Duration(busy_since_.load(std::memory_order_relaxed)));
+  }
   [[nodiscard]] std::uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }
 
  private:
@@ -106,9 +114,11 @@ class Session {
   [[nodiscard]] std::byte* shared_place(const wire::Command& command, std::uint64_t size);
 
   template <typename Call>
-  void read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step, Call call);
+  void read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+            Call call);
   template <typename Call>
-  void write(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step, Call call);
+  void write(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+             Call call);
   void build(const wire::Command& command, std::uint64_t program, std::function<cl_int()> work);
   void describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_program program) const;
   void describe_kernel(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_kernel kernel) const;
@@ -133,9 +143,9 @@ class Session {
 
   std::string violation_;
   bool gone_ = false;
-  EventsFrame answers_;            // to be sent before the reading thread waits again
-  std::uint64_t payload_left_ = 0; // of the command that is carried out
-  std::uint64_t begun_ = 0;        // commands with a queue
+  EventsFrame answers_;             // to be sent before the reading thread waits again
+  std::uint64_t payload_left_ = 0;  // of the command that is carried out
+  std::uint64_t begun_ = 0;         // commands with a queue
   std::vector<std::shared_ptr<Queue>> unflushed_;
   std::map<std::uint64_t, std::uint64_t> svm_;  // sizes by address
   std::map<std::uint64_t, cl_context> svm_contexts_;

@@ -29,7 +29,8 @@ class SharedMemory {
   const std::uint64_t size_;
 };
 
-// The descriptor that has come with the next byte to be read from this unix socket, which is left there; -1: none.
+// The descriptor that has come with the next byte to be read from this unix socket, which is left there; -1:
+// none.
 int descriptor_waiting_on(int socket);
 
 }  // namespace cleave::remote::server

@@ -12,8 +12,8 @@
 namespace cleave::remote::server {
 namespace {
 
-// The supervisor's environment, but for what would lead a worker to a server of its own, and with the clients as its
-// neighbours unless the operator says otherwise.
+// The supervisor's environment, but for what would lead a worker to a server of its own, and with the clients
+// as its neighbours unless the operator says otherwise.
 std::vector<std::string> environment(const std::string& neighbours) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {

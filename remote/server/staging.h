@@ -1,5 +1,5 @@
-// Memory for data on its way between the socket and the driver. Blocks of usual sizes are kept for the next one, so that
-// their pages need not be made anew.
+// Memory for data on its way between the socket and the driver. Blocks of usual sizes are kept for the next
+// one, so that their pages need not be made anew.
 //
 // Thread-safe. Nothing throws.
 #pragma once
@@ -56,7 +56,7 @@ class Staging {
 
  private:
   friend class Block;
-  static constexpr std::size_t kClasses = 11;      // 4 KiB, 8 KiB, ... 4 MiB
+  static constexpr std::size_t kClasses = 11;  // 4 KiB, 8 KiB, ... 4 MiB
   static constexpr std::size_t kLeast = 4096;
   static constexpr std::size_t kMostKept = 32U << 20U;  // bytes
 

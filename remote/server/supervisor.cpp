@@ -36,7 +36,8 @@ using std::chrono::steady_clock;
 
 // So many connections may be at their beginning at a time; more are closed at once.
 constexpr std::size_t kMostNew = 32;
-// Workers that end before they are ready, one after the other: the driver is broken, and trying on would burn the machine.
+// Workers that end before they are ready, one after the other: the driver is broken, and trying on would burn
+// the machine.
 constexpr std::chrono::seconds kAfterFailure{1};
 
 // sd_notify(3), where there is somebody to hear it.
@@ -112,7 +113,8 @@ bool Supervisor::listen() {
   if (options_.metrics.empty()) return true;
   const auto endpoint = read_endpoint(options_.metrics);
   if (!endpoint || !is_private(*endpoint)) {
-    say("--metrics: \"" + options_.metrics + "\" is not understood; expected a loopback address, such as tcp:127.0.0.1:9461");
+    say("--metrics: \"" + options_.metrics +
+        "\" is not understood; expected a loopback address, such as tcp:127.0.0.1:9461");
     return false;
   }
   const Listening one = listen_on(*endpoint, options_.socket_mode);
@@ -126,8 +128,8 @@ bool Supervisor::listen() {
 }
 
 std::size_t Supervisor::count(Worker::State state) const {
-  return static_cast<std::size_t>(
-      std::count_if(workers_.begin(), workers_.end(), [&](const Worker& worker) { return worker.state == state; }));
+  return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(),
+                                                [&](const Worker& worker) { return worker.state == state; }));
 }
 
 void Supervisor::keep_spares() {
@@ -139,7 +141,8 @@ void Supervisor::keep_spares() {
       no_spares_before_ = steady_clock::now() + kAfterFailure;
       return;
     }
-    workers_.push_back({Worker::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
+    workers_.push_back(
+        {Worker::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
   }
 }
 
@@ -165,9 +168,11 @@ void Supervisor::assign(const Listening& listening, int socket) {
                              [](const Worker& one) { return one.state == Worker::State::spare; });
   if (worker == workers_.end()) {
     const Spawned spawned = spawn_worker(arguments_, count_.path());
-    if (spawned.process < 0) return say(std::string("no process for a client (") + std::strerror(errno) + ")");
-    worker = workers_.insert(workers_.end(),
-                             {Worker::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
+    if (spawned.process < 0)
+      return say(std::string("no process for a client (") + std::strerror(errno) + ")");
+    worker = workers_.insert(
+        workers_.end(),
+        {Worker::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
   }
   Assignment assignment;
   assignment.tls = listening.endpoint.tls;
@@ -203,7 +208,8 @@ void Supervisor::hear(Worker& worker) {
       worker.name = text;
       if (!admit(worker, Worker::State::client)) return;
       ++tally_.admitted;
-      return say("client " + worker.peer + " " + worker.name + ": came (process " + std::to_string(worker.process) + ")");
+      return say("client " + worker.peer + " " + worker.name + ": came (process " +
+                 std::to_string(worker.process) + ")");
     case Word::visitor:
       ++tally_.visitors;
       admit(worker, Worker::State::visitor);
@@ -228,7 +234,8 @@ void Supervisor::bury(Worker& worker) {
   int status = 0;
   const Time until = steady_clock::now() + std::chrono::milliseconds(200);
   pid_t ended = 0;
-  while ((ended = ::waitpid(worker.process, &status, WNOHANG)) == 0 && steady_clock::now() < until) ::usleep(1000);
+  while ((ended = ::waitpid(worker.process, &status, WNOHANG)) == 0 && steady_clock::now() < until)
+    ::usleep(1000);
   if (ended == 0) {
     ::kill(worker.process, SIGKILL);
     ended = ::waitpid(worker.process, &status, 0);
@@ -309,7 +316,8 @@ int Supervisor::run() {
 
 int run_supervisor(const Options& options, std::span<const char* const> arguments) {
   ::signal(SIGPIPE, SIG_IGN);
-  if (::geteuid() == 0 && options.user.empty()) say("workers run as root; name a user of their own with --user");
+  if (::geteuid() == 0 && options.user.empty())
+    say("workers run as root; name a user of their own with --user");
   Supervisor supervisor(options, arguments);
   return supervisor.run();
 }

@@ -1,7 +1,8 @@
 // Who listens, accepts, and keeps count: one thread that reads nothing from any client.
 //
-// Each connection is given to a process of its own (worker.h) before a byte of it is read. The number of those that have
-// said who they are is written to a file, which the splitters in the workers follow: the clients are each other's neighbours.
+// Each connection is given to a process of its own (worker.h) before a byte of it is read. The number of
+// those that have said who they are is written to a file, which the splitters in the workers follow: the
+// clients are each other's neighbours.
 #pragma once
 
 #include "remote/server/options.h"

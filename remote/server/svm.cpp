@@ -1,4 +1,5 @@
-// Shared virtual memory, coarse-grained: allocated here, its contents moved by copies. Reads and writes are in transfers.cpp.
+// Shared virtual memory, coarse-grained: allocated here, its contents moved by copies. Reads and writes are
+// in transfers.cpp.
 #include <array>
 #include <utility>
 
@@ -29,7 +30,8 @@ void Session::handle(const wire::Command& command, const wire::SvmAlloc& message
 void Session::handle(const wire::Command& command, const wire::SvmFree& message) {
   // With a queue it is freed in its turn: when all before it has ended, which a marker tells.
   std::vector<std::uint64_t> addresses;
-  if (message.addresses() != nullptr) addresses.assign(message.addresses()->begin(), message.addresses()->end());
+  if (message.addresses() != nullptr)
+    addresses.assign(message.addresses()->begin(), message.addresses()->end());
   std::vector<void*> pointers;
   for (const std::uint64_t address : addresses) {
     const auto block = svm_.find(address);
@@ -47,13 +49,14 @@ void Session::handle(const wire::Command& command, const wire::SvmFree& message)
   };
   if (command.queue() != 0) {
     if (pointers.empty()) {
-      return enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-        return cl_.clEnqueueMarkerWithWaitList(queue, count, waits, event);
-      });
+      return enqueue(command,
+                     [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+                       return cl_.clEnqueueMarkerWithWaitList(queue, count, waits, event);
+                     });
     }
     enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-      return cl_.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()), pointers.data(), nullptr, nullptr, count,
-                                  waits, event);
+      return cl_.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()), pointers.data(), nullptr,
+                                  nullptr, count, waits, event);
     });
     return release_contexts();
   }
@@ -70,7 +73,8 @@ void Session::handle(const wire::Command& command, const wire::SvmCopy& message)
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
     return cl_.clEnqueueSVMMemcpy(queue, CL_FALSE, reinterpret_cast<void*>(message.target()),
-                                  reinterpret_cast<const void*>(message.source()), message.size(), count, waits, event);
+                                  reinterpret_cast<const void*>(message.source()), message.size(), count,
+                                  waits, event);
   });
 }
 
@@ -80,8 +84,8 @@ void Session::handle(const wire::Command& command, const wire::SvmFill& message)
     return fail(command, CL_INVALID_VALUE);
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueSVMMemFill(queue, reinterpret_cast<void*>(message.target()), pattern->data(), pattern->size(),
-                                   message.size(), count, waits, event);
+    return cl_.clEnqueueSVMMemFill(queue, reinterpret_cast<void*>(message.target()), pattern->data(),
+                                   pattern->size(), message.size(), count, waits, event);
   });
 }
 
@@ -101,7 +105,8 @@ void Session::handle(const wire::Command& command, const wire::SvmMigrate& messa
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
     return cl_.clEnqueueSVMMigrateMem(queue, static_cast<cl_uint>(pointers.size()), pointers.data(),
-                                      sizes != nullptr ? lengths.data() : nullptr, message.flags(), count, waits, event);
+                                      sizes != nullptr ? lengths.data() : nullptr, message.flags(), count,
+                                      waits, event);
   });
 }
 

@@ -11,7 +11,7 @@
 namespace cleave::remote::server {
 
 struct Tally {
-  std::atomic<std::uint64_t> clients{0};      // now
+  std::atomic<std::uint64_t> clients{0};  // now
   std::atomic<std::uint64_t> most_clients{0};
   std::atomic<std::uint64_t> connections{0};  // ever
   std::atomic<std::uint64_t> admitted{0};

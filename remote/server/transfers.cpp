@@ -1,6 +1,7 @@
 // Data between the client's memory and the server's memory objects.
 //
-// Large transfers on an in-order queue go in slices: while the driver copies one, the socket carries the next.
+// Large transfers on an in-order queue go in slices: while the driver copies one, the socket carries the
+// next.
 #include <array>
 #include <optional>
 #include <span>
@@ -38,15 +39,15 @@ bool lies_within(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) 
 
 std::byte* Session::shared_place(const wire::Command& command, std::uint64_t size) {
   const wire::Shared* const place = command.shared();
-  std::byte* const data =
-      place->size() == size ? shared_->at(place->offset(), size) : nullptr;
+  std::byte* const data = place->size() == size ? shared_->at(place->offset(), size) : nullptr;
   if (data == nullptr) violate("a place outside of the shared memory");
   return data;
 }
 
 // `call(queue, into, at, size, number of waits, waits, event)` reads a part. In slices of `step` bytes.
 template <typename Call>
-void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step, Call call) {
+void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+                   Call call) {
   if (command.request() == 0) return violate("a read that nobody waits for");
   cl_event event = nullptr;
   const cl_command_queue queue = to.queue->handle();
@@ -95,7 +96,8 @@ void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_
 
 // The same the other way.
 template <typename Call>
-void Session::write(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step, Call call) {
+void Session::write(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+                    Call call) {
   cl_event event = nullptr;
   const cl_command_queue queue = to.queue->handle();
   if (command.shared() != nullptr) {
@@ -139,10 +141,10 @@ void Session::handle(const wire::Command& command, const wire::ReadBuffer& messa
   if (!lies_within(message.offset(), message.size(), object->size)) return fail(command, CL_INVALID_VALUE);
   auto* const buffer = static_cast<cl_mem>(object->handle);
   const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
-  read(command, *to, message.size(), step, [&](cl_command_queue queue, void* into, std::uint64_t at, std::uint64_t size,
-                                               auto... rest) {
-    return cl_.clEnqueueReadBuffer(queue, buffer, CL_FALSE, message.offset() + at, size, into, rest...);
-  });
+  read(command, *to, message.size(), step,
+       [&](cl_command_queue queue, void* into, std::uint64_t at, std::uint64_t size, auto... rest) {
+         return cl_.clEnqueueReadBuffer(queue, buffer, CL_FALSE, message.offset() + at, size, into, rest...);
+       });
 }
 
 void Session::handle(const wire::Command& command, const wire::WriteBuffer& message) {
@@ -153,10 +155,11 @@ void Session::handle(const wire::Command& command, const wire::WriteBuffer& mess
   if (!lies_within(message.offset(), message.size(), object->size)) return fail(command, CL_INVALID_VALUE);
   auto* const buffer = static_cast<cl_mem>(object->handle);
   const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
-  write(command, *to, message.size(), step, [&](cl_command_queue queue, const void* from, std::uint64_t at,
-                                                std::uint64_t size, auto... rest) {
-    return cl_.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, message.offset() + at, size, from, rest...);
-  });
+  write(command, *to, message.size(), step,
+        [&](cl_command_queue queue, const void* from, std::uint64_t at, std::uint64_t size, auto... rest) {
+          return cl_.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, message.offset() + at, size, from,
+                                          rest...);
+        });
 }
 
 void Session::handle(const wire::Command& command, const wire::ReadBufferRect& message) {
@@ -169,11 +172,12 @@ void Session::handle(const wire::Command& command, const wire::ReadBufferRect& m
   const auto size = volume(region, 1);
   if (!size || *size == 0) return fail(command, CL_INVALID_VALUE);
   const Triple nowhere{};
-  read(command, *to, *size, *size, [&](cl_command_queue queue, void* into, std::uint64_t, std::uint64_t, auto... rest) {
-    return cl_.clEnqueueReadBufferRect(queue, buffer, CL_FALSE, origin.data(), nowhere.data(), region.data(),
-                                       message.row_pitch(), message.slice_pitch(), region[0], region[0] * region[1], into,
-                                       rest...);
-  });
+  read(command, *to, *size, *size,
+       [&](cl_command_queue queue, void* into, std::uint64_t, std::uint64_t, auto... rest) {
+         return cl_.clEnqueueReadBufferRect(queue, buffer, CL_FALSE, origin.data(), nowhere.data(),
+                                            region.data(), message.row_pitch(), message.slice_pitch(),
+                                            region[0], region[0] * region[1], into, rest...);
+       });
 }
 
 void Session::handle(const wire::Command& command, const wire::WriteBufferRect& message) {
@@ -188,15 +192,16 @@ void Session::handle(const wire::Command& command, const wire::WriteBufferRect& 
   const Triple nowhere{};
   write(command, *to, *size, *size,
         [&](cl_command_queue queue, const void* from, std::uint64_t, std::uint64_t, auto... rest) {
-          return cl_.clEnqueueWriteBufferRect(queue, buffer, CL_FALSE, origin.data(), nowhere.data(), region.data(),
-                                              message.row_pitch(), message.slice_pitch(), region[0], region[0] * region[1],
-                                              from, rest...);
+          return cl_.clEnqueueWriteBufferRect(queue, buffer, CL_FALSE, origin.data(), nowhere.data(),
+                                              region.data(), message.row_pitch(), message.slice_pitch(),
+                                              region[0], region[0] * region[1], from, rest...);
         });
 }
 
 std::uint64_t Session::element_size(cl_mem image) const {
   std::size_t size = 0;
-  return cl_.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof size, &size, nullptr) == CL_SUCCESS ? size : 0;
+  return cl_.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof size, &size, nullptr) == CL_SUCCESS ? size
+                                                                                                     : 0;
 }
 
 void Session::handle(const wire::Command& command, const wire::ReadImage& message) {
@@ -209,9 +214,11 @@ void Session::handle(const wire::Command& command, const wire::ReadImage& messag
   const Triple region = triple(message.region());
   const auto size = volume(region, element);
   if (!size || *size == 0) return fail(command, CL_INVALID_VALUE);
-  read(command, *to, *size, *size, [&](cl_command_queue queue, void* into, std::uint64_t, std::uint64_t, auto... rest) {
-    return cl_.clEnqueueReadImage(queue, image, CL_FALSE, origin.data(), region.data(), 0, 0, into, rest...);
-  });
+  read(command, *to, *size, *size,
+       [&](cl_command_queue queue, void* into, std::uint64_t, std::uint64_t, auto... rest) {
+         return cl_.clEnqueueReadImage(queue, image, CL_FALSE, origin.data(), region.data(), 0, 0, into,
+                                       rest...);
+       });
 }
 
 void Session::handle(const wire::Command& command, const wire::WriteImage& message) {
@@ -226,7 +233,8 @@ void Session::handle(const wire::Command& command, const wire::WriteImage& messa
   if (!size || *size == 0) return fail(command, CL_INVALID_VALUE);
   write(command, *to, *size, *size,
         [&](cl_command_queue queue, const void* from, std::uint64_t, std::uint64_t, auto... rest) {
-          return cl_.clEnqueueWriteImage(queue, image, CL_FALSE, origin.data(), region.data(), 0, 0, from, rest...);
+          return cl_.clEnqueueWriteImage(queue, image, CL_FALSE, origin.data(), region.data(), 0, 0, from,
+                                         rest...);
         });
 }
 
@@ -242,7 +250,8 @@ bool Session::is_svm(std::uint64_t address, std::uint64_t size) const {
 void Session::handle(const wire::Command& command, const wire::SvmRead& message) {
   const auto to = begin(command);
   if (!to) return;
-  if (!is_svm(message.source(), message.size()) || message.size() == 0) return fail(command, CL_INVALID_VALUE);
+  if (!is_svm(message.source(), message.size()) || message.size() == 0)
+    return fail(command, CL_INVALID_VALUE);
   const auto* const source = reinterpret_cast<const std::byte*>(message.source());
   const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
   read(command, *to, message.size(), step,
@@ -254,7 +263,8 @@ void Session::handle(const wire::Command& command, const wire::SvmRead& message)
 void Session::handle(const wire::Command& command, const wire::SvmWrite& message) {
   const auto to = begin(command);
   if (!to) return;
-  if (!is_svm(message.target(), message.size()) || message.size() == 0) return fail(command, CL_INVALID_VALUE);
+  if (!is_svm(message.target(), message.size()) || message.size() == 0)
+    return fail(command, CL_INVALID_VALUE);
   auto* const target = reinterpret_cast<std::byte*>(message.target());
   const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
   write(command, *to, message.size(), step,

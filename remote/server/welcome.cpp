@@ -17,8 +17,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kAfterWrongToken{500};
 
 std::uint64_t now() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
 }
 
 std::string machine() {
@@ -32,7 +31,8 @@ bool is_same(const std::string& token, const flatbuffers::String* said) {
   const std::size_t size = said != nullptr ? said->size() : 0;
   unsigned difference = token.size() == size ? 0 : 1;
   for (std::size_t i = 0; i < std::min(token.size(), size); ++i) {
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(token[i]) ^ static_cast<unsigned char>(said->c_str()[i]));
+    difference |= static_cast<unsigned>(static_cast<unsigned char>(token[i]) ^
+                                        static_cast<unsigned char>(said->c_str()[i]));
   }
   return difference == 0;
 }
@@ -53,7 +53,8 @@ Refused judge(const Door& door, const Offer& offer, const wire::Hello& hello) {
   if (hello.oldest() > kVersion || hello.version() < kOldestVersion) {
     return {wire::Refusal::version, "it speaks other versions of the protocol"};
   }
-  if (!knows_a_token(door.tokens, hello.token())) return {wire::Refusal::token, "the token is wrong or missing"};
+  if (!knows_a_token(door.tokens, hello.token()))
+    return {wire::Refusal::token, "the token is wrong or missing"};
   if (hello.byte_order() != ours) return {wire::Refusal::byte_order, "its byte order is another one"};
   if (offer.empty()) return {wire::Refusal::no_device, "it has no device to offer"};
   return {};
@@ -67,7 +68,8 @@ void send_refusal(Stream& stream, const Refused& refused) {
   welcome.add_text(text);
   welcome.add_version(kVersion);
   builder.Finish(welcome.Finish());
-  write_frame(stream, FrameKind::welcome, std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), {},
+  write_frame(stream, FrameKind::welcome,
+              std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), {},
               std::chrono::seconds(kHelloSeconds));
 }
 
@@ -97,7 +99,8 @@ std::span<const std::byte> Offer::welcome(const Options& options, std::uint64_t 
   return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
 }
 
-std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input, std::string& why) {
+std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input,
+                            std::string& why) {
   FrameHeader header;
   const Time until = steady_clock::now() + std::chrono::seconds(kHelloSeconds);
   const Got got = input.next(header, until, kMostHello);

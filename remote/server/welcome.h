@@ -22,7 +22,8 @@ class Offer {
   Offer(const Table& cl, const std::vector<OfferedPlatform>& platforms);
 
   // Makes the Welcome; once.
-  std::span<const std::byte> welcome(const Options& options, std::uint64_t features, unsigned clients, std::uint16_t version);
+  std::span<const std::byte> welcome(const Options& options, std::uint64_t features, unsigned clients,
+                                     std::uint16_t version);
   [[nodiscard]] bool empty() const { return platforms_.empty(); }
 
  private:
@@ -45,6 +46,7 @@ struct Door {
   // Whether there is room for it, and how many clients there are.
   std::function<Admission(const Guest&)> admit;
 };
-std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input, std::string& why);
+std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input,
+                            std::string& why);
 
 }  // namespace cleave::remote::server

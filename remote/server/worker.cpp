@@ -28,7 +28,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A driver's call that does not return for so long is stuck, and the client should not be told that all is well.
+// A driver's call that does not return for so long is stuck, and the client should not be told that all is
+// well.
 constexpr std::chrono::seconds kStuck{120};
 constexpr std::chrono::milliseconds kPulse{100};
 // Statistics are written at the end; nothing else may hold it up.
@@ -92,8 +93,7 @@ bool Worker::prepare() {
 bool Worker::await_connection() {
   std::string text(kMostPacket, '\0');
   while (true) {
-    const long got =
-        receive_with_descriptor(control_, std::as_writable_bytes(std::span(text)), socket_, 0);
+    const long got = receive_with_descriptor(control_, std::as_writable_bytes(std::span(text)), socket_, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0 || socket_ < 0) return false;
     text.resize(static_cast<std::size_t>(got));

@@ -1,5 +1,5 @@
-// A process that serves one client. It loads the driver, waits for a connection from its supervisor (standard input), and
-// ends with it: with the process everything goes that the client had, whatever state it is in.
+// A process that serves one client. It loads the driver, waits for a connection from its supervisor (standard
+// input), and ends with it: with the process everything goes that the client had, whatever state it is in.
 #pragma once
 
 #include "remote/server/options.h"

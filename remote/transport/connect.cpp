@@ -28,9 +28,9 @@ int connect_socket(const sockaddr* address, std::size_t size, Time until) {
     error = errno;
     if (error == EINPROGRESS) {
       socklen_t length = sizeof error;
-      error = !wait_for(socket, POLLOUT, until)                                       ? ETIMEDOUT
+      error = !wait_for(socket, POLLOUT, until)                                  ? ETIMEDOUT
               : ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error
-                                                                                      : errno;
+                                                                                 : errno;
     }
   }
   if (error == 0) return socket;
@@ -62,8 +62,7 @@ int connect_tcp(const base::Address& address, Time until, std::string& problem) 
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int error =
-      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  const int error = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error != 0) {
     problem = std::string("no such host (") + ::gai_strerror(error) + ")";
     return -1;

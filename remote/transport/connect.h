@@ -13,7 +13,8 @@ namespace cleave::remote {
 
 // For TLS; paths of PEM files. Not used otherwise.
 struct TlsFiles {
-  std::string authority;    // who must have signed the peer's certificate; empty for a client: the system's list
+  std::string
+      authority;  // who must have signed the peer's certificate; empty for a client: the system's list
   std::string certificate;  // our own, with its chain; empty: none
   std::string key;
 };
@@ -23,8 +24,8 @@ struct Connected {
   std::string problem;
 };
 
-// Looks the host up, connects, and for TLS shakes hands and checks the certificate and its name. All of it takes at most
-// until `until`, but for the lookup, which the system's resolver limits.
+// Looks the host up, connects, and for TLS shakes hands and checks the certificate and its name. All of it
+// takes at most until `until`, but for the lookup, which the system's resolver limits.
 Connected connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until);
 
 }  // namespace cleave::remote

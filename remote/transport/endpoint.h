@@ -1,5 +1,5 @@
-// Where a server is: unix:PATH, tcp:HOST:PORT, vsock:CID:PORT as base/address.h reads them, and tls:HOST:PORT, which is TLS
-// over TCP. Without a port, tcp: and tls: mean kPort (protocol/features.h).
+// Where a server is: unix:PATH, tcp:HOST:PORT, vsock:CID:PORT as base/address.h reads them, and
+// tls:HOST:PORT, which is TLS over TCP. Without a port, tcp: and tls: mean kPort (protocol/features.h).
 //
 // Thread-safe: plain functions of their arguments; nothing is looked up or opened here.
 #pragma once
@@ -25,7 +25,8 @@ std::optional<Endpoint> read_endpoint(std::string_view text);
 // The text that read_endpoint() takes.
 std::string as_text(const Endpoint& endpoint);
 
-// Whether who is there can only be on this machine or, for vsock, on its host: what goes there cannot be read on a network.
+// Whether who is there can only be on this machine or, for vsock, on its host: what goes there cannot be read
+// on a network.
 bool is_private(const Endpoint& endpoint);
 
 }  // namespace cleave::remote

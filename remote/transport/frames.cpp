@@ -6,9 +6,7 @@
 namespace cleave::remote {
 namespace {
 
-iovec part(std::span<const std::byte> bytes) {
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
-}
+iovec part(std::span<const std::byte> bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
 }  // namespace
 

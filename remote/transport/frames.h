@@ -1,4 +1,5 @@
-// Whole frames on a stream: their header and message read into memory of our own, their payload straight to where it belongs.
+// Whole frames on a stream: their header and message read into memory of our own, their payload straight to
+// where it belongs.
 #pragma once
 
 #include <array>
@@ -12,14 +13,15 @@
 
 namespace cleave::remote {
 
-// Reads frames, one after the other: next(), then all of its payload by read_payload() and skip_payload(), then next().
-// Not thread-safe: one thread at a time.
+// Reads frames, one after the other: next(), then all of its payload by read_payload() and skip_payload(),
+// then next(). Not thread-safe: one thread at a time.
 class FrameInput {
  public:
   // `patience`: how long the peer may be silent within a frame.
   FrameInput(Stream& stream, Duration patience);
 
-  // `timeout`: no frame has begun to come. `gone`: the connection is, or what came is no frame, or larger than `most`.
+  // `timeout`: no frame has begun to come. `gone`: the connection is, or what came is no frame, or larger
+  // than `most`.
   Got next(FrameHeader& header, Time until, std::uint32_t most = kMostMessage);
 
   // The message of the frame that next() found; aligned for FlatBuffers, valid until the next one.
@@ -51,7 +53,8 @@ class FrameInput {
   std::size_t message_size_ = 0;
 };
 
-// Writes one frame as a whole. Callers take turns. False: the connection is gone, or takes nothing for `patience`.
+// Writes one frame as a whole. Callers take turns. False: the connection is gone, or takes nothing for
+// `patience`.
 bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> message,
                  std::span<const std::span<const std::byte>> payloads, Duration patience);
 

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include <linux/vm_sockets.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+
+#include <netinet/in.h>
 
 namespace cleave::remote {
 namespace {
@@ -54,9 +55,9 @@ int bind_and_listen(const sockaddr* address, std::size_t size) {
 // Whether a server answers there. A file that nobody listens on is left over.
 bool is_in_use(const sockaddr_un& name, std::size_t size) {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const bool refused = ::connect(socket, reinterpret_cast<const sockaddr*>(&name),
-                                 static_cast<socklen_t>(size)) != 0 &&
-                       errno == ECONNREFUSED;
+  const bool refused =
+      ::connect(socket, reinterpret_cast<const sockaddr*>(&name), static_cast<socklen_t>(size)) != 0 &&
+      errno == ECONNREFUSED;
   ::close(socket);
   return !refused;
 }
@@ -95,8 +96,7 @@ int listen_tcp(const base::Address& address, std::string& problem) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  const int error =
-      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  const int error = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error != 0) {
     problem = std::string("no such address (") + ::gai_strerror(error) + ")";
     return -1;

@@ -12,13 +12,13 @@
 namespace cleave::remote {
 
 struct Listening {
-  int socket = -1;      // the caller's; -1: `problem` says why, for people, without the address
+  int socket = -1;  // the caller's; -1: `problem` says why, for people, without the address
   std::string problem;
-  Endpoint endpoint;    // with the port that the system chose, where it was 0
+  Endpoint endpoint;  // with the port that the system chose, where it was 0
 };
 
-// A unix socket that is left over from a server that is gone is taken over; one that is in use is not. `mode` is for unix
-// sockets.
+// A unix socket that is left over from a server that is gone is taken over; one that is in use is not. `mode`
+// is for unix sockets.
 Listening listen_on(const Endpoint& endpoint, mode_t mode);
 
 // For the log: "127.0.0.1:40312", "user 1000, process 4711", "vsock 5". Of an accepted socket.

@@ -4,11 +4,12 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "remote/transport/stream.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 namespace cleave::remote {
 namespace {

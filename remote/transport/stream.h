@@ -1,7 +1,8 @@
 // One end of a connection: bytes in order, both ways.
 //
-// One thread may read while another one writes; two readers, or two writers, must take turns. shutdown() may be called from
-// any thread at any time. Nothing throws, nothing raises SIGPIPE. Once an end is gone it stays gone.
+// One thread may read while another one writes; two readers, or two writers, must take turns. shutdown() may
+// be called from any thread at any time. Nothing throws, nothing raises SIGPIPE. Once an end is gone it stays
+// gone.
 #pragma once
 
 #include <chrono>
@@ -26,10 +27,12 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
 
-  // At least one byte and at most `into.size()`, as many as are there; `size` says how many. Waits until `until`.
+  // At least one byte and at most `into.size()`, as many as are there; `size` says how many. Waits until
+  // `until`.
   virtual Got read(std::span<std::byte> into, std::size_t& size, Time until) = 0;
 
-  // All of it, in order; `parts` is used up. False if the connection is gone, or takes nothing for `patience`.
+  // All of it, in order; `parts` is used up. False if the connection is gone, or takes nothing for
+  // `patience`.
   virtual bool write(std::span<iovec> parts, Duration patience) = 0;
 
   // Whether a read would give something without waiting for the network.

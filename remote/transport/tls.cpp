@@ -8,13 +8,14 @@
 #include <unistd.h>
 #include <utility>
 
+#include <sys/socket.h>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <sys/socket.h>
 
 namespace cleave::remote {
 namespace {
@@ -124,17 +125,16 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
     const std::string& key = files.key.empty() ? files.certificate : files.key;
     if (SSL_CTX_use_PrivateKey_file(raw, key.c_str(), SSL_FILETYPE_PEM) != 1) return fail(key);
   }
-  const bool known = files.authority.empty()
-                         ? SSL_CTX_set_default_verify_paths(raw) == 1
-                         : SSL_CTX_load_verify_file(raw, files.authority.c_str()) == 1;
+  const bool known = files.authority.empty() ? SSL_CTX_set_default_verify_paths(raw) == 1
+                                             : SSL_CTX_load_verify_file(raw, files.authority.c_str()) == 1;
   return known ? std::move(context) : fail(files.authority);
 }
 
 // The certificate has to be for this host, by name or by address.
 bool expect_host(SSL& ssl, const std::string& host) {
   in6_addr address{};
-  const bool numeric = ::inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-                       ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+  const bool numeric =
+      ::inet_pton(AF_INET, host.c_str(), &address) == 1 || ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
   if (numeric) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(&ssl), host.c_str()) == 1;
   return SSL_set1_host(&ssl, host.c_str()) == 1 && SSL_set_tlsext_host_name(&ssl, host.c_str()) == 1;
 }
@@ -147,9 +147,8 @@ std::string shake_hands(SSL& ssl, int socket, Time until) {
     const short events = wanted(ssl, result);
     if (events == 0) {
       const long verified = SSL_get_verify_result(&ssl);
-      return verified != X509_V_OK
-                 ? std::string("TLS: ").append(X509_verify_cert_error_string(verified))
-                 : "TLS: " + newest_error();
+      return verified != X509_V_OK ? std::string("TLS: ").append(X509_verify_cert_error_string(verified))
+                                   : "TLS: " + newest_error();
     }
     if (!wait_for(socket, events, until)) return "TLS: no answer in time";
   }

@@ -1,5 +1,5 @@
-// Clients that lie: about lengths, ids, kinds, sizes and states. The server refuses them, or answers with OpenCL's errors; it
-// never crashes, never hangs, and whoever comes next is served.
+// Clients that lie: about lengths, ids, kinds, sizes and states. The server refuses them, or answers with
+// OpenCL's errors; it never crashes, never hangs, and whoever comes next is served.
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -30,7 +30,8 @@ class Hostile : public testing::Test {
     EXPECT_TRUE(client->begin());
     auto& b = client->builder;
     client->add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client->device})));
-    client->add({}, wire::CreateCreateQueue(b, kQueue, kContext, client->device, b.CreateVector<std::uint64_t>({0}), true));
+    client->add({}, wire::CreateCreateQueue(b, kQueue, kContext, client->device,
+                                            b.CreateVector<std::uint64_t>({0}), true));
     client->add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kSize));
     return client;
   }
@@ -54,12 +55,14 @@ TEST_F(Hostile, BytesThatAreNoHelloAreRefused) {
       std::string("GET / HTTP/1.1\r\nHost: there\r\n\r\n"),
       std::string(64, '\0'),
       std::string(64, '\xff'),
-      std::string("\xff\xff\xff\xff\x01\0\0\0\0\0\0\0\0\0\0\0", 16),       // a message of 4 GiB
+      std::string("\xff\xff\xff\xff\x01\0\0\0\0\0\0\0\0\0\0\0", 16),                  // a message of 4 GiB
       std::string("\x00\x10\x00\x00\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 16),  // a payload of 2^64
-      std::string("\x00\x00\x00\x00\x01\0\0\0\0\0\0\0\0\0\0\0", 16),       // an empty message
-      std::string("\x10\x00\x00\x00\x03\0\0\0\0\0\0\0\0\0\0\0", 16) + std::string(16, '\1'),  // commands before the Hello
+      std::string("\x00\x00\x00\x00\x01\0\0\0\0\0\0\0\0\0\0\0", 16),                  // an empty message
+      std::string("\x10\x00\x00\x00\x03\0\0\0\0\0\0\0\0\0\0\0", 16) +
+          std::string(16, '\1'),  // commands before the Hello
       std::string("\x10\x00\x00\x00\x01\0\0\0\0\0\0\0\0\0\0\0", 16) + std::string(16, '\xff'),
-      std::string("\x08\x00\x00\x00\x01\0\x01\0\0\0\0\0\0\0\0\0", 16) + std::string(8, '\0'),  // reserved bits
+      std::string("\x08\x00\x00\x00\x01\0\x01\0\0\0\0\0\0\0\0\0", 16) +
+          std::string(8, '\0'),  // reserved bits
       std::string("\x01", 1),
   };
   for (const std::string& bytes : all) {
@@ -80,7 +83,8 @@ TEST_F(Hostile, WhoSaysNothingIsSentAway) {
 TEST_F(Hostile, SpoiltBytesNeverCrashAWorker) {
   flatbuffers::FlatBufferBuilder builder;
   const auto name = builder.CreateString("spoilt");
-  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, 0, wire::ByteOrder::little, 0, name, 0, false));
+  builder.Finish(
+      wire::CreateHello(builder, kVersion, kOldestVersion, 0, wire::ByteOrder::little, 0, name, 0, false));
   std::string hello(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
   const auto header = encode({FrameKind::hello, static_cast<std::uint32_t>(hello.size()), 0});
   hello.insert(0, reinterpret_cast<const char*>(header.data()), header.size());
@@ -96,7 +100,8 @@ TEST_F(Hostile, SpoiltBytesNeverCrashAWorker) {
 
 TEST_F(Hostile, ViolationsEndTheConnection) {
   is_violation("an id of the server's", [](RawClient& client) {
-    client.add({}, wire::CreateCreateBuffer(client.builder, kServersIds + 77, kContext, CL_MEM_READ_WRITE, 64));
+    client.add({},
+               wire::CreateCreateBuffer(client.builder, kServersIds + 77, kContext, CL_MEM_READ_WRITE, 64));
   });
   is_violation("the id 0", [](RawClient& client) {
     client.add({}, wire::CreateCreateBuffer(client.builder, 0, kContext, CL_MEM_READ_WRITE, 64));
@@ -120,7 +125,8 @@ TEST_F(Hostile, ViolationsEndTheConnection) {
     client.add({.queue = kQueue}, wire::CreateWriteBuffer(client.builder, kBuffer, 0, 64));
   });
   is_violation("memory that is not shared", [](RawClient& client) {
-    client.add({.queue = kQueue, .shared = wire::Shared(0, 64)}, wire::CreateWriteBuffer(client.builder, kBuffer, 0, 64));
+    client.add({.queue = kQueue, .shared = wire::Shared(0, 64)},
+               wire::CreateWriteBuffer(client.builder, kBuffer, 0, 64));
   });
   is_violation("a queue where there is none", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateCreateUserEvent(client.builder, 50, kContext));
@@ -130,7 +136,8 @@ TEST_F(Hostile, ViolationsEndTheConnection) {
 TEST_F(Hostile, PayloadsThatDoNotAddUpEndTheConnection) {
   const auto client = ready();
   const std::vector<std::byte> data(64);
-  client->add({.queue = kQueue, .payload = 1U << 20U}, wire::CreateWriteBuffer(client->builder, kBuffer, 0, 64));
+  client->add({.queue = kQueue, .payload = 1U << 20U},
+              wire::CreateWriteBuffer(client->builder, kBuffer, 0, 64));
   client->send({data});
   EXPECT_TRUE(client->is_sent_away());
 }
@@ -168,7 +175,8 @@ TEST_F(Hostile, WrongHandlesGetTheErrorOfTheirKind) {
     expect(CL_INVALID_PROGRAM, 0, wire::CreateBuildProgram(b, wrong));
     expect(CL_INVALID_KERNEL, 0, wire::CreateSetKernelArg(b, wrong, 0, 8, wire::Argument::local));
     expect(CL_INVALID_EVENT, 0, wire::CreateSetUserEventStatus(b, wrong, 0));
-    expect(CL_INVALID_DEVICE, 0, wire::CreateCreateContext(b, 600 + request, b.CreateVector<std::uint64_t>({wrong})));
+    expect(CL_INVALID_DEVICE, 0,
+           wire::CreateCreateContext(b, 600 + request, b.CreateVector<std::uint64_t>({wrong})));
   }
   for (const std::uint64_t other : {kContext, kQueue}) {
     expect(CL_INVALID_MEM_OBJECT, kQueue, wire::CreateReadBuffer(b, other, 0, 64));
@@ -186,13 +194,21 @@ TEST_F(Hostile, RangesBeyondABufferAreRefused) {
   std::uint32_t request = 0;
   const auto size = [](std::uint64_t x, std::uint64_t y, std::uint64_t z) { return wire::Size3(x, y, z); };
   const wire::Size3 zero = size(0, 0, 0);
-  for (const auto& [offset, length] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-           {0, kSize + 1}, {kSize, 1}, {UINT64_MAX, 2}, {1, UINT64_MAX}, {UINT64_MAX - 1, UINT64_MAX - 1}, {0, 0}}) {
+  for (const auto& [offset, length] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, kSize + 1},
+                                                            {kSize, 1},
+                                                            {UINT64_MAX, 2},
+                                                            {1, UINT64_MAX},
+                                                            {UINT64_MAX - 1, UINT64_MAX - 1},
+                                                            {0, 0}}) {
     client->add({.request = ++request, .queue = kQueue}, wire::CreateReadBuffer(b, kBuffer, offset, length));
-    client->add({.request = ++request, .queue = kQueue}, wire::CreateCopyBuffer(b, kBuffer, kBuffer, offset, 0, length));
+    client->add({.request = ++request, .queue = kQueue},
+                wire::CreateCopyBuffer(b, kBuffer, kBuffer, offset, 0, length));
   }
-  for (const wire::Size3& region : {size(UINT64_MAX, 2, 2), size(1U << 20U, 1U << 20U, 1U << 20U), size(kSize, 2, 1), zero}) {
-    client->add({.request = ++request, .queue = kQueue}, wire::CreateReadBufferRect(b, kBuffer, &zero, &region, 0, 0));
+  for (const wire::Size3& region :
+       {size(UINT64_MAX, 2, 2), size(1U << 20U, 1U << 20U, 1U << 20U), size(kSize, 2, 1), zero}) {
+    client->add({.request = ++request, .queue = kQueue},
+                wire::CreateReadBufferRect(b, kBuffer, &zero, &region, 0, 0));
   }
   ASSERT_TRUE(client->send());
   ASSERT_TRUE(client->listen_until([&] { return client->heard.answers.size() == request; }));
@@ -202,7 +218,8 @@ TEST_F(Hostile, RangesBeyondABufferAreRefused) {
 TEST_F(Hostile, ArgumentsThatPretendToBeHandlesAreRefused) {
   const auto client = ready();
   auto& b = client->builder;
-  const std::string_view source("kernel void k(global int* a, int n, sampler_t s, local int* l) { a[0] = n; }");
+  const std::string_view source(
+      "kernel void k(global int* a, int n, sampler_t s, local int* l) { a[0] = n; }");
   client->add({.payload = source.size()}, wire::CreateCreateProgramWithSource(b, 10, kContext));
   // Without this PoCL does not say what its arguments are, and takes for a handle what it is given.
   client->add({.request = 1}, wire::CreateBuildProgram(b, 10, 0, b.CreateString("-cl-kernel-arg-info")));
@@ -210,7 +227,8 @@ TEST_F(Hostile, ArgumentsThatPretendToBeHandlesAreRefused) {
   ASSERT_TRUE(client->await_answer(1));
   client->add({.request = 2}, wire::CreateCreateKernel(b, 11, 10, b.CreateString("k")));
   const std::vector<std::uint8_t> pointer(8, 0x41);
-  const auto set = [&](std::uint32_t request, std::uint32_t index, wire::Argument kind, std::uint64_t object, std::size_t size) {
+  const auto set = [&](std::uint32_t request, std::uint32_t index, wire::Argument kind, std::uint64_t object,
+                       std::size_t size) {
     const auto value = b.CreateVector(pointer.data(), std::min<std::size_t>(size, 8));
     client->add({.request = request}, wire::CreateSetKernelArg(b, 11, index, size, kind, object, value));
   };
@@ -224,7 +242,8 @@ TEST_F(Hostile, ArgumentsThatPretendToBeHandlesAreRefused) {
   client->send();
   ASSERT_TRUE(client->await_answer(9)) << client->heard.goodbye << server_.text();
   EXPECT_EQ(client->heard.answers[2], CL_SUCCESS);
-  for (std::uint32_t request = 3; request < 9; ++request) EXPECT_NE(client->heard.answers[request], CL_SUCCESS) << request;
+  for (std::uint32_t request = 3; request < 9; ++request)
+    EXPECT_NE(client->heard.answers[request], CL_SUCCESS) << request;
 }
 
 TEST_F(Hostile, QueriesThatWriteThroughPointersAreNotPassedOn) {
@@ -234,7 +253,8 @@ TEST_F(Hostile, QueriesThatWriteThroughPointersAreNotPassedOn) {
   for (cl_uint param = 0x1000; param < 0x1300; ++param) {
     client->add({.request = ++request}, wire::CreateQuery(b, wire::What::memory, kBuffer, 0, param));
     client->add({.request = ++request}, wire::CreateQuery(b, wire::What::queue, kQueue, 0, param));
-    client->add({.request = ++request}, wire::CreateQuery(b, wire::What::kernel_sub_group, kBuffer, client->device, param));
+    client->add({.request = ++request},
+                wire::CreateQuery(b, wire::What::kernel_sub_group, kBuffer, client->device, param));
     client->add({.request = ++request}, wire::CreateQuery(b, wire::What::image, kBuffer, 0, param));
   }
   client->add({.request = ++request}, wire::CreateQuery(b, static_cast<wire::What>(200), kBuffer));
@@ -250,7 +270,8 @@ TEST_F(Hostile, AnotherClientsObjectsDoNotExist) {
   auto& b = thief.builder;
   thief.add({.request = 1}, wire::CreateQuery(b, wire::What::memory, kBuffer, 0, CL_MEM_SIZE));
   thief.add({.request = 2, .queue = kQueue}, wire::CreateReadBuffer(b, kBuffer, 0, 64));
-  thief.add({.request = 3}, wire::CreateRelease(b, b.CreateVector<std::uint64_t>({kBuffer, kQueue, kContext})));
+  thief.add({.request = 3},
+            wire::CreateRelease(b, b.CreateVector<std::uint64_t>({kBuffer, kQueue, kContext})));
   thief.send();
   ASSERT_TRUE(thief.await_answer(3));
   EXPECT_EQ(thief.heard.answers[1], CL_INVALID_MEM_OBJECT);
@@ -265,7 +286,9 @@ TEST_F(Hostile, AnotherClientsObjectsDoNotExist) {
 TEST_F(Hostile, TheServersOwnObjectsCannotBeReleased) {
   const auto client = ready();
   auto& b = client->builder;
-  client->add({.request = 1}, wire::CreateRelease(b, b.CreateVector<std::uint64_t>({client->device, client->platform, kServersIds})));
+  client->add(
+      {.request = 1},
+      wire::CreateRelease(b, b.CreateVector<std::uint64_t>({client->device, client->platform, kServersIds})));
   client->add({.request = 2}, wire::CreateQuery(b, wire::What::device, client->device, 0, CL_DEVICE_NAME));
   client->send();
   ASSERT_TRUE(client->await_answer(2));

@@ -52,8 +52,8 @@ class RawClient {
     flatbuffers::FlatBufferBuilder builder;
     const auto token = builder.CreateString(words.token);
     const auto name = builder.CreateString("raw client");
-    builder.Finish(wire::CreateHello(builder, words.version, words.oldest, words.features, words.order, token, name,
-                                     words.heartbeat, words.query));
+    builder.Finish(wire::CreateHello(builder, words.version, words.oldest, words.features, words.order, token,
+                                     name, words.heartbeat, words.query));
     return write_frame(*stream, FrameKind::hello, bytes_of(builder), {}, kPatience);
   }
 
@@ -106,10 +106,10 @@ class RawClient {
   }
 
   struct Heard {
-    std::map<std::uint32_t, int> answers;            // errors by request
+    std::map<std::uint32_t, int> answers;  // errors by request
     std::map<std::uint32_t, std::uint64_t> values;
     std::map<std::uint32_t, std::vector<std::byte>> data;
-    std::map<std::uint64_t, int> completions;        // states by event
+    std::map<std::uint64_t, int> completions;  // states by event
     std::vector<int> failures;
     std::string goodbye;
     std::string output;

@@ -22,7 +22,8 @@ namespace cleave::remote {
 class ServerProcess {
  public:
   // `listen`: where; others of its options behind it.
-  explicit ServerProcess(std::vector<std::string> options = {}, const std::string& listen = "tcp:127.0.0.1:0") {
+  explicit ServerProcess(std::vector<std::string> options = {},
+                         const std::string& listen = "tcp:127.0.0.1:0") {
     char made[] = "/tmp/cleave-server-test.XXXXXX";
     folder_ = ::mkdtemp(made);
     options.insert(options.begin(), {CLEAVE_SERVERD, "--listen", listen, "--state", folder_});
@@ -86,7 +87,8 @@ class ServerProcess {
   // The processes of its workers.
   [[nodiscard]] std::vector<pid_t> workers() const {
     std::vector<pid_t> children;
-    const std::string path = "/proc/" + std::to_string(process_) + "/task/" + std::to_string(process_) + "/children";
+    const std::string path =
+        "/proc/" + std::to_string(process_) + "/task/" + std::to_string(process_) + "/children";
     std::array<char, 4096> buffer{};
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     const ssize_t got = ::read(file, buffer.data(), buffer.size() - 1);
@@ -117,7 +119,8 @@ class ServerProcess {
     ::poll(&waited, 1, static_cast<int>(wait.count()));
     std::array<char, 4096> buffer;
     ssize_t got = 0;
-    while ((got = ::read(log_, buffer.data(), buffer.size())) > 0) text_.append(buffer.data(), static_cast<std::size_t>(got));
+    while ((got = ::read(log_, buffer.data(), buffer.size())) > 0)
+      text_.append(buffer.data(), static_cast<std::size_t>(got));
     if (got == 0) std::this_thread::sleep_for(wait);
   }
 

@@ -31,8 +31,10 @@ class Serving : public testing::Test {
   static void make_basics(RawClient& client, std::uint64_t queue_bits = 0) {
     auto& b = client.builder;
     client.add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client.device})));
-    client.add({}, wire::CreateCreateQueue(b, kQueue, kContext, client.device, b.CreateVector<std::uint64_t>({queue_bits}), true));
-    client.add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kItems * sizeof(cl_int)));
+    client.add({}, wire::CreateCreateQueue(b, kQueue, kContext, client.device,
+                                           b.CreateVector<std::uint64_t>({queue_bits}), true));
+    client.add({},
+               wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kItems * sizeof(cl_int)));
   }
 
   static void make_kernel(RawClient& client, const char* name) {
@@ -55,9 +57,11 @@ class Serving : public testing::Test {
     client.add({}, wire::CreateSetKernelArg(b, kKernel, index, sizeof value, wire::Argument::bytes, 0, data));
   }
   static void set_buffer(RawClient& client, std::uint64_t buffer = kBuffer) {
-    client.add({}, wire::CreateSetKernelArg(client.builder, kKernel, 0, sizeof(cl_mem), wire::Argument::object, buffer));
+    client.add({}, wire::CreateSetKernelArg(client.builder, kKernel, 0, sizeof(cl_mem),
+                                            wire::Argument::object, buffer));
   }
-  static void launch(RawClient& client, std::size_t items, std::uint64_t event = 0, std::vector<std::uint64_t> waits = {}) {
+  static void launch(RawClient& client, std::size_t items, std::uint64_t event = 0,
+                     std::vector<std::uint64_t> waits = {}) {
     const wire::Size3 global(items, 1, 1);
     client.add({.queue = kQueue, .event = event, .waits = std::move(waits)},
                wire::CreateNDRange(client.builder, kKernel, 1, nullptr, &global));
@@ -80,7 +84,8 @@ TEST_F(Serving, AWholeComputationTakesTwoRoundTripsAndTheBuild) {
   set_buffer(client);
   set_int(client, 1, 7);
   launch(client, kItems, 50);
-  client.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, kItems * sizeof(cl_int)));
+  client.add({.request = 1, .queue = kQueue},
+             wire::CreateReadBuffer(client.builder, kBuffer, 0, kItems * sizeof(cl_int)));
   client.send({bytes(data)});
   ASSERT_TRUE(client.await_answer(1));
   EXPECT_EQ(client.heard.answers[1], CL_SUCCESS);
@@ -133,7 +138,8 @@ TEST_F(Serving, AQueueThatWaitsForAUserEventHoldsUpNobody) {
     ASSERT_TRUE(client.begin());
     make_basics(client, bits);
     auto& b = client.builder;
-    client.add({}, wire::CreateCreateQueue(b, 20, kContext, client.device, b.CreateVector<std::uint64_t>({0}), true));
+    client.add({}, wire::CreateCreateQueue(b, 20, kContext, client.device, b.CreateVector<std::uint64_t>({0}),
+                                           true));
     client.add({}, wire::CreateCreateUserEvent(b, 30, kContext));
     client.add({.queue = kQueue, .event = 31, .waits = {30}}, wire::CreateMarker(b));
     finish(client, 1);

@@ -22,7 +22,8 @@ constexpr std::size_t kShared = 1U << 20U;
 void make_basics(RawClient& client) {
   auto& b = client.builder;
   client.add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client.device})));
-  client.add({}, wire::CreateCreateQueue(b, kQueue, kContext, client.device, b.CreateVector<std::uint64_t>({0}), true));
+  client.add({}, wire::CreateCreateQueue(b, kQueue, kContext, client.device,
+                                         b.CreateVector<std::uint64_t>({0}), true));
   client.add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kShared));
 }
 
@@ -30,8 +31,8 @@ void make_basics(RawClient& client) {
 bool say_hello_with(RawClient& client, int descriptor) {
   flatbuffers::FlatBufferBuilder builder;
   const auto name = builder.CreateString("sharing");
-  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, bit(Feature::shared_memory), wire::ByteOrder::little, 0,
-                                   name, 0, false));
+  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, bit(Feature::shared_memory),
+                                   wire::ByteOrder::little, 0, name, 0, false));
   const auto header = encode({FrameKind::hello, builder.GetSize(), 0});
   std::vector<std::byte> all(header.begin(), header.end());
   const auto message = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
@@ -51,14 +52,16 @@ class Transports : public testing::Test {
 
   // A certificate by the authority NAME.pem, for this address.
   void make_authority(const std::string& name) const {
-    run("cd " + folder_ + " && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=" + name +
+    run("cd " + folder_ +
+        " && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=" + name +
         " -keyout " + name + ".key -out " + name + ".pem 2>/dev/null");
   }
   void make_certificate(const std::string& name, const std::string& authority) const {
-    run("cd " + folder_ + " && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + name + " -keyout " +
+    run("cd " + folder_ +
+        " && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + name + " -keyout " +
         name + ".key -out " + name + ".csr 2>/dev/null && printf 'subjectAltName=IP:127.0.0.1' > " + name +
-        ".ext && openssl x509 -req -in " + name + ".csr -CA " + authority + ".pem -CAkey " + authority + ".key -CAcreateserial" +
-        " -days 2 -extfile " + name + ".ext -out " + name + ".pem 2>/dev/null");
+        ".ext && openssl x509 -req -in " + name + ".csr -CA " + authority + ".pem -CAkey " + authority +
+        ".key -CAcreateserial" + " -days 2 -extfile " + name + ".ext -out " + name + ".pem 2>/dev/null");
   }
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
@@ -71,7 +74,8 @@ TEST_F(Transports, DataGoesThroughSharedMemory) {
   const int memory = ::memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(::ftruncate(memory, kShared), 0);
   ASSERT_EQ(::fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  auto* const data = static_cast<cl_int*>(::mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
+  auto* const data =
+      static_cast<cl_int*>(::mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
   ASSERT_TRUE(say_hello_with(client, memory));
   const auto* const welcome = client.await_welcome();
   ASSERT_NE(welcome, nullptr);
@@ -130,8 +134,9 @@ TEST_F(Transports, TlsLetsInWhomItKnows) {
   make_certificate("server", "ours");
   make_certificate("client", "ours");
   make_certificate("stranger", "theirs");
-  ServerProcess server({"--tls-cert", path("server.pem"), "--tls-key", path("server.key"), "--client-ca", path("ours.pem")},
-                       "tls:127.0.0.1:0");
+  ServerProcess server(
+      {"--tls-cert", path("server.pem"), "--tls-key", path("server.key"), "--client-ca", path("ours.pem")},
+      "tls:127.0.0.1:0");
   const Endpoint endpoint = server.endpoint();
   ASSERT_TRUE(endpoint.tls);
   RawClient client(endpoint, {path("ours.pem"), path("client.pem"), path("client.key")});
@@ -141,7 +146,8 @@ TEST_F(Transports, TlsLetsInWhomItKnows) {
   make_basics(client);
   std::vector<cl_int> data(kShared / sizeof(cl_int));
   std::iota(data.begin(), data.end(), 3);
-  client.add({.queue = kQueue, .payload = kShared}, wire::CreateWriteBuffer(client.builder, kBuffer, 0, kShared));
+  client.add({.queue = kQueue, .payload = kShared},
+             wire::CreateWriteBuffer(client.builder, kBuffer, 0, kShared));
   client.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, kShared));
   client.send({std::as_bytes(std::span(data))});
   ASSERT_TRUE(client.await_answer(1));
