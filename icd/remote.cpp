@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <dlfcn.h>
 #include <string>
 #include <string_view>
@@ -20,13 +21,27 @@ using OfferPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*, 
 constexpr const char* kOfferPlatforms = "clOfferPlatformsCLEAVE";
 using FindFunction = void*(CL_API_CALL*)(const char*);
 
-// The face's half of the process-wide state. Written by offer_remote(), read-only from then on.
+// The face's half of the process-wide state. Written by offer_remote(), read-only from then on, but for
+// `table`.
 struct Remote {
   Table below{};  // the loader's, as it was
   OfferPlatforms offer = nullptr;
   bool required = false;
+  std::atomic<const Table*> table{nullptr};  // the client's, once somebody has asked for platforms
 };
 constinit Remote remote;
+
+// Whether a handle is the client's: it leads to the client's table, as every driver's leads to its own.
+bool is_own(const void* handle) {
+  const Table* const table = remote.table.load(std::memory_order_acquire);
+  return handle != nullptr && table != nullptr && *static_cast<const Table* const*>(handle) == table;
+}
+
+// The table for a call about this handle. Loaders refuse some calls with platforms that they have not found
+// themselves.
+const Table& table_for(const void* handle) {
+  return is_own(handle) ? *remote.table.load(std::memory_order_acquire) : remote.below;
+}
 
 bool is_remote(cl_platform_id platform) {
   std::array<char, 256> name{};
@@ -44,7 +59,9 @@ std::vector<cl_platform_id> all_platforms() {
   }
   if (std::any_of(platforms.begin(), platforms.end(), is_remote)) return platforms;
   cl_platform_id own = nullptr;
-  if (remote.offer(1, &own, nullptr, nullptr) == CL_SUCCESS) {
+  const Table* table = nullptr;
+  if (remote.offer(1, &own, nullptr, &table) == CL_SUCCESS) {
+    remote.table.store(table, std::memory_order_release);
     platforms.push_back(own);
   } else if (remote.required) {
     platforms.clear();
@@ -53,7 +70,8 @@ std::vector<cl_platform_id> all_platforms() {
 }
 
 cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) try {
-  if ((entries == 0 && platforms != nullptr) || (platforms == nullptr && count == nullptr)) return CL_INVALID_VALUE;
+  if ((entries == 0 && platforms != nullptr) || (platforms == nullptr && count == nullptr))
+    return CL_INVALID_VALUE;
   const std::vector<cl_platform_id> all = all_platforms();
   if (count != nullptr) *count = static_cast<cl_uint>(all.size());
   if (all.empty()) return kNoPlatform;
@@ -74,31 +92,57 @@ cl_platform_id only_platform() try {
 cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
   if (platform == nullptr) platform = only_platform();
-  return remote.below.clGetDeviceIDs(platform, type, entries, devices, count);
+  return table_for(platform).clGetDeviceIDs(platform, type, entries, devices, count);
 }
 
 cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void* value,
                                      size_t* size_ret) {
   if (platform == nullptr) platform = only_platform();
-  return remote.below.clGetPlatformInfo(platform, name, size, value, size_ret);
+  return table_for(platform).clGetPlatformInfo(platform, name, size, value, size_ret);
+}
+
+using Notify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
+
+cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count,
+                                      const cl_device_id* devices, Notify notify, void* user_data,
+                                      cl_int* error_ret) {
+  const void* const first = count != 0 && devices != nullptr ? devices[0] : nullptr;
+  return table_for(first).clCreateContext(properties, count, devices, notify, user_data, error_ret);
+}
+
+cl_platform_id platform_in(const cl_context_properties* properties) {
+  for (; properties != nullptr && *properties != 0; properties += 2) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+    if (*properties == CL_CONTEXT_PLATFORM) return reinterpret_cast<cl_platform_id>(properties[1]);
+  }
+  return nullptr;
 }
 
 cl_context CL_API_CALL create_context_from_type(const cl_context_properties* properties, cl_device_type type,
-                                                void(CL_CALLBACK* notify)(const char*, const void*, size_t, void*),
-                                                void* user_data, cl_int* error_ret) {
-  const cl_platform_id only = properties == nullptr ? only_platform() : nullptr;
-  const std::array<cl_context_properties, 3> named{CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(only), 0};
-  return remote.below.clCreateContextFromType(only != nullptr ? named.data() : properties, type, notify, user_data,
-                                              error_ret);
+                                                Notify notify, void* user_data, cl_int* error_ret) {
+  cl_platform_id platform = platform_in(properties);
+  if (platform == nullptr) platform = only_platform();
+  return table_for(platform).clCreateContextFromType(properties, type, notify, user_data, error_ret);
+}
+
+cl_int CL_API_CALL unload_platform_compiler(cl_platform_id platform) {
+  return table_for(platform).clUnloadPlatformCompiler(platform);
+}
+
+void* CL_API_CALL find_function(cl_platform_id platform, const char* name) {
+  return table_for(platform).clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
 }  // namespace
 
-bool wants_remote(const base::Settings& settings) { return !settings.disable && !settings.remote.servers.empty(); }
+bool wants_remote(const base::Settings& settings) {
+  return !settings.disable && !settings.remote.servers.empty();
+}
 
 std::string remote_library() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&remote_library), &info) == 0 || info.dli_fname == nullptr) return {};
+  if (dladdr(reinterpret_cast<const void*>(&remote_library), &info) == 0 || info.dli_fname == nullptr)
+    return {};
   std::string folder = info.dli_fname;
   for (const char* const from : {"/libcleave-remote.so", "/../libcleave-remote.so"}) {
     const std::string path = folder.substr(0, folder.rfind('/')) + from;
@@ -117,7 +161,8 @@ void offer_remote(Table& next, const base::Settings& settings, bool has_loader) 
   const auto offer = find == nullptr ? nullptr : reinterpret_cast<OfferPlatforms>(find(kOfferPlatforms));
   if (offer == nullptr) {
     const char* const reason = dlerror();
-    return base::say("CLEAVE_REMOTE: " + path + " cannot be loaded" + (reason == nullptr ? "" : std::string(": ") + reason));
+    return base::say("CLEAVE_REMOTE: " + path + " cannot be loaded" +
+                     (reason == nullptr ? "" : std::string(": ") + reason));
   }
   if (!has_loader) {
     const Table* table = nullptr;
@@ -131,7 +176,12 @@ void offer_remote(Table& next, const base::Settings& settings, bool has_loader) 
   next.clGetPlatformIDs = get_platform_ids;
   next.clGetPlatformInfo = get_platform_info;
   next.clGetDeviceIDs = get_device_ids;
+  next.clCreateContext = create_context;
   next.clCreateContextFromType = create_context_from_type;
+  if (next.clUnloadPlatformCompiler != nullptr) next.clUnloadPlatformCompiler = unload_platform_compiler;
+  if (next.clGetExtensionFunctionAddressForPlatform != nullptr) {
+    next.clGetExtensionFunctionAddressForPlatform = find_function;
+  }
 } catch (...) {
   base::say("out of memory while the remote devices were looked for");
 }

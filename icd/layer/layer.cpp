@@ -37,7 +37,8 @@ const Table* install_once(cl_uint entries, const Table* target) {
     Table next{};
     std::memcpy(&next, target, std::size_t{std::min(entries, kEntries)} * sizeof(void*));
     auto configuration = cleave::base::load(cleave::base::process_environment());
-    if (cleave::icd::wants_remote(configuration.settings)) cleave::icd::offer_remote(next, configuration.settings, true);
+    if (cleave::icd::wants_remote(configuration.settings))
+      cleave::icd::offer_remote(next, configuration.settings, true);
     cleave::icd::fill_absent(next);
     layer.table = cleave::interpose::install(next, {"layer", "the loader"}, std::move(configuration));
   }

@@ -1,5 +1,6 @@
-// All functions of OpenCL, as the client carries them out: declared from the one list, so that one that is forgotten is
-// found by the linker. Each is defined in the file of its topic; those that cannot be carried are in absent.cpp.
+// All functions of OpenCL, as the client carries them out: declared from the one list, so that one that is
+// forgotten is found by the linker. Each is defined in the file of its topic; those that cannot be carried
+// are in absent.cpp.
 #pragma once
 
 #include <bit>
@@ -24,8 +25,9 @@ cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue, cl_kernel ke
 
 // What CL_..._REFERENCE_COUNT is: the program's own references.
 inline cl_uint references(const objects::Object& object) {
-  return object.root ? 1
-                     : static_cast<cl_uint>(objects::references_of(object.counts.load(std::memory_order_relaxed)));
+  return object.root
+             ? 1
+             : static_cast<cl_uint>(objects::references_of(object.counts.load(std::memory_order_relaxed)));
 }
 
 }  // namespace cleave::remote::client

@@ -1,7 +1,7 @@
 // Kernel arguments: bytes, among which are handles.
 //
-// The first argument of a form (a size; a value, a buffer, an image, ...) is set with an answer, so that the program gets
-// the driver's own error. What has been accepted for a kernel of that name once is sent without.
+// The first argument of a form (a size; a value, a buffer, an image, ...) is set with an answer, so that the
+// program gets the driver's own error. What has been accepted for a kernel of that name once is sent without.
 #include <algorithm>
 
 #include "remote/client/api.h"
@@ -31,7 +31,8 @@ constexpr unsigned kMemory = 0x10000;  // and above: with the type
 // What the program's bytes are. An address that was a handle of ours is an error; else a number is a number.
 cl_int look_at(Takes takes, std::size_t size, const void* bytes, Value& value) {
   if (bytes == nullptr) {
-    value = takes == Takes::handle ? Value{wire::Argument::object, 0, kNullHandle} : Value{wire::Argument::local, 0, kLocal};
+    value = takes == Takes::handle ? Value{wire::Argument::object, 0, kNullHandle}
+                                   : Value{wire::Argument::local, 0, kLocal};
     return CL_SUCCESS;
   }
   value = {wire::Argument::bytes, 0, kPlain};
@@ -102,7 +103,8 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   if (value.kind == wire::Argument::bytes && size > kMostArgument) return CL_INVALID_ARG_SIZE;
   return send(kernel, index, size, value.form, [&](auto& b) {
     flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> content;
-    if (value.kind == wire::Argument::bytes) content = b.CreateVector(static_cast<const std::uint8_t*>(bytes), size);
+    if (value.kind == wire::Argument::bytes)
+      content = b.CreateVector(static_cast<const std::uint8_t*>(bytes), size);
     return wire::CreateSetKernelArg(b, kernel.id, index, size, value.kind, value.object, content);
   });
 }
@@ -118,7 +120,8 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, con
   });
 }
 
-cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size, const void* value) {
+cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size,
+                                       const void* value) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_KERNEL;
   if (value == nullptr) return CL_INVALID_VALUE;

@@ -1,9 +1,11 @@
-// What the client knows of each object: it stands behind Object::raw (objects/object.h) and ends with the object.
+// What the client knows of each object: it stands behind Object::raw (objects/object.h) and ends with the
+// object.
 //
-// Handles to other objects are plain pointers where the object holds them (objects.h: parents), so they are valid as
-// long as it is. Members without a remark are written before the handle is known to the program.
+// Handles to other objects are plain pointers where the object holds them (objects.h: parents), so they are
+// valid as long as it is. Members without a remark are written before the handle is known to the program.
 //
-// Thread-safe where it says so; OpenCL asks programs to keep clSetKernelArg on one kernel to one thread at a time.
+// Thread-safe where it says so; OpenCL asks programs to keep clSetKernelArg on one kernel to one thread at a
+// time.
 #pragma once
 
 #include <array>
@@ -161,8 +163,8 @@ struct MemoryBody : Body {
   cl_uint packet_size = 0;  // pipes
   cl_uint packets = 0;
 
-  std::mutex mutex;                // guards what follows
-  std::byte* shadow = nullptr;     // where maps lead without CL_MEM_USE_HOST_PTR; of `shadow_size` bytes
+  std::mutex mutex;             // guards what follows
+  std::byte* shadow = nullptr;  // where maps lead without CL_MEM_USE_HOST_PTR; of `shadow_size` bytes
   std::size_t shadow_size = 0;
   std::vector<Mapping> mappings;
   EndCalls<cl_mem> at_end;
@@ -200,7 +202,7 @@ struct ProgramBody : Body {
   std::vector<Object*> devices;
   std::string source;  // CL_PROGRAM_SOURCE
   std::vector<std::byte> il;
-  Infos infos;  // of its newest build
+  Infos infos;       // of its newest build
   std::mutex mutex;  // guards `kernels`
   std::map<std::string, std::shared_ptr<KernelFacts>> kernels;
   EndCalls<cl_program> at_end;

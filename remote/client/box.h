@@ -1,4 +1,5 @@
-// A box of bytes in the program's memory: rows of one length, in slices. On the wire the rows lie one behind the other.
+// A box of bytes in the program's memory: rows of one length, in slices. On the wire the rows lie one behind
+// the other.
 #pragma once
 
 #include <array>
@@ -26,7 +27,8 @@ struct Box {
     return (rows == 1 || row_pitch == width) && (slices == 1 || slice_pitch == width * rows);
   }
 
-  // Calls visit(pointer, bytes) for each run of bytes from `done` on (bytes in wire order), until it gives false.
+  // Calls visit(pointer, bytes) for each run of bytes from `done` on (bytes in wire order), until it gives
+  // false.
   template <typename Visit>
   void each_run(std::size_t done, Visit visit) const {
     const std::size_t run = is_line() ? bytes() : width;

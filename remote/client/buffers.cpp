@@ -22,8 +22,8 @@ constexpr cl_mem_flags kSent = ~static_cast<cl_mem_flags>(CL_MEM_USE_HOST_PTR | 
 
 bool at_most_one(cl_mem_flags flags) { return (flags & (flags - 1)) == 0; }
 
-cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags, std::size_t size,
-                     void* host, cl_int* error_ret) {
+cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags,
+                     std::size_t size, void* host, cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_CONTEXT);
   if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return fail<cl_mem>(error_ret, error);
@@ -97,7 +97,8 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t
 }
 
 cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context, const cl_mem_properties* properties,
-                                                cl_mem_flags flags, size_t size, void* host, cl_int* error_ret) {
+                                                cl_mem_flags flags, size_t size, void* host,
+                                                cl_int* error_ret) {
   return create_buffer(context, properties, flags, size, host, error_ret);
 }
 
@@ -106,8 +107,10 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
   Object* const parent = find(handle);
   if (parent == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_MEM_OBJECT);
   const MemoryBody& of = body_of<MemoryBody>(*parent);
-  if (of.type != CL_MEM_OBJECT_BUFFER || of.parent != nullptr) return fail<cl_mem>(error_ret, CL_INVALID_MEM_OBJECT);
-  if (type != CL_BUFFER_CREATE_TYPE_REGION || create_info == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
+  if (of.type != CL_MEM_OBJECT_BUFFER || of.parent != nullptr)
+    return fail<cl_mem>(error_ret, CL_INVALID_MEM_OBJECT);
+  if (type != CL_BUFFER_CREATE_TYPE_REGION || create_info == nullptr)
+    return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
   const cl_buffer_region region = *static_cast<const cl_buffer_region*>(create_info);
   const auto [object, body] = prepare<MemoryBody>(*parent, *of.connection, of.connection->new_id());
   if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
@@ -145,9 +148,11 @@ cl_mem CL_API_CALL clCreatePipe(cl_context handle, cl_mem_flags flags, cl_uint p
   return finish_memory(object, body, error, error_ret);
 }
 
-cl_int CL_API_CALL clGetPipeInfo(cl_mem handle, cl_pipe_info name, size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetPipeInfo(cl_mem handle, cl_pipe_info name, size_t size, void* value,
+                                 size_t* size_ret) {
   Object* const object = find(handle);
-  if (object == nullptr || body_of<MemoryBody>(*object).type != CL_MEM_OBJECT_PIPE) return CL_INVALID_MEM_OBJECT;
+  if (object == nullptr || body_of<MemoryBody>(*object).type != CL_MEM_OBJECT_PIPE)
+    return CL_INVALID_MEM_OBJECT;
   const MemoryBody& body = body_of<MemoryBody>(*object);
   const Answer answer{size, value, size_ret};
   if (name == CL_PIPE_PACKET_SIZE) return answer.give(body.packet_size);
@@ -156,7 +161,8 @@ cl_int CL_API_CALL clGetPipeInfo(cl_mem handle, cl_pipe_info name, size_t size, 
   return CL_INVALID_VALUE;
 }
 
-cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size, void* value,
+                                      size_t* size_ret) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_MEM_OBJECT;
   MemoryBody& body = body_of<MemoryBody>(*object);

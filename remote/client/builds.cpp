@@ -1,4 +1,5 @@
-// Building, compiling and linking. The call waits for the server, other threads go on; a callback is called besides.
+// Building, compiling and linking. The call waits for the server, other threads go on; a callback is called
+// besides.
 #include <algorithm>
 
 #include "remote/client/api.h"
@@ -17,7 +18,8 @@ bool is_end_of_build(cl_int error) {
          error == CL_LINK_PROGRAM_FAILURE;
 }
 
-cl_int take_devices(const std::vector<Object*>& known, cl_uint count, const cl_device_id* list, std::vector<Id>& ids) {
+cl_int take_devices(const std::vector<Object*>& known, cl_uint count, const cl_device_id* list,
+                    std::vector<Id>& ids) {
   if ((count == 0) != (list == nullptr)) return CL_INVALID_VALUE;
   std::vector<Object*> devices;
   for (cl_uint i = 0; i < count; ++i) devices.push_back(find(list[i]));
@@ -45,7 +47,8 @@ void end_build(Object& program, const Pending& pending, Notify notify, void* use
 
 }  // namespace
 
-bool device_ids(const std::vector<Object*>& known, const std::vector<Object*>& devices, std::vector<Id>& ids) {
+bool device_ids(const std::vector<Object*>& known, const std::vector<Object*>& devices,
+                std::vector<Id>& ids) {
   for (Object* const device : devices) {
     if (device == nullptr || std::find(known.begin(), known.end(), device) == known.end()) return false;
     ids.push_back(body_of<DeviceBody>(*device).id);
@@ -53,34 +56,38 @@ bool device_ids(const std::vector<Object*>& known, const std::vector<Object*>& d
   return true;
 }
 
-cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* list, const char* options,
-                                  Notify notify, void* user_data) {
+cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* list,
+                                  const char* options, Notify notify, void* user_data) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_PROGRAM;
   ProgramBody& body = body_of<ProgramBody>(*object);
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
   std::vector<Id> devices;
-  if (const cl_int error = take_devices(body.devices, count, list, devices); error != CL_SUCCESS) return error;
+  if (const cl_int error = take_devices(body.devices, count, list, devices); error != CL_SUCCESS)
+    return error;
   begin_build(body);
   Pending pending;
   const cl_int error = body.connection->ask({}, pending, [&](auto& b) {
     const auto list_offset = b.CreateVector(devices);
-    return wire::CreateBuildProgram(b, body.id, list_offset, b.CreateString(options == nullptr ? "" : options));
+    return wire::CreateBuildProgram(b, body.id, list_offset,
+                                    b.CreateString(options == nullptr ? "" : options));
   });
   end_build(*object, pending, notify, user_data);
   return error;
 }
 
-cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* list, const char* options,
-                                    cl_uint headers, const cl_program* header_list, const char** header_names,
-                                    Notify notify, void* user_data) {
+cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* list,
+                                    const char* options, cl_uint headers, const cl_program* header_list,
+                                    const char** header_names, Notify notify, void* user_data) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_PROGRAM;
   ProgramBody& body = body_of<ProgramBody>(*object);
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
-  if ((headers == 0) != (header_list == nullptr) || (headers == 0) != (header_names == nullptr)) return CL_INVALID_VALUE;
+  if ((headers == 0) != (header_list == nullptr) || (headers == 0) != (header_names == nullptr))
+    return CL_INVALID_VALUE;
   std::vector<Id> devices;
-  if (const cl_int error = take_devices(body.devices, count, list, devices); error != CL_SUCCESS) return error;
+  if (const cl_int error = take_devices(body.devices, count, list, devices); error != CL_SUCCESS)
+    return error;
   std::vector<Id> ids;
   for (cl_uint i = 0; i < headers; ++i) {
     const Object* const header = find(header_list[i]);
@@ -101,9 +108,9 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
   return error;
 }
 
-cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* list, const char* options,
-                                     cl_uint programs, const cl_program* program_list, Notify notify, void* user_data,
-                                     cl_int* error_ret) {
+cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* list,
+                                     const char* options, cl_uint programs, const cl_program* program_list,
+                                     Notify notify, void* user_data, cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_program>(error_ret, CL_INVALID_CONTEXT);
   if (programs == 0 || program_list == nullptr || (notify == nullptr && user_data != nullptr))
@@ -132,7 +139,8 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
     return wire::CreateLinkProgram(b, body->id, of.id, list_offset, text, b.CreateVector(ids));
   });
   if (error_ret != nullptr) *error_ret = error;
-  // A program that could not be linked can still be asked why, if the driver made one: then there is something to tell.
+  // A program that could not be linked can still be asked why, if the driver made one: then there is
+  // something to tell.
   const auto* const told = pending.details() == nullptr ? nullptr : pending.details()->infos();
   if (error != CL_SUCCESS && (told == nullptr || told->size() == 0)) {
     delete body;
@@ -144,16 +152,17 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   return objects::handle_of<cl_program>(object);
 }
 
-cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device_handle, cl_program_build_info name,
-                                         size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device_handle,
+                                         cl_program_build_info name, size_t size, void* value,
+                                         size_t* size_ret) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_PROGRAM;
   ProgramBody& body = body_of<ProgramBody>(*object);
   Object* const device = find(device_handle);
   if (device == nullptr || std::find(body.devices.begin(), body.devices.end(), device) == body.devices.end())
     return CL_INVALID_DEVICE;
-  return answer_from(*body.connection, body.infos, wire::What::program_build, body.id, body_of<DeviceBody>(*device).id,
-                     name, 0, {size, value, size_ret});
+  return answer_from(*body.connection, body.infos, wire::What::program_build, body.id,
+                     body_of<DeviceBody>(*device).id, name, 0, {size, value, size_ret});
 }
 
 }  // namespace cleave::remote::client

@@ -1,5 +1,6 @@
-// The thread on which the program's own functions are called: for events, builds, contexts and ends of objects. It is
-// never a thread that waits or reads, so these functions may call OpenCL, and what they do holds nobody up but each other.
+// The thread on which the program's own functions are called: for events, builds, contexts and ends of
+// objects. It is never a thread that waits or reads, so these functions may call OpenCL, and what they do
+// holds nobody up but each other.
 //
 // The thread starts with the first call. After fork() the child begins with none and an empty list.
 //

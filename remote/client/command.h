@@ -1,4 +1,5 @@
-// What every function that enqueues does: look at the queue and the wait list, make the event, send the command.
+// What every function that enqueues does: look at the queue and the wait list, make the event, send the
+// command.
 //
 //   Command command({queue, waits, wait_list, event, CL_COMMAND_...});
 //   if (command.error != CL_SUCCESS) return command.error;

@@ -34,7 +34,8 @@ std::string first_line(const std::string& path, std::string& problem) {
   if (path.empty()) return {};
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line) || line.size() > kMostTokenFile) problem = "no token can be read from " + path;
+  if (!std::getline(file, line) || line.size() > kMostTokenFile)
+    problem = "no token can be read from " + path;
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
   return line;
 }
@@ -59,7 +60,10 @@ void drain(int descriptor) {
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings)
-    : stream_(std::move(stream)), timeout_(settings.timeout), heartbeat_(settings.timeout / 4), input_(*stream_, settings.timeout) {}
+    : stream_(std::move(stream)),
+      timeout_(settings.timeout),
+      heartbeat_(settings.timeout / 4),
+      input_(*stream_, settings.timeout) {}
 
 Connection* Connection::open(const std::string& address, const base::RemoteSettings& settings, bool query,
                              std::string& problem) {
@@ -87,8 +91,8 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, std::str
   Builder builder;
   const auto token_text = builder.CreateString(token);
   const auto name = builder.CreateString(program_name());
-  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, 0, wire::ByteOrder::little, token_text, name,
-                                   static_cast<std::uint32_t>(heartbeat_.count()), query));
+  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, 0, wire::ByteOrder::little, token_text,
+                                   name, static_cast<std::uint32_t>(heartbeat_.count()), query));
   const auto begin = steady_clock::now();
   const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
   if (!write_frame(*stream_, FrameKind::hello, message, {}, settings.timeout))

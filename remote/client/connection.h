@@ -1,18 +1,21 @@
 // The connection to one server: what is sent, what comes, and who waits for what.
 //
-// Sending. Commands are gathered and go out together: when enough of them have come, when somebody is about to wait, or
-// soon (kSoon) by the watcher. Data goes from the program's memory to the socket, behind the commands before it.
+// Sending. Commands are gathered and go out together: when enough of them have come, when somebody is about
+// to wait, or soon (kSoon) by the watcher. Data goes from the program's memory to the socket, behind the
+// commands before it.
 //
-// Reading. There is one reader at a time, and it is whoever waits: a thread that waits for something reads the socket
-// itself until that has come, and does for others what comes for them. So an answer wakes the thread that needs it and no
-// other. While nobody waits the watcher reads, a thread that also sends signs of life and takes a silent server for gone.
+// Reading. There is one reader at a time, and it is whoever waits: a thread that waits for something reads
+// the socket itself until that has come, and does for others what comes for them. So an answer wakes the
+// thread that needs it and no other. While nobody waits the watcher reads, a thread that also sends signs of
+// life and takes a silent server for gone.
 //
-// The end. A connection that has ended stays ended (`alive`): all that is under way and all later calls are answered
-// with kGone, events end with it, and their callbacks are called. Only the reader ends it; others shut the socket down, and
-// the reader notices. So nothing is written into the program's memory once a call has returned.
+// The end. A connection that has ended stays ended (`alive`): all that is under way and all later calls are
+// answered with kGone, events end with it, and their callbacks are called. Only the reader ends it; others
+// shut the socket down, and the reader notices. So nothing is written into the program's memory once a call
+// has returned.
 //
-// Thread-safe. Locks, in the order in which they may be taken together: out_, then one of the others. The reader never
-// takes out_: who has it may be waiting for a server that waits for us to read.
+// Thread-safe. Locks, in the order in which they may be taken together: out_, then one of the others. The
+// reader never takes out_: who has it may be waiting for a server that waits for us to read.
 #pragma once
 
 #include <array>
@@ -92,7 +95,8 @@ class Connection {
     return pending.error;
   }
 
-  // The same without waiting. `pending` lives until it is done. An error: it was not sent, and is the caller's.
+  // The same without waiting. `pending` lives until it is done. An error: it was not sent, and is the
+  // caller's.
   template <typename Make>
   cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {}) {
     std::unique_lock lock(out_);
@@ -108,8 +112,8 @@ class Connection {
   // Sends all that has been gathered.
   void flush();
 
-  // Flushes, then returns when done() is true or the connection has ended. done() is asked often, by this thread only,
-  // and becomes true by something that the server sends.
+  // Flushes, then returns when done() is true or the connection has ended. done() is asked often, by this
+  // thread only, and becomes true by something that the server sends.
   template <typename Done>
   void wait(Done done) {
     if (done()) return;
@@ -117,7 +121,8 @@ class Connection {
     wait_with([](void* function) { return (*static_cast<Done*>(function))(); }, &done);
   }
 
-  // A command's event, before the command is sent: its completion will be told to it. Holds the object until then.
+  // A command's event, before the command is sent: its completion will be told to it. Holds the object until
+  // then.
   void expect(Object& event);
   // It was not sent.
   void forget(Object& event);
@@ -125,7 +130,8 @@ class Connection {
   // So many calls more, or fewer, that nobody waits for depend on what comes.
   void expect_more(int by) { expectations_.fetch_add(static_cast<unsigned>(by), std::memory_order_relaxed); }
 
-  // Makes the server say something, which wakes whoever waits in wait() for what this process itself has done.
+  // Makes the server say something, which wakes whoever waits in wait() for what this process itself has
+  // done.
   void ring();
 
   // User events that the program has not set yet: what waits for them waits for the program.
@@ -133,16 +139,17 @@ class Connection {
   // Calls `function` when the server says that this memory object is gone, or the connection has ended.
   void at_end_of(Id memory, std::function<void()> function);
 
-  // Who is told what comes for an object without being asked for: a queue of failures, a context of errors. Until
-  // dismiss(), which comes before the object's end.
+  // Who is told what comes for an object without being asked for: a queue of failures, a context of errors.
+  // Until dismiss(), which comes before the object's end.
   void introduce(Object& object);
   void dismiss(Id object);
 
-  // The server may forget this object. Goes with what is sent next; an event's is not in a hurry. Never waits.
+  // The server may forget this object. Goes with what is sent next; an event's is not in a hurry. Never
+  // waits.
   void release(Id id, bool in_a_hurry);
 
-  // Around fork(): nobody is inside between the first and one of the other two. The child of a process does not talk on
-  // its parent's connections: they have ended for it.
+  // Around fork(): nobody is inside between the first and one of the other two. The child of a process does
+  // not talk on its parent's connections: they have ended for it.
   void lock_all();
   void unlock_all();
   void end_in_child();
@@ -155,7 +162,8 @@ class Connection {
   void add(const Head& head, std::uint32_t request, const Box& data, Make make) {
     const auto body = make(builder_);
     using Table = typename std::remove_reference_t<decltype(body)>;
-    add_command(head, request, data, wire::BodyTraits<typename OffsetTarget<std::remove_cv_t<Table>>::type>::enum_value,
+    add_command(head, request, data,
+                wire::BodyTraits<typename OffsetTarget<std::remove_cv_t<Table>>::type>::enum_value,
                 body.Union());
   }
   template <typename T>
@@ -219,9 +227,9 @@ class Connection {
   std::mutex out_;
   Builder builder_{16 * 1024};
   std::vector<flatbuffers::Offset<wire::Command>> commands_;
-  std::vector<std::byte> small_data_;  // payloads that are worth a copy
-  std::uint64_t commands_sent_ = 0;    // with a queue
-  std::uint64_t bytes_sent_ = 0;
+  std::vector<std::byte> small_data_;         // payloads that are worth a copy
+  std::uint64_t commands_sent_ = 0;           // with a queue
+  std::atomic<std::uint64_t> bytes_sent_{0};  // and to be read
   std::atomic<std::uint64_t> commands_ended_{0};
   std::atomic<std::uint64_t> bytes_ended_{0};
   std::atomic<bool> gathered_{false};  // there is something to flush

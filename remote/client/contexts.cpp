@@ -38,8 +38,8 @@ cl_int take(const cl_context_properties* given, Properties& properties) {
   return CL_SUCCESS;
 }
 
-cl_context create(const Properties& properties, const std::vector<Object*>& devices, Notify notify, void* user_data,
-                  cl_int* error_ret) {
+cl_context create(const Properties& properties, const std::vector<Object*>& devices, Notify notify,
+                  void* user_data, cl_int* error_ret) {
   Connection& connection = *body_of<DeviceBody>(*devices[0]).connection;
   const auto [object, body] = prepare<ContextBody>(*devices[0], connection, connection.new_id());
   if (object == nullptr) return fail<cl_context>(error_ret, CL_OUT_OF_HOST_MEMORY);
@@ -57,7 +57,8 @@ cl_context create(const Properties& properties, const std::vector<Object*>& devi
   }
   Pending pending;
   const cl_int error = connection.ask({}, pending, [&](auto& b) {
-    return wire::CreateCreateContext(b, body->id, b.CreateVector(ids), b.CreateVector(properties.sent), notify != nullptr);
+    return wire::CreateCreateContext(b, body->id, b.CreateVector(ids), b.CreateVector(properties.sent),
+                                     notify != nullptr);
   });
   if (error != CL_SUCCESS) {
     delete body;
@@ -101,7 +102,8 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
   const cl_int error = take(properties, taken);
   if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
   cl_uint count = 0;
-  const cl_int found = client::clGetDeviceIDs(objects::handle_of<cl_platform_id>(client.platform), type, 0, nullptr, &count);
+  const cl_int found =
+      client::clGetDeviceIDs(objects::handle_of<cl_platform_id>(client.platform), type, 0, nullptr, &count);
   if (found != CL_SUCCESS) return fail<cl_context>(error_ret, found);
   std::vector<Object*> devices = devices_of_type(type);
   const unsigned group = body_of<DeviceBody>(*devices[0]).group;
@@ -129,7 +131,8 @@ cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, siz
   }
 }
 
-cl_int CL_API_CALL clSetContextDestructorCallback(cl_context handle, void(CL_CALLBACK* function)(cl_context, void*),
+cl_int CL_API_CALL clSetContextDestructorCallback(cl_context handle,
+                                                  void(CL_CALLBACK* function)(cl_context, void*),
                                                   void* user_data) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_CONTEXT;
@@ -151,7 +154,8 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags fl
     std::array<std::uint8_t, sizeof flags> input{};
     std::memcpy(input.data(), &flags, sizeof flags);
     std::vector<std::byte> bytes;
-    const cl_int error = ask_server(*body.connection, wire::What::image_formats, body.id, 0, type, 0, input, nullptr, bytes);
+    const cl_int error =
+        ask_server(*body.connection, wire::What::image_formats, body.id, 0, type, 0, input, nullptr, bytes);
     if (!body.connection->alive()) return error;
     body.infos.put(key, {error, bytes});
   }

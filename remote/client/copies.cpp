@@ -1,5 +1,5 @@
-// Commands that stay on the server: copies, fills, migrations, markers, barriers. What is simple is checked here; of the
-// rest the driver is asked.
+// Commands that stay on the server: copies, fills, migrations, markers, barriers. What is simple is checked
+// here; of the rest the driver is asked.
 #include <algorithm>
 
 #include "remote/client/api.h"
@@ -20,12 +20,15 @@ bool take(Command& command, cl_mem first, cl_mem second, MemoryBody*& a, MemoryB
 }
 
 bool fits(const MemoryBody& buffer, std::size_t offset, std::size_t size) {
-  return buffer.type == CL_MEM_OBJECT_BUFFER && size != 0 && offset <= buffer.size && size <= buffer.size - offset;
+  return buffer.type == CL_MEM_OBJECT_BUFFER && size != 0 && offset <= buffer.size &&
+         size <= buffer.size - offset;
 }
 
 // The same memory, perhaps: a buffer and its part, or twice the same object.
 bool may_overlap(const MemoryBody& a, const MemoryBody& b) {
-  const auto root = [](const MemoryBody& body) { return body.parent == nullptr ? &body : &body_of<MemoryBody>(*body.parent); };
+  const auto root = [](const MemoryBody& body) {
+    return body.parent == nullptr ? &body : &body_of<MemoryBody>(*body.parent);
+  };
   return root(a) == root(b);
 }
 
@@ -36,9 +39,9 @@ cl_int send(Command& command, bool certain, Make make) {
 
 }  // namespace
 
-cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,
-                                       size_t target_offset, size_t size, cl_uint waits, const cl_event* wait_list,
-                                       cl_event* event) {
+cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem target,
+                                       size_t source_offset, size_t target_offset, size_t size, cl_uint waits,
+                                       const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_COPY_BUFFER});
   MemoryBody* from = nullptr;
   MemoryBody* to = nullptr;
@@ -52,8 +55,9 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl
 
 cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem source, cl_mem target,
                                            const size_t* source_origin, const size_t* target_origin,
-                                           const size_t* region, size_t source_row_pitch, size_t source_slice_pitch,
-                                           size_t target_row_pitch, size_t target_slice_pitch, cl_uint waits,
+                                           const size_t* region, size_t source_row_pitch,
+                                           size_t source_slice_pitch, size_t target_row_pitch,
+                                           size_t target_slice_pitch, cl_uint waits,
                                            const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_COPY_BUFFER_RECT});
   MemoryBody* from = nullptr;
@@ -80,7 +84,8 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, co
   if (command.error != CL_SUCCESS) return command.error;
   const MemoryBody* const body = command.memory(buffer);
   if (body == nullptr) return command.error;
-  const bool known_size = pattern_size != 0 && pattern_size <= kMostPattern && (pattern_size & (pattern_size - 1)) == 0;
+  const bool known_size =
+      pattern_size != 0 && pattern_size <= kMostPattern && (pattern_size & (pattern_size - 1)) == 0;
   if (pattern == nullptr || !known_size) return CL_INVALID_VALUE;
   const bool certain = fits(*body, offset, size) && offset % pattern_size == 0 && size % pattern_size == 0;
   return send(command, certain, [&](auto& b) {
@@ -90,8 +95,9 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, co
 }
 
 cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue queue, cl_mem source, cl_mem target,
-                                      const size_t* source_origin, const size_t* target_origin, const size_t* region,
-                                      cl_uint waits, const cl_event* wait_list, cl_event* event) {
+                                      const size_t* source_origin, const size_t* target_origin,
+                                      const size_t* region, cl_uint waits, const cl_event* wait_list,
+                                      cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_COPY_IMAGE});
   MemoryBody* from = nullptr;
   MemoryBody* to = nullptr;
@@ -120,9 +126,9 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem ima
   });
 }
 
-cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
-                                              const size_t* origin, const size_t* region, cl_uint waits,
-                                              const cl_event* wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem image,
+                                              size_t offset, const size_t* origin, const size_t* region,
+                                              cl_uint waits, const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_COPY_BUFFER_TO_IMAGE});
   MemoryBody* from = nullptr;
   MemoryBody* to = nullptr;
@@ -135,9 +141,9 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buf
   });
 }
 
-cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void* color, const size_t* origin,
-                                      const size_t* region, cl_uint waits, const cl_event* wait_list,
-                                      cl_event* event) {
+cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void* color,
+                                      const size_t* origin, const size_t* region, cl_uint waits,
+                                      const cl_event* wait_list, cl_event* event) {
   constexpr std::size_t kColor = 16;
   Command command({queue, waits, wait_list, event, CL_COMMAND_FILL_IMAGE});
   if (command.error != CL_SUCCESS) return command.error;
@@ -149,14 +155,15 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, cons
     const wire::Size3 extent = size3(region);
     // A depth image's color is one float.
     std::array<std::uint8_t, kColor> bytes{};
-    std::memcpy(bytes.data(), color, body->format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : kColor);
+    std::memcpy(bytes.data(), color,
+                body->format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : kColor);
     return wire::CreateFillImage(b, body->id, b.CreateVector(bytes.data(), bytes.size()), &at, &extent);
   });
 }
 
 cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint count, const cl_mem* list,
-                                              cl_mem_migration_flags flags, cl_uint waits, const cl_event* wait_list,
-                                              cl_event* event) {
+                                              cl_mem_migration_flags flags, cl_uint waits,
+                                              const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_MIGRATE_MEM_OBJECTS});
   if (command.error != CL_SUCCESS) return command.error;
   if (count == 0 || list == nullptr) return CL_INVALID_VALUE;
@@ -166,20 +173,21 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint co
     if (body == nullptr) return command.error;
     ids.push_back(body->id);
   }
-  constexpr cl_mem_migration_flags kKnown = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+  constexpr cl_mem_migration_flags kKnown =
+      CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
   if ((flags & ~kKnown) != 0) return CL_INVALID_VALUE;
   return command.send([&](auto& b) { return wire::CreateMigrate(b, b.CreateVector(ids), flags); });
 }
 
-cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event* wait_list,
-                                               cl_event* event) {
+cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits,
+                                               const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_MARKER});
   if (command.error != CL_SUCCESS) return command.error;
   return command.send([](auto& b) { return wire::CreateMarker(b, false); });
 }
 
-cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event* wait_list,
-                                                cl_event* event) {
+cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint waits,
+                                                const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_BARRIER});
   if (command.error != CL_SUCCESS) return command.error;
   return command.send([](auto& b) { return wire::CreateBarrier(b, false); });
@@ -201,7 +209,8 @@ cl_int CL_API_CALL clEnqueueBarrier(cl_command_queue queue) {
 // What follows waits for these events: a barrier with a wait list.
 cl_int CL_API_CALL clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_event* list) {
   Command command({queue, count, list, nullptr, CL_COMMAND_BARRIER});
-  if (command.error == CL_INVALID_EVENT_WAIT_LIST) return count == 0 || list == nullptr ? CL_INVALID_VALUE : CL_INVALID_EVENT;
+  if (command.error == CL_INVALID_EVENT_WAIT_LIST)
+    return count == 0 || list == nullptr ? CL_INVALID_VALUE : CL_INVALID_EVENT;
   if (command.error != CL_SUCCESS) return command.error;
   if (count == 0) return CL_INVALID_VALUE;
   return command.send([](auto& b) { return wire::CreateBarrier(b, false); });

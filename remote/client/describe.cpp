@@ -1,9 +1,10 @@
 // What a server says of itself, for people: the door of `cleave remote ls` and `cleave doctor`.
+#include "remote/client/describe.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "base/configuration.h"
-#include "remote/client/describe.h"
 #include "remote/client/devices.h"
 #include "remote/client/queries.h"
 #include "remote/client/state.h"
@@ -29,7 +30,8 @@ std::string device_line(const wire::Device& device) {
 std::string describe(const std::string& address) {
   const base::Configuration configuration = base::load(base::process_environment());
   std::string problem;
-  const Connection* const connection = Connection::open(address, configuration.settings.remote, true, problem);
+  const Connection* const connection =
+      Connection::open(address, configuration.settings.remote, true, problem);
   if (connection == nullptr) return "problem\t" + printable(problem) + "\n";
   const wire::Welcome& welcome = connection->welcome();
   std::string text = "server\t" + printable(welcome.name() == nullptr ? "" : welcome.name()->str()) + "\n" +

@@ -1,5 +1,6 @@
 // What a server says of itself, as lines of fields between tabs:
-//   server NAME; answered NANOSECONDS (from Hello to Welcome); clients N MOST; device NAME VERSION UNITS BYTES ...
+//   server NAME; answered NANOSECONDS (from Hello to Welcome); clients N MOST; device NAME VERSION UNITS
+//   BYTES ...
 // or: problem TEXT
 #pragma once
 

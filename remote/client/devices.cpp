@@ -39,8 +39,9 @@ void mask(Infos& infos, cl_uint param, T kept) {
 void promise_less(Connection& connection, Infos& infos) {
   const std::uint64_t features = connection.welcome().features();
   mask<cl_device_exec_capabilities>(infos, CL_DEVICE_EXECUTION_CAPABILITIES, CL_EXEC_KERNEL);
-  mask<cl_device_svm_capabilities>(infos, CL_DEVICE_SVM_CAPABILITIES,
-                                   (features & bit(Feature::svm)) != 0 ? CL_DEVICE_SVM_COARSE_GRAIN_BUFFER : 0);
+  mask<cl_device_svm_capabilities>(
+      infos, CL_DEVICE_SVM_CAPABILITIES,
+      (features & bit(Feature::svm)) != 0 ? CL_DEVICE_SVM_COARSE_GRAIN_BUFFER : 0);
   if ((features & bit(Feature::pipes)) == 0) mask<cl_bool>(infos, CL_DEVICE_PIPE_SUPPORT, 0);
   mask<cl_bool>(infos, CL_DEVICE_HOST_UNIFIED_MEMORY, 0);
   if (const cl_ulong most = connection.welcome().most_memory(); most != 0) {
@@ -75,7 +76,8 @@ bool is_a_type(cl_device_type type) {
 std::vector<Object*> devices_of_type(cl_device_type type) {
   std::vector<Object*> found;
   for (Object* const device : client.devices) {
-    if (is_of_type(body_of<DeviceBody>(*device), type, device == client.devices.front())) found.push_back(device);
+    if (is_of_type(body_of<DeviceBody>(*device), type, device == client.devices.front()))
+      found.push_back(device);
   }
   return found;
 }
@@ -91,12 +93,13 @@ void fill_device(DeviceBody& body, const wire::Device& device) {
   body.non_uniform = known<cl_bool>(infos, device_key(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT), 0) != 0;
 }
 
-cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl_uint entries, cl_device_id* devices,
-                                  cl_uint* count) {
+cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl_uint entries,
+                                  cl_device_id* devices, cl_uint* count) {
   if (handle == nullptr) begin();
   if (handle == nullptr ? client.platform == nullptr : find(handle) == nullptr) return CL_INVALID_PLATFORM;
   if (!is_a_type(type)) return CL_INVALID_DEVICE_TYPE;
-  if ((entries == 0) == (devices != nullptr) || (devices == nullptr && count == nullptr)) return CL_INVALID_VALUE;
+  if ((entries == 0) == (devices != nullptr) || (devices == nullptr && count == nullptr))
+    return CL_INVALID_VALUE;
   const std::vector<Object*> found = devices_of_type(type);
   if (found.empty()) {
     if (count != nullptr) *count = 0;
@@ -140,8 +143,10 @@ cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_parti
   Connection& connection = *body.connection;
   // The list ends with one zero, and that of CL_DEVICE_PARTITION_BY_COUNTS with another one.
   std::vector<std::int64_t> list;
-  for (std::size_t i = 0; properties[i] != 0 && list.size() < kMostSubDevices; ++i) list.push_back(properties[i]);
-  if (!list.empty() && list[0] == CL_DEVICE_PARTITION_BY_COUNTS) list.push_back(CL_DEVICE_PARTITION_BY_COUNTS_LIST_END);
+  for (std::size_t i = 0; properties[i] != 0 && list.size() < kMostSubDevices; ++i)
+    list.push_back(properties[i]);
+  if (!list.empty() && list[0] == CL_DEVICE_PARTITION_BY_COUNTS)
+    list.push_back(CL_DEVICE_PARTITION_BY_COUNTS_LIST_END);
   const Id first = connection.new_ids(kMostSubDevices);
   Pending pending;
   const cl_int error = connection.ask({}, pending, [&](auto& b) {
@@ -164,7 +169,8 @@ cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_parti
     device_body->platform = body.platform;
     device_body->parent = object;
     fill_device(*device_body, *made->Get(i));
-    devices[i] = objects::handle_of<cl_device_id>(&client.objects.publish(*device, static_cast<Body*>(device_body)));
+    devices[i] =
+        objects::handle_of<cl_device_id>(&client.objects.publish(*device, static_cast<Body*>(device_body)));
   }
   if (count != nullptr) *count = there;
   return devices != nullptr && entries < there ? CL_INVALID_VALUE : CL_SUCCESS;

@@ -7,7 +7,8 @@
 
 namespace cleave::remote::client {
 
-// What a face calls that offers the platforms itself: clGetPlatformIDs, and the table of all functions beside it.
+// What a face calls that offers the platforms itself: clGetPlatformIDs, and the table of all functions beside
+// it.
 inline constexpr const char* kOfferPlatforms = "clOfferPlatformsCLEAVE";
 // And what the command calls (describe.h).
 inline constexpr const char* kDescribeServer = "clDescribeServerCLEAVE";

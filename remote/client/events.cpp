@@ -6,12 +6,11 @@
 #include "remote/client/queries.h"
 #include "remote/client/state.h"
 
-
 namespace cleave::remote::client {
 namespace {
 
-// A call for a status is due when that, or a later one, is reached. What it is told is the status that it asked for, or
-// the error.
+// A call for a status is due when that, or a later one, is reached. What it is told is the status that it
+// asked for, or the error.
 void call(Object& event, const EventBody::Call& call, cl_int status) {
   client.objects.hold(event);
   client.callbacks.post([&event, call, status] {
@@ -50,8 +49,9 @@ void set_status(Object& event, cl_int status) {
     const std::scoped_lock lock(body.mutex);
     if (body.status.load(std::memory_order_relaxed) <= status && !(status < 0 && !is_over(body))) return;
     body.status.store(status, std::memory_order_release);
-    const auto first_due = std::stable_partition(
-        body.calls.begin(), body.calls.end(), [&](const EventBody::Call& one) { return one.status < status; });
+    const auto first_due =
+        std::stable_partition(body.calls.begin(), body.calls.end(),
+                              [&](const EventBody::Call& one) { return one.status < status; });
     due.assign(first_due, body.calls.end());
     body.calls.erase(first_due, body.calls.end());
   }
@@ -107,8 +107,8 @@ cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
     body.is_set = true;
   }
   body.connection->count_user_event(-1);
-  const cl_int error = body.connection->post(
-      {}, [&](auto& b) { return wire::CreateSetUserEventStatus(b, body.id, status); });
+  const cl_int error =
+      body.connection->post({}, [&](auto& b) { return wire::CreateSetUserEventStatus(b, body.id, status); });
   set_status(*event, status);
   // Whoever waits for this event reads from the server, and what comes wakes it.
   if (error == CL_SUCCESS) body.connection->ring();
@@ -132,7 +132,8 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* list) {
   return failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
 }
 
-cl_int CL_API_CALL clSetEventCallback(cl_event handle, cl_int status, EventBody::Notify function, void* user_data) {
+cl_int CL_API_CALL clSetEventCallback(cl_event handle, cl_int status, EventBody::Notify function,
+                                      void* user_data) {
   Object* const event = find(handle);
   if (event == nullptr) return CL_INVALID_EVENT;
   if (function == nullptr || status < CL_COMPLETE || status > CL_SUBMITTED) return CL_INVALID_VALUE;
@@ -156,7 +157,8 @@ cl_int CL_API_CALL clSetEventCallback(cl_event handle, cl_int status, EventBody:
   return CL_SUCCESS;
 }
 
-cl_int CL_API_CALL clGetEventInfo(cl_event handle, cl_event_info name, size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetEventInfo(cl_event handle, cl_event_info name, size_t size, void* value,
+                                  size_t* size_ret) {
   Object* const event = find(handle);
   if (event == nullptr) return CL_INVALID_EVENT;
   const EventBody& body = body_of<EventBody>(*event);
@@ -184,7 +186,8 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event handle, cl_profiling_info na
   const EventBody& body = body_of<EventBody>(*event);
   if (body.queue == nullptr) return CL_PROFILING_INFO_NOT_AVAILABLE;
   const bool profiles = (body_of<QueueBody>(*body.queue).properties.load() & CL_QUEUE_PROFILING_ENABLE) != 0;
-  if (!profiles || current_status(body) != CL_COMPLETE || !body.has_times) return CL_PROFILING_INFO_NOT_AVAILABLE;
+  if (!profiles || current_status(body) != CL_COMPLETE || !body.has_times)
+    return CL_PROFILING_INFO_NOT_AVAILABLE;
   if (name < CL_PROFILING_COMMAND_QUEUED || name > CL_PROFILING_COMMAND_COMPLETE) return CL_INVALID_VALUE;
   return Answer{size, value, size_ret}.give(body.times[name - CL_PROFILING_COMMAND_QUEUED]);
 }

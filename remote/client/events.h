@@ -9,7 +9,9 @@ namespace cleave::remote::client {
 void set_status(Object& event, cl_int status);
 
 // Whether there will be nothing newer.
-inline bool is_over(const EventBody& event) { return event.status.load(std::memory_order_acquire) <= CL_COMPLETE; }
+inline bool is_over(const EventBody& event) {
+  return event.status.load(std::memory_order_acquire) <= CL_COMPLETE;
+}
 
 // A new event below `queue`, with one reference of the program's; null if there is no memory.
 Object* make_event(Object& queue, cl_command_type command);

@@ -14,11 +14,13 @@ CLEAVE_EXPORT void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) 
   return own::clGetExtensionFunctionAddress(name);
 }
 
-CLEAVE_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
+CLEAVE_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,
+                                                        cl_uint* count) {
   return own::clGetPlatformIDs(entries, platforms, count);
 }
 
-CLEAVE_EXPORT void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform, const char* name) {
+CLEAVE_EXPORT void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform,
+                                                                      const char* name) {
   return own::clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
@@ -29,7 +31,8 @@ CLEAVE_EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id 
 namespace {
 
 __attribute__((constructor)) void arrive() {
-  pthread_atfork([] { own::before_fork(); }, [] { own::after_fork_in_parent(); }, [] { own::after_fork_in_child(); });
+  pthread_atfork([] { own::before_fork(); }, [] { own::after_fork_in_parent(); },
+                 [] { own::after_fork_in_child(); });
 }
 
 // What was enqueued and not waited for still goes.

@@ -91,8 +91,12 @@ void set_pitches(MemoryBody& body, bool with_host) {
 Box host_box(const MemoryBody& body, void* host) {
   const auto [width, rows, slices] = extent_of(body.description);
   const bool lines = body.description.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-  return {static_cast<std::byte*>(host), width * body.pixel,       rows, slices,
-          lines ? body.slice_pitch : body.row_pitch, body.slice_pitch};
+  return {static_cast<std::byte*>(host),
+          width * body.pixel,
+          rows,
+          slices,
+          lines ? body.slice_pitch : body.row_pitch,
+          body.slice_pitch};
 }
 
 cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags,
@@ -105,7 +109,8 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   const bool with_host = (flags & kHostData) != 0;
   if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
   Object* const base = desc->mem_object == nullptr ? nullptr : find(desc->mem_object);
-  if (desc->mem_object != nullptr && base == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
+  if (desc->mem_object != nullptr && base == nullptr)
+    return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
   const ContextBody& of = body_of<ContextBody>(*context);
   const auto [object, body] =
       prepare<MemoryBody>(base != nullptr ? *base : *context, *of.connection, of.connection->new_id());
@@ -113,13 +118,16 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   body->context = context;
   body->parent = base;
   body->type = desc->image_type;
-  body->flags = (flags & kAccess) == 0 ? flags | (base != nullptr ? body_of<MemoryBody>(*base).flags & kAccess
-                                                                    : static_cast<cl_mem_flags>(CL_MEM_READ_WRITE))
-                                       : flags;
+  body->flags = (flags & kAccess) == 0
+                    ? flags | (base != nullptr ? body_of<MemoryBody>(*base).flags & kAccess
+                                               : static_cast<cl_mem_flags>(CL_MEM_READ_WRITE))
+                    : flags;
   body->format = *format;
   body->description = *desc;
   body->pixel = pixel_size(*format);
-  if (base != nullptr) body->flags |= body_of<MemoryBody>(*base).flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+  if (base != nullptr)
+    body->flags |= body_of<MemoryBody>(*base).flags &
+                   (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR);
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) body->host = host;
   if (base != nullptr) body->host = body_of<MemoryBody>(*base).host;
   set_pitches(*body, with_host || base != nullptr);
@@ -130,17 +138,21 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   std::vector<std::uint64_t> sent(body->properties.begin(), body->properties.end());
   if (!sent.empty()) sent.pop_back();
   Pending pending;
-  const cl_int error = of.connection->ask({}, pending, [&](auto& b) {
-    flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> list;
-    if (!sent.empty()) list = b.CreateVector(sent);
-    const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
-    const bool pitches = base != nullptr;
-    const wire::ImageDesc wire_desc(desc->image_width, desc->image_height, desc->image_depth, desc->image_array_size,
-                                    pitches ? desc->image_row_pitch : 0, pitches ? desc->image_slice_pitch : 0,
-                                    desc->image_type, desc->num_mip_levels, desc->num_samples);
-    return wire::CreateCreateImage(b, body->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
-                                   base == nullptr ? 0 : body_of<Body>(*base).id, list);
-  }, data);
+  const cl_int error = of.connection->ask(
+      {}, pending,
+      [&](auto& b) {
+        flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> list;
+        if (!sent.empty()) list = b.CreateVector(sent);
+        const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
+        const bool pitches = base != nullptr;
+        const wire::ImageDesc wire_desc(desc->image_width, desc->image_height, desc->image_depth,
+                                        desc->image_array_size, pitches ? desc->image_row_pitch : 0,
+                                        pitches ? desc->image_slice_pitch : 0, desc->image_type,
+                                        desc->num_mip_levels, desc->num_samples);
+        return wire::CreateCreateImage(b, body->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
+                                       base == nullptr ? 0 : body_of<Body>(*base).id, list);
+      },
+      data);
   return finish_memory(object, body, error, error_ret);
 }
 
@@ -173,8 +185,9 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_mem_
   return create_image(context, properties, flags, format, desc, host, error_ret);
 }
 
-cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format* format, size_t width,
-                                   size_t height, size_t row_pitch, void* host, cl_int* error_ret) {
+cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                                   size_t width, size_t height, size_t row_pitch, void* host,
+                                   cl_int* error_ret) {
   cl_image_desc desc{};
   desc.image_type = CL_MEM_OBJECT_IMAGE2D;
   desc.image_width = width;
@@ -183,9 +196,9 @@ cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags flags, const
   return create_image(context, nullptr, flags, format, &desc, host, error_ret);
 }
 
-cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format* format, size_t width,
-                                   size_t height, size_t depth, size_t row_pitch, size_t slice_pitch, void* host,
-                                   cl_int* error_ret) {
+cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                                   size_t width, size_t height, size_t depth, size_t row_pitch,
+                                   size_t slice_pitch, void* host, cl_int* error_ret) {
   cl_image_desc desc{};
   desc.image_type = CL_MEM_OBJECT_IMAGE3D;
   desc.image_width = width;
@@ -196,14 +209,16 @@ cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const
   return create_image(context, nullptr, flags, format, &desc, host, error_ret);
 }
 
-cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size, void* value,
+                                  size_t* size_ret) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_MEM_OBJECT;
   const MemoryBody& body = body_of<MemoryBody>(*object);
   if (body.type == CL_MEM_OBJECT_BUFFER || body.type == CL_MEM_OBJECT_PIPE) return CL_INVALID_MEM_OBJECT;
   const Answer answer{size, value, size_ret};
   const cl_image_desc& desc = body.description;
-  const bool has_rows = desc.image_type == CL_MEM_OBJECT_IMAGE2D || desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
+  const bool has_rows = desc.image_type == CL_MEM_OBJECT_IMAGE2D ||
+                        desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
                         desc.image_type == CL_MEM_OBJECT_IMAGE3D;
   const bool is_array =
       desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY || desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
@@ -225,7 +240,8 @@ cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size
     case CL_IMAGE_ARRAY_SIZE:
       return answer.give(is_array ? desc.image_array_size : std::size_t{0});
     case CL_IMAGE_BUFFER: {
-      const bool on_buffer = body.parent != nullptr && body_of<MemoryBody>(*body.parent).type == CL_MEM_OBJECT_BUFFER;
+      const bool on_buffer =
+          body.parent != nullptr && body_of<MemoryBody>(*body.parent).type == CL_MEM_OBJECT_BUFFER;
       return answer.give(objects::handle_of<cl_mem>(on_buffer ? body.parent : nullptr));
     }
     case CL_IMAGE_NUM_MIP_LEVELS:

@@ -1,4 +1,5 @@
-// Answers to queries, as OpenCL wants them: into the program's memory if there is room, with the size beside it.
+// Answers to queries, as OpenCL wants them: into the program's memory if there is room, with the size beside
+// it.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,8 @@ Takes what_it_takes(const Infos& infos, cl_uint index) {
     case CL_KERNEL_ARG_ADDRESS_LOCAL:
       return Takes::local;
     case CL_KERNEL_ARG_ADDRESS_PRIVATE: {
-      const std::string type = known_text(infos, key_of(wire::What::kernel_argument, CL_KERNEL_ARG_TYPE_NAME, index));
+      const std::string type =
+          known_text(infos, key_of(wire::What::kernel_argument, CL_KERNEL_ARG_TYPE_NAME, index));
       return type.empty() ? Takes::unknown : is_handle_type(type) ? Takes::handle : Takes::value;
     }
     default:
@@ -97,8 +98,8 @@ Object* device_for(const KernelBody& kernel, cl_device_id handle) {
   return std::find(devices.begin(), devices.end(), device) != devices.end() ? device : nullptr;
 }
 
-cl_int sub_group_info(cl_kernel handle, cl_device_id device_handle, cl_kernel_sub_group_info name, size_t input_size,
-                      const void* input, const Answer& answer) {
+cl_int sub_group_info(cl_kernel handle, cl_device_id device_handle, cl_kernel_sub_group_info name,
+                      size_t input_size, const void* input, const Answer& answer) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_KERNEL;
   KernelBody& body = body_of<KernelBody>(*object);
@@ -107,8 +108,8 @@ cl_int sub_group_info(cl_kernel handle, cl_device_id device_handle, cl_kernel_su
   const auto* const bytes = static_cast<const std::uint8_t*>(input);
   std::vector<std::byte> came;
   const cl_int error =
-      ask_server(*body.connection, wire::What::kernel_sub_group, body.id, body_of<DeviceBody>(*device).id, name, 0,
-                 {bytes, input == nullptr ? 0 : input_size}, nullptr, came);
+      ask_server(*body.connection, wire::What::kernel_sub_group, body.id, body_of<DeviceBody>(*device).id,
+                 name, 0, {bytes, input == nullptr ? 0 : input_size}, nullptr, came);
   return error != CL_SUCCESS ? error : answer.give_list(came);
 }
 
@@ -121,7 +122,8 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int
   return create_kernel(*program, name, error_ret);
 }
 
-cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
+cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels,
+                                            cl_uint* count) {
   Object* const program = find(handle);
   if (program == nullptr) return CL_INVALID_PROGRAM;
   cl_int error = CL_SUCCESS;
@@ -166,7 +168,8 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error_ret) {
   return objects::handle_of<cl_kernel>(&client.objects.publish(*object, static_cast<Body*>(body)));
 }
 
-cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info name, size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info name, size_t size, void* value,
+                                   size_t* size_ret) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_KERNEL;
   KernelBody& body = body_of<KernelBody>(*object);
@@ -209,18 +212,19 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id devic
         ask_server(*body.connection, wire::What::kernel_work_group, body.id, id, name, 0, {}, nullptr, bytes);
     return error != CL_SUCCESS ? error : answer.give_list(bytes);
   }
-  return answer_from(*body.connection, body.infos, wire::What::kernel_work_group, body.id, id, name, 0, answer);
+  return answer_from(*body.connection, body.infos, wire::What::kernel_work_group, body.id, id, name, 0,
+                     answer);
 }
 
-cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
-                                           size_t input_size, const void* input, size_t size, void* value,
-                                           size_t* size_ret) {
+cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
+                                           cl_kernel_sub_group_info name, size_t input_size,
+                                           const void* input, size_t size, void* value, size_t* size_ret) {
   return sub_group_info(kernel, device, name, input_size, input, {size, value, size_ret});
 }
 
-cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
-                                              size_t input_size, const void* input, size_t size, void* value,
-                                              size_t* size_ret) {
+cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device,
+                                              cl_kernel_sub_group_info name, size_t input_size,
+                                              const void* input, size_t size, void* value, size_t* size_ret) {
   return sub_group_info(kernel, device, name, input_size, input, {size, value, size_ret});
 }
 

@@ -1,5 +1,6 @@
-// Launches. One of a form that the driver has taken before goes without an answer; the first of each waits until the
-// driver has taken or refused it (not until it has run), so that the program gets the driver's own error.
+// Launches. One of a form that the driver has taken before goes without an answer; the first of each waits
+// until the driver has taken or refused it (not until it has run), so that the program gets the driver's own
+// error.
 #include <algorithm>
 
 #include "remote/client/api.h"
@@ -22,7 +23,8 @@ struct Sizes {
 
 // Whether all that a launch depends on besides its shape is certainly right.
 bool is_plain(const KernelBody& kernel, const DeviceBody& device, const Sizes& sizes) {
-  if (sizes.dims < 1 || sizes.dims > std::min<std::size_t>(3, device.max_item_sizes.size()) || sizes.global == nullptr)
+  if (sizes.dims < 1 || sizes.dims > std::min<std::size_t>(3, device.max_item_sizes.size()) ||
+      sizes.global == nullptr)
     return false;
   if (std::find(kernel.set.begin(), kernel.set.end(), false) != kernel.set.end()) return false;
   for (cl_uint d = 0; d < sizes.dims; ++d) {
@@ -81,22 +83,23 @@ cl_int launch(Command& command, cl_kernel handle, const Sizes& sizes) {
 
 }  // namespace
 
-cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t* offset,
-                                          const size_t* global, const size_t* local, cl_uint waits,
-                                          const cl_event* wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                          const size_t* offset, const size_t* global, const size_t* local,
+                                          cl_uint waits, const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_NDRANGE_KERNEL});
   return command.error != CL_SUCCESS ? command.error : launch(command, kernel, {dims, offset, global, local});
 }
 
-cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint waits, const cl_event* wait_list,
-                                 cl_event* event) {
+cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
+                                 const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_TASK});
   constexpr size_t kOne = 1;
   return command.error != CL_SUCCESS ? command.error : launch(command, kernel, {1, nullptr, &kOne, &kOne});
 }
 
-cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue_handle, cl_kernel kernel_handle, cl_uint dims,
-                                            const size_t* offset, const size_t* global, size_t* suggested) {
+cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue_handle, cl_kernel kernel_handle,
+                                            cl_uint dims, const size_t* offset, const size_t* global,
+                                            size_t* suggested) {
   Object* const queue = find(queue_handle);
   if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
   Object* const kernel = find(kernel_handle);
@@ -112,8 +115,9 @@ cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue_handle, cl_ke
   std::array<std::uint8_t, sizeof input> bytes{};
   std::memcpy(bytes.data(), input.data(), sizeof input);
   std::vector<std::byte> came;
-  const cl_int error = ask_server(*body_of<Body>(*kernel).connection, wire::What::suggested_local_size,
-                                  body_of<Body>(*kernel).id, body_of<Body>(*queue).id, 0, 0, bytes, nullptr, came);
+  const cl_int error =
+      ask_server(*body_of<Body>(*kernel).connection, wire::What::suggested_local_size,
+                 body_of<Body>(*kernel).id, body_of<Body>(*queue).id, 0, 0, bytes, nullptr, came);
   if (error != CL_SUCCESS) return error;
   if (came.size() < dims * sizeof(std::uint64_t)) return CL_OUT_OF_RESOURCES;
   std::memcpy(suggested, came.data(), dims * sizeof(std::uint64_t));

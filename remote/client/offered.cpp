@@ -6,8 +6,8 @@
 namespace cleave::remote::client {
 namespace {
 
-// What is not here is taken out: it may have functions, or mean memory that both sides see. A name that ends in an
-// asterisk stands for all that begin so.
+// What is not here is taken out: it may have functions, or mean memory that both sides see. A name that ends
+// in an asterisk stands for all that begin so.
 constexpr std::array kOffered = std::to_array<std::string_view>({
     "__opencl_c_*",
     "cl_amd_device_attribute_query",
@@ -76,7 +76,8 @@ constexpr std::array kOffered = std::to_array<std::string_view>({
 
 bool is_offered(std::string_view extension) {
   return std::any_of(kOffered.begin(), kOffered.end(), [&](std::string_view known) {
-    return known.ends_with('*') ? extension.starts_with(known.substr(0, known.size() - 1)) : extension == known;
+    return known.ends_with('*') ? extension.starts_with(known.substr(0, known.size() - 1))
+                                : extension == known;
   });
 }
 

@@ -1,7 +1,8 @@
 // One request that is under way: what it waits for, and where the data goes.
 //
-// Who asks and waits has it on his stack; what nobody waits for (a read that does not block) is `owned` by the connection,
-// which calls `then` when it has come and deletes it. Written by the thread that reads (connection.h) until `done`.
+// Who asks and waits has it on his stack; what nobody waits for (a read that does not block) is `owned` by
+// the connection, which calls `then` when it has come and deletes it. Written by the thread that reads
+// (connection.h) until `done`.
 #pragma once
 
 #include <atomic>
@@ -38,11 +39,12 @@ class Pending {
     message_.resize((message.size() + 7) / 8);
     std::memcpy(message_.data(), message.data(), message.size());
     const auto offset = reinterpret_cast<const std::byte*>(&answer) - message.data();
-    answer_ = reinterpret_cast<const wire::Answer*>(reinterpret_cast<const std::byte*>(message_.data()) + offset);
+    answer_ =
+        reinterpret_cast<const wire::Answer*>(reinterpret_cast<const std::byte*>(message_.data()) + offset);
   }
 
-  Box landing;                     // where a payload goes in the program's memory; or
-  bool collects = false;           // it goes into `collected`
+  Box landing;            // where a payload goes in the program's memory; or
+  bool collects = false;  // it goes into `collected`
   std::vector<std::byte> collected;
   cl_int error = CL_SUCCESS;
   std::uint64_t value = 0;

@@ -54,11 +54,13 @@ void merge(const Infos& infos, unsigned before) {
   }
   texts[CL_PLATFORM_EXTENSIONS] = both;
   std::erase_if(client.platform_extensions, [&](const cl_name_version& one) {
-    return std::none_of(extensions.begin(), extensions.end(),
-                        [&](const cl_name_version& other) { return std::string_view(one.name) == other.name; });
+    return std::none_of(extensions.begin(), extensions.end(), [&](const cl_name_version& other) {
+      return std::string_view(one.name) == other.name;
+    });
   });
   client.platform_version = std::min(client.platform_version, version);
-  if (known<cl_ulong>(infos, platform_key(CL_PLATFORM_HOST_TIMER_RESOLUTION), 0) == 0) client.timer_resolution = 0;
+  if (known<cl_ulong>(infos, platform_key(CL_PLATFORM_HOST_TIMER_RESOLUTION), 0) == 0)
+    client.timer_resolution = 0;
 }
 
 void add_devices(std::size_t server, unsigned group, Id platform, const wire::Platform& of) {
@@ -69,8 +71,8 @@ void add_devices(std::size_t server, unsigned group, Id platform, const wire::Pl
     body->group = group;
     body->platform = platform;
     fill_device(*body, *device);
-    Object* const object =
-        client.objects.make_root(Kind::device, static_cast<Body*>(body.get()), static_cast<std::uint16_t>(server), nullptr);
+    Object* const object = client.objects.make_root(Kind::device, static_cast<Body*>(body.get()),
+                                                    static_cast<std::uint16_t>(server), nullptr);
     if (object == nullptr) return;
     static_cast<void>(body.release());
     client.devices.push_back(object);
@@ -100,7 +102,8 @@ void make_platform() {
 
 cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
   begin();
-  if ((entries == 0) == (platforms != nullptr) || (platforms == nullptr && count == nullptr)) return CL_INVALID_VALUE;
+  if ((entries == 0) == (platforms != nullptr) || (platforms == nullptr && count == nullptr))
+    return CL_INVALID_VALUE;
   if (count != nullptr) *count = client.platform != nullptr ? 1 : 0;
   if (client.platform == nullptr) return -1001;  // CL_PLATFORM_NOT_FOUND_KHR
   if (platforms != nullptr) platforms[0] = objects::handle_of<cl_platform_id>(client.platform);
@@ -124,7 +127,7 @@ cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle, cl_platform_info nam
       return client.platform_version == 0 ? CL_INVALID_VALUE : answer.give_list(client.platform_extensions);
     case CL_PLATFORM_HOST_TIMER_RESOLUTION:
       return client.platform_texts[CL_PLATFORM_VERSION] < "OpenCL 2.1" ? CL_INVALID_VALUE
-                                                                      : answer.give(client.timer_resolution);
+                                                                       : answer.give(client.timer_resolution);
     default:
       return CL_INVALID_VALUE;
   }

@@ -1,9 +1,10 @@
 // Programs: made, asked about, and their ends. builds.cpp builds them.
+#include "remote/client/programs.h"
+
 #include <algorithm>
 
 #include "remote/client/api.h"
 #include "remote/client/info.h"
-#include "remote/client/programs.h"
 #include "remote/client/queries.h"
 #include "remote/client/state.h"
 
@@ -31,9 +32,9 @@ cl_program create_with_il(cl_context handle, const void* il, std::size_t length,
   const auto* const bytes = static_cast<const std::byte*>(il);
   body->il.assign(bytes, bytes + length);
   Pending pending;
-  const cl_int error = of.connection->ask({}, pending, [&](auto& b) {
-    return wire::CreateCreateProgramWithIL(b, body->id, of.id);
-  }, Box::line(body->il.data(), length));
+  const cl_int error = of.connection->ask(
+      {}, pending, [&](auto& b) { return wire::CreateCreateProgramWithIL(b, body->id, of.id); },
+      Box::line(body->il.data(), length));
   return give_program(object, body, error, error_ret);
 }
 
@@ -50,7 +51,8 @@ cl_int get_binaries(const ProgramBody& body, const Answer& answer) {
   if (error != CL_SUCCESS) return error;
   const auto* const sizes = pending.details() == nullptr ? nullptr : pending.details()->values();
   std::size_t at = 0;
-  for (std::size_t i = 0; sizes != nullptr && i < std::min<std::size_t>(sizes->size(), body.devices.size()); ++i) {
+  for (std::size_t i = 0; sizes != nullptr && i < std::min<std::size_t>(sizes->size(), body.devices.size());
+       ++i) {
     const auto size = static_cast<std::size_t>(sizes->Get(static_cast<flatbuffers::uoffset_t>(i)));
     if (size > pending.collected.size() - at) return CL_OUT_OF_RESOURCES;
     auto* const place = static_cast<unsigned char**>(answer.value)[i];
@@ -86,13 +88,14 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
   if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->devices = of.devices;
   body->source = std::move(source);
-  const cl_int error = of.connection->post_data({}, Box::line(body->source.data(), body->source.size()), [&](auto& b) {
-    return wire::CreateCreateProgramWithSource(b, body->id, of.id);
-  });
+  const cl_int error = of.connection->post_data(
+      {}, Box::line(body->source.data(), body->source.size()),
+      [&](auto& b) { return wire::CreateCreateProgramWithSource(b, body->id, of.id); });
   return give_program(object, body, error, error_ret);
 }
 
-cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il, size_t length, cl_int* error_ret) {
+cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il, size_t length,
+                                             cl_int* error_ret) {
   return create_with_il(context, il, length, error_ret);
 }
 
@@ -123,9 +126,13 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
   if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->devices = devices;
   Pending pending;
-  const cl_int error = of.connection->ask({}, pending, [&](auto& b) {
-    return wire::CreateCreateProgramWithBinary(b, body->id, of.id, b.CreateVector(ids), b.CreateVector(sizes));
-  }, Box::line(all.data(), all.size()));
+  const cl_int error = of.connection->ask(
+      {}, pending,
+      [&](auto& b) {
+        return wire::CreateCreateProgramWithBinary(b, body->id, of.id, b.CreateVector(ids),
+                                                   b.CreateVector(sizes));
+      },
+      Box::line(all.data(), all.size()));
   const auto* const states = pending.details() == nullptr ? nullptr : pending.details()->values();
   for (cl_uint i = 0; binary_status != nullptr && i < count; ++i) {
     const bool told = states != nullptr && i < states->size();
@@ -134,8 +141,9 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
   return give_program(object, body, error, error_ret);
 }
 
-cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_uint count, const cl_device_id* list,
-                                                         const char* names, cl_int* error_ret) {
+cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_uint count,
+                                                         const cl_device_id* list, const char* names,
+                                                         cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_program>(error_ret, CL_INVALID_CONTEXT);
   if (count == 0 || list == nullptr || names == nullptr) return fail<cl_program>(error_ret, CL_INVALID_VALUE);
@@ -149,7 +157,8 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_u
   body->devices = devices;
   Pending pending;
   const cl_int error = of.connection->ask({}, pending, [&](auto& b) {
-    return wire::CreateCreateProgramWithBuiltInKernels(b, body->id, of.id, b.CreateVector(ids), b.CreateString(names));
+    return wire::CreateCreateProgramWithBuiltInKernels(b, body->id, of.id, b.CreateVector(ids),
+                                                       b.CreateString(names));
   });
   return give_program(object, body, error, error_ret);
 }
@@ -180,7 +189,8 @@ cl_int CL_API_CALL clGetProgramInfo(cl_program handle, cl_program_info name, siz
   }
 }
 
-cl_int CL_API_CALL clSetProgramReleaseCallback(cl_program handle, void(CL_CALLBACK* function)(cl_program, void*),
+cl_int CL_API_CALL clSetProgramReleaseCallback(cl_program handle,
+                                               void(CL_CALLBACK* function)(cl_program, void*),
                                                void* user_data) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_PROGRAM;
@@ -199,8 +209,8 @@ cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program handle, cl_uint
   const ProgramBody& body = body_of<ProgramBody>(*object);
   Pending pending;
   return body.connection->ask({}, pending, [&](auto& b) {
-    return wire::CreateSetSpecializationConstant(b, body.id, constant,
-                                                 b.CreateVector(static_cast<const std::uint8_t*>(value), size));
+    return wire::CreateSetSpecializationConstant(
+        b, body.id, constant, b.CreateVector(static_cast<const std::uint8_t*>(value), size));
   });
 }
 

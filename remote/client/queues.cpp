@@ -32,8 +32,8 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
   body->list = wanted.list;
   Pending pending;
   const cl_int error = connection.ask({}, pending, [&](auto& b) {
-    return wire::CreateCreateQueue(b, body->id, of.id, body_of<DeviceBody>(*device).id, b.CreateVector(wanted.sent),
-                                   wanted.plain);
+    return wire::CreateCreateQueue(b, body->id, of.id, body_of<DeviceBody>(*device).id,
+                                   b.CreateVector(wanted.sent), wanted.plain);
   });
   if (error != CL_SUCCESS) {
     delete body;
@@ -82,8 +82,8 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue handle, cl_command
   return CL_SUCCESS;
 }
 
-cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info name, size_t size, void* value,
-                                         size_t* size_ret) {
+cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info name, size_t size,
+                                         void* value, size_t* size_ret) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
   const QueueBody& body = body_of<QueueBody>(*object);
@@ -101,7 +101,8 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue handle, cl_command_que
       return answer.give_list(body.list);
     default: {
       std::vector<std::byte> bytes;
-      const cl_int error = ask_server(*body.connection, wire::What::queue, body.id, 0, name, 0, {}, nullptr, bytes);
+      const cl_int error =
+          ask_server(*body.connection, wire::What::queue, body.id, 0, name, 0, {}, nullptr, bytes);
       return error != CL_SUCCESS ? error : answer.give_list(bytes);
     }
   }
@@ -119,7 +120,8 @@ cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context_handle, cl_
   if (body_of<QueueBody>(*queue).connection != of.connection) return CL_INVALID_COMMAND_QUEUE;
   Pending pending;
   return of.connection->ask({}, pending, [&](auto& b) {
-    return wire::CreateSetDefaultDeviceQueue(b, of.id, body_of<DeviceBody>(*device).id, body_of<QueueBody>(*queue).id);
+    return wire::CreateSetDefaultDeviceQueue(b, of.id, body_of<DeviceBody>(*device).id,
+                                             body_of<QueueBody>(*queue).id);
   });
 }
 
@@ -127,7 +129,8 @@ cl_int CL_API_CALL clFlush(cl_command_queue handle) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
   const QueueBody& body = body_of<QueueBody>(*object);
-  const cl_int error = body.connection->post({.queue = body.id}, [](auto& b) { return wire::CreateFlushQueue(b); });
+  const cl_int error =
+      body.connection->post({.queue = body.id}, [](auto& b) { return wire::CreateFlushQueue(b); });
   body.connection->flush();
   return error;
 }

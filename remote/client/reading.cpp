@@ -118,6 +118,9 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   if (payload != 0 && !land(*pending, payload)) return false;
   if (answer.more()) return true;
   pending->keep(answer, input_.message());
+  // What was not begun is not counted as ended.
+  if (answer.error() != CL_SUCCESS)
+    bytes_sent_.fetch_sub(pending->landing.bytes(), std::memory_order_relaxed);
   {
     const std::scoped_lock lock(requests_);
     pending_.erase(answer.request());

@@ -1,4 +1,5 @@
-// Retaining and releasing: the program's references are counted here, and the server hears of an object's end alone.
+// Retaining and releasing: the program's references are counted here, and the server hears of an object's end
+// alone.
 #include "remote/client/api.h"
 #include "remote/client/state.h"
 
@@ -25,7 +26,7 @@ cl_int release(Handle handle) {
 
 }  // namespace
 
-#define CLEAVE_COUNTED(Retain, Release, Handle)                               \
+#define CLEAVE_COUNTED(Retain, Release, Handle)                       \
   cl_int CL_API_CALL Retain(Handle handle) { return retain(handle); } \
   cl_int CL_API_CALL Release(Handle handle) { return release(handle); }
 CLEAVE_COUNTED(clRetainDevice, clReleaseDevice, cl_device_id)

@@ -5,7 +5,8 @@
 namespace cleave::remote::client {
 
 bool Rect::complete() {
-  if (origin == nullptr || region == nullptr || region[0] == 0 || region[1] == 0 || region[2] == 0) return false;
+  if (origin == nullptr || region == nullptr || region[0] == 0 || region[1] == 0 || region[2] == 0)
+    return false;
   if (row_pitch == 0) row_pitch = region[0];
   if (row_pitch < region[0]) return false;
   if (slice_pitch == 0) slice_pitch = region[1] * row_pitch;
@@ -14,7 +15,8 @@ bool Rect::complete() {
 }
 
 std::size_t Rect::end() const {
-  return (origin[2] + region[2] - 1) * slice_pitch + (origin[1] + region[1] - 1) * row_pitch + origin[0] + region[0];
+  return (origin[2] + region[2] - 1) * slice_pitch + (origin[1] + region[1] - 1) * row_pitch + origin[0] +
+         region[0];
 }
 
 Box Rect::box(void* pointer) const {
@@ -46,8 +48,12 @@ bool ImageRegion::complete(const MemoryBody& image) {
 Box ImageRegion::box(const MemoryBody& image, void* pointer) const {
   // The images of such an array are its rows.
   const bool lines = image.type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-  return {static_cast<std::byte*>(pointer), region[0] * image.pixel, region[1],   region[2],
-          lines ? slice_pitch : row_pitch,  slice_pitch};
+  return {static_cast<std::byte*>(pointer),
+          region[0] * image.pixel,
+          region[1],
+          region[2],
+          lines ? slice_pitch : row_pitch,
+          slice_pitch};
 }
 
 }  // namespace cleave::remote::client

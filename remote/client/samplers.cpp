@@ -59,7 +59,8 @@ cl_sampler CL_API_CALL clCreateSampler(cl_context context, cl_bool normalized, c
                 {}, true, error_ret);
 }
 
-cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context, const cl_sampler_properties* properties,
+cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context,
+                                                     const cl_sampler_properties* properties,
                                                      cl_int* error_ret) {
   std::vector<cl_sampler_properties> pairs;
   for (; properties != nullptr && *properties != 0; properties += 2) {

@@ -67,11 +67,13 @@ class BoxWriter {
 bool Connection::has_room(Id queue, std::uint64_t bytes) const {
   const bool commands = queue == 0 || commands_sent_ < commands_ended_.load(std::memory_order_relaxed) +
                                                            welcome_->window_commands();
-  return commands && (bytes == 0 || bytes_sent_ < bytes_ended_.load(std::memory_order_relaxed) +
-                                                      welcome_->window_bytes());
+  return commands &&
+         (bytes == 0 || bytes_sent_.load(std::memory_order_relaxed) <
+                            bytes_ended_.load(std::memory_order_relaxed) + welcome_->window_bytes());
 }
 
-// The window may be closed by what waits for the program itself, for a user event: then there is no use in waiting.
+// The window may be closed by what waits for the program itself, for a user event: then there is no use in
+// waiting.
 cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes) {
   if (!alive() || foreign_) return kGone;
   if (releases_hurry_.load(std::memory_order_acquire)) send_releases();
@@ -79,14 +81,16 @@ cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, Id queue, s
     return CL_SUCCESS;
   const auto patience = std::chrono::steady_clock::now() + timeout_;
   while (!has_room(queue, bytes)) {
-    const std::uint64_t ended = commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed);
+    const std::uint64_t ended =
+        commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed);
     bool out_of_time = false;
     lock.unlock();
     wait([&] {
       out_of_time = open_user_events_.load(std::memory_order_relaxed) != 0 &&
                     std::chrono::steady_clock::now() > patience;
-      return out_of_time || commands_ended_.load(std::memory_order_relaxed) +
-                                    bytes_ended_.load(std::memory_order_relaxed) != ended;
+      return out_of_time ||
+             commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed) !=
+                 ended;
     });
     lock.lock();
     if (!alive()) return kGone;
@@ -108,8 +112,9 @@ void Connection::add_command(const Head& head, std::uint32_t request, const Box&
   command.add_request(request);
   command.add_body_type(type);
   commands_.push_back(command.Finish());
-  if (head.queue != 0) ++commands_sent_;
-  bytes_sent_ += data.bytes();
+  if (head.queue == 0) return;  // the windows are those of queues
+  ++commands_sent_;
+  bytes_sent_.fetch_add(data.bytes(), std::memory_order_relaxed);
 }
 
 cl_int Connection::end_command(const Box& data) {
@@ -120,7 +125,8 @@ cl_int Connection::end_command(const Box& data) {
       return true;
     });
   }
-  if (large || builder_.GetSize() > kMostGathered || commands_.size() > kMostGatheredCommands || small_data_.size() > kMostGatheredData) {
+  if (large || builder_.GetSize() > kMostGathered || commands_.size() > kMostGatheredCommands ||
+      small_data_.size() > kMostGatheredData) {
     flush_locked(large ? data : Box{});
   } else if (!gathered_.load(std::memory_order_relaxed)) {
     gathered_.store(true, std::memory_order_release);
@@ -140,7 +146,8 @@ void Connection::release(Id id, bool in_a_hurry) {
     const std::scoped_lock lock(released_mutex_);
     first = released_.empty();
     released_.push_back(id);
-    if (in_a_hurry || released_.size() >= kManyReleases) releases_hurry_.store(true, std::memory_order_release);
+    if (in_a_hurry || released_.size() >= kManyReleases)
+      releases_hurry_.store(true, std::memory_order_release);
   }
   if (!first || !alive() || foreign_) return;
   gathered_.store(true, std::memory_order_release);
@@ -175,9 +182,10 @@ void Connection::flush_locked(const Box& data) {
   FrameHeader header{FrameKind::commands, builder_.GetSize(), small_data_.size() + data.bytes()};
   HeaderBytes bytes = encode(header);
   std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
-                                    {builder_.GetBufferPointer(), builder_.GetSize()},
-                                    {small_data_.data(), small_data_.size()}}};
-  bool sent = !foreign_ && alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_);
+                              {builder_.GetBufferPointer(), builder_.GetSize()},
+                              {small_data_.data(), small_data_.size()}}};
+  bool sent =
+      !foreign_ && alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_);
   if (sent && data.bytes() != 0) sent = BoxWriter(*stream_, timeout_).write(data);
   if (!sent && !foreign_) stream_->shutdown();  // the reader ends the connection
   builder_.Clear();
@@ -199,7 +207,7 @@ std::uint32_t Connection::enter(Pending& pending) {
     if (++next_request_ == 0) next_request_ = 1;
   } while (pending_.contains(next_request_));
   pending_.emplace(next_request_, &pending);
-  bytes_sent_ += pending.landing.bytes();
+  bytes_sent_.fetch_add(pending.landing.bytes(), std::memory_order_relaxed);
   if (pending.owned) expectations_.fetch_add(1, std::memory_order_relaxed);
   return next_request_;
 }

@@ -25,12 +25,12 @@ void call_at_end(Object& object, EndCalls<Handle>& at_end) {
 void call_when_gone(Object& object, MemoryBody& memory) {
   const std::scoped_lock lock(memory.at_end.mutex);
   if (memory.at_end.calls.empty()) return;
-  memory.connection->at_end_of(memory.id, [calls = std::move(memory.at_end.calls),
-                                           handle = objects::handle_of<cl_mem>(&object)] {
-    for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
-      client.callbacks.post([call = *call, handle] { call.function(handle, call.user_data); });
-    }
-  });
+  memory.connection->at_end_of(
+      memory.id, [calls = std::move(memory.at_end.calls), handle = objects::handle_of<cl_mem>(&object)] {
+        for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+          client.callbacks.post([call = *call, handle] { call.function(handle, call.user_data); });
+        }
+      });
 }
 
 // Nothing holds the object any more.
@@ -133,7 +133,8 @@ void flush_all() noexcept {
 std::string printable(std::string text) {
   constexpr std::size_t kMost = 200;
   if (text.size() > kMost) text.resize(kMost);
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
   return text;
 }
 

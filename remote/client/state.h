@@ -73,7 +73,8 @@ Object* find(Handle handle) {
   return client.objects.find(handle);
 }
 
-// An object of `kind` below `parent`, published with the body that make() gives; null where there is no memory.
+// An object of `kind` below `parent`, published with the body that make() gives; null where there is no
+// memory.
 template <typename B, typename... Arguments>
 std::pair<Object*, B*> prepare(Object& parent, Connection& connection, Id id) {
   Object* const object = client.objects.prepare(B::kKind, parent);

@@ -24,7 +24,8 @@ cl_program CL_API_CALL create_program_with_il_khr(cl_context context, const void
 }
 
 // A face offers the platform; its loader does not know it, so the table must be a plain one.
-cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, cl_uint* count, const Table** table) {
+cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, cl_uint* count,
+                                   const Table** table) {
   {
     const std::scoped_lock lock(client.mutex);
     if (!client.begun) client.plain_table = true;
@@ -54,7 +55,8 @@ void* find_function(std::string_view name) {
   if (name == "clIcdGetFunctionAddressForPlatformKHR") {
     return reinterpret_cast<void*>(client::clGetExtensionFunctionAddressForPlatform);
   }
-  if (name == "clIcdSetPlatformDispatchDataKHR") return reinterpret_cast<void*>(clIcdSetPlatformDispatchDataKHR);
+  if (name == "clIcdSetPlatformDispatchDataKHR")
+    return reinterpret_cast<void*>(clIcdSetPlatformDispatchDataKHR);
   if (name == kDescribeServer) return reinterpret_cast<void*>(describe_server);
   if (name == kOfferPlatforms) return reinterpret_cast<void*>(offer_platforms);
   if (name == "clCreateCommandQueueWithPropertiesKHR") return reinterpret_cast<void*>(create_queue_khr);

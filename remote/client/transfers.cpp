@@ -1,5 +1,5 @@
-// Reads and writes of buffers and images, between the program's memory and the socket. All that can be wrong with them is
-// known here, so they never wait for the server's opinion.
+// Reads and writes of buffers and images, between the program's memory and the socket. All that can be wrong
+// with them is known here, so they never wait for the server's opinion.
 #include <algorithm>
 
 #include "remote/client/api.h"
@@ -55,9 +55,9 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl
                            [&](auto& b) { return wire::CreateReadBuffer(b, body->id, offset, size); });
 }
 
-cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                                        size_t size, const void* pointer, cl_uint waits, const cl_event* wait_list,
-                                        cl_event* event) {
+cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                        size_t offset, size_t size, const void* pointer, cl_uint waits,
+                                        const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_WRITE_BUFFER});
   const MemoryBody* const body = buffer_for(command, buffer, kNotWritable);
   if (body == nullptr) return command.error;
@@ -67,16 +67,17 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
 }
 
 cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                           const size_t* origin, const size_t* host_origin, const size_t* region,
-                                           size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,
-                                           size_t host_slice_pitch, void* pointer, cl_uint waits,
-                                           const cl_event* wait_list, cl_event* event) {
+                                           const size_t* origin, const size_t* host_origin,
+                                           const size_t* region, size_t row_pitch, size_t slice_pitch,
+                                           size_t host_row_pitch, size_t host_slice_pitch, void* pointer,
+                                           cl_uint waits, const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_READ_BUFFER_RECT});
   const MemoryBody* const body = buffer_for(command, buffer, kNotReadable);
   if (body == nullptr) return command.error;
   Rect rect{origin, region, row_pitch, slice_pitch};
   Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
-  if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > body->size) return CL_INVALID_VALUE;
+  if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > body->size)
+    return CL_INVALID_VALUE;
   return command.send_read(blocking != CL_FALSE, host.box(pointer), [&](auto& b) {
     const wire::Size3 at = size3(origin);
     const wire::Size3 extent = size3(region);
@@ -85,16 +86,18 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer
 }
 
 cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                            const size_t* origin, const size_t* host_origin, const size_t* region,
-                                            size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,
-                                            size_t host_slice_pitch, const void* pointer, cl_uint waits,
-                                            const cl_event* wait_list, cl_event* event) {
+                                            const size_t* origin, const size_t* host_origin,
+                                            const size_t* region, size_t row_pitch, size_t slice_pitch,
+                                            size_t host_row_pitch, size_t host_slice_pitch,
+                                            const void* pointer, cl_uint waits, const cl_event* wait_list,
+                                            cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_WRITE_BUFFER_RECT});
   const MemoryBody* const body = buffer_for(command, buffer, kNotWritable);
   if (body == nullptr) return command.error;
   Rect rect{origin, region, row_pitch, slice_pitch};
   Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
-  if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > body->size) return CL_INVALID_VALUE;
+  if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > body->size)
+    return CL_INVALID_VALUE;
   return write(command, blocking != CL_FALSE, host.box(const_cast<void*>(pointer)), [&](auto& b) {
     const wire::Size3 at = size3(origin);
     const wire::Size3 extent = size3(region);
@@ -102,9 +105,10 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffe
   });
 }
 
-cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
-                                      const size_t* region, size_t row_pitch, size_t slice_pitch, void* pointer,
-                                      cl_uint waits, const cl_event* wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                      const size_t* origin, const size_t* region, size_t row_pitch,
+                                      size_t slice_pitch, void* pointer, cl_uint waits,
+                                      const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_READ_IMAGE});
   const MemoryBody* const body = image_for(command, image, kNotReadable);
   if (body == nullptr) return command.error;
@@ -117,10 +121,10 @@ cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_b
   });
 }
 
-cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
-                                       const size_t* region, size_t row_pitch, size_t slice_pitch,
-                                       const void* pointer, cl_uint waits, const cl_event* wait_list,
-                                       cl_event* event) {
+cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                       const size_t* origin, const size_t* region, size_t row_pitch,
+                                       size_t slice_pitch, const void* pointer, cl_uint waits,
+                                       const cl_event* wait_list, cl_event* event) {
   Command command({queue, waits, wait_list, event, CL_COMMAND_WRITE_IMAGE});
   const MemoryBody* const body = image_for(command, image, kNotWritable);
   if (body == nullptr) return command.error;

@@ -181,8 +181,8 @@ bool stale(Settings& settings, std::string_view text) {
 // Where a server may be: the three forms of address, and TLS over TCP.
 bool is_server(std::string_view text) {
   constexpr std::string_view kTls = "tls:";
-  const auto address =
-      text.starts_with(kTls) ? read_address("tcp:" + std::string(text.substr(kTls.size()))) : read_address(text);
+  const auto address = text.starts_with(kTls) ? read_address("tcp:" + std::string(text.substr(kTls.size())))
+                                              : read_address(text);
   if (!address || (address->kind != Address::Kind::unix_socket && address->port == 0)) return false;
   return address->kind != Address::Kind::vsock || address->cid != Address::kAnyCid;
 }
@@ -255,12 +255,14 @@ const std::vector<Setting>& settings_list() {
        "full paths of OpenCL drivers, .icd files or folders of .icd files, separated by colons", wrap},
       {"CLEAVE_ICD_NAME", "icd.name", "cleave", "cleave or original", icd_name},
       {"CLEAVE_REMOTE", "remote.servers", "",
-       "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, where cleave-serverd listens, or several of them "
+       "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, where cleave-serverd listens, or several "
+       "of them "
        "separated by commas",
        servers},
       {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
        [](Settings& s, std::string_view text) { return truth(text, s.remote.required); }},
-      {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600", remote_timeout},
+      {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
+       remote_timeout},
       {"CLEAVE_REMOTE_TOKEN_FILE", "remote.token_file", "", "the path of a file",
        [](Settings& s, std::string_view text) { return s.remote.token_file = text, true; }},
       {"CLEAVE_REMOTE_CA", "remote.ca", "", "the path of a file of PEM certificates",

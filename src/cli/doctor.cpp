@@ -1,11 +1,11 @@
 #include "cli/doctor.h"
-#include "cli/remote.h"
 
 #include <iostream>
 
 #include "cli/child.h"
 #include "cli/drivers.h"
 #include "cli/records.h"
+#include "cli/remote.h"
 #include "cli/spelling.h"
 
 namespace cleave::cli {

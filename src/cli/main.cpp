@@ -82,7 +82,8 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
       ->type_name("MODE");
   add_setting(run, request, "--wait", "CLEAVE_WAIT", "auto, native or polite", check_wait)->type_name("MODE");
   add_setting(run, request, "--remote", "CLEAVE_REMOTE",
-              "Use the devices of servers, too: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT", check_remote)
+              "Use the devices of servers, too: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT",
+              check_remote)
       ->type_name("ADDRESS[,...]");
   const auto set_file = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));

@@ -65,7 +65,8 @@ std::string check_remote(const std::string& value) {
     good &= colon != std::string_view::npos && colon + 1 < one.size() &&
             (kind == "tcp" || kind == "tls" || kind == "unix" || kind == "vsock");
   }
-  return unless(good, value, "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, or several with commas between");
+  return unless(good, value,
+                "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, or several with commas between");
 }
 
 std::string check_seconds(const std::string& value) {

@@ -28,7 +28,8 @@ std::string gibibytes(const std::string& bytes) {
 
 // Asked in a process of its own, which may hang or crash.
 std::vector<Record> ask(const std::string& address, std::chrono::milliseconds patience) {
-  const ChildResult child = run_child({.arguments = {"probe", "server", address}, .environment = {}, .limit = patience});
+  const ChildResult child =
+      run_child({.arguments = {"probe", "server", address}, .environment = {}, .limit = patience});
   std::vector<Record> records = decode(child.output);
   if (records.empty()) records.push_back({"problem", "the process that asked it " + child.fate()});
   return records;
@@ -106,7 +107,8 @@ void report_servers(const std::vector<Record>& records, std::chrono::millisecond
       continue;
     }
     const Record* const answered = find(told, "answered", 2);
-    report.ok(address + " answered in " + (answered == nullptr ? "?" : milliseconds((*answered)[1])) + load_of(told));
+    report.ok(address + " answered in " + (answered == nullptr ? "?" : milliseconds((*answered)[1])) +
+              load_of(told));
   }
 }
 

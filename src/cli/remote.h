@@ -1,4 +1,5 @@
-// `cleave remote ls`: the servers, what they have, and how busy they are. Also what `cleave doctor` says of them.
+// `cleave remote ls`: the servers, what they have, and how busy they are. Also what `cleave doctor` says of
+// them.
 #pragma once
 
 #include <chrono>
@@ -10,8 +11,8 @@
 
 namespace cleave::cli {
 
-// Prints a paragraph for each of the addresses, or for those of CLEAVE_REMOTE where there is none. Returns the exit status:
-// 0 where all answered, 1 where one did not, 2 where none is named.
+// Prints a paragraph for each of the addresses, or for those of CLEAVE_REMOTE where there is none. Returns
+// the exit status: 0 where all answered, 1 where one did not, 2 where none is named.
 int remote_ls(const std::vector<std::string>& addresses);
 
 // Prints what the server at the address says of itself, for a process of its own (probe.h):
