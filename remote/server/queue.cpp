@@ -173,11 +173,13 @@ std::optional<wire::Times> Queue::times(const Pending& pending) const {
 
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
   const cl_int ended = status(pending);
+  std::uint64_t bytes = pending.bytes;
   auto& builder = frame.builder();
   if (pending.request != 0) {
     const bool good = ended >= CL_COMPLETE;
     const auto data = good && pending.is_read ? std::span<const std::byte>(pending.data.bytes())
                                               : std::span<const std::byte>();
+    bytes += data.size();
     wire::AnswerBuilder answer(builder);
     answer.add_request(pending.request);
     answer.add_error(good ? CL_SUCCESS : ended);
@@ -188,7 +190,7 @@ void Queue::report_one(Pending& pending, EventsFrame& frame) {
   if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));
   if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0)
     frame.failure(0, facts_.id, ended);
-  outbox_.count_ended(pending.ends ? 1 : 0, pending.bytes);
+  outbox_.count_ended(pending.ends ? 1 : 0, bytes);
 }
 
 void Queue::report(std::vector<Pending>& ended) {
