@@ -1,6 +1,6 @@
 // Threads for what takes long and is not a command: builds. They begin with the first one.
 //
-// Thread-safe. Never destroyed while work is under way: the process ends with the client.
+// Thread-safe. Its end waits for the work that has begun; a worker process does not wait but ends.
 #pragma once
 
 #include <condition_variable>
@@ -8,11 +8,18 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 namespace cleave::remote::server {
 
 class Builder {
  public:
+  Builder() = default;
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+  ~Builder();
+
   // False: too much is waiting already.
   bool run(std::function<void()> work);
 
@@ -25,7 +32,8 @@ class Builder {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> waiting_;
-  std::size_t threads_ = 0;
+  std::vector<std::thread> threads_;
+  bool ending_ = false;
   std::size_t idle_ = 0;
 };
 

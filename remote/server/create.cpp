@@ -366,6 +366,8 @@ void Session::release(const Object& object) {
       std::erase(unflushed_, object.queue);
       cl_.clFlush(object.queue->handle());
       object.queue->let_go();
+      std::erase_if(released_, [](const auto& queue) { return queue.expired(); });
+      released_.push_back(object.queue);
       cl_.clReleaseCommandQueue(object.queue->handle());
       return;
     case Kind::memory:

@@ -40,6 +40,15 @@ bool Objects::complete(std::uint64_t id, void* handle) {
   return true;
 }
 
+std::vector<std::shared_ptr<Queue>> Objects::queues() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::shared_ptr<Queue>> queues;
+  for (const auto& [id, object] : map_) {
+    if (object.queue) queues.push_back(object.queue);
+  }
+  return queues;
+}
+
 std::optional<Object> Objects::remove(std::uint64_t id) {
   const std::scoped_lock lock(mutex_);
   const auto found = map_.find(id);

@@ -84,6 +84,8 @@ class Objects {
   // The id of a live device; 0: it has none.
   [[nodiscard]] std::uint64_t id_of(cl_device_id device) const;
 
+  [[nodiscard]] std::vector<std::shared_ptr<Queue>> queues() const;
+
   [[nodiscard]] std::size_t size() const {
     const std::scoped_lock lock(mutex_);
     return map_.size();

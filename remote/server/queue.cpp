@@ -97,11 +97,19 @@ void Queue::let_go() {
 void Queue::watch() {
   while (true) {
     std::vector<Pending> batch = take_batch();
-    if (batch.empty()) return;
+    if (batch.empty()) break;
     wait_for(batch);
     take_ended(batch);
     report(batch);
   }
+  const std::scoped_lock lock(mutex_);
+  watched_ = false;
+  ended_.notify_all();
+}
+
+void Queue::await_end() {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return !watched_; });
 }
 
 // Up to and with the first command that somebody waits for.
@@ -158,7 +166,7 @@ cl_int Queue::status(const Pending& pending) const {
 }
 
 std::optional<wire::Times> Queue::times(const Pending& pending) const {
-  if (!facts_.profiling) return {};
+  if (!profiling_.load(std::memory_order_relaxed)) return {};
   cl_event const end = pending.event.get();
   cl_event const begin = pending.first.get() != nullptr ? pending.first.get() : end;
   const auto ask = [this](cl_event event, cl_profiling_info what) {

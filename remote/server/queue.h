@@ -8,6 +8,7 @@
 // add() and finish() are for that thread only.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -79,13 +80,13 @@ class Queue : public std::enable_shared_from_this<Queue> {
   };
 
   Queue(const Table& cl, Outbox& outbox, const Facts& facts, const Windows& report_every)
-      : cl_(cl), outbox_(outbox), facts_(facts), report_every_(report_every) {}
+      : cl_(cl), outbox_(outbox), facts_(facts), profiling_(facts.profiling), report_every_(report_every) {}
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
   [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] cl_command_queue handle() const { return facts_.handle; }
-  void set_profiling(bool on) { facts_.profiling = on; }
+  void set_profiling(bool on) { profiling_.store(on, std::memory_order_relaxed); }
 
   // The command has been enqueued. Not called twice at a time.
   void add(Pending pending);
@@ -95,6 +96,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // The client has released it: the thread ends with the last command.
   void let_go();
+
+  // Returns when that has happened. Only tests need it.
+  void await_end();
 
  private:
   struct Called;
@@ -111,7 +115,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   const Table& cl_;
   Outbox& outbox_;
-  Facts facts_;
+  const Facts facts_;
+  std::atomic<bool> profiling_;
   const Windows report_every_;
 
   std::mutex mutex_;
@@ -121,6 +126,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool watched_ = false;     // the thread runs
   bool busy_ = false;        // and has taken commands that have not all ended
   bool let_go_ = false;
+  std::condition_variable ended_;
 };
 
 }  // namespace cleave::remote::server

@@ -16,6 +16,16 @@ bool is_about_a_queue(wire::Body body) {
 
 }  // namespace
 
+Session::~Session() {
+  for (const auto& queue : objects_.queues()) {
+    queue->let_go();
+    queue->await_end();
+  }
+  for (const auto& released : released_) {
+    if (const auto queue = released.lock()) queue->await_end();
+  }
+}
+
 std::string Session::run() {
   Time last_command = steady_clock::now();
   while (!gone_ && violation_.empty()) {
@@ -86,7 +96,9 @@ void Session::dispatch(const wire::Command& command) {
 
 // Answers go out together, and queues are flushed when there is nothing more to add to them.
 void Session::after_frame() {
-  if (!unflushed_.empty() && !input_.has_more()) {
+  constexpr unsigned kMostFrames = 32;  // of one client thread that never pauses, while another one waits
+  if (!unflushed_.empty() && (++frames_unflushed_ > kMostFrames || !input_.has_more())) {
+    frames_unflushed_ = 0;
     for (const auto& queue : unflushed_) cl_.clFlush(queue->handle());
     unflushed_.clear();
   }

@@ -57,6 +57,8 @@ class Session {
         staging_(limits.staging) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+  // Waits for what is under way and leaves the driver's objects as they are: a worker does not come here.
+  ~Session();
 
   // Until the client is gone. Says why; empty: it went as it should. `was_hostile` tells a violation.
   std::string run();
@@ -139,7 +141,6 @@ class Session {
   const SessionLimits limits_;
   const SharedMemory* const shared_;
   Staging staging_;
-  Builder builder_;
 
   std::string violation_;
   bool gone_ = false;
@@ -147,14 +148,17 @@ class Session {
   std::uint64_t payload_left_ = 0;  // of the command that is carried out
   std::uint64_t begun_ = 0;         // commands with a queue
   std::vector<std::shared_ptr<Queue>> unflushed_;
+  unsigned frames_unflushed_ = 0;
   std::map<std::uint64_t, std::uint64_t> svm_;  // sizes by address
   std::map<std::uint64_t, cl_context> svm_contexts_;
   std::map<std::pair<cl_uint, cl_uint>, std::uint64_t> element_sizes_;  // by image format
   std::size_t queues_ = 0;
+  std::vector<std::weak_ptr<Queue>> released_;  // queues that may have something under way
   // Outlives us in the destructors of memory objects.
   const std::shared_ptr<std::atomic<std::uint64_t>> memory_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<Duration::rep> busy_since_{0};
   std::atomic<std::uint64_t> commands_{0};
+  Builder builder_;  // ends before what its work uses
 };
 
 }  // namespace cleave::remote::server

@@ -23,7 +23,8 @@ std::span<const std::byte> bytes_of(const std::vector<std::uint64_t>& words, std
 TEST(Frame, ComesBackAsItWent) {
   for (const FrameHeader& header :
        {FrameHeader{FrameKind::hello, kMostHello, 0}, FrameHeader{FrameKind::welcome, 1, 0},
-        FrameHeader{FrameKind::commands, kMostMessage, kMostPayload}, FrameHeader{FrameKind::events, 77, 0x123456789a}}) {
+        FrameHeader{FrameKind::commands, kMostMessage, kMostPayload},
+        FrameHeader{FrameKind::events, 77, 0x123456789a}}) {
     EXPECT_EQ(decode(encode(header)), header);
   }
 }
@@ -31,7 +32,8 @@ TEST(Frame, ComesBackAsItWent) {
 TEST(Frame, IsLittleEndianWhateverTheMachineIs) {
   const HeaderBytes bytes = encode({FrameKind::commands, 0x010203, 0x0a0b0c0d0e});
   const std::array<unsigned, kHeaderSize> expected{3, 2, 1, 0, 3, 0, 0, 0, 0xe, 0xd, 0xc, 0xb, 0xa, 0, 0, 0};
-  for (std::size_t i = 0; i < kHeaderSize; ++i) EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
+  for (std::size_t i = 0; i < kHeaderSize; ++i)
+    EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
 }
 
 TEST(Frame, BeyondTheLimitsIsNone) {

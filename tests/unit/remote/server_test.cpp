@@ -73,7 +73,8 @@ TEST(Staging, BlocksAreUsedAgain) {
 
 TEST(Staging, AnythingFromNothingToLarge) {
   Staging staging(64U << 20U);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{5} << 20U, std::size_t{33} << 20U}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{5} << 20U, std::size_t{33} << 20U}) {
     const Block block = staging.take(size);
     ASSERT_TRUE(block) << size;
     if (size > 0) block.bytes().back() = std::byte{1};
@@ -93,8 +94,8 @@ std::string mistake(const std::vector<const char*>& arguments) try {
 }
 
 TEST(ServerOptions, AreRead) {
-  const Options options = read({"--listen", "tcp:127.0.0.1:5,unix:/x", "--max-clients", "3", "--memory-per-client", "2G",
-                                "--devices", "*H200*", "--timeout", "700"});
+  const Options options = read({"--listen", "tcp:127.0.0.1:5,unix:/x", "--max-clients", "3",
+                                "--memory-per-client", "2G", "--devices", "*H200*", "--timeout", "700"});
   ASSERT_EQ(options.listen.size(), 2U);
   EXPECT_EQ(as_text(options.listen[1]), "unix:/x");
   EXPECT_EQ(options.most_clients, 3U);
@@ -105,7 +106,8 @@ TEST(ServerOptions, AreRead) {
 }
 
 TEST(ServerOptions, MistakesNameTheOptionAndTheMend) {
-  EXPECT_NE(mistake({"--listen", "nonsense"}).find("--listen: \"nonsense\" is not understood; expected"), std::string::npos);
+  EXPECT_NE(mistake({"--listen", "nonsense"}).find("--listen: \"nonsense\" is not understood; expected"),
+            std::string::npos);
   EXPECT_NE(mistake({"--max-clients", "many"}).find("--max-clients: \"many\""), std::string::npos);
   EXPECT_NE(mistake({"--memory-per-client", "2X"}).find("such as 512M"), std::string::npos);
   EXPECT_NE(mistake({"--nonsense"}).find("--help"), std::string::npos);
@@ -124,7 +126,8 @@ TEST(ServerOptions, SizesHaveUnits) {
   EXPECT_EQ(read_size("512"), 512U);
   EXPECT_EQ(read_size("3K"), 3072U);
   EXPECT_EQ(read_size("1T"), std::uint64_t{1} << 40U);
-  for (const char* text : {"", "0", "-1", "K", "1KB", "1k", "99999999999999999999", "18446744073709551615K"}) {
+  for (const char* text :
+       {"", "0", "-1", "K", "1KB", "1k", "99999999999999999999", "18446744073709551615K"}) {
     EXPECT_FALSE(read_size(text)) << text;
   }
 }
@@ -161,7 +164,8 @@ TEST(Tally, IsPrometheusText) {
   Tally tally;
   tally.hostile = 3;
   const std::string text = tally.as_text();
-  EXPECT_NE(text.find("# TYPE cleave_server_hostile_total counter\ncleave_server_hostile_total 3\n"), std::string::npos);
+  EXPECT_NE(text.find("# TYPE cleave_server_hostile_total counter\ncleave_server_hostile_total 3\n"),
+            std::string::npos);
 }
 
 }  // namespace

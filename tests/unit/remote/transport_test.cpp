@@ -21,8 +21,8 @@ using std::chrono::steady_clock;
 constexpr seconds kPatience{10};
 
 TEST(Endpoint, TextComesBackAsItWent) {
-  for (const std::string text : {"tcp:127.0.0.1:27461", "tls:gpu.example:1", "unix:/run/x.sock", "unix:@name", "vsock:3:99",
-                                 "tcp:[::1]:5", "tls:[fe80::1]:27461"}) {
+  for (const std::string text : {"tcp:127.0.0.1:27461", "tls:gpu.example:1", "unix:/run/x.sock", "unix:@name",
+                                 "vsock:3:99", "tcp:[::1]:5", "tls:[fe80::1]:27461"}) {
     const auto endpoint = read_endpoint(text);
     ASSERT_TRUE(endpoint) << text;
     EXPECT_EQ(as_text(*endpoint), text);
@@ -36,7 +36,8 @@ TEST(Endpoint, APortLeftOutIsTheUsualOne) {
 }
 
 TEST(Endpoint, OtherTextsAreNone) {
-  for (const char* text : {"", "tcp", "tcp:", "tls:", "ssh:host:1", "tcp:host:70000", "tls:host:port", "unix:", "127.0.0.1:5"}) {
+  for (const char* text :
+       {"", "tcp", "tcp:", "tls:", "ssh:host:1", "tcp:host:70000", "tls:host:port", "unix:", "127.0.0.1:5"}) {
     EXPECT_FALSE(read_endpoint(text)) << text;
   }
 }
@@ -123,7 +124,8 @@ TEST(Frames, PayloadsLargeAndSmallGoStraightThrough) {
   const std::vector<std::byte> small(5, std::byte{3});
   std::thread writer([&] {
     const std::array<std::span<const std::byte>, 2> payloads{large, small};
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(write_frame(*pair.left, FrameKind::commands, message, payloads, kPatience));
+    for (int i = 0; i < 3; ++i)
+      EXPECT_TRUE(write_frame(*pair.left, FrameKind::commands, message, payloads, kPatience));
   });
   FrameInput input(*pair.right, kPatience);
   for (int i = 0; i < 3; ++i) {
