@@ -12,14 +12,14 @@ namespace {
 // The client's memory has another address here: its contents come as a payload.
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
-// Pairs, and the zero that ends them for OpenCL.
+// Pairs, and the zero that ends them for OpenCL; one more, should the last pair be half of one.
 template <typename Property, typename Wire>
 std::vector<Property> ended(const flatbuffers::Vector<Wire>* properties) {
   std::vector<Property> list;
   if (properties != nullptr) {
     for (const Wire one : *properties) list.push_back(static_cast<Property>(one));
   }
-  list.push_back(0);
+  list.insert(list.end(), 2, 0);
   return list;
 }
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "harness.h"
@@ -35,6 +38,9 @@ void look_at(const void* data, std::size_t size) {
   const auto* const bytes = static_cast<const unsigned char*>(data);
   for (std::size_t i = 0; i < size; ++i) seen = bytes[i];
 }
+
+// SVM that the client has not freed, as a driver knows of it.
+std::map<void*, std::unique_ptr<std::byte[]>> svm;
 
 cl_int enqueued(cl_event* event) {
   if (event != nullptr) *event = made<cl_event>();
@@ -221,11 +227,14 @@ Table make_table() {
   t.clEnqueueBarrierWithWaitList = t.clEnqueueMarkerWithWaitList;
   t.clEnqueueMarker = [](auto, cl_event* event) { return enqueued(event); };
   t.clSVMAlloc = [](auto, auto, std::size_t size, auto) {
-    return std::malloc(std::max<std::size_t>(size, 1));
+    auto memory = std::make_unique<std::byte[]>(size);
+    void* const address = memory.get();
+    svm[address] = std::move(memory);
+    return address;
   };
-  t.clSVMFree = [](auto, void* memory) { std::free(memory); };
+  t.clSVMFree = [](auto, void* memory) { svm.erase(memory); };
   t.clEnqueueSVMFree = [](auto, cl_uint count, void** memory, auto, auto, auto, auto, cl_event* event) {
-    for (cl_uint i = 0; i < count; ++i) std::free(memory[i]);
+    for (cl_uint i = 0; i < count; ++i) svm.erase(memory[i]);
     return enqueued(event);
   };
   t.clEnqueueSVMMemcpy = [](auto, auto, void* to, const void* from, std::size_t size, auto, auto,
@@ -307,5 +316,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   limits.window_commands = 64;
   server::Session session(table, input, outbox, objects, limits, nullptr);
   session.run();
+  svm.clear();
   return 0;
 }
