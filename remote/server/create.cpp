@@ -16,9 +16,7 @@ constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR
 template <typename Property, typename Wire>
 std::vector<Property> ended(const flatbuffers::Vector<Wire>* properties) {
   std::vector<Property> list;
-  if (properties != nullptr) {
-    for (const Wire one : *properties) list.push_back(static_cast<Property>(one));
-  }
+  for (const Wire one : numbers(properties)) list.push_back(static_cast<Property>(one));
   list.insert(list.end(), 2, 0);
   return list;
 }
@@ -78,14 +76,11 @@ void Session::handle(const wire::Command& command, const wire::CreateContext& me
   if (devices->empty()) return tell(command, message.id(), CL_INVALID_VALUE);
   std::vector<cl_context_properties> properties;
   // Anything else would be a handle of the client's machine.
-  if (message.properties() != nullptr) {
-    for (flatbuffers::uoffset_t i = 0; i + 1 < message.properties()->size(); i += 2) {
-      if (message.properties()->Get(i) != CL_CONTEXT_INTEROP_USER_SYNC) {
-        return tell(command, message.id(), CL_INVALID_PROPERTY);
-      }
-      properties.push_back(message.properties()->Get(i));
-      properties.push_back(message.properties()->Get(i + 1));
-    }
+  const auto wanted = numbers(message.properties());
+  for (std::size_t i = 0; i + 1 < wanted.size(); i += 2) {
+    if (wanted[i] != CL_CONTEXT_INTEROP_USER_SYNC) return tell(command, message.id(), CL_INVALID_PROPERTY);
+    properties.push_back(wanted[i]);
+    properties.push_back(wanted[i + 1]);
   }
   cl_platform_id platform = nullptr;
   cl_.clGetDeviceInfo(devices->front(), CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
@@ -113,7 +108,7 @@ void Session::handle(const wire::Command& command, const wire::CreateQueue& mess
   cl_command_queue queue = nullptr;
   if (message.plain()) {
     const cl_command_queue_properties bits =
-        is_empty(message.properties()) ? 0 : message.properties()->Get(0);
+        is_empty(message.properties()) ? 0 : numbers(message.properties()).front();
     queue = cl_.clCreateCommandQueue(context, device, bits, &error);
   } else {
     const auto properties = ended<cl_queue_properties>(message.properties());
@@ -305,7 +300,7 @@ void Session::handle(const wire::Command& command, const wire::CreateSampler& me
     if (message.properties() == nullptr || message.properties()->size() != 3) {
       return tell(command, message.id(), CL_INVALID_VALUE);
     }
-    const auto& three = *message.properties();
+    const auto three = numbers(message.properties());
     sampler = cl_.clCreateSampler(context, static_cast<cl_bool>(three[0]),
                                   static_cast<cl_addressing_mode>(three[1]),
                                   static_cast<cl_filter_mode>(three[2]), &error);
@@ -391,7 +386,7 @@ void Session::release(const Object& object) {
 void Session::handle(const wire::Command& command, const wire::Release& message) {
   cl_int error = CL_SUCCESS;
   if (message.ids() != nullptr) {
-    for (const std::uint64_t id : *message.ids()) {
+    for (const std::uint64_t id : numbers(message.ids())) {
       const auto object = objects_.remove(id);
       if (object) {
         release(*object);

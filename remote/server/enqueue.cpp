@@ -28,7 +28,7 @@ std::optional<Session::Enqueue> Session::begin(const wire::Command& command) {
   Enqueue enqueue{object->queue, {}};
   if (command.waits() == nullptr) return enqueue;
   bool failed = false;
-  for (const std::uint64_t id : *command.waits()) {
+  for (const std::uint64_t id : numbers(command.waits())) {
     const auto event = objects_.find(id);
     if (!event || event->kind != Kind::event) {
       fail(command, CL_INVALID_EVENT_WAIT_LIST);
@@ -194,7 +194,7 @@ void Session::handle(const wire::Command& command, const wire::FillImage& messag
 void Session::handle(const wire::Command& command, const wire::Migrate& message) {
   std::vector<cl_mem> objects;
   if (message.objects() != nullptr) {
-    for (const std::uint64_t id : *message.objects()) {
+    for (const std::uint64_t id : numbers(message.objects())) {
       objects.push_back(objects_.handle<cl_mem>(id));
       if (objects.back() == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
     }

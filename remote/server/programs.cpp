@@ -97,7 +97,7 @@ void Session::handle(const wire::Command& command, const wire::CreateProgramWith
   std::vector<std::size_t> lengths;
   std::vector<const unsigned char*> binaries;
   std::size_t at = 0;
-  for (const std::uint64_t size : *sizes) {
+  for (const std::uint64_t size : numbers(sizes)) {
     if (size > all->size() - at) return violate("binaries beyond their payload");
     lengths.push_back(size);
     binaries.push_back(reinterpret_cast<const unsigned char*>(all->data()) + at);
@@ -200,7 +200,7 @@ void Session::handle(const wire::Command& command, const wire::CompileProgram& m
   std::vector<Held> headers;
   std::vector<std::string> names;
   if (message.headers() != nullptr && message.names() != nullptr) {
-    for (const std::uint64_t id : *message.headers()) {
+    for (const std::uint64_t id : numbers(message.headers())) {
       const auto header = objects_.handle<cl_program>(id);
       if (header == nullptr) return tell(command, message.program(), CL_INVALID_PROGRAM);
       headers.emplace_back(cl_, header);
@@ -229,7 +229,7 @@ void Session::handle(const wire::Command& command, const wire::LinkProgram& mess
   if (!devices) return tell(command, message.id(), CL_INVALID_DEVICE);
   std::vector<Held> inputs;
   if (message.programs() != nullptr) {
-    for (const std::uint64_t id : *message.programs()) {
+    for (const std::uint64_t id : numbers(message.programs())) {
       const auto program = objects_.handle<cl_program>(id);
       if (program == nullptr) return tell(command, message.id(), CL_INVALID_PROGRAM);
       inputs.emplace_back(cl_, program);

@@ -143,7 +143,7 @@ void Session::created(const wire::Command& command, std::uint64_t id, Object obj
 std::optional<std::vector<cl_device_id>> Session::devices_of(const flatbuffers::Vector<std::uint64_t>* ids) {
   std::vector<cl_device_id> devices;
   if (ids == nullptr) return devices;
-  for (const std::uint64_t id : *ids) {
+  for (const std::uint64_t id : numbers(ids)) {
     devices.push_back(objects_.handle<cl_device_id>(id));
     if (devices.back() == nullptr) return std::nullopt;
   }

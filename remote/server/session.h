@@ -20,6 +20,7 @@
 
 #include "base/opencl.h"
 #include "remote/protocol/messages.h"
+#include "remote/protocol/numbers.h"
 #include "remote/server/answers.h"
 #include "remote/server/builder.h"
 #include "remote/server/objects.h"

@@ -29,9 +29,7 @@ void Session::handle(const wire::Command& command, const wire::SvmAlloc& message
 
 void Session::handle(const wire::Command& command, const wire::SvmFree& message) {
   // With a queue it is freed in its turn: when all before it has ended, which a marker tells.
-  std::vector<std::uint64_t> addresses;
-  if (message.addresses() != nullptr)
-    addresses.assign(message.addresses()->begin(), message.addresses()->end());
+  const auto addresses = numbers(message.addresses());
   std::vector<void*> pointers;
   for (const std::uint64_t address : addresses) {
     const auto block = svm_.find(address);
@@ -90,23 +88,23 @@ void Session::handle(const wire::Command& command, const wire::SvmFill& message)
 }
 
 void Session::handle(const wire::Command& command, const wire::SvmMigrate& message) {
-  const auto* const addresses = message.addresses();
-  const auto* const sizes = message.sizes();
-  if (addresses == nullptr || (sizes != nullptr && sizes->size() != addresses->size())) {
+  const auto addresses = numbers(message.addresses());
+  const auto sizes = numbers(message.sizes());
+  if (addresses.empty() || (!sizes.empty() && sizes.size() != addresses.size())) {
     return fail(command, CL_INVALID_VALUE);
   }
   std::vector<const void*> pointers;
   std::vector<std::size_t> lengths;
-  for (flatbuffers::uoffset_t i = 0; i < addresses->size(); ++i) {
-    const std::uint64_t size = sizes != nullptr ? sizes->Get(i) : 0;
-    if (!is_svm(addresses->Get(i), size)) return fail(command, CL_INVALID_VALUE);
-    pointers.push_back(reinterpret_cast<const void*>(addresses->Get(i)));
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const std::uint64_t size = sizes.empty() ? 0 : sizes[i];
+    if (!is_svm(addresses[i], size)) return fail(command, CL_INVALID_VALUE);
+    pointers.push_back(reinterpret_cast<const void*>(addresses[i]));
     lengths.push_back(size);
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
     return cl_.clEnqueueSVMMigrateMem(queue, static_cast<cl_uint>(pointers.size()), pointers.data(),
-                                      sizes != nullptr ? lengths.data() : nullptr, message.flags(), count,
-                                      waits, event);
+                                      sizes.empty() ? nullptr : lengths.data(), message.flags(), count, waits,
+                                      event);
   });
 }
 
