@@ -53,6 +53,7 @@ class Command {
 
   template <typename Make>
   cl_int send(Make make, const Box& data = {}) {
+    if (doubtful_) return send_asked(make, data);
     if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
     return hand_out(connection().post_data(head(), data, make));
   }
@@ -104,6 +105,7 @@ class Command {
   Object* object_ = nullptr;
   QueueBody* queue_ = nullptr;
   Object* event_ = nullptr;
+  bool doubtful_ = false;
   std::array<Id, 8> few_{};
   std::vector<Id> many_;
 };

@@ -62,15 +62,16 @@ cl_int launch(Command& command, cl_kernel handle, const Sizes& sizes) {
   KernelBody& kernel = body_of<KernelBody>(*object);
   if (body_of<ProgramBody>(*kernel.program).context != command.queue().context) return CL_INVALID_CONTEXT;
   if (sizes.dims < 1 || sizes.dims > 3) return CL_INVALID_WORK_DIMENSION;
-  if (sizes.global == nullptr) return CL_INVALID_GLOBAL_WORK_SIZE;
   const DeviceBody& device = body_of<DeviceBody>(*command.queue().device);
   const auto make = [&](auto& b) {
     wire::Size3 offset;
     wire::Size3 local;
-    const wire::Size3 global = size3(sizes.global, sizes.dims);
+    wire::Size3 global;
+    if (sizes.global != nullptr) global = size3(sizes.global, sizes.dims);
     if (sizes.offset != nullptr) offset = size3(sizes.offset, sizes.dims);
     if (sizes.local != nullptr) local = size3(sizes.local, sizes.dims);
-    return wire::CreateNDRange(b, kernel.id, sizes.dims, sizes.offset == nullptr ? nullptr : &offset, &global,
+    return wire::CreateNDRange(b, kernel.id, sizes.dims, sizes.offset == nullptr ? nullptr : &offset,
+                               sizes.global == nullptr ? nullptr : &global,
                                sizes.local == nullptr ? nullptr : &local);
   };
   const bool plain = is_plain(kernel, device, sizes);
