@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostName = 256;
 // A program's text, IL or binaries; options are part of a message.
 inline constexpr std::uint64_t kMostProgram = std::uint64_t{1} << 30U;
 // A kernel argument's value, a pattern of clEnqueueFillBuffer.
-inline constexpr std::size_t kMostArgument = 64 * 1024;
+inline constexpr std::size_t kMostArgument = 64U << 10U;
 inline constexpr std::size_t kMostPattern = 128;
 // The memory that a client shares with its server.
 inline constexpr std::uint64_t kMostShared = std::uint64_t{1} << 32U;

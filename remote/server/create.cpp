@@ -162,7 +162,7 @@ void Session::watch_memory(cl_mem memory, std::uint64_t size) {
   };
   auto taken = std::make_unique<Taken>(Taken{memory_, size});
   if (cl_.clSetMemObjectDestructorCallback(memory, &Taken::give_back, taken.get()) == CL_SUCCESS)
-    taken.release();
+    static_cast<void>(taken.release());
 }
 
 void Session::handle(const wire::Command& command, const wire::CreateBuffer& message) {
@@ -341,7 +341,7 @@ void Session::handle(const wire::Command& command, const wire::WatchDestruction&
   if (memory == nullptr) return tell(command, message.memory(), CL_INVALID_MEM_OBJECT);
   auto watched = std::make_unique<Watched>(Watched{outbox_, message.memory()});
   const cl_int error = cl_.clSetMemObjectDestructorCallback(memory, &Watched::gone, watched.get());
-  if (error == CL_SUCCESS) watched.release();
+  if (error == CL_SUCCESS) static_cast<void>(watched.release());
   tell(command, message.memory(), error);
 }
 

@@ -259,7 +259,7 @@ void Session::handle(const wire::Command& command, const wire::WatchEvent& messa
     auto watched = std::make_unique<Watched>(Watched{outbox_, message.event()});
     error = cl_.clSetEventCallback(event, status, &Watched::reached, watched.get());
     if (error != CL_SUCCESS) break;
-    watched.release();
+    static_cast<void>(watched.release());
   }
   tell(command, message.event(), error);
 }

@@ -28,7 +28,7 @@ class Printed {
 
  private:
   int pipe_ = -1;
-  std::array<std::byte, 64 * 1024> buffer_;
+  std::array<std::byte, 64U << 10U> buffer_;
 };
 
 }  // namespace cleave::remote::server

@@ -57,12 +57,9 @@ cl_int Queue::finish(std::uint32_t request) {
     if (busy_ || !pending_.empty()) {
       ++awaited_;
       pending_.push_back(std::move(pending));
-      pending.request = 0;
+      wake_.notify_one();
+      return CL_SUCCESS;
     }
-  }
-  if (pending.request == 0) {
-    wake_.notify_one();
-    return CL_SUCCESS;
   }
   std::vector<Pending> one;
   one.push_back(std::move(pending));
@@ -75,7 +72,7 @@ cl_int Queue::call_back(Pending pending) {
   auto called = std::make_unique<Called>(Called{shared_from_this(), std::move(pending)});
   const cl_int error = cl_.clSetEventCallback(event, CL_COMPLETE, &Called::ended, called.get());
   if (error == CL_SUCCESS) {
-    called.release();
+    static_cast<void>(called.release());
     return CL_SUCCESS;
   }
   // A driver without callbacks, or out of memory: somebody has to wait.

@@ -46,7 +46,7 @@ class FrameInput {
   Stream& stream_;
   Duration patience_;
   Time heard_;
-  std::array<std::byte, 16 * 1024> buffer_;
+  std::array<std::byte, 16U << 10U> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::vector<std::uint64_t> message_;

@@ -196,6 +196,7 @@ Connected tls_client(int socket, const std::string& host, const TlsFiles& files,
 }
 
 struct TlsServer::Context {
+  explicit Context(ContextPointer made) : pointer(std::move(made)) {}
   ContextPointer pointer;
 };
 
