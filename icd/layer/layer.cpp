@@ -15,6 +15,7 @@
 #include "base/configuration.h"
 #include "base/undisturbed.h"
 #include "icd/absent.h"
+#include "icd/remote.h"
 #include "interpose/table.h"
 
 namespace {
@@ -35,9 +36,11 @@ const Table* install_once(cl_uint entries, const Table* target) {
   if (layer.table == nullptr) {
     Table next{};
     std::memcpy(&next, target, std::size_t{std::min(entries, kEntries)} * sizeof(void*));
+    auto configuration = cleave::base::load(cleave::base::process_environment());
+    if (cleave::icd::wants_remote(configuration.settings))
+      cleave::icd::offer_remote(next, configuration.settings, true);
     cleave::icd::fill_absent(next);
-    layer.table = cleave::interpose::install(next, {"layer", "the loader"},
-                                             cleave::base::load(cleave::base::process_environment()));
+    layer.table = cleave::interpose::install(next, {"layer", "the loader"}, std::move(configuration));
   }
   return layer.table;
 }

@@ -83,11 +83,12 @@ Loader found(void* library) {
   return loader;
 }
 
-Loader find(const std::string& named) {
+Loader find(const std::string& named, bool may_be_absent) {
   if (named.empty() && implementation_is_next()) return found(RTLD_NEXT);
   for (const std::string& path : named.empty() ? candidates() : std::vector{named}) {
     if (void* const library = open_other(path)) return found(library);
   }
+  if (named.empty() && may_be_absent) return {};
   if (named.empty()) {
     base::say(
         "no OpenCL loader was found below this one: install one (ocl-icd-libopencl1) or name it in "
@@ -101,7 +102,9 @@ Loader find(const std::string& named) {
 
 }  // namespace
 
-Loader load_real_loader(const std::string& named) noexcept try { return find(named); } catch (...) {
+Loader load_real_loader(const std::string& named, bool may_be_absent) noexcept try {
+  return find(named, may_be_absent);
+} catch (...) {
   return {};
 }
 

@@ -16,7 +16,7 @@ struct Loader {
 // file `named` (the setting CLEAVE_NEXT), and only that if it is not empty; then an OpenCL implementation
 // that is preloaded behind this library; then the folders of linker_folders.h, with the linker's cache
 // between them. What it loads it loads privately: its symbols are seen by nobody else. If there is nothing,
-// says so on standard error. Never throws.
-Loader load_real_loader(const std::string& named) noexcept;
+// says so on standard error, unless it `may_be_absent`. Never throws.
+Loader load_real_loader(const std::string& named, bool may_be_absent = false) noexcept;
 
 }  // namespace cleave::icd

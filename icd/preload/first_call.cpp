@@ -8,6 +8,7 @@
 #include "base/undisturbed.h"
 #include "icd/absent.h"
 #include "icd/preload/find_loader.h"
+#include "icd/remote.h"
 #include "interpose/table.h"
 
 namespace cleave::icd {
@@ -45,10 +46,13 @@ constinit DropIn drop_in;
 
 const Table* load_next() noexcept try {
   base::Configuration configuration = base::load(base::process_environment());
-  const Loader loader = load_real_loader(configuration.settings.next);
+  const bool remote = wants_remote(configuration.settings);
+  const Loader loader = load_real_loader(configuration.settings.next, remote);
   drop_in.next = loader.table;
+  if (remote) offer_remote(drop_in.next, configuration.settings, loader.table.clGetPlatformIDs != nullptr);
   fill_absent(drop_in.next);
-  return interpose::install(drop_in.next, {"drop-in", loader.path}, std::move(configuration));
+  const std::string below = loader.path.empty() && remote ? "the remote client" : loader.path;
+  return interpose::install(drop_in.next, {"drop-in", below}, std::move(configuration));
 } catch (...) {
   return nullptr;  // out of memory: the loader's own table, or that of absent functions, must do
 }

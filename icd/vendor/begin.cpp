@@ -3,6 +3,7 @@
 #include "base/configuration.h"
 #include "base/log.h"
 #include "base/undisturbed.h"
+#include "icd/remote.h"
 #include "icd/vendor/entry.h"
 #include "icd/vendor/state.h"
 #include "interpose/table.h"
@@ -45,7 +46,10 @@ void find_extension_functions(Wrapped& wrapped) {
 void load_and_install() {
   base::Configuration configuration = base::load(base::process_environment());
   std::vector<std::string> problems;
-  const std::vector<drivers::Driver> drivers = drivers::load(configuration.settings.wrap, problems);
+  std::vector<std::string> wrapped = configuration.settings.wrap;
+  const std::string remote = icd::wants_remote(configuration.settings) ? icd::remote_library() : "";
+  if (!remote.empty()) wrapped.push_back(remote);
+  const std::vector<drivers::Driver> drivers = drivers::load(wrapped, problems);
   for (const std::string& problem : problems) base::say("CLEAVE_ICD_WRAP: " + problem);
   vendor.face = make_face_table();
   if (!vendor.objects.begin(vendor.face)) return base::say("no memory for the vendor library's objects");

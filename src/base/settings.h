@@ -51,6 +51,18 @@ struct NamedSettings {
   std::size_t cores = 0;  // devices only
 };
 
+// The servers whose devices are used from here, and how they are met.
+struct RemoteSettings {
+  std::vector<std::string> servers;  // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:CID:PORT, as text
+  bool required = false;             // no platform at all where one of them is not in reach
+  std::chrono::milliseconds timeout{10'000};  // a server that is silent for so long is gone
+  std::string token_file;                     // empty: no token
+  // TLS, PEM files: whom to trust (empty: the system's), and who we are (empty: nobody).
+  std::string authorities;
+  std::string certificate;
+  std::string key;
+};
+
 struct Settings {
   bool disable = false;
   SplitPolicy policy;
@@ -74,6 +86,7 @@ struct Settings {
   std::string next;      // empty: look for it
   std::vector<std::string> wrap{"/etc/OpenCL/vendors.cleave"};  // what the vendor library wraps: paths
   bool original_name = false;                                   // and whether its platforms keep their names
+  RemoteSettings remote;
   std::string cache;  // the folder for what is worth keeping between runs; empty: none
   std::vector<NamedSettings> kernels;
   std::vector<NamedSettings> devices;

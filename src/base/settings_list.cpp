@@ -17,6 +17,9 @@ constexpr double kLongestQuantum = 60'000;
 constexpr double kLeastBudget = 0.001;
 constexpr std::uint64_t kLongestAge = 86'400;  // seconds
 constexpr std::size_t kMostFiles = 8;
+constexpr std::size_t kMostServers = 16;
+constexpr double kLeastTimeout = 0.1;  // seconds
+constexpr double kMostTimeout = 3600;
 
 bool truth(std::string_view text, bool& value) {
   if (text == "1" || text == "true" || text == "yes" || text == "on") return value = true, true;
@@ -175,6 +178,34 @@ bool stale(Settings& settings, std::string_view text) {
   return true;
 }
 
+// Where a server may be: the three forms of address, and TLS over TCP.
+bool is_server(std::string_view text) {
+  constexpr std::string_view kTls = "tls:";
+  const auto address = text.starts_with(kTls) ? read_address("tcp:" + std::string(text.substr(kTls.size())))
+                                              : read_address(text);
+  if (!address || (address->kind != Address::Kind::unix_socket && address->port == 0)) return false;
+  return address->kind != Address::Kind::vsock || address->cid != Address::kAnyCid;
+}
+
+bool servers(Settings& settings, std::string_view text) {
+  std::vector<std::string> named;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    if (!is_server(text.substr(0, comma)) || named.size() == kMostServers) return false;
+    named.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return settings.remote.servers = std::move(named), true;
+}
+
+// Seconds, with or without a fraction.
+bool remote_timeout(Settings& settings, std::string_view text) {
+  double seconds = 0;
+  if (!decimal(text, kLeastTimeout, kMostTimeout, seconds)) return false;
+  settings.remote.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  return true;
+}
+
 bool registry(Settings& settings, std::string_view text) {
   if (text != "off" && !text.starts_with('/')) return false;
   return settings.registry = text == "off" ? "" : text, true;
@@ -223,6 +254,23 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_ICD_WRAP", "icd.wrap", "/etc/OpenCL/vendors.cleave",
        "full paths of OpenCL drivers, .icd files or folders of .icd files, separated by colons", wrap},
       {"CLEAVE_ICD_NAME", "icd.name", "cleave", "cleave or original", icd_name},
+      {"CLEAVE_REMOTE", "remote.servers", "",
+       "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, where cleave-serverd listens, or several "
+       "of them "
+       "separated by commas",
+       servers},
+      {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
+       [](Settings& s, std::string_view text) { return truth(text, s.remote.required); }},
+      {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
+       remote_timeout},
+      {"CLEAVE_REMOTE_TOKEN_FILE", "remote.token_file", "", "the path of a file",
+       [](Settings& s, std::string_view text) { return s.remote.token_file = text, true; }},
+      {"CLEAVE_REMOTE_CA", "remote.ca", "", "the path of a file of PEM certificates",
+       [](Settings& s, std::string_view text) { return s.remote.authorities = text, true; }},
+      {"CLEAVE_REMOTE_CERT", "remote.cert", "", "the path of a PEM certificate",
+       [](Settings& s, std::string_view text) { return s.remote.certificate = text, true; }},
+      {"CLEAVE_REMOTE_KEY", "remote.key", "", "the path of a PEM key",
+       [](Settings& s, std::string_view text) { return s.remote.key = text, true; }},
   });
   return *list;
 }

@@ -5,6 +5,7 @@
 #include "cli/child.h"
 #include "cli/drivers.h"
 #include "cli/records.h"
+#include "cli/remote.h"
 #include "cli/spelling.h"
 
 namespace cleave::cli {
@@ -139,6 +140,7 @@ int doctor(const DoctorRequest& request) {
   if (child.succeeded()) {
     report_devices(request, report);
     report_neighbours(records, report);
+    report_servers(records, request.patience, report);
   }
   if (!request.program.empty()) report_program(request, cleave, registered, report);
   report.verdict();

@@ -15,6 +15,7 @@
 #include "cli/icd.h"
 #include "cli/option_checks.h"
 #include "cli/probe.h"
+#include "cli/remote.h"
 #include "cli/run.h"
 #include "cli/top.h"
 
@@ -81,6 +82,10 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
               check_launch)
       ->type_name("MODE");
   add_setting(run, request, "--wait", "CLEAVE_WAIT", "auto, native or polite", check_wait)->type_name("MODE");
+  add_setting(run, request, "--remote", "CLEAVE_REMOTE",
+              "Use the devices of servers, too: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT",
+              check_remote)
+      ->type_name("ADDRESS[,...]");
   const auto set_file = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));
   };
@@ -173,6 +178,14 @@ void add_icd(CLI::App& app, IcdRequest& request) {
       IcdRequest::Action::status);
 }
 
+void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
+  CLI::App& remote = *app.add_subcommand("remote", "Look at the servers whose devices can be used from here");
+  CLI::App& list = *remote.add_subcommand("ls", "List servers, their devices, load and answering time");
+  list.add_option("ADDRESS", addresses, "The servers; without any, those of CLEAVE_REMOTE")
+      ->check(CLI::Validator(check_remote, ""));
+  remote.require_subcommand(1);
+}
+
 // Its arguments are the suite's own.
 CLI::App& add_bench(CLI::App& app) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure what Cleave costs and gains here (bench --help)");
@@ -184,6 +197,7 @@ CLI::App& add_bench(CLI::App& app) {
 struct ProbeRequest {
   std::string subject;
   std::string loader;
+  std::string server;
   unsigned platform = 0;
   unsigned device = 0;
 };
@@ -200,6 +214,7 @@ void add_probe(CLI::App& app, ProbeRequest& request) {
   add("neighbours");
   for (const char* subject : {"loader", "vendor"})
     add(subject)->add_option("PATH", request.loader)->required();
+  add("server")->add_option("ADDRESS", request.server)->required();
   add("devices");
   for (const char* subject : {"kernel", "waits"}) {
     CLI::App& command = *add(subject);
@@ -214,6 +229,7 @@ int probe(const ProbeRequest& request) {
   if (request.subject == "neighbours") return probe_neighbours();
   if (request.subject == "loader") return probe_loader(request.loader);
   if (request.subject == "vendor") return probe_vendor(request.loader);
+  if (request.subject == "server") return probe_server(request.server);
   if (request.subject == "devices") return probe_devices();
   if (request.subject == "waits") return probe_waits(request.platform, request.device);
   return probe_kernel(request.platform, request.device);
@@ -236,11 +252,13 @@ int carry_out(const Arguments& arguments) {
   TopRequest to_show;
   IcdRequest to_register;
   ProbeRequest to_probe;
+  std::vector<std::string> servers;
   const CLI::App& run_command = add_run(app, to_run);
   add_doctor(app, to_examine);
   add_top(app, to_show);
   add_icd(app, to_register);
   const CLI::App& bench_command = add_bench(app);
+  add_remote(app, servers);
   add_probe(app, to_probe);
 
   CommandLine line = split_at_program(arguments, run_command);
@@ -255,6 +273,7 @@ int carry_out(const Arguments& arguments) {
   if (app.got_subcommand("doctor")) return doctor(to_examine);
   if (app.got_subcommand("top")) return top(to_show);
   if (app.got_subcommand("icd")) return icd(to_register);
+  if (app.got_subcommand("remote")) return remote_ls(servers);
   if (app.got_subcommand("bench")) return bench(bench_command.remaining());
   if (app.got_subcommand("probe")) return probe(to_probe);
   if (!app.got_subcommand("run")) {

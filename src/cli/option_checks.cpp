@@ -55,6 +55,20 @@ std::string check_wait(const std::string& value) {
   return unless(good, value, "auto, native or polite");
 }
 
+std::string check_remote(const std::string& value) {
+  bool good = !value.empty();
+  for (std::string_view rest = value; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(one.size() == rest.size() ? rest.size() : one.size() + 1);
+    const std::size_t colon = one.find(':');
+    const std::string_view kind = one.substr(0, colon);
+    good &= colon != std::string_view::npos && colon + 1 < one.size() &&
+            (kind == "tcp" || kind == "tls" || kind == "unix" || kind == "vsock");
+  }
+  return unless(good, value,
+                "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, or several with commas between");
+}
+
 std::string check_seconds(const std::string& value) {
   const double seconds = number_in<double>(value);
   return unless(seconds >= 0.1 && seconds <= 3600, value, "a number of seconds from 0.1 to 3600");

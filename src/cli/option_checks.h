@@ -12,6 +12,7 @@ std::string check_policy(const std::string& value);   // off, alpha, budget, qua
 std::string check_launch(const std::string& value);   // auto, sequential, queued, pipelined
 std::string check_wait(const std::string& value);     // auto, native, polite
 std::string check_seconds(const std::string& value);  // a number from 0.1 to 3600
+std::string check_remote(const std::string& value);   // addresses of servers, separated by commas
 std::string check_file(const std::string& value);     // the path of a file that exists
 
 }  // namespace cleave::cli

@@ -272,6 +272,7 @@ cl_int enqueue(Process& p, const Call& call) {
 
   auto queue = p.queues.find(call.queue);
   if (!queue) queue = ask_queue(p, call.queue);
+  if (queue && queue->remote) return stay_whole(p, call, kernel, Whole::remote);
   if (!queue || !queue->plain || is_failure_feared(p, *queue, call))
     return stay_whole(p, call, kernel, Whole::shape);
   const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());

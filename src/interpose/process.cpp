@@ -144,6 +144,7 @@ observe::Circumstances Process::circumstances() const {
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") circumstances.policy = line.value;
   }
+  static_assert(plan::kWholeReasons == observe::kReasons);
   for (std::size_t i = 0; i < plan::kWholeReasons; ++i) {
     circumstances.reasons[i] = plan::name(static_cast<plan::Whole>(i));
   }

@@ -178,7 +178,7 @@ bool may_carry_tags(Process& p, const Devices& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
     // Where offsets clash nothing is split that the prelude could be for (facts.cpp).
     const Quirks quirks = quirks_of(p.next, device);
-    if (quirks.failed_builds_stick || quirks.offsets_clash) return false;
+    if (quirks.failed_builds_stick || quirks.offsets_clash || quirks.remote) return false;
     const auto facts = p.drivers.facts(device);
     return !facts || facts->tags;
   });

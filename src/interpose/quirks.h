@@ -24,6 +24,8 @@ struct Quirks {
   bool silence_tells_arguments = false;
   // Launches of one kernel on several queues at a time end the process, in some versions.
   bool queues_clash = false;
+  // Not a driver's fault: its devices are a server's, which splits, builds and waits there.
+  bool remote = false;
 };
 
 // Looks at the names and versions of the device's platform, every time. What the driver does not answer is

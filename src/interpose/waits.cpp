@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "interpose/quirks.h"
+
 namespace cleave::interpose {
 namespace {
 
@@ -26,7 +28,7 @@ void ask(const Table& next, cl_device_id device, WaitDriver& driver) noexcept {
   cl_device_type type = CL_DEVICE_TYPE_CPU;
   next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr);
   driver.processor.store((type & CL_DEVICE_TYPE_CPU) != 0, kRelaxed);
-  driver.watchable.store(!is_old(next, device), kRelaxed);
+  driver.watchable.store(!is_old(next, device) && !quirks_of(next, device).remote, kRelaxed);
   driver.ready.store(true, std::memory_order_release);
 }
 

@@ -19,9 +19,12 @@ Held* held_by(const Object& object) {
 
 }  // namespace
 
-bool Objects::begin(const Table& dispatch) {
-  if (index_ == nullptr) index_ = new (std::nothrow) Index;
-  return index_ != nullptr && arena_.begin(dispatch);
+bool Objects::begin(const Table& dispatch, Indexed indexed) {
+  if (index_ == nullptr && indexed == Indexed::yes) {
+    index_ = new (std::nothrow) Index;
+    if (index_ == nullptr) return false;
+  }
+  return arena_.begin(dispatch);
 }
 
 Object* Objects::prepare(Kind kind, Object& parent) {
@@ -47,7 +50,7 @@ Object& Objects::publish(Object& object, void* raw, std::uint64_t counts) {
   object.raw.store(raw, std::memory_order_relaxed);
   object.counts.store(counts, std::memory_order_relaxed);
   object.tag.store(live(object.kind), std::memory_order_release);
-  if (is_answered(object.kind)) {
+  if (index_ != nullptr && is_answered(object.kind)) {
     try {
       index_->put(raw, object);
     } catch (const std::bad_alloc&) {
@@ -108,10 +111,11 @@ void Objects::drop(Object& object) {
 
 void Objects::retire(Object& object) {
   object.tag.store(kGone, std::memory_order_release);
-  if (is_answered(object.kind)) index_->forget(raw_of(object), object);
+  if (index_ != nullptr && is_answered(object.kind)) index_->forget(raw_of(object), object);
 }
 
 void Objects::bury(Object& object) {
+  if (at_end_ != nullptr && raw_of(object) != nullptr) at_end_(object);
   for (Object* const parent : object.parents) {
     if (parent != nullptr) drop(*parent);
   }

@@ -26,8 +26,16 @@ class Objects {
   Objects& operator=(const Objects&) = delete;
   ~Objects() { delete index_; }  // only tests do that
 
-  // Once, before all else. False if there is no memory.
-  bool begin(const Table& dispatch);
+  // Once, before all else. False if there is no memory. Without an index for faces that have no driver's
+  // handles to lead back from; they do not call wrap().
+  enum class Indexed : bool { no, yes };
+  bool begin(const Table& dispatch, Indexed indexed = Indexed::yes);
+
+  // From now on called with each object that was published, when nothing holds it any more and before what it
+  // holds itself is dropped. For faces that keep something of their own behind `raw`. Before there are
+  // objects.
+  using AtEnd = void (*)(Object&) noexcept;
+  void call_at_end(AtEnd function) { at_end_ = function; }
 
   // The live object behind a handle that a program gave, or null.
   template <IsAHandle Handle>
@@ -73,6 +81,7 @@ class Objects {
 
   Arena arena_;
   Index* index_ = nullptr;
+  AtEnd at_end_ = nullptr;
   std::mutex wrapping_;  // a driver's handle gets one object, whoever asks first
 };
 

@@ -58,7 +58,7 @@ Decision settle_cut(const NDRange& range, const Cut& cut, bool uneven_accepted) 
 const char* name(Whole why) {
   static constexpr std::array<const char*, kWholeReasons> kNames = {
       "policy", "denied", "alone",    "one_group", "small",  "binary", "kernel",
-      "shape",  "shared", "recorded", "measuring", "costly", "brief"};
+      "shape",  "shared", "recorded", "measuring", "costly", "brief",  "remote"};
   return kNames[static_cast<std::size_t>(why)];
 }
 

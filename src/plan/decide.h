@@ -33,8 +33,9 @@ enum class Whole : std::uint8_t {
   measuring,  // its time in one piece is being measured
   costly,     // two slices would already cost more than the budget
   brief,      // it is no longer than the quantum
+  remote,     // the device is a server's, which splits itself
 };
-inline constexpr std::size_t kWholeReasons = 13;
+inline constexpr std::size_t kWholeReasons = 14;
 const char* name(Whole why);
 
 // What is known of a kernel.

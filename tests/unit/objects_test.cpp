@@ -137,6 +137,21 @@ TEST_F(ObjectsTest, ADriverMayUseAnAddressAgain) {
   EXPECT_EQ(objects->wrap(Kind::queue, address, *platform), &next) << "the old one forgets only itself";
 }
 
+int ended = 0;
+
+TEST_F(ObjectsTest, WhoAsksIsToldOfEachEndOnce) {
+  ended = 0;
+  objects->call_at_end([](Object&) noexcept { ++ended; });
+  Object& context = make(Kind::context, *platform);
+  Object& queue = make(Kind::queue, context);
+  release(context);
+  EXPECT_EQ(ended, 0) << "its queue holds it";
+  release(queue);
+  EXPECT_EQ(ended, 2);
+  objects->discard(*objects->prepare(Kind::event, *platform));
+  EXPECT_EQ(ended, 2) << "what never was has no end";
+}
+
 TEST_F(ObjectsTest, ThreadsCountRight) {
   Object& context = make(Kind::context, *platform);
   std::vector<std::thread> threads;

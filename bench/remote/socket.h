@@ -1,0 +1,14 @@
+// What plain sockets of this machine carry: the measure for what goes through them. Another process answers.
+#pragma once
+
+#include <cstddef>
+
+namespace cleave::bench {
+
+enum class SocketKind { tcp, unix_socket };
+
+// Seconds for `bytes` there and one byte back (`back` false), or one byte there and `bytes` back. The least
+// of `repeats` if `least`, else the median.
+double exchange(SocketKind kind, std::size_t bytes, bool back, unsigned repeats);
+
+}  // namespace cleave::bench

@@ -1,0 +1,136 @@
+// Kernel arguments: bytes, among which are handles.
+//
+// The first argument of a form (a size; a value, a buffer, an image, ...) is set with an answer, so that the
+// program gets the driver's own error. What has been accepted for a kernel of that name once is sent without.
+#include <algorithm>
+
+#include "remote/client/api.h"
+#include "remote/client/info.h"
+#include "remote/client/state.h"
+#include "remote/protocol/limits.h"
+
+namespace cleave::remote::client {
+namespace {
+
+using Takes = KernelFacts::Takes;
+
+struct Value {
+  wire::Argument kind = wire::Argument::bytes;
+  Id object = 0;
+  unsigned form = 0;  // what an acceptance holds for
+};
+
+constexpr unsigned kPlain = 1;
+constexpr unsigned kLocal = 2;
+constexpr unsigned kNullHandle = 3;
+constexpr unsigned kSampler = 4;
+constexpr unsigned kQueue = 5;
+constexpr unsigned kSvm = 6;
+constexpr unsigned kMemory = 0x10000;  // and above: with the type
+
+// What the program's bytes are. An address that was a handle of ours is an error; else a number is a number.
+cl_int look_at(Takes takes, std::size_t size, const void* bytes, Value& value) {
+  if (bytes == nullptr) {
+    value = takes == Takes::handle ? Value{wire::Argument::object, 0, kNullHandle}
+                                   : Value{wire::Argument::local, 0, kLocal};
+    return CL_SUCCESS;
+  }
+  value = {wire::Argument::bytes, 0, kPlain};
+  if (size != sizeof(void*) || takes == Takes::value) return CL_SUCCESS;
+  void* handle = nullptr;
+  std::memcpy(&handle, bytes, sizeof handle);
+  if (handle == nullptr) {
+    if (takes == Takes::handle) value = {wire::Argument::object, 0, kNullHandle};
+    return CL_SUCCESS;
+  }
+  if (const Object* const memory = client.objects.find(handle, Kind::memory)) {
+    const MemoryBody& body = body_of<MemoryBody>(*memory);
+    value = {wire::Argument::object, body.id, kMemory + body.type};
+  } else if (const Object* const sampler = client.objects.find(handle, Kind::sampler)) {
+    value = {wire::Argument::object, body_of<Body>(*sampler).id, kSampler};
+  } else if (const Object* const queue = client.objects.find(handle, Kind::queue)) {
+    value = {wire::Argument::object, body_of<Body>(*queue).id, kQueue};
+  } else if (takes == Takes::handle || client.objects.slot_at(handle) != nullptr) {
+    return CL_INVALID_MEM_OBJECT;
+  }
+  return CL_SUCCESS;
+}
+
+void note_set(KernelBody& kernel, cl_uint index, std::size_t local_size) {
+  kernel.set[index] = true;
+  if (kernel.local_sizes[index] == local_size) return;
+  kernel.local_sizes[index] = local_size;
+  const std::scoped_lock lock(kernel.mutex);
+  kernel.accepted.clear();  // a launch may need too much local memory now
+}
+
+template <typename Make>
+cl_int send(KernelBody& kernel, cl_uint index, std::size_t size, unsigned form, Make make) {
+  const bool there = index < kernel.facts->takes.size();
+  const KernelFacts::Accepted accepted{size, form};
+  bool certain = false;
+  if (there) {
+    const std::scoped_lock lock(kernel.facts->mutex);
+    const auto& known = kernel.facts->accepted[index];
+    certain = std::find(known.begin(), known.end(), accepted) != known.end();
+  }
+  if (certain) {
+    const cl_int error = kernel.connection->post({}, make);
+    if (error == CL_SUCCESS) note_set(kernel, index, form == kLocal ? size : 0);
+    return error;
+  }
+  Pending pending;
+  const cl_int error = kernel.connection->ask({}, pending, make);
+  if (error != CL_SUCCESS || !there) return error;
+  note_set(kernel, index, form == kLocal ? size : 0);
+  // How much local memory fits depends on the rest.
+  if (form == kLocal) return CL_SUCCESS;
+  const std::scoped_lock lock(kernel.facts->mutex);
+  kernel.facts->accepted[index].push_back(accepted);
+  return CL_SUCCESS;
+}
+
+}  // namespace
+
+cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* bytes) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_KERNEL;
+  KernelBody& kernel = body_of<KernelBody>(*object);
+  if (index >= kernel.facts->takes.size()) return CL_INVALID_ARG_INDEX;
+  Value value;
+  const cl_int error = look_at(kernel.facts->takes[index], size, bytes, value);
+  if (error != CL_SUCCESS) return error;
+  if (value.kind == wire::Argument::bytes && size > kMostArgument) return CL_INVALID_ARG_SIZE;
+  return send(kernel, index, size, value.form, [&](auto& b) {
+    flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> content;
+    if (value.kind == wire::Argument::bytes)
+      content = b.CreateVector(static_cast<const std::uint8_t*>(bytes), size);
+    return wire::CreateSetKernelArg(b, kernel.id, index, size, value.kind, value.object, content);
+  });
+}
+
+cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void* pointer) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_KERNEL;
+  KernelBody& kernel = body_of<KernelBody>(*object);
+  if (index >= kernel.facts->takes.size()) return CL_INVALID_ARG_INDEX;
+  return send(kernel, index, sizeof(void*), kSvm, [&](auto& b) {
+    return wire::CreateSetKernelArg(b, kernel.id, index, sizeof(void*), wire::Argument::svm,
+                                    reinterpret_cast<std::uint64_t>(pointer));
+  });
+}
+
+cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size,
+                                       const void* value) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_KERNEL;
+  if (value == nullptr) return CL_INVALID_VALUE;
+  const KernelBody& kernel = body_of<KernelBody>(*object);
+  Pending pending;
+  return kernel.connection->ask({}, pending, [&](auto& b) {
+    return wire::CreateSetKernelExecInfo(b, kernel.id, name,
+                                         b.CreateVector(static_cast<const std::uint8_t*>(value), size));
+  });
+}
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,269 @@
+// How a connection begins, who reads it, and how it ends.
+#include "remote/client/connection.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <poll.h>
+#include <pthread.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
+#include "remote/client/state.h"
+#include "remote/protocol/features.h"
+#include "remote/protocol/verify.h"
+#include "remote/transport/connect.h"
+
+namespace cleave::remote::client {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// While others read the watcher looks after them so often; it reads again soon after they have stopped.
+constexpr milliseconds kShortestRest{1};
+constexpr milliseconds kLongestRest{8};
+constexpr std::size_t kMostTokenFile = 4096;
+
+std::string first_line(const std::string& path, std::string& problem) {
+  if (path.empty()) return {};
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || line.size() > kMostTokenFile)
+    problem = "no token can be read from " + path;
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  return line;
+}
+
+std::string program_name() {
+  std::ifstream file("/proc/self/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+steady_clock::time_point at(steady_clock::rep ticks) {
+  return steady_clock::time_point(steady_clock::duration(ticks));
+}
+
+void drain(int descriptor) {
+  std::uint64_t count = 0;
+  while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Connection::Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings)
+    : stream_(std::move(stream)),
+      timeout_(settings.timeout),
+      heartbeat_(settings.timeout / 4),
+      input_(*stream_, settings.timeout) {}
+
+Connection* Connection::open(const std::string& address, const base::RemoteSettings& settings, bool query,
+                             std::string& problem) {
+  const auto endpoint = read_endpoint(address);
+  if (!endpoint) return problem = "not an address", nullptr;
+  Connected connected = connect_to(*endpoint, {settings.authorities, settings.certificate, settings.key},
+                                   steady_clock::now() + settings.timeout);
+  if (connected.stream == nullptr) return problem = connected.problem, nullptr;
+  std::unique_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
+  if (!made->meet(settings, query, problem)) return nullptr;
+  made->timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  made->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (made->timer_ < 0 || made->wake_ < 0) return problem = "too many open files", nullptr;
+  try {
+    std::thread([connection = made.get()] { connection->watch(); }).detach();
+  } catch (const std::system_error&) {
+    return problem = "no thread can be started", nullptr;
+  }
+  return made.release();  // for ever: objects and their ends point to it
+}
+
+bool Connection::meet(const base::RemoteSettings& settings, bool query, std::string& problem) {
+  const std::string token = first_line(settings.token_file, problem);
+  if (!problem.empty()) return false;
+  Builder builder;
+  const auto token_text = builder.CreateString(token);
+  const auto name = builder.CreateString(program_name());
+  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, 0, wire::ByteOrder::little, token_text,
+                                   name, static_cast<std::uint32_t>(heartbeat_.count()), query));
+  const auto begin = steady_clock::now();
+  const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
+  if (!write_frame(*stream_, FrameKind::hello, message, {}, settings.timeout))
+    return problem = "the connection broke off", false;
+  FrameHeader header;
+  switch (input_.next(header, begin + settings.timeout)) {
+    case Got::timeout:
+      return problem = "no answer in time", false;
+    case Got::gone:
+      return problem = "the connection broke off at the start", false;
+    case Got::data:
+      break;
+  }
+  round_trip_ = steady_clock::now() - begin;
+  const std::span<const std::byte> answer = input_.message();
+  welcome_bytes_.assign(answer.begin(), answer.end());
+  welcome_ = header.kind == FrameKind::welcome ? verified_welcome(welcome_bytes_) : nullptr;
+  if (welcome_ == nullptr) return problem = "what is there is no cleave-serverd", false;
+  if (welcome_->refusal() != wire::Refusal::none) {
+    problem = "it refuses: " + printable(welcome_->text() == nullptr ? "" : welcome_->text()->str());
+    return false;
+  }
+  if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
+    return problem = "it speaks another version of the protocol", false;
+  // A server whose signs of life are far apart is given the time for them.
+  timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
+  input_.set_patience(timeout_);
+  clock_ahead_ = static_cast<std::int64_t>(welcome_->time()) -
+                 std::chrono::nanoseconds(begin.time_since_epoch() + round_trip_ / 2).count();
+  note_heard();
+  last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  return true;
+}
+
+void Connection::wait_with(Ask done, void* function) {
+  if (foreign_) return;
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  std::unique_lock lock(role_);
+  while (alive() && !done(function)) {
+    if (being_read_) {
+      sleepers_.fetch_add(1, std::memory_order_relaxed);
+      role_changed_.wait(lock);
+      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+      continue;
+    }
+    being_read_ = true;
+    lock.unlock();
+    bool going = true;
+    while (going && !done(function)) {
+      going = read_frame();
+      if (sleepers_.load(std::memory_order_relaxed) == 0) continue;
+      const std::scoped_lock again(role_);  // it may have been for one of them
+      role_changed_.notify_all();
+    }
+    if (!going) end_all();
+    lock.lock();
+    leave_role(lock);
+  }
+}
+
+// What is left to be read, or to be expected, is the next sleeper's affair, or the watcher's.
+void Connection::leave_role(std::unique_lock<std::mutex>& lock) {
+  being_read_ = false;
+  if (sleepers_.load(std::memory_order_relaxed) != 0) {
+    role_changed_.notify_all();
+    return;
+  }
+  lock.unlock();
+  if (expectations_.load(std::memory_order_relaxed) != 0 || input_.has_more()) {
+    const std::uint64_t one = 1;
+    if (write(wake_, &one, sizeof one) < 0) {  // it is awake, then
+    }
+  }
+  lock.lock();
+}
+
+void Connection::read_as_watcher() {
+  std::unique_lock lock(role_);
+  if (being_read_ || !alive()) return;
+  being_read_ = true;
+  lock.unlock();
+  bool going = true;
+  while (going && input_.has_more() && sleepers_.load(std::memory_order_relaxed) == 0) going = read_frame();
+  // Readable, and nothing there: the end of the stream.
+  if (going && !input_.has_more() && at_end_of_stream()) going = false;
+  if (!going) end_all();
+  lock.lock();
+  being_read_ = false;
+  if (sleepers_.load(std::memory_order_relaxed) != 0 || !going) role_changed_.notify_all();
+}
+
+bool Connection::at_end_of_stream() {
+  pollfd hung{stream_->descriptor(), POLLIN | POLLRDHUP, 0};
+  if (poll(&hung, 1, 0) <= 0) return false;
+  return (hung.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0 && !input_.has_more();
+}
+
+// True if there is something to read.
+bool Connection::sleep_until_something(bool others_read, milliseconds most) {
+  std::array<pollfd, 3> waited{{{timer_, POLLIN, 0}, {wake_, POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
+  if (poll(waited.data(), others_read ? 2 : 3, static_cast<int>(most.count())) <= 0) return false;
+  if (waited[0].revents != 0) {
+    drain(timer_);
+    if (out_.try_lock()) {
+      flush_locked({});
+      out_.unlock();
+    } else {
+      ring_soon();  // who sends now may not send this
+    }
+  }
+  if (waited[1].revents != 0) drain(wake_);
+  return waited[1].revents != 0 || waited[2].revents != 0;
+}
+
+void Connection::watch() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  std::uint64_t before = 0;
+  milliseconds rest = kShortestRest;
+  const milliseconds calm = std::max(heartbeat_ / 2, milliseconds(10));
+  while (alive()) {
+    const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
+    bool others_read = waits != before;
+    if (!others_read) {
+      const std::scoped_lock lock(role_);
+      others_read = being_read_;
+    }
+    before = waits;
+    rest = others_read ? std::min(2 * rest, kLongestRest) : kShortestRest;
+    if (sleep_until_something(others_read, others_read ? rest : calm)) read_as_watcher();
+    look_for_life();
+  }
+}
+
+void Connection::look_for_life() {
+  const auto now = steady_clock::now();
+  if (now - at(last_heard_.load(std::memory_order_relaxed)) > timeout_) stream_->shutdown();
+  if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_.try_lock()) return;
+  add({}, 0, {}, [](Builder& b) { return wire::CreatePing(b, 0); });
+  flush_locked({});
+  out_.unlock();
+}
+
+void Connection::lock_all() {
+  out_.lock();
+  role_.lock();
+  released_mutex_.lock();
+  requests_.lock();
+  events_.lock();
+}
+
+void Connection::unlock_all() {
+  events_.unlock();
+  requests_.unlock();
+  released_mutex_.unlock();
+  role_.unlock();
+  out_.unlock();
+}
+
+void Connection::end_in_child() {
+  foreign_ = true;
+  gone_.store(true, std::memory_order_release);
+  pending_.clear();
+  expected_.clear();  // holds that nobody gives back: what the parent waited for never ends here
+  ending_.clear();
+  known_.clear();
+  new (&role_changed_) std::condition_variable;
+  unlock_all();
+  // So that the server sees the parent's end.
+  for (const int descriptor : {stream_->descriptor(), timer_, wake_}) close(descriptor);
+}
+
+}  // namespace cleave::remote::client

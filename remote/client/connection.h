@@ -1,0 +1,264 @@
+// The connection to one server: what is sent, what comes, and who waits for what.
+//
+// Sending. Commands are gathered and go out together: when enough of them have come, when somebody is about
+// to wait, or soon (kSoon) by the watcher. Data goes from the program's memory to the socket, behind the
+// commands before it.
+//
+// Reading. There is one reader at a time, and it is whoever waits: a thread that waits for something reads
+// the socket itself until that has come, and does for others what comes for them. So an answer wakes the
+// thread that needs it and no other. While nobody waits the watcher reads, a thread that also sends signs of
+// life and takes a silent server for gone.
+//
+// The end. A connection that has ended stays ended (`alive`): all that is under way and all later calls are
+// answered with kGone, events end with it, and their callbacks are called. Only the reader ends it; others
+// shut the socket down, and the reader notices. So nothing is written into the program's memory once a call
+// has returned.
+//
+// Thread-safe. Locks, in the order in which they may be taken together: out_, then one of the others. The
+// reader never takes out_: who has it may be waiting for a server that waits for us to read.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/settings.h"
+#include "remote/client/bodies.h"
+#include "remote/client/pending.h"
+#include "remote/protocol/messages.h"
+#include "remote/transport/frames.h"
+
+namespace cleave::remote::client {
+
+inline constexpr cl_int kGone = CL_DEVICE_NOT_AVAILABLE;
+
+// What belongs to a command on a queue.
+struct Head {
+  Id queue = 0;
+  Id event = 0;
+  std::span<const Id> waits = {};
+};
+
+class Connection {
+ public:
+  using Builder = flatbuffers::FlatBufferBuilder;
+  static constexpr std::chrono::microseconds kSoon{200};
+
+  // Meets the server and starts the watcher. Null where that fails; `problem` then says why, for people.
+  static Connection* open(const std::string& address, const base::RemoteSettings& settings, bool query,
+                          std::string& problem);
+
+  [[nodiscard]] bool alive() const { return !gone_.load(std::memory_order_acquire); }
+  [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
+  [[nodiscard]] std::chrono::nanoseconds round_trip() const { return round_trip_; }
+
+  // A time of the server's clock, in ns, on ours.
+  [[nodiscard]] std::uint64_t our_time(std::uint64_t theirs) const {
+    return theirs - static_cast<std::uint64_t>(clock_ahead_);
+  }
+
+  Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  Id new_ids(std::size_t count) { return next_id_.fetch_add(count, std::memory_order_relaxed); }
+
+  // Sends a command without an answer. make(builder) gives its body. kGone if the connection has ended.
+  template <typename Make>
+  cl_int post(const Head& head, Make make) {
+    return post_data(head, {}, make);
+  }
+
+  // The same with data. Returns when the data has left the program's memory.
+  template <typename Make>
+  cl_int post_data(const Head& head, const Box& data, Make make) {
+    std::unique_lock lock(out_);
+    const cl_int error = begin_command(lock, head.queue, data.bytes());
+    if (error != CL_SUCCESS) return error;
+    add(head, 0, data, make);
+    return end_command(data);
+  }
+
+  // Sends a command, waits for its answer and returns the answer's error; `pending` has the rest.
+  template <typename Make>
+  cl_int ask(const Head& head, Pending& pending, Make make, const Box& data = {}) {
+    const cl_int error = ask_later(head, pending, make, data);
+    if (error != CL_SUCCESS) return error;
+    wait([&] { return pending.done.load(std::memory_order_acquire); });
+    return pending.error;
+  }
+
+  // The same without waiting. `pending` lives until it is done. An error: it was not sent, and is the
+  // caller's.
+  template <typename Make>
+  cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {}) {
+    std::unique_lock lock(out_);
+    const cl_int error = begin_command(lock, head.queue, data.bytes() + pending.landing.bytes());
+    if (error != CL_SUCCESS) return error;
+    const std::uint32_t request = enter(pending);
+    if (request == 0) return kGone;
+    add(head, request, data, make);
+    end_command(data);
+    return CL_SUCCESS;
+  }
+
+  // Sends all that has been gathered.
+  void flush();
+
+  // Flushes, then returns when done() is true or the connection has ended. done() is asked often, by this
+  // thread only, and becomes true by something that the server sends.
+  template <typename Done>
+  void wait(Done done) {
+    if (done()) return;
+    flush();
+    wait_with([](void* function) { return (*static_cast<Done*>(function))(); }, &done);
+  }
+
+  // A command's event, before the command is sent: its completion will be told to it. Holds the object until
+  // then.
+  void expect(Object& event);
+  // It was not sent.
+  void forget(Object& event);
+
+  // So many calls more, or fewer, that nobody waits for depend on what comes.
+  void expect_more(int by) { expectations_.fetch_add(static_cast<unsigned>(by), std::memory_order_relaxed); }
+
+  // Makes the server say something, which wakes whoever waits in wait() for what this process itself has
+  // done.
+  void ring();
+
+  // User events that the program has not set yet: what waits for them waits for the program.
+  void count_user_event(int by) { open_user_events_.fetch_add(by, std::memory_order_relaxed); }
+  // Calls `function` when the server says that this memory object is gone, or the connection has ended.
+  void at_end_of(Id memory, std::function<void()> function);
+
+  // Who is told what comes for an object without being asked for: a queue of failures, a context of errors.
+  // Until dismiss(), which comes before the object's end.
+  void introduce(Object& object);
+  void dismiss(Id object);
+
+  // The server may forget this object. Goes with what is sent next; an event's is not in a hurry. Never
+  // waits.
+  void release(Id id, bool in_a_hurry);
+
+  // Around fork(): nobody is inside between the first and one of the other two. The child of a process does
+  // not talk on its parent's connections: they have ended for it.
+  void lock_all();
+  void unlock_all();
+  void end_in_child();
+
+ private:
+  explicit Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings);
+  bool meet(const base::RemoteSettings& settings, bool query, std::string& problem);
+
+  template <typename Make>
+  void add(const Head& head, std::uint32_t request, const Box& data, Make make) {
+    const auto body = make(builder_);
+    using Table = typename std::remove_reference_t<decltype(body)>;
+    add_command(head, request, data,
+                wire::BodyTraits<typename OffsetTarget<std::remove_cv_t<Table>>::type>::enum_value,
+                body.Union());
+  }
+  template <typename T>
+  struct OffsetTarget;
+  template <typename T>
+  struct OffsetTarget<flatbuffers::Offset<T>> {
+    using type = T;
+  };
+
+  cl_int begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
+  void add_command(const Head& head, std::uint32_t request, const Box& data, wire::Body type,
+                   flatbuffers::Offset<void> body);
+  cl_int end_command(const Box& data);
+  void flush_locked(const Box& data);
+  std::uint32_t enter(Pending& pending);
+  [[nodiscard]] bool has_room(Id queue, std::uint64_t bytes) const;
+
+  using Ask = bool (*)(void*);
+  void wait_with(Ask done, void* function);
+  void read_as_watcher();
+  void leave_role(std::unique_lock<std::mutex>& lock);
+  bool at_end_of_stream();
+
+  // What comes; all by the reader.
+  bool read_frame();
+  bool read_payload(std::byte* target, std::size_t bytes);
+  bool read_payload(const Box& box, std::size_t from, std::size_t bytes);
+  bool land(Pending& pending, std::uint64_t payload);
+  bool handle(const wire::Events& events);
+  bool handle(const wire::Item& item);
+  bool handle_answer(const wire::Answer& answer, std::uint64_t payload);
+  void handle_completion(const wire::Completion& completion);
+  void handle_status(const wire::EventStatus& status);
+  void handle_failure(const wire::Failure& failure);
+  void handle_context_error(const wire::ContextError& error);
+  void handle_end(Id memory);
+  bool print(std::uint64_t payload);
+  void finish(Pending& pending);
+  void end_all();
+
+  void watch();
+  bool sleep_until_something(bool others_read, std::chrono::milliseconds most);
+  void look_for_life();
+  void note_heard() {
+    last_heard_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  void send_releases();
+  void ring_soon();
+
+  std::unique_ptr<Stream> stream_;
+  std::vector<std::byte> welcome_bytes_;
+  const wire::Welcome* welcome_ = nullptr;
+  std::chrono::nanoseconds round_trip_{0};
+  std::int64_t clock_ahead_ = 0;  // ns, the server's against ours
+  std::chrono::milliseconds timeout_;
+  std::chrono::milliseconds heartbeat_;
+  std::atomic<Id> next_id_{1};
+  std::atomic<bool> gone_{false};
+  bool foreign_ = false;  // a child of the process that made it
+
+  std::mutex out_;
+  Builder builder_{16 * 1024};
+  std::vector<flatbuffers::Offset<wire::Command>> commands_;
+  std::vector<std::byte> small_data_;         // payloads that are worth a copy
+  std::uint64_t commands_sent_ = 0;           // with a queue
+  std::atomic<std::uint64_t> bytes_sent_{0};  // and to be read
+  std::atomic<std::uint64_t> commands_ended_{0};
+  std::atomic<std::uint64_t> bytes_ended_{0};
+  std::atomic<bool> gathered_{false};  // there is something to flush
+  std::atomic<std::chrono::steady_clock::rep> last_sent_{0};
+  int timer_ = -1;  // rings kSoon after the first command that was gathered
+  int wake_ = -1;   // ends the watcher's sleep
+
+  std::mutex role_;
+  std::condition_variable role_changed_;
+  bool being_read_ = false;
+  std::atomic<unsigned> sleepers_{0};
+  std::atomic<std::uint64_t> waits_{0};
+  std::atomic<unsigned> expectations_{0};  // what nobody may be waiting for
+  std::atomic<int> open_user_events_{0};
+  FrameInput input_;
+  std::atomic<std::chrono::steady_clock::rep> last_heard_{0};
+
+  std::mutex released_mutex_;
+  std::vector<Id> released_;
+  std::atomic<bool> releases_hurry_{false};
+
+  std::mutex requests_;
+  std::uint32_t next_request_ = 1;
+  std::unordered_map<std::uint32_t, Pending*> pending_;
+
+  std::mutex events_;
+  std::unordered_map<Id, Object*> expected_;
+  std::unordered_map<Id, std::function<void()>> ending_;
+  std::unordered_map<Id, Object*> known_;  // queues and contexts
+};
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,172 @@
+#include <algorithm>
+
+#include "remote/client/api.h"
+#include "remote/client/devices.h"
+#include "remote/client/info.h"
+#include "remote/client/queries.h"
+#include "remote/client/state.h"
+
+namespace cleave::remote::client {
+namespace {
+
+using Notify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
+
+struct Properties {
+  std::vector<cl_context_properties> all;  // as the program gave them, with the ending zero
+  std::vector<std::int64_t> sent;
+};
+
+cl_int take(const cl_context_properties* given, Properties& properties) {
+  if (given == nullptr) return CL_SUCCESS;
+  for (; *given != 0; given += 2) {
+    const auto seen = [&](cl_context_properties name) {
+      for (std::size_t i = 0; i < properties.all.size(); i += 2) {
+        if (properties.all[i] == name) return true;
+      }
+      return false;
+    };
+    if (seen(given[0])) return CL_INVALID_PROPERTY;
+    properties.all.insert(properties.all.end(), given, given + 2);
+    if (given[0] == CL_CONTEXT_PLATFORM) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+      if (find(reinterpret_cast<cl_platform_id>(given[1])) == nullptr) return CL_INVALID_PLATFORM;
+      continue;
+    }
+    properties.sent.insert(properties.sent.end(), given, given + 2);
+  }
+  properties.all.push_back(0);
+  return CL_SUCCESS;
+}
+
+cl_context create(const Properties& properties, const std::vector<Object*>& devices, Notify notify,
+                  void* user_data, cl_int* error_ret) {
+  Connection& connection = *body_of<DeviceBody>(*devices[0]).connection;
+  const auto [object, body] = prepare<ContextBody>(*devices[0], connection, connection.new_id());
+  if (object == nullptr) return fail<cl_context>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  std::vector<Id> ids;
+  body->devices = devices;
+  body->properties = properties.all;
+  body->notify = notify;
+  body->user_data = user_data;
+  body->max_allocation = UINT64_MAX;
+  for (Object* const device : devices) {
+    const DeviceBody& of = body_of<DeviceBody>(*device);
+    ids.push_back(of.id);
+    body->max_allocation = std::min(body->max_allocation, of.max_allocation);
+    if (device != devices[0] && !device->root) client.objects.also_hold(*object, *device);
+  }
+  Pending pending;
+  const cl_int error = connection.ask({}, pending, [&](auto& b) {
+    return wire::CreateCreateContext(b, body->id, b.CreateVector(ids), b.CreateVector(properties.sent),
+                                     notify != nullptr);
+  });
+  if (error != CL_SUCCESS) {
+    delete body;
+    client.objects.discard(*object);
+    return fail<cl_context>(error_ret, error);
+  }
+  client.objects.publish(*object, static_cast<Body*>(body));
+  connection.introduce(*object);
+  if (error_ret != nullptr) *error_ret = CL_SUCCESS;
+  return objects::handle_of<cl_context>(object);
+}
+
+}  // namespace
+
+cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,
+                                       const cl_device_id* devices, Notify notify, void* user_data,
+                                       cl_int* error_ret) {
+  if (count == 0 || devices == nullptr || (notify == nullptr && user_data != nullptr))
+    return fail<cl_context>(error_ret, CL_INVALID_VALUE);
+  Properties taken;
+  const cl_int error = take(properties, taken);
+  if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
+  std::vector<Object*> list;
+  for (cl_uint i = 0; i < count; ++i) {
+    Object* const device = find(devices[i]);
+    if (device == nullptr) return fail<cl_context>(error_ret, CL_INVALID_DEVICE);
+    if (std::find(list.begin(), list.end(), device) != list.end()) continue;
+    list.push_back(device);
+    if (body_of<DeviceBody>(*device).group != body_of<DeviceBody>(*list[0]).group)
+      return fail<cl_context>(error_ret, CL_INVALID_DEVICE);
+  }
+  return create(taken, list, notify, user_data, error_ret);
+}
+
+cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
+                                               Notify notify, void* user_data, cl_int* error_ret) {
+  begin();
+  if (client.platform == nullptr) return fail<cl_context>(error_ret, CL_INVALID_PLATFORM);
+  if (notify == nullptr && user_data != nullptr) return fail<cl_context>(error_ret, CL_INVALID_VALUE);
+  Properties taken;
+  const cl_int error = take(properties, taken);
+  if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
+  cl_uint count = 0;
+  const cl_int found =
+      client::clGetDeviceIDs(objects::handle_of<cl_platform_id>(client.platform), type, 0, nullptr, &count);
+  if (found != CL_SUCCESS) return fail<cl_context>(error_ret, found);
+  std::vector<Object*> devices = devices_of_type(type);
+  const unsigned group = body_of<DeviceBody>(*devices[0]).group;
+  std::erase_if(devices, [&](const Object* device) { return body_of<DeviceBody>(*device).group != group; });
+  return create(taken, devices, notify, user_data, error_ret);
+}
+
+cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, size_t size, void* value,
+                                    size_t* size_ret) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_CONTEXT;
+  const ContextBody& body = body_of<ContextBody>(*object);
+  const Answer answer{size, value, size_ret};
+  switch (name) {
+    case CL_CONTEXT_REFERENCE_COUNT:
+      return answer.give(references(*object));
+    case CL_CONTEXT_NUM_DEVICES:
+      return answer.give(static_cast<cl_uint>(body.devices.size()));
+    case CL_CONTEXT_DEVICES:
+      return answer.give_list(body.devices);  // a handle is an object's address
+    case CL_CONTEXT_PROPERTIES:
+      return answer.give_list(body.properties);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+cl_int CL_API_CALL clSetContextDestructorCallback(cl_context handle,
+                                                  void(CL_CALLBACK* function)(cl_context, void*),
+                                                  void* user_data) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_CONTEXT;
+  if (function == nullptr) return CL_INVALID_VALUE;
+  auto& at_end = body_of<ContextBody>(*object).at_end;
+  const std::scoped_lock lock(at_end.mutex);
+  at_end.calls.push_back({function, user_data});
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags flags, cl_mem_object_type type,
+                                              cl_uint entries, cl_image_format* formats, cl_uint* count) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_CONTEXT;
+  if (entries == 0 && formats != nullptr) return CL_INVALID_VALUE;
+  ContextBody& body = body_of<ContextBody>(*object);
+  const Infos::Key key{static_cast<cl_uint>(wire::What::image_formats), type, 0, flags};
+  if (body.infos.find(key) == nullptr) {
+    std::array<std::uint8_t, sizeof flags> input{};
+    std::memcpy(input.data(), &flags, sizeof flags);
+    std::vector<std::byte> bytes;
+    const cl_int error =
+        ask_server(*body.connection, wire::What::image_formats, body.id, 0, type, 0, input, nullptr, bytes);
+    if (!body.connection->alive()) return error;
+    body.infos.put(key, {error, bytes});
+  }
+  const Infos::Info& info = *body.infos.find(key);
+  if (info.error != CL_SUCCESS) return info.error;
+  const std::size_t there = info.bytes.size() / sizeof(cl_image_format);
+  if (count != nullptr) *count = static_cast<cl_uint>(there);
+  if (formats != nullptr && there != 0) {
+    std::memcpy(formats, info.bytes.data(), std::min<std::size_t>(entries, there) * sizeof(cl_image_format));
+  }
+  return CL_SUCCESS;
+}
+
+}  // namespace cleave::remote::client

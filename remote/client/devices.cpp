@@ -1,0 +1,203 @@
+#include "remote/client/devices.h"
+
+#include <algorithm>
+
+#include "remote/client/api.h"
+#include "remote/client/info.h"
+#include "remote/client/offered.h"
+#include "remote/client/queries.h"
+#include "remote/client/state.h"
+#include "remote/protocol/features.h"
+
+namespace cleave::remote::client {
+namespace {
+
+constexpr Id kMostSubDevices = 4096;
+
+Infos::Key device_key(cl_uint param) { return key_of(wire::What::device, param); }
+
+template <typename T>
+void put(Infos& infos, cl_uint param, const T& value) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
+  infos.put(device_key(param), {CL_SUCCESS, {bytes, bytes + sizeof value}});
+}
+
+template <typename T>
+void limit(Infos& infos, cl_uint param, T most) {
+  if (infos.find(device_key(param)) == nullptr) return;
+  put(infos, param, std::min(known<T>(infos, device_key(param), most), most));
+}
+
+template <typename T>
+void mask(Infos& infos, cl_uint param, T kept) {
+  const Infos::Info* const info = infos.find(device_key(param));
+  if (info == nullptr || info->error != CL_SUCCESS) return;
+  put(infos, param, static_cast<T>(known<T>(infos, device_key(param), 0) & kept));
+}
+
+// What cannot be carried is not promised.
+void promise_less(Connection& connection, Infos& infos) {
+  const std::uint64_t features = connection.welcome().features();
+  mask<cl_device_exec_capabilities>(infos, CL_DEVICE_EXECUTION_CAPABILITIES, CL_EXEC_KERNEL);
+  mask<cl_device_svm_capabilities>(
+      infos, CL_DEVICE_SVM_CAPABILITIES,
+      (features & bit(Feature::svm)) != 0 ? CL_DEVICE_SVM_COARSE_GRAIN_BUFFER : 0);
+  if ((features & bit(Feature::pipes)) == 0) mask<cl_bool>(infos, CL_DEVICE_PIPE_SUPPORT, 0);
+  mask<cl_bool>(infos, CL_DEVICE_HOST_UNIFIED_MEMORY, 0);
+  if (const cl_ulong most = connection.welcome().most_memory(); most != 0) {
+    limit<cl_ulong>(infos, CL_DEVICE_GLOBAL_MEM_SIZE, most);
+    limit<cl_ulong>(infos, CL_DEVICE_MAX_MEM_ALLOC_SIZE, most);
+  }
+  const std::string extensions = offered(known_text(infos, device_key(CL_DEVICE_EXTENSIONS)));
+  const auto* const text = reinterpret_cast<const std::byte*>(extensions.c_str());
+  infos.put(device_key(CL_DEVICE_EXTENSIONS), {CL_SUCCESS, {text, text + extensions.size() + 1}});
+  if (infos.find(device_key(CL_DEVICE_EXTENSIONS_WITH_VERSION)) == nullptr) return;
+  auto versions = known_list<cl_name_version>(infos, device_key(CL_DEVICE_EXTENSIONS_WITH_VERSION));
+  keep_offered(versions);
+  const auto* const list = reinterpret_cast<const std::byte*>(versions.data());
+  infos.put(device_key(CL_DEVICE_EXTENSIONS_WITH_VERSION),
+            {CL_SUCCESS, {list, list + versions.size() * sizeof(cl_name_version)}});
+}
+
+bool is_of_type(const DeviceBody& device, cl_device_type wanted, bool is_first) {
+  if (wanted == CL_DEVICE_TYPE_ALL) return (device.type & CL_DEVICE_TYPE_CUSTOM) == 0;
+  if ((wanted & CL_DEVICE_TYPE_DEFAULT) != 0 && is_first) return true;
+  return (device.type & wanted & ~static_cast<cl_device_type>(CL_DEVICE_TYPE_DEFAULT)) != 0;
+}
+
+bool is_a_type(cl_device_type type) {
+  constexpr cl_device_type kKnown = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
+                                    CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
+  return type == CL_DEVICE_TYPE_ALL || (type != 0 && (type & ~kKnown) == 0);
+}
+
+}  // namespace
+
+std::vector<Object*> devices_of_type(cl_device_type type) {
+  std::vector<Object*> found;
+  for (Object* const device : client.devices) {
+    if (is_of_type(body_of<DeviceBody>(*device), type, device == client.devices.front()))
+      found.push_back(device);
+  }
+  return found;
+}
+
+void fill_device(DeviceBody& body, const wire::Device& device) {
+  Infos& infos = body.infos;
+  keep_infos(infos, device.infos());
+  promise_less(*body.connection, infos);
+  body.type = known<cl_device_type>(infos, device_key(CL_DEVICE_TYPE), 0);
+  body.max_group_size = known<std::size_t>(infos, device_key(CL_DEVICE_MAX_WORK_GROUP_SIZE), 1);
+  body.max_item_sizes = known_list<std::size_t>(infos, device_key(CL_DEVICE_MAX_WORK_ITEM_SIZES));
+  body.max_allocation = known<cl_ulong>(infos, device_key(CL_DEVICE_MAX_MEM_ALLOC_SIZE), 0);
+  body.non_uniform = known<cl_bool>(infos, device_key(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT), 0) != 0;
+}
+
+cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl_uint entries,
+                                  cl_device_id* devices, cl_uint* count) {
+  if (handle == nullptr) begin();
+  if (handle == nullptr ? client.platform == nullptr : find(handle) == nullptr) return CL_INVALID_PLATFORM;
+  if (!is_a_type(type)) return CL_INVALID_DEVICE_TYPE;
+  if ((entries == 0) == (devices != nullptr) || (devices == nullptr && count == nullptr))
+    return CL_INVALID_VALUE;
+  const std::vector<Object*> found = devices_of_type(type);
+  if (found.empty()) {
+    if (count != nullptr) *count = 0;
+    return CL_DEVICE_NOT_FOUND;
+  }
+  if (count != nullptr) *count = static_cast<cl_uint>(found.size());
+  for (std::size_t i = 0; i < std::min<std::size_t>(entries, found.size()); ++i) {
+    devices[i] = objects::handle_of<cl_device_id>(found[i]);
+  }
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clGetDeviceInfo(cl_device_id handle, cl_device_info name, size_t size, void* value,
+                                   size_t* size_ret) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_DEVICE;
+  DeviceBody& body = body_of<DeviceBody>(*object);
+  const Answer answer{size, value, size_ret};
+  switch (name) {
+    case CL_DEVICE_PLATFORM:
+      return answer.give(objects::handle_of<cl_platform_id>(client.platform));
+    case CL_DEVICE_PARENT_DEVICE:
+      return answer.give(objects::handle_of<cl_device_id>(body.parent));
+    case CL_DEVICE_REFERENCE_COUNT:
+      return answer.give(references(*object));
+    case CL_DEVICE_AVAILABLE:
+      if (!body.connection->alive()) return answer.give(static_cast<cl_bool>(CL_FALSE));
+      break;
+    default:
+      break;
+  }
+  return answer_from(*body.connection, body.infos, wire::What::device, body.id, 0, name, 0, answer);
+}
+
+cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_partition_property* properties,
+                                      cl_uint entries, cl_device_id* devices, cl_uint* count) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_DEVICE;
+  if (properties == nullptr) return CL_INVALID_VALUE;
+  const DeviceBody& body = body_of<DeviceBody>(*object);
+  Connection& connection = *body.connection;
+  // The list ends with one zero, and that of CL_DEVICE_PARTITION_BY_COUNTS with another one.
+  std::vector<std::int64_t> list;
+  for (std::size_t i = 0; properties[i] != 0 && list.size() < kMostSubDevices; ++i)
+    list.push_back(properties[i]);
+  if (!list.empty() && list[0] == CL_DEVICE_PARTITION_BY_COUNTS)
+    list.push_back(CL_DEVICE_PARTITION_BY_COUNTS_LIST_END);
+  const Id first = connection.new_ids(kMostSubDevices);
+  Pending pending;
+  const cl_int error = connection.ask({}, pending, [&](auto& b) {
+    return wire::CreateCreateSubDevices(b, first, body.id, b.CreateVector(list));
+  });
+  if (error != CL_SUCCESS) return error;
+  const auto* const made = pending.details() == nullptr ? nullptr : pending.details()->devices();
+  const cl_uint there = made == nullptr ? 0 : made->size();
+  const bool wanted = devices != nullptr && entries >= there;
+  for (cl_uint i = 0; i < there; ++i) {
+    const auto [device, device_body] =
+        wanted ? prepare<DeviceBody>(*object, connection, first + i) : std::pair<Object*, DeviceBody*>{};
+    if (device == nullptr) {
+      connection.release(first + i, true);
+      if (wanted) devices[i] = nullptr;
+      continue;
+    }
+    device_body->server = body.server;
+    device_body->group = body.group;
+    device_body->platform = body.platform;
+    device_body->parent = object;
+    fill_device(*device_body, *made->Get(i));
+    devices[i] =
+        objects::handle_of<cl_device_id>(&client.objects.publish(*device, static_cast<Body*>(device_body)));
+  }
+  if (count != nullptr) *count = there;
+  return devices != nullptr && entries < there ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clGetDeviceAndHostTimer(cl_device_id handle, cl_ulong* device_time, cl_ulong* host_time) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_DEVICE;
+  if (device_time == nullptr || host_time == nullptr) return CL_INVALID_VALUE;
+  const DeviceBody& body = body_of<DeviceBody>(*object);
+  std::vector<std::byte> bytes;
+  const cl_int error =
+      ask_server(*body.connection, wire::What::device_and_host_timer, body.id, 0, 0, 0, {}, nullptr, bytes);
+  if (error != CL_SUCCESS) return error;
+  if (bytes.size() < 2 * sizeof(cl_ulong)) return CL_OUT_OF_RESOURCES;
+  std::memcpy(device_time, bytes.data(), sizeof *device_time);
+  std::memcpy(host_time, bytes.data() + sizeof(cl_ulong), sizeof *host_time);
+  *host_time = body.connection->our_time(*host_time);
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clGetHostTimer(cl_device_id handle, cl_ulong* host_time) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_DEVICE;
+  if (host_time == nullptr) return CL_INVALID_VALUE;
+  cl_ulong device_time = 0;
+  return client::clGetDeviceAndHostTimer(handle, &device_time, host_time);
+}
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,19 @@
+// Events: what a command's end, or the program, makes of them, and who is called then.
+#pragma once
+
+#include "remote/client/bodies.h"
+
+namespace cleave::remote::client {
+
+// Gives the event a newer status and calls whom it may concern. Any thread.
+void set_status(Object& event, cl_int status);
+
+// Whether there will be nothing newer.
+inline bool is_over(const EventBody& event) {
+  return event.status.load(std::memory_order_acquire) <= CL_COMPLETE;
+}
+
+// A new event below `queue`, with one reference of the program's; null if there is no memory.
+Object* make_event(Object& queue, cl_command_type command);
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,28 @@
+// What the files about memory objects share.
+#pragma once
+
+#include <vector>
+
+#include "remote/client/bodies.h"
+
+namespace cleave::remote::client {
+
+// CL_SUCCESS, or what clCreateBuffer and clCreateImage answer for such flags.
+cl_int check_flags(cl_mem_flags flags);
+
+// With the ending zero; empty for null.
+std::vector<cl_mem_properties> list_of(const cl_mem_properties* properties);
+
+// What was sent became a memory object of the program's, or an error; then `body` and `object` are gone.
+cl_mem finish_memory(Object* object, MemoryBody* body, cl_int error, cl_int* error_ret);
+
+// The size of a pixel in bytes; 0 for a format that is unknown.
+std::size_t pixel_size(const cl_image_format& format);
+
+// How many of its dimensions are places in a row, rows, slices: 1 where there is no such.
+std::array<std::size_t, 3> extent_of(const MemoryBody& image);
+
+// Memory for maps of the whole object, at least `size` bytes; null if there is none. Under `body.mutex`.
+std::byte* shadow_of(MemoryBody& body, std::size_t size);
+
+}  // namespace cleave::remote::client

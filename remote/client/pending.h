@@ -1,0 +1,61 @@
+// One request that is under way: what it waits for, and where the data goes.
+//
+// Who asks and waits has it on his stack; what nobody waits for (a read that does not block) is `owned` by
+// the connection, which calls `then` when it has come and deletes it. Written by the thread that reads
+// (connection.h) until `done`.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/opencl.h"
+#include "remote/client/box.h"
+#include "remote/protocol/messages.h"
+
+namespace cleave::remote::client {
+
+class Pending {
+ public:
+  Pending() = default;
+  explicit Pending(const Box& box) : landing(box) {}
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  // What came. Null where the connection has ended, or there is nothing but an error and a value.
+  [[nodiscard]] const wire::Answer* details() const { return answer_; }
+
+  // `answer` points into `message`, which is copied only where there is something in it.
+  void keep(const wire::Answer& answer, std::span<const std::byte> message) {
+    error = answer.error();
+    value = answer.value();
+    const bool has_more = answer.values() != nullptr || answer.bytes() != nullptr ||
+                          answer.infos() != nullptr || answer.devices() != nullptr;
+    if (!has_more) return;
+    message_.resize((message.size() + 7) / 8);
+    std::memcpy(message_.data(), message.data(), message.size());
+    const auto offset = reinterpret_cast<const std::byte*>(&answer) - message.data();
+    answer_ =
+        reinterpret_cast<const wire::Answer*>(reinterpret_cast<const std::byte*>(message_.data()) + offset);
+  }
+
+  Box landing;            // where a payload goes in the program's memory; or
+  bool collects = false;  // it goes into `collected`
+  std::vector<std::byte> collected;
+  cl_int error = CL_SUCCESS;
+  std::uint64_t value = 0;
+  std::uint64_t received = 0;  // of its data, which may come in parts
+  bool owned = false;
+  std::function<void(Pending&)> then;
+  std::atomic<bool> done{false};
+
+ private:
+  std::vector<std::uint64_t> message_;
+  const wire::Answer* answer_ = nullptr;
+};
+
+}  // namespace cleave::remote::client

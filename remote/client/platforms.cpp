@@ -1,0 +1,150 @@
+// The platform: one, with the devices of all servers. What it says of itself is what all of them can.
+#include <algorithm>
+#include <charconv>
+
+#include "remote/client/api.h"
+#include "remote/client/devices.h"
+#include "remote/client/info.h"
+#include "remote/client/offered.h"
+#include "remote/client/queries.h"
+#include "remote/client/state.h"
+
+namespace cleave::remote::client {
+namespace {
+
+// The splitter knows us by the word in brackets (interpose/quirks.cpp).
+constexpr const char* kName = "Cleave (remote)";
+
+Infos::Key platform_key(cl_uint param) { return key_of(wire::What::platform, param); }
+
+std::string without_icd_suffix(std::string name) {
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  return name;
+}
+
+// Keeps of `texts` what the platform that comes second can, too.
+void merge(const Infos& infos, unsigned before) {
+  auto& texts = client.platform_texts;
+  const auto text = [&](cl_uint param) { return known_text(infos, platform_key(param)); };
+  const auto version = known<cl_version>(infos, platform_key(CL_PLATFORM_NUMERIC_VERSION), 0);
+  auto extensions = known_list<cl_name_version>(infos, platform_key(CL_PLATFORM_EXTENSIONS_WITH_VERSION));
+  keep_offered(extensions);
+  if (before == 0) {
+    texts[CL_PLATFORM_NAME] = without_icd_suffix(text(CL_PLATFORM_NAME)) + " (remote)";
+    texts[CL_PLATFORM_VERSION] = text(CL_PLATFORM_VERSION);
+    texts[CL_PLATFORM_PROFILE] = text(CL_PLATFORM_PROFILE);
+    texts[CL_PLATFORM_VENDOR] = text(CL_PLATFORM_VENDOR);
+    texts[CL_PLATFORM_EXTENSIONS] = offered(text(CL_PLATFORM_EXTENSIONS));
+    client.platform_extensions = extensions;
+    client.platform_version = version;
+    client.timer_resolution = known<cl_ulong>(infos, platform_key(CL_PLATFORM_HOST_TIMER_RESOLUTION), 0);
+    return;
+  }
+  texts[CL_PLATFORM_NAME] = kName;
+  texts[CL_PLATFORM_VENDOR] = "Cleave";
+  // "OpenCL 1.2 ...": the texts sort as the versions do.
+  texts[CL_PLATFORM_VERSION] = std::min(texts[CL_PLATFORM_VERSION], text(CL_PLATFORM_VERSION));
+  const std::string others = " " + text(CL_PLATFORM_EXTENSIONS) + " ";
+  std::string both;
+  std::string_view left = texts[CL_PLATFORM_EXTENSIONS];
+  while (!left.empty()) {
+    const std::string name(left.substr(0, left.find(' ')));
+    left.remove_prefix(std::min(left.size(), name.size() + 1));
+    if (others.find(" " + name + " ") != std::string::npos) both.append(both.empty() ? "" : " ").append(name);
+  }
+  texts[CL_PLATFORM_EXTENSIONS] = both;
+  std::erase_if(client.platform_extensions, [&](const cl_name_version& one) {
+    return std::none_of(extensions.begin(), extensions.end(), [&](const cl_name_version& other) {
+      return std::string_view(one.name) == other.name;
+    });
+  });
+  client.platform_version = std::min(client.platform_version, version);
+  if (known<cl_ulong>(infos, platform_key(CL_PLATFORM_HOST_TIMER_RESOLUTION), 0) == 0)
+    client.timer_resolution = 0;
+}
+
+void add_devices(std::size_t server, unsigned group, Id platform, const wire::Platform& of) {
+  if (of.devices() == nullptr) return;
+  for (const wire::Device* const device : *of.devices()) {
+    auto body = std::make_unique<DeviceBody>(*client.servers[server].connection, device->id());
+    body->server = server;
+    body->group = group;
+    body->platform = platform;
+    fill_device(*body, *device);
+    Object* const object = client.objects.make_root(Kind::device, static_cast<Body*>(body.get()),
+                                                    static_cast<std::uint16_t>(server), nullptr);
+    if (object == nullptr) return;
+    static_cast<void>(body.release());
+    client.devices.push_back(object);
+  }
+}
+
+}  // namespace
+
+void make_platform() {
+  unsigned groups = 0;
+  for (std::size_t i = 0; i < client.servers.size(); ++i) {
+    const Connection* const connection = client.servers[i].connection;
+    if (connection == nullptr || connection->welcome().platforms() == nullptr) continue;
+    for (const wire::Platform* const platform : *connection->welcome().platforms()) {
+      if (platform->devices() == nullptr || platform->devices()->size() == 0) continue;
+      Infos infos;
+      keep_infos(infos, platform->infos());
+      merge(infos, groups);
+      add_devices(i, groups, platform->id(), *platform);
+      ++groups;
+    }
+  }
+  if (client.devices.empty()) return;
+  // No driver's handle is behind it; its own address says that there is something.
+  client.platform = client.objects.make_root(Kind::platform, &client, 0, nullptr);
+}
+
+cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
+  begin();
+  if ((entries == 0) == (platforms != nullptr) || (platforms == nullptr && count == nullptr))
+    return CL_INVALID_VALUE;
+  if (count != nullptr) *count = client.platform != nullptr ? 1 : 0;
+  if (client.platform == nullptr) return -1001;  // CL_PLATFORM_NOT_FOUND_KHR
+  if (platforms != nullptr) platforms[0] = objects::handle_of<cl_platform_id>(client.platform);
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle, cl_platform_info name, size_t size, void* value,
+                                     size_t* size_ret) {
+  constexpr cl_uint kSuffix = 0x0920;  // CL_PLATFORM_ICD_SUFFIX_KHR
+  if (handle == nullptr) begin();
+  if (handle == nullptr ? client.platform == nullptr : find(handle) == nullptr) return CL_INVALID_PLATFORM;
+  const Answer answer{size, value, size_ret};
+  const auto text = client.platform_texts.find(name);
+  if (text != client.platform_texts.end()) return answer.give_text(text->second);
+  switch (name) {
+    case kSuffix:
+      return answer.give_text("CLEAVE");
+    case CL_PLATFORM_NUMERIC_VERSION:
+      return client.platform_version == 0 ? CL_INVALID_VALUE : answer.give(client.platform_version);
+    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
+      return client.platform_version == 0 ? CL_INVALID_VALUE : answer.give_list(client.platform_extensions);
+    case CL_PLATFORM_HOST_TIMER_RESOLUTION:
+      return client.platform_texts[CL_PLATFORM_VERSION] < "OpenCL 2.1" ? CL_INVALID_VALUE
+                                                                       : answer.give(client.timer_resolution);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id handle, void* data) {
+  Object* const platform = find(handle);
+  if (platform == nullptr) return CL_INVALID_PLATFORM;
+  platform->dispatch_data = data;
+  for (Object* const device : client.devices) device->dispatch_data = data;
+  return CL_SUCCESS;
+}
+
+// Compilers are the servers' own.
+cl_int CL_API_CALL clUnloadCompiler() { return CL_SUCCESS; }
+cl_int CL_API_CALL clUnloadPlatformCompiler(cl_platform_id handle) {
+  return find(handle) == nullptr ? CL_INVALID_PLATFORM : CL_SUCCESS;
+}
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,215 @@
+// The half of a connection that sends.
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+
+#include "remote/client/connection.h"
+#include "remote/protocol/frame.h"
+
+namespace cleave::remote::client {
+namespace {
+
+// Data up to this size is copied, so that its command can wait for others.
+constexpr std::size_t kSmallData = 4096;
+// So much is sent at once: large enough to share a system call, small enough to begin early.
+constexpr std::size_t kMostGathered = 16 * 1024;
+constexpr std::size_t kMostGatheredData = 64 * 1024;
+constexpr std::size_t kMostGatheredCommands = kMostCommands / 2;
+constexpr std::size_t kManyReleases = 256;
+// Shorter rows are put together before they are sent.
+constexpr std::size_t kShortRun = 2048;
+
+std::chrono::steady_clock::rep now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+// Sends a box's bytes in wire order.
+class BoxWriter {
+ public:
+  BoxWriter(Stream& stream, Duration patience) : stream_(stream), patience_(patience) {}
+
+  bool write(const Box& box) {
+    bool sent = true;
+    box.each_run(0, [&](std::byte* place, std::size_t run) {
+      sent = run < kShortRun ? stage(place, run) : flush_staged() && put(place, run);
+      return sent;
+    });
+    return sent && flush_staged();
+  }
+
+ private:
+  bool stage(const std::byte* place, std::size_t run) {
+    if (staged_ + run > staging_.size() && !flush_staged()) return false;
+    std::copy_n(place, run, staging_.data() + staged_);
+    staged_ += run;
+    return true;
+  }
+  bool flush_staged() {
+    const std::size_t staged = staged_;
+    staged_ = 0;
+    return staged == 0 || put(staging_.data(), staged);
+  }
+
+  bool put(std::byte* place, std::size_t size) {
+    iovec part{place, size};
+    return stream_.write(std::span(&part, 1), patience_);
+  }
+
+  Stream& stream_;
+  const Duration patience_;
+  std::array<std::byte, 16 * 1024> staging_{};
+  std::size_t staged_ = 0;
+};
+
+}  // namespace
+
+bool Connection::has_room(Id queue, std::uint64_t bytes) const {
+  const bool commands = queue == 0 || commands_sent_ < commands_ended_.load(std::memory_order_relaxed) +
+                                                           welcome_->window_commands();
+  return commands &&
+         (bytes == 0 || bytes_sent_.load(std::memory_order_relaxed) <
+                            bytes_ended_.load(std::memory_order_relaxed) + welcome_->window_bytes());
+}
+
+// The window may be closed by what waits for the program itself, for a user event: then there is no use in
+// waiting.
+cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes) {
+  if (!alive() || foreign_) return kGone;
+  if (releases_hurry_.load(std::memory_order_acquire)) send_releases();
+  if (has_room(queue, bytes)) [[likely]]
+    return CL_SUCCESS;
+  const auto patience = std::chrono::steady_clock::now() + timeout_;
+  while (!has_room(queue, bytes)) {
+    const std::uint64_t ended =
+        commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed);
+    bool out_of_time = false;
+    lock.unlock();
+    wait([&] {
+      out_of_time = open_user_events_.load(std::memory_order_relaxed) != 0 &&
+                    std::chrono::steady_clock::now() > patience;
+      return out_of_time ||
+             commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed) !=
+                 ended;
+    });
+    lock.lock();
+    if (!alive()) return kGone;
+    if (out_of_time && !has_room(queue, bytes)) return CL_OUT_OF_RESOURCES;
+  }
+  return CL_SUCCESS;
+}
+
+void Connection::add_command(const Head& head, std::uint32_t request, const Box& data, wire::Body type,
+                             flatbuffers::Offset<void> body) {
+  flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> waits;
+  if (!head.waits.empty()) waits = builder_.CreateVector(head.waits.data(), head.waits.size());
+  wire::CommandBuilder command(builder_);
+  command.add_payload(data.bytes());
+  command.add_event(head.event);
+  command.add_queue(head.queue);
+  if (!head.waits.empty()) command.add_waits(waits);
+  command.add_body(body);
+  command.add_request(request);
+  command.add_body_type(type);
+  commands_.push_back(command.Finish());
+  if (head.queue == 0) return;  // the windows are those of queues
+  ++commands_sent_;
+  bytes_sent_.fetch_add(data.bytes(), std::memory_order_relaxed);
+}
+
+cl_int Connection::end_command(const Box& data) {
+  const bool large = data.bytes() > kSmallData;
+  if (!large && data.bytes() != 0) {
+    data.each_run(0, [&](const std::byte* place, std::size_t run) {
+      small_data_.insert(small_data_.end(), place, place + run);
+      return true;
+    });
+  }
+  if (large || builder_.GetSize() > kMostGathered || commands_.size() > kMostGatheredCommands ||
+      small_data_.size() > kMostGatheredData) {
+    flush_locked(large ? data : Box{});
+  } else if (!gathered_.load(std::memory_order_relaxed)) {
+    gathered_.store(true, std::memory_order_release);
+    ring_soon();
+  }
+  return alive() ? CL_SUCCESS : kGone;
+}
+
+void Connection::ring_soon() {
+  const itimerspec soon{{0, 0}, {0, std::chrono::nanoseconds(kSoon).count()}};
+  timerfd_settime(timer_, 0, &soon, nullptr);
+}
+
+void Connection::release(Id id, bool in_a_hurry) {
+  bool first = false;
+  {
+    const std::scoped_lock lock(released_mutex_);
+    first = released_.empty();
+    released_.push_back(id);
+    if (in_a_hurry || released_.size() >= kManyReleases)
+      releases_hurry_.store(true, std::memory_order_release);
+  }
+  if (!first || !alive() || foreign_) return;
+  gathered_.store(true, std::memory_order_release);
+  ring_soon();
+}
+
+// Under out_.
+void Connection::send_releases() {
+  std::vector<Id> ids;
+  {
+    const std::scoped_lock lock(released_mutex_);
+    ids.swap(released_);
+    releases_hurry_.store(false, std::memory_order_relaxed);
+  }
+  if (ids.empty()) return;
+  add({}, 0, {}, [&](Builder& b) { return wire::CreateRelease(b, b.CreateVector(ids)); });
+}
+
+void Connection::flush() {
+  if (!gathered_.load(std::memory_order_acquire)) return;
+  const std::scoped_lock lock(out_);
+  flush_locked({});
+}
+
+void Connection::flush_locked(const Box& data) {
+  send_releases();
+  if (commands_.empty()) {
+    gathered_.store(false, std::memory_order_release);
+    return;
+  }
+  builder_.Finish(wire::CreateCommands(builder_, builder_.CreateVector(commands_)));
+  FrameHeader header{FrameKind::commands, builder_.GetSize(), small_data_.size() + data.bytes()};
+  HeaderBytes bytes = encode(header);
+  std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
+                              {builder_.GetBufferPointer(), builder_.GetSize()},
+                              {small_data_.data(), small_data_.size()}}};
+  bool sent =
+      !foreign_ && alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_);
+  if (sent && data.bytes() != 0) sent = BoxWriter(*stream_, timeout_).write(data);
+  if (!sent && !foreign_) stream_->shutdown();  // the reader ends the connection
+  builder_.Clear();
+  commands_.clear();
+  small_data_.clear();
+  gathered_.store(false, std::memory_order_release);
+  last_sent_.store(now(), std::memory_order_relaxed);
+}
+
+void Connection::ring() {
+  post({}, [](Builder& b) { return wire::CreatePing(b, 0); });
+  flush();
+}
+
+std::uint32_t Connection::enter(Pending& pending) {
+  const std::scoped_lock lock(requests_);
+  if (!alive()) return 0;
+  do {
+    if (++next_request_ == 0) next_request_ = 1;
+  } while (pending_.contains(next_request_));
+  pending_.emplace(next_request_, &pending);
+  bytes_sent_.fetch_add(pending.landing.bytes(), std::memory_order_relaxed);
+  if (pending.owned) expectations_.fetch_add(1, std::memory_order_relaxed);
+  return next_request_;
+}
+
+}  // namespace cleave::remote::client

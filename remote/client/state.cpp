@@ -1,0 +1,141 @@
+#include "remote/client/state.h"
+
+#include <algorithm>
+
+#include "base/configuration.h"
+#include "base/log.h"
+#include "base/undisturbed.h"
+#include "remote/client/devices.h"
+
+namespace cleave::remote::client {
+namespace {
+
+template <typename Handle>
+void call_at_end(Object& object, EndCalls<Handle>& at_end) {
+  const std::scoped_lock lock(at_end.mutex);
+  for (auto call = at_end.calls.rbegin(); call != at_end.calls.rend(); ++call) {
+    client.callbacks.post([call = *call, handle = objects::handle_of<Handle>(&object)] {
+      call.function(handle, call.user_data);
+    });
+  }
+  at_end.calls.clear();
+}
+
+// The memory of a memory object may be in use until the server says otherwise.
+void call_when_gone(Object& object, MemoryBody& memory) {
+  const std::scoped_lock lock(memory.at_end.mutex);
+  if (memory.at_end.calls.empty()) return;
+  memory.connection->at_end_of(
+      memory.id, [calls = std::move(memory.at_end.calls), handle = objects::handle_of<cl_mem>(&object)] {
+        for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+          client.callbacks.post([call = *call, handle] { call.function(handle, call.user_data); });
+        }
+      });
+}
+
+// Nothing holds the object any more.
+void end(Object& object) noexcept try {
+  auto* const body = static_cast<Body*>(objects::raw_of(object));
+  switch (object.kind) {
+    case Kind::platform:
+      return;
+    case Kind::queue:
+      body->connection->dismiss(body->id);
+      break;
+    case Kind::context:
+      body->connection->dismiss(body->id);
+      call_at_end(object, static_cast<ContextBody*>(body)->at_end);
+      break;
+    case Kind::memory:
+      call_when_gone(object, *static_cast<MemoryBody*>(body));
+      break;
+    case Kind::program:
+      call_at_end(object, static_cast<ProgramBody*>(body)->at_end);
+      break;
+    default:
+      break;
+  }
+  body->connection->release(body->id, object.kind != Kind::event);
+  delete body;
+} catch (...) {  // out of memory: a call or a release is lost
+}
+
+void meet_servers() {
+  for (Server& server : client.servers) {
+    std::string problem;
+    server.connection = Connection::open(server.address, client.settings, false, problem);
+    if (server.connection == nullptr) base::say(server.address + " is not in reach: " + problem);
+  }
+}
+
+void begin_here() {
+  base::Configuration configuration = base::load(base::process_environment());
+  client.settings = configuration.settings.remote;
+  for (const std::string& address : client.settings.servers) client.servers.push_back({address, nullptr});
+  client.table = make_table();
+  if (!client.objects.begin(client.table, objects::Objects::Indexed::no)) {
+    return base::say("no memory for the remote devices' objects");
+  }
+  client.objects.call_at_end(end);
+  meet_servers();
+  const bool all = std::all_of(client.servers.begin(), client.servers.end(),
+                               [](const Server& server) { return server.connection != nullptr; });
+  if (all || !client.settings.required) make_platform();
+}
+
+}  // namespace
+
+Forever state;
+
+void begin() noexcept try {
+  const base::Uncancelled uncancelled;
+  const std::scoped_lock lock(client.mutex);
+  if (client.begun) return;
+  client.begun = true;
+  begin_here();
+} catch (...) {
+  base::say("out of memory while the remote devices were looked for");
+}
+
+void before_fork() {
+  client.mutex.lock();
+  for (const Server& server : client.servers) {
+    if (server.connection != nullptr) server.connection->lock_all();
+  }
+  client.callbacks.lock();
+  client.objects.lock_all();
+}
+
+void after_fork_in_parent() {
+  client.objects.unlock_all();
+  client.callbacks.unlock();
+  for (const Server& server : client.servers) {
+    if (server.connection != nullptr) server.connection->unlock_all();
+  }
+  client.mutex.unlock();
+}
+
+void after_fork_in_child() {
+  client.objects.unlock_all();
+  client.callbacks.start_anew();
+  for (const Server& server : client.servers) {
+    if (server.connection != nullptr) server.connection->end_in_child();
+  }
+  client.mutex.unlock();
+}
+
+void flush_all() noexcept {
+  for (const Server& server : client.servers) {
+    if (server.connection != nullptr) server.connection->flush();
+  }
+}
+
+std::string printable(std::string text) {
+  constexpr std::size_t kMost = 200;
+  if (text.size() > kMost) text.resize(kMost);
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return text;
+}
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,90 @@
+// The client's one state object: its objects, the servers and what they offer.
+//
+// Thread-safe: what is not said to be otherwise is written by begin(), before a program has a handle.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/settings.h"
+#include "objects/objects.h"
+#include "remote/client/bodies.h"
+#include "remote/client/callbacks.h"
+#include "remote/client/connection.h"
+
+namespace cleave::remote::client {
+
+struct Server {
+  std::string address;
+  Connection* connection = nullptr;  // null: was not in reach
+};
+
+struct Client {
+  std::recursive_mutex mutex;  // around begin() alone
+  bool begun = false;
+  // A face offers our platforms, not a loader that knows cl_khr_icd 2: set before begin().
+  bool plain_table = false;
+  objects::Objects objects;
+  Callbacks callbacks;
+  Table table{};
+  base::RemoteSettings settings;
+  std::vector<Server> servers;
+  Object* platform = nullptr;  // null: there is nothing to offer
+  std::map<cl_uint, std::string> platform_texts;
+  std::vector<cl_name_version> platform_extensions;
+  cl_version platform_version = 0;
+  cl_ulong timer_resolution = 0;
+  std::vector<Object*> devices;  // those that are not sub-devices
+};
+
+// Never destroyed: programs call OpenCL from exit handlers, too.
+union Forever {
+  Client value;
+  Forever() : value() {}
+  Forever(const Forever&) = delete;
+  Forever& operator=(const Forever&) = delete;
+  ~Forever() {}
+};
+extern Forever state;
+inline Client& client = state.value;
+
+// Reads the settings and meets the servers, once; later calls only wait for that. Never throws.
+void begin() noexcept;
+
+// Around fork(). The child has no connections: what it holds of the parent's answers CL_DEVICE_NOT_AVAILABLE.
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+
+// At the process's end.
+void flush_all() noexcept;
+
+// What the functions of OpenCL are: no entry is null.
+Table make_table();
+
+// The object behind a handle, or null.
+template <objects::IsAHandle Handle>
+Object* find(Handle handle) {
+  return client.objects.find(handle);
+}
+
+// An object of `kind` below `parent`, published with the body that make() gives; null where there is no
+// memory.
+template <typename B, typename... Arguments>
+std::pair<Object*, B*> prepare(Object& parent, Connection& connection, Id id) {
+  Object* const object = client.objects.prepare(B::kKind, parent);
+  if (object == nullptr) return {nullptr, nullptr};
+  auto* const body = new (std::nothrow) B(connection, id);
+  if (body == nullptr) return client.objects.discard(*object), std::pair<Object*, B*>{nullptr, nullptr};
+  return {object, body};
+}
+
+// A text of somebody else's for a line of ours: no control characters, not too long.
+std::string printable(std::string text);
+
+}  // namespace cleave::remote::client

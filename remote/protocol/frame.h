@@ -1,0 +1,44 @@
+// The frames that a connection consists of, either way: a header of 16 bytes, a FlatBuffers message, a
+// payload.
+//
+//   0  u32  size of the message, in bytes: 1 to kMostMessage (limits.h), for a Hello to kMostHello
+//   4  u16  kind
+//   6  u16  0
+//   8  u64  size of the payload: 0 to kMostPayload
+//
+// All little-endian. The message is a finished FlatBuffer of the kind's table, without a size prefix. The
+// payload is the payloads of the message's commands or items, one after the other; their sizes add up to its
+// size.
+//
+// Thread-safe: pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "remote/protocol/limits.h"
+
+namespace cleave::remote {
+
+enum class FrameKind : std::uint16_t { hello = 1, welcome = 2, commands = 3, events = 4 };
+
+struct FrameHeader {
+  FrameKind kind{};
+  std::uint32_t message = 0;
+  std::uint64_t payload = 0;
+
+  bool operator==(const FrameHeader&) const = default;
+};
+
+inline constexpr std::size_t kHeaderSize = 16;
+using HeaderBytes = std::array<std::byte, kHeaderSize>;
+
+HeaderBytes encode(const FrameHeader& header);
+
+// Empty where the bytes are no header, or one that is beyond the limits.
+std::optional<FrameHeader> decode(const HeaderBytes& bytes);
+
+}  // namespace cleave::remote

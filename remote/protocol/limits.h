@@ -1,0 +1,35 @@
+// How large things may be. Checked by whoever receives, before it allocates anything; what is beyond is a
+// broken peer, and the connection ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cleave::remote {
+
+// Until the server knows who the client is.
+inline constexpr std::uint32_t kMostHello = 4096;
+// A message without its payload. The largest are a Welcome and the answers with many infos.
+inline constexpr std::uint32_t kMostMessage = 4U << 20U;
+// Commands in one frame, and items.
+inline constexpr std::uint32_t kMostCommands = 4096;
+// All payloads of one frame together.
+inline constexpr std::uint64_t kMostPayload = std::uint64_t{1} << 40U;
+// Nesting in a message, and its tables, as FlatBuffers' verifier counts.
+inline constexpr std::uint32_t kMostDepth = 12;
+inline constexpr std::uint32_t kMostTables = 200'000;
+// A token, a name.
+inline constexpr std::size_t kMostToken = 1024;
+inline constexpr std::size_t kMostName = 256;
+// A program's text, IL or binaries; options are part of a message.
+inline constexpr std::uint64_t kMostProgram = std::uint64_t{1} << 30U;
+// A kernel argument's value, a pattern of clEnqueueFillBuffer.
+inline constexpr std::size_t kMostArgument = 64U << 10U;
+inline constexpr std::size_t kMostPattern = 128;
+// The memory that a client shares with its server.
+inline constexpr std::uint64_t kMostShared = std::uint64_t{1} << 32U;
+
+// Seconds: to say Hello, to take what is sent to it.
+inline constexpr unsigned kHelloSeconds = 5;
+
+}  // namespace cleave::remote

@@ -1,0 +1,63 @@
+#include "remote/protocol/verify.h"
+
+#include "remote/protocol/limits.h"
+
+namespace cleave::remote {
+namespace {
+
+template <typename Message>
+const Message* verified(std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  flatbuffers::Verifier verifier(data, bytes.size(), kMostDepth, kMostTables);
+  return verifier.VerifyBuffer<Message>(nullptr) ? flatbuffers::GetRoot<Message>(data) : nullptr;
+}
+
+bool short_enough(const flatbuffers::String* text, std::size_t most) {
+  return text == nullptr || text->size() <= most;
+}
+
+// Whether each part has a body that is known, and whether the payloads add up. `body` tells a part's type.
+template <typename Parts, typename Body>
+bool adds_up(const Parts* parts, std::uint64_t payload, Body body) {
+  if (parts == nullptr) return payload == 0;
+  if (parts->size() > kMostCommands) return false;
+  std::uint64_t left = payload;
+  for (const auto* part : *parts) {
+    if (!body(*part) || part->payload() > left) return false;
+    left -= part->payload();
+  }
+  return left == 0;
+}
+
+}  // namespace
+
+const wire::Hello* verified_hello(std::span<const std::byte> bytes) {
+  const auto* hello = verified<wire::Hello>(bytes);
+  const bool fits =
+      hello != nullptr && short_enough(hello->token(), kMostToken) && short_enough(hello->name(), kMostName);
+  return fits ? hello : nullptr;
+}
+
+const wire::Welcome* verified_welcome(std::span<const std::byte> bytes) {
+  return verified<wire::Welcome>(bytes);
+}
+
+const wire::Commands* verified_commands(std::span<const std::byte> bytes, std::uint64_t payload) {
+  const auto* commands = verified<wire::Commands>(bytes);
+  if (commands == nullptr) return nullptr;
+  const auto has_body = [](const wire::Command& command) {
+    return command.body() != nullptr && command.body_type() <= wire::Body::MAX;
+  };
+  return adds_up(commands->commands(), payload, has_body) ? commands : nullptr;
+}
+
+const wire::Events* verified_events(std::span<const std::byte> bytes, std::uint64_t payload) {
+  const auto* events = verified<wire::Events>(bytes);
+  if (events == nullptr) return nullptr;
+  const auto has_event = [](const wire::Item& item) {
+    return item.event() != nullptr && item.event_type() <= wire::Event::MAX;
+  };
+  return adds_up(events->items(), payload, has_event) ? events : nullptr;
+}
+
+}  // namespace cleave::remote

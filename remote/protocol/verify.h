@@ -1,0 +1,19 @@
+// A message, checked before anything of it is read: FlatBuffers' own bounds, and what the schema cannot say:
+// no command or item without a body, not too many, and payloads that add up to the frame's.
+//
+// Thread-safe: pure functions. The answer points into `bytes`, which must be aligned to 8; null: broken.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "remote/protocol/messages.h"
+
+namespace cleave::remote {
+
+const wire::Hello* verified_hello(std::span<const std::byte> bytes);
+const wire::Welcome* verified_welcome(std::span<const std::byte> bytes);
+const wire::Commands* verified_commands(std::span<const std::byte> bytes, std::uint64_t payload);
+const wire::Events* verified_events(std::span<const std::byte> bytes, std::uint64_t payload);
+
+}  // namespace cleave::remote

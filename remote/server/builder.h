@@ -1,0 +1,40 @@
+// Threads for what takes long and is not a command: builds. They begin with the first one.
+//
+// Thread-safe. Its end waits for the work that has begun; a worker process does not wait but ends.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace cleave::remote::server {
+
+class Builder {
+ public:
+  Builder() = default;
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+  ~Builder();
+
+  // False: too much is waiting already.
+  bool run(std::function<void()> work);
+
+ private:
+  static constexpr std::size_t kMostThreads = 4;
+  static constexpr std::size_t kMostWaiting = 1024;
+
+  void work();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> waiting_;
+  std::vector<std::thread> threads_;
+  bool ending_ = false;
+  std::size_t idle_ = 0;
+};
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,401 @@
+// What is created and released: contexts, queues, memory objects, samplers, events.
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "remote/protocol/limits.h"
+#include "remote/server/session.h"
+
+namespace cleave::remote::server {
+namespace {
+
+// The client's memory has another address here: its contents come as a payload.
+constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+
+// Pairs, and the zero that ends them for OpenCL; one more, should the last pair be half of one.
+template <typename Property, typename Wire>
+std::vector<Property> ended(const flatbuffers::Vector<Wire>* properties) {
+  std::vector<Property> list;
+  for (const Wire one : numbers(properties)) list.push_back(static_cast<Property>(one));
+  list.insert(list.end(), 2, 0);
+  return list;
+}
+
+template <typename Wire>
+bool is_empty(const flatbuffers::Vector<Wire>* list) {
+  return list == nullptr || list->size() == 0;
+}
+
+struct Notified {
+  Outbox& outbox;
+  std::uint64_t context;
+};
+
+void CL_CALLBACK notify(const char* text, const void* data, size_t size, void* user_data) {
+  constexpr std::size_t kMost = 4096;
+  const auto& notified = *static_cast<const Notified*>(user_data);
+  EventsFrame frame;
+  auto& builder = frame.builder();
+  const auto words = builder.CreateString(text != nullptr ? text : "");
+  const auto bytes = builder.CreateVector(static_cast<const std::uint8_t*>(data),
+                                          data != nullptr && size <= kMost ? size : 0);
+  frame.add(wire::CreateContextError(builder, notified.context, words, bytes));
+  notified.outbox.send(frame);
+}
+
+}  // namespace
+
+void Session::handle(const wire::Command& command, const wire::CreateSubDevices& message) {
+  const auto device = objects_.handle<cl_device_id>(message.device());
+  if (device == nullptr) return tell(command, message.first(), CL_INVALID_DEVICE);
+  if (is_empty(message.properties())) return tell(command, message.first(), CL_INVALID_VALUE);
+  const auto properties = ended<cl_device_partition_property>(message.properties());
+  cl_uint count = 0;
+  cl_int error = cl_.clCreateSubDevices(device, properties.data(), 0, nullptr, &count);
+  std::vector<cl_device_id> made(count);
+  if (error == CL_SUCCESS)
+    error = cl_.clCreateSubDevices(device, properties.data(), count, made.data(), nullptr);
+  if (error != CL_SUCCESS) return tell(command, message.first(), error);
+  std::vector<flatbuffers::Offset<wire::Device>> devices;
+  for (cl_uint i = 0; i < count; ++i) {
+    const std::uint64_t id = message.first() + i;
+    if (!may_create(id)) return;
+    if (!objects_.add(id, {Kind::device, made[i], CL_SUCCESS, 0, {}, {}}))
+      return violate("an id that it may not choose");
+    devices.push_back(describe(cl_, answers_.builder(), OfferedDevice{id, made[i]}));
+  }
+  auto& builder = answers_.builder();
+  const auto list = builder.CreateVector(devices);
+  answers_.add(wire::CreateAnswer(builder, command.request(), CL_SUCCESS, count, 0, 0, 0, list));
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateContext& message) {
+  if (!may_create(message.id())) return;
+  const auto devices = devices_of(message.devices());
+  if (!devices) return tell(command, message.id(), CL_INVALID_DEVICE);
+  if (devices->empty()) return tell(command, message.id(), CL_INVALID_VALUE);
+  std::vector<cl_context_properties> properties;
+  // Anything else would be a handle of the client's machine.
+  const auto wanted = numbers(message.properties());
+  for (std::size_t i = 0; i + 1 < wanted.size(); i += 2) {
+    if (wanted[i] != CL_CONTEXT_INTEROP_USER_SYNC) return tell(command, message.id(), CL_INVALID_PROPERTY);
+    properties.push_back(wanted[i]);
+    properties.push_back(wanted[i + 1]);
+  }
+  cl_platform_id platform = nullptr;
+  cl_.clGetDeviceInfo(devices->front(), CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+  properties.push_back(CL_CONTEXT_PLATFORM);
+  properties.push_back(reinterpret_cast<cl_context_properties>(platform));
+  properties.push_back(0);
+  // Kept for as long as the process: nobody says when a driver calls for the last time.
+  auto* const notified = message.notify() ? new Notified{outbox_, message.id()} : nullptr;
+  cl_int error = CL_SUCCESS;
+  const cl_context context =
+      cl_.clCreateContext(properties.data(), static_cast<cl_uint>(devices->size()), devices->data(),
+                          notified != nullptr ? &notify : nullptr, notified, &error);
+  if (context == nullptr) delete notified;
+  created(command, message.id(), {Kind::context, context, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateQueue& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  const auto device = objects_.handle<cl_device_id>(message.device());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  if (device == nullptr) return tell(command, message.id(), CL_INVALID_DEVICE);
+  if (queues_ >= limits_.queues) return tell(command, message.id(), CL_OUT_OF_RESOURCES);
+  cl_int error = CL_SUCCESS;
+  cl_command_queue queue = nullptr;
+  if (message.plain()) {
+    const cl_command_queue_properties bits =
+        is_empty(message.properties()) ? 0 : numbers(message.properties()).front();
+    queue = cl_.clCreateCommandQueue(context, device, bits, &error);
+  } else {
+    const auto properties = ended<cl_queue_properties>(message.properties());
+    queue = cl_.clCreateCommandQueueWithProperties(context, device, properties.data(), &error);
+  }
+  Object object{Kind::queue, queue, CL_SUCCESS, 0, {}, {}};
+  if (error == CL_SUCCESS) {
+    cl_command_queue_properties bits = 0;
+    cl_.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof bits, &bits, nullptr);
+    const Queue::Facts facts{message.id(), queue, (bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0,
+                             (bits & CL_QUEUE_PROFILING_ENABLE) != 0};
+    object.queue = std::make_shared<Queue>(
+        cl_, outbox_, facts, Queue::Windows{limits_.window_commands / 8, limits_.window_bytes / 8});
+    ++queues_;
+  }
+  created(command, message.id(), std::move(object), error);
+}
+
+void Session::handle(const wire::Command& command, const wire::SetQueueProperty& message) {
+  const auto object = objects_.find(message.queue());
+  if (!object || object->kind != Kind::queue) return tell(command, message.queue(), CL_INVALID_COMMAND_QUEUE);
+  // The order cannot change under those who wait for it.
+  if ((message.properties() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
+    return tell(command, message.queue(), CL_INVALID_QUEUE_PROPERTIES);
+  }
+  cl_command_queue_properties before = 0;
+  const cl_int error = cl_.clSetCommandQueueProperty(object->queue->handle(), message.properties(),
+                                                     message.enable() ? CL_TRUE : CL_FALSE, &before);
+  if (error == CL_SUCCESS && (message.properties() & CL_QUEUE_PROFILING_ENABLE) != 0) {
+    object->queue->set_profiling(message.enable());
+  }
+  if (command.request() == 0) return tell(command, message.queue(), error);
+  answers_.add(wire::CreateAnswer(answers_.builder(), command.request(), error, before));
+}
+
+cl_int Session::take_memory(std::uint64_t size) {
+  if (size <= limits_.memory && memory_->fetch_add(size) <= limits_.memory - size) return CL_SUCCESS;
+  if (size <= limits_.memory) memory_->fetch_sub(size);
+  return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+// What has been taken is given back when the driver is done with the object.
+void Session::watch_memory(cl_mem memory, std::uint64_t size) {
+  struct Taken {
+    std::shared_ptr<std::atomic<std::uint64_t>> total;
+    std::uint64_t size;
+    static void CL_CALLBACK give_back(cl_mem, void* data) {
+      const std::unique_ptr<Taken> taken(static_cast<Taken*>(data));
+      taken->total->fetch_sub(taken->size);
+    }
+  };
+  auto taken = std::make_unique<Taken>(Taken{memory_, size});
+  if (cl_.clSetMemObjectDestructorCallback(memory, &Taken::give_back, taken.get()) == CL_SUCCESS)
+    static_cast<void>(taken.release());
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateBuffer& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  if (!is_empty(message.properties())) return tell(command, message.id(), CL_INVALID_PROPERTY);
+  const bool filled = command.payload() > 0;
+  if (filled && command.payload() != message.size()) return violate("a payload of another size");
+  cl_int error = take_memory(message.size());
+  if (error != CL_SUCCESS) return tell(command, message.id(), error);
+  const Block contents = filled ? staging_.take(message.size()) : Block();
+  cl_mem buffer = nullptr;
+  if (filled && !contents) {
+    error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  } else {
+    if (filled && !read_payload(contents.bytes())) return;
+    const cl_mem_flags flags = (message.flags() & ~kHostPointer) | (filled ? CL_MEM_COPY_HOST_PTR : 0);
+    buffer = cl_.clCreateBuffer(context, flags, message.size(), contents.data(), &error);
+  }
+  if (error == CL_SUCCESS) {
+    watch_memory(buffer, message.size());
+  } else {
+    memory_->fetch_sub(message.size());
+  }
+  created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateSubBuffer& message) {
+  if (!may_create(message.id())) return;
+  const auto buffer = objects_.handle<cl_mem>(message.buffer());
+  if (buffer == nullptr) return tell(command, message.id(), CL_INVALID_MEM_OBJECT);
+  const cl_buffer_region region{message.origin(), message.size()};
+  cl_int error = CL_SUCCESS;
+  const cl_mem made = cl_.clCreateSubBuffer(buffer, message.flags() & ~kHostPointer,
+                                            CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  created(command, message.id(), {Kind::memory, made, CL_SUCCESS, message.size(), {}, {}}, error);
+}
+
+// An image of one pixel knows how large a pixel is.
+std::optional<std::uint64_t> Session::probe_element_size(cl_context context, const cl_image_format& format) {
+  const std::pair key{format.image_channel_order, format.image_channel_data_type};
+  const auto known = element_sizes_.find(key);
+  if (known != element_sizes_.end()) return known->second;
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+  desc.image_width = desc.image_height = 1;
+  for (const cl_mem_flags flags : {CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY}) {
+    const cl_mem probe = cl_.clCreateImage(context, flags, &format, &desc, nullptr, nullptr);
+    if (probe == nullptr) continue;
+    const std::uint64_t size = element_size(probe);
+    cl_.clReleaseMemObject(probe);
+    if (size > 0) return element_sizes_[key] = size;
+  }
+  return std::nullopt;
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateImage& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  if (!is_empty(message.properties())) return tell(command, message.id(), CL_INVALID_PROPERTY);
+  if (message.format() == nullptr) return tell(command, message.id(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+  if (message.desc() == nullptr) return tell(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
+  const wire::ImageDesc& wanted = *message.desc();
+  const cl_image_format format{message.format()->order(), message.format()->type()};
+  cl_image_desc desc{};
+  desc.image_type = wanted.type();
+  desc.image_width = wanted.width();
+  desc.image_height = wanted.height();
+  desc.image_depth = wanted.depth();
+  desc.image_array_size = wanted.array_size();
+  desc.num_mip_levels = wanted.mip_levels();
+  desc.num_samples = wanted.samples();
+  if (message.memory() != 0) {
+    desc.buffer = objects_.handle<cl_mem>(message.memory());
+    if (desc.buffer == nullptr) return tell(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
+    desc.image_row_pitch = wanted.row_pitch();
+    desc.image_slice_pitch = wanted.slice_pitch();
+  }
+  const auto element = probe_element_size(context, format);
+  std::uint64_t size = element.value_or(1);
+  for (const std::uint64_t one : {wanted.width(), wanted.height(), wanted.depth(), wanted.array_size()}) {
+    if (one > 0 && __builtin_mul_overflow(size, one, &size))
+      return tell(command, message.id(), CL_INVALID_IMAGE_SIZE);
+  }
+  const bool filled = command.payload() > 0;
+  // Which of the sizes count depends on the type; contents for more than there is would be of another size,
+  // too.
+  if (filled && (!element || command.payload() != size))
+    return tell(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
+  cl_int error = take_memory(size);
+  if (error != CL_SUCCESS) return tell(command, message.id(), error);
+  const Block contents = filled ? staging_.take(size) : Block();
+  cl_mem image = nullptr;
+  if (filled && !contents) {
+    error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  } else {
+    if (filled && !read_payload(contents.bytes())) return;
+    const cl_mem_flags flags = (message.flags() & ~kHostPointer) | (filled ? CL_MEM_COPY_HOST_PTR : 0);
+    image = cl_.clCreateImage(context, flags, &format, &desc, contents.data(), &error);
+  }
+  if (error == CL_SUCCESS) {
+    watch_memory(image, size);
+  } else {
+    memory_->fetch_sub(size);
+  }
+  created(command, message.id(), {Kind::memory, image, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::CreatePipe& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  const std::uint64_t size = std::uint64_t{message.packet_size()} * message.max_packets();
+  cl_int error = take_memory(size);
+  if (error != CL_SUCCESS) return tell(command, message.id(), error);
+  const cl_mem pipe = cl_.clCreatePipe(context, message.flags(), message.packet_size(), message.max_packets(),
+                                       nullptr, &error);
+  if (error == CL_SUCCESS) {
+    watch_memory(pipe, size);
+  } else {
+    memory_->fetch_sub(size);
+  }
+  created(command, message.id(), {Kind::memory, pipe, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateSampler& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  cl_int error = CL_SUCCESS;
+  cl_sampler sampler = nullptr;
+  if (message.plain()) {
+    if (message.properties() == nullptr || message.properties()->size() != 3) {
+      return tell(command, message.id(), CL_INVALID_VALUE);
+    }
+    const auto three = numbers(message.properties());
+    sampler = cl_.clCreateSampler(context, static_cast<cl_bool>(three[0]),
+                                  static_cast<cl_addressing_mode>(three[1]),
+                                  static_cast<cl_filter_mode>(three[2]), &error);
+  } else {
+    const auto properties = ended<cl_sampler_properties>(message.properties());
+    sampler = cl_.clCreateSamplerWithProperties(context, properties.data(), &error);
+  }
+  created(command, message.id(), {Kind::sampler, sampler, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateUserEvent& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  cl_int error = CL_SUCCESS;
+  const cl_event event = cl_.clCreateUserEvent(context, &error);
+  created(command, message.id(), {Kind::event, event, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::SetUserEventStatus& message) {
+  const auto event = objects_.handle<cl_event>(message.event());
+  tell(command, message.event(),
+       event != nullptr ? cl_.clSetUserEventStatus(event, message.status()) : CL_INVALID_EVENT);
+}
+
+void Session::handle(const wire::Command& command, const wire::WatchDestruction& message) {
+  struct Watched {
+    Outbox& outbox;
+    std::uint64_t id;
+    static void CL_CALLBACK gone(cl_mem, void* data) {
+      const std::unique_ptr<Watched> watched(static_cast<Watched*>(data));
+      EventsFrame frame;
+      frame.add(wire::CreateMemoryGone(frame.builder(), watched->id));
+      watched->outbox.send(frame);
+    }
+  };
+  const auto memory = objects_.handle<cl_mem>(message.memory());
+  if (memory == nullptr) return tell(command, message.memory(), CL_INVALID_MEM_OBJECT);
+  auto watched = std::make_unique<Watched>(Watched{outbox_, message.memory()});
+  const cl_int error = cl_.clSetMemObjectDestructorCallback(memory, &Watched::gone, watched.get());
+  if (error == CL_SUCCESS) static_cast<void>(watched.release());
+  tell(command, message.memory(), error);
+}
+
+void Session::release(const Object& object) {
+  if (object.handle == nullptr) return;
+  switch (object.kind) {
+    case Kind::platform:
+      return;
+    case Kind::device:
+      cl_.clReleaseDevice(static_cast<cl_device_id>(object.handle));
+      return;
+    case Kind::context:
+      cl_.clReleaseContext(static_cast<cl_context>(object.handle));
+      return;
+    case Kind::queue:
+      --queues_;
+      std::erase(unflushed_, object.queue);
+      cl_.clFlush(object.queue->handle());
+      object.queue->let_go();
+      std::erase_if(released_, [](const auto& queue) { return queue.expired(); });
+      released_.push_back(object.queue);
+      cl_.clReleaseCommandQueue(object.queue->handle());
+      return;
+    case Kind::memory:
+      cl_.clReleaseMemObject(static_cast<cl_mem>(object.handle));
+      return;
+    case Kind::sampler:
+      cl_.clReleaseSampler(static_cast<cl_sampler>(object.handle));
+      return;
+    case Kind::program:
+      cl_.clReleaseProgram(static_cast<cl_program>(object.handle));
+      return;
+    case Kind::kernel:
+      cl_.clReleaseKernel(static_cast<cl_kernel>(object.handle));
+      return;
+    case Kind::event:
+      cl_.clReleaseEvent(static_cast<cl_event>(object.handle));
+      return;
+  }
+}
+
+void Session::handle(const wire::Command& command, const wire::Release& message) {
+  cl_int error = CL_SUCCESS;
+  if (message.ids() != nullptr) {
+    for (const std::uint64_t id : numbers(message.ids())) {
+      const auto object = objects_.remove(id);
+      if (object) {
+        release(*object);
+      } else {
+        error = CL_INVALID_VALUE;
+      }
+    }
+  }
+  tell(command, 0, error);
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,267 @@
+// Commands that move no data between client and server.
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "remote/protocol/limits.h"
+#include "remote/server/session_commands.h"
+
+namespace cleave::remote::server {
+namespace {
+
+using Triple = std::array<std::size_t, 3>;
+
+Triple triple(const wire::Size3* size) {
+  return size != nullptr ? Triple{size->x(), size->y(), size->z()} : Triple{};
+}
+
+}  // namespace
+
+std::optional<Session::Enqueue> Session::begin(const wire::Command& command) {
+  const auto object = objects_.find(command.queue());
+  if (!object || object->kind != Kind::queue) {
+    fail(command, CL_INVALID_COMMAND_QUEUE);
+    return std::nullopt;
+  }
+  if (command.event() != 0 && !may_create(command.event())) return std::nullopt;
+  Enqueue enqueue{object->queue, {}};
+  if (command.waits() == nullptr) return enqueue;
+  bool failed = false;
+  for (const std::uint64_t id : numbers(command.waits())) {
+    const auto event = objects_.find(id);
+    if (!event || event->kind != Kind::event) {
+      fail(command, CL_INVALID_EVENT_WAIT_LIST);
+      return std::nullopt;
+    }
+    failed = failed || event->handle == nullptr;
+    enqueue.waits.push_back(static_cast<cl_event>(event->handle));
+  }
+  if (!failed) return enqueue;
+  fail_at_event(command);
+  return std::nullopt;
+}
+
+void Session::fail(const wire::Command& command, cl_int error, std::uint64_t bytes) {
+  if (command.queue() != 0) outbox_.count_ended(1, command.payload() - bytes);
+  tell(command, 0, error);
+  if (command.request() != 0 || command.event() == 0) return;
+  if (!may_create(command.event())) return;
+  objects_.add(command.event(), {Kind::event, nullptr, error, 0, {}, {}});
+  answers_.completion(command.event(), error);
+}
+
+// What it waits for has failed, so it does, but not at once: a driver would have taken it.
+void Session::fail_at_event(const wire::Command& command) {
+  constexpr cl_int kError = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  const wire::Body body = command.body_type();
+  const bool is_read = body == wire::Body::ReadBuffer || body == wire::Body::ReadBufferRect ||
+                       body == wire::Body::ReadImage || body == wire::Body::SvmRead;
+  outbox_.count_ended(1, command.payload());
+  if (command.request() != 0) {
+    answers_.answer(command.request(), is_read ? kError : CL_SUCCESS);
+  } else if (command.event() == 0) {
+    answers_.failure(0, command.queue(), kError);
+  }
+  if (command.event() == 0) return;
+  if (!objects_.add(command.event(), {Kind::event, nullptr, kError, 0, {}, {}})) {
+    return violate("an id that it may not choose");
+  }
+  answers_.completion(command.event(), kError);
+}
+
+void Session::began(const wire::Command& command, const Enqueue& enqueue, cl_event event, Pending pending) {
+  pending.event = EventReference(cl_, event);
+  pending.event_id = command.event();
+  if (pending.is_read) {
+    pending.request = command.request();
+  } else if (command.request() != 0) {
+    answers_.answer(command.request(), CL_SUCCESS);
+  }
+  if (command.event() != 0) {
+    cl_.clRetainEvent(event);
+    if (!objects_.add(command.event(), {Kind::event, event, CL_SUCCESS, 0, {}, {}})) {
+      return violate("an id that it may not choose");
+    }
+    // The client hears that it was enqueued before it hears that it has ended.
+    if (!answers_.empty()) outbox_.send(answers_);
+  }
+  if (unflushed_.empty() || unflushed_.back() != enqueue.queue) unflushed_.push_back(enqueue.queue);
+  enqueue.queue->add(std::move(pending));
+}
+
+void Session::handle(const wire::Command& command, const wire::NDRange& message) {
+  const auto kernel = objects_.handle<cl_kernel>(message.kernel());
+  if (kernel == nullptr) return fail(command, CL_INVALID_KERNEL);
+  if (message.dims() < 1 || message.dims() > 3) return fail(command, CL_INVALID_WORK_DIMENSION);
+  const Triple offset = triple(message.offset());
+  const Triple global = triple(message.global());
+  const Triple local = triple(message.local());
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueNDRangeKernel(
+        queue, kernel, message.dims(), message.offset() != nullptr ? offset.data() : nullptr,
+        message.global() != nullptr ? global.data() : nullptr,
+        message.local() != nullptr ? local.data() : nullptr, count, waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::CopyBuffer& message) {
+  const auto source = objects_.handle<cl_mem>(message.source());
+  const auto target = objects_.handle<cl_mem>(message.target());
+  if (source == nullptr || target == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueCopyBuffer(queue, source, target, message.source_offset(), message.target_offset(),
+                                   message.size(), count, waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::CopyBufferRect& message) {
+  const auto source = objects_.handle<cl_mem>(message.source());
+  const auto target = objects_.handle<cl_mem>(message.target());
+  if (source == nullptr || target == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple from = triple(message.source_origin());
+  const Triple to = triple(message.target_origin());
+  const Triple region = triple(message.region());
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueCopyBufferRect(queue, source, target, from.data(), to.data(), region.data(),
+                                       message.source_row_pitch(), message.source_slice_pitch(),
+                                       message.target_row_pitch(), message.target_slice_pitch(), count, waits,
+                                       event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::FillBuffer& message) {
+  const auto buffer = objects_.handle<cl_mem>(message.buffer());
+  if (buffer == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  const auto* const pattern = message.pattern();
+  if (pattern == nullptr || pattern->size() > kMostPattern) return fail(command, CL_INVALID_VALUE);
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueFillBuffer(queue, buffer, pattern->data(), pattern->size(), message.offset(),
+                                   message.size(), count, waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::CopyImage& message) {
+  const auto source = objects_.handle<cl_mem>(message.source());
+  const auto target = objects_.handle<cl_mem>(message.target());
+  if (source == nullptr || target == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple from = triple(message.source_origin());
+  const Triple to = triple(message.target_origin());
+  const Triple region = triple(message.region());
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueCopyImage(queue, source, target, from.data(), to.data(), region.data(), count, waits,
+                                  event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::CopyImageToBuffer& message) {
+  const auto image = objects_.handle<cl_mem>(message.image());
+  const auto buffer = objects_.handle<cl_mem>(message.buffer());
+  if (image == nullptr || buffer == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple origin = triple(message.origin());
+  const Triple region = triple(message.region());
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueCopyImageToBuffer(queue, image, buffer, origin.data(), region.data(),
+                                          message.offset(), count, waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::CopyBufferToImage& message) {
+  const auto image = objects_.handle<cl_mem>(message.image());
+  const auto buffer = objects_.handle<cl_mem>(message.buffer());
+  if (image == nullptr || buffer == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple origin = triple(message.origin());
+  const Triple region = triple(message.region());
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueCopyBufferToImage(queue, buffer, image, message.offset(), origin.data(),
+                                          region.data(), count, waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::FillImage& message) {
+  constexpr std::size_t kColor = 16;
+  const auto image = objects_.handle<cl_mem>(message.image());
+  if (image == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  if (message.color() == nullptr || message.color()->size() != kColor) return fail(command, CL_INVALID_VALUE);
+  const Triple origin = triple(message.origin());
+  const Triple region = triple(message.region());
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueFillImage(queue, image, message.color()->data(), origin.data(), region.data(), count,
+                                  waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::Migrate& message) {
+  std::vector<cl_mem> objects;
+  if (message.objects() != nullptr) {
+    for (const std::uint64_t id : numbers(message.objects())) {
+      objects.push_back(objects_.handle<cl_mem>(id));
+      if (objects.back() == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+    }
+  }
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueMigrateMemObjects(queue, static_cast<cl_uint>(objects.size()),
+                                          objects.empty() ? nullptr : objects.data(), message.flags(), count,
+                                          waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::Marker& message) {
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    if (message.plain() && count == 0) return cl_.clEnqueueMarker(queue, event);
+    return cl_.clEnqueueMarkerWithWaitList(queue, count, waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::Barrier& message) {
+  (void)message;  // one with a wait list and an event does what the plain one does
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueBarrierWithWaitList(queue, count, waits, event);
+  });
+}
+
+void Session::handle(const wire::Command& command, const wire::FlushQueue& message) {
+  (void)message;
+  const auto to = begin(command);
+  if (!to) return;
+  tell(command, 0, cl_.clFlush(to->queue->handle()));
+  outbox_.count_ended(1, 0);
+}
+
+void Session::handle(const wire::Command& command, const wire::FinishQueue& message) {
+  (void)message;
+  if (command.request() == 0) return violate("a finish that nobody waits for");
+  const auto to = begin(command);
+  if (!to) return;
+  cl_.clFlush(to->queue->handle());
+  std::erase(unflushed_, to->queue);
+  if (!answers_.empty()) outbox_.send(answers_);
+  const cl_int error = to->queue->finish(command.request());
+  if (error != CL_SUCCESS) fail(command, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::WatchEvent& message) {
+  const auto event = objects_.handle<cl_event>(message.event());
+  if (event == nullptr) return tell(command, message.event(), CL_INVALID_EVENT);
+  struct Watched {
+    Outbox& outbox;
+    std::uint64_t id;
+    static void CL_CALLBACK reached(cl_event, cl_int status, void* data) {
+      const std::unique_ptr<Watched> watched(static_cast<Watched*>(data));
+      if (status < CL_COMPLETE) return;
+      EventsFrame frame;
+      frame.add(wire::CreateEventStatus(frame.builder(), watched->id, status));
+      watched->outbox.send(frame);
+    }
+  };
+  cl_int error = CL_SUCCESS;
+  for (const cl_int status : {CL_SUBMITTED, CL_RUNNING}) {
+    auto watched = std::make_unique<Watched>(Watched{outbox_, message.event()});
+    error = cl_.clSetEventCallback(event, status, &Watched::reached, watched.get());
+    if (error != CL_SUCCESS) break;
+    static_cast<void>(watched.release());
+  }
+  tell(command, message.event(), error);
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,34 @@
+// cleave-serverd: reads its options and is the supervisor, or the worker that it has started.
+#include <cstdlib>
+#include <exception>
+#include <span>
+
+#include "remote/server/options.h"
+#include "remote/server/say.h"
+#include "remote/server/supervisor.h"
+#include "remote/server/worker.h"
+
+namespace cleave::remote::server {
+namespace {
+
+constexpr int kUsage = 2;
+
+int start(std::span<const char* const> arguments) try {
+  const auto options = read_options(arguments);
+  if (!options) return EXIT_SUCCESS;
+  if (!options->token_file.empty()) read_tokens(options->token_file);
+  return options->worker ? run_worker(*options) : run_supervisor(*options, arguments);
+} catch (const OptionError& error) {
+  say(error.what());
+  return kUsage;
+} catch (const std::exception& error) {
+  say(error.what());
+  return EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace cleave::remote::server
+
+int main(int count, char** arguments) {
+  return cleave::remote::server::start({arguments, static_cast<std::size_t>(count)});
+}

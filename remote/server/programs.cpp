@@ -1,0 +1,276 @@
+// Programs and kernels. What compiles runs on the builder's threads; their answers come when they are done.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "remote/protocol/limits.h"
+#include "remote/server/session.h"
+
+namespace cleave::remote::server {
+namespace {
+
+const char* text_of(const flatbuffers::String* text) { return text != nullptr ? text->c_str() : ""; }
+
+// A program that a build uses after the client may have released it.
+class Held {
+ public:
+  Held(const Table& cl, cl_program program) : cl_(&cl), program_(program) { cl.clRetainProgram(program); }
+  Held(Held&& other) noexcept : cl_(other.cl_), program_(std::exchange(other.program_, nullptr)) {}
+  Held(const Held& other) : Held(*other.cl_, other.program_) {}
+  Held& operator=(const Held&) = delete;
+  ~Held() {
+    if (program_ != nullptr) cl_->clReleaseProgram(program_);
+  }
+  [[nodiscard]] cl_program get() const { return program_; }
+
+ private:
+  const Table* cl_;
+  cl_program program_;
+};
+
+template <typename Handle>
+const Handle* list_of(const std::vector<Handle>& handles) {
+  return handles.empty() ? nullptr : handles.data();
+}
+
+template <typename Handle>
+cl_uint count_of(const std::vector<Handle>& handles) {
+  return static_cast<cl_uint>(handles.size());
+}
+
+std::vector<cl_program> raw(const std::vector<Held>& held) {
+  std::vector<cl_program> programs;
+  for (const Held& one : held) programs.push_back(one.get());
+  return programs;
+}
+
+}  // namespace
+
+std::optional<std::string> Session::text_payload(const wire::Command& command) {
+  if (command.payload() > limits_.program) {
+    violate("a program that is too large");
+    return std::nullopt;
+  }
+  std::string text(command.payload(), '\0');
+  if (!read_payload(std::as_writable_bytes(std::span(text)))) return std::nullopt;
+  return text;
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateProgramWithSource& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  const auto text = text_payload(command);
+  if (!text) return;
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  const char* const source = text->c_str();
+  const std::size_t size = text->size();
+  cl_int error = CL_SUCCESS;
+  const cl_program program =
+      cl_.clCreateProgramWithSource(context, 1, const_cast<const char**>(&source), &size, &error);
+  created(command, message.id(), {Kind::program, program, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateProgramWithIL& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  const auto il = text_payload(command);
+  if (!il) return;
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  cl_int error = CL_SUCCESS;
+  const cl_program program = cl_.clCreateProgramWithIL(context, il->data(), il->size(), &error);
+  created(command, message.id(), {Kind::program, program, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateProgramWithBinary& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  const auto all = text_payload(command);
+  if (!all) return;
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  const auto devices = devices_of(message.devices());
+  if (!devices) return tell(command, message.id(), CL_INVALID_DEVICE);
+  const auto* const sizes = message.sizes();
+  if (devices->empty() || sizes == nullptr || sizes->size() != devices->size()) {
+    return tell(command, message.id(), CL_INVALID_VALUE);
+  }
+  std::vector<std::size_t> lengths;
+  std::vector<const unsigned char*> binaries;
+  std::size_t at = 0;
+  for (const std::uint64_t size : numbers(sizes)) {
+    if (size > all->size() - at) return violate("binaries beyond their payload");
+    lengths.push_back(size);
+    binaries.push_back(reinterpret_cast<const unsigned char*>(all->data()) + at);
+    at += size;
+  }
+  std::vector<cl_int> statuses(devices->size(), CL_SUCCESS);
+  cl_int error = CL_SUCCESS;
+  const cl_program program = cl_.clCreateProgramWithBinary(
+      context, count_of(*devices), devices->data(), lengths.data(), binaries.data(), statuses.data(), &error);
+  if (error == CL_SUCCESS && !objects_.add(message.id(), {Kind::program, program, CL_SUCCESS, 0, {}, {}})) {
+    return violate("an id that it may not choose");
+  }
+  if (command.request() == 0) return tell(command, message.id(), error);
+  const std::vector<std::int64_t> values(statuses.begin(), statuses.end());
+  auto& builder = answers_.builder();
+  const auto list = builder.CreateVector(values);
+  answers_.add(wire::CreateAnswer(builder, command.request(), error, 0, list));
+}
+
+void Session::handle(const wire::Command& command, const wire::CreateProgramWithBuiltInKernels& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  const auto devices = devices_of(message.devices());
+  if (!devices) return tell(command, message.id(), CL_INVALID_DEVICE);
+  cl_int error = CL_SUCCESS;
+  const cl_program program = cl_.clCreateProgramWithBuiltInKernels(
+      context, count_of(*devices), list_of(*devices), text_of(message.names()), &error);
+  created(command, message.id(), {Kind::program, program, CL_SUCCESS, 0, {}, {}}, error);
+}
+
+// What programs usually ask next.
+void Session::describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos,
+                               cl_program program) const {
+  for (const cl_program_info param : {CL_PROGRAM_NUM_KERNELS, CL_PROGRAM_KERNEL_NAMES}) {
+    add_info(builder, infos, wire::What::program, param,
+             told_by([&](auto... rest) { return cl_.clGetProgramInfo(program, param, rest...); }));
+  }
+  cl_uint count = 0;
+  cl_.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
+  std::vector<cl_device_id> devices(count);
+  if (count > 0) {
+    cl_.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
+  }
+  constexpr std::size_t kMostLog = 64 * 1024;
+  for (const cl_device_id device : devices) {
+    for (const cl_program_build_info param :
+         {CL_PROGRAM_BUILD_STATUS, CL_PROGRAM_BINARY_TYPE, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE,
+          CL_PROGRAM_BUILD_OPTIONS, CL_PROGRAM_BUILD_LOG}) {
+      const Told told =
+          told_by([&](auto... rest) { return cl_.clGetProgramBuildInfo(program, device, param, rest...); });
+      if (told.bytes.size() > kMostLog) continue;
+      add_info(builder, infos, wire::What::program_build, param, told, 0, objects_.id_of(device));
+    }
+  }
+}
+
+// `work` runs elsewhere, and answers the request.
+void Session::build(const wire::Command& command, std::uint64_t program, std::function<cl_int()> work) {
+  const std::uint32_t request = command.request();
+  const bool taken = builder_.run([this, request, program, work = std::move(work)] {
+    const cl_int error = work();
+    EventsFrame frame;
+    auto& builder = frame.builder();
+    if (request != 0) {
+      Infos infos;
+      const auto handle = objects_.handle<cl_program>(program);
+      if (handle != nullptr) {
+        const Held held(cl_, handle);
+        describe_program(builder, infos, handle);
+      }
+      const auto list = builder.CreateVector(infos);
+      frame.add(wire::CreateAnswer(builder, request, error, 0, 0, 0, list));
+    } else if (error != CL_SUCCESS) {
+      frame.failure(program, 0, error);
+    }
+    if (!frame.empty()) outbox_.send(frame);
+  });
+  if (!taken) tell(command, program, CL_OUT_OF_RESOURCES);
+}
+
+void Session::handle(const wire::Command& command, const wire::BuildProgram& message) {
+  const auto program = objects_.handle<cl_program>(message.program());
+  if (program == nullptr) return tell(command, message.program(), CL_INVALID_PROGRAM);
+  const auto devices = devices_of(message.devices());
+  if (!devices) return tell(command, message.program(), CL_INVALID_DEVICE);
+  build(command, message.program(),
+        [this, held = Held(cl_, program), devices = *devices,
+         options = std::string(text_of(message.options()))] {
+          return cl_.clBuildProgram(held.get(), count_of(devices), list_of(devices), options.c_str(), nullptr,
+                                    nullptr);
+        });
+}
+
+void Session::handle(const wire::Command& command, const wire::CompileProgram& message) {
+  const auto program = objects_.handle<cl_program>(message.program());
+  if (program == nullptr) return tell(command, message.program(), CL_INVALID_PROGRAM);
+  const auto devices = devices_of(message.devices());
+  if (!devices) return tell(command, message.program(), CL_INVALID_DEVICE);
+  std::vector<Held> headers;
+  std::vector<std::string> names;
+  if (message.headers() != nullptr && message.names() != nullptr) {
+    for (const std::uint64_t id : numbers(message.headers())) {
+      const auto header = objects_.handle<cl_program>(id);
+      if (header == nullptr) return tell(command, message.program(), CL_INVALID_PROGRAM);
+      headers.emplace_back(cl_, header);
+    }
+    for (const flatbuffers::String* name : *message.names()) names.emplace_back(name->c_str());
+  }
+  if (headers.size() != names.size()) return tell(command, message.program(), CL_INVALID_VALUE);
+  build(
+      command, message.program(),
+      [this, held = Held(cl_, program), devices = *devices, options = std::string(text_of(message.options())),
+       headers = std::move(headers), names = std::move(names)] {
+        const std::vector<cl_program> programs = raw(headers);
+        std::vector<const char*> texts;
+        for (const std::string& name : names) texts.push_back(name.c_str());
+        return cl_.clCompileProgram(held.get(), count_of(devices), list_of(devices), options.c_str(),
+                                    count_of(programs), list_of(programs),
+                                    texts.empty() ? nullptr : texts.data(), nullptr, nullptr);
+      });
+}
+
+void Session::handle(const wire::Command& command, const wire::LinkProgram& message) {
+  if (!may_create(message.id())) return;
+  const auto context = objects_.handle<cl_context>(message.context());
+  if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
+  const auto devices = devices_of(message.devices());
+  if (!devices) return tell(command, message.id(), CL_INVALID_DEVICE);
+  std::vector<Held> inputs;
+  if (message.programs() != nullptr) {
+    for (const std::uint64_t id : numbers(message.programs())) {
+      const auto program = objects_.handle<cl_program>(id);
+      if (program == nullptr) return tell(command, message.id(), CL_INVALID_PROGRAM);
+      inputs.emplace_back(cl_, program);
+    }
+  }
+  if (!objects_.add(message.id(), {Kind::program, nullptr, CL_SUCCESS, 0, {}, {}})) {
+    return violate("an id that it may not choose");
+  }
+  cl_.clRetainContext(context);
+  const auto release_context = [this](cl_context released) { cl_.clReleaseContext(released); };
+  build(command, message.id(),
+        [this, id = message.id(), context = std::shared_ptr<_cl_context>(context, release_context),
+         devices = *devices, options = std::string(text_of(message.options())), inputs = std::move(inputs)] {
+          const std::vector<cl_program> programs = raw(inputs);
+          cl_int error = CL_SUCCESS;
+          const cl_program program =
+              cl_.clLinkProgram(context.get(), count_of(devices), list_of(devices), options.c_str(),
+                                count_of(programs), list_of(programs), nullptr, nullptr, &error);
+          // A program may be there though linking has failed, with a log to be asked for.
+          if (program == nullptr) {
+            objects_.remove(id);
+          } else if (!objects_.complete(id, program)) {
+            cl_.clReleaseProgram(program);
+          }
+          return error;
+        });
+}
+
+void Session::handle(const wire::Command& command, const wire::SetSpecializationConstant& message) {
+  const auto program = objects_.handle<cl_program>(message.program());
+  if (program == nullptr) return tell(command, message.program(), CL_INVALID_PROGRAM);
+  const auto* const value = message.value();
+  if (value == nullptr || value->size() == 0) return tell(command, message.program(), CL_INVALID_VALUE);
+  tell(command, message.program(),
+       cl_.clSetProgramSpecializationConstant(program, message.constant(), value->size(), value->data()));
+}
+
+void Session::handle(const wire::Command& command, const wire::UnloadCompiler& message) {
+  const auto platform = objects_.handle<cl_platform_id>(message.platform());
+  tell(command, message.platform(),
+       platform != nullptr ? cl_.clUnloadPlatformCompiler(platform) : CL_INVALID_PLATFORM);
+}
+
+}  // namespace cleave::remote::server

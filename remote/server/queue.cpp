@@ -1,0 +1,208 @@
+#include "remote/server/queue.h"
+
+#include <thread>
+#include <utility>
+
+namespace cleave::remote::server {
+namespace {
+
+// Where nobody waits for single commands, so many make the thread look after them.
+constexpr std::size_t kUnawaited = 64;
+
+}  // namespace
+
+struct Queue::Called {
+  std::shared_ptr<Queue> queue;
+  Pending pending;
+
+  static void CL_CALLBACK ended(cl_event, cl_int, void* data) {
+    const std::unique_ptr<Called> called(static_cast<Called*>(data));
+    std::vector<Pending> one;
+    one.push_back(std::move(called->pending));
+    called->queue->report(one);
+  }
+};
+
+void Queue::add(Pending pending) {
+  if (!facts_.in_order) {
+    call_back(std::move(pending));
+    return;
+  }
+  bool wake = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    awaited_ += pending.is_awaited() ? 1 : 0;
+    pending_.push_back(std::move(pending));
+    wake = !busy_ && (awaited_ > 0 || pending_.size() >= kUnawaited);
+    if (!watched_) {
+      watched_ = true;
+      std::thread([self = shared_from_this()] { self->watch(); }).detach();
+    }
+  }
+  if (wake) wake_.notify_one();
+}
+
+cl_int Queue::finish(std::uint32_t request) {
+  Pending pending;
+  pending.request = request;
+  if (!facts_.in_order) {
+    cl_event marker = nullptr;
+    const cl_int error = cl_.clEnqueueMarkerWithWaitList(facts_.handle, 0, nullptr, &marker);
+    if (error != CL_SUCCESS) return error;
+    pending.event = EventReference(cl_, marker);
+    return call_back(std::move(pending));
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (busy_ || !pending_.empty()) {
+      ++awaited_;
+      pending_.push_back(std::move(pending));
+      wake_.notify_one();
+      return CL_SUCCESS;
+    }
+  }
+  std::vector<Pending> one;
+  one.push_back(std::move(pending));
+  report(one);
+  return CL_SUCCESS;
+}
+
+cl_int Queue::call_back(Pending pending) {
+  const cl_event event = pending.event.get();
+  auto called = std::make_unique<Called>(Called{shared_from_this(), std::move(pending)});
+  const cl_int error = cl_.clSetEventCallback(event, CL_COMPLETE, &Called::ended, called.get());
+  if (error == CL_SUCCESS) {
+    static_cast<void>(called.release());
+    return CL_SUCCESS;
+  }
+  // A driver without callbacks, or out of memory: somebody has to wait.
+  std::thread([event, called = std::move(called)]() mutable {
+    called->queue->cl_.clWaitForEvents(1, &event);
+    Called::ended(event, CL_COMPLETE, called.release());
+  }).detach();
+  return CL_SUCCESS;
+}
+
+void Queue::let_go() {
+  {
+    const std::scoped_lock lock(mutex_);
+    let_go_ = true;
+  }
+  wake_.notify_one();
+}
+
+void Queue::watch() {
+  while (true) {
+    std::vector<Pending> batch = take_batch();
+    if (batch.empty()) break;
+    wait_for(batch);
+    take_ended(batch);
+    report(batch);
+  }
+  const std::scoped_lock lock(mutex_);
+  watched_ = false;
+  ended_.notify_all();
+}
+
+void Queue::await_end() {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return !watched_; });
+}
+
+// Up to and with the first command that somebody waits for.
+std::vector<Pending> Queue::take_batch() {
+  std::vector<Pending> batch;
+  std::unique_lock lock(mutex_);
+  busy_ = false;
+  wake_.wait(lock, [&] { return awaited_ > 0 || pending_.size() >= kUnawaited || let_go_; });
+  while (!pending_.empty()) {
+    batch.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+    if (batch.back().is_awaited()) {
+      --awaited_;
+      break;
+    }
+  }
+  busy_ = !batch.empty();
+  return batch;
+}
+
+void Queue::wait_for(const std::vector<Pending>& batch) {
+  for (auto last = batch.rbegin(); last != batch.rend(); ++last) {
+    cl_event event = last->event.get();
+    if (event == nullptr) continue;
+    cl_.clWaitForEvents(1, &event);
+    return;
+  }
+}
+
+// What has ended meanwhile, too. Only this thread takes from the front.
+void Queue::take_ended(std::vector<Pending>& batch) {
+  constexpr std::size_t kMost = 512;
+  while (batch.size() < kMost) {
+    const Pending* front = nullptr;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (pending_.empty()) return;
+      front = &pending_.front();  // stays where it is while others are added behind it
+    }
+    if (front->event.get() != nullptr && status(*front) > CL_COMPLETE) return;
+    const std::scoped_lock lock(mutex_);
+    awaited_ -= front->is_awaited() ? 1 : 0;
+    batch.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+  }
+}
+
+cl_int Queue::status(const Pending& pending) const {
+  cl_int status = CL_COMPLETE;
+  if (pending.event.get() == nullptr) return status;
+  const cl_int error = cl_.clGetEventInfo(pending.event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                          sizeof status, &status, nullptr);
+  return error == CL_SUCCESS ? status : error;
+}
+
+std::optional<wire::Times> Queue::times(const Pending& pending) const {
+  if (!profiling_.load(std::memory_order_relaxed)) return {};
+  cl_event const end = pending.event.get();
+  cl_event const begin = pending.first.get() != nullptr ? pending.first.get() : end;
+  const auto ask = [this](cl_event event, cl_profiling_info what) {
+    cl_ulong time = 0;
+    return cl_.clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr) == CL_SUCCESS ? time : 0;
+  };
+  const cl_ulong end_time = ask(end, CL_PROFILING_COMMAND_END);
+  const cl_ulong complete = ask(end, CL_PROFILING_COMMAND_COMPLETE);
+  return wire::Times(ask(begin, CL_PROFILING_COMMAND_QUEUED), ask(begin, CL_PROFILING_COMMAND_SUBMIT),
+                     ask(begin, CL_PROFILING_COMMAND_START), end_time, complete != 0 ? complete : end_time);
+}
+
+void Queue::report_one(Pending& pending, EventsFrame& frame) {
+  const cl_int ended = status(pending);
+  std::uint64_t bytes = pending.bytes;
+  auto& builder = frame.builder();
+  if (pending.request != 0) {
+    const bool good = ended >= CL_COMPLETE;
+    const auto data = good && pending.is_read ? std::span<const std::byte>(pending.data.bytes())
+                                              : std::span<const std::byte>();
+    bytes += data.size();
+    wire::AnswerBuilder answer(builder);
+    answer.add_request(pending.request);
+    answer.add_error(good ? CL_SUCCESS : ended);
+    answer.add_value(pending.at);
+    answer.add_more(pending.more);
+    frame.add(answer.Finish(), data);
+  }
+  if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));
+  if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0)
+    frame.failure(0, facts_.id, ended);
+  outbox_.count_ended(pending.ends ? 1 : 0, bytes);
+}
+
+void Queue::report(std::vector<Pending>& ended) {
+  EventsFrame frame;
+  for (Pending& pending : ended) report_one(pending, frame);
+  if (!frame.empty() || outbox_.has_untold(report_every_.commands, report_every_.bytes)) outbox_.send(frame);
+  ended.clear();
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,132 @@
+// A command queue of the client's, and what is under way on it: who wants to know when it has ended, and what
+// memory it needs until then.
+//
+// An in-order queue has a thread that waits for its commands in their order, with the driver's own wait. A
+// command on an out-of-order queue has a callback. So no wait on one queue holds up another, nor the thread
+// that reads from the client.
+//
+// add() and finish() are for that thread only.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/opencl.h"
+#include "remote/server/outbox.h"
+#include "remote/server/staging.h"
+
+namespace cleave::remote::server {
+
+// A reference to an event of the driver's.
+class EventReference {
+ public:
+  EventReference() = default;
+  EventReference(const Table& cl, cl_event event) : cl_(&cl), event_(event) {}  // takes it over
+  EventReference(EventReference&& other) noexcept { *this = std::move(other); }
+  EventReference& operator=(EventReference&& other) noexcept {
+    std::swap(cl_, other.cl_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~EventReference() {
+    if (event_ != nullptr) cl_->clReleaseEvent(event_);
+  }
+  [[nodiscard]] cl_event get() const { return event_; }
+
+ private:
+  const Table* cl_ = nullptr;
+  cl_event event_ = nullptr;
+};
+
+// A command of the driver's that is under way. One command of the client's may be several of these, the last
+// of which `ends` it.
+struct Pending {
+  EventReference event;        // none: a finish, which has ended when what is before it has
+  EventReference first;        // of several: where profiling begins
+  std::uint64_t event_id = 0;  // a Completion is wanted
+  std::uint32_t request = 0;   // an Answer is wanted, with the data of a read
+  bool is_read = false;
+  bool more = false;
+  std::uint64_t at = 0;  // where the data of a read belongs in the whole of it
+  Block data;
+  std::uint64_t bytes = 0;  // of payload that end with it
+  bool ends = true;
+
+  // Whether somebody waits for its end.
+  [[nodiscard]] bool is_awaited() const {
+    return event_id != 0 || request != 0 || bytes >= (std::uint64_t{64} << 10U);
+  }
+};
+
+class Queue : public std::enable_shared_from_this<Queue> {
+ public:
+  struct Facts {
+    std::uint64_t id = 0;
+    cl_command_queue handle = nullptr;
+    bool in_order = true;
+    bool profiling = false;
+  };
+
+  // `report_every`: so many ended commands, or bytes, are worth a frame of their own.
+  struct Windows {
+    std::uint64_t commands = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  Queue(const Table& cl, Outbox& outbox, const Facts& facts, const Windows& report_every)
+      : cl_(cl), outbox_(outbox), facts_(facts), profiling_(facts.profiling), report_every_(report_every) {}
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  [[nodiscard]] const Facts& facts() const { return facts_; }
+  [[nodiscard]] cl_command_queue handle() const { return facts_.handle; }
+  void set_profiling(bool on) { profiling_.store(on, std::memory_order_relaxed); }
+
+  // The command has been enqueued. Not called twice at a time.
+  void add(Pending pending);
+
+  // Answers the request when all that has been added so far has ended. An error: the driver's.
+  cl_int finish(std::uint32_t request);
+
+  // The client has released it: the thread ends with the last command.
+  void let_go();
+
+  // Returns when that has happened. Only tests need it.
+  void await_end();
+
+ private:
+  struct Called;
+
+  void watch();
+  std::vector<Pending> take_batch();
+  void wait_for(const std::vector<Pending>& batch);
+  void take_ended(std::vector<Pending>& batch);
+  void report(std::vector<Pending>& ended);
+  void report_one(Pending& pending, EventsFrame& frame);
+  cl_int call_back(Pending pending);
+  [[nodiscard]] std::optional<wire::Times> times(const Pending& pending) const;
+  [[nodiscard]] cl_int status(const Pending& pending) const;
+
+  const Table& cl_;
+  Outbox& outbox_;
+  const Facts facts_;
+  std::atomic<bool> profiling_;
+  const Windows report_every_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Pending> pending_;
+  std::size_t awaited_ = 0;  // of those in pending_
+  bool watched_ = false;     // the thread runs
+  bool busy_ = false;        // and has taken commands that have not all ended
+  bool let_go_ = false;
+  std::condition_variable ended_;
+};
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,158 @@
+#include "remote/server/session.h"
+
+#include <utility>
+
+#include "remote/protocol/verify.h"
+
+namespace cleave::remote::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+bool is_about_a_queue(wire::Body body) {
+  return (body >= wire::Body::NDRange && body <= wire::Body::SvmFree) || body == wire::Body::FlushQueue ||
+         body == wire::Body::FinishQueue;
+}
+
+}  // namespace
+
+Session::~Session() {
+  for (const auto& queue : objects_.queues()) {
+    queue->let_go();
+    queue->await_end();
+  }
+  for (const auto& released : released_) {
+    if (const auto queue = released.lock()) queue->await_end();
+  }
+}
+
+std::string Session::run() {
+  Time last_command = steady_clock::now();
+  while (!gone_ && violation_.empty()) {
+    Time until = input_.last_heard() + limits_.silence;
+    const bool may_idle = limits_.idle.count() == 0;
+    if (!may_idle) until = std::min(until, last_command + limits_.idle);
+    FrameHeader header;
+    const Got got = input_.next(header, until);
+    if (got == Got::gone) return "it is gone";
+    if (got == Got::timeout) {
+      if (may_idle || steady_clock::now() < last_command + limits_.idle) return "it is silent";
+      outbox_.say_goodbye("no command for too long");
+      return "it was idle for too long";
+    }
+    const std::uint64_t before = commands();
+    if (!carry_out_frame(header)) return violation_.empty() ? "it is gone" : violation_;
+    if (commands() != before) last_command = steady_clock::now();
+  }
+  return violation_.empty() ? "it is gone" : violation_;
+}
+
+bool Session::carry_out_frame(const FrameHeader& header) {
+  if (header.kind != FrameKind::commands) violate("a frame of another kind");
+  const wire::Commands* const message =
+      violation_.empty() ? verified_commands(input_.message(), header.payload) : nullptr;
+  if (message == nullptr) {
+    violate("a message that is broken");
+    return false;
+  }
+  if (message->commands() != nullptr) {
+    for (const wire::Command* command : *message->commands()) {
+      busy_since_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+      if (!carry_out(*command)) return false;
+    }
+  }
+  after_frame();
+  busy_since_.store(0, std::memory_order_relaxed);
+  return !gone_;
+}
+
+bool Session::carry_out(const wire::Command& command) {
+  payload_left_ = command.payload();
+  if (command.body_type() != wire::Body::Ping) commands_.fetch_add(1, std::memory_order_relaxed);
+  if (command.queue() != 0) {
+    if (!is_about_a_queue(command.body_type())) violate("a queue where there is none");
+    if (++begun_ > outbox_.commands_ended() + 4 * limits_.window_commands)
+      violate("too many commands under way");
+  }
+  if (command.shared() != nullptr && (shared_ == nullptr || command.payload() != 0))
+    violate("memory that is not shared");
+  if (violation_.empty()) dispatch(command);
+  if (gone_ || !violation_.empty()) return false;
+  if (payload_left_ > 0 && !input_.skip_payload(payload_left_)) gone_ = true;
+  return !gone_;
+}
+
+void Session::dispatch(const wire::Command& command) {
+  switch (command.body_type()) {
+#define CLEAVE_BODY(name) \
+  case wire::Body::name:  \
+    return handle(command, *command.body_as_##name());
+#include "remote/server/bodies.def"
+#undef CLEAVE_BODY
+    case wire::Body::NONE:
+      return;
+  }
+}
+
+// Answers go out together, and queues are flushed when there is nothing more to add to them.
+void Session::after_frame() {
+  constexpr unsigned kMostFrames = 32;  // of one client thread that never pauses, while another one waits
+  if (!unflushed_.empty() && (++frames_unflushed_ > kMostFrames || !input_.has_more())) {
+    frames_unflushed_ = 0;
+    for (const auto& queue : unflushed_) cl_.clFlush(queue->handle());
+    unflushed_.clear();
+  }
+  flush_answers();
+}
+
+void Session::flush_answers() {
+  if (!answers_.empty() || outbox_.has_untold(limits_.window_commands / 8, limits_.window_bytes / 8))
+    outbox_.send(answers_);
+}
+
+bool Session::read_payload(std::span<std::byte> into) {
+  if (into.size() > payload_left_) {
+    violate("a payload that is too short");
+    return false;
+  }
+  payload_left_ -= into.size();
+  if (!input_.read_payload(into)) gone_ = true;
+  return !gone_;
+}
+
+void Session::tell(const wire::Command& command, std::uint64_t object, cl_int error) {
+  if (command.request() != 0) {
+    answers_.answer(command.request(), error);
+  } else if (error != CL_SUCCESS) {
+    answers_.failure(object, command.queue(), error);
+  }
+}
+
+bool Session::may_create(std::uint64_t id) {
+  if (objects_.size() >= limits_.objects) violate("too many objects");
+  if (objects_.find(id)) violate("an id that is in use");
+  return violation_.empty();
+}
+
+void Session::created(const wire::Command& command, std::uint64_t id, Object object, cl_int error) {
+  if (error == CL_SUCCESS && !objects_.add(id, std::move(object)))
+    return violate("an id that it may not choose");
+  tell(command, id, error);
+}
+
+std::optional<std::vector<cl_device_id>> Session::devices_of(const flatbuffers::Vector<std::uint64_t>* ids) {
+  std::vector<cl_device_id> devices;
+  if (ids == nullptr) return devices;
+  for (const std::uint64_t id : numbers(ids)) {
+    devices.push_back(objects_.handle<cl_device_id>(id));
+    if (devices.back() == nullptr) return std::nullopt;
+  }
+  return devices;
+}
+
+void Session::handle(const wire::Command& command, const wire::Ping& message) {
+  (void)command;
+  answers_.add(wire::CreatePong(answers_.builder(), message.number()));
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,165 @@
+// The client's commands, carried out one after the other by the thread that reads them. It never waits for
+// the device: what takes long ends elsewhere (queue.h, builder.h).
+//
+// run() is for one thread; violations and the client's end are its answer. All other threads only use what is
+// thread-safe here: the objects, the outbox, the staging.
+//
+// Nothing that the client says is believed: ids are looked up, sizes held against limits and against the
+// memory they are for, handles never leave the process. What no client of good faith would send ends the
+// session.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/opencl.h"
+#include "remote/protocol/messages.h"
+#include "remote/protocol/numbers.h"
+#include "remote/server/answers.h"
+#include "remote/server/builder.h"
+#include "remote/server/objects.h"
+#include "remote/server/outbox.h"
+#include "remote/server/platforms.h"
+#include "remote/server/queue.h"
+#include "remote/server/shared_memory.h"
+#include "remote/server/staging.h"
+#include "remote/transport/frames.h"
+
+namespace cleave::remote::server {
+
+struct SessionLimits {
+  std::uint64_t memory = UINT64_MAX;                // bytes of all memory objects together
+  std::uint64_t staging = std::uint64_t{2} << 30U;  // bytes on their way
+  std::uint64_t window_commands = 8192;
+  std::uint64_t window_bytes = std::uint64_t{128} << 20U;
+  std::size_t objects = std::size_t{4} << 20U;
+  std::size_t queues = 512;
+  std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
+  std::chrono::milliseconds silence{10'000};          // after which the client is taken for gone
+  std::chrono::seconds idle{0};                       // without any command; 0: for ever
+};
+
+class Session {
+ public:
+  Session(const Table& cl, FrameInput& input, Outbox& outbox, Objects& objects, const SessionLimits& limits,
+          const SharedMemory* shared)
+      : cl_(cl),
+        input_(input),
+        outbox_(outbox),
+        objects_(objects),
+        limits_(limits),
+        shared_(shared),
+        staging_(limits.staging) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  // Waits for what is under way and leaves the driver's objects as they are: a worker does not come here.
+  ~Session();
+
+  // Until the client is gone. Says why; empty: it went as it should. `was_hostile` tells a violation.
+  std::string run();
+  [[nodiscard]] bool was_hostile() const { return !violation_.empty(); }
+
+  // When the reading thread began with the command that it is at; the epoch: it waits for the client.
+  [[nodiscard]] Time busy_since() const {
+    return Time(Duration(busy_since_.load(std::memory_order_relaxed)));
+  }
+  [[nodiscard]] std::uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }
+
+ private:
+  // The command that is carried out, what is left of its payload, and of its wait list.
+  struct Enqueue {
+    std::shared_ptr<Queue> queue;
+    std::vector<cl_event> waits;
+    [[nodiscard]] cl_uint count() const { return static_cast<cl_uint>(waits.size()); }
+    [[nodiscard]] const cl_event* list() const { return waits.empty() ? nullptr : waits.data(); }
+  };
+
+  bool carry_out_frame(const FrameHeader& header);
+  bool carry_out(const wire::Command& command);
+  void dispatch(const wire::Command& command);
+  void after_frame();
+  void flush_answers();
+
+  // Ends the session: nobody of good faith does that.
+  void violate(const char* what) {
+    if (violation_.empty()) violation_ = what;
+  }
+  bool read_payload(std::span<std::byte> into);
+
+  // How a command that is none of a queue has ended. `object` is what was to be created, or the kernel.
+  void tell(const wire::Command& command, std::uint64_t object, cl_int error);
+  // Registers what was created, or tells the error.
+  void created(const wire::Command& command, std::uint64_t id, Object object, cl_int error);
+  [[nodiscard]] bool may_create(std::uint64_t id);
+
+  // Commands with a queue.
+  // Empty: it has failed, and that has been told.
+  std::optional<Enqueue> begin(const wire::Command& command);
+  // `bytes` of its payload have been counted by others.
+  void fail(const wire::Command& command, cl_int error, std::uint64_t bytes = 0);
+  void fail_at_event(const wire::Command& command);
+  void began(const wire::Command& command, const Enqueue& enqueue, cl_event event, Pending pending = {});
+  template <typename Call>
+  void enqueue(const wire::Command& command, Call call);
+
+  std::optional<std::vector<cl_device_id>> devices_of(const flatbuffers::Vector<std::uint64_t>* ids);
+  std::optional<std::string> text_payload(const wire::Command& command);
+  std::uint64_t element_size(cl_mem image) const;
+  std::optional<std::uint64_t> probe_element_size(cl_context context, const cl_image_format& format);
+  cl_int take_memory(std::uint64_t size);
+  void watch_memory(cl_mem memory, std::uint64_t size);
+  [[nodiscard]] std::byte* shared_place(const wire::Command& command, std::uint64_t size);
+
+  template <typename Call>
+  void read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+            Call call);
+  template <typename Call>
+  void write(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+             Call call);
+  void build(const wire::Command& command, std::uint64_t program, std::function<cl_int()> work);
+  void describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_program program) const;
+  void describe_kernel(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_kernel kernel) const;
+  [[nodiscard]] std::shared_ptr<Arguments> arguments_of(cl_kernel kernel) const;
+  void answer_binaries(const wire::Command& command, cl_program program);
+  [[nodiscard]] Told ask(const wire::Query& query);
+  void release(const Object& object);
+  [[nodiscard]] bool is_svm(std::uint64_t address, std::uint64_t size) const;
+
+#define CLEAVE_BODY(name) void handle(const wire::Command& command, const wire::name& message);
+#include "remote/server/bodies.def"
+#undef CLEAVE_BODY
+
+  const Table& cl_;
+  FrameInput& input_;
+  Outbox& outbox_;
+  Objects& objects_;
+  const SessionLimits limits_;
+  const SharedMemory* const shared_;
+  Staging staging_;
+
+  std::string violation_;
+  bool gone_ = false;
+  EventsFrame answers_;             // to be sent before the reading thread waits again
+  std::uint64_t payload_left_ = 0;  // of the command that is carried out
+  std::uint64_t begun_ = 0;         // commands with a queue
+  std::vector<std::shared_ptr<Queue>> unflushed_;
+  unsigned frames_unflushed_ = 0;
+  std::map<std::uint64_t, std::uint64_t> svm_;  // sizes by address
+  std::map<std::uint64_t, cl_context> svm_contexts_;
+  std::map<std::pair<cl_uint, cl_uint>, std::uint64_t> element_sizes_;  // by image format
+  std::size_t queues_ = 0;
+  std::vector<std::weak_ptr<Queue>> released_;  // queues that may have something under way
+  // Outlives us in the destructors of memory objects.
+  const std::shared_ptr<std::atomic<std::uint64_t>> memory_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::atomic<Duration::rep> busy_since_{0};
+  std::atomic<std::uint64_t> commands_{0};
+  Builder builder_;  // ends before what its work uses
+};
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,22 @@
+// The part of the session that enqueues: templates that its files share.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "remote/server/session.h"
+
+namespace cleave::remote::server {
+
+// `call(queue, number of waits, waits, event)` is the driver's function with its own parameters bound.
+template <typename Call>
+void Session::enqueue(const wire::Command& command, Call call) {
+  const auto to = begin(command);
+  if (!to) return;
+  cl_event event = nullptr;
+  const cl_int error = call(to->queue->handle(), to->count(), to->list(), &event);
+  if (error != CL_SUCCESS) return fail(command, error);
+  began(command, *to, event);
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,21 @@
+// Starts a worker: this program again, with the same options and --worker.
+//
+// Not thread-safe: for the supervisor's thread.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <sys/types.h>
+
+namespace cleave::remote::server {
+
+struct Spawned {
+  pid_t process = -1;  // -1: it could not be started
+  int control = -1;    // our end of the socket of packets between us; the caller's
+};
+
+// `neighbours` is the file with the number of clients, for the worker's splitter.
+Spawned spawn_worker(std::span<const char* const> arguments, const std::string& neighbours);
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,72 @@
+// Memory for data on its way between the socket and the driver. Blocks of usual sizes are kept for the next
+// one, so that their pages need not be made anew.
+//
+// Thread-safe. Nothing throws.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace cleave::remote::server {
+
+class Staging;
+
+// Goes back where it came from. An empty one has no memory.
+class Block {
+ public:
+  Block() = default;
+  Block(Staging& staging, std::byte* data, std::size_t size, std::size_t room)
+      : staging_(&staging), data_(data), size_(size), room_(room) {}
+  Block(Block&& other) noexcept { *this = std::move(other); }
+  Block& operator=(Block&& other) noexcept {
+    std::swap(staging_, other.staging_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(room_, other.room_);
+    return *this;
+  }
+  ~Block();
+
+  [[nodiscard]] explicit operator bool() const { return data_ != nullptr; }
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  Staging* staging_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t room_ = 0;
+};
+
+class Staging {
+ public:
+  explicit Staging(std::uint64_t most) : most_(most) {}
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging();
+
+  // Empty: more than `most` would be out, or the system has no memory.
+  Block take(std::size_t size);
+
+ private:
+  friend class Block;
+  static constexpr std::size_t kClasses = 11;  // 4 KiB, 8 KiB, ... 4 MiB
+  static constexpr std::size_t kLeast = 4096;
+  static constexpr std::size_t kMostKept = 32U << 20U;  // bytes
+
+  void give_back(std::byte* data, std::size_t room);
+
+  const std::uint64_t most_;
+  std::atomic<std::uint64_t> out_{0};
+  std::mutex mutex_;
+  std::array<std::vector<std::byte*>, kClasses> kept_;
+  std::size_t kept_bytes_ = 0;
+};
+
+}  // namespace cleave::remote::server

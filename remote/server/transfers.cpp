@@ -1,0 +1,277 @@
+// Data between the client's memory and the server's memory objects.
+//
+// Large transfers on an in-order queue go in slices: while the driver copies one, the socket carries the
+// next.
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "remote/protocol/limits.h"
+#include "remote/server/session_commands.h"
+
+namespace cleave::remote::server {
+namespace {
+
+using Triple = std::array<std::size_t, 3>;
+
+constexpr std::uint64_t kSlice = 1U << 20U;
+
+Triple triple(const wire::Size3* size) {
+  return size != nullptr ? Triple{size->x(), size->y(), size->z()} : Triple{};
+}
+
+// Empty: beyond what could ever be.
+std::optional<std::uint64_t> volume(const Triple& region, std::uint64_t element) {
+  std::uint64_t all = element;
+  for (const std::uint64_t one : region) {
+    if (__builtin_mul_overflow(all, one, &all) || all > kMostPayload) return std::nullopt;
+  }
+  return all;
+}
+
+bool lies_within(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
+  return size > 0 && offset <= whole && size <= whole - offset;
+}
+
+}  // namespace
+
+std::byte* Session::shared_place(const wire::Command& command, std::uint64_t size) {
+  const wire::Shared* const place = command.shared();
+  std::byte* const data = place->size() == size ? shared_->at(place->offset(), size) : nullptr;
+  if (data == nullptr) violate("a place outside of the shared memory");
+  return data;
+}
+
+// `call(queue, into, at, size, number of waits, waits, event)` reads a part. In slices of `step` bytes.
+template <typename Call>
+void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+                   Call call) {
+  if (command.request() == 0) return violate("a read that nobody waits for");
+  cl_event event = nullptr;
+  const cl_command_queue queue = to.queue->handle();
+  if (command.shared() != nullptr) {
+    std::byte* const place = shared_place(command, size);
+    if (place == nullptr) return;
+    const cl_int error = call(queue, place, 0, size, to.count(), to.list(), &event);
+    if (error != CL_SUCCESS) return fail(command, error);
+    Pending pending;
+    pending.is_read = true;
+    return began(command, to, event, std::move(pending));
+  }
+  std::vector<Block> blocks;
+  for (std::uint64_t at = 0; at < size; at += step) {
+    blocks.push_back(staging_.take(std::min(step, size - at)));
+    if (!blocks.back()) return fail(command, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  }
+  EventReference first;
+  for (std::uint64_t at = 0; at < size; at += step) {
+    const std::uint64_t now = std::min(step, size - at);
+    const bool is_last = at + now == size;
+    Pending pending;
+    pending.is_read = true;
+    pending.bytes = now;
+    pending.at = at;
+    pending.more = !is_last;
+    pending.data = std::move(blocks[at / step]);
+    const cl_int error = call(queue, pending.data.data(), at, now, at == 0 ? to.count() : 0,
+                              at == 0 ? to.list() : nullptr, &event);
+    // The beginning of it may be on its way already, and there is no taking it back.
+    if (error != CL_SUCCESS && at > 0) return violate("a read that the driver gave up halfway");
+    if (error != CL_SUCCESS) return fail(command, error);
+    if (is_last) {
+      pending.first = std::move(first);
+      return began(command, to, event, std::move(pending));
+    }
+    if (at == 0) {
+      cl_.clRetainEvent(event);
+      first = EventReference(cl_, event);
+    }
+    pending.event = EventReference(cl_, event);
+    pending.request = command.request();
+    pending.ends = false;
+    to.queue->add(std::move(pending));
+  }
+}
+
+// The same the other way.
+template <typename Call>
+void Session::write(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
+                    Call call) {
+  cl_event event = nullptr;
+  const cl_command_queue queue = to.queue->handle();
+  if (command.shared() != nullptr) {
+    std::byte* const place = shared_place(command, size);
+    if (place == nullptr) return;
+    const cl_int error = call(queue, place, 0, size, to.count(), to.list(), &event);
+    return error == CL_SUCCESS ? began(command, to, event) : fail(command, error);
+  }
+  if (command.payload() != size) return violate("a payload of another size");
+  EventReference first;
+  for (std::uint64_t at = 0; at < size; at += step) {
+    const std::uint64_t now = std::min(step, size - at);
+    const bool is_last = at + now == size;
+    Pending pending;
+    pending.bytes = now;
+    pending.data = staging_.take(now);
+    if (!pending.data) return fail(command, CL_MEM_OBJECT_ALLOCATION_FAILURE, at);
+    if (!read_payload(pending.data.bytes())) return;
+    const cl_int error = call(queue, pending.data.data(), at, now, at == 0 ? to.count() : 0,
+                              at == 0 ? to.list() : nullptr, &event);
+    if (error != CL_SUCCESS) return fail(command, error, at);
+    if (is_last) {
+      pending.first = std::move(first);
+      return began(command, to, event, std::move(pending));
+    }
+    if (at == 0) {
+      cl_.clRetainEvent(event);
+      first = EventReference(cl_, event);
+    }
+    pending.event = EventReference(cl_, event);
+    pending.ends = false;
+    to.queue->add(std::move(pending));
+  }
+}
+
+void Session::handle(const wire::Command& command, const wire::ReadBuffer& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  const auto object = objects_.find(message.buffer());
+  if (!object || object->kind != Kind::memory) return fail(command, CL_INVALID_MEM_OBJECT);
+  if (!lies_within(message.offset(), message.size(), object->size)) return fail(command, CL_INVALID_VALUE);
+  auto* const buffer = static_cast<cl_mem>(object->handle);
+  const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
+  read(command, *to, message.size(), step,
+       [&](cl_command_queue queue, void* into, std::uint64_t at, std::uint64_t size, auto... rest) {
+         return cl_.clEnqueueReadBuffer(queue, buffer, CL_FALSE, message.offset() + at, size, into, rest...);
+       });
+}
+
+void Session::handle(const wire::Command& command, const wire::WriteBuffer& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  const auto object = objects_.find(message.buffer());
+  if (!object || object->kind != Kind::memory) return fail(command, CL_INVALID_MEM_OBJECT);
+  if (!lies_within(message.offset(), message.size(), object->size)) return fail(command, CL_INVALID_VALUE);
+  auto* const buffer = static_cast<cl_mem>(object->handle);
+  const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
+  write(command, *to, message.size(), step,
+        [&](cl_command_queue queue, const void* from, std::uint64_t at, std::uint64_t size, auto... rest) {
+          return cl_.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, message.offset() + at, size, from,
+                                          rest...);
+        });
+}
+
+void Session::handle(const wire::Command& command, const wire::ReadBufferRect& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  const auto buffer = objects_.handle<cl_mem>(message.buffer());
+  if (buffer == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple origin = triple(message.origin());
+  const Triple region = triple(message.region());
+  const auto size = volume(region, 1);
+  if (!size || *size == 0) return fail(command, CL_INVALID_VALUE);
+  const Triple nowhere{};
+  read(command, *to, *size, *size,
+       [&](cl_command_queue queue, void* into, std::uint64_t, std::uint64_t, auto... rest) {
+         return cl_.clEnqueueReadBufferRect(queue, buffer, CL_FALSE, origin.data(), nowhere.data(),
+                                            region.data(), message.row_pitch(), message.slice_pitch(),
+                                            region[0], region[0] * region[1], into, rest...);
+       });
+}
+
+void Session::handle(const wire::Command& command, const wire::WriteBufferRect& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  const auto buffer = objects_.handle<cl_mem>(message.buffer());
+  if (buffer == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple origin = triple(message.origin());
+  const Triple region = triple(message.region());
+  const auto size = volume(region, 1);
+  if (!size || *size == 0) return fail(command, CL_INVALID_VALUE);
+  const Triple nowhere{};
+  write(command, *to, *size, *size,
+        [&](cl_command_queue queue, const void* from, std::uint64_t, std::uint64_t, auto... rest) {
+          return cl_.clEnqueueWriteBufferRect(queue, buffer, CL_FALSE, origin.data(), nowhere.data(),
+                                              region.data(), message.row_pitch(), message.slice_pitch(),
+                                              region[0], region[0] * region[1], from, rest...);
+        });
+}
+
+std::uint64_t Session::element_size(cl_mem image) const {
+  std::size_t size = 0;
+  return cl_.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof size, &size, nullptr) == CL_SUCCESS ? size
+                                                                                                     : 0;
+}
+
+void Session::handle(const wire::Command& command, const wire::ReadImage& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  const auto image = objects_.handle<cl_mem>(message.image());
+  const std::uint64_t element = image != nullptr ? element_size(image) : 0;
+  if (element == 0) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple origin = triple(message.origin());
+  const Triple region = triple(message.region());
+  const auto size = volume(region, element);
+  if (!size || *size == 0) return fail(command, CL_INVALID_VALUE);
+  read(command, *to, *size, *size,
+       [&](cl_command_queue queue, void* into, std::uint64_t, std::uint64_t, auto... rest) {
+         return cl_.clEnqueueReadImage(queue, image, CL_FALSE, origin.data(), region.data(), 0, 0, into,
+                                       rest...);
+       });
+}
+
+void Session::handle(const wire::Command& command, const wire::WriteImage& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  const auto image = objects_.handle<cl_mem>(message.image());
+  const std::uint64_t element = image != nullptr ? element_size(image) : 0;
+  if (element == 0) return fail(command, CL_INVALID_MEM_OBJECT);
+  const Triple origin = triple(message.origin());
+  const Triple region = triple(message.region());
+  const auto size = volume(region, element);
+  if (!size || *size == 0) return fail(command, CL_INVALID_VALUE);
+  write(command, *to, *size, *size,
+        [&](cl_command_queue queue, const void* from, std::uint64_t, std::uint64_t, auto... rest) {
+          return cl_.clEnqueueWriteImage(queue, image, CL_FALSE, origin.data(), region.data(), 0, 0, from,
+                                         rest...);
+        });
+}
+
+// SVM: addresses are the server's, and have to lie in what this client has allocated.
+
+bool Session::is_svm(std::uint64_t address, std::uint64_t size) const {
+  auto block = svm_.upper_bound(address);
+  if (block == svm_.begin()) return false;
+  --block;
+  return address - block->first <= block->second && size <= block->second - (address - block->first);
+}
+
+void Session::handle(const wire::Command& command, const wire::SvmRead& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  if (!is_svm(message.source(), message.size()) || message.size() == 0)
+    return fail(command, CL_INVALID_VALUE);
+  const auto* const source = reinterpret_cast<const std::byte*>(message.source());
+  const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
+  read(command, *to, message.size(), step,
+       [&](cl_command_queue queue, void* into, std::uint64_t at, std::uint64_t size, auto... rest) {
+         return cl_.clEnqueueSVMMemcpy(queue, CL_FALSE, into, source + at, size, rest...);
+       });
+}
+
+void Session::handle(const wire::Command& command, const wire::SvmWrite& message) {
+  const auto to = begin(command);
+  if (!to) return;
+  if (!is_svm(message.target(), message.size()) || message.size() == 0)
+    return fail(command, CL_INVALID_VALUE);
+  auto* const target = reinterpret_cast<std::byte*>(message.target());
+  const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
+  write(command, *to, message.size(), step,
+        [&](cl_command_queue queue, const void* from, std::uint64_t at, std::uint64_t size, auto... rest) {
+          return cl_.clEnqueueSVMMemcpy(queue, CL_FALSE, target + at, from, size, rest...);
+        });
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,141 @@
+#include "remote/server/welcome.h"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+#include <unistd.h>
+
+#include "remote/protocol/features.h"
+#include "remote/protocol/verify.h"
+
+namespace cleave::remote::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Guessing tokens takes its time.
+constexpr std::chrono::milliseconds kAfterWrongToken{500};
+
+std::uint64_t now() {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
+}
+
+std::string machine() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// Takes as long for any text of this length.
+bool is_same(const std::string& token, const flatbuffers::String* said) {
+  const std::size_t size = said != nullptr ? said->size() : 0;
+  unsigned difference = token.size() == size ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(token.size(), size); ++i) {
+    difference |= static_cast<unsigned>(static_cast<unsigned char>(token[i]) ^
+                                        static_cast<unsigned char>(said->c_str()[i]));
+  }
+  return difference == 0;
+}
+
+bool knows_a_token(const std::vector<std::string>& tokens, const flatbuffers::String* said) {
+  bool knows = tokens.empty();
+  for (const std::string& token : tokens) knows = is_same(token, said) || knows;
+  return knows;
+}
+
+struct Refused {
+  wire::Refusal reason = wire::Refusal::none;
+  std::string text;
+};
+
+Refused judge(const Door& door, const Offer& offer, const wire::Hello& hello) {
+  const auto ours = std::endian::native == std::endian::big ? wire::ByteOrder::big : wire::ByteOrder::little;
+  if (hello.oldest() > kVersion || hello.version() < kOldestVersion) {
+    return {wire::Refusal::version, "it speaks other versions of the protocol"};
+  }
+  if (!knows_a_token(door.tokens, hello.token()))
+    return {wire::Refusal::token, "the token is wrong or missing"};
+  if (hello.byte_order() != ours) return {wire::Refusal::byte_order, "its byte order is another one"};
+  if (offer.empty()) return {wire::Refusal::no_device, "it has no device to offer"};
+  return {};
+}
+
+void send_refusal(Stream& stream, const Refused& refused) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto text = builder.CreateString(refused.text);
+  wire::WelcomeBuilder welcome(builder);
+  welcome.add_refusal(refused.reason);
+  welcome.add_text(text);
+  welcome.add_version(kVersion);
+  builder.Finish(welcome.Finish());
+  write_frame(stream, FrameKind::welcome,
+              std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), {},
+              std::chrono::seconds(kHelloSeconds));
+}
+
+}  // namespace
+
+Offer::Offer(const Table& cl, const std::vector<OfferedPlatform>& platforms) : builder_(64 * 1024) {
+  for (const OfferedPlatform& platform : platforms) platforms_.push_back(describe(cl, builder_, platform));
+}
+
+std::span<const std::byte> Offer::welcome(const Options& options, std::uint64_t features, unsigned clients,
+                                          std::uint16_t version) {
+  const auto platforms = builder_.CreateVector(platforms_);
+  const auto load = wire::CreateLoad(builder_, clients, options.most_clients);
+  const auto name = builder_.CreateString(machine());
+  wire::WelcomeBuilder welcome(builder_);
+  welcome.add_version(version);
+  welcome.add_features(features);
+  welcome.add_platforms(platforms);
+  welcome.add_window_commands(static_cast<std::uint32_t>(options.limits.window_commands));
+  welcome.add_window_bytes(options.limits.window_bytes);
+  welcome.add_most_memory(options.limits.memory);
+  welcome.add_heartbeat(static_cast<std::uint32_t>(options.heartbeat.count()));
+  welcome.add_load(load);
+  welcome.add_name(name);
+  welcome.add_time(now());
+  builder_.Finish(welcome.Finish());
+  return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
+}
+
+std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input,
+                            std::string& why) {
+  FrameHeader header;
+  const Time until = steady_clock::now() + std::chrono::seconds(kHelloSeconds);
+  const Got got = input.next(header, until, kMostHello);
+  if (got == Got::timeout) {
+    why = "it said nothing";
+    return std::nullopt;
+  }
+  const wire::Hello* const hello =
+      got == Got::data && header.kind == FrameKind::hello ? verified_hello(input.message()) : nullptr;
+  if (hello == nullptr) {
+    why = got == Got::data ? "what it said is no Hello" : "it went, or what it said is no Hello";
+    return std::nullopt;
+  }
+  Guest guest;
+  guest.name = hello->name() != nullptr ? hello->name()->str() : "";
+  guest.heartbeat = std::chrono::milliseconds(hello->heartbeat());
+  guest.features = hello->features() & door.features;
+  guest.is_visitor = hello->query();
+  Refused refused = judge(door, offer, *hello);
+  Admission admission;
+  if (refused.reason == wire::Refusal::none) {
+    admission = door.admit(guest);
+    if (!admission.admitted) refused = {wire::Refusal::full, "it has as many clients as it may have"};
+  }
+  if (refused.reason != wire::Refusal::none) {
+    if (refused.reason == wire::Refusal::token) std::this_thread::sleep_for(kAfterWrongToken);
+    send_refusal(stream, refused);
+    why = refused.text;
+    return std::nullopt;
+  }
+  const auto welcome =
+      offer.welcome(door.options, guest.features, admission.clients, std::min(hello->version(), kVersion));
+  if (write_frame(stream, FrameKind::welcome, welcome, {}, std::chrono::seconds(kHelloSeconds))) return guest;
+  why = "it went";
+  return std::nullopt;
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,52 @@
+// The beginning of a connection: who is it, and what is there for it?
+//
+// Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "remote/protocol/messages.h"
+#include "remote/server/control.h"
+#include "remote/server/options.h"
+#include "remote/server/platforms.h"
+#include "remote/transport/frames.h"
+
+namespace cleave::remote::server {
+
+// What the server makes before there is a client: all about its devices.
+class Offer {
+ public:
+  Offer(const Table& cl, const std::vector<OfferedPlatform>& platforms);
+
+  // Makes the Welcome; once.
+  std::span<const std::byte> welcome(const Options& options, std::uint64_t features, unsigned clients,
+                                     std::uint16_t version);
+  [[nodiscard]] bool empty() const { return platforms_.empty(); }
+
+ private:
+  flatbuffers::FlatBufferBuilder builder_;
+  std::vector<flatbuffers::Offset<wire::Platform>> platforms_;
+};
+
+struct Guest {
+  std::string name;
+  std::chrono::milliseconds heartbeat{0};
+  std::uint64_t features = 0;
+  bool is_visitor = false;
+};
+
+// Reads the Hello and answers it. Empty: refused, and `why` says so.
+struct Door {
+  const Options& options;
+  const std::vector<std::string>& tokens;
+  std::uint64_t features = 0;  // ours
+  // Whether there is room for it, and how many clients there are.
+  std::function<Admission(const Guest&)> admit;
+};
+std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input,
+                            std::string& why);
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,61 @@
+// Whole frames on a stream: their header and message read into memory of our own, their payload straight to
+// where it belongs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "remote/protocol/frame.h"
+#include "remote/transport/stream.h"
+
+namespace cleave::remote {
+
+// Reads frames, one after the other: next(), then all of its payload by read_payload() and skip_payload(),
+// then next(). Not thread-safe: one thread at a time.
+class FrameInput {
+ public:
+  // `patience`: how long the peer may be silent within a frame.
+  FrameInput(Stream& stream, Duration patience);
+
+  // `timeout`: no frame has begun to come. `gone`: the connection is, or what came is no frame, or larger
+  // than `most`.
+  Got next(FrameHeader& header, Time until, std::uint32_t most = kMostMessage);
+
+  // The message of the frame that next() found; aligned for FlatBuffers, valid until the next one.
+  [[nodiscard]] std::span<const std::byte> message() const;
+
+  // The next so many bytes of the payload. False: the connection is gone.
+  bool read_payload(std::span<std::byte> into);
+  bool skip_payload(std::uint64_t size);
+
+  // Whether more has come already. Asks the system only where nothing is buffered.
+  [[nodiscard]] bool has_more();
+
+  // When something last came: any byte is a sign of life.
+  [[nodiscard]] Time last_heard() const { return heard_; }
+
+  void set_patience(Duration patience) { patience_ = patience; }
+
+ private:
+  Got fill(Time until);
+  bool read_exactly(std::span<std::byte> into);
+
+  Stream& stream_;
+  Duration patience_;
+  Time heard_;
+  std::array<std::byte, 16U << 10U> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::vector<std::uint64_t> message_;
+  std::size_t message_size_ = 0;
+};
+
+// Writes one frame as a whole. Callers take turns. False: the connection is gone, or takes nothing for
+// `patience`.
+bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> message,
+                 std::span<const std::span<const std::byte>> payloads, Duration patience);
+
+}  // namespace cleave::remote

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+
+#include "remote/transport/stream.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+namespace cleave::remote {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kMostParts = 64;  // of one sendmsg(2); less than IOV_MAX
+
+// Takes `size` bytes off the front.
+std::span<iovec> without(std::span<iovec> parts, std::size_t size) {
+  while (!parts.empty() && size >= parts.front().iov_len) {
+    size -= parts.front().iov_len;
+    parts = parts.subspan(1);
+  }
+  if (!parts.empty()) {
+    parts.front().iov_base = static_cast<std::byte*>(parts.front().iov_base) + size;
+    parts.front().iov_len -= size;
+  }
+  return parts;
+}
+
+class SocketStream final : public Stream {
+ public:
+  explicit SocketStream(int socket) : socket_(socket) {
+    const int on = 1;
+    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // other sockets refuse it
+    ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) | O_NONBLOCK);
+  }
+  ~SocketStream() override { ::close(socket_); }
+
+  Got read(std::span<std::byte> into, std::size_t& size, Time until) override {
+    while (true) {
+      const ssize_t got = ::recv(socket_, into.data(), into.size(), 0);
+      if (got > 0) {
+        size = static_cast<std::size_t>(got);
+        return Got::data;
+      }
+      if (got == 0 || (errno != EAGAIN && errno != EINTR)) return Got::gone;
+      if (errno == EAGAIN && !wait_for(socket_, POLLIN, until)) return Got::timeout;
+    }
+  }
+
+  bool write(std::span<iovec> parts, Duration patience) override {
+    parts = without(parts, 0);
+    while (!parts.empty()) {
+      msghdr message{};
+      message.msg_iov = parts.data();
+      message.msg_iovlen = std::min(parts.size(), kMostParts);
+      const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
+      if (sent >= 0) {
+        parts = without(parts, static_cast<std::size_t>(sent));
+      } else if (errno == EAGAIN) {
+        if (!wait_for(socket_, POLLOUT, steady_clock::now() + patience)) return false;
+      } else if (errno != EINTR) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool has_some() override {
+    std::byte byte{};
+    return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  }
+
+  void shutdown() override { ::shutdown(socket_, SHUT_RDWR); }
+  [[nodiscard]] int descriptor() const override { return socket_; }
+
+ private:
+  const int socket_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stream> stream_on(int socket) { return std::make_unique<SocketStream>(socket); }
+
+int milliseconds_until(Time until) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+  return static_cast<int>(
+      std::clamp<milliseconds::rep>(left.count(), 0, milliseconds(std::chrono::hours(24)).count()));
+}
+
+bool wait_for(int descriptor, short events, Time until) {
+  pollfd waited{descriptor, events, 0};
+  while (true) {
+    const int ready = ::poll(&waited, 1, milliseconds_until(until));
+    if (ready > 0) return true;
+    if (ready == 0 && steady_clock::now() >= until) return false;
+    if (ready < 0 && errno != EINTR && errno != EAGAIN) return true;  // the call that follows finds out
+  }
+}
+
+}  // namespace cleave::remote

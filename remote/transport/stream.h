@@ -1,0 +1,57 @@
+// One end of a connection: bytes in order, both ways.
+//
+// One thread may read while another one writes; two readers, or two writers, must take turns. shutdown() may
+// be called from any thread at any time. Nothing throws, nothing raises SIGPIPE. Once an end is gone it stays
+// gone.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <sys/uio.h>
+
+namespace cleave::remote {
+
+using Time = std::chrono::steady_clock::time_point;
+using Duration = std::chrono::steady_clock::duration;
+
+enum class Got : std::uint8_t { data, timeout, gone };
+
+class Stream {
+ public:
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream() = default;
+
+  // At least one byte and at most `into.size()`, as many as are there; `size` says how many. Waits until
+  // `until`.
+  virtual Got read(std::span<std::byte> into, std::size_t& size, Time until) = 0;
+
+  // All of it, in order; `parts` is used up. False if the connection is gone, or takes nothing for
+  // `patience`.
+  virtual bool write(std::span<iovec> parts, Duration patience) = 0;
+
+  // Whether a read would give something without waiting for the network.
+  [[nodiscard]] virtual bool has_some() = 0;
+
+  // Ends the connection for both directions and wakes who waits in read() or write().
+  virtual void shutdown() = 0;
+
+  // The socket, for poll(): readable when something has come (but see has_some()). Owned by the stream.
+  [[nodiscard]] virtual int descriptor() const = 0;
+};
+
+// Around a connected socket, which it takes over; small messages are sent at once (TCP_NODELAY).
+std::unique_ptr<Stream> stream_on(int socket);
+
+// Waits until the descriptor is ready for `events` (poll(2)) or its peer gone; false: not until `until`.
+bool wait_for(int descriptor, short events, Time until);
+
+// Milliseconds for poll(2) until then, rounded up, not less than 0.
+int milliseconds_until(Time until);
+
+}  // namespace cleave::remote

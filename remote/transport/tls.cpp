@@ -1,0 +1,229 @@
+#include "remote/transport/tls.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <memory>
+#include <mutex>
+#include <poll.h>
+#include <unistd.h>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+namespace cleave::remote {
+namespace {
+
+using std::chrono::steady_clock;
+
+using ContextPointer = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
+using SslPointer = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+std::string newest_error() {
+  const unsigned long code = ERR_get_error();
+  const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
+  ERR_clear_error();
+  return reason != nullptr ? reason : "the peer ended the connection";
+}
+
+// What OpenSSL wants before it can go on, as poll(2) puts it; 0: it cannot go on.
+short wanted(const SSL& ssl, int result) {
+  switch (SSL_get_error(&ssl, result)) {
+    case SSL_ERROR_WANT_READ:
+      return POLLIN;
+    case SSL_ERROR_WANT_WRITE:
+      return POLLOUT;
+    default:
+      return 0;
+  }
+}
+
+class TlsStream final : public Stream {
+ public:
+  TlsStream(int socket, SslPointer ssl) : socket_(socket), ssl_(std::move(ssl)) {}
+  ~TlsStream() override {
+    ssl_.reset();
+    ::close(socket_);
+  }
+
+  Got read(std::span<std::byte> into, std::size_t& size, Time until) override {
+    return work([&] { return SSL_read_ex(ssl_.get(), into.data(), into.size(), &size); }, until);
+  }
+
+  bool write(std::span<iovec> parts, Duration patience) override {
+    for (const iovec& part : parts) {
+      std::span<const std::byte> left(static_cast<const std::byte*>(part.iov_base), part.iov_len);
+      while (!left.empty()) {
+        std::size_t size = 0;
+        const auto some = [&] { return SSL_write_ex(ssl_.get(), left.data(), left.size(), &size); };
+        if (work(some, steady_clock::now() + patience) != Got::data) return false;
+        left = left.subspan(size);
+      }
+    }
+    return true;
+  }
+
+  bool has_some() override {
+    const std::scoped_lock lock(mutex_);
+    // SSL_has_pending also sees a record that has not been decrypted yet.
+    if (SSL_has_pending(ssl_.get()) == 1) return true;
+    std::byte byte{};
+    return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  }
+
+  void shutdown() override { ::shutdown(socket_, SHUT_RDWR); }
+  [[nodiscard]] int descriptor() const override { return socket_; }
+
+ private:
+  template <typename Step>
+  Got work(Step step, Time until) {
+    while (true) {
+      short events = 0;
+      {
+        const std::scoped_lock lock(mutex_);
+        ERR_clear_error();
+        const int result = step();
+        if (result == 1) return Got::data;
+        events = wanted(*ssl_, result);
+        if (events == 0) {
+          ERR_clear_error();
+          return Got::gone;
+        }
+      }
+      if (!wait_for(socket_, events, until)) return Got::timeout;
+    }
+  }
+
+  const int socket_;
+  std::mutex mutex_;  // around every call on ssl_
+  SslPointer ssl_;
+};
+
+ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std::string& problem) {
+  ContextPointer context(SSL_CTX_new(method), SSL_CTX_free);
+  if (!context) {
+    problem = newest_error();
+    return context;
+  }
+  SSL_CTX* const raw = context.get();
+  SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+  SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  const auto fail = [&](const std::string& file) {
+    problem = file + " cannot be used (" + newest_error() + ")";
+    return ContextPointer(nullptr, SSL_CTX_free);
+  };
+  if (!files.certificate.empty()) {
+    if (SSL_CTX_use_certificate_chain_file(raw, files.certificate.c_str()) != 1)
+      return fail(files.certificate);
+    const std::string& key = files.key.empty() ? files.certificate : files.key;
+    if (SSL_CTX_use_PrivateKey_file(raw, key.c_str(), SSL_FILETYPE_PEM) != 1) return fail(key);
+  }
+  const bool known = files.authority.empty() ? SSL_CTX_set_default_verify_paths(raw) == 1
+                                             : SSL_CTX_load_verify_file(raw, files.authority.c_str()) == 1;
+  return known ? std::move(context) : fail(files.authority);
+}
+
+// The certificate has to be for this host, by name or by address.
+bool expect_host(SSL& ssl, const std::string& host) {
+  in6_addr address{};
+  const bool numeric =
+      ::inet_pton(AF_INET, host.c_str(), &address) == 1 || ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+  if (numeric) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(&ssl), host.c_str()) == 1;
+  return SSL_set1_host(&ssl, host.c_str()) == 1 && SSL_set_tlsext_host_name(&ssl, host.c_str()) == 1;
+}
+
+std::string shake_hands(SSL& ssl, int socket, Time until) {
+  while (true) {
+    ERR_clear_error();
+    const int result = SSL_do_handshake(&ssl);
+    if (result == 1) return {};
+    const short events = wanted(ssl, result);
+    if (events == 0) {
+      const long verified = SSL_get_verify_result(&ssl);
+      return verified != X509_V_OK ? std::string("TLS: ").append(X509_verify_cert_error_string(verified))
+                                   : "TLS: " + newest_error();
+    }
+    if (!wait_for(socket, events, until)) return "TLS: no answer in time";
+  }
+}
+
+SslPointer make_ssl(SSL_CTX& context, int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
+  SslPointer ssl(SSL_new(&context), SSL_free);
+  if (ssl && SSL_set_fd(ssl.get(), socket) != 1) ssl.reset();
+  return ssl;
+}
+
+Connected finish(int socket, SslPointer ssl, Time until) {
+  std::string problem = ssl ? shake_hands(*ssl, socket, until) : "TLS: " + newest_error();
+  if (problem.empty()) return {std::make_unique<TlsStream>(socket, std::move(ssl)), {}};
+  ssl.reset();
+  ::close(socket);
+  return {nullptr, std::move(problem)};
+}
+
+std::string name_in(const SSL& ssl) {
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(&ssl), X509_free);
+  if (!certificate) return {};
+  char name[256] = {};
+  X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name, sizeof name);
+  return name;
+}
+
+}  // namespace
+
+Connected tls_client(int socket, const std::string& host, const TlsFiles& files, Time until) {
+  std::string problem;
+  const ContextPointer context = make_context(TLS_client_method(), files, problem);
+  if (!context) {
+    ::close(socket);
+    return {nullptr, "TLS: " + problem};
+  }
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SslPointer ssl = make_ssl(*context, socket);
+  if (ssl && !expect_host(*ssl, host)) ssl.reset();
+  if (ssl) SSL_set_connect_state(ssl.get());
+  return finish(socket, std::move(ssl), until);
+}
+
+struct TlsServer::Context {
+  explicit Context(ContextPointer made) : pointer(std::move(made)) {}
+  ContextPointer pointer;
+};
+
+TlsServer::TlsServer(std::unique_ptr<Context> context) : context_(std::move(context)) {}
+TlsServer::~TlsServer() = default;
+
+std::unique_ptr<TlsServer> TlsServer::make(const TlsFiles& files, std::string& problem) {
+  auto context = std::make_unique<Context>(make_context(TLS_server_method(), files, problem));
+  SSL_CTX* const raw = context->pointer.get();
+  if (raw == nullptr) return nullptr;
+  if (!files.authority.empty()) {
+    SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    SSL_CTX_set_client_CA_list(raw, SSL_load_client_CA_file(files.authority.c_str()));
+  }
+  // Every connection has a process of its own: there is nothing that a session could be kept in.
+  SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(raw, 0);
+  return std::unique_ptr<TlsServer>(new TlsServer(std::move(context)));
+}
+
+Connected TlsServer::accept(int socket, Time until, std::string& peer) const {
+  SslPointer ssl = make_ssl(*context_->pointer, socket);
+  SSL* const raw = ssl.get();
+  if (raw != nullptr) SSL_set_accept_state(raw);
+  Connected connected = finish(socket, std::move(ssl), until);
+  if (connected.stream) peer = name_in(*raw);
+  return connected;
+}
+
+}  // namespace cleave::remote

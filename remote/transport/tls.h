@@ -1,0 +1,37 @@
+// TLS 1.3 and 1.2 over a connected socket, by OpenSSL.
+//
+// A TLS stream may be read by one thread while another one writes: OpenSSL's object is locked for the moments
+// in which it works, never while anybody waits for the network.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "remote/transport/connect.h"
+#include "remote/transport/stream.h"
+
+namespace cleave::remote {
+
+// Both take the socket over. The handshake is over when they return.
+Connected tls_client(int socket, const std::string& host, const TlsFiles& files, Time until);
+
+// What a server needs for all of its connections: its certificate and key are read once. With
+// `files.authority` only clients with a certificate by that authority are let in.
+class TlsServer {
+ public:
+  // Null: `problem` says why.
+  static std::unique_ptr<TlsServer> make(const TlsFiles& files, std::string& problem);
+  TlsServer(const TlsServer&) = delete;
+  TlsServer& operator=(const TlsServer&) = delete;
+  ~TlsServer();
+
+  // `peer` becomes the name in the client's certificate, or stays empty.
+  Connected accept(int socket, Time until, std::string& peer) const;
+
+ private:
+  struct Context;
+  explicit TlsServer(std::unique_ptr<Context> context);
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace cleave::remote

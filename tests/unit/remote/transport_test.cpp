@@ -1,0 +1,206 @@
+// Addresses, streams and frames on them, over sockets of the test's own.
+#include <numeric>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "remote/transport/connect.h"
+#include "remote/transport/descriptors.h"
+#include "remote/transport/endpoint.h"
+#include "remote/transport/frames.h"
+#include "remote/transport/listen.h"
+
+namespace cleave::remote {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr seconds kPatience{10};
+
+TEST(Endpoint, TextComesBackAsItWent) {
+  for (const std::string text : {"tcp:127.0.0.1:27461", "tls:gpu.example:1", "unix:/run/x.sock", "unix:@name",
+                                 "vsock:3:99", "tcp:[::1]:5", "tls:[fe80::1]:27461"}) {
+    const auto endpoint = read_endpoint(text);
+    ASSERT_TRUE(endpoint) << text;
+    EXPECT_EQ(as_text(*endpoint), text);
+    EXPECT_EQ(endpoint->tls, text.starts_with("tls"));
+  }
+}
+
+TEST(Endpoint, APortLeftOutIsTheUsualOne) {
+  EXPECT_EQ(as_text(read_endpoint("tcp:gpu").value()), "tcp:gpu:27461");
+  EXPECT_EQ(as_text(read_endpoint("tls:[::1]").value()), "tls:[::1]:27461");
+}
+
+TEST(Endpoint, OtherTextsAreNone) {
+  for (const char* text :
+       {"", "tcp", "tcp:", "tls:", "ssh:host:1", "tcp:host:70000", "tls:host:port", "unix:", "127.0.0.1:5"}) {
+    EXPECT_FALSE(read_endpoint(text)) << text;
+  }
+}
+
+TEST(Endpoint, WhatStaysOnThisMachineIsPrivate) {
+  for (const char* text : {"unix:/x", "vsock:2:1", "tcp:127.0.0.1:1", "tcp:[::1]:1", "tcp:localhost:1"}) {
+    EXPECT_TRUE(is_private(*read_endpoint(text))) << text;
+  }
+  for (const char* text : {"tcp:0.0.0.0:1", "tcp:192.168.0.1:1", "tls:gpu:1", "tcp:[::]:1"}) {
+    EXPECT_FALSE(is_private(*read_endpoint(text))) << text;
+  }
+}
+
+struct Pair {
+  Pair() {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    left = stream_on(ends[0]);
+    right = stream_on(ends[1]);
+  }
+  std::unique_ptr<Stream> left;
+  std::unique_ptr<Stream> right;
+};
+
+TEST(Stream, ReadingWaitsNoLongerThanItMay) {
+  const Pair pair;
+  std::array<std::byte, 8> buffer;
+  std::size_t size = 0;
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(pair.left->read(buffer, size, begin + milliseconds(50)), Got::timeout);
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(50));
+  EXPECT_LT(steady_clock::now() - begin, seconds(5));
+}
+
+TEST(Stream, WritingToWhoTakesNothingEndsInTime) {
+  const Pair pair;
+  std::vector<std::byte> much(64U << 20U);
+  iovec part{much.data(), much.size()};
+  EXPECT_FALSE(pair.left->write(std::span(&part, 1), milliseconds(50)));
+}
+
+TEST(Stream, ShutdownWakesTheReader) {
+  const Pair pair;
+  std::thread later([&] {
+    std::this_thread::sleep_for(milliseconds(30));
+    pair.left->shutdown();
+  });
+  std::array<std::byte, 8> buffer;
+  std::size_t size = 0;
+  EXPECT_EQ(pair.left->read(buffer, size, steady_clock::now() + kPatience), Got::gone);
+  later.join();
+}
+
+TEST(Stream, ManyPartsOfAllSizesArriveWholeAndInOrder) {
+  const Pair pair;
+  std::vector<std::uint8_t> sent(3U << 20U);
+  std::iota(sent.begin(), sent.end(), std::uint8_t{0});
+  std::vector<iovec> parts;
+  std::size_t at = 0;
+  for (std::size_t size = 0; at < sent.size(); size = (size * 7 + 1) % 65'536) {
+    const std::size_t now = std::min(size, sent.size() - at);
+    parts.push_back({sent.data() + at, now});
+    at += now;
+  }
+  std::vector<std::uint8_t> got(sent.size());
+  std::thread reader([&] {
+    std::size_t done = 0;
+    while (done < got.size()) {
+      std::size_t size = 0;
+      auto rest = std::as_writable_bytes(std::span(got)).subspan(done);
+      if (pair.right->read(rest, size, steady_clock::now() + kPatience) != Got::data) return;
+      done += size;
+    }
+  });
+  EXPECT_TRUE(pair.left->write(parts, kPatience));
+  reader.join();
+  EXPECT_EQ(got, sent);
+}
+
+TEST(Frames, PayloadsLargeAndSmallGoStraightThrough) {
+  const Pair pair;
+  const std::vector<std::byte> message(100, std::byte{7});
+  std::vector<std::byte> large(1U << 20U, std::byte{9});
+  const std::vector<std::byte> small(5, std::byte{3});
+  std::thread writer([&] {
+    const std::array<std::span<const std::byte>, 2> payloads{large, small};
+    for (int i = 0; i < 3; ++i)
+      EXPECT_TRUE(write_frame(*pair.left, FrameKind::commands, message, payloads, kPatience));
+  });
+  FrameInput input(*pair.right, kPatience);
+  for (int i = 0; i < 3; ++i) {
+    FrameHeader header;
+    ASSERT_EQ(input.next(header, steady_clock::now() + kPatience), Got::data);
+    EXPECT_EQ(header, (FrameHeader{FrameKind::commands, 100, large.size() + small.size()}));
+    EXPECT_TRUE(std::equal(input.message().begin(), input.message().end(), message.begin(), message.end()));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(input.message().data()) % 8, 0U);
+    std::vector<std::byte> got(large.size());
+    ASSERT_TRUE(input.read_payload(got));
+    EXPECT_EQ(got, large);
+    if (i == 1) {
+      ASSERT_TRUE(input.skip_payload(small.size()));
+    } else {
+      got.resize(small.size());
+      ASSERT_TRUE(input.read_payload(got));
+      EXPECT_EQ(got, small);
+    }
+  }
+  writer.join();
+  EXPECT_FALSE(input.has_more());
+}
+
+TEST(Frames, AFrameThatStopsHalfwayIsAnEndAndNotAWait) {
+  const Pair pair;
+  const HeaderBytes header = encode({FrameKind::commands, 100, 0});
+  iovec part{const_cast<std::byte*>(header.data()), header.size()};
+  ASSERT_TRUE(pair.left->write(std::span(&part, 1), kPatience));
+  FrameInput input(*pair.right, milliseconds(50));
+  FrameHeader got;
+  EXPECT_EQ(input.next(got, steady_clock::now() + kPatience), Got::gone);
+}
+
+TEST(Frames, AMessageBeyondWhatIsAllowedHereIsAnEnd) {
+  const Pair pair;
+  const std::vector<std::byte> message(kMostHello + 1);
+  ASSERT_TRUE(write_frame(*pair.left, FrameKind::commands, message, {}, kPatience));
+  FrameInput input(*pair.right, kPatience);
+  FrameHeader got;
+  EXPECT_EQ(input.next(got, steady_clock::now() + kPatience, kMostHello), Got::gone);
+}
+
+TEST(Descriptors, GoWithTheFirstByteAndExtraOnesAreClosed) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const std::array<std::byte, 3> bytes{std::byte{1}, std::byte{2}, std::byte{3}};
+  ASSERT_TRUE(send_with_descriptor(ends[0], bytes, STDERR_FILENO));
+  std::array<std::byte, 8> got;
+  int descriptor = -1;
+  EXPECT_EQ(receive_with_descriptor(ends[1], got, descriptor, 0), 3);
+  EXPECT_GE(descriptor, 0);
+  ::close(descriptor);
+  ASSERT_EQ(::send(ends[0], bytes.data(), 1, 0), 1);
+  EXPECT_EQ(receive_with_descriptor(ends[1], got, descriptor, 0), 1);
+  EXPECT_EQ(descriptor, -1);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(Connecting, SaysWhyItCannot) {
+  const Time soon = steady_clock::now() + seconds(2);
+  EXPECT_EQ(connect_to(*read_endpoint("unix:/nowhere/server.sock"), {}, soon).problem, "no server there");
+  const Listening listening = listen_on(*read_endpoint("tcp:127.0.0.1:0"), 0600);
+  ASSERT_GE(listening.socket, 0) << listening.problem;
+  const Connected connected = connect_to(listening.endpoint, {}, soon);
+  EXPECT_TRUE(connected.stream);
+  // A server that does not answer a TLS handshake holds nobody up.
+  Endpoint secure = listening.endpoint;
+  secure.tls = true;
+  const Connected refused = connect_to(secure, {}, steady_clock::now() + milliseconds(100));
+  EXPECT_FALSE(refused.stream);
+  EXPECT_EQ(refused.problem, "TLS: no answer in time");
+  ::close(listening.socket);
+  EXPECT_EQ(connect_to(listening.endpoint, {}, soon).problem, "no server there");
+}
+
+}  // namespace
+}  // namespace cleave::remote
