@@ -17,7 +17,7 @@ Circumstances circumstances() {
   result.waits = {3, std::chrono::milliseconds(1500)};
   result.policy = "alpha";
   result.reasons = {"policy", "denied", "alone",    "one_group", "small",  "binary", "kernel",
-                    "shape",  "shared", "recorded", "measuring", "costly", "brief", "remote"};
+                    "shape",  "shared", "recorded", "measuring", "costly", "brief",  "remote"};
   result.queued_reasons = {"device", "talks", "few", "pending", "queue", "busy", "refused"};
   return result;
 }
