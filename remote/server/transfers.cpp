@@ -71,7 +71,6 @@ void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_
     const bool is_last = at + now == size;
     Pending pending;
     pending.is_read = true;
-    pending.bytes = now;
     pending.at = at;
     pending.more = !is_last;
     pending.data = std::move(blocks[at / step]);

@@ -114,6 +114,7 @@ class RawClient {
     std::string goodbye;
     std::string output;
     std::uint64_t commands_ended = 0;
+    std::uint64_t bytes_ended = 0;
     bool gone = false;
   };
   Heard heard;
@@ -132,6 +133,7 @@ class RawClient {
       const auto* const events = verified_events(input->message(), header.payload);
       if (events == nullptr) return false;
       heard.commands_ended = events->commands_ended();
+      heard.bytes_ended = events->bytes_ended();
       if (events->items() == nullptr) continue;
       for (const auto* const item : *events->items()) take(*item);
     }

@@ -115,6 +115,15 @@ TEST_F(Serving, LargeDataComesAndGoesWhole) {
   ASSERT_EQ(client.heard.data[1].size(), size);
   EXPECT_EQ(std::memcmp(client.heard.data[1].data(), data.data(), size), 0);
   EXPECT_EQ(client.heard.completions.at(60), CL_COMPLETE);
+  // Written and read, each byte counts once; what fails has been written but never read.
+  EXPECT_EQ(client.heard.bytes_ended, 2 * size);
+  client.add({.request = 2, .queue = kQueue}, wire::CreateReadBuffer(b, 10, size, 64));
+  client.add({.request = 3, .queue = kQueue, .payload = 64}, wire::CreateWriteBuffer(b, 10, size, 64));
+  client.send({bytes(data).first(64)});
+  ASSERT_TRUE(client.await_answer(3));
+  EXPECT_EQ(client.heard.answers[2], CL_INVALID_VALUE);
+  EXPECT_EQ(client.heard.bytes_ended, 2 * size + 64);
+  EXPECT_EQ(client.heard.commands_ended, 4U);
 }
 
 TEST_F(Serving, WhatKernelsPrintComesBeforeTheirEnd) {
