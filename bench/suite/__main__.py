@@ -3,6 +3,7 @@
     cleave bench split         every kernel whole and in slices, in every mode
     cleave bench micro         what a call, a launch and a slice cost
     cleave bench neighbours    the paper's experiment: a job on the device beside 1 to 4 neighbours on the same cores
+    cleave bench remote        the devices of a server on this machine, against the same devices natively
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench all           all of these; gpu only where there is a GPU
     cleave bench compare A B   two kept results, row by row
@@ -25,11 +26,12 @@ import micro
 import neighbours
 import plots
 import programs
+import remote
 import results
 import split
 import tune
 
-SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "gpu": gpu}
+SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "gpu": gpu}
 
 
 def add_kept(command):
@@ -73,6 +75,7 @@ def arguments():
     add_suite(commands, "micro", "what a call, a launch and a slice cost")
     add_suite(commands, "split", "every kernel whole and in slices")
     add_sharing(add_suite(commands, "neighbours", "the paper's experiment"))
+    add_suite(commands, "remote", "the devices of a server, against the same natively")
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],
                        help=f"one of {', '.join(name for name, _ in gpu.PARTS)}; may be repeated")

@@ -84,6 +84,25 @@ class Installed(unittest.TestCase):
         self.assertRegex((units / "cleave-monitord.service").read_text(), r"(?m)^ExecStart=/.*/bin/cleave-monitord$")
         self.assertTrue(list(self.prefix.glob("share/man/man8/cleave-monitord.8")))
 
+    @unittest.skipUnless((BUILD / "bin/cleave-serverd").is_file(), "built without the remote backend")
+    def test_program_without_drivers_runs_on_a_server(self):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("CLEAVE_")}
+        native = output(PROGRAM, "64", "1", env=environment).stdout.split("checksum=")[1]
+        address = f"unix:{self.folder.name}/server"
+        with subprocess.Popen([self.prefix / "bin/cleave-serverd", "--listen", address], stderr=subprocess.PIPE, text=True,
+                              env=environment) as server:
+            try:
+                for line in server.stderr:
+                    if "listening on" in line:
+                        break
+                done = output(self.prefix / "bin/cleave", "run", "--remote", address, "--", PROGRAM, "64", "1",
+                              env=environment | {"OCL_ICD_VENDORS": os.devnull})
+            finally:
+                server.terminate()
+                server.stderr.close()
+        self.assertEqual(done.stdout.split("checksum=")[1], native)
+        self.assertTrue(list(self.prefix.glob("share/man/man8/cleave-serverd.8")))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

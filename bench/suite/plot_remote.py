@@ -1,0 +1,33 @@
+"""The picture of the suite `remote`."""
+
+from plots import ASKED, CLEAVE, NATIVE, SERIES
+
+
+def rows_of(found, *words):
+    return [row for row in found.rows if any(word in row.what for word in words) and row.unit]
+
+
+def side_by_side(place, rows, title):
+    heights = range(len(rows))
+    place.barh([at + 0.2 for at in heights], [row.value for row in rows], 0.4, color=CLEAVE, label="with a server")
+    place.barh([at - 0.2 for at in heights], [row.baseline for row in rows], 0.4, color=NATIVE, label="native")
+    asked = [(at, row.asked) for at, row in zip(heights, rows) if row.asked is not None]
+    place.plot([value for _, value in asked], [at + 0.2 for at, _ in asked], "|", color=ASKED, markersize=14,
+               label="asked, at most")
+    place.set_yticks(list(heights), [row.what for row in rows])
+    place.set(title=title, xscale="log", xlabel="us")
+    place.legend()
+
+
+def draw(found, pyplot):
+    figure, places = pyplot.subplots(1, 3, figsize=(19, 6), constrained_layout=True)
+    side_by_side(places[0], rows_of(found, "finish", "10000"), "Launches")
+    side_by_side(places[1], rows_of(found, "MiB", "KiB"), "Transfers")
+    for kind, color in (("tcp", CLEAVE), ("unix", SERIES[1])):
+        rows = rows_of(found, f"{kind}: product")
+        places[2].plot([int(row.what.split()[-1]) for row in rows], [row.value / row.baseline for row in rows], "o-",
+                       color=color, label=kind)
+    places[2].set(title="Matrix products with their transfers", xlabel="rows", ylabel="time, native = 1", ylim=(0, None))
+    places[2].legend()
+    figure.suptitle("The devices of a server on this machine, against the same devices natively")
+    return figure

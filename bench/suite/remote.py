@@ -1,0 +1,130 @@
+"""The suite `remote`: what it costs to use the devices of a server on this machine, over TCP and over a unix socket.
+
+The same program runs natively and with the server's devices, in turns. Plain sockets are measured within each run, and what is
+asked for is reckoned from what they carry.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+import time
+
+import programs
+from results import Results, Row, Unmeasured, machine, median, spread
+
+PRODUCTS = (64, 128, 256, 512)
+
+
+@contextlib.contextmanager
+def server(address):
+    """A server of all devices here, until the end."""
+    command = programs.library().parent.parent.parent / "bin" / "cleave-serverd"
+    if not command.exists():
+        raise Unmeasured(f"{command} is missing: Cleave was built without the remote backend")
+    process = subprocess.Popen([command, "--listen", address], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               env=programs.environment({}), text=True)
+    try:
+        wait_for(address, process)
+        yield
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def wait_for(address, process):
+    kind, _, place = address.partition(":")
+    for _ in range(200):
+        if process.poll() is not None:
+            raise Unmeasured(f"cleave-serverd: {process.stderr.read().strip()}")
+        with contextlib.suppress(OSError):
+            if kind == "unix":
+                with socket.socket(socket.AF_UNIX) as one:
+                    return one.connect(place)
+            host, _, port = place.rpartition(":")
+            return socket.create_connection((host, int(port)), 1).close()
+        time.sleep(0.05)
+    raise Unmeasured(f"cleave-serverd does not listen on {address}")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def figures(given, address=None):
+    """What the work takes, in microseconds."""
+    settings = {}
+    if address is not None:  # with no device but the server's
+        settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
+                    "OCL_ICD_VENDORS": os.devnull}
+    status, output = programs.run("cleave_remote_work", given.platform, *(["--quick"] if given.quick else []),
+                                  settings=settings, limit=600)
+    if status != 0:
+        raise Unmeasured(f"cleave_remote_work: exit status {status}")
+    return json.loads(output)
+
+
+class Bench:
+    """The runs of one kind of socket."""
+
+    def __init__(self, found, kind, native, remote):
+        self.found, self.kind, self.native, self.remote = found, kind, native, remote
+
+    def values(self, what):
+        return [run[what] for run in self.remote]
+
+    def socket(self, what):
+        """Of the very runs that it is held against."""
+        return median([run[f"{self.kind} {what}"] for run in self.remote])
+
+    def base(self, what):
+        return median([run[what] for run in self.native])
+
+    def add(self, what, asked=None, note=""):
+        values = self.values(what)
+        self.found.add(Row(self.kind, f"{self.kind}: {what}", median(values), "us", baseline=self.base(what),
+                           spread=spread(values), asked=asked, note=note))
+
+    def add_share(self, words, what, reference, asked):
+        """How much of what carries the same bytes is reached."""
+        values = [reference / value for value in self.values(what)]
+        self.found.add(Row(self.kind, f"{self.kind}: {words}", median(values), spread=spread(values), asked=asked,
+                           at_least=True))
+
+    def add_all(self):
+        self.add("start")
+        self.add("launch and finish", 1.5 * (self.socket("ping-pong") + self.base("launch and finish")))
+        for what in ("a launch of 10000", "argument and launch of 10000"):
+            self.add(f"{what}, on the client's thread", self.base(f"{what}, on the client's thread") + 2)
+            self.add(f"{what}, to the end")
+        for what, back in (("write", ""), ("read", " back")):
+            self.add(f"{what} 64 MiB")
+            if self.kind == "tcp":
+                self.add_share(f"{what} 64 MiB, of a plain socket", f"{what} 64 MiB", self.socket(f"64 MiB{back}"), 0.85)
+            else:
+                self.add_share(f"{what} 64 MiB, of a native {what}", f"{what} 64 MiB", self.base(f"{what} 64 MiB"), 0.7)
+            self.add(f"{what} 4 KiB", 1.6 * self.socket("4 KiB"))
+        for size in PRODUCTS:
+            share = median(self.values(f"product {size}, transfers")) / median(self.values(f"product {size}"))
+            self.add(f"product {size}", note=f"{100 * share:.0f} % of it transfers")
+
+
+def measure(given):
+    native = []
+    remote = {"tcp": [], "unix": []}
+    with tempfile.TemporaryDirectory() as folder:
+        addresses = {"tcp": f"tcp:127.0.0.1:{free_port()}", "unix": f"unix:{pathlib.Path(folder) / 'server'}"}
+        with server(addresses["tcp"]), server(addresses["unix"]):
+            for _ in range(1 if given.quick else 5):
+                native.append(figures(given))
+                for kind, address in addresses.items():
+                    remote[kind].append(figures(given, address))
+    found = Results("remote", machine(given.platform or "the first platform", programs.library()))
+    for kind, runs in remote.items():
+        Bench(found, kind, native, runs).add_all()
+    return found
