@@ -32,7 +32,9 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   const bool with_host = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
   if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
   if (size > of.max_allocation) return fail<cl_mem>(error_ret, CL_INVALID_BUFFER_SIZE);
-  const auto [object, body] = prepare<MemoryBody>(*context, *of.connection, of.connection->new_id());
+  const auto both = prepare<MemoryBody>(*context, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = context;
   body->flags = (flags & kAccess) == 0 ? flags | CL_MEM_READ_WRITE : flags;
@@ -112,7 +114,9 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
   if (type != CL_BUFFER_CREATE_TYPE_REGION || create_info == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
   const cl_buffer_region region = *static_cast<const cl_buffer_region*>(create_info);
-  const auto [object, body] = prepare<MemoryBody>(*parent, *of.connection, of.connection->new_id());
+  const auto both = prepare<MemoryBody>(*parent, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = of.context;
   body->parent = parent;
@@ -134,7 +138,9 @@ cl_mem CL_API_CALL clCreatePipe(cl_context handle, cl_mem_flags flags, cl_uint p
   if (context == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_CONTEXT);
   if (properties != nullptr) return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
   const ContextBody& of = body_of<ContextBody>(*context);
-  const auto [object, body] = prepare<MemoryBody>(*context, *of.connection, of.connection->new_id());
+  const auto both = prepare<MemoryBody>(*context, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = context;
   body->type = CL_MEM_OBJECT_PIPE;

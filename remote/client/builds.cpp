@@ -125,7 +125,9 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
     if (program == nullptr) return fail<cl_program>(error_ret, CL_INVALID_PROGRAM);
     ids.push_back(body_of<ProgramBody>(*program).id);
   }
-  const auto [object, body] = prepare_program(*context);
+  const auto both = prepare_program(*context);
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->devices = of.devices;
   if (count != 0) {

@@ -41,7 +41,9 @@ cl_int take(const cl_context_properties* given, Properties& properties) {
 cl_context create(const Properties& properties, const std::vector<Object*>& devices, Notify notify,
                   void* user_data, cl_int* error_ret) {
   Connection& connection = *body_of<DeviceBody>(*devices[0]).connection;
-  const auto [object, body] = prepare<ContextBody>(*devices[0], connection, connection.new_id());
+  const auto both = prepare<ContextBody>(*devices[0], connection, connection.new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_context>(error_ret, CL_OUT_OF_HOST_MEMORY);
   std::vector<Id> ids;
   body->devices = devices;

@@ -61,7 +61,9 @@ void set_status(Object& event, cl_int status) {
 
 Object* make_event(Object& queue, cl_command_type command) {
   const QueueBody& of = body_of<QueueBody>(queue);
-  const auto [object, body] = prepare<EventBody>(queue, *of.connection, of.connection->new_id());
+  const auto both = prepare<EventBody>(queue, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return nullptr;
   body->queue = &queue;
   body->context = of.context;
@@ -77,7 +79,9 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_event>(error_ret, CL_INVALID_CONTEXT);
   Connection& connection = *body_of<ContextBody>(*context).connection;
-  const auto [object, body] = prepare<EventBody>(*context, connection, connection.new_id());
+  const auto both = prepare<EventBody>(*context, connection, connection.new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_event>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = context;
   body->command = CL_COMMAND_USER;

@@ -112,8 +112,10 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   if (desc->mem_object != nullptr && base == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
   const ContextBody& of = body_of<ContextBody>(*context);
-  const auto [object, body] =
+  const auto both =
       prepare<MemoryBody>(base != nullptr ? *base : *context, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = context;
   body->parent = base;

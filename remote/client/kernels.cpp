@@ -56,7 +56,9 @@ void describe(KernelBody& body, const Pending& pending) {
 
 cl_kernel create_kernel(Object& program, const char* name, cl_int* error_ret) {
   const ProgramBody& of = body_of<ProgramBody>(program);
-  const auto [object, body] = prepare<KernelBody>(program, *of.connection, of.connection->new_id());
+  const auto both = prepare<KernelBody>(program, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_kernel>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->program = &program;
   body->name = name;
@@ -144,7 +146,9 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error_ret) {
   Object* const source = find(handle);
   if (source == nullptr) return fail<cl_kernel>(error_ret, CL_INVALID_KERNEL);
   KernelBody& of = body_of<KernelBody>(*source);
-  const auto [object, body] = prepare<KernelBody>(*source, *of.connection, of.connection->new_id());
+  const auto both = prepare<KernelBody>(*source, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_kernel>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->program = of.program;
   body->name = of.name;

@@ -26,7 +26,9 @@ cl_program create_with_il(cl_context handle, const void* il, std::size_t length,
   if (context == nullptr) return fail<cl_program>(error_ret, CL_INVALID_CONTEXT);
   if (il == nullptr || length == 0) return fail<cl_program>(error_ret, CL_INVALID_VALUE);
   const ContextBody& of = body_of<ContextBody>(*context);
-  const auto [object, body] = prepare_program(*context);
+  const auto both = prepare_program(*context);
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->devices = of.devices;
   const auto* const bytes = static_cast<const std::byte*>(il);
@@ -84,7 +86,9 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
     source.append(strings[i], length);
   }
   const ContextBody& of = body_of<ContextBody>(*context);
-  const auto [object, body] = prepare_program(*context);
+  const auto both = prepare_program(*context);
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->devices = of.devices;
   body->source = std::move(source);
@@ -122,7 +126,9 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
   }
   std::vector<Id> ids;
   if (!device_ids(of.devices, devices, ids)) return fail<cl_program>(error_ret, CL_INVALID_DEVICE);
-  const auto [object, body] = prepare_program(*context);
+  const auto both = prepare_program(*context);
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->devices = devices;
   Pending pending;
@@ -152,7 +158,9 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_u
   for (cl_uint i = 0; i < count; ++i) devices.push_back(find(list[i]));
   std::vector<Id> ids;
   if (!device_ids(of.devices, devices, ids)) return fail<cl_program>(error_ret, CL_INVALID_DEVICE);
-  const auto [object, body] = prepare_program(*context);
+  const auto both = prepare_program(*context);
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->devices = devices;
   Pending pending;

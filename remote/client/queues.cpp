@@ -24,7 +24,9 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
   if (device == nullptr || std::find(of.devices.begin(), of.devices.end(), device) == of.devices.end())
     return fail<cl_command_queue>(error_ret, CL_INVALID_DEVICE);
   Connection& connection = *of.connection;
-  const auto [object, body] = prepare<QueueBody>(*context, connection, connection.new_id());
+  const auto both = prepare<QueueBody>(*context, connection, connection.new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = context;
   body->device = device;

@@ -26,7 +26,9 @@ cl_sampler create(cl_context handle, const std::vector<cl_sampler_properties>& p
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_sampler>(error_ret, CL_INVALID_CONTEXT);
   const ContextBody& of = body_of<ContextBody>(*context);
-  const auto [object, body] = prepare<SamplerBody>(*context, *of.connection, of.connection->new_id());
+  const auto both = prepare<SamplerBody>(*context, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const body = both.second;
   if (object == nullptr) return fail<cl_sampler>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = context;
   body->list = list;
