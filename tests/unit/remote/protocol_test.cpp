@@ -5,6 +5,7 @@
 
 #include "remote/protocol/features.h"
 #include "remote/protocol/frame.h"
+#include "remote/protocol/numbers.h"
 #include "remote/protocol/verify.h"
 
 namespace cleave::remote {
@@ -123,9 +124,7 @@ TEST(Commands, SpoiltBytesAreRefusedOrHarmless) {
     std::uint64_t sum = 0;
     for (const auto* const command : *commands->commands()) {
       sum += command->payload();
-      if (command->waits() != nullptr) {
-        for (const std::uint64_t wait : *command->waits()) sum += wait & 0U;
-      }
+      for (const std::uint64_t wait : numbers(command->waits())) sum += wait & 0U;
     }
     EXPECT_EQ(sum, 64U);
   }
