@@ -145,7 +145,7 @@ std::string remote_library() {
     return {};
   std::string folder = info.dli_fname;
   for (const char* const from : {"/libcleave-remote.so", "/../libcleave-remote.so"}) {
-    const std::string path = folder.substr(0, folder.rfind('/')) + from;
+    std::string path = folder.substr(0, folder.rfind('/')) + from;
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   return {};

@@ -106,7 +106,7 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl
     return CL_DEVICE_NOT_FOUND;
   }
   if (count != nullptr) *count = static_cast<cl_uint>(found.size());
-  for (std::size_t i = 0; i < std::min<std::size_t>(entries, found.size()); ++i) {
+  for (std::size_t i = 0; devices != nullptr && i < std::min<std::size_t>(entries, found.size()); ++i) {
     devices[i] = objects::handle_of<cl_device_id>(found[i]);
   }
   return CL_SUCCESS;
@@ -159,7 +159,7 @@ cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_parti
   for (cl_uint i = 0; i < there; ++i) {
     const auto [device, device_body] =
         wanted ? prepare<DeviceBody>(*object, connection, first + i) : std::pair<Object*, DeviceBody*>{};
-    if (device == nullptr) {
+    if (device == nullptr || devices == nullptr) {
       connection.release(first + i, true);
       if (wanted) devices[i] = nullptr;
       continue;

@@ -127,9 +127,10 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   body->format = *format;
   body->description = *desc;
   body->pixel = pixel_size(*format);
-  if (base != nullptr)
+  if (base != nullptr) {
     body->flags |= body_of<MemoryBody>(*base).flags &
                    (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+  }
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) body->host = host;
   if (base != nullptr) body->host = body_of<MemoryBody>(*base).host;
   set_pitches(*body, with_host || base != nullptr);

@@ -15,8 +15,8 @@ namespace {
 // Data up to this size is copied, so that its command can wait for others.
 constexpr std::size_t kSmallData = 4096;
 // So much is sent at once: large enough to share a system call, small enough to begin early.
-constexpr std::size_t kMostGathered = 16 * 1024;
-constexpr std::size_t kMostGatheredData = 64 * 1024;
+constexpr std::size_t kMostGathered = std::size_t{16} * 1024;
+constexpr std::size_t kMostGatheredData = std::size_t{64} * 1024;
 constexpr std::size_t kMostGatheredCommands = kMostCommands / 2;
 constexpr std::size_t kManyReleases = 256;
 // Shorter rows are put together before they are sent.
@@ -58,7 +58,7 @@ class BoxWriter {
 
   Stream& stream_;
   const Duration patience_;
-  std::array<std::byte, 16 * 1024> staging_{};
+  std::array<std::byte, std::size_t{16} * 1024> staging_{};
   std::size_t staged_ = 0;
 };
 

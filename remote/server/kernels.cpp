@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "remote/protocol/limits.h"
+#include "remote/server/address.h"
 #include "remote/server/session.h"
 
 namespace cleave::remote::server {
@@ -137,9 +138,7 @@ void Session::handle(const wire::Command& command, const wire::SetKernelArg& mes
       // A null pointer is as good as one into what this client has allocated.
       if (message.object() != 0 && !is_svm(message.object(), 0))
         return tell(command, id, CL_INVALID_ARG_VALUE);
-      return tell(command, id,
-                  cl_.clSetKernelArgSVMPointer(kernel, message.index(),
-                                               reinterpret_cast<const void*>(message.object())));
+      return tell(command, id, cl_.clSetKernelArgSVMPointer(kernel, message.index(), at(message.object())));
     }
     case wire::Argument::object: {
       if (message.size() != sizeof(void*)) return tell(command, id, CL_INVALID_ARG_SIZE);

@@ -157,9 +157,10 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
   const auto size = [](const char* option, const std::string& text, std::uint64_t& into) {
     if (text.empty()) return;
     const auto value = read_size(text);
-    if (!value)
+    if (!value) {
       throw OptionError(std::string(option) + ": \"" + text +
                         "\" is not understood; expected bytes, such as 512M");
+    }
     into = *value;
   };
   size("--memory-per-client", memory, options.limits.memory);

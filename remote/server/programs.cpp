@@ -41,6 +41,7 @@ cl_uint count_of(const std::vector<Handle>& handles) {
 
 std::vector<cl_program> raw(const std::vector<Held>& held) {
   std::vector<cl_program> programs;
+  programs.reserve(held.size());
   for (const Held& one : held) programs.push_back(one.get());
   return programs;
 }
@@ -142,7 +143,7 @@ void Session::describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& i
   if (count > 0) {
     cl_.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
   }
-  constexpr std::size_t kMostLog = 64 * 1024;
+  constexpr std::size_t kMostLog = std::size_t{64} * 1024;
   for (const cl_device_id device : devices) {
     for (const cl_program_build_info param :
          {CL_PROGRAM_BUILD_STATUS, CL_PROGRAM_BINARY_TYPE, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE,

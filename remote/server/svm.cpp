@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "remote/protocol/limits.h"
+#include "remote/server/address.h"
 #include "remote/server/session_commands.h"
 
 namespace cleave::remote::server {
@@ -36,7 +37,7 @@ void Session::handle(const wire::Command& command, const wire::SvmFree& message)
     if (block == svm_.end()) continue;
     memory_->fetch_sub(block->second);
     svm_.erase(block);
-    pointers.push_back(reinterpret_cast<void*>(address));
+    pointers.push_back(at(address));
   }
   const auto release_contexts = [&] {
     for (void* const pointer : pointers) {
@@ -70,9 +71,8 @@ void Session::handle(const wire::Command& command, const wire::SvmCopy& message)
     return fail(command, CL_INVALID_VALUE);
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueSVMMemcpy(queue, CL_FALSE, reinterpret_cast<void*>(message.target()),
-                                  reinterpret_cast<const void*>(message.source()), message.size(), count,
-                                  waits, event);
+    return cl_.clEnqueueSVMMemcpy(queue, CL_FALSE, at(message.target()), at(message.source()), message.size(),
+                                  count, waits, event);
   });
 }
 
@@ -82,8 +82,8 @@ void Session::handle(const wire::Command& command, const wire::SvmFill& message)
     return fail(command, CL_INVALID_VALUE);
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueSVMMemFill(queue, reinterpret_cast<void*>(message.target()), pattern->data(),
-                                   pattern->size(), message.size(), count, waits, event);
+    return cl_.clEnqueueSVMMemFill(queue, at(message.target()), pattern->data(), pattern->size(),
+                                   message.size(), count, waits, event);
   });
 }
 
@@ -98,7 +98,7 @@ void Session::handle(const wire::Command& command, const wire::SvmMigrate& messa
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const std::uint64_t size = sizes.empty() ? 0 : sizes[i];
     if (!is_svm(addresses[i], size)) return fail(command, CL_INVALID_VALUE);
-    pointers.push_back(reinterpret_cast<const void*>(addresses[i]));
+    pointers.push_back(at(addresses[i]));
     lengths.push_back(size);
   }
   enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "remote/protocol/limits.h"
+#include "remote/server/address.h"
 #include "remote/server/session_commands.h"
 
 namespace cleave::remote::server {
@@ -252,7 +253,7 @@ void Session::handle(const wire::Command& command, const wire::SvmRead& message)
   if (!to) return;
   if (!is_svm(message.source(), message.size()) || message.size() == 0)
     return fail(command, CL_INVALID_VALUE);
-  const auto* const source = reinterpret_cast<const std::byte*>(message.source());
+  const auto* const source = static_cast<const std::byte*>(at(message.source()));
   const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
   read(command, *to, message.size(), step,
        [&](cl_command_queue queue, void* into, std::uint64_t at, std::uint64_t size, auto... rest) {
@@ -265,7 +266,7 @@ void Session::handle(const wire::Command& command, const wire::SvmWrite& message
   if (!to) return;
   if (!is_svm(message.target(), message.size()) || message.size() == 0)
     return fail(command, CL_INVALID_VALUE);
-  auto* const target = reinterpret_cast<std::byte*>(message.target());
+  auto* const target = static_cast<std::byte*>(at(message.target()));
   const std::uint64_t step = to->queue->facts().in_order ? kSlice : message.size();
   write(command, *to, message.size(), step,
         [&](cl_command_queue queue, const void* from, std::uint64_t at, std::uint64_t size, auto... rest) {

@@ -30,7 +30,7 @@ std::string machine() {
 bool is_same(const std::string& token, const flatbuffers::String* said) {
   const std::size_t size = said != nullptr ? said->size() : 0;
   unsigned difference = token.size() == size ? 0 : 1;
-  for (std::size_t i = 0; i < std::min(token.size(), size); ++i) {
+  for (std::size_t i = 0; said != nullptr && i < std::min(token.size(), size); ++i) {
     difference |= static_cast<unsigned>(static_cast<unsigned char>(token[i]) ^
                                         static_cast<unsigned char>(said->c_str()[i]));
   }
@@ -75,7 +75,8 @@ void send_refusal(Stream& stream, const Refused& refused) {
 
 }  // namespace
 
-Offer::Offer(const Table& cl, const std::vector<OfferedPlatform>& platforms) : builder_(64 * 1024) {
+Offer::Offer(const Table& cl, const std::vector<OfferedPlatform>& platforms)
+    : builder_(std::size_t{64} * 1024) {
   for (const OfferedPlatform& platform : platforms) platforms_.push_back(describe(cl, builder_, platform));
 }
 
