@@ -83,8 +83,8 @@ def measure_calls(bench):
 
 def measure_vendor(bench):
     """The vendor library, which translates handles besides."""
-    whole = bench.launches(["forwarded", "launch", "launch_event"], "alone", library=programs.vendor_library(), CLEAVE_VMS="1")
-    for what, words, asked in (("forwarded", "a forwarded call", 15), ("launch", "a launch that stays whole", 200),
+    whole = bench.launches(["finish", "launch", "launch_event"], "alone", library=programs.vendor_library(), CLEAVE_VMS="1")
+    for what, words, asked in (("finish", "a forwarded call", 15), ("launch", "a launch that stays whole", 200),
                                ("launch_event", "the same with an event, released", 200)):
         native, cleave, _ = whole[what]
         bench.add("vendor library", f"vendor library: {words}", native, cleave, "ns", asked)
