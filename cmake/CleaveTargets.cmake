@@ -39,6 +39,15 @@ if(CLEAVE_SANITIZE)
   target_link_options(cleave_options INTERFACE -fsanitize=${CLEAVE_SANITIZE})
 endif()
 
+# Compiles the files of this folder's targets several as one: half of a build goes into reading the same headers again.
+# Names in anonymous namespaces have to differ then. The folders of src/ stay as they are, since tests/mutants/ replaces
+# single files, and so does the preset debug, which shows whether each file includes what it uses.
+macro(cleave_merge_files)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    set(CMAKE_UNITY_BUILD ON)
+  endif()
+endmacro()
+
 # One folder of src/: cleave_folder(NAME SOURCES ... USES ...). USES are the folders it may include.
 function(cleave_folder name)
   cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})

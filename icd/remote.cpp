@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "base/log.h"
+#include "icd/absent.h"
 
 namespace cleave::icd {
 namespace {
-
-constexpr cl_int kNoPlatform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR
 
 // The client's door (remote/client/entry.h).
 using OfferPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*, const Table**);

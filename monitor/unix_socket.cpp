@@ -87,7 +87,7 @@ class PrivateFiles {
   mode_t before_;
 };
 
-void bind(const Descriptor& socket, const std::string& path) {
+void bind_to_path(const Descriptor& socket, const std::string& path) {
   const PrivateFiles mask;
   const UnixName name(path);
   if (::bind(socket.get(), name.get(), name.size()) == 0) return;
@@ -136,7 +136,7 @@ ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions&
     remove_leftover(path);
   }
   result.socket = open_socket();
-  bind(result.socket, path);
+  bind_to_path(result.socket, path);
   if (!abstract) {
     result.file = SocketFile(path);
     set_owner_and_mode(path, options);

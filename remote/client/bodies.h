@@ -59,6 +59,7 @@ class Infos {
     cl_uint param = 0;
     cl_uint index = 0;
     Id device = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): a zero that the compiler writes
     auto operator<=>(const Key&) const = default;
   };
   struct Info {

@@ -11,7 +11,7 @@
 namespace cleave::remote::client {
 namespace {
 
-using Notify = void(CL_CALLBACK*)(cl_program, void*);
+using BuildNotify = void(CL_CALLBACK*)(cl_program, void*);
 
 bool is_end_of_build(cl_int error) {
   return error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE ||
@@ -33,7 +33,7 @@ void begin_build(ProgramBody& body) {
   body.kernels.clear();
 }
 
-void end_build(Object& program, const Pending& pending, Notify notify, void* user_data) {
+void end_build(Object& program, const Pending& pending, BuildNotify notify, void* user_data) {
   ProgramBody& body = body_of<ProgramBody>(program);
   body.infos.clear();
   if (pending.details() != nullptr) keep_infos(body.infos, pending.details()->infos());
@@ -57,7 +57,7 @@ bool device_ids(const std::vector<Object*>& known, const std::vector<Object*>& d
 }
 
 cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* list,
-                                  const char* options, Notify notify, void* user_data) {
+                                  const char* options, BuildNotify notify, void* user_data) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_PROGRAM;
   ProgramBody& body = body_of<ProgramBody>(*object);
@@ -78,7 +78,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
 
 cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* list,
                                     const char* options, cl_uint headers, const cl_program* header_list,
-                                    const char** header_names, Notify notify, void* user_data) {
+                                    const char** header_names, BuildNotify notify, void* user_data) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_PROGRAM;
   ProgramBody& body = body_of<ProgramBody>(*object);
@@ -110,7 +110,7 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
 
 cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* list,
                                      const char* options, cl_uint programs, const cl_program* program_list,
-                                     Notify notify, void* user_data, cl_int* error_ret) {
+                                     BuildNotify notify, void* user_data, cl_int* error_ret) {
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_program>(error_ret, CL_INVALID_CONTEXT);
   if (programs == 0 || program_list == nullptr || (notify == nullptr && user_data != nullptr))

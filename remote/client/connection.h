@@ -225,7 +225,7 @@ class Connection {
   bool foreign_ = false;  // a child of the process that made it
 
   std::mutex out_;
-  Builder builder_{16 * 1024};
+  Builder builder_{std::size_t{16} * 1024};
   std::vector<flatbuffers::Offset<wire::Command>> commands_;
   std::vector<std::byte> small_data_;         // payloads that are worth a copy
   std::uint64_t commands_sent_ = 0;           // with a queue

@@ -9,7 +9,7 @@
 namespace cleave::remote::client {
 namespace {
 
-using Notify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
+using ErrorNotify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
 
 struct Properties {
   std::vector<cl_context_properties> all;  // as the program gave them, with the ending zero
@@ -38,7 +38,7 @@ cl_int take(const cl_context_properties* given, Properties& properties) {
   return CL_SUCCESS;
 }
 
-cl_context create(const Properties& properties, const std::vector<Object*>& devices, Notify notify,
+cl_context create(const Properties& properties, const std::vector<Object*>& devices, ErrorNotify notify,
                   void* user_data, cl_int* error_ret) {
   Connection& connection = *body_of<DeviceBody>(*devices[0]).connection;
   const auto both = prepare<ContextBody>(*devices[0], connection, connection.new_id());
@@ -76,7 +76,7 @@ cl_context create(const Properties& properties, const std::vector<Object*>& devi
 }  // namespace
 
 cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,
-                                       const cl_device_id* devices, Notify notify, void* user_data,
+                                       const cl_device_id* devices, ErrorNotify notify, void* user_data,
                                        cl_int* error_ret) {
   if (count == 0 || devices == nullptr || (notify == nullptr && user_data != nullptr))
     return fail<cl_context>(error_ret, CL_INVALID_VALUE);
@@ -96,7 +96,7 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
 }
 
 cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
-                                               Notify notify, void* user_data, cl_int* error_ret) {
+                                               ErrorNotify notify, void* user_data, cl_int* error_ret) {
   begin();
   if (client.platform == nullptr) return fail<cl_context>(error_ret, CL_INVALID_PLATFORM);
   if (notify == nullptr && user_data != nullptr) return fail<cl_context>(error_ret, CL_INVALID_VALUE);

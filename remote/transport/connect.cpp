@@ -75,7 +75,7 @@ int connect_tcp(const base::Address& address, Time until, std::string& problem) 
   return socket;
 }
 
-std::string why(int error) {
+std::string why_not_connected(int error) {
   switch (error) {
     case ECONNREFUSED:
     case ENOENT:
@@ -103,7 +103,7 @@ Connected connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until) 
       socket = connect_tcp(endpoint.address, until, problem);
       break;
   }
-  if (socket < 0) return {nullptr, problem.empty() ? why(errno) : problem};
+  if (socket < 0) return {nullptr, problem.empty() ? why_not_connected(errno) : problem};
   if (!endpoint.tls) return {stream_on(socket), {}};
   return tls_client(socket, endpoint.address.host, tls, until);
 }

@@ -20,7 +20,7 @@
 namespace cleave::remote {
 namespace {
 
-std::string why(int error) {
+std::string why_not_listening(int error) {
   switch (error) {
     case EADDRINUSE:
       return "somebody else listens there; stop it, or name another address";
@@ -138,7 +138,7 @@ Listening listen_on(const Endpoint& endpoint, mode_t mode) {
       if (result.socket >= 0) result.endpoint.address.port = port_of(result.socket);
       break;
   }
-  if (result.socket < 0 && result.problem.empty()) result.problem = why(errno);
+  if (result.socket < 0 && result.problem.empty()) result.problem = why_not_listening(errno);
   return result;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Installation below(const fs::path& command, const fs::path& libraries) {
+Installation installed_below(const fs::path& command, const fs::path& libraries) {
   Installation installation;
   installation.command = command;
   installation.drop_in_folder = libraries / "cleave";
@@ -42,8 +42,8 @@ Installation find_installation() {
   const fs::path command = fs::read_symlink("/proc/self/exe");
   // The installed place first, then the build folder's, whose libraries are always in lib.
   const Installation installed =
-      below(command, (command.parent_path() / CLEAVE_LIBDIR_FROM_BIN).lexically_normal());
-  const Installation plain = below(command, (command.parent_path() / "../lib").lexically_normal());
+      installed_below(command, (command.parent_path() / CLEAVE_LIBDIR_FROM_BIN).lexically_normal());
+  const Installation plain = installed_below(command, (command.parent_path() / "../lib").lexically_normal());
   std::error_code ignored;
   const bool only_plain =
       !fs::exists(installed.drop_in_folder, ignored) && fs::exists(plain.drop_in_folder, ignored);

@@ -10,7 +10,7 @@ namespace cleave::cli {
 namespace {
 
 constexpr std::size_t items = 4096;
-constexpr const char* source =
+constexpr const char* kProbe =
     "__kernel void cleave_probe(__global uint* out) {\n"
     "  uint i = (uint)get_global_id(0);\n"
     "  out[i] = i * 3u + 1u;\n"
@@ -18,7 +18,7 @@ constexpr const char* source =
 
 // Nothing is released here: the process ends with the answer.
 std::vector<cl_uint> run_on(const OpenClLibrary& library, cl_platform_id platform, cl_device_id device) {
-  const auto [context, queue, kernel] = prepare(library, platform, device, source, "cleave_probe");
+  const auto [context, queue, kernel] = prepare(library, platform, device, kProbe, "cleave_probe");
   cl_int error = CL_SUCCESS;
   std::vector<cl_uint> result(items);
   const std::size_t bytes = items * sizeof(cl_uint);

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using Time = std::chrono::duration<double, std::milli>;
 
 // One work-item that is busy for as long as it is told.
-constexpr const char* source =
+constexpr const char* kBusy =
     "__kernel void cleave_busy(__global uint* out, uint rounds) {\n"
     "  uint x = out[0];\n"
     "  for (uint i = 0; i < rounds; ++i) x = x * 1664525u + 1013904223u + i;\n"
@@ -41,7 +41,7 @@ struct Waited {
 class Waiter {
  public:
   Waiter(const OpenClLibrary& library, const PlatformAndDevice& where)
-      : library_(library), prepared_(prepare(library, where.platform, where.device, source, "cleave_busy")) {
+      : library_(library), prepared_(prepare(library, where.platform, where.device, kBusy, "cleave_busy")) {
     cl_int error = CL_SUCCESS;
     buffer_ = CLEAVE_CLI_FIND(library, clCreateBuffer)(prepared_.context, CL_MEM_READ_WRITE, sizeof(cl_uint),
                                                        nullptr, &error);

@@ -9,8 +9,8 @@ namespace cleave::interpose {
 namespace {
 
 // One line for each binary: the version of this format, the mark, and a hash of it.
-constexpr const char* kFormat = "1";
-constexpr const char* kFile = "binaries";
+constexpr const char* kBinariesFormat = "1";
+constexpr const char* kBinariesFile = "binaries";
 
 std::string entry_for(Binaries::Mark mark, Binary binary) {
   return (mark == Binaries::Mark::refused ? "refused " : "dressed ") + key_of(binary);
@@ -23,7 +23,8 @@ void Binaries::note(Mark mark, Binary binary) {
   const std::string entry = entry_for(mark, binary);
   const std::scoped_lock lock(mutex_);
   known_.insert(entry);
-  if (!folder_.empty()) append_line(folder_, kFile, std::string(kFormat) + " " + entry + "\n");
+  if (!folder_.empty())
+    append_line(folder_, kBinariesFile, std::string(kBinariesFormat) + " " + entry + "\n");
 }
 
 bool Binaries::has(Mark mark, Binary binary) {
@@ -31,8 +32,8 @@ bool Binaries::has(Mark mark, Binary binary) {
   const std::scoped_lock lock(mutex_);
   if (known_.contains(entry)) return true;
   if (folder_.empty()) return false;
-  const std::string wanted = std::string(kFormat) + " " + entry;
-  std::ifstream file(folder_ + "/" + kFile);
+  const std::string wanted = std::string(kBinariesFormat) + " " + entry;
+  std::ifstream file(folder_ + "/" + kBinariesFile);
   for (std::string line; std::getline(file, line);) {
     if (line == wanted) return true;
   }

@@ -12,8 +12,8 @@ namespace cleave::interpose {
 namespace {
 
 // One line for each driver: the version of this format, a hash of the driver's name, and the facts.
-constexpr const char* kFormat = "1";
-constexpr const char* kFile = "drivers";
+constexpr const char* kDriversFormat = "1";
+constexpr const char* kDriversFile = "drivers";
 
 std::optional<DriverFacts> read_facts(const std::string& path, const std::string& key) {
   std::ifstream file(path);
@@ -22,15 +22,15 @@ std::optional<DriverFacts> read_facts(const std::string& path, const std::string
   bool tags = false;
   bool narrow = false;
   while (file >> format >> known >> tags >> narrow) {
-    if (format == kFormat && known == key) return DriverFacts{tags, narrow};
+    if (format == kDriversFormat && known == key) return DriverFacts{tags, narrow};
   }
   return std::nullopt;
 }
 
 void keep_facts(const std::string& folder, const std::string& key, const DriverFacts& facts) {
-  append_line(
-      folder, kFile,
-      std::string(kFormat) + " " + key + (facts.tags ? " 1" : " 0") + (facts.narrow ? " 1\n" : " 0\n"));
+  append_line(folder, kDriversFile,
+              std::string(kDriversFormat) + " " + key + (facts.tags ? " 1" : " 0") +
+                  (facts.narrow ? " 1\n" : " 0\n"));
 }
 
 // The number at `at` less `shift`, if it is one behind the prelude.
@@ -78,7 +78,7 @@ std::optional<DriverFacts> Drivers::facts(cl_device_id device) noexcept try {
   try {
     const std::string driver = folder_.empty() ? "" : name_driver(next_, device);
     const std::string key = folder_.empty() ? "" : key_of(std::as_bytes(std::span(driver)));
-    if (!key.empty()) found = read_facts(folder_ + "/" + kFile, key);
+    if (!key.empty()) found = read_facts(folder_ + "/" + kDriversFile, key);
     if (!found) {
       found = try_driver(next_, clock_, device);
       if (found && !key.empty()) keep_facts(folder_, key, *found);

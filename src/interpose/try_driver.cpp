@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // How long the device may be busy with other things.
-constexpr base::Nanoseconds kPatience = 5s;
+constexpr base::Nanoseconds kTrialPatience = 5s;
 constexpr std::size_t kWords = 19;  // written by each work-item
 
 // Writes what it sees, with dimensions that the compiler knows and with ones that it does not.
@@ -124,7 +124,7 @@ class Trial {
     }
     const launch::Event event(next_, made);
     next_.clFlush(queue_.get());
-    switch (launch::wait_for(next_, clock_, made, kPatience)) {
+    switch (launch::wait_for(next_, clock_, made, kTrialPatience)) {
       case launch::Waited::complete:
         return seen;
       case launch::Waited::failed:

@@ -9,7 +9,6 @@ namespace cleave::neighbours {
 namespace {
 
 constexpr int kOutOfTheWay = 200;
-constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
@@ -22,21 +21,22 @@ void Descriptor::open(int fd) {
   }
   struct stat status {};
   if (fstat(fd, &status) != 0) return static_cast<void>(::close(fd));
-  device_.store(status.st_dev, kRelaxed);
-  inode_.store(status.st_ino, kRelaxed);
-  fd_.store(fd, kRelaxed);
+  device_.store(status.st_dev, std::memory_order_relaxed);
+  inode_.store(status.st_ino, std::memory_order_relaxed);
+  fd_.store(fd, std::memory_order_relaxed);
 }
 
 void Descriptor::close() {
   const bool mine = ours();
-  const int fd = fd_.exchange(-1, kRelaxed);
+  const int fd = fd_.exchange(-1, std::memory_order_relaxed);
   if (mine) ::close(fd);
 }
 
 bool Descriptor::ours() const {
   struct stat status {};
-  return get() >= 0 && fstat(get(), &status) == 0 && status.st_dev == device_.load(kRelaxed) &&
-         status.st_ino == inode_.load(kRelaxed);
+  return get() >= 0 && fstat(get(), &status) == 0 &&
+         status.st_dev == device_.load(std::memory_order_relaxed) &&
+         status.st_ino == inode_.load(std::memory_order_relaxed);
 }
 
 }  // namespace cleave::neighbours

@@ -30,11 +30,11 @@ NDRange product() {
   return range;
 }
 
-const Kernel kSplittable{.source = Kernel::Source::splittable};
+const Kernel kFromSource{.source = Kernel::Source::splittable};
 const Kernel kTalks{.source = Kernel::Source::splittable, .talks = true};
 constexpr Moment kFree{.user_event_pending = false, .stalls = false, .has_twins = true};
 
-Way choose(LaunchMode wanted, const Kernel& kernel = kSplittable, const Device& device = h200(),
+Way choose(LaunchMode wanted, const Kernel& kernel = kFromSource, const Device& device = h200(),
            const Moment& moment = kFree, std::size_t slices = 20) {
   return choose_way(wanted, kernel, device, product(), slices, moment);
 }
@@ -44,9 +44,9 @@ TEST(Way, IsPipelinedByItselfWhereTheDeviceGainsByIt) {
   EXPECT_EQ(choose(LaunchMode::pipelined).mode, Mode::pipelined);
   Device device = h200();
   device.prefers_pipelines = false;
-  EXPECT_EQ(choose(LaunchMode::automatic, kSplittable, device).mode, Mode::queued);
-  EXPECT_EQ(choose(LaunchMode::automatic, kSplittable, device).why, Queued::device);
-  EXPECT_EQ(choose(LaunchMode::pipelined, kSplittable, device).mode, Mode::pipelined) << "asked for by name";
+  EXPECT_EQ(choose(LaunchMode::automatic, kFromSource, device).mode, Mode::queued);
+  EXPECT_EQ(choose(LaunchMode::automatic, kFromSource, device).why, Queued::device);
+  EXPECT_EQ(choose(LaunchMode::pipelined, kFromSource, device).mode, Mode::pipelined) << "asked for by name";
 }
 
 TEST(Way, KernelsWhoseGroupsMayLookAtEachOtherStayInOrderWhateverIsAsked) {
@@ -58,10 +58,10 @@ TEST(Way, KernelsWhoseGroupsMayLookAtEachOtherStayInOrderWhateverIsAsked) {
 
 TEST(Way, SaysWhatStandsAgainstPipelining) {
   for (const auto wanted : {LaunchMode::automatic, LaunchMode::pipelined}) {
-    EXPECT_EQ(choose(wanted, kSplittable, h200(), kFree, 2).why, Queued::few);
-    EXPECT_EQ(choose(wanted, kSplittable, h200(), {.user_event_pending = true, .has_twins = true}).why,
+    EXPECT_EQ(choose(wanted, kFromSource, h200(), kFree, 2).why, Queued::few);
+    EXPECT_EQ(choose(wanted, kFromSource, h200(), {.user_event_pending = true, .has_twins = true}).why,
               Queued::pending);
-    EXPECT_EQ(choose(wanted, kSplittable, h200(), {.has_twins = false}).why, Queued::queue);
+    EXPECT_EQ(choose(wanted, kFromSource, h200(), {.has_twins = false}).why, Queued::queue);
   }
 }
 
@@ -71,8 +71,8 @@ TEST(Way, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
   EXPECT_EQ(choose(LaunchMode::sequential).mode, Mode::sequential);
   for (const Moment& moment :
        {Moment{.user_event_pending = true}, Moment{.stalls = true}, Moment{.in_callback = true}}) {
-    EXPECT_EQ(choose(LaunchMode::sequential, kSplittable, h200(), moment).mode, Mode::queued);
-    EXPECT_FALSE(choose(LaunchMode::sequential, kSplittable, h200(), moment).why);
+    EXPECT_EQ(choose(LaunchMode::sequential, kFromSource, h200(), moment).mode, Mode::queued);
+    EXPECT_FALSE(choose(LaunchMode::sequential, kFromSource, h200(), moment).why);
   }
 }
 

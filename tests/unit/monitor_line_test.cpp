@@ -9,34 +9,34 @@
 namespace cleave::base {
 namespace {
 
-using Kind = MonitorLine::Kind;
+using LineKind = MonitorLine::Kind;
 
 TEST(MonitorLine, WhatIsWrittenIsRead) {
   const auto greeting = read_monitor_line(greeting_line(2000));
   ASSERT_TRUE(greeting);
-  EXPECT_EQ(greeting->kind, Kind::greeting);
+  EXPECT_EQ(greeting->kind, LineKind::greeting);
   EXPECT_EQ(greeting->version, static_cast<unsigned>(CLEAVE_MONITOR_PROTOCOL));
   EXPECT_EQ(greeting->heartbeat_ms, 2000U);
   const auto count = read_monitor_line(count_line(UINT64_MAX, kMostMachines, 7));
   ASSERT_TRUE(count);
-  EXPECT_EQ(count->kind, Kind::count);
+  EXPECT_EQ(count->kind, LineKind::count);
   EXPECT_EQ(count->sequence, UINT64_MAX);
   EXPECT_EQ(count->running, kMostMachines);
   EXPECT_EQ(count->busy, 7U);
   const auto unknown = read_monitor_line(unknown_line(3));
   ASSERT_TRUE(unknown);
-  EXPECT_EQ(unknown->kind, Kind::unknown);
+  EXPECT_EQ(unknown->kind, LineKind::unknown);
   EXPECT_EQ(unknown->sequence, 3U);
   const auto alive = read_monitor_line(alive_line(3));
   ASSERT_TRUE(alive);
-  EXPECT_EQ(alive->kind, Kind::alive);
+  EXPECT_EQ(alive->kind, LineKind::alive);
   EXPECT_EQ(alive->sequence, 3U);
-  EXPECT_EQ(read_monitor_line(bye_line("full"))->kind, Kind::bye);
+  EXPECT_EQ(read_monitor_line(bye_line("full"))->kind, LineKind::bye);
 }
 
 TEST(MonitorLine, WhatALaterVersionSaysIsPassedOver) {
-  EXPECT_EQ(read_monitor_line("load 0.5")->kind, Kind::other);
-  EXPECT_EQ(read_monitor_line("countdown")->kind, Kind::other);
+  EXPECT_EQ(read_monitor_line("load 0.5")->kind, LineKind::other);
+  EXPECT_EQ(read_monitor_line("countdown")->kind, LineKind::other);
   EXPECT_EQ(read_monitor_line("count 1 2 1 paused=4")->running, 2U);
   const auto greeting = read_monitor_line("cleave-monitor 2 tls heartbeat=50 x=y");
   ASSERT_TRUE(greeting);

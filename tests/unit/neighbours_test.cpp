@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using base::StaleCount;
 using testing::HasSubstr;
 
-constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=500\n";
+constexpr const char* kFastGreeting = "cleave-monitor 1 heartbeat=500\n";
 
 base::Settings following(const Listener& listener) {
   base::Settings settings;
@@ -114,7 +114,7 @@ TEST(Neighbours, CountIsFollowedAndGoesStale) {
   EXPECT_EQ(neighbours.vms(), 2U) << "a number stands for what is not known";
   neighbours.begin();
   ASSERT_TRUE(comes([&] { return listener.answer(); }));
-  listener.say(std::string(kGreeting) + "count 1 7 3\n");
+  listener.say(std::string(kFastGreeting) + "count 1 7 3\n");
   EXPECT_TRUE(comes([&] { return neighbours.vms() == 7; }));
   EXPECT_EQ(neighbours.report().state, Report::State::known);
   listener.say("count 2 4 3\n");
@@ -143,7 +143,7 @@ TEST(Neighbours, FirstLaunchAlreadyFollowsAFile) {
 TEST(Neighbours, HostileServersAreOneLineAndNoHarm) {
   for (const std::string& text :
        {std::string(1 << 20, '\xff'), std::string("cleave-monitor 2\n"), std::string("count 1 50 0\n"),
-        std::string(kGreeting) + "count 1 0 5\n", std::string(kGreeting) + std::string(5000, '7')}) {
+        std::string(kFastGreeting) + "count 1 0 5\n", std::string(kFastGreeting) + std::string(5000, '7')}) {
     testing::internal::CaptureStderr();
     {
       const Server server(text);
@@ -163,7 +163,7 @@ TEST(Neighbours, HostileServersAreOneLineAndNoHarm) {
 TEST(Neighbours, FloodOfCountsIsSurvived) {
   testing::internal::CaptureStderr();
   {
-    std::string flood = kGreeting;
+    std::string flood = kFastGreeting;
     for (int i = 1; i < 20'000; ++i) flood += "count " + std::to_string(i) + " 3 0\n";
     const Server server(flood);
     const base::Settings settings = following(server.listener());
@@ -181,7 +181,7 @@ TEST(Neighbours, EndIsPromptWhileTheServerHangsAndTheCountStays) {
   Neighbours neighbours(settings);
   neighbours.begin();
   ASSERT_TRUE(comes([&] { return listener.answer(); }));
-  listener.say(std::string(kGreeting) + "count 1 3 0\n");
+  listener.say(std::string(kFastGreeting) + "count 1 3 0\n");
   ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
   neighbours.end();
   neighbours.end();
@@ -199,7 +199,7 @@ TEST(Neighbours, NobodyIsAskedAfterTheEnd) {
 }
 
 TEST(Neighbours, ForkedChildFollowsOnItsOwn) {
-  const Server server(std::string(kGreeting) + "count 1 3 0\n");
+  const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
   const base::Settings settings = following(server.listener());
   Neighbours neighbours(settings);
   neighbours.begin();
@@ -222,7 +222,7 @@ TEST(Neighbours, ForkedChildFollowsOnItsOwn) {
 }
 
 TEST(Neighbours, ManyThreadsMayBeginAtOnce) {
-  const Server server(std::string(kGreeting) + "count 1 3 0\n");
+  const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
   const base::Settings settings = following(server.listener());
   Neighbours neighbours(settings);
   {

@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 using State = Session::State;
 
-constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
+constexpr const char* kSessionGreeting = "cleave-monitor 1 heartbeat=2000\n";
 
 // What a session makes of a whole stream that comes at one moment.
 Session after(const std::string& text, base::Nanoseconds now = 0s) {
@@ -20,7 +20,7 @@ Session after(const std::string& text, base::Nanoseconds now = 0s) {
 TEST(Session, CountsAreHeardAndAliveConfirmsThem) {
   Session session(0s);
   EXPECT_EQ(session.state(), State::greeting);
-  session.take(kGreeting, 1s);
+  session.take(kSessionGreeting, 1s);
   EXPECT_EQ(session.state(), State::following);
   EXPECT_FALSE(session.heard());
   session.take("count 7 5 2\n", 2s);
@@ -35,7 +35,7 @@ TEST(Session, CountsAreHeardAndAliveConfirmsThem) {
 }
 
 TEST(Session, LinesMayComeInAnyPieces) {
-  const std::string text = std::string(kGreeting) + "count 1 3 0\ncount 2 4 0\n";
+  const std::string text = std::string(kSessionGreeting) + "count 1 3 0\ncount 2 4 0\n";
   for (std::size_t size = 1; size < text.size(); ++size) {
     Session session(0s);
     for (std::size_t at = 0; at < text.size(); at += size) session.take(text.substr(at, size), 1s);
@@ -45,7 +45,7 @@ TEST(Session, LinesMayComeInAnyPieces) {
 }
 
 TEST(Session, WhatTheServerNoLongerKnowsIsNotConfirmed) {
-  Session session = after(std::string(kGreeting) + "count 1 3 0\nunknown 2\n", 1s);
+  Session session = after(std::string(kSessionGreeting) + "count 1 3 0\nunknown 2\n", 1s);
   session.take("alive 2\n", 5s);
   session.take("alive 1\n", 6s);
   EXPECT_EQ(session.heard()->at, 1s);
@@ -55,18 +55,18 @@ TEST(Session, WhatTheServerNoLongerKnowsIsNotConfirmed) {
 }
 
 TEST(Session, AnotherCountsAliveConfirmsNothing) {
-  Session session = after(std::string(kGreeting) + "count 5 3 0\n", 1s);
+  Session session = after(std::string(kSessionGreeting) + "count 5 3 0\n", 1s);
   session.take("alive 4\nalive 6\n", 9s);
   EXPECT_EQ(session.heard()->at, 1s);
   EXPECT_EQ(session.state(), State::following);
 }
 
 TEST(Session, NobodyRunningIsStillThisOne) {
-  EXPECT_EQ(after(std::string(kGreeting) + "count 1 0 0\n").heard()->vms, 1U);
+  EXPECT_EQ(after(std::string(kSessionGreeting) + "count 1 0 0\n").heard()->vms, 1U);
 }
 
 TEST(Session, ByeEndsItWithoutFault) {
-  const Session session = after(std::string(kGreeting) + "count 1 4 0\nbye restart\ncount 2 9 0\n");
+  const Session session = after(std::string(kSessionGreeting) + "count 1 4 0\nbye restart\ncount 2 9 0\n");
   EXPECT_EQ(session.state(), State::ended);
   EXPECT_EQ(session.fault(), "");
   EXPECT_EQ(session.heard()->vms, 4U);
@@ -81,16 +81,16 @@ TEST(Session, WhatIsNoProtocolBreaksIt) {
                              "cleave-monitor 1 heartbeat=x\n",
                              std::string(200, 'x'),
                              std::string("cleave-monitor 1\0\n", 18),
-                             std::string(kGreeting) + kGreeting,
-                             std::string(kGreeting) + "count 1 5\n",
-                             std::string(kGreeting) + "count 1 5 6\n",
-                             std::string(kGreeting) + "count 1 999999999999 0\n",
-                             std::string(kGreeting) + "\xff\xfe\n"};
+                             std::string(kSessionGreeting) + kSessionGreeting,
+                             std::string(kSessionGreeting) + "count 1 5\n",
+                             std::string(kSessionGreeting) + "count 1 5 6\n",
+                             std::string(kSessionGreeting) + "count 1 999999999999 0\n",
+                             std::string(kSessionGreeting) + "\xff\xfe\n"};
   for (const std::string& text : all) {
     Session session = after(text);
     EXPECT_EQ(session.state(), State::broken) << text;
     EXPECT_NE(session.fault(), "") << text;
-    session.take(std::string(kGreeting) + "count 1 5 0\n", 1s);
+    session.take(std::string(kSessionGreeting) + "count 1 5 0\n", 1s);
     EXPECT_FALSE(session.heard()) << "it goes on after " << text;
   }
 }
@@ -100,13 +100,13 @@ TEST(Session, WrongVersionIsNamed) {
 }
 
 TEST(Session, FloodOfGoodLinesBreaksItAndASlowStreamOfThemDoesNot) {
-  Session flood = after(kGreeting);
+  Session flood = after(kSessionGreeting);
   for (int i = 1; i < 10'000 && flood.state() == State::following; ++i) {
     flood.take("count " + std::to_string(i) + " 5 0\n", 1s);
   }
   EXPECT_EQ(flood.state(), State::broken);
 
-  Session slow = after(kGreeting);
+  Session slow = after(kSessionGreeting);
   for (int i = 1; i < 10'000; ++i) slow.take("count " + std::to_string(i) + " 5 0\n", i * 10ms);
   EXPECT_EQ(slow.state(), State::following);
 }

@@ -11,9 +11,6 @@
 namespace cleave::remote {
 namespace {
 
-constexpr std::uint64_t kContext = 1;
-constexpr std::uint64_t kQueue = 2;
-constexpr std::uint64_t kBuffer = 3;
 constexpr std::uint64_t kSize = 4096;
 
 class Hostile : public testing::Test {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -18,6 +19,11 @@
 #include "remote/transport/frames.h"
 
 namespace cleave::remote {
+
+// The ids that the tests' clients choose.
+constexpr std::uint64_t kContext = 1;
+constexpr std::uint64_t kQueue = 2;
+constexpr std::uint64_t kBuffer = 3;
 
 struct HelloWords {
   std::string token{};

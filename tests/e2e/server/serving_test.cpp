@@ -16,9 +16,6 @@ constexpr const char* kSource = R"(
   kernel void hello(int n) { printf("hello %d\n", n); }
   kernel void endless(global int* a) { while (atomic_add(a, 0) == 0) {} }
 )";
-constexpr std::uint64_t kContext = 1;
-constexpr std::uint64_t kQueue = 2;
-constexpr std::uint64_t kBuffer = 3;
 constexpr std::uint64_t kProgram = 4;
 constexpr std::uint64_t kKernel = 5;
 constexpr std::size_t kItems = 1024;

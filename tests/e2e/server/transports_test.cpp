@@ -14,9 +14,6 @@
 namespace cleave::remote {
 namespace {
 
-constexpr std::uint64_t kContext = 1;
-constexpr std::uint64_t kQueue = 2;
-constexpr std::uint64_t kBuffer = 3;
 constexpr std::size_t kShared = 1U << 20U;
 
 void make_basics(RawClient& client) {

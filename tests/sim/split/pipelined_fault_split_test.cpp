@@ -6,7 +6,7 @@ namespace cleave {
 namespace {
 
 constexpr const char* kEnqueue = "clEnqueueNDRangeKernel";
-constexpr const char* kMarker = "clEnqueueMarkerWithWaitList";
+constexpr const char* kMarkerCall = "clEnqueueMarkerWithWaitList";
 
 struct Setting {
   cl_command_queue_properties properties;
@@ -88,7 +88,7 @@ TEST_P(PipelinedFault, SliceAndMarkersRefused_TheAnswerIsRightAllTheSame) {
       const cl_kernel kernel = scene.make_kernel();
       const unsigned gate = GetParam().properties == 0 ? 1 : 0;
       scene.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
-      for (unsigned i = 1; i <= markers; ++i) scene.driver.fail(kMarker, gate + i, CL_OUT_OF_RESOURCES);
+      for (unsigned i = 1; i <= markers; ++i) scene.driver.fail(kMarkerCall, gate + i, CL_OUT_OF_RESOURCES);
       ASSERT_EQ(launch(scene, kernel), CL_SUCCESS);
       scene.expect_each_item_ran(1);
       ASSERT_EQ(launch(scene, kernel), CL_SUCCESS);
@@ -102,7 +102,7 @@ TEST_P(PipelinedFault, MarkerAtTheEndRefused_TheHelpersAreWaitedFor) {
   Scene scene(pipelined_settings(), driver(), GetParam().properties);
   make_slices_uneven(scene);
   const cl_kernel kernel = scene.make_kernel();
-  scene.driver.fail(kMarker, GetParam().properties == 0 ? 2 : 1, CL_OUT_OF_RESOURCES);
+  scene.driver.fail(kMarkerCall, GetParam().properties == 0 ? 2 : 1, CL_OUT_OF_RESOURCES);
   ASSERT_EQ(launch(scene, kernel), CL_SUCCESS);
   EXPECT_EQ(scene.driver.faults_left(), 0U);
   const std::uint64_t own = scene.driver.id(scene.queue);
@@ -115,8 +115,8 @@ TEST_P(PipelinedFault, MarkerAtTheEndRefused_TheHelpersAreWaitedFor) {
 }
 
 TEST_P(PipelinedFault, GateOrHelpersRefused_TheLaunchIsQueued) {
-  for (const char* function : {kMarker, "clCreateCommandQueue"}) {
-    if (function == kMarker && GetParam().properties != 0) continue;  // no marker there
+  for (const char* function : {kMarkerCall, "clCreateCommandQueue"}) {
+    if (function == kMarkerCall && GetParam().properties != 0) continue;  // no marker there
     Scene scene(pipelined_settings(), driver(), GetParam().properties);
     const cl_kernel kernel = scene.make_kernel();
     scene.driver.fail(function, 1, CL_OUT_OF_RESOURCES);
@@ -126,7 +126,8 @@ TEST_P(PipelinedFault, GateOrHelpersRefused_TheLaunchIsQueued) {
     EXPECT_EQ(queued_for(plan::Queued::refused), 1U);
     scene.expect_each_item_ran(1);
     ASSERT_EQ(launch(scene, kernel), CL_SUCCESS);
-    EXPECT_EQ(Scene::tally().pipelined, function == kMarker ? 1U : 0U) << "helpers are not asked for again";
+    EXPECT_EQ(Scene::tally().pipelined, function == kMarkerCall ? 1U : 0U)
+        << "helpers are not asked for again";
     scene.expect_each_item_ran(2);
   }
 }
@@ -145,7 +146,7 @@ TEST_P(PipelinedFault, FewerHelpersThanWantedWillDo) {
 // leaks (the scene looks), and the next launches work.
 TEST_P(PipelinedFault, EveryCallOfALaunchMayFail) {
   for (const char* function :
-       {kEnqueue, kMarker, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo", "clGetDeviceInfo",
+       {kEnqueue, kMarkerCall, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo", "clGetDeviceInfo",
         "clGetContextInfo", "clCreateCommandQueue", "clRetainEvent"}) {
     bool came_to_pass = true;
     for (unsigned nth = 1; came_to_pass; ++nth) {

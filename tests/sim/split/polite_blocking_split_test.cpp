@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-base::Settings waiting(base::WaitMode mode) {
+base::Settings blocking_in(base::WaitMode mode) {
   base::Settings settings = usual_settings();
   settings.wait = mode;
   return settings;
@@ -129,7 +129,7 @@ enum class Wrong { nothing, upstream, launch };
 class Stage {
  public:
   Stage(base::WaitMode mode, cl_command_queue_properties properties, Wrong wrong)
-      : scene_(waiting(mode), usual_driver(), properties), wrong_(wrong) {
+      : scene_(blocking_in(mode), usual_driver(), properties), wrong_(wrong) {
     const cl_image_format format{CL_RGBA, CL_UNORM_INT8};
     cl_image_desc shape{};
     shape.image_type = CL_MEM_OBJECT_IMAGE2D;
@@ -223,7 +223,7 @@ TEST_P(PoliteBlocking, FaultInAnythingAddedLeavesTheDriversOwnCall) {
 
 // While a user event is pending, a call with a mistake in it must fail at once: the program may set it then.
 TEST_P(PoliteBlocking, MistakeBehindAUserEventIsNoTrap) {
-  Scene scene(waiting(base::WaitMode::polite), usual_driver(), GetParam());
+  Scene scene(blocking_in(base::WaitMode::polite), usual_driver(), GetParam());
   const cl_kernel kernel = scene.make_kernel();
   cl_event gate = scene.user_event();
   ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
@@ -239,7 +239,7 @@ TEST_P(PoliteBlocking, MistakeBehindAUserEventIsNoTrap) {
 
 // On a queue that keeps no order a blocking call waits for its list only, and so must the watch.
 TEST(PoliteBlockingOutOfOrder, OtherCommandsAreNotWaitedFor) {
-  Scene scene(waiting(base::WaitMode::polite), usual_driver(), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  Scene scene(blocking_in(base::WaitMode::polite), usual_driver(), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   const cl_kernel kernel = scene.make_kernel();
   // Made behind Cleave's back, so that nothing but the list decides.
   cl_event gate = sim::Driver::table().clCreateUserEvent(scene.context, nullptr);
@@ -263,7 +263,7 @@ TEST(PoliteBlockingOutOfOrder, OtherCommandsAreNotWaitedFor) {
 
 // Natively a blocking call is on the queue from the beginning; what another thread enqueues comes after it.
 TEST(PoliteBlockingShared, QueueOfSeveralThreadsIsLeftToTheDriver) {
-  Scene scene(waiting(base::WaitMode::polite));
+  Scene scene(blocking_in(base::WaitMode::polite));
   const cl_kernel kernel = scene.make_kernel();
   scene.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });
   scene.launch(kernel);
@@ -277,7 +277,7 @@ TEST(PoliteBlockingShared, QueueOfSeveralThreadsIsLeftToTheDriver) {
 }
 
 TEST(PoliteBlockingShared, WatchEndsWhenAnotherThreadComes) {
-  Scene scene(waiting(base::WaitMode::polite));
+  Scene scene(blocking_in(base::WaitMode::polite));
   const cl_kernel kernel = scene.make_kernel();
   const cl_kernel another = scene.make_kernel(kSplittable, "sum");
   scene.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });

@@ -11,13 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-base::Settings waiting(base::WaitMode mode, unsigned vms = 5) {
+base::Settings waiting_in(base::WaitMode mode, unsigned vms = 5) {
   base::Settings settings = usual_settings();
   settings.wait = mode;
   settings.vms = vms;
   return settings;
 }
-base::Settings polite() { return waiting(base::WaitMode::polite); }
+base::Settings polite() { return waiting_in(base::WaitMode::polite); }
 
 constexpr const char* kMarker = "clEnqueueMarkerWithWaitList";
 constexpr const char* kLook = "clGetEventInfo";
@@ -106,7 +106,7 @@ TEST_P(Polite, QueueThatNobodyFlushedIsNoTrap) {
 
 TEST_P(Polite, FailedCommandIsReportedAsNatively) {
   for (const base::WaitMode mode : {base::WaitMode::native, base::WaitMode::polite}) {
-    Scene scene(waiting(mode), usual_driver(), GetParam());
+    Scene scene(waiting_in(mode), usual_driver(), GetParam());
     const cl_kernel kernel = scene.make_kernel();
     lasts(scene, 100ms);
     scene.driver.fail_execution("add", 3, -1234);
@@ -241,7 +241,7 @@ bool is_watched(Scene& scene, cl_kernel kernel) {
 TEST(PoliteByItself, DriverThatBurnsIsKnownAfterThreeLongWaits) {
   sim::Options options = usual_driver();
   options.waits_burn = true;
-  Scene scene(waiting(base::WaitMode::automatic), options);
+  Scene scene(waiting_in(base::WaitMode::automatic), options);
   const cl_kernel kernel = scene.make_kernel();
   lasts(scene, 10ms);
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(is_watched(scene, kernel));
@@ -251,7 +251,7 @@ TEST(PoliteByItself, DriverThatBurnsIsKnownAfterThreeLongWaits) {
 }
 
 TEST(PoliteByItself, DriverThatSleepsIsLeftAlone) {
-  Scene scene(waiting(base::WaitMode::automatic));
+  Scene scene(waiting_in(base::WaitMode::automatic));
   const cl_kernel kernel = scene.make_kernel();
   lasts(scene, 1s);
   scene.driver.forget();
@@ -263,7 +263,7 @@ TEST(PoliteByItself, ProcessorsDriverIsLeftAlone) {
   sim::Options options = usual_driver();
   options.waits_burn = true;
   options.device_type = CL_DEVICE_TYPE_CPU;
-  Scene scene(waiting(base::WaitMode::automatic), options);
+  Scene scene(waiting_in(base::WaitMode::automatic), options);
   const cl_kernel kernel = scene.make_kernel();
   lasts(scene, 1s);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(is_watched(scene, kernel));
@@ -272,14 +272,14 @@ TEST(PoliteByItself, ProcessorsDriverIsLeftAlone) {
 TEST(PoliteByItself, NobodyElseThereNoPoliteness) {
   sim::Options options = usual_driver();
   options.waits_burn = true;
-  Scene scene(waiting(base::WaitMode::automatic, 1), options);
+  Scene scene(waiting_in(base::WaitMode::automatic, 1), options);
   const cl_kernel kernel = scene.make_kernel();
   lasts(scene, 1s);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(is_watched(scene, kernel));
 }
 
 TEST(PoliteByItself, NativeModeAddsNothing) {
-  Scene scene(waiting(base::WaitMode::native));
+  Scene scene(waiting_in(base::WaitMode::native));
   const cl_kernel kernel = scene.make_kernel();
   ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
   scene.driver.forget();

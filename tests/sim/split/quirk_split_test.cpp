@@ -7,7 +7,7 @@ namespace {
 
 using plan::Whole;
 
-constexpr const char* kPocl = "Portable Computing Language";
+constexpr const char* kPoclsVendor = "Portable Computing Language";
 constexpr const char* kKeeps = "global int total; kernel void add(global int* data, int n) { total += n; }";
 
 sim::Options driver_called(const char* name, const char* version = "OpenCL 3.0 sim") {
@@ -21,7 +21,7 @@ sim::Options driver_called(const char* name, const char* version = "OpenCL 3.0 s
 
 TEST(Quirk, WhereFailuresEndTheProcessNothingIsSplitBehindAUserEvent) {
   for (const bool pocl : {true, false}) {
-    Scene scene(usual_settings(), driver_called(pocl ? kPocl : "Another"));
+    Scene scene(usual_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
     const cl_kernel kernel = scene.make_kernel();
     const cl_event gate = scene.user_event();
     ASSERT_EQ(scene.launch(kernel, nullptr, {gate}), CL_SUCCESS);
@@ -58,7 +58,7 @@ TEST(Quirk, WhereSlicesMustNotFailNothingIsSplitThatWaitsForWhatMay) {
 TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
   for (const bool clash : {true, false}) {
     const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
-    Scene scene(usual_settings(), driver_called(kPocl, version));
+    Scene scene(usual_settings(), driver_called(kPoclsVendor, version));
     ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);
     EXPECT_EQ(Scene::tally().split, clash ? 0U : 1U);
   }
@@ -66,7 +66,7 @@ TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
 
 TEST(Quirk, WhereVariablesAreCopiedProgramsThatHaveSomeStayWhole) {
   for (const bool pocl : {true, false}) {
-    Scene scene(usual_settings(), driver_called(pocl ? kPocl : "Another"));
+    Scene scene(usual_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
     const cl_program program = scene.make_program(kKeeps, "-cl-std=CL2.0");
     ASSERT_EQ(scene.launch(scene.make_kernel(program, "add")), CL_SUCCESS);
     EXPECT_EQ(Scene::whole(Whole::kernel), pocl ? 1U : 0U);
@@ -94,7 +94,7 @@ std::string options_of(const Table& cl, const Scene& scene, cl_program program) 
 TEST(Quirk, WhereNothingIsSplitThePreludeIsNotTried) {
   for (const bool clash : {true, false}) {
     const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
-    Scene scene(usual_settings(), driver_called(kPocl, version));
+    Scene scene(usual_settings(), driver_called(kPoclsVendor, version));
     const cl_program program = scene.make_program(kSeesTheCut);
     EXPECT_EQ(options_of(sim::Driver::table(), scene, program), clash ? "" : "-D__cleave_on");
   }
@@ -102,7 +102,7 @@ TEST(Quirk, WhereNothingIsSplitThePreludeIsNotTried) {
 
 TEST(Quirk, WhereNoOptionsSayThatArgumentsHaveNamesThePreludesSwitchDoesNotUnsayIt) {
   for (const bool pocl : {true, false}) {
-    Scene scene(usual_settings(), driver_called(pocl ? kPocl : "Another"));
+    Scene scene(usual_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
     const auto options = [&](const char* given) {
       const cl_program program = scene.make_program(kSeesTheCut, given);
       EXPECT_EQ(options_of(scene.cl, scene, program), given != nullptr ? given : "");

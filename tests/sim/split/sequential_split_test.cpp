@@ -138,14 +138,14 @@ TEST(Sequential, KernelThatMayWaitForTheHostIsNotWaitedFor) {
   scene.expect_each_item_ran(1);
 }
 
-struct Relaunch {
+struct SequentialRelaunch {
   Scene& scene;
   cl_kernel kernel;
   base::Nanoseconds took{-1};
 };
 
-void CL_CALLBACK launch_again(cl_event, cl_int, void* data) {
-  auto* const relaunch = static_cast<Relaunch*>(data);
+void CL_CALLBACK launch_sequentially(cl_event, cl_int, void* data) {
+  auto* const relaunch = static_cast<SequentialRelaunch*>(data);
   const auto start = relaunch->scene.driver.clock().now();
   EXPECT_EQ(relaunch->scene.launch(relaunch->kernel), CL_SUCCESS);
   relaunch->took = relaunch->scene.driver.clock().now() - start;
@@ -157,10 +157,10 @@ TEST(Sequential, LaunchWithinACallbackIsNotWaitedFor) {
     base::Settings settings = sequential();
     settings.wait = wait;
     Scene scene(settings);
-    Relaunch relaunch{scene, scene.make_kernel()};
+    SequentialRelaunch relaunch{scene, scene.make_kernel()};
     cl_event before = nullptr;
     ASSERT_EQ(scene.cl.clEnqueueMarkerWithWaitList(scene.queue, 0, nullptr, &before), CL_SUCCESS);
-    ASSERT_EQ(scene.cl.clSetEventCallback(before, CL_COMPLETE, launch_again, &relaunch), CL_SUCCESS);
+    ASSERT_EQ(scene.cl.clSetEventCallback(before, CL_COMPLETE, launch_sequentially, &relaunch), CL_SUCCESS);
     EXPECT_EQ(scene.cl.clFinish(scene.queue), CL_SUCCESS);
     scene.driver.run_until_idle();
     scene.cl.clReleaseEvent(before);
