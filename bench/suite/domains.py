@@ -103,7 +103,8 @@ class Domains(Processes):
         if command[0] != "cleave_neighbour":
             return super().start(who, *command, settings=settings)
         name, console = f"{self.folder.name}-{who}", self.folder / f"{who}.console"
-        virtual = "kvm" in virsh("capabilities").stdout
+        # A host may have the device /dev/kvm and a QEMU that cannot use it.
+        virtual = virsh("domcapabilities", "--virttype", "kvm").returncode == 0
         file = self.folder / f"{who}.xml"
         file.write_text(DOMAIN.format(
             kind="kvm" if virtual else "qemu", name=name, cores=",".join(map(str, sorted(self.cores))), folder=self.folder,
