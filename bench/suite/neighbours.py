@@ -28,8 +28,9 @@ class Bench:
         self.cores = set(sorted(os.sched_getaffinity(0))[:given.cores])
         self.mode = given.mode
         self.rounds = 2 if given.quick else 3
-        self.window = 20 if not given.quick else 3 if given.ground == "domains" else 0.4  # seconds of everybody together
-        self.size = 320 if given.quick else 1600
+        usual = 20 if not given.quick else 3 if given.ground == "domains" else 0.4
+        self.window = given.window or usual  # seconds of everybody together
+        self.size = given.size or (320 if given.quick else 1600)
         probe, _ = programs.measure("stream", 1, *programs.platform(given), "--repeats", 1)
         work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
         self.work = [work, "--library", programs.library(), *programs.platform(given),
@@ -37,7 +38,8 @@ class Bench:
         self.ground = grounds.prepare(given.ground, self.cores)
         words = machine(probe["device"], programs.library())
         self.results = Results("neighbours", words | {"ground": self.ground.name, "shared cores": len(self.cores),
-                                                      "neighbours": f"{self.size}×{self.size}", "mode": self.mode})
+                                                      "neighbours": f"{self.size}×{self.size}", "window": f"{self.window:g} s",
+                                                      "mode": self.mode})
 
     def start_job(self, neighbours, job):
         settings = {"CLEAVE_VMS": str(neighbours + 1), "CLEAVE_SPLIT": f"fixed:{job}", "CLEAVE_LAUNCH": self.mode}
