@@ -1,15 +1,16 @@
 // One measurement on one device, as a line of JSON on standard output. What is measured in which order, and
 // with which settings of Cleave, is the suite's affair (bench/suite).
 //
-//   cleave_gpu launches WORK... [OPTIONS]           works in launches, natively and under Cleave; a line for
-//   each cleave_gpu stream COUNT [OPTIONS]               so many small launches cleave_gpu busy native|cleave
-//   SECONDS WORK [OPTIONS] cleave_gpu turns THREADS SECONDS                no OpenCL: processor work beside
-//   it OPTIONS: --platform SUBSTRING, --library PATH/libOpenCL.so.1, --repeats N, --warm-up N, --waits N,
-//   --no-events, --small
+// cleave_gpu launches WORK... OPTIONS: works in launches, natively and under Cleave; a line for each
+// cleave_gpu stream COUNT OPTIONS: so many small launches
+// cleave_gpu busy native|cleave SECONDS WORK OPTIONS: for so long
+// cleave_gpu turns THREADS SECONDS: no OpenCL, but work on the processor beside it
+//
+// OPTIONS: --library PATH/libOpenCL.so.1 (Cleave), --platform SUBSTRING, --repeats N, --warm-up N, --waits N,
+// --no-events, --small
 //
 // The exit status is 0 only if all results were the native ones.
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,8 +21,6 @@
 namespace gpu {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct CommandLine {
   std::vector<std::string> words;
   Request request;
@@ -30,8 +29,6 @@ struct CommandLine {
 CommandLine read(const std::vector<std::string>& arguments) {
   CommandLine line;
   Request& request = line.request;
-  request.library =
-      (fs::read_symlink("/proc/self/exe").parent_path() / "../lib/cleave/libOpenCL.so.1").string();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "--small") {
@@ -68,6 +65,7 @@ int measure_all(const CommandLine& line) {
 
 int carry_out(const CommandLine& line) {
   const auto word = [&](std::size_t i) { return line.words.at(i); };
+  if (word(0) != "turns" && line.request.library.empty()) throw std::invalid_argument("no --library");
   if (word(0) == "launches") return measure_all(line);
   if (word(0) == "stream") return measure_stream(line.request, std::stoul(word(1)));
   if (word(0) == "turns") return count_turns(static_cast<unsigned>(std::stoul(word(1))), std::stod(word(2)));

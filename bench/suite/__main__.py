@@ -111,7 +111,7 @@ def measure(name, given):
 def measure_all(given):
     """Those that cannot be had here are named, and the others go on."""
     given.only = None
-    probe, _ = programs.measure("stream", 1, *programs.platform(given), "--repeats", 1)
+    probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
     sound = True
     for name in SUITES:
         if name == "gpu" and probe["on_processor"]:

@@ -17,7 +17,7 @@ class Bench:
     def __init__(self, given):
         self.quick = given.quick
         self.repeats = 3 if given.quick else 9
-        self.options = ["--platform", given.platform, "--library", programs.library(), *(["--small"] if given.quick else [])]
+        self.options = [*programs.target(given), *(["--small"] if given.quick else [])]
         probe, _ = programs.measure("stream", 1, *self.options, "--repeats", 1)
         self.results = Results("gpu", machine(probe["device"], programs.library()))
 

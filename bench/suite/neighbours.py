@@ -31,10 +31,9 @@ class Bench:
         usual = 20 if not given.quick else 3 if given.ground == "domains" else 0.4
         self.window = given.window or usual  # seconds of everybody together
         self.size = given.size or (320 if given.quick else 1600)
-        probe, _ = programs.measure("stream", 1, *programs.platform(given), "--repeats", 1)
+        probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
         work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
-        self.work = [work, "--library", programs.library(), *programs.platform(given),
-                     *(["--small"] if given.quick else [])]
+        self.work = [work, *programs.target(given), *(["--small"] if given.quick else [])]
         self.ground = grounds.prepare(given.ground, self.cores)
         words = machine(probe["device"], programs.library())
         self.results = Results("neighbours", words | {"ground": self.ground.name, "shared cores": len(self.cores),

@@ -31,9 +31,10 @@ def environment(settings):
     return kept | {"CLEAVE_CONFIG": os.devnull, "CLEAVE_TOP": "false"} | settings
 
 
-def platform(given):
-    """For cleave_gpu, which takes the first GPU, else the first device, where no platform is named."""
-    return ["--platform", given.platform] if given.platform else []
+def target(given):
+    """For cleave_gpu: Cleave, whose place differs once it is installed, and the device; the first GPU, else the first
+    device, where no platform is named."""
+    return ["--library", library(), *(["--platform", given.platform] if given.platform else [])]
 
 
 def start(name, *arguments, settings=None, cores=None, enter=None, **options):

@@ -11,8 +11,8 @@ QUICK_COUNTS = (2, 20, 100)
 
 def measure(given):
     found = None
-    options = [*KERNELS, "--library", programs.library(), "--repeats", 3 if given.quick else 9, "--waits", 0, "--no-events",
-               *programs.platform(given), *(["--small"] if given.quick else [])]
+    options = [*KERNELS, *programs.target(given), "--repeats", 3 if given.quick else 9, "--waits", 0, "--no-events",
+               *(["--small"] if given.quick else [])]
     for slices in QUICK_COUNTS if given.quick else COUNTS:
         for mode in MODES:
             settings = {"CLEAVE_SPLIT": f"fixed:{slices}", "CLEAVE_LAUNCH": mode, "CLEAVE_MIN_ITEMS": "0",
