@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/remote_mark.h"
 #include "icd/absent.h"
 
 namespace cleave::icd {
@@ -45,7 +46,7 @@ const Table& table_for(const void* handle) {
 bool is_remote(cl_platform_id platform) {
   std::array<char, 256> name{};
   remote.below.clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
-  return std::string_view(name.data()).find("(remote)") != std::string_view::npos;
+  return base::is_remote(name.data());
 }
 
 // The loader's, and behind them the client's, unless somebody below has offered them already.

@@ -94,6 +94,10 @@ class Domains(Processes):
         (self.folder / "initrd").write_bytes(archive([("init", stat.S_IFREG | 0o755, program)]))
         for file in ("kernel", "initrd"):
             (self.folder / file).chmod(0o644)
+        # Emulated where the processor's virtualisation cannot be had, or is there and refused to QEMU's user.
+        self.kinds = ["qemu"]  # in the order of preference
+        if virsh("domcapabilities", "--virttype", "kvm").returncode == 0:
+            self.kinds.insert(0, "kvm")
 
     @staticmethod
     def usable():
@@ -103,17 +107,18 @@ class Domains(Processes):
         if command[0] != "cleave_neighbour":
             return super().start(who, *command, settings=settings)
         name, console = f"{self.folder.name}-{who}", self.folder / f"{who}.console"
-        # A host may have the device /dev/kvm and a QEMU that cannot use it.
-        virtual = virsh("domcapabilities", "--virttype", "kvm").returncode == 0
-        file = self.folder / f"{who}.xml"
-        file.write_text(DOMAIN.format(
-            kind="kvm" if virtual else "qemu", name=name, cores=",".join(map(str, sorted(self.cores))), folder=self.folder,
-            words=" ".join(map(str, command[1:])), console=console,
-            cpu="<cpu mode='host-passthrough'/>" if virtual else ""))
-        made = virsh("create", file)
-        if made.returncode != 0:
-            raise Unmeasured(f"no domain: {made.stderr.strip()}")
-        return Domain(name, console)
+        description = self.folder / f"{who}.xml"
+        for kind in tuple(self.kinds):
+            description.write_text(DOMAIN.format(
+                kind=kind, name=name, cores=",".join(map(str, sorted(self.cores))), folder=self.folder,
+                words=" ".join(map(str, command[1:])), console=console,
+                cpu="<cpu mode='host-passthrough'/>" if kind == "kvm" else ""))
+            made = virsh("create", description)
+            if made.returncode == 0:
+                return Domain(name, console)
+            if kind != self.kinds[-1]:
+                self.kinds.remove(kind)
+        raise Unmeasured(f"no domain: {made.stderr.strip()}")
 
     def close(self):
         shutil.rmtree(self.folder)

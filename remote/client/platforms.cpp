@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/remote_mark.h"
 #include "remote/client/api.h"
 #include "remote/client/devices.h"
 #include "remote/client/info.h"
@@ -11,9 +12,6 @@
 
 namespace cleave::remote::client {
 namespace {
-
-// The splitter knows us by the word in brackets (interpose/quirks.cpp).
-constexpr const char* kName = "Cleave (remote)";
 
 Infos::Key platform_key(cl_uint param) { return key_of(wire::What::platform, param); }
 
@@ -30,7 +28,7 @@ void merge(const Infos& infos, unsigned before) {
   auto extensions = known_list<cl_name_version>(infos, platform_key(CL_PLATFORM_EXTENSIONS_WITH_VERSION));
   keep_offered(extensions);
   if (before == 0) {
-    texts[CL_PLATFORM_NAME] = without_icd_suffix(text(CL_PLATFORM_NAME)) + " (remote)";
+    texts[CL_PLATFORM_NAME] = without_icd_suffix(text(CL_PLATFORM_NAME)) + std::string(base::kRemoteMark);
     texts[CL_PLATFORM_VERSION] = text(CL_PLATFORM_VERSION);
     texts[CL_PLATFORM_PROFILE] = text(CL_PLATFORM_PROFILE);
     texts[CL_PLATFORM_VENDOR] = text(CL_PLATFORM_VENDOR);
@@ -40,7 +38,7 @@ void merge(const Infos& infos, unsigned before) {
     client.timer_resolution = known<cl_ulong>(infos, platform_key(CL_PLATFORM_HOST_TIMER_RESOLUTION), 0);
     return;
   }
-  texts[CL_PLATFORM_NAME] = kName;
+  texts[CL_PLATFORM_NAME] = "Cleave" + std::string(base::kRemoteMark);
   texts[CL_PLATFORM_VENDOR] = "Cleave";
   // "OpenCL 1.2 ...": the texts sort as the versions do.
   texts[CL_PLATFORM_VERSION] = std::min(texts[CL_PLATFORM_VERSION], text(CL_PLATFORM_VERSION));

@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/remote_mark.h"
+
 namespace cleave::interpose {
 namespace {
 
@@ -40,7 +42,7 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   const Text text = ask(next, platform, CL_PLATFORM_NAME);
   const std::string_view name = text.data();
   quirks.queues_clash = quirks.silence_tells_arguments = name == "Portable Computing Language";
-  quirks.remote = name.find("(remote)") != std::string_view::npos;  // as the client calls its platform
+  quirks.remote = base::is_remote(name);
   if (quirks.remote) return quirks;
   if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
   if (name.starts_with("Intel(R)")) quirks.suggesting_harms = quirks.failed_builds_stick = true;
