@@ -54,6 +54,7 @@ def add_sharing(suite):
     suite.add_argument("--cores", type=int, default=4, help="how many cores of the host they share (4)")
     suite.add_argument("--mode", default="auto", choices=["auto", "sequential", "queued", "pipelined"],
                        help="how the job's slices are launched: as Cleave does by itself (auto); the paper: sequential")
+    suite.add_argument("--neighbours", type=int, default=4, choices=range(1, 5), help="how many, at most (4)")
     suite.add_argument("--window", type=float, metavar="SECONDS",
                        help="how long everybody runs together for one figure (20; --quick: 0.4, in domains 3)")
     suite.add_argument("--size", type=int, metavar="ROWS", help="of the neighbours' products (1600; --quick: 320)")

@@ -13,7 +13,6 @@ import grounds
 import programs
 from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
-NEIGHBOURS = (1, 2, 3, 4)
 GROUPS = (2, 4, 10, 20)
 MANY = 500
 PRODUCTS = 4  # of the job
@@ -48,8 +47,10 @@ class Bench:
 
     def share(self, neighbours, job):
         """Everybody at once: milliseconds of a neighbour's product and of the job, and the job's share of a core."""
-        crowd = [self.ground.start(f"neighbour-{i}", "cleave_neighbour", self.size, THREADS) for i in range(neighbours)]
+        crowd = []
         try:
+            for i in range(neighbours):
+                crowd.append(self.ground.start(f"neighbour-{i}", "cleave_neighbour", self.size, THREADS))
             took, share, window = None, None, None
             if job == NOBODY:
                 begin = time.monotonic() + 0.2
@@ -148,7 +149,7 @@ def measure(given):
     bench = Bench(given)
     try:
         best = {}
-        for neighbours in NEIGHBOURS:
+        for neighbours in range(1, given.neighbours + 1):
             best[neighbours] = measure_sweep(bench, neighbours)
         for neighbours, groups in best.items():
             measure_best(bench, neighbours, groups)

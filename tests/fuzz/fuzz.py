@@ -64,12 +64,16 @@ class Campaign:
             "preload": options.library,
             "layer": options.layer or beside / "libcleave-layer.so",
             "vendor": beside / "libcleave-icd.so",
+            "remote": beside / "libcleave-remote.so",
         }
         self.ways = [way for way in options.ways if self.libraries[way].exists()]
         self.others = tuple(word for word in (options.pass_on or "").split() if word)
         if "vendor" in self.ways:
             # The vendor library answers a null handle with the specified error, also where the driver lets it pass.
             self.others += ("--without", "null-event")
+        if "remote" in self.ways:
+            # So does the client, and with a list of no events.
+            self.others += ("--without", "null-event,empty-list")
         self.totals = Totals()
         self.lock = threading.Lock()
 
@@ -178,7 +182,7 @@ def read_options():
     parser.add_argument("--program", type=lambda name: Path(name).resolve(), required=True, help="cleave_fuzz")
     parser.add_argument("--library", type=lambda name: Path(name).resolve(), required=True, help="Cleave's drop-in, lib/cleave/libOpenCL.so.1")
     parser.add_argument("--layer", type=Path, help="Cleave's layer (the one beside the drop-in's folder)")
-    parser.add_argument("--ways", type=lambda text: text.split(","), default=["preload", "layer"], help="how Cleave gets in: also vendor")
+    parser.add_argument("--ways", type=lambda text: text.split(","), default=["preload", "layer"], help="how Cleave gets in: also vendor, remote")
     parser.add_argument("--driver", choices=DRIVERS, default="pocl")
     parser.add_argument("--icd", help="where the driver is, as OCL_ICD_VENDORS takes it")
     parser.add_argument("--platform", help="part of the platform's name")

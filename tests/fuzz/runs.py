@@ -8,6 +8,11 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from served import Served
+
+
+LAUNCH, TASK = 0x11F0, 0x11F1  # CL_COMMAND_NDRANGE_KERNEL, CL_COMMAND_TASK
+
 
 @dataclass
 class Driver:
@@ -18,6 +23,8 @@ class Driver:
     environment: dict = field(default_factory=dict)
     # Makes it do the same another way. Where the two are not the same natively, it is wrong in at least one of them.
     another_way: dict = field(default_factory=dict)
+    # Says CL_COMMAND_NDRANGE_KERNEL of a task's event. A server's client says what the specification does.
+    tasks_are_launches: bool = False
 
 
 # What is left out are faults of the drivers: most crash or hang natively; an offset beyond all sizes is not refused.
@@ -29,6 +36,7 @@ DRIVERS = {
         "/etc/OpenCL/vendors/pocl.icd",
         ["--without", "zero-local,wide-offset,far-offset"],
         another_way={"POCL_WORK_GROUP_METHOD": "repl", "POCL_CACHE_DIR": "another-way"},
+        tasks_are_launches=True,
     ),
     # An interpreter, so small launches. It spins in clFlush behind user events, calls no callback for an event that is
     # complete, and a kernel's attributes are whatever is in its memory.
@@ -60,7 +68,10 @@ class Mode:
     way: str = "preload"
 
     def entrance(self, library, driver):
-        """How Cleave gets in. `vendor`: it is the only driver that the loader knows, and wraps the real one."""
+        """How Cleave gets in. `vendor`: it is the only driver that the loader knows, and wraps the real one. `remote`: the
+        client is the only one, and a server beside it has the real one."""
+        if self.way == "remote":
+            return {"OCL_ICD_VENDORS": str(library)}
         if self.way == "vendor":
             wrap = driver.icd or "/etc/OpenCL/vendors"
             return {"OCL_ICD_VENDORS": str(library), "CLEAVE_ICD_WRAP": wrap, "CLEAVE_ICD_NAME": "original"}
@@ -151,19 +162,36 @@ class Bench:
         shown = " ".join([f"{name}={value}" for name, value in changes.items() if name not in own] + command)
         with tempfile.TemporaryDirectory(dir=self.folder) as written:
             environment.update(changes, CLEAVE_STATS=f"{written}/stats")
-            try:
-                done = subprocess.run(
-                    [*command, "--folder", str(self.folder)],
-                    env=environment,
-                    cwd=self.folder,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    timeout=self.patience,
-                    check=False,
-                )
-                status, output = done.returncode, done.stdout
-            except subprocess.TimeoutExpired as hung:
-                status, output = "no end", hung.stdout or b""
+            command += ["--folder", str(self.folder)]
+            run = self.finish_remotely if mode and mode.way == "remote" else self.finish
+            status, output = run(command, environment, written)
             stats = Path(written) / "stats"
             counted = json.loads(stats.read_text()) if stats.exists() else {}
         return Outcome(status, *understood(output.decode(errors="replace")), counted, shown)
+
+    def finish(self, command, environment, _):
+        try:
+            done = subprocess.run(
+                command,
+                env=environment,
+                cwd=self.folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=self.patience,
+                check=False,
+            )
+            return done.returncode, done.stdout
+        except subprocess.TimeoutExpired as hung:
+            return "no end", hung.stdout or b""
+
+    def finish_remotely(self, command, environment, folder):
+        """What the environment says of Cleave and the driver is the server's."""
+        native = {"OCL_ICD_VENDORS": self.driver.icd} if self.driver.icd else {}
+        others = {name: value for name, value in environment.items() if name != "OCL_ICD_VENDORS"}
+        daemon = self.libraries["remote"].parent.parent / "bin" / "cleave-serverd"
+        client = {name: value for name, value in environment.items() if not name.startswith("CLEAVE_")}
+        with Served(daemon, folder, {**others, **native}, self.folder) as server:
+            status, output = self.finish(command, {**client, "CLEAVE_REMOTE": server.address}, folder)
+        if self.driver.tasks_are_launches:
+            output = output.replace(b",%d," % TASK, b",%d," % LAUNCH)
+        return status, output

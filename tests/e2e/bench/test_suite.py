@@ -75,6 +75,24 @@ class Sharing(unittest.TestCase):
         with self.assertRaises(results.Unmeasured):
             neighbours.product("", (0, 1))
 
+    def test_nobody_is_left_behind_where_one_cannot_be_had(self):
+        crowd = []
+
+        class Full:
+            def start(self, *_, **__):
+                if len(crowd) == 2:
+                    raise results.Unmeasured("no third")
+                crowd.append(subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE, text=True))
+                return crowd[-1]
+
+        bench = neighbours.Bench.__new__(neighbours.Bench)
+        bench.ground, bench.size = Full(), 64
+        with self.assertRaises(results.Unmeasured):
+            bench.share(3, neighbours.NOBODY)
+        for process in crowd:
+            self.assertLess(process.wait(10), 0)
+            process.stdout.close()
+
     def test_plain_processes_are_pinned(self):
         core = min(os.sched_getaffinity(0))
         show = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
