@@ -68,12 +68,10 @@ class Campaign:
         }
         self.ways = [way for way in options.ways if self.libraries[way].exists()]
         self.others = tuple(word for word in (options.pass_on or "").split() if word)
-        if "vendor" in self.ways:
-            # The vendor library answers a null handle with the specified error, also where the driver lets it pass.
+        if {"vendor", "remote"} & set(self.ways):
+            # The vendor library and a server's client answer a null handle with the specified error, also where the driver
+            # lets it pass.
             self.others += ("--without", "null-event")
-        if "remote" in self.ways:
-            # So does the client, and with a list of no events.
-            self.others += ("--without", "null-event,empty-list")
         self.totals = Totals()
         self.lock = threading.Lock()
 
