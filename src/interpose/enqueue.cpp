@@ -288,13 +288,15 @@ cl_int enqueue(Process& p, const Call& call) {
     if (!local) return stay_whole(p, call, kernel, Whole::shape);
     range.local = *local;
   }
+  const Decision filling = plan::filling(p.settings(), kernel.facts, queue->facts, range, wanted.slices);
+  if (filling.whole) return stay_whole(p, call, kernel, *filling.whole);
   const auto settle = [&](std::size_t slices) {
     return plan::settle(range, kernel.facts, queue->facts, slices, kernel.uneven_accepted == queue->device);
   };
-  Decision settled = settle(wanted.slices);
-  Told told{.slices = wanted.slices, .whole = {}, .key = 0};
+  Decision settled = settle(filling.slices);
+  Told told{.slices = filling.slices, .whole = {}, .key = 0};
   if (!settled.whole && p.settings().policy.learns()) {
-    told = ask_lessons(p, kernel, *queue, range, wanted.slices);
+    told = ask_lessons(p, kernel, *queue, range, filling.slices);
     if (told.whole) return stay_whole_measured(p, call, kernel, *queue, told);
     settled = settle(told.slices);
   }

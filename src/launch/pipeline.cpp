@@ -67,11 +67,11 @@ class Pipeline {
   }
 
  private:
+  // Without the program's list, which every slice has: should the first one be refused, nothing stays in the
+  // queue that waits for more than what was there before.
   bool mark_what_came_before() {
     cl_event made = nullptr;
-    if (next_.clEnqueueMarkerWithWaitList(launch_.queue, launch_.waits, launch_.wait_list, &made) !=
-        CL_SUCCESS)
-      return false;
+    if (next_.clEnqueueMarkerWithWaitList(launch_.queue, 0, nullptr, &made) != CL_SUCCESS) return false;
     marker_ = Event(next_, made);
     next_.clFlush(launch_.queue);
     return true;

@@ -20,7 +20,7 @@
 namespace cleave::observe {
 
 // Reasons for staying whole are counted by number; their names are given by whoever reads the counters.
-inline constexpr std::size_t kReasons = 14;
+inline constexpr std::size_t kReasons = 15;
 // So are the reasons for going through one queue where several would have been used.
 inline constexpr std::size_t kQueuedReasons = 7;
 

@@ -46,6 +46,12 @@ std::size_t taggable(const NDRange& range, std::size_t wanted, Order order) {
   return 1;
 }
 
+// Whether slices may go over several queues (see choose_way in mode.h).
+bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {
+  using Mode = base::LaunchMode;
+  return !kernel.talks && (mode == Mode::pipelined || (mode == Mode::automatic && device.prefers_pipelines));
+}
+
 Decision settle_cut(const NDRange& range, const Cut& cut, bool uneven_accepted) {
   if (!ids_fit(range)) return Decision::stay(Whole::shape);
   if (cut.uneven() == Cut::Uneven::alone) return Decision::stay(Whole::shape);
@@ -57,8 +63,8 @@ Decision settle_cut(const NDRange& range, const Cut& cut, bool uneven_accepted) 
 
 const char* name(Whole why) {
   static constexpr std::array<const char*, kWholeReasons> kNames = {
-      "policy", "denied", "alone",    "one_group", "small",  "binary", "kernel",
-      "shape",  "shared", "recorded", "measuring", "costly", "brief",  "remote"};
+      "policy", "denied",   "alone",     "one_group", "small", "binary", "kernel", "shape",
+      "shared", "recorded", "measuring", "costly",    "brief", "remote", "held"};
   return kNames[static_cast<std::size_t>(why)];
 }
 
@@ -82,6 +88,24 @@ Decision wanted(const base::Settings& settings, const Kernel& kernel, const Devi
   const std::size_t usual = std::size_t{vms} * alpha;
   const bool bounded = settings.policy.kind == Kind::quantum;
   return Decision::split(bounded ? std::max(usual, kUnknownQuantum) : usual);
+}
+
+std::size_t held_at_once(const Device& device, const NDRange& range) {
+  const std::size_t group = std::max<std::size_t>(1, items(range.local));
+  return std::max<std::size_t>(1, std::min(device.resident_groups, device.resident_items / group));
+}
+
+Decision filling(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                 const NDRange& range, std::size_t slices) {
+  if (settings.policy.kind != base::SplitPolicy::Kind::alpha || settings.min_items)
+    return Decision::split(slices);
+  const std::size_t groups = total_groups(range);
+  const std::size_t held = held_at_once(device, range);
+  if (groups <= held) return Decision::stay(groups < 2 ? Whole::one_group : Whole::held);
+  const std::size_t side_by_side = may_overlap(settings.launch, kernel, device) ? device.queues : 1;
+  // So that no number is too large: groups × queues / held, rounded down.
+  const std::size_t filled = groups / held * side_by_side + groups % held * side_by_side / held;
+  return filled < 2 ? Decision::stay(Whole::held) : Decision::split(std::min(slices, filled));
 }
 
 std::size_t most_slices(const base::Settings& settings, unsigned vms) {

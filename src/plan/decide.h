@@ -34,8 +34,9 @@ enum class Whole : std::uint8_t {
   costly,     // two slices would already cost more than the budget
   brief,      // it is no longer than the quantum
   remote,     // the device is a server's, which splits itself
+  held,       // the device holds all its work-groups at once, or nearly: slices would gain nobody anything
 };
-inline constexpr std::size_t kWholeReasons = 14;
+inline constexpr std::size_t kWholeReasons = 15;
 const char* name(Whole why);
 
 // What is known of a kernel.
@@ -84,6 +85,19 @@ struct Decision {
 // With a policy that learns, the number holds for launches of which nothing is known.
 Decision wanted(const base::Settings& settings, const Kernel& kernel, const Device& device, std::size_t items,
                 unsigned vms);
+
+// An upper bound of the work-groups of `range`, whose local sizes are explicit, that the device holds at
+// once.
+std::size_t held_at_once(const Device& device, const NDRange& range);
+
+// How many of the `slices` wanted under the policy `alpha` leave the device full: those that may be under way
+// at a time (one, or one on each of `device.queues`) hold as many work-groups together as it does. More would
+// each take as long as a larger slice does, since a work-group takes its time whatever runs beside it. A
+// launch that the device holds as a whole stays whole: others find room beside it, and cannot be let in
+// earlier. `settings.min_items` switches this rule off with the other one for small launches; other policies
+// have none. Requires: the local sizes are explicit.
+Decision filling(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                 const NDRange& range, std::size_t slices);
 
 // The most slices that the policy `budget` may choose.
 std::size_t most_slices(const base::Settings& settings, unsigned vms);

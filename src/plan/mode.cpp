@@ -47,9 +47,7 @@ const char* name(Queued why) {
 }
 
 unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t slices) {
-  const std::size_t group = std::max<std::size_t>(1, items(range.local));
-  const std::size_t resident =
-      std::max<std::size_t>(1, std::min(device.resident_groups, device.resident_items / group));
+  const std::size_t resident = held_at_once(device, range);
   const std::size_t in_a_slice = groups_of_a_slice(range, slices);
   const std::size_t to_fill = 1 + resident / in_a_slice + (resident % in_a_slice != 0 ? 1 : 0);
   const std::size_t in_flight = std::min(kQueuesForUnevenGroups, kMostTimesFilled * resident / in_a_slice);

@@ -1,5 +1,7 @@
 #include "plan/decide.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace cleave::plan {
@@ -95,6 +97,70 @@ TEST(Decide, AlphaOfTheKernelBeforeTheDevicesBeforeTheGeneral) {
   EXPECT_EQ(wanted(kAlpha, kernel, device, kMany, 5).slices, 10U);
   kernel.alpha = 3;
   EXPECT_EQ(wanted(kAlpha, kernel, device, kMany, 5).slices, 15U);
+}
+
+// As an H200 has them: 132 multiprocessors.
+const Device kGpu{.cores = 16896,
+                  .resident_groups = std::size_t{132} * 32,
+                  .resident_items = std::size_t{132} * 2048,
+                  .queues = 6,
+                  .prefers_pipelines = true};
+const Device kCpu{.cores = 16, .resident_groups = 16, .resident_items = kMany};
+
+std::size_t filled(const Device& device, std::size_t groups, std::size_t local, base::Settings settings) {
+  const Decision decision = filling(settings, kSplittable, device, line(groups * local, local), 20);
+  if (decision.whole) {
+    EXPECT_EQ(decision.whole, groups == 1 ? Whole::one_group : Whole::held);
+    return 1;
+  }
+  return decision.slices;
+}
+
+TEST(Filling, WhatTheDeviceHoldsAtOnceStaysWhole) {
+  EXPECT_EQ(filled(kGpu, 1, 64, kAlpha), 1U);
+  EXPECT_EQ(filled(kGpu, 4224, 64, kAlpha), 1U);
+  EXPECT_EQ(filled(kGpu, 4225, 64, kAlpha), 6U) << "one on each queue";
+  EXPECT_EQ(filled(kGpu, 1056, 256, kAlpha), 1U) << "large groups are fewer";
+  EXPECT_EQ(filled(kCpu, 16, 64, kAlpha), 1U);
+  EXPECT_EQ(filled(kCpu, 31, 64, kAlpha), 1U);
+}
+
+TEST(Filling, SlicesUnderWayFillTheDevice) {
+  EXPECT_EQ(filled(kGpu, 2112, 256, kAlpha), 12U);
+  EXPECT_EQ(filled(kGpu, 102'400, 256, kAlpha), 20U) << "no more than are wanted";
+  EXPECT_EQ(filled(kCpu, 32, 64, kAlpha), 2U);
+  EXPECT_EQ(filled(kCpu, 100, 64, kAlpha), 6U);
+  EXPECT_EQ(filled(kCpu, 320, 64, kAlpha), 20U);
+}
+
+TEST(Filling, OnOneQueueEachSliceFillsTheDevice) {
+  base::Settings queued = kAlpha;
+  queued.launch = base::LaunchMode::queued;
+  EXPECT_EQ(filled(kGpu, 2112, 256, queued), 2U);
+  const Kernel talks{.source = Kernel::Source::splittable, .talks = true};
+  EXPECT_EQ(filling(kAlpha, talks, kGpu, line(2112 * 256, 256), 20).slices, 2U);
+  base::Settings pipelined = kAlpha;
+  pipelined.launch = base::LaunchMode::pipelined;
+  Device several = kCpu;
+  several.queues = 4;
+  EXPECT_EQ(filled(several, 32, 64, pipelined), 8U);
+}
+
+TEST(Filling, HugeLaunchesDoNotOverflow) {
+  const Decision decision =
+      filling(kAlpha, kSplittable, kGpu, line(std::numeric_limits<std::size_t>::max(), 1), 20);
+  EXPECT_EQ(decision.slices, 20U);
+}
+
+TEST(Filling, IsTheRuleOfAlphaAlone) {
+  for (const SplitPolicy policy :
+       {SplitPolicy{SplitPolicy::Kind::fixed, 20}, SplitPolicy{SplitPolicy::Kind::budget, 0},
+        SplitPolicy{SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)}}) {
+    EXPECT_EQ(filled(kGpu, 2, 64, settings_with(policy)), 20U);
+  }
+  base::Settings numbered = kAlpha;
+  numbered.min_items = 0;
+  EXPECT_EQ(filled(kGpu, 2, 64, numbered), 20U) << "a number stands in place of the rules for small launches";
 }
 
 TEST(Settle, OneGroupStaysWhole) {

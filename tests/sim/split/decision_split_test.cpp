@@ -50,8 +50,15 @@ TEST(Whole, ADeniedKernel) {
   EXPECT_EQ(Scene::tally().split, 1U);
 }
 
+// Without what stands in place of the device's own figures elsewhere.
+base::Settings settings_of_the_device() {
+  base::Settings settings = usual_settings();
+  settings.min_items.reset();
+  return settings;
+}
+
 TEST(Whole, FewerItemsThanTheDeviceHasCores) {
-  Scene scene;
+  Scene scene(settings_of_the_device());
   const cl_kernel kernel = scene.make_kernel();
   const std::size_t global = 127;
   const std::size_t local = 1;
@@ -59,6 +66,21 @@ TEST(Whole, FewerItemsThanTheDeviceHasCores) {
       scene.cl.clEnqueueNDRangeKernel(scene.queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
       CL_SUCCESS);
   expect_whole(scene, Whole::small);
+}
+
+TEST(Whole, GroupsThatTheDeviceHoldsAtOnce) {
+  Scene scene(settings_of_the_device());  // 2 compute units of at most 128 groups or 2048 items: 256
+  ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);
+  expect_whole(scene, Whole::held);
+}
+
+TEST(Filled, NoMoreSlicesThanFillTheDevice) {
+  sim::Options half = usual_driver();
+  half.compute_units = 1;
+  Scene scene(settings_of_the_device(), half);
+  ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);
+  EXPECT_EQ(Scene::tally().slices, 2U);
+  scene.expect_each_item_ran(1);
 }
 
 TEST(Whole, OneGroup) {

@@ -18,7 +18,8 @@ using neighbours::Listener;
 constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
 
 base::Settings following(const Listener& listener) {
-  base::Settings settings;
+  base::Settings settings = usual_settings();
+  settings.vms.reset();
   settings.monitor = listener.address();
   return settings;
 }

@@ -61,6 +61,20 @@ TEST_P(PipelinedFault, FirstSliceRefused_TheWholeLaunchHasTheDriversAnswer) {
   EXPECT_EQ(Scene::tally().launches, 1U);
 }
 
+TEST_P(PipelinedFault, AllRefused_NothingStaysThatWaitsForTheList) {
+  sim::Options options = driver();
+  options.hang_timeout = std::chrono::milliseconds(100);
+  Scene scene(pipelined_settings(), options, GetParam().properties);
+  HiddenGate never(scene);
+  const cl_kernel kernel = scene.make_kernel();
+  for (unsigned k = 1; k <= 2; ++k) scene.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(scene.launch(kernel, nullptr, {never.get()}), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(scene.driver.faults_left(), 0U);
+  EXPECT_EQ(scene.cl.clFinish(scene.queue), CL_SUCCESS);
+  EXPECT_FALSE(scene.driver.hung());
+  never.open();
+}
+
 TEST_P(PipelinedFault, RestRefusedToo_OneErrorAndWhatComesLaterStillComesLater) {
   for (unsigned k = 2; k <= 20; ++k) {
     Scene scene(pipelined_settings(), driver(), GetParam().properties);
