@@ -46,13 +46,15 @@ Pair take_turns(int repeats, Native native, Cleave cleave) {
   return times;
 }
 
-// The longest wait of a small kernel on another queue during some launches.
-double longest_wait(Side& side, int launches) {
+// The longest wait of a small kernel on another queue during some launches, and what of that passed before
+// the driver had taken it: while one thread enqueues slices, another waits for the driver's lock.
+Side::Small longest_wait(Side& side, int launches) {
   std::atomic<bool> done{false};
-  double longest = 0;
+  Side::Small longest{};
   std::jthread neighbour([&] {
     while (!done) {
-      longest = std::max(longest, side.run_small());
+      const Side::Small small = side.run_small();
+      if (small.all > longest.all) longest = small;
       std::this_thread::sleep_for(std::chrono::microseconds(300));
     }
   });
@@ -104,8 +106,9 @@ int measure_launches(const Request& request, const kernels::Work& work) {
   print_list("cleave_event", event.cleave);
   print_counts(before, after);
   if (request.waits > 0) {
-    std::printf("\"wait\": %.3f, ", longest_wait(cleave, request.waits));
-    std::printf("\"native_wait\": %.3f, ", longest_wait(native, request.waits));
+    const Side::Small wait = longest_wait(cleave, request.waits);
+    std::printf("\"wait\": %.3f, \"wait_enqueue\": %.3f, ", wait.all, wait.enqueue);
+    std::printf("\"native_wait\": %.3f, ", longest_wait(native, request.waits).all);
   }
   std::printf("\"native_right\": %s, \"right\": %s}\n", native_right ? "true" : "false",
               right ? "true" : "false");

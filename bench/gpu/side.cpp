@@ -165,16 +165,23 @@ double Side::run(bool with_event) {
   return time;
 }
 
-double Side::run_small() { return run_stream(1); }
+void Side::launch_small() {
+  const std::size_t global = 256;
+  const std::size_t local = 64;
+  check(launch_(other_, small_, 1, nullptr, &global, &local, 0, nullptr, nullptr), "clEnqueueNDRangeKernel");
+}
+
+Side::Small Side::run_small() {
+  const double start = now();
+  launch_small();
+  const double enqueued = now();
+  check(finish_(other_), "clFinish");
+  return {enqueued - start, now() - start};
+}
 
 double Side::run_stream(std::size_t count) {
   const double start = now();
-  const std::size_t global = 256;
-  const std::size_t local = 64;
-  for (std::size_t i = 0; i < count; ++i) {
-    check(launch_(other_, small_, 1, nullptr, &global, &local, 0, nullptr, nullptr),
-          "clEnqueueNDRangeKernel");
-  }
+  for (std::size_t i = 0; i < count; ++i) launch_small();
   check(finish_(other_), "clFinish");
   return now() - start;
 }

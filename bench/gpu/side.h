@@ -32,8 +32,12 @@ class Side {
   void clear();
   // Milliseconds from the enqueue to the end of clFinish, the whole work once.
   double run(bool with_event);
-  // A launch of next to nothing on another queue, and the wait for it, in milliseconds. From any one thread.
-  double run_small();
+  // A launch of next to nothing on another queue, and the wait for it. From any one thread.
+  struct Small {
+    double enqueue;  // milliseconds until the driver has taken it
+    double all;      // and until it has ended
+  };
+  Small run_small();
   // So many of them in a row, and one wait.
   double run_stream(std::size_t count);
 
@@ -54,6 +58,7 @@ class Side {
   cl_mem make_buffer(std::size_t words);
   cl_kernel make_kernel(const char* source, const char* name);
   void fill_input();
+  void launch_small();
   std::size_t stretch(std::size_t number) const;  // where it begins
 
   void* library_;

@@ -51,7 +51,8 @@ def measure_product(bench):
         add_ratio(bench, "product with events", "the same, with an event", line, bound, "_event")
         wait_asked = None if slices < 20 else 4 if slices < 100 else 3
         bench.add("waits beside it", "longest wait of a small kernel meanwhile", line["wait"], "ms",
-                  baseline=line["native_wait"], asked=wait_asked, slices=slices)
+                  baseline=line["native_wait"], asked=wait_asked, slices=slices,
+                  note=f"{line['wait_enqueue']:.1f} ms of it until the driver had taken it")
 
 
 def measure_others(bench):

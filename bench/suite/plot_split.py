@@ -3,11 +3,11 @@
 from plots import NATIVE, SERIES, line, ticks
 
 KINDS = {"sequential": "each slice is waited for", "queued": "all at once on one queue",
-         "pipelined": "dealt over several queues"}
+         "pipelined": "dealt over several queues", "by default": "five VMs, no setting"}
 
 
 def draw(found, pyplot):
-    figure, places = pyplot.subplots(1, len(KINDS), figsize=(16, 6), sharey=True, constrained_layout=True)
+    figure, places = pyplot.subplots(1, len(KINDS), figsize=(20, 6), sharey=True, constrained_layout=True)
     for place, (mode, words) in zip(places, KINDS.items()):
         rows = found.of(mode)
         for kernel, color in zip(dict.fromkeys(row.kernel for row in rows), SERIES):
