@@ -14,6 +14,7 @@
 #include "interpose/local_size.h"
 #include "interpose/overrides.h"
 #include "interpose/process.h"
+#include "interpose/risks.h"
 #include "launch/launch.h"
 #include "launch/pipeline.h"
 #include "plan/mode.h"
@@ -231,23 +232,6 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
   return outcome.error;
 }
 
-// Whether something that the launch waits for has failed or may yet, and the launch with it. Intel's runtime
-// says of a marker that has failed that it is complete.
-bool may_fail(const Process& p, const Call& call) {
-  if (call.waits != 0 && p.has_failed_user_event) return true;
-  return std::any_of(call.wait_list, call.wait_list + call.waits, [&](cl_event event) {
-    cl_int status = CL_QUEUED;
-    return p.next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
-               CL_SUCCESS ||
-           status != CL_COMPLETE;
-  });
-}
-
-// Whether the driver goes wrong where slices fail, and these may.
-bool is_failure_feared(const Process& p, const QueueRecord& queue, const Call& call) {
-  return (queue.fragile && !p.pending.empty()) || (queue.fails_once && may_fail(p, call));
-}
-
 KernelRecord known(Process& p, cl_kernel kernel) {
   return p.kernels.find(kernel).value_or(KernelRecord{.facts = {},
                                                       .counters = &p.unknown,
@@ -273,7 +257,7 @@ cl_int enqueue(Process& p, const Call& call) {
   auto queue = p.queues.find(call.queue);
   if (!queue) queue = ask_queue(p, call.queue);
   if (queue && queue->remote) return stay_whole(p, call, kernel, Whole::remote);
-  if (!queue || !queue->plain || is_failure_feared(p, *queue, call))
+  if (!queue || !queue->plain || is_risky(p, *queue, {call.wait_list, call.waits}))
     return stay_whole(p, call, kernel, Whole::shape);
   const Decision wanted = plan::wanted(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
   if (wanted.whole) return stay_whole(p, call, kernel, *wanted.whole);

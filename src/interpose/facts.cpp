@@ -131,6 +131,7 @@ std::optional<QueueRecord> ask_queue(const Process& process, cl_command_queue qu
   record.fragile = quirks.failures_abort;
   record.fails_once = quirks.failures_multiply;
   record.copies_variables = quirks.copies_variables;
+  record.races = quirks.offsets_race;
   record.remote = quirks.remote;
   if (!quirks.suggesting_harms) record.suggest = ask_for_suggestions(next, record.device);
   record.facts = ask_device(process, record.device);

@@ -53,7 +53,7 @@ cl_command_queue noted(Process& p, cl_command_queue queue, const std::optional<T
   if (queue == nullptr) return queue;
   try {
     if (auto record = ask_queue(p, queue)) {
-      if (twin && allows_helpers(p, record->device)) record->twin = twin;
+      if (twin && !record->races && allows_helpers(p, record->device)) record->twin = twin;
       p.waits.of(queue).forget();
       if (p.settings().policy.learns()) {
         record->identity = identity_of_driver(p.next, record->device);

@@ -1,6 +1,7 @@
 #include "interpose/quirks.h"
 
 #include <array>
+#include <charconv>
 #include <string_view>
 
 #include "base/remote_mark.h"
@@ -16,10 +17,28 @@ Text ask(const Table& next, cl_platform_id platform, cl_platform_info what) noex
   return text;
 }
 
-bool is_pocl_4_or_5(std::string_view version) noexcept {
-  for (const std::string_view name : {"PoCL 4.", "PoCL 5.", "pocl 4.", "pocl 5."})
-    if (version.find(name) != std::string_view::npos) return true;
-  return false;
+// The first figure of PoCL's version; 0 where there is none.
+unsigned pocl_version(std::string_view text) noexcept {
+  for (const std::string_view name : {"PoCL ", "pocl "}) {
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos) continue;
+    unsigned version = 0;
+    std::from_chars(text.data() + at + name.size(), text.data() + text.size(), version);
+    return version;
+  }
+  return 0;
+}
+
+// Of the whole device, of which `device` may be a part: its threads are one pool.
+cl_uint threads_of(const Table& next, cl_device_id device) noexcept {
+  cl_device_id parent = nullptr;
+  while (next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent),
+                              nullptr) == CL_SUCCESS &&
+         parent != nullptr)
+    device = parent;
+  cl_uint units = 0;
+  next.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
+  return units;
 }
 
 bool has_no_variables(const Table& next, cl_device_id device) noexcept {
@@ -49,7 +68,9 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   quirks.failures_multiply = name.starts_with("Intel(R)") || name == "Oclgrind";
   quirks.failures_abort = name == "Portable Computing Language";
   quirks.copies_variables = quirks.failures_abort && has_no_variables(next, device);
-  quirks.offsets_clash = is_pocl_4_or_5(ask(next, platform, CL_PLATFORM_VERSION).data());
+  const unsigned pocl = pocl_version(ask(next, platform, CL_PLATFORM_VERSION).data());
+  quirks.offsets_clash = pocl == 4 || pocl == 5;
+  quirks.offsets_race = pocl != 0 && pocl <= 3 && threads_of(next, device) > 2;
   return quirks;
 }
 

@@ -68,6 +68,8 @@ struct QueueRecord {
   bool fails_once = false;
   // The driver gives launches with an offset other copies of a program's own variables.
   bool copies_variables = false;
+  // The driver ends the process where launches with and without an offset are in flight on several queues.
+  bool races = false;
   bool remote = false;  // the device is a server's
   plan::Device facts;
   // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs

@@ -95,8 +95,10 @@ class Registry {
     change(handle, [&](Entry& entry) { edit(entry.record); });
   }
 
+  [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+
   // Costs one relaxed load, so that calls which concern few objects cost nothing for all others.
-  [[nodiscard]] bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
+  [[nodiscard]] bool empty() const { return size() == 0; }
 
   // For fork(): no other thread is inside between these two. (Plain mutexes, since a reader-writer lock
   // cannot be unlocked by the child.)

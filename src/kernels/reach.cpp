@@ -20,8 +20,9 @@ class Macros {
     for (const std::string& name : defined) meanings_[name].signs = true;
     const Tokens tokens = tokens_of(directives);
     for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
-      if (tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define"))
-        add(tokens.list, i + 2);
+      const bool defines =
+          tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
+      if (defines && tokens.list[i + 2].kind != Token::Kind::finish) add(tokens.list, i + 2);
     }
   }
 

@@ -64,6 +64,43 @@ TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
   }
 }
 
+sim::Options pocl_of_threads(cl_uint threads, const char* version = "OpenCL 3.0 PoCL 3.1+debian  Linux") {
+  sim::Options options = driver_called(kPoclsVendor, version);
+  options.compute_units = threads;
+  return options;
+}
+
+TEST(Quirk, WhereOffsetsRaceNothingIsSplitThatOthersMayRunBeside) {
+  base::Settings pipelined = usual_settings();
+  pipelined.launch = base::LaunchMode::pipelined;
+  for (const cl_uint threads : {2U, 3U}) {
+    Scene scene(pipelined, pocl_of_threads(threads));
+    const cl_kernel kernel = scene.make_kernel();
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().pipelined, threads == 2 ? 1U : 0U);
+    EXPECT_EQ(Scene::tally().split, 1U) << "alone on its queue";
+    scene.make_queue();
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, 2U) << "two in flight are one too few";
+    const cl_command_queue third = scene.make_queue();
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(scene.launch_on(third, kernel), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, threads == 2 ? 4U : 2U);
+    EXPECT_EQ(Scene::whole(Whole::shape), threads == 2 ? 0U : 2U);
+    scene.cl.clFinish(third);
+    scene.expect_each_item_ran(4);
+  }
+}
+
+TEST(Quirk, WhereOffsetsRaceQueuesThatAreNotInOrderAreNotSplit) {
+  for (const char* version : {"OpenCL 3.0 PoCL 3.1+debian  Linux", "OpenCL 3.0 PoCL 6.0  Linux", "OpenCL 3.0"}) {
+    const bool races = std::string_view(version).find("PoCL 3") != std::string_view::npos;
+    Scene scene(usual_settings(), pocl_of_threads(16, version), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);
+    EXPECT_EQ(Scene::tally().split, races ? 0U : 1U) << version;
+  }
+}
+
 TEST(Quirk, WhereVariablesAreCopiedProgramsThatHaveSomeStayWhole) {
   for (const bool pocl : {true, false}) {
     Scene scene(usual_settings(), driver_called(pocl ? kPoclsVendor : "Another"));

@@ -1,0 +1,18 @@
+// Whether a driver is up to slices at this moment, of one that at other moments is (interpose/quirks.h).
+//
+// Thread-safe.
+#pragma once
+
+#include <span>
+
+#include "interpose/records.h"
+
+namespace cleave::interpose {
+
+struct Process;
+
+// Whether slices on `queue` with that wait list could do what the whole launch cannot: end the process, or run
+// behind what has failed.
+bool is_risky(const Process& process, const QueueRecord& queue, std::span<const cl_event> wait_list);
+
+}  // namespace cleave::interpose
