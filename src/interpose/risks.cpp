@@ -19,8 +19,8 @@ bool may_fail(const Process& p, std::span<const cl_event> wait_list) {
   });
 }
 
-// Launches with and without an offset may be in flight together. On two queues that are in order there are two
-// at most, which the driver can take.
+// Launches with and without an offset may be in flight together. On two queues that are in order there are
+// two at most, which the driver can take.
 bool may_race(const Process& p, const QueueRecord& queue) {
   constexpr std::size_t kQueuesWithoutARace = 2;
   return !queue.in_order || p.queues.size() > kQueuesWithoutARace;

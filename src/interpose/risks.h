@@ -11,8 +11,8 @@ namespace cleave::interpose {
 
 struct Process;
 
-// Whether slices on `queue` with that wait list could do what the whole launch cannot: end the process, or run
-// behind what has failed.
+// Whether slices on `queue` with that wait list could do what the whole launch cannot: end the process, or
+// run behind what has failed.
 bool is_risky(const Process& process, const QueueRecord& queue, std::span<const cl_event> wait_list);
 
 }  // namespace cleave::interpose
