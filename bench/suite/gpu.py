@@ -5,7 +5,7 @@ import signal
 import sys
 
 import programs
-from results import Results, Row, machine, median, ratio, spread
+from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
 PRODUCT, LONG = "tiled product", "long product"
 OTHERS = ("stencil", "Mandelbrot", "reduction")
@@ -17,6 +17,7 @@ class Bench:
     def __init__(self, given):
         self.quick = given.quick
         self.repeats = 3 if given.quick else 9
+        self.platform = given.platform or ""
         self.options = [*programs.target(given), *(["--small"] if given.quick else [])]
         probe, _ = programs.measure("stream", 1, *self.options, "--repeats", 1)
         self.results = Results("gpu", machine(probe["device"], programs.library()))
@@ -64,7 +65,8 @@ def measure_others(bench):
 
 def measure_scan(bench):
     """A scan whose work-groups wait for earlier ones: whether it is right in every mode."""
-    options = ["100003" if bench.quick else "4000037", 3, *bench.options[:2]]
+    options = ["100003" if bench.quick else "4000037", 3]
+    options += ["--platform", bench.platform] if bench.platform else []
     for mode in ("auto", "queued", "sequential", "pipelined"):
         right = 0
         counts = (2, 20, 100, 1000)
@@ -78,14 +80,15 @@ def measure_scan(bench):
 
 def measure_waiting(bench):
     """What waiting for a kernel of a second costs a processor."""
-    platform = bench.options[1]
-    status, steps = programs.run("cleave_waits", "--calibrate", platform, 0.2 if bench.quick else 1)
+    status, steps = programs.run("cleave_waits", "--calibrate", bench.platform, 0.2 if bench.quick else 1)
+    if status != 0:
+        raise Unmeasured("cleave_waits could not find out how long its kernel takes")
     steps = steps.strip()
     polite = {"LD_PRELOAD": str(programs.library()), "CLEAVE_WAIT": "polite", "CLEAVE_SPLIT": "off"}
     costs = {"native": {}, "polite": {}}
     for _ in range(2 if bench.quick else 3):
         for way, settings in (("native", {}), ("polite", polite)):
-            _, lines = programs.run("cleave_waits", "--costs", platform, steps, 3, settings=settings)
+            _, lines = programs.run("cleave_waits", "--costs", bench.platform, steps, 3, settings=settings)
             for line in lines.splitlines():
                 call, wall, _, process = line.split()
                 costs[way].setdefault(call, []).append((float(wall), float(process)))

@@ -3,6 +3,8 @@
 #include <new>
 #include <vector>
 
+#include "launch/breath.h"
+
 namespace cleave::launch {
 namespace {
 
@@ -46,6 +48,7 @@ class Pipeline {
         cut_(cut),
         helpers_(helpers),
         list_(launch),
+        breath_(next, clock, cut.count()),
         chained_(!launch.in_order || launch.wants_event) {
     own_.queue = launch.queue;
   }
@@ -87,13 +90,14 @@ class Pipeline {
     const std::size_t count = cut_.count() - (launch_.wants_event ? 1 : 0);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t turn = i % lanes;
-      const bool last_there = i + lanes >= count;
-      const cl_int error =
-          turn == 0 ? enqueue_own(cut_.slice(i)) : enqueue_on(helpers_[turn - 1], cut_.slice(i), last_there);
+      const bool event = breath_.wants_event(i) || (turn != 0 && i + lanes >= count);
+      const cl_int error = turn == 0 ? enqueue_own(cut_.slice(i), event)
+                                     : enqueue_on(helpers_[turn - 1], cut_.slice(i), event);
       if (error != CL_SUCCESS) {
         outcome_.error = error;
         return i;
       }
+      if (breath_.wants_event(i)) breath_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
       // On an out-of-order queue the helpers wait for this very slice.
       if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
       if (i + 1 == lanes && count > 4 * lanes) begin();
@@ -107,18 +111,18 @@ class Pipeline {
     for (const Lane& helper : helpers_) next_.clFlush(helper.queue);
   }
 
-  cl_int enqueue_own(const plan::Slice& box) {
+  cl_int enqueue_own(const plan::Slice& box, bool event) {
     WaitList& list = list_.fresh();
     if (chained_) list.add(own_.last());
-    return enqueue(own_, box, list.all(), chained_);
+    return enqueue(own_, box, list.all(), chained_ || event);
   }
 
-  cl_int enqueue_on(Lane& helper, const plan::Slice& box, bool last_there) {
+  cl_int enqueue_on(Lane& helper, const plan::Slice& box, bool event) {
     const bool first = helper.slices == 0;
     const cl_event before = first || !launch_.wants_event ? gate() : helper.last();
     WaitList& list = list_.fresh();
     if (first || launch_.wants_event) list.add(before);
-    return enqueue(helper, box, list.all(), launch_.wants_event || last_there);
+    return enqueue(helper, box, list.all(), launch_.wants_event || event);
   }
 
   cl_int enqueue(Lane& lane, const plan::Slice& box, Events list, bool event) {
@@ -227,6 +231,7 @@ class Pipeline {
   const plan::Cut& cut_;
   const std::span<Lane> helpers_;
   WaitList list_;
+  Breath breath_;
   const bool chained_;  // each slice on the program's queue waits for the one before there
   Lane own_;
   Event marker_;

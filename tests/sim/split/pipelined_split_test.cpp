@@ -39,6 +39,29 @@ TEST_P(Pipelined, SlicesGoInTurnOverTheProgramsQueueAndItsHelpers) {
   EXPECT_GT(together, 10U) << "slices overlap";
 }
 
+// Others get to the driver while a long launch is enqueued, but the device never runs dry for it.
+TEST_P(Pipelined, LongLaunchPausesWhereTheDeviceHasEnoughToDo) {
+  base::Settings settings = pipelined_settings();
+  settings.policy = {base::SplitPolicy::Kind::fixed, 200};
+  for (const bool wants_event : {false, true}) {
+    const auto time_in_the_call = [&](base::Nanoseconds slice) {
+      Scene scene(settings, wide_driver(), GetParam());
+      scene.driver.cost("add", [slice](const sim::Launch&) { return slice; });
+      const cl_kernel kernel = scene.make_kernel();
+      cl_event event = nullptr;
+      const base::Nanoseconds before = scene.driver.clock().now();
+      EXPECT_EQ(scene.launch(kernel, wants_event ? &event : nullptr), CL_SUCCESS);
+      const base::Nanoseconds taken = scene.driver.clock().now() - before;
+      EXPECT_EQ(Scene::tally().slices, 200U);
+      scene.expect_each_item_ran(1);
+      if (event != nullptr) scene.cl.clReleaseEvent(event);
+      return taken;
+    };
+    EXPECT_EQ(time_in_the_call(100us) - time_in_the_call(0us), 4 * 60us)
+        << "after slices 64, 96, 128 and 160";
+  }
+}
+
 TEST_P(Pipelined, SliceWhoseEventTheProgramGetsIsOnItsQueueAndEndsLast) {
   Scene scene(pipelined_settings(), wide_driver(), GetParam());
   make_slices_uneven(scene);
