@@ -2,6 +2,7 @@
 // the other.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -37,6 +38,34 @@ struct Box {
       if (!visit(place(at), run - inside)) return;
       at += run - inside;
     }
+  }
+
+  // Copies so many of its bytes, from `done` on in wire order, to `target`.
+  void copy_to(std::byte* target, std::size_t done, std::size_t count) const {
+    each_run(done, [&](const std::byte* place, std::size_t run) {
+      const std::size_t now = std::min(run, count);
+      std::memcpy(target, place, now);
+      target += now;
+      count -= now;
+      return count != 0;
+    });
+  }
+
+  // And the other way, by copy(target, source, bytes).
+  template <typename Copy>
+  void copy_from(const std::byte* source, std::size_t done, std::size_t count, Copy copy) const {
+    each_run(done, [&](std::byte* place, std::size_t run) {
+      const std::size_t now = std::min(run, count);
+      copy(place, source, now);
+      source += now;
+      count -= now;
+      return count != 0;
+    });
+  }
+
+  void copy_from(const std::byte* source, std::size_t done, std::size_t count) const {
+    copy_from(source, done, count,
+              [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
   }
 
   // Where byte `at` of the wire belongs.

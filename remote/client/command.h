@@ -11,6 +11,8 @@
 #pragma once
 
 #include <array>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "remote/client/bodies.h"
@@ -54,8 +56,7 @@ class Command {
   template <typename Make>
   cl_int send(Make make, const Box& data = {}) {
     if (doubtful_) return send_asked(make, data);
-    if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
-    return hand_out(connection().post_data(head(), data, make));
+    return hand_out(post(false, make, data));
   }
 
   template <typename Make>
@@ -67,8 +68,7 @@ class Command {
 
   template <typename Make>
   cl_int send_blocking(Make make, const Box& data = {}) {
-    if (!make_event(true)) return CL_OUT_OF_HOST_MEMORY;
-    const cl_int sent = connection().post_data(head(), data, make);
+    const cl_int sent = post(true, make, data);
     if (sent != CL_SUCCESS) return hand_out(sent);
     const EventBody& event = body_of<EventBody>(*event_);
     connection().wait([&] { return is_over(event); });
@@ -79,13 +79,11 @@ class Command {
   template <typename Make>
   cl_int send_read(bool blocking, const Box& box, Make make) {
     if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
-    if (blocking) {
-      Pending pending(box);
-      return hand_out(connection().ask(head(), pending, make));
-    }
+    if (blocking) return hand_out(read_now(box, make));
     auto pending = std::unique_ptr<Pending>(new (std::nothrow) Pending(box));
     if (pending == nullptr) return CL_OUT_OF_HOST_MEMORY;
     pending->owned = true;
+    pending->place = connection().share(box.bytes());
     const cl_int sent = connection().ask_later(head(), *pending, make);
     if (sent == CL_SUCCESS) static_cast<void>(pending.release());  // the connection's now
     return hand_out(sent);
@@ -98,6 +96,48 @@ class Command {
   [[nodiscard]] Head head() const;
 
  private:
+  // Sends it without an answer. What goes through shared memory has an event, whether the program wants one
+  // or not.
+  template <typename Make>
+  cl_int post(bool needs_event, Make make, const Box& data) {
+    const bool in_ring = fits_ring<Make>(data);
+    SharedArea::Place place = connection().share(in_ring ? Ring::kSize : data.bytes());
+    if (!make_event(needs_event || place)) return CL_OUT_OF_HOST_MEMORY;
+    if (!place) return connection().post_data(head(), data, make);
+    return in_ring ? connection().post_ring(head(), data, std::move(place), make)
+                   : connection().post_shared(head(), data, std::move(place), make);
+  }
+
+  template <typename Make>
+  cl_int read_now(const Box& box, Make make) {
+    const bool in_ring = fits_ring<Make>(box);
+    // A ring moves only while the device does: what it has to do first is awaited without keeping others from
+    // sending.
+    if (in_ring && box.bytes() > Ring::kSlots * Ring::kSlice && connection().is_busy()) {
+      Pending finished;
+      const cl_int error = connection().ask({.queue = queue_->id}, finished,
+                                            [](auto& b) { return wire::CreateFinishQueue(b); });
+      if (error != CL_SUCCESS) return error;
+    }
+    Pending pending(box);
+    pending.place = connection().share(in_ring ? Ring::kSize : box.bytes());
+    return in_ring && pending.place ? connection().ask_ring(head(), pending, make)
+                                    : connection().ask(head(), pending, make);
+  }
+
+  // Whether its data can pass slice by slice: a line of memory on the server's side, on a queue that keeps
+  // the order.
+  template <typename Make>
+  [[nodiscard]] bool fits_ring(const Box& data) const {
+    using Body =
+        typename OffsetTarget<decltype(std::declval<Make>()(std::declval<Connection::Builder&>()))>::type;
+    constexpr bool kLine = std::is_same_v<Body, wire::ReadBuffer> ||
+                           std::is_same_v<Body, wire::WriteBuffer> || std::is_same_v<Body, wire::SvmRead> ||
+                           std::is_same_v<Body, wire::SvmWrite>;
+    return kLine && data.bytes() > Ring::kFrom && connection().has_rings() &&
+           (queue_->properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  }
+
   cl_int take();
   void discard_event();
 

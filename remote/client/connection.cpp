@@ -18,6 +18,7 @@
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
 #include "remote/transport/connect.h"
+#include "remote/transport/descriptors.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -29,6 +30,9 @@ using std::chrono::steady_clock;
 constexpr milliseconds kShortestRest{1};
 constexpr milliseconds kLongestRest{8};
 constexpr std::size_t kMostTokenFile = 4096;
+constexpr std::uint64_t kSharing = bit(Feature::shared_memory) | bit(Feature::shared_ring);
+// Shared memory that has not been used for so long goes back to the system.
+constexpr milliseconds kUnused{5000};
 
 std::string first_line(const std::string& path, std::string& problem) {
   if (path.empty()) return {};
@@ -73,6 +77,9 @@ Connection* Connection::open(const std::string& address, const base::RemoteSetti
                                    steady_clock::now() + settings.timeout);
   if (connected.stream == nullptr) return problem = connected.problem, nullptr;
   std::unique_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
+  // A unix socket's server is on this machine. Without memory to share all goes over the socket.
+  if (endpoint->address.kind == base::Address::Kind::unix_socket && !query)
+    made->shared_ = SharedArea::make();
   if (!made->meet(settings, query, problem)) return nullptr;
   made->timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
   made->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -85,18 +92,27 @@ Connection* Connection::open(const std::string& address, const base::RemoteSetti
   return made.release();  // for ever: objects and their ends point to it
 }
 
+// The memory that is to be shared goes with the first byte.
+bool Connection::say_hello(std::span<const std::byte> message) {
+  if (shared_ == nullptr) return write_frame(*stream_, FrameKind::hello, message, {}, timeout_);
+  const HeaderBytes header = encode({FrameKind::hello, static_cast<std::uint32_t>(message.size()), 0});
+  std::vector<std::byte> all(header.begin(), header.end());
+  all.insert(all.end(), message.begin(), message.end());
+  return send_with_descriptor(stream_->descriptor(), all, shared_->descriptor());
+}
+
 bool Connection::meet(const base::RemoteSettings& settings, bool query, std::string& problem) {
   const std::string token = first_line(settings.token_file, problem);
   if (!problem.empty()) return false;
   Builder builder;
   const auto token_text = builder.CreateString(token);
   const auto name = builder.CreateString(program_name());
-  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, 0, wire::ByteOrder::little, token_text,
-                                   name, static_cast<std::uint32_t>(heartbeat_.count()), query));
+  const std::uint64_t features = shared_ == nullptr ? 0 : kSharing;
+  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, features, wire::ByteOrder::little,
+                                   token_text, name, static_cast<std::uint32_t>(heartbeat_.count()), query));
   const auto begin = steady_clock::now();
   const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
-  if (!write_frame(*stream_, FrameKind::hello, message, {}, settings.timeout))
-    return problem = "the connection broke off", false;
+  if (!say_hello(message)) return problem = "the connection broke off", false;
   FrameHeader header;
   switch (input_.next(header, begin + settings.timeout)) {
     case Got::timeout:
@@ -117,6 +133,8 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, std::str
   }
   if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
     return problem = "it speaks another version of the protocol", false;
+  if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
+  rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
   // A server whose signs of life are far apart is given the time for them.
   timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
   input_.set_patience(timeout_);
@@ -225,6 +243,7 @@ void Connection::watch() {
     rest = others_read ? std::min(2 * rest, kLongestRest) : kShortestRest;
     if (sleep_until_something(others_read, others_read ? rest : calm)) read_as_watcher();
     look_for_life();
+    if (shared_ != nullptr) shared_->trim(kUnused);
   }
 }
 
@@ -243,9 +262,11 @@ void Connection::lock_all() {
   released_mutex_.lock();
   requests_.lock();
   events_.lock();
+  if (shared_ != nullptr) shared_->lock();
 }
 
 void Connection::unlock_all() {
+  if (shared_ != nullptr) shared_->unlock();
   events_.unlock();
   requests_.unlock();
   released_mutex_.unlock();
@@ -261,6 +282,7 @@ void Connection::end_in_child() {
   ending_.clear();
   known_.clear();
   new (&role_changed_) std::condition_variable;
+  if (shared_ != nullptr) shared_->leave_in_child();
   unlock_all();
   // So that the server sees the parent's end.
   for (const int descriptor : {stream_->descriptor(), timer_, wake_}) close(descriptor);

@@ -14,6 +14,10 @@
 // shut the socket down, and the reader notices. So nothing is written into the program's memory once a call
 // has returned.
 //
+// Shared memory. On a unix socket large data goes through memory that the server sees, too (shared_area.h): a
+// command then names a place in it, or a ring (ring.h). Where there is no place at the moment it goes over
+// the socket as ever: nobody waits for one.
+//
 // Thread-safe. Locks, in the order in which they may be taken together: out_, then one of the others. The
 // reader never takes out_: who has it may be waiting for a server that waits for us to read.
 #pragma once
@@ -27,14 +31,18 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/settings.h"
 #include "remote/client/bodies.h"
 #include "remote/client/pending.h"
+#include "remote/client/ring.h"
+#include "remote/client/shared_area.h"
 #include "remote/protocol/messages.h"
 #include "remote/transport/frames.h"
 
@@ -49,10 +57,26 @@ struct Head {
   std::span<const Id> waits = {};
 };
 
+// The table that a function makes which builds a command's body.
+template <typename T>
+struct OffsetTarget;
+template <typename T>
+struct OffsetTarget<flatbuffers::Offset<T>> {
+  using type = T;
+};
+
+// What goes with a command, behind it or in a place of shared memory.
+struct Cargo {
+  std::uint64_t payload = 0;
+  std::optional<wire::Shared> shared{};
+  std::optional<wire::Ring> ring{};
+};
+
 class Connection {
  public:
   using Builder = flatbuffers::FlatBufferBuilder;
   static constexpr std::chrono::microseconds kSoon{200};
+  static constexpr std::size_t kMostWhole = std::size_t{16} << 20U;  // of shared memory for one transfer
 
   // Meets the server and starts the watcher. Null where that fails; `problem` then says why, for people.
   static Connection* open(const std::string& address, const base::RemoteSettings& settings, bool query,
@@ -82,8 +106,39 @@ class Connection {
     std::unique_lock lock(out_);
     const cl_int error = begin_command(lock, head.queue, data.bytes());
     if (error != CL_SUCCESS) return error;
-    add(head, 0, data, make);
+    add(head, 0, {data.bytes()}, make);
     return end_command(data);
+  }
+
+  // A place of shared memory for data of a command; empty: it has to go over the socket.
+  SharedArea::Place share(std::size_t bytes);
+
+  // The same through that place. It stays taken until the command's event has ended, so there is to be one.
+  template <typename Make>
+  cl_int post_shared(const Head& head, const Box& data, SharedArea::Place place, Make make) {
+    data.copy_to(place.data(), 0, data.bytes());
+    const Cargo cargo{0, wire::Shared(place.offset(), data.bytes())};
+    std::unique_lock lock(out_);
+    const cl_int error = begin_command(lock, head.queue, 0);
+    if (error != CL_SUCCESS) return error;
+    lend(head.event, std::move(place));
+    add(head, 0, cargo, make);
+    return end_command({});
+  }
+
+  // The same through a ring in that place.
+  [[nodiscard]] bool has_rings() const { return shared_ != nullptr && rings_; }
+  template <typename Make>
+  cl_int post_ring(const Head& head, const Box& data, SharedArea::Place place, Make make) {
+    Ring ring(place, data);
+    place.keep_until(&is_ring_at_rest);
+    const Cargo cargo{ring.write_payload(), ring.shared(), ring.words()};
+    std::unique_lock lock(out_);
+    const cl_int error = begin_command(lock, head.queue, cargo.payload);
+    if (error != CL_SUCCESS) return error;
+    lend(head.event, std::move(place));
+    add(head, 0, cargo, make);
+    return flush_with(cargo.payload, [&] { return ring.write(server()); });
   }
 
   // Sends a command, waits for its answer and returns the answer's error; `pending` has the rest.
@@ -100,14 +155,41 @@ class Connection {
   template <typename Make>
   cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {}) {
     std::unique_lock lock(out_);
-    const cl_int error = begin_command(lock, head.queue, data.bytes() + pending.landing.bytes());
+    const cl_int error = begin_command(lock, head.queue, data.bytes() + pending.payload());
     if (error != CL_SUCCESS) return error;
+    Cargo cargo{data.bytes()};
+    if (pending.place) cargo.shared = wire::Shared(pending.place.offset(), pending.landing.bytes());
     const std::uint32_t request = enter(pending);
     if (request == 0) return kGone;
-    add(head, request, data, make);
+    add(head, request, cargo, make);
     end_command(data);
     return CL_SUCCESS;
   }
+
+  // A read through a ring in the request's place; waits for all of it.
+  template <typename Make>
+  cl_int ask_ring(const Head& head, Pending& pending, Make make) {
+    Ring ring(pending.place, pending.landing);
+    pending.place.keep_until(&is_ring_at_rest);
+    pending.in_ring = true;
+    std::unique_lock lock(out_);
+    const cl_int error = begin_command(lock, head.queue, ring.read_payload());
+    if (error != CL_SUCCESS) return error;
+    const std::uint32_t request = enter(pending);
+    if (request == 0) return kGone;
+    ring.begin_read();
+    add(head, request, {ring.read_payload(), ring.shared(), ring.words()}, make);
+    flush_with(ring.read_payload(), [&] { return ring.read_most(server()); });
+    bytes_sent_.fetch_add(ring.diverted(), std::memory_order_relaxed);
+    lock.unlock();
+    ring.read_soon(server());
+    wait([&] { return pending.done.load(std::memory_order_acquire); });
+    if (pending.error == CL_SUCCESS) ring.read_rest();
+    return pending.error;
+  }
+
+  // Whether the server may have something to do, on any queue.
+  bool is_busy();
 
   // Sends all that has been gathered.
   void flush();
@@ -157,27 +239,26 @@ class Connection {
  private:
   explicit Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings);
   bool meet(const base::RemoteSettings& settings, bool query, std::string& problem);
+  bool say_hello(std::span<const std::byte> message);
 
   template <typename Make>
-  void add(const Head& head, std::uint32_t request, const Box& data, Make make) {
+  void add(const Head& head, std::uint32_t request, const Cargo& cargo, Make make) {
     const auto body = make(builder_);
     using Table = typename std::remove_reference_t<decltype(body)>;
-    add_command(head, request, data,
+    add_command(head, request, cargo,
                 wire::BodyTraits<typename OffsetTarget<std::remove_cv_t<Table>>::type>::enum_value,
                 body.Union());
   }
-  template <typename T>
-  struct OffsetTarget;
-  template <typename T>
-  struct OffsetTarget<flatbuffers::Offset<T>> {
-    using type = T;
-  };
 
   cl_int begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
-  void add_command(const Head& head, std::uint32_t request, const Box& data, wire::Body type,
+  void add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
                    flatbuffers::Offset<void> body);
   cl_int end_command(const Box& data);
+  cl_int flush_with(std::uint64_t more, const std::function<bool()>& write_more);
+  Ring::Peer server();
   void flush_locked(const Box& data);
+  void flush_locked(std::uint64_t more, const std::function<bool()>& write_more);
+  void lend(Id event, SharedArea::Place place);
   std::uint32_t enter(Pending& pending);
   [[nodiscard]] bool has_room(Id queue, std::uint64_t bytes) const;
 
@@ -192,6 +273,7 @@ class Connection {
   bool read_payload(std::byte* target, std::size_t bytes);
   bool read_payload(const Box& box, std::size_t from, std::size_t bytes);
   bool land(Pending& pending, std::uint64_t payload);
+  bool land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload);
   bool handle(const wire::Events& events);
   bool handle(const wire::Item& item);
   bool handle_answer(const wire::Answer& answer, std::uint64_t payload);
@@ -214,6 +296,8 @@ class Connection {
   void ring_soon();
 
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<SharedArea> shared_;  // null: the server does not know it, or it is elsewhere
+  bool rings_ = false;                  // it knows rings in it
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;
   std::chrono::nanoseconds round_trip_{0};
@@ -258,7 +342,8 @@ class Connection {
   std::mutex events_;
   std::unordered_map<Id, Object*> expected_;
   std::unordered_map<Id, std::function<void()>> ending_;
-  std::unordered_map<Id, Object*> known_;  // queues and contexts
+  std::unordered_map<Id, Object*> known_;           // queues and contexts
+  std::unordered_map<Id, SharedArea::Place> lent_;  // what writes are read from, by event
 };
 
 }  // namespace cleave::remote::client

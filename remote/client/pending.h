@@ -15,6 +15,7 @@
 
 #include "base/opencl.h"
 #include "remote/client/box.h"
+#include "remote/client/shared_area.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
@@ -43,12 +44,17 @@ class Pending {
         reinterpret_cast<const wire::Answer*>(reinterpret_cast<const std::byte*>(message_.data()) + offset);
   }
 
+  // What comes over the socket, and counts there.
+  [[nodiscard]] std::uint64_t payload() const { return place ? 0 : landing.bytes(); }
+
   Box landing;            // where a payload goes in the program's memory; or
   bool collects = false;  // it goes into `collected`
   std::vector<std::byte> collected;
   cl_int error = CL_SUCCESS;
   std::uint64_t value = 0;
   std::uint64_t received = 0;  // of its data, which may come in parts
+  SharedArea::Place place;     // through which it comes, if not over the socket
+  bool in_ring = false;        // and not at once: whoever waits takes it out
   bool owned = false;
   std::function<void(Pending&)> then;
   std::atomic<bool> done{false};

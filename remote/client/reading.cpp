@@ -105,6 +105,12 @@ bool Connection::land(Pending& pending, std::uint64_t payload) {
   return read_payload(pending.collected.data() + before, payload);
 }
 
+// What the ring could not carry.
+bool Connection::land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload) {
+  const std::uint64_t whole = pending.landing.bytes();
+  return at <= whole && payload <= whole - at && read_payload(pending.landing, at, payload);
+}
+
 bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload) {
   Pending* pending = nullptr;
   {
@@ -114,13 +120,18 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
     pending = found->second;
   }
   // Still in the table while the data comes, so that it is ended if that breaks off.
-  if (answer.more() && answer.value() != pending->received) return false;
-  if (payload != 0 && !land(*pending, payload)) return false;
+  if (pending->in_ring) {
+    if (payload != 0 && !land_in_ring(*pending, answer.value(), payload)) return false;
+  } else {
+    if (answer.more() && answer.value() != pending->received) return false;
+    if (payload != 0 && (pending->place || !land(*pending, payload))) return false;
+  }
   if (answer.more()) return true;
+  if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS)
+    pending->landing.copy_from(pending->place.data(), 0, pending->landing.bytes());
   pending->keep(answer, input_.message());
   // What was not begun is not counted as ended.
-  if (answer.error() != CL_SUCCESS)
-    bytes_sent_.fetch_sub(pending->landing.bytes(), std::memory_order_relaxed);
+  if (answer.error() != CL_SUCCESS) bytes_sent_.fetch_sub(pending->payload(), std::memory_order_relaxed);
   {
     const std::scoped_lock lock(requests_);
     pending_.erase(answer.request());
@@ -144,6 +155,7 @@ void Connection::handle_completion(const wire::Completion& completion) {
   Object* event = nullptr;
   {
     const std::scoped_lock lock(events_);
+    lent_.erase(completion.event());
     const auto found = expected_.find(completion.event());
     if (found == expected_.end()) return;
     event = found->second;

@@ -14,6 +14,8 @@ namespace {
 
 // Data up to this size is copied, so that its command can wait for others.
 constexpr std::size_t kSmallData = 4096;
+// From this size on copying it once more costs less than what the socket does with it.
+constexpr std::size_t kWorthSharing = std::size_t{32} * 1024;
 // So much is sent at once: large enough to share a system call, small enough to begin early.
 constexpr std::size_t kMostGathered = std::size_t{16} * 1024;
 constexpr std::size_t kMostGatheredData = std::size_t{64} * 1024;
@@ -99,22 +101,24 @@ cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, Id queue, s
   return CL_SUCCESS;
 }
 
-void Connection::add_command(const Head& head, std::uint32_t request, const Box& data, wire::Body type,
+void Connection::add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
                              flatbuffers::Offset<void> body) {
   flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> waits;
   if (!head.waits.empty()) waits = builder_.CreateVector(head.waits.data(), head.waits.size());
   wire::CommandBuilder command(builder_);
-  command.add_payload(data.bytes());
+  command.add_payload(cargo.payload);
   command.add_event(head.event);
   command.add_queue(head.queue);
   if (!head.waits.empty()) command.add_waits(waits);
   command.add_body(body);
+  if (cargo.shared) command.add_shared(&*cargo.shared);
+  if (cargo.ring) command.add_ring(&*cargo.ring);
   command.add_request(request);
   command.add_body_type(type);
   commands_.push_back(command.Finish());
   if (head.queue == 0) return;  // the windows are those of queues
   ++commands_sent_;
-  bytes_sent_.fetch_add(data.bytes(), std::memory_order_relaxed);
+  bytes_sent_.fetch_add(cargo.payload, std::memory_order_relaxed);
 }
 
 cl_int Connection::end_command(const Box& data) {
@@ -133,6 +137,35 @@ cl_int Connection::end_command(const Box& data) {
     ring_soon();
   }
   return alive() ? CL_SUCCESS : kGone;
+}
+
+cl_int Connection::flush_with(std::uint64_t more, const std::function<bool()>& write_more) {
+  flush_locked(more, write_more);
+  return alive() ? CL_SUCCESS : kGone;
+}
+
+// For a ring, within flush_with().
+Ring::Peer Connection::server() {
+  return {[this](std::span<const std::byte> slots) {
+            iovec part{const_cast<std::byte*>(slots.data()), slots.size()};
+            return stream_->write(std::span(&part, 1), timeout_);
+          },
+          [this] { return alive(); }};
+}
+
+SharedArea::Place Connection::share(std::size_t bytes) {
+  const bool worth = shared_ != nullptr && bytes >= kWorthSharing && bytes <= kMostWhole;
+  return !worth || foreign_ || !alive() ? SharedArea::Place() : shared_->take(bytes);
+}
+
+bool Connection::is_busy() {
+  const std::scoped_lock lock(out_);
+  return commands_sent_ != commands_ended_.load(std::memory_order_relaxed);
+}
+
+void Connection::lend(Id event, SharedArea::Place place) {
+  const std::scoped_lock lock(events_);
+  lent_.emplace(event, std::move(place));
 }
 
 void Connection::ring_soon() {
@@ -173,20 +206,25 @@ void Connection::flush() {
 }
 
 void Connection::flush_locked(const Box& data) {
+  flush_locked(data.bytes(), [&] { return data.bytes() == 0 || BoxWriter(*stream_, timeout_).write(data); });
+}
+
+// With so many bytes more of payload, which are behind what has been gathered.
+void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& write_more) {
   send_releases();
   if (commands_.empty()) {
     gathered_.store(false, std::memory_order_release);
     return;
   }
   builder_.Finish(wire::CreateCommands(builder_, builder_.CreateVector(commands_)));
-  FrameHeader header{FrameKind::commands, builder_.GetSize(), small_data_.size() + data.bytes()};
+  FrameHeader header{FrameKind::commands, builder_.GetSize(), small_data_.size() + more};
   HeaderBytes bytes = encode(header);
   std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
                               {builder_.GetBufferPointer(), builder_.GetSize()},
                               {small_data_.data(), small_data_.size()}}};
   bool sent =
       !foreign_ && alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_);
-  if (sent && data.bytes() != 0) sent = BoxWriter(*stream_, timeout_).write(data);
+  sent = sent && write_more();
   if (!sent && !foreign_) stream_->shutdown();  // the reader ends the connection
   builder_.Clear();
   commands_.clear();
@@ -207,7 +245,7 @@ std::uint32_t Connection::enter(Pending& pending) {
     if (++next_request_ == 0) next_request_ = 1;
   } while (pending_.contains(next_request_));
   pending_.emplace(next_request_, &pending);
-  bytes_sent_.fetch_add(pending.landing.bytes(), std::memory_order_relaxed);
+  bytes_sent_.fetch_add(pending.payload(), std::memory_order_relaxed);
   if (pending.owned) expectations_.fetch_add(1, std::memory_order_relaxed);
   return next_request_;
 }

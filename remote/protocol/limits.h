@@ -28,6 +28,12 @@ inline constexpr std::size_t kMostArgument = 64U << 10U;
 inline constexpr std::size_t kMostPattern = 128;
 // The memory that a client shares with its server.
 inline constexpr std::uint64_t kMostShared = std::uint64_t{1} << 32U;
+// What passes through it in a ring: each slice is a command of the driver's.
+inline constexpr std::uint64_t kLeastSlice = 64U << 10U;
+inline constexpr unsigned kMostSlots = 64;
+// What the client says of a slot beside its number.
+inline constexpr std::uint8_t kTakeACopy = 128;
+inline constexpr std::uint8_t kNoSlot = 255;
 
 // Seconds: to say Hello, to take what is sent to it.
 inline constexpr unsigned kHelloSeconds = 5;

@@ -156,7 +156,7 @@ void Queue::take_ended(std::vector<Pending>& batch) {
 
 cl_int Queue::status(const Pending& pending) const {
   cl_int status = CL_COMPLETE;
-  if (pending.event.get() == nullptr) return status;
+  if (pending.event.get() == nullptr) return pending.error;
   const cl_int error = cl_.clGetEventInfo(pending.event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS,
                                           sizeof status, &status, nullptr);
   return error == CL_SUCCESS ? status : error;

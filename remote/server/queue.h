@@ -47,7 +47,7 @@ class EventReference {
 // A command of the driver's that is under way. One command of the client's may be several of these, the last
 // of which `ends` it.
 struct Pending {
-  EventReference event;        // none: a finish, which has ended when what is before it has
+  EventReference event;        // none: a finish or a failure, which has ended when what is before it has
   EventReference first;        // of several: where profiling begins
   std::uint64_t event_id = 0;  // a Completion is wanted
   std::uint32_t request = 0;   // an Answer is wanted, with the data of a read
@@ -57,6 +57,7 @@ struct Pending {
   Block data;
   std::uint64_t bytes = 0;  // of payload that end with it
   bool ends = true;
+  cl_int error = CL_SUCCESS;  // what it ends with where the driver has not taken it; then there is no event
 
   // Whether somebody waits for its end.
   [[nodiscard]] bool is_awaited() const {

@@ -68,15 +68,18 @@ bool Session::carry_out_frame(const FrameHeader& header) {
 
 bool Session::carry_out(const wire::Command& command) {
   payload_left_ = command.payload();
+  ring_begun_ = false;
   if (command.body_type() != wire::Body::Ping) commands_.fetch_add(1, std::memory_order_relaxed);
   if (command.queue() != 0) {
     if (!is_about_a_queue(command.body_type())) violate("a queue where there is none");
     if (++begun_ > outbox_.commands_ended() + 4 * limits_.window_commands)
       violate("too many commands under way");
   }
-  if (command.shared() != nullptr && (shared_ == nullptr || command.payload() != 0))
+  const bool in_ring = command.ring() != nullptr;
+  if (command.shared() != nullptr && (shared_ == nullptr || (command.payload() != 0 && !in_ring)))
     violate("memory that is not shared");
   if (violation_.empty()) dispatch(command);
+  if (in_ring && !gone_ && violation_.empty()) abandon_ring(command);
   if (gone_ || !violation_.empty()) return false;
   if (payload_left_ > 0 && !input_.skip_payload(payload_left_)) gone_ = true;
   return !gone_;
@@ -98,11 +101,15 @@ void Session::dispatch(const wire::Command& command) {
 void Session::after_frame() {
   constexpr unsigned kMostFrames = 32;  // of one client thread that never pauses, while another one waits
   if (!unflushed_.empty() && (++frames_unflushed_ > kMostFrames || !input_.has_more())) {
-    frames_unflushed_ = 0;
-    for (const auto& queue : unflushed_) cl_.clFlush(queue->handle());
-    unflushed_.clear();
+    flush_queues();
   }
   flush_answers();
+}
+
+void Session::flush_queues() {
+  frames_unflushed_ = 0;
+  for (const auto& queue : unflushed_) cl_.clFlush(queue->handle());
+  unflushed_.clear();
 }
 
 void Session::flush_answers() {

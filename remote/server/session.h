@@ -84,6 +84,7 @@ class Session {
   bool carry_out(const wire::Command& command);
   void dispatch(const wire::Command& command);
   void after_frame();
+  void flush_queues();
   void flush_answers();
 
   // Ends the session: nobody of good faith does that.
@@ -115,6 +116,30 @@ class Session {
   cl_int take_memory(std::uint64_t size);
   void watch_memory(cl_mem memory, std::uint64_t size);
   [[nodiscard]] std::byte* shared_place(const wire::Command& command, std::uint64_t size);
+
+  // Data that passes through slots in shared memory (rings.cpp).
+  struct SlotRing {
+    std::byte* slots;
+    std::uint32_t* words;
+    std::uint64_t slice;
+    unsigned count;
+    [[nodiscard]] std::byte* slot(unsigned number) const { return slots + number * slice; }
+  };
+  // Has the driver copy so many bytes at a place of a buffer, from or to memory; the first waits for others.
+  using CopySlice = std::function<cl_int(std::byte* memory, std::uint64_t at, std::uint64_t size,
+                                         const Enqueue& to, cl_event* event)>;
+  template <typename Call>
+  static auto in_slices(Call call);
+  std::optional<SlotRing> ring_of(const wire::Command& command);
+  bool read_slot(const SlotRing& ring, std::uint8_t& slot);
+  void return_at_end(cl_event event, std::uint32_t& word);
+  void began_slice(const wire::Command& command, const Enqueue& to, cl_event event, Pending pending,
+                   EventReference& first);
+  void give_up(const wire::Command& command, const Enqueue& to, cl_int error, bool is_read,
+               std::uint64_t bytes);
+  void write_ring(const wire::Command& command, const Enqueue& to, std::uint64_t size, const CopySlice& copy);
+  void read_ring(const wire::Command& command, const Enqueue& to, std::uint64_t size, const CopySlice& copy);
+  void abandon_ring(const wire::Command& command);
 
   template <typename Call>
   void read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
@@ -150,6 +175,7 @@ class Session {
   std::uint64_t begun_ = 0;         // commands with a queue
   std::vector<std::shared_ptr<Queue>> unflushed_;
   unsigned frames_unflushed_ = 0;
+  bool ring_begun_ = false;                     // the command that is carried out sees to its slots
   std::map<std::uint64_t, std::uint64_t> svm_;  // sizes by address
   std::map<std::uint64_t, cl_context> svm_contexts_;
   std::map<std::pair<cl_uint, cl_uint>, std::uint64_t> element_sizes_;  // by image format

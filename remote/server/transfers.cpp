@@ -45,6 +45,15 @@ std::byte* Session::shared_place(const wire::Command& command, std::uint64_t siz
   return data;
 }
 
+// A call as it is used below, for rings.cpp.
+template <typename Call>
+auto Session::in_slices(Call call) {
+  return [call](std::byte* memory, std::uint64_t at, std::uint64_t size, const Enqueue& to, cl_event* event) {
+    return call(to.queue->handle(), memory, at, size, at == 0 ? to.count() : 0, at == 0 ? to.list() : nullptr,
+                event);
+  };
+}
+
 // `call(queue, into, at, size, number of waits, waits, event)` reads a part. In slices of `step` bytes.
 template <typename Call>
 void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
@@ -52,6 +61,10 @@ void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_
   if (command.request() == 0) return violate("a read that nobody waits for");
   cl_event event = nullptr;
   const cl_command_queue queue = to.queue->handle();
+  if (command.ring() != nullptr) {
+    if (step >= size) return violate("a ring for what is not passed in slices");
+    return read_ring(command, to, size, in_slices(call));
+  }
   if (command.shared() != nullptr) {
     std::byte* const place = shared_place(command, size);
     if (place == nullptr) return;
@@ -101,6 +114,10 @@ void Session::write(const wire::Command& command, const Enqueue& to, std::uint64
                     Call call) {
   cl_event event = nullptr;
   const cl_command_queue queue = to.queue->handle();
+  if (command.ring() != nullptr) {
+    if (step >= size) return violate("a ring for what is not passed in slices");
+    return write_ring(command, to, size, in_slices(call));
+  }
   if (command.shared() != nullptr) {
     std::byte* const place = shared_place(command, size);
     if (place == nullptr) return;

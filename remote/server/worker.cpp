@@ -194,7 +194,7 @@ int Worker::run() {
   if (!stream) leave(Word::refused, why);
   const auto input = std::make_unique<FrameInput>(*stream, std::chrono::seconds(kHelloSeconds));
   std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes);
-  if (shared_) features |= bit(Feature::shared_memory);
+  if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
   const Door door{options_, tokens_, features, [this](const Guest& guest) { return admit(guest); }};
   const auto guest = let_in(door, *offer_, *stream, *input, why);
   if (!guest) leave(Word::refused, why);

@@ -16,6 +16,7 @@
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
 #include "remote/transport/connect.h"
+#include "remote/transport/descriptors.h"
 #include "remote/transport/frames.h"
 
 namespace cleave::remote {
@@ -63,6 +64,19 @@ class RawClient {
     return write_frame(*stream, FrameKind::hello, bytes_of(builder), {}, kPatience);
   }
 
+  // With a descriptor beside its first byte.
+  bool say_hello_with(int descriptor, std::uint64_t features) {
+    flatbuffers::FlatBufferBuilder hello;
+    const auto name = hello.CreateString("sharing");
+    hello.Finish(wire::CreateHello(hello, kVersion, kOldestVersion, features, wire::ByteOrder::little, 0,
+                                   name, 0, false));
+    const auto header = encode({FrameKind::hello, hello.GetSize(), 0});
+    std::vector<std::byte> all(header.begin(), header.end());
+    const auto message = bytes_of(hello);
+    all.insert(all.end(), message.begin(), message.end());
+    return send_with_descriptor(stream->descriptor(), all, descriptor);
+  }
+
   // Its memory is the input's: valid until the next frame.
   const wire::Welcome* await_welcome() {
     FrameHeader header;
@@ -86,6 +100,7 @@ class RawClient {
     std::vector<std::uint64_t> waits{};
     std::uint64_t payload = 0;
     std::optional<wire::Shared> shared{};
+    std::optional<wire::Ring> ring{};
   };
   template <typename Table>
   void add(const Options& options, flatbuffers::Offset<Table> body) {
@@ -97,6 +112,7 @@ class RawClient {
     command.add_waits(waits);
     command.add_payload(options.payload);
     if (options.shared) command.add_shared(&*options.shared);
+    if (options.ring) command.add_ring(&*options.ring);
     command.add_body_type(wire::BodyTraits<Table>::enum_value);
     command.add_body(body.Union());
     commands.push_back(command.Finish());

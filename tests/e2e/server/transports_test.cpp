@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "base/opencl.h"
-#include "remote/transport/descriptors.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 
@@ -22,19 +21,6 @@ void make_basics(RawClient& client) {
   client.add({}, wire::CreateCreateQueue(b, kQueue, kContext, client.device,
                                          b.CreateVector<std::uint64_t>({0}), true));
   client.add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kShared));
-}
-
-// Says Hello with a descriptor beside its first byte.
-bool say_hello_with(RawClient& client, int descriptor) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto name = builder.CreateString("sharing");
-  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, bit(Feature::shared_memory),
-                                   wire::ByteOrder::little, 0, name, 0, false));
-  const auto header = encode({FrameKind::hello, builder.GetSize(), 0});
-  std::vector<std::byte> all(header.begin(), header.end());
-  const auto message = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-  all.insert(all.end(), message.begin(), message.end());
-  return send_with_descriptor(client.stream->descriptor(), all, descriptor);
 }
 
 class Transports : public testing::Test {
@@ -73,10 +59,10 @@ TEST_F(Transports, DataGoesThroughSharedMemory) {
   ASSERT_EQ(::fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
   auto* const data =
       static_cast<cl_int*>(::mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
-  ASSERT_TRUE(say_hello_with(client, memory));
+  ASSERT_TRUE(client.say_hello_with(memory, bit(Feature::shared_memory)));
   const auto* const welcome = client.await_welcome();
   ASSERT_NE(welcome, nullptr);
-  ASSERT_NE(welcome->features() & bit(Feature::shared_memory), 0U);
+  ASSERT_EQ(welcome->features(), bit(Feature::shared_memory)) << "and nothing that it does not know";
   make_basics(client);
   constexpr std::size_t kHalf = kShared / 2;
   std::iota(data, data + kHalf / sizeof(cl_int), 5);
@@ -104,7 +90,7 @@ TEST_F(Transports, MemoryThatMayShrinkIsNotShared) {
   RawClient client(server.endpoint());
   const int memory = ::memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(::ftruncate(memory, kShared), 0);
-  ASSERT_TRUE(say_hello_with(client, memory));
+  ASSERT_TRUE(client.say_hello_with(memory, bit(Feature::shared_memory)));
   const auto* const welcome = client.await_welcome();
   ASSERT_NE(welcome, nullptr);
   EXPECT_EQ(welcome->features() & bit(Feature::shared_memory), 0U);
