@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/opencl.h"
+#include "remote/protocol/limits.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 
@@ -241,6 +242,56 @@ TEST_F(Hostile, ArgumentsThatPretendToBeHandlesAreRefused) {
   EXPECT_EQ(client->heard.answers[2], CL_SUCCESS);
   for (std::uint32_t request = 3; request < 9; ++request)
     EXPECT_NE(client->heard.answers[request], CL_SUCCESS) << request;
+}
+
+// What is sent along with a build stays where the server puts it.
+TEST_F(Hostile, IncludedFilesThatLieElsewhereEndTheConnection) {
+  const auto build = [](RawClient& client, std::vector<std::string> names, std::vector<std::uint64_t> sizes,
+                        std::uint64_t payload) {
+    auto& b = client.builder;
+    const auto included = wire::CreateIncluded(b, b.CreateVectorOfStrings(names), b.CreateVector(sizes), 0);
+    client.add({.payload = payload}, wire::CreateBuildProgram(b, 10, 0, 0, included));
+  };
+  const auto is_refused = [&](const std::string& what, const std::vector<std::string>& names,
+                              const std::vector<std::uint64_t>& sizes, std::uint64_t payload) {
+    const auto client = ready();
+    const std::string_view source("kernel void k() {}");
+    client->add({.payload = source.size()},
+                wire::CreateCreateProgramWithSource(client->builder, 10, kContext));
+    build(*client, names, sizes, payload);
+    const std::vector<std::byte> text(payload);
+    client->send({std::as_bytes(std::span(source)), text});
+    EXPECT_TRUE(client->is_sent_away()) << what;
+    EXPECT_FALSE(client->heard.goodbye.empty()) << what;
+  };
+  for (const std::string name :
+       {"x.h", "../x.h", "/../x.h", "/a/../../x.h", "/a/..", "", "/..", "/a/../.."})
+    is_refused(name, {name}, {4}, 4);
+  is_refused("a zero in a name", {std::string("/a\0/../../b", 11)}, {4}, 4);
+  is_refused("a long name", {"/" + std::string(kMostSourcePath, 'x')}, {4}, 4);
+  is_refused("fewer bytes than sizes", {"/a"}, {5}, 4);
+  is_refused("more bytes than sizes", {"/a"}, {3}, 4);
+  is_refused("sizes that wrap around", {"/a", "/b"}, {UINT64_MAX, 5}, 4);
+  is_refused("names without sizes", {"/a", "/b"}, {4}, 4);
+  is_refused("too many", std::vector<std::string>(kMostSources + 1, "/a"),
+             std::vector<std::uint64_t>(kMostSources + 1, 0), 0);
+}
+
+TEST_F(Hostile, IncludedFilesThatContradictEachOtherAreLeftOut) {
+  const auto client = ready();
+  auto& b = client->builder;
+  const std::string_view source("#include <x.h>\nkernel void k() {}");
+  const std::string_view text("12345678");
+  client->add({.payload = source.size()}, wire::CreateCreateProgramWithSource(b, 10, kContext));
+  const auto names = b.CreateVectorOfStrings(
+      std::vector<std::string>{"/a", "/a/b", "/c/", "/c", "/" + std::string(300, 'x'), "/a/../a/./x.h"});
+  const auto included = wire::CreateIncluded(
+      b, names, b.CreateVector<std::uint64_t>({1, 1, 0, 1, 1, 4}),
+      b.CreateVectorOfStrings(std::vector<std::string>{"-I ", "/a -I ", "", "/../.. -I ", "/c"}));
+  client->add({.request = 1, .payload = text.size()}, wire::CreateBuildProgram(b, 10, 0, 0, included));
+  client->send({std::as_bytes(std::span(source)), std::as_bytes(std::span(text))});
+  ASSERT_TRUE(client->await_answer(1)) << client->heard.goodbye;
+  EXPECT_EQ(client->heard.answers[1], CL_BUILD_PROGRAM_FAILURE);
 }
 
 TEST_F(Hostile, QueriesThatWriteThroughPointersAreNotPassedOn) {
