@@ -29,7 +29,9 @@ using std::chrono::steady_clock;
 constexpr milliseconds kShortestRest{1};
 constexpr milliseconds kLongestRest{8};
 constexpr std::size_t kMostTokenFile = 4096;
-constexpr std::uint64_t kKnown = bit(Feature::includes);
+// Addresses of the server's have to be ours as well.
+constexpr std::uint64_t kKnown =
+    bit(Feature::includes) | (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
 
 std::string first_line(const std::string& path, std::string& problem) {
   if (path.empty()) return {};
@@ -92,8 +94,8 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, std::str
   Builder builder;
   const auto token_text = builder.CreateString(token);
   const auto name = builder.CreateString(program_name());
-  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, kKnown, wire::ByteOrder::little, token_text,
-                                   name, static_cast<std::uint32_t>(heartbeat_.count()), query));
+  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, kKnown, wire::ByteOrder::little,
+                                   token_text, name, static_cast<std::uint32_t>(heartbeat_.count()), query));
   const auto begin = steady_clock::now();
   const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
   if (!write_frame(*stream_, FrameKind::hello, message, {}, settings.timeout))

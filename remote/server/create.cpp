@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "remote/protocol/limits.h"
+#include "remote/server/address.h"
 #include "remote/server/session.h"
 
 namespace cleave::remote::server {
@@ -170,6 +171,7 @@ void Session::handle(const wire::Command& command, const wire::CreateBuffer& mes
   const auto context = objects_.handle<cl_context>(message.context());
   if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
   if (!is_empty(message.properties())) return tell(command, message.id(), CL_INVALID_PROPERTY);
+  if (message.svm() != 0) return create_over_svm(command, message, context);
   const bool filled = command.payload() > 0;
   if (filled && command.payload() != message.size()) return violate("a payload of another size");
   cl_int error = take_memory(message.size());
@@ -188,6 +190,18 @@ void Session::handle(const wire::Command& command, const wire::CreateBuffer& mes
   } else {
     memory_->fetch_sub(message.size());
   }
+  created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
+}
+
+// The memory has been counted when it was allocated.
+void Session::create_over_svm(const wire::Command& command, const wire::CreateBuffer& message,
+                              cl_context context) {
+  if (command.payload() > 0) return violate("contents for shared virtual memory");
+  if (message.size() == 0 || !is_svm(message.svm(), message.size()))
+    return tell(command, message.id(), CL_INVALID_HOST_PTR);
+  const cl_mem_flags flags = (message.flags() & ~kHostPointer) | CL_MEM_USE_HOST_PTR;
+  cl_int error = CL_SUCCESS;
+  const cl_mem buffer = cl_.clCreateBuffer(context, flags, message.size(), at(message.svm()), &error);
   created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
 }
 

@@ -115,6 +115,8 @@ class Session {
   std::optional<std::uint64_t> probe_element_size(cl_context context, const cl_image_format& format);
   cl_int take_memory(std::uint64_t size);
   void watch_memory(cl_mem memory, std::uint64_t size);
+  void create_over_svm(const wire::Command& command, const wire::CreateBuffer& message, cl_context context);
+  void free_svm(const std::vector<void*>& pointers, bool by_driver);
   [[nodiscard]] std::byte* shared_place(const wire::Command& command, std::uint64_t size);
 
   template <typename Call>
