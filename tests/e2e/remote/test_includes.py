@@ -10,6 +10,17 @@ from compare import LIBRARIES, ComparedTest, main
 from serving import Server
 
 PROGRAM = Path(__file__).with_name("including.py")
+TOO_MUCH = """
+import pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+program = cl._cl._Program(context, '#include "large.h"\\n#include NAMED(x)\\nkernel void nothing() {}')
+try:
+    program._build(b"-w", context.devices)
+except cl.Error as error:
+    print(error.code)
+print(program.get_build_info(context.devices[0], cl.program_build_info.LOG))
+print(program.get_build_info(context.devices[0], cl.program_build_info.OPTIONS))
+"""
 
 
 class Includes(ComparedTest):
@@ -20,9 +31,9 @@ class Includes(ComparedTest):
         cls.temporary = cls.folder / "temporary"
         cls.temporary.mkdir()
 
-    def serve(self, name, **settings):
-        environment = self.environment(POCL_CACHE_DIR=self.folder / name / "kernels", TMPDIR=self.temporary, **settings)
-        server = Server(self.folder / name, environment)
+    def serve(self, name, *options):
+        environment = self.environment(POCL_CACHE_DIR=self.folder / name / "kernels", TMPDIR=self.temporary)
+        server = Server(self.folder / name, environment, *options)
         self.addCleanup(server.end)
         return server
 
@@ -52,6 +63,21 @@ class Includes(ComparedTest):
 
     def test_the_folders_name_may_be_unusual(self):
         self.compare("w%ork, ünusual", "unix")
+
+    def test_what_cannot_be_had_is_said_in_the_log(self):
+        work = self.work_folder("too much")
+        (work / "large.h").write_text("// something\n" * 1000)
+        server = self.serve("small", "--program-size", "4K")
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(work)
+        run = self.run_remote(server, "unix", "/usr/bin/python3", "-c", TOO_MUCH)
+        self.assertEqual(run.status, 0, run)
+        lines = run.out.splitlines()
+        self.assertEqual(lines[0], "-11", run)
+        self.assertIn("'large.h' file not found", run.out)
+        self.assertIn("cleave: the server does not take so much of what programs include", lines)
+        self.assertIn("cleave: a file that it includes is named by the expansion of a macro", lines)
+        self.assertIn("-w", lines, "the program's own options")
 
 
 if __name__ == "__main__":
