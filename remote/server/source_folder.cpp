@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <random>
 #include <sched.h>
 #include <unistd.h>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "remote/protocol/limits.h"
@@ -52,6 +54,14 @@ std::uint64_t number_of(const IncludedFiles& files) {
   for (const std::uint64_t size : files.sizes) number.add(std::to_string(size));
   number.add(files.texts);
   return number.value();
+}
+
+// Nobody else can lock it while it is in use. -1: it is, or is no folder.
+int lock_folder(const std::string& path) {
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0 || ::flock(folder, LOCK_EX | LOCK_NB) == 0) return folder;
+  ::close(folder);
+  return -1;
 }
 
 // Calls visit(part) for the names between slashes.
@@ -96,6 +106,8 @@ bool is_source_path(std::string_view path) {
 
 SourceFolder::SourceFolder(const IncludedFiles& files) : problem_(files.problem) {
   if (files.names.empty()) return;
+  static const bool first = (remove_left_source_folders(), true);
+  static_cast<void>(first);
   std::random_device random;
   const bool made = make(number_of(files)) || make(std::uint64_t{random()} << 32U | random());
   std::size_t missing = made ? 0 : files.names.size();
@@ -115,6 +127,7 @@ SourceFolder::~SourceFolder() {
   }
   std::error_code error;
   if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 bool SourceFolder::make(std::uint64_t number) {
@@ -123,6 +136,7 @@ bool SourceFolder::make(std::uint64_t number) {
   const std::string path = beginning() + digits.data();
   if (::mkdir(path.c_str(), 0700) != 0) return false;
   path_ = path;
+  lock_ = lock_folder(path);
   enter();
   return true;
 }
@@ -158,6 +172,23 @@ std::string SourceFolder::options(const IncludedFiles& files) const {
     all += files.options[i];
   }
   return all;
+}
+
+void remove_left_source_folders() {
+  // Between its making and its locking a folder is young.
+  constexpr std::time_t kYoung = 60;
+  const std::filesystem::path prefix = beginning();
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(prefix.parent_path(), error)) {
+    if (!entry.path().filename().string().starts_with(prefix.filename().string())) continue;
+    const int folder = lock_folder(entry.path());
+    if (folder < 0) continue;
+    struct stat status {};
+    const bool is_left = ::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() &&
+                         status.st_mtime + kYoung < std::time(nullptr);
+    if (is_left) std::filesystem::remove_all(entry.path(), error);
+    ::close(folder);
+  }
 }
 
 std::string without_source_folders(std::string_view text) {

@@ -6,7 +6,7 @@
 // another build, the name is a random one.
 //
 // Nothing is written outside of the folder: names that lead out of it are not written at all. What a process
-// that crashed leaves behind stays in the folder for temporary files.
+// that crashed has left behind is removed by a later one: a folder in use is locked.
 //
 // It is the current folder of the thread that has made it: compilers look there first, and would find what
 // lies where the server was started. Other threads keep theirs.
@@ -51,8 +51,12 @@ class SourceFolder {
 
   std::string path_;
   std::string problem_;
+  int lock_ = -1;
   int before_ = -1;  // the thread's current folder
 };
+
+// Removes the folders of processes that are no more.
+void remove_left_source_folders();
 
 // What a compiler says, as it would have said it at the client's: without the folders' paths.
 std::string without_source_folders(std::string_view text);

@@ -1,11 +1,13 @@
 // Where the server keeps what a program includes.
 #include "remote/server/source_folder.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -20,8 +22,11 @@ std::string content_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// With one more, so that tests that run at the same time have folders of different names.
 IncludedFiles some(const std::vector<std::pair<std::string, std::string>>& list) {
   IncludedFiles files;
+  files.names.push_back("/process/" + std::to_string(::getpid()));
+  files.sizes.push_back(0);
   for (const auto& one : list) {
     files.names.push_back(one.first);
     files.sizes.push_back(one.second.size());
@@ -118,6 +123,22 @@ TEST(SourceFolders, AreLeftOutOfWhatTheCompilerSays) {
             "inc/a.h:1:2: error\n/opt/b.h:3: \"../c.h\" ");
   EXPECT_EQ(without_source_folders("nothing of the kind"), "nothing of the kind");
   EXPECT_EQ(without_source_folders(path.substr(0, path.size() - 3)), "");
+}
+
+TEST(SourceFolders, ThoseThatACrashHasLeftAreRemovedLater) {
+  const SourceFolder in_use(some({{"/a.h", "1"}}));
+  const std::string beginning = in_use.path().substr(0, in_use.path().size() - 16);
+  const std::string left = beginning + "0123456789abcdef";
+  const std::string young = beginning + "0123456789abcdee";
+  for (const std::string& path : {left, young}) std::filesystem::create_directories(path + "/home/me");
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(left, long_ago);
+  std::filesystem::last_write_time(in_use.path(), long_ago);
+  remove_left_source_folders();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(young)) << "another worker may be about to lock it";
+  EXPECT_TRUE(std::filesystem::exists(in_use.path() + "/a.h"));
+  std::filesystem::remove_all(young);
 }
 
 TEST(SourceFolders, WithoutFilesThereIsNone) {
