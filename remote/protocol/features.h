@@ -14,7 +14,7 @@ enum class Feature : std::uint64_t {
   shared_memory = 1U << 0U,  // payloads through memory passed by descriptor; unix sockets only
   svm = 1U << 1U,            // coarse-grained SVM
   pipes = 1U << 2U,
-  includes = 1U << 3U,  // files that a program includes come with its build
+  includes = 1U << 4U,  // files that a program includes come with its build
 };
 
 inline constexpr std::uint64_t bit(Feature feature) { return static_cast<std::uint64_t>(feature); }

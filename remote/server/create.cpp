@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "remote/protocol/limits.h"
-#include "remote/server/address.h"
 #include "remote/server/session.h"
 
 namespace cleave::remote::server {
@@ -190,18 +189,6 @@ void Session::handle(const wire::Command& command, const wire::CreateBuffer& mes
   } else {
     memory_->fetch_sub(message.size());
   }
-  created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
-}
-
-// The memory has been counted when it was allocated.
-void Session::create_over_svm(const wire::Command& command, const wire::CreateBuffer& message,
-                              cl_context context) {
-  if (command.payload() > 0) return violate("contents for shared virtual memory");
-  if (message.size() == 0 || !is_svm(message.svm(), message.size()))
-    return tell(command, message.id(), CL_INVALID_HOST_PTR);
-  const cl_mem_flags flags = (message.flags() & ~kHostPointer) | CL_MEM_USE_HOST_PTR;
-  cl_int error = CL_SUCCESS;
-  const cl_mem buffer = cl_.clCreateBuffer(context, flags, message.size(), at(message.svm()), &error);
   created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
 }
 

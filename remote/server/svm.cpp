@@ -63,6 +63,19 @@ void Session::handle(const wire::Command& command, const wire::SvmFree& message)
   if (taken) free_svm(pointers, true);
 }
 
+// The memory has been counted when it was allocated.
+void Session::create_over_svm(const wire::Command& command, const wire::CreateBuffer& message,
+                              cl_context context) {
+  if (command.payload() > 0) return violate("contents for shared virtual memory");
+  if (message.size() == 0 || !is_svm(message.svm(), message.size()))
+    return tell(command, message.id(), CL_INVALID_HOST_PTR);
+  constexpr cl_mem_flags kOtherMemory = CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR;
+  const cl_mem_flags flags = (message.flags() & ~kOtherMemory) | CL_MEM_USE_HOST_PTR;
+  cl_int error = CL_SUCCESS;
+  const cl_mem buffer = cl_.clCreateBuffer(context, flags, message.size(), at(message.svm()), &error);
+  created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
+}
+
 void Session::handle(const wire::Command& command, const wire::SvmCopy& message) {
   if (!is_svm(message.target(), message.size()) || !is_svm(message.source(), message.size())) {
     return fail(command, CL_INVALID_VALUE);
