@@ -75,32 +75,4 @@ cl_int CL_API_CALL clCreateSubDevicesEXT(cl_device_id, const cl_device_partition
   return CL_INVALID_OPERATION;
 }
 
-// Shared virtual memory: CL_DEVICE_SVM_CAPABILITIES says that there is none.
-void* CL_API_CALL clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint) { return nullptr; }
-void CL_API_CALL clSVMFree(cl_context, void*) {}
-cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue, cl_uint, void*[],
-                                    void(CL_CALLBACK*)(cl_command_queue, cl_uint, void*[], void*), void*,
-                                    cl_uint, const cl_event*, cl_event*) {
-  return CL_INVALID_OPERATION;
-}
-cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue, cl_bool, void*, const void*, size_t, cl_uint,
-                                      const cl_event*, cl_event*) {
-  return CL_INVALID_OPERATION;
-}
-cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue, void*, const void*, size_t, size_t, cl_uint,
-                                       const cl_event*, cl_event*) {
-  return CL_INVALID_OPERATION;
-}
-cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue, cl_bool, cl_map_flags, void*, size_t, cl_uint,
-                                   const cl_event*, cl_event*) {
-  return CL_INVALID_OPERATION;
-}
-cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue, void*, cl_uint, const cl_event*, cl_event*) {
-  return CL_INVALID_OPERATION;
-}
-cl_int CL_API_CALL clEnqueueSVMMigrateMem(cl_command_queue, cl_uint, const void**, const size_t*,
-                                          cl_mem_migration_flags, cl_uint, const cl_event*, cl_event*) {
-  return CL_INVALID_OPERATION;
-}
-
 }  // namespace cleave::remote::client

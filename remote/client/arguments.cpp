@@ -114,6 +114,7 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, con
   if (object == nullptr) return CL_INVALID_KERNEL;
   KernelBody& kernel = body_of<KernelBody>(*object);
   if (index >= kernel.facts->takes.size()) return CL_INVALID_ARG_INDEX;
+  if (pointer != nullptr && !client.svm.holds(pointer, 0, *kernel.connection)) return CL_INVALID_ARG_VALUE;
   return send(kernel, index, sizeof(void*), kSvm, [&](auto& b) {
     return wire::CreateSetKernelArg(b, kernel.id, index, sizeof(void*), wire::Argument::svm,
                                     reinterpret_cast<std::uint64_t>(pointer));
@@ -125,6 +126,11 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info nam
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_KERNEL;
   if (value == nullptr) return CL_INVALID_VALUE;
+  if (name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM && size == sizeof(cl_bool)) {
+    cl_bool wanted = CL_FALSE;
+    std::memcpy(&wanted, value, sizeof wanted);
+    if (wanted != CL_FALSE) return CL_INVALID_OPERATION;  // no device has promised it
+  }
   const KernelBody& kernel = body_of<KernelBody>(*object);
   Pending pending;
   return kernel.connection->ask({}, pending, [&](auto& b) {

@@ -152,6 +152,7 @@ struct MemoryBody : Body {
   std::size_t size = 0;    // bytes; images: of all their pixels without padding
   std::size_t origin = 0;  // sub-buffers
   void* host = nullptr;    // CL_MEM_USE_HOST_PTR
+  bool svm = false;        // which is shared virtual memory
   std::vector<cl_mem_properties> properties;
 
   // Images. `host` has these pitches, too.

@@ -31,7 +31,9 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   if (size == 0) return fail<cl_mem>(error_ret, CL_INVALID_BUFFER_SIZE);
   const bool with_host = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
   if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
-  if (size > of.max_allocation) return fail<cl_mem>(error_ret, CL_INVALID_BUFFER_SIZE);
+  const bool leads_out = (flags & CL_MEM_USE_HOST_PTR) != 0 && client.svm.find(host, 1) &&
+                         !client.svm.holds(host, size, *of.connection);
+  if (size > of.max_allocation || leads_out) return fail<cl_mem>(error_ret, CL_INVALID_BUFFER_SIZE);
   const auto both = prepare<MemoryBody>(*context, *of.connection, of.connection->new_id());
   auto* const object = both.first;
   auto* const body = both.second;
@@ -40,14 +42,16 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   body->flags = (flags & kAccess) == 0 ? flags | CL_MEM_READ_WRITE : flags;
   body->size = size;
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) body->host = host;
+  body->svm = body->host != nullptr && client.svm.holds(host, size, *of.connection);
   body->properties = list_of(properties);
   std::vector<std::uint64_t> sent(body->properties.begin(), body->properties.end());
   if (!sent.empty()) sent.pop_back();
-  const Box data = with_host ? Box::line(host, size) : Box{};
+  const Box data = with_host && !body->svm ? Box::line(host, size) : Box{};
+  const std::uint64_t address = body->svm ? reinterpret_cast<std::uintptr_t>(host) : 0;
   const auto make = [&](auto& b) {
     flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> list;
     if (!sent.empty()) list = b.CreateVector(sent);
-    return wire::CreateCreateBuffer(b, body->id, of.id, flags & kSent, size, list);
+    return wire::CreateCreateBuffer(b, body->id, of.id, flags & kSent, size, list, address);
   };
   cl_int error = CL_SUCCESS;
   if (size <= kSurelyFits && sent.empty()) {
@@ -125,6 +129,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
   body->flags = flags | ((flags & kAccess) == 0 ? of.flags & kAccess : 0) |
                 ((flags & kHostAccess) == 0 ? of.flags & kHostAccess : 0) | (of.flags & kHostPointer);
   if (of.host != nullptr) body->host = static_cast<std::byte*>(of.host) + region.origin;
+  body->svm = of.svm;
   Pending pending;
   const cl_int error = of.connection->ask({}, pending, [&](auto& b) {
     return wire::CreateCreateSubBuffer(b, body->id, of.id, flags, region.origin, region.size);
@@ -195,7 +200,7 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t si
     case CL_MEM_OFFSET:
       return answer.give(body.type == CL_MEM_OBJECT_BUFFER ? body.origin : std::size_t{0});
     case CL_MEM_USES_SVM_POINTER:
-      return answer.give(static_cast<cl_bool>(CL_FALSE));
+      return answer.give(static_cast<cl_bool>(body.svm ? CL_TRUE : CL_FALSE));
     case CL_MEM_PROPERTIES:
       return answer.give_list(body.properties);
     default:

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "remote/client/api.h"
+#include "remote/client/includes.h"
 #include "remote/client/info.h"
 #include "remote/client/programs.h"
 #include "remote/client/queries.h"
 #include "remote/client/state.h"
+#include "remote/protocol/features.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -33,10 +35,60 @@ void begin_build(ProgramBody& body) {
   body.kernels.clear();
 }
 
-void end_build(Object& program, const Pending& pending, BuildNotify notify, void* user_data) {
+// What a build is about besides its program and devices.
+struct Text {
+  std::string options;
+  Sources sources;
+
+  [[nodiscard]] Box data() { return Box::line(sources.texts.data(), sources.texts.size()); }
+
+  template <typename Builder>
+  flatbuffers::Offset<wire::Included> included(Builder& b) const {
+    if (sources.empty()) return 0;
+    const auto names = b.CreateVectorOfStrings(sources.names);
+    const auto sizes = b.CreateVector(sources.sizes);
+    return wire::CreateIncluded(b, names, sizes, b.CreateVectorOfStrings(sources.options));
+  }
+};
+
+Text text_for(const ProgramBody& program, const char* options, std::vector<std::string_view> headers = {},
+              const std::vector<std::string_view>& names = {}) {
+  headers.emplace_back(program.source);
+  Text text{options == nullptr ? "" : options, {}};
+  text.sources = sources_of(headers, names, text.options);
+  const std::uint64_t features = program.connection->welcome().features();
+  if (!text.sources.empty() && (features & bit(Feature::includes)) == 0) {
+    text.sources = {};
+    text.sources.problem = "the server takes no files that programs include";
+  }
+  return text;
+}
+
+// What the program is told of a build: its own options, and what could not be had if that may be why it
+// failed.
+void amend_infos(ProgramBody& body, const Text& text, cl_int error) {
+  const bool failed = error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
+  const auto amend = [&](Object* device, cl_program_build_info name, const std::string& value, bool whole) {
+    const auto key = key_of(wire::What::program_build, name, 0, body_of<DeviceBody>(*device).id);
+    const Infos::Info* const info = body.infos.find(key);
+    if (info == nullptr || info->error != CL_SUCCESS) return;
+    const std::string all = (whole ? std::string() : known_text(body.infos, key)) + value;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(all.c_str());
+    body.infos.put(key, {CL_SUCCESS, {bytes, bytes + all.size() + 1}});
+  };
+  for (Object* const device : body.devices) {
+    if (!text.sources.empty()) amend(device, CL_PROGRAM_BUILD_OPTIONS, text.options, true);
+    if (failed && !text.sources.problem.empty())
+      amend(device, CL_PROGRAM_BUILD_LOG, "cleave: " + text.sources.problem + "\n", false);
+  }
+}
+
+void end_build(Object& program, const Pending& pending, const Text& text, BuildNotify notify,
+               void* user_data) {
   ProgramBody& body = body_of<ProgramBody>(program);
   body.infos.clear();
   if (pending.details() != nullptr) keep_infos(body.infos, pending.details()->infos());
+  amend_infos(body, text, pending.error);
   if (notify == nullptr || !is_end_of_build(pending.error)) return;
   client.objects.hold(program);
   client.callbacks.post([&program, notify, user_data] {
@@ -66,13 +118,17 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
   if (const cl_int error = take_devices(body.devices, count, list, devices); error != CL_SUCCESS)
     return error;
   begin_build(body);
+  Text text = text_for(body, options);
   Pending pending;
-  const cl_int error = body.connection->ask({}, pending, [&](auto& b) {
-    const auto list_offset = b.CreateVector(devices);
-    return wire::CreateBuildProgram(b, body.id, list_offset,
-                                    b.CreateString(options == nullptr ? "" : options));
-  });
-  end_build(*object, pending, notify, user_data);
+  const cl_int error = body.connection->ask(
+      {}, pending,
+      [&](auto& b) {
+        const auto list_offset = b.CreateVector(devices);
+        const auto options_offset = b.CreateString(text.options);
+        return wire::CreateBuildProgram(b, body.id, list_offset, options_offset, text.included(b));
+      },
+      text.data());
+  end_build(*object, pending, text, notify, user_data);
   return error;
 }
 
@@ -89,22 +145,30 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
   if (const cl_int error = take_devices(body.devices, count, list, devices); error != CL_SUCCESS)
     return error;
   std::vector<Id> ids;
+  std::vector<std::string_view> texts;
+  std::vector<std::string> names;
   for (cl_uint i = 0; i < headers; ++i) {
     const Object* const header = find(header_list[i]);
     if (header == nullptr || header_names[i] == nullptr) return CL_INVALID_PROGRAM;
     ids.push_back(body_of<ProgramBody>(*header).id);
+    texts.emplace_back(body_of<ProgramBody>(*header).source);
+    names.emplace_back(header_names[i]);
   }
   begin_build(body);
+  Text text = text_for(body, options, texts, {names.begin(), names.end()});
   Pending pending;
-  const cl_int error = body.connection->ask({}, pending, [&](auto& b) {
-    std::vector<flatbuffers::Offset<flatbuffers::String>> names;
-    for (cl_uint i = 0; i < headers; ++i) names.push_back(b.CreateString(header_names[i]));
-    const auto text = b.CreateString(options == nullptr ? "" : options);
-    const auto list_offset = b.CreateVector(devices);
-    const auto headers_offset = b.CreateVector(ids);
-    return wire::CreateCompileProgram(b, body.id, list_offset, text, headers_offset, b.CreateVector(names));
-  });
-  end_build(*object, pending, notify, user_data);
+  const cl_int error = body.connection->ask(
+      {}, pending,
+      [&](auto& b) {
+        const auto names_offset = b.CreateVectorOfStrings(names);
+        const auto options_offset = b.CreateString(text.options);
+        const auto list_offset = b.CreateVector(devices);
+        const auto headers_offset = b.CreateVector(ids);
+        return wire::CreateCompileProgram(b, body.id, list_offset, options_offset, headers_offset,
+                                          names_offset, text.included(b));
+      },
+      text.data());
+  end_build(*object, pending, text, notify, user_data);
   return error;
 }
 
@@ -150,7 +214,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
     return nullptr;
   }
   client.objects.publish(*object, static_cast<Body*>(body));
-  end_build(*object, pending, notify, user_data);
+  end_build(*object, pending, {}, notify, user_data);
   return objects::handle_of<cl_program>(object);
 }
 

@@ -30,6 +30,9 @@ using std::chrono::steady_clock;
 constexpr milliseconds kShortestRest{1};
 constexpr milliseconds kLongestRest{8};
 constexpr std::size_t kMostTokenFile = 4096;
+// Addresses of the server's have to be ours as well.
+constexpr std::uint64_t kKnown =
+    bit(Feature::includes) | (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
 constexpr std::uint64_t kSharing = bit(Feature::shared_memory) | bit(Feature::shared_ring);
 // Shared memory that has not been used for so long goes back to the system.
 constexpr milliseconds kUnused{5000};
@@ -107,7 +110,7 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, std::str
   Builder builder;
   const auto token_text = builder.CreateString(token);
   const auto name = builder.CreateString(program_name());
-  const std::uint64_t features = shared_ == nullptr ? 0 : kSharing;
+  const std::uint64_t features = kKnown | (shared_ == nullptr ? 0 : kSharing);
   builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, features, wire::ByteOrder::little,
                                    token_text, name, static_cast<std::uint32_t>(heartbeat_.count()), query));
   const auto begin = steady_clock::now();

@@ -108,6 +108,9 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return fail<cl_mem>(error_ret, error);
   const bool with_host = (flags & kHostData) != 0;
   if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
+  // Its pixels would have to stay where they are, which servers do for buffers alone.
+  if ((flags & CL_MEM_USE_HOST_PTR) != 0 && client.svm.find(host, 1))
+    return fail<cl_mem>(error_ret, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   Object* const base = desc->mem_object == nullptr ? nullptr : find(desc->mem_object);
   if (desc->mem_object != nullptr && base == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);

@@ -104,9 +104,11 @@ void before_fork() {
   }
   client.callbacks.lock();
   client.objects.lock_all();
+  client.svm.lock();
 }
 
 void after_fork_in_parent() {
+  client.svm.unlock();
   client.objects.unlock_all();
   client.callbacks.unlock();
   for (const Server& server : client.servers) {
@@ -116,6 +118,7 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
+  client.svm.unlock();
   client.objects.unlock_all();
   client.callbacks.start_anew();
   for (const Server& server : client.servers) {

@@ -16,6 +16,7 @@
 #include "remote/client/bodies.h"
 #include "remote/client/callbacks.h"
 #include "remote/client/connection.h"
+#include "remote/client/svm_blocks.h"
 
 namespace cleave::remote::client {
 
@@ -31,6 +32,7 @@ struct Client {
   bool plain_table = false;
   objects::Objects objects;
   Callbacks callbacks;
+  SvmBlocks svm;
   Table table{};
   base::RemoteSettings settings;
   std::vector<Server> servers;

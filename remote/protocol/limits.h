@@ -23,6 +23,12 @@ inline constexpr std::size_t kMostToken = 1024;
 inline constexpr std::size_t kMostName = 256;
 // A program's text, IL or binaries; options are part of a message.
 inline constexpr std::uint64_t kMostProgram = std::uint64_t{1} << 30U;
+// The files that a program includes: how many, the path of each and all of them, as they are part of a
+// message, and the bytes of all files. A server may take less.
+inline constexpr std::size_t kMostSources = 4096;
+inline constexpr std::size_t kMostSourcePath = 4096;
+inline constexpr std::size_t kMostSourcePaths = 1U << 20U;
+inline constexpr std::uint64_t kMostSourceBytes = std::uint64_t{64} << 20U;
 // A kernel argument's value, a pattern of clEnqueueFillBuffer.
 inline constexpr std::size_t kMostArgument = 64U << 10U;
 inline constexpr std::size_t kMostPattern = 128;

@@ -170,6 +170,7 @@ void Session::handle(const wire::Command& command, const wire::CreateBuffer& mes
   const auto context = objects_.handle<cl_context>(message.context());
   if (context == nullptr) return tell(command, message.id(), CL_INVALID_CONTEXT);
   if (!is_empty(message.properties())) return tell(command, message.id(), CL_INVALID_PROPERTY);
+  if (message.svm() != 0) return create_over_svm(command, message, context);
   const bool filled = command.payload() > 0;
   if (filled && command.payload() != message.size()) return violate("a payload of another size");
   cl_int error = take_memory(message.size());

@@ -46,6 +46,12 @@ std::vector<cl_program> raw(const std::vector<Held>& held) {
   return programs;
 }
 
+void append(Told& log, const std::string& problem) {
+  if (log.error != CL_SUCCESS || log.bytes.empty() || problem.empty()) return;
+  const std::string line = "cleave: " + problem + "\n";
+  log.bytes.insert(log.bytes.end() - 1, line.begin(), line.end());
+}
+
 }  // namespace
 
 std::optional<std::string> Session::text_payload(const wire::Command& command) {
@@ -131,8 +137,8 @@ void Session::handle(const wire::Command& command, const wire::CreateProgramWith
 }
 
 // What programs usually ask next.
-void Session::describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos,
-                               cl_program program) const {
+void Session::describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_program program,
+                               const std::string& problem) const {
   for (const cl_program_info param : {CL_PROGRAM_NUM_KERNELS, CL_PROGRAM_KERNEL_NAMES}) {
     add_info(builder, infos, wire::What::program, param,
              told_by([&](auto... rest) { return cl_.clGetProgramInfo(program, param, rest...); }));
@@ -148,19 +154,48 @@ void Session::describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& i
     for (const cl_program_build_info param :
          {CL_PROGRAM_BUILD_STATUS, CL_PROGRAM_BINARY_TYPE, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE,
           CL_PROGRAM_BUILD_OPTIONS, CL_PROGRAM_BUILD_LOG}) {
-      const Told told =
-          told_by([&](auto... rest) { return cl_.clGetProgramBuildInfo(program, device, param, rest...); });
+      Told told = build_info(program, device, param);
+      if (param == CL_PROGRAM_BUILD_LOG) append(told, problem);
       if (told.bytes.size() > kMostLog) continue;
       add_info(builder, infos, wire::What::program_build, param, told, 0, objects_.id_of(device));
     }
   }
 }
 
+std::optional<IncludedFiles> Session::included_files(const wire::Command& command,
+                                                     const wire::Included* included) {
+  IncludedFiles files;
+  if (included == nullptr || included->names() == nullptr) return files;
+  if (command.payload() > limits_.program) {
+    files.problem = "the server does not take so much of what programs include";
+    return files;
+  }
+  std::uint64_t all = 0;
+  for (const std::uint64_t size : numbers(included->sizes())) {
+    files.sizes.push_back(size);
+    if (__builtin_add_overflow(all, size, &all)) violate("included files beyond their payload");
+  }
+  for (const flatbuffers::String* const name : *included->names()) {
+    files.names.push_back(name->str());
+    if (!is_source_path(files.names.back())) violate("an included file that lies nowhere");
+  }
+  if (included->options() != nullptr) {
+    for (const flatbuffers::String* const piece : *included->options()) files.options.push_back(piece->str());
+  }
+  const bool fits = files.names.size() == files.sizes.size() && files.names.size() <= kMostSources;
+  if (!fits || all != command.payload()) violate("included files beyond their payload");
+  if (!violation_.empty()) return std::nullopt;
+  files.texts.resize(all);
+  if (!read_payload(std::as_writable_bytes(std::span(files.texts)))) return std::nullopt;
+  return files;
+}
+
 // `work` runs elsewhere, and answers the request.
-void Session::build(const wire::Command& command, std::uint64_t program, std::function<cl_int()> work) {
+void Session::build(const wire::Command& command, std::uint64_t program, Build work) {
   const std::uint32_t request = command.request();
   const bool taken = builder_.run([this, request, program, work = std::move(work)] {
-    const cl_int error = work();
+    std::string problem;
+    const cl_int error = work(problem);
     EventsFrame frame;
     auto& builder = frame.builder();
     if (request != 0) {
@@ -168,7 +203,7 @@ void Session::build(const wire::Command& command, std::uint64_t program, std::fu
       const auto handle = objects_.handle<cl_program>(program);
       if (handle != nullptr) {
         const Held held(cl_, handle);
-        describe_program(builder, infos, handle);
+        describe_program(builder, infos, handle, error == CL_SUCCESS ? std::string() : problem);
       }
       const auto list = builder.CreateVector(infos);
       frame.add(wire::CreateAnswer(builder, request, error, 0, 0, 0, list));
@@ -185,10 +220,15 @@ void Session::handle(const wire::Command& command, const wire::BuildProgram& mes
   if (program == nullptr) return tell(command, message.program(), CL_INVALID_PROGRAM);
   const auto devices = devices_of(message.devices());
   if (!devices) return tell(command, message.program(), CL_INVALID_DEVICE);
+  auto files = included_files(command, message.included());
+  if (!files) return;
   build(command, message.program(),
         [this, held = Held(cl_, program), devices = *devices,
-         options = std::string(text_of(message.options()))] {
-          return cl_.clBuildProgram(held.get(), count_of(devices), list_of(devices), options.c_str(), nullptr,
+         options = std::string(text_of(message.options())), files = std::move(*files)](std::string& problem) {
+          const SourceFolder folder(files);
+          problem = folder.problem();
+          const std::string all = folder.path().empty() ? options : folder.options(files);
+          return cl_.clBuildProgram(held.get(), count_of(devices), list_of(devices), all.c_str(), nullptr,
                                     nullptr);
         });
 }
@@ -209,17 +249,22 @@ void Session::handle(const wire::Command& command, const wire::CompileProgram& m
     for (const flatbuffers::String* name : *message.names()) names.emplace_back(name->c_str());
   }
   if (headers.size() != names.size()) return tell(command, message.program(), CL_INVALID_VALUE);
-  build(
-      command, message.program(),
-      [this, held = Held(cl_, program), devices = *devices, options = std::string(text_of(message.options())),
-       headers = std::move(headers), names = std::move(names)] {
-        const std::vector<cl_program> programs = raw(headers);
-        std::vector<const char*> texts;
-        for (const std::string& name : names) texts.push_back(name.c_str());
-        return cl_.clCompileProgram(held.get(), count_of(devices), list_of(devices), options.c_str(),
-                                    count_of(programs), list_of(programs),
-                                    texts.empty() ? nullptr : texts.data(), nullptr, nullptr);
-      });
+  auto files = included_files(command, message.included());
+  if (!files) return;
+  build(command, message.program(),
+        [this, held = Held(cl_, program), devices = *devices,
+         options = std::string(text_of(message.options())), headers = std::move(headers),
+         names = std::move(names), files = std::move(*files)](std::string& problem) {
+          const std::vector<cl_program> programs = raw(headers);
+          std::vector<const char*> texts;
+          for (const std::string& name : names) texts.push_back(name.c_str());
+          const SourceFolder folder(files);
+          problem = folder.problem();
+          const std::string all = folder.path().empty() ? options : folder.options(files);
+          return cl_.clCompileProgram(held.get(), count_of(devices), list_of(devices), all.c_str(),
+                                      count_of(programs), list_of(programs),
+                                      texts.empty() ? nullptr : texts.data(), nullptr, nullptr);
+        });
 }
 
 void Session::handle(const wire::Command& command, const wire::LinkProgram& message) {
@@ -243,7 +288,8 @@ void Session::handle(const wire::Command& command, const wire::LinkProgram& mess
   const auto release_context = [this](cl_context released) { cl_.clReleaseContext(released); };
   build(command, message.id(),
         [this, id = message.id(), context = std::shared_ptr<_cl_context>(context, release_context),
-         devices = *devices, options = std::string(text_of(message.options())), inputs = std::move(inputs)] {
+         devices = *devices, options = std::string(text_of(message.options())),
+         inputs = std::move(inputs)](std::string&) {
           const std::vector<cl_program> programs = raw(inputs);
           cl_int error = CL_SUCCESS;
           const cl_program program =

@@ -81,6 +81,17 @@ Told suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, const 
 
 }  // namespace
 
+Told Session::build_info(cl_program program, cl_device_id device, cl_program_build_info param) const {
+  if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
+  Told told =
+      told_by([&](auto... rest) { return cl_.clGetProgramBuildInfo(program, device, param, rest...); });
+  if (param != CL_PROGRAM_BUILD_LOG || told.bytes.empty()) return told;
+  const std::string_view log(reinterpret_cast<const char*>(told.bytes.data()), told.bytes.size() - 1);
+  const std::string text = without_source_folders(log);
+  told.bytes.assign(text.c_str(), text.c_str() + text.size() + 1);
+  return told;
+}
+
 Told Session::ask(const wire::Query& query) {
   const std::uint64_t id = query.object();
   const cl_uint param = query.param();
@@ -113,9 +124,7 @@ Told Session::ask(const wire::Query& query) {
     case wire::What::program:
       return about(objects_.handle<cl_program>(id), cl_.clGetProgramInfo);
     case wire::What::program_build:
-      return about(objects_.handle<cl_program>(id), [&](cl_program program, auto... rest) {
-        return cl_.clGetProgramBuildInfo(program, device, rest...);
-      });
+      return build_info(objects_.handle<cl_program>(id), device, param);
     case wire::What::kernel:
       return about(objects_.handle<cl_kernel>(id), cl_.clGetKernelInfo);
     case wire::What::kernel_argument:

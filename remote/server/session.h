@@ -28,6 +28,7 @@
 #include "remote/server/platforms.h"
 #include "remote/server/queue.h"
 #include "remote/server/shared_memory.h"
+#include "remote/server/source_folder.h"
 #include "remote/server/staging.h"
 #include "remote/transport/frames.h"
 
@@ -115,6 +116,8 @@ class Session {
   std::optional<std::uint64_t> probe_element_size(cl_context context, const cl_image_format& format);
   cl_int take_memory(std::uint64_t size);
   void watch_memory(cl_mem memory, std::uint64_t size);
+  void create_over_svm(const wire::Command& command, const wire::CreateBuffer& message, cl_context context);
+  void free_svm(const std::vector<void*>& pointers, bool by_driver);
   [[nodiscard]] std::byte* shared_place(const wire::Command& command, std::uint64_t size);
 
   // Data that passes through slots in shared memory (rings.cpp).
@@ -147,12 +150,16 @@ class Session {
   template <typename Call>
   void write(const wire::Command& command, const Enqueue& to, std::uint64_t size, std::uint64_t step,
              Call call);
-  void build(const wire::Command& command, std::uint64_t program, std::function<cl_int()> work);
-  void describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_program program) const;
+  using Build = std::function<cl_int(std::string& problem)>;
+  void build(const wire::Command& command, std::uint64_t program, Build work);
+  std::optional<IncludedFiles> included_files(const wire::Command& command, const wire::Included* included);
+  void describe_program(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_program program,
+                        const std::string& problem) const;
   void describe_kernel(flatbuffers::FlatBufferBuilder& builder, Infos& infos, cl_kernel kernel) const;
   [[nodiscard]] std::shared_ptr<Arguments> arguments_of(cl_kernel kernel) const;
   void answer_binaries(const wire::Command& command, cl_program program);
   [[nodiscard]] Told ask(const wire::Query& query);
+  [[nodiscard]] Told build_info(cl_program program, cl_device_id device, cl_program_build_info param) const;
   void release(const Object& object);
   [[nodiscard]] bool is_svm(std::uint64_t address, std::uint64_t size) const;
 

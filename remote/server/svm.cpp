@@ -1,6 +1,6 @@
 // Shared virtual memory, coarse-grained: allocated here, its contents moved by copies. Reads and writes are
 // in transfers.cpp.
-#include <array>
+#include <algorithm>
 #include <utility>
 
 #include "remote/protocol/limits.h"
@@ -28,42 +28,52 @@ void Session::handle(const wire::Command& command, const wire::SvmAlloc& message
   answers_.add(wire::CreateAnswer(answers_.builder(), command.request(), CL_SUCCESS, address));
 }
 
-void Session::handle(const wire::Command& command, const wire::SvmFree& message) {
-  // With a queue it is freed in its turn: when all before it has ended, which a marker tells.
-  const auto addresses = numbers(message.addresses());
-  std::vector<void*> pointers;
-  for (const std::uint64_t address : addresses) {
-    const auto block = svm_.find(address);
-    if (block == svm_.end()) continue;
-    memory_->fetch_sub(block->second);
-    svm_.erase(block);
-    pointers.push_back(at(address));
-  }
-  const auto release_contexts = [&] {
-    for (void* const pointer : pointers) {
-      const auto context = svm_contexts_.find(reinterpret_cast<std::uint64_t>(pointer));
-      cl_.clReleaseContext(context->second);
-      svm_contexts_.erase(context);
-    }
-  };
-  if (command.queue() != 0) {
-    if (pointers.empty()) {
-      return enqueue(command,
-                     [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-                       return cl_.clEnqueueMarkerWithWaitList(queue, count, waits, event);
-                     });
-    }
-    enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-      return cl_.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()), pointers.data(), nullptr,
-                                  nullptr, count, waits, event);
-    });
-    return release_contexts();
-  }
+// They are the client's no more. `by_driver`: a command frees them.
+void Session::free_svm(const std::vector<void*>& pointers, bool by_driver) {
   for (void* const pointer : pointers) {
-    cl_.clSVMFree(svm_contexts_.at(reinterpret_cast<std::uint64_t>(pointer)), pointer);
+    const auto address = reinterpret_cast<std::uint64_t>(pointer);
+    const auto context = svm_contexts_.find(address);
+    if (!by_driver) cl_.clSVMFree(context->second, pointer);
+    cl_.clReleaseContext(context->second);
+    svm_contexts_.erase(context);
+    memory_->fetch_sub(svm_.at(address));
+    svm_.erase(address);
   }
-  release_contexts();
-  tell(command, 0, CL_SUCCESS);
+}
+
+void Session::handle(const wire::Command& command, const wire::SvmFree& message) {
+  std::vector<void*> pointers;
+  for (const std::uint64_t address : numbers(message.addresses())) {
+    const bool twice = std::find(pointers.begin(), pointers.end(), at(address)) != pointers.end();
+    if (svm_.count(address) != 0 && !twice) pointers.push_back(at(address));
+  }
+  if (command.queue() == 0) {
+    free_svm(pointers, false);
+    return tell(command, 0, CL_SUCCESS);
+  }
+  // In its turn: when all before it has ended, which a marker tells where there is nothing to free.
+  bool taken = false;
+  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    if (pointers.empty()) return cl_.clEnqueueMarkerWithWaitList(queue, count, waits, event);
+    const cl_int error = cl_.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()), pointers.data(),
+                                              nullptr, nullptr, count, waits, event);
+    taken = error == CL_SUCCESS;
+    return error;
+  });
+  if (taken) free_svm(pointers, true);
+}
+
+// The memory has been counted when it was allocated.
+void Session::create_over_svm(const wire::Command& command, const wire::CreateBuffer& message,
+                              cl_context context) {
+  if (command.payload() > 0) return violate("contents for shared virtual memory");
+  if (message.size() == 0 || !is_svm(message.svm(), message.size()))
+    return tell(command, message.id(), CL_INVALID_HOST_PTR);
+  constexpr cl_mem_flags kOtherMemory = CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR;
+  const cl_mem_flags flags = (message.flags() & ~kOtherMemory) | CL_MEM_USE_HOST_PTR;
+  cl_int error = CL_SUCCESS;
+  const cl_mem buffer = cl_.clCreateBuffer(context, flags, message.size(), at(message.svm()), &error);
+  created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
 }
 
 void Session::handle(const wire::Command& command, const wire::SvmCopy& message) {

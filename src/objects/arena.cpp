@@ -13,6 +13,19 @@ constexpr std::size_t kMostReserved = std::size_t{16} << 30U;
 constexpr std::size_t kLeastReserved = std::size_t{4} << 20U;
 constexpr std::size_t kPiece = std::size_t{256} << 10U;
 
+// Where there is room for so much and neither programs nor the kernel put anything: shared virtual memory has
+// to be had at addresses that another process has found free (remote/client/svm_blocks.h), and that one's are
+// from where the kernel puts memory. As random as libraries' addresses are.
+void* preferred_place() {
+  constexpr std::uint64_t kBeginning = std::uint64_t{1} << 44U;
+  constexpr std::uint64_t kPlaces = 1024;
+  static const char anything = 0;
+  const std::uint64_t place = (reinterpret_cast<std::uintptr_t>(&anything) >> 12U) % kPlaces;
+  const std::uint64_t address = kBeginning + 4 * kMostReserved * place;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address to begin with
+  return sizeof(void*) == sizeof address ? reinterpret_cast<void*>(address) : nullptr;
+}
+
 }  // namespace
 
 Arena::~Arena() {
@@ -25,7 +38,8 @@ bool Arena::begin(const Table& dispatch) {
   if (reserved_ != 0) return true;
   dispatch_ = &dispatch;
   for (std::size_t size = kMostReserved; size >= kLeastReserved; size /= 4) {
-    void* const range = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const range =
+        mmap(preferred_place(), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) continue;
     reserved_ = size;
     base_.store(reinterpret_cast<std::uintptr_t>(range), std::memory_order_relaxed);

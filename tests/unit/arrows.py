@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "src/cli": {"include/cleave"},
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
-    "remote/client": {"src/base", "src/objects", "remote/protocol", "remote/transport", "include/cleave"},
+    "remote/client": {"src/base", "src/kernels", "src/objects", "remote/protocol", "remote/transport", "include/cleave"},
     "remote/server": {"src/base", "src/interpose", "remote/protocol", "remote/transport", "icd", "include/cleave"},
     "icd": {"src/base", "src/interpose", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base"},

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/opencl.h"
+#include "remote/protocol/limits.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 
@@ -241,6 +242,122 @@ TEST_F(Hostile, ArgumentsThatPretendToBeHandlesAreRefused) {
   EXPECT_EQ(client->heard.answers[2], CL_SUCCESS);
   for (std::uint32_t request = 3; request < 9; ++request)
     EXPECT_NE(client->heard.answers[request], CL_SUCCESS) << request;
+}
+
+// What is sent along with a build stays where the server puts it.
+TEST_F(Hostile, IncludedFilesThatLieElsewhereEndTheConnection) {
+  const auto build = [](RawClient& client, std::vector<std::string> names, std::vector<std::uint64_t> sizes,
+                        std::uint64_t payload) {
+    auto& b = client.builder;
+    const auto included = wire::CreateIncluded(b, b.CreateVectorOfStrings(names), b.CreateVector(sizes), 0);
+    client.add({.payload = payload}, wire::CreateBuildProgram(b, 10, 0, 0, included));
+  };
+  const auto is_refused = [&](const std::string& what, const std::vector<std::string>& names,
+                              const std::vector<std::uint64_t>& sizes, std::uint64_t payload) {
+    const auto client = ready();
+    const std::string_view source("kernel void k() {}");
+    client->add({.payload = source.size()},
+                wire::CreateCreateProgramWithSource(client->builder, 10, kContext));
+    build(*client, names, sizes, payload);
+    const std::vector<std::byte> text(payload);
+    client->send({std::as_bytes(std::span(source)), text});
+    EXPECT_TRUE(client->is_sent_away()) << what;
+    EXPECT_FALSE(client->heard.goodbye.empty()) << what;
+  };
+  for (const std::string name : {"x.h", "../x.h", "/../x.h", "/a/../../x.h", "/a/..", "", "/..", "/a/../.."})
+    is_refused(name, {name}, {4}, 4);
+  is_refused("a zero in a name", {std::string("/a\0/../../b", 11)}, {4}, 4);
+  is_refused("a long name", {"/" + std::string(kMostSourcePath, 'x')}, {4}, 4);
+  is_refused("fewer bytes than sizes", {"/a"}, {5}, 4);
+  is_refused("more bytes than sizes", {"/a"}, {3}, 4);
+  is_refused("sizes that wrap around", {"/a", "/b"}, {UINT64_MAX, 5}, 4);
+  is_refused("names without sizes", {"/a", "/b"}, {4}, 4);
+  is_refused("too many", std::vector<std::string>(kMostSources + 1, "/a"),
+             std::vector<std::uint64_t>(kMostSources + 1, 0), 0);
+}
+
+TEST_F(Hostile, IncludedFilesThatContradictEachOtherAreLeftOut) {
+  const auto client = ready();
+  auto& b = client->builder;
+  const std::string_view source("#include <x.h>\nkernel void k() {}");
+  const std::string_view text("12345678");
+  client->add({.payload = source.size()}, wire::CreateCreateProgramWithSource(b, 10, kContext));
+  const auto names = b.CreateVectorOfStrings(
+      std::vector<std::string>{"/a", "/a/b", "/c/", "/c", "/" + std::string(300, 'x'), "/a/../a/./x.h"});
+  const auto included = wire::CreateIncluded(
+      b, names, b.CreateVector<std::uint64_t>({1, 1, 0, 1, 1, 4}),
+      b.CreateVectorOfStrings(std::vector<std::string>{"-I ", "/a -I ", "", "/../.. -I ", "/c"}));
+  client->add({.request = 1, .payload = text.size()}, wire::CreateBuildProgram(b, 10, 0, 0, included));
+  client->send({std::as_bytes(std::span(source)), std::as_bytes(std::span(text))});
+  ASSERT_TRUE(client->await_answer(1)) << client->heard.goodbye;
+  EXPECT_EQ(client->heard.answers[1], CL_BUILD_PROGRAM_FAILURE);
+}
+
+// A client knows addresses of the server's, and no others are any good to it.
+TEST_F(Hostile, AddressesAreOnlyThoseOfTheClientsOwnMemory) {
+  const auto client = ready();
+  auto& b = client->builder;
+  client->add({.request = 1}, wire::CreateSvmAlloc(b, kContext, CL_MEM_READ_WRITE, kSize));
+  client->send();
+  ASSERT_TRUE(client->await_answer(1));
+  ASSERT_EQ(client->heard.answers[1], CL_SUCCESS);
+  const std::uint64_t block = client->heard.values[1];
+  std::uint32_t request = 1;
+  const auto expect_refused = [&](std::uint64_t address, std::uint64_t size) {
+    client->add({.request = ++request, .queue = kQueue}, wire::CreateSvmRead(b, address, size));
+    client->add({.request = ++request, .queue = kQueue}, wire::CreateSvmCopy(b, address, block, size));
+    client->add({.request = ++request, .queue = kQueue}, wire::CreateSvmCopy(b, block, address, size));
+    client->add({.request = ++request, .queue = kQueue},
+                wire::CreateSvmFill(b, address, b.CreateVector<std::uint8_t>({1}), size));
+    client->add({.request = ++request, .queue = kQueue},
+                wire::CreateSvmMigrate(b, b.CreateVector<std::uint64_t>({address}),
+                                       b.CreateVector<std::uint64_t>({size})));
+    client->add({.request = ++request},
+                wire::CreateCreateBuffer(b, 100 + request, kContext, CL_MEM_READ_WRITE, size, 0, address));
+  };
+  for (const std::uint64_t address :
+       {std::uint64_t{1}, std::uint64_t{0x1000}, block - 1, block + kSize + 1, UINT64_MAX})
+    expect_refused(address, 64);
+  for (const std::uint64_t size : {kSize + 1, UINT64_MAX, UINT64_MAX - block, UINT64_MAX - block + 2})
+    expect_refused(block, size);
+  expect_refused(block + 1, kSize);
+  const std::uint32_t last = request;
+  // What cannot be freed, since there is no such queue, is still there; what has been freed is not.
+  const auto twice = [&] { return b.CreateVector<std::uint64_t>({block, block, 0, UINT64_MAX}); };
+  client->add({.request = last + 1, .queue = 99}, wire::CreateSvmFree(b, twice()));
+  client->add({.request = last + 2, .queue = kQueue}, wire::CreateSvmRead(b, block, kSize));
+  client->add({.request = last + 3, .queue = kQueue}, wire::CreateSvmFree(b, twice()));
+  client->add({.request = last + 4, .queue = kQueue}, wire::CreateSvmRead(b, block, 1));
+  client->add({.request = last + 5}, wire::CreateSvmFree(b, twice()));
+  client->send();
+  ASSERT_TRUE(client->listen_until([&] { return client->heard.answers.size() == last + 5; }));
+  for (std::uint32_t i = 2; i <= last; ++i) EXPECT_NE(client->heard.answers[i], CL_SUCCESS) << i;
+  EXPECT_EQ(client->heard.answers[last + 1], CL_INVALID_COMMAND_QUEUE);
+  EXPECT_EQ(client->heard.answers[last + 2], CL_SUCCESS);
+  EXPECT_EQ(client->heard.answers[last + 3], CL_SUCCESS);
+  EXPECT_EQ(client->heard.answers[last + 4], CL_INVALID_VALUE);
+  EXPECT_EQ(client->heard.answers[last + 5], CL_SUCCESS);
+  is_violation("contents for shared virtual memory", [&](RawClient& other) {
+    auto& o = other.builder;
+    other.add({.payload = 4}, wire::CreateCreateBuffer(o, 50, kContext, CL_MEM_READ_WRITE, 4, 0, block));
+  });
+}
+
+TEST_F(Hostile, MemoryThatIsNotFreedIsStillCounted) {
+  ServerProcess server({"--memory-per-client", "1M"});
+  RawClient client(server.endpoint());
+  ASSERT_TRUE(client.begin());
+  auto& b = client.builder;
+  client.add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client.device})));
+  for (std::uint32_t request = 1; request <= 3; ++request) {
+    client.add({.request = request}, wire::CreateSvmAlloc(b, kContext, CL_MEM_READ_WRITE, 400U << 10U));
+    client.send();
+    ASSERT_TRUE(client.await_answer(request));
+    const std::uint64_t address = client.heard.values[request];
+    client.add({.queue = 99}, wire::CreateSvmFree(b, b.CreateVector<std::uint64_t>({address})));
+  }
+  EXPECT_EQ(client.heard.answers[2], CL_SUCCESS);
+  EXPECT_EQ(client.heard.answers[3], CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
 
 TEST_F(Hostile, QueriesThatWriteThroughPointersAreNotPassedOn) {

@@ -120,6 +120,27 @@ Conversation kernels() {
   return talk;
 }
 
+Conversation sources() {
+  Conversation talk;
+  auto& b = talk.builder;
+  talk.add({}, wire::CreateCreateContext(b, 1, b.CreateVector<std::uint64_t>({kDevice})));
+  talk.add({.payload = 40}, wire::CreateCreateProgramWithSource(b, 4, 1));
+  const auto included = [&] {
+    const auto names = b.CreateVectorOfStrings({"/home/me/././one/../a.h", "/usr/b.h", "/usr/c/"});
+    const auto sizes = b.CreateVector<std::uint64_t>({10, 20, 0});
+    return wire::CreateIncluded(b, names, sizes, b.CreateVectorOfStrings({"-w -I ", "/home/me -I ", "/usr"}));
+  };
+  const auto first = included();
+  talk.add({.request = 1, .payload = 30}, wire::CreateBuildProgram(b, 4, 0, b.CreateString("-w"), first));
+  const auto second = included();
+  const auto names = b.CreateVectorOfStrings({"given.h"});
+  talk.add({.request = 2, .payload = 30},
+           wire::CreateCompileProgram(b, 4, 0, b.CreateString("-w"), b.CreateVector<std::uint64_t>({4}),
+                                      names, second));
+  talk.end_frame();
+  return talk;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -128,5 +149,6 @@ int main(int count, char** arguments) {
   transfers(0).write(folder + "/in_order");
   transfers(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE).write(folder + "/out_of_order");
   kernels().write(folder + "/kernels");
+  sources().write(folder + "/sources");
   return 0;
 }
