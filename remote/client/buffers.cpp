@@ -63,6 +63,15 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   return finish_memory(object, body, error, error_ret);
 }
 
+// Whether a part's flags would allow the host what the whole buffer's do not, or name memory of its own. The
+// server does not know of either.
+bool contradicts(cl_mem_flags whole, cl_mem_flags part) {
+  const cl_mem_flags asked = part & kHostAccess;
+  const cl_mem_flags given = whole & kHostAccess;
+  return (part & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0 ||
+         (given != 0 && asked != 0 && asked != given && asked != CL_MEM_HOST_NO_ACCESS);
+}
+
 }  // namespace
 
 cl_int check_flags(cl_mem_flags flags) {
@@ -117,6 +126,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
     return fail<cl_mem>(error_ret, CL_INVALID_MEM_OBJECT);
   if (type != CL_BUFFER_CREATE_TYPE_REGION || create_info == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
+  if (contradicts(of.flags, flags)) return fail<cl_mem>(error_ret, CL_INVALID_VALUE);
   const cl_buffer_region region = *static_cast<const cl_buffer_region*>(create_info);
   const auto both = prepare<MemoryBody>(*parent, *of.connection, of.connection->new_id());
   auto* const object = both.first;

@@ -55,7 +55,7 @@ void tell_service_manager(const char* words) {
   ::close(socket);
 }
 
-struct Worker {
+struct Child {
   enum class State : std::uint8_t { spare, fresh, visitor, client };
   State state = State::spare;
   pid_t process = -1;
@@ -81,11 +81,11 @@ class Supervisor {
   void step();
   void accept_from(const Listening& listening);
   void assign(const Listening& listening, int socket);
-  void hear(Worker& worker);
-  bool admit(Worker& worker, Worker::State as);
-  void bury(Worker& worker);
+  void hear(Child& worker);
+  bool admit(Child& worker, Child::State as);
+  void bury(Child& worker);
   void note_clients();
-  [[nodiscard]] std::size_t count(Worker::State state) const;
+  [[nodiscard]] std::size_t count(Child::State state) const;
   bool hear_signal();
 
   const Options& options_;
@@ -93,7 +93,7 @@ class Supervisor {
   CountFile count_;
   Tally tally_;
   std::vector<Listening> listening_;
-  std::list<Worker> workers_;
+  std::list<Child> workers_;
   int signals_ = -1;
   bool ending_ = false;
   Time no_spares_before_{};
@@ -127,14 +127,14 @@ bool Supervisor::listen() {
   return true;
 }
 
-std::size_t Supervisor::count(Worker::State state) const {
+std::size_t Supervisor::count(Child::State state) const {
   return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(),
-                                                [&](const Worker& worker) { return worker.state == state; }));
+                                                [&](const Child& worker) { return worker.state == state; }));
 }
 
 void Supervisor::keep_spares() {
   if (steady_clock::now() < no_spares_before_) return;
-  while (count(Worker::State::spare) < options_.spare) {
+  while (count(Child::State::spare) < options_.spare) {
     const Spawned spawned = spawn_worker(arguments_, count_.path());
     if (spawned.process < 0) {
       say(std::string("no process for a client (") + std::strerror(errno) + ")");
@@ -142,12 +142,12 @@ void Supervisor::keep_spares() {
       return;
     }
     workers_.push_back(
-        {Worker::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
+        {Child::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
   }
 }
 
 void Supervisor::note_clients() {
-  const auto clients = static_cast<unsigned>(count(Worker::State::client));
+  const auto clients = static_cast<unsigned>(count(Child::State::client));
   if (tally_.clients.exchange(clients) != clients) count_.write(clients);
 }
 
@@ -155,7 +155,7 @@ void Supervisor::accept_from(const Listening& listening) {
   const int socket = ::accept4(listening.socket, nullptr, nullptr, SOCK_CLOEXEC);
   if (socket < 0) return;
   ++tally_.connections;
-  if (count(Worker::State::fresh) >= kMostNew) {
+  if (count(Child::State::fresh) >= kMostNew) {
     ++tally_.turned_away;
   } else {
     assign(listening, socket);
@@ -165,14 +165,14 @@ void Supervisor::accept_from(const Listening& listening) {
 
 void Supervisor::assign(const Listening& listening, int socket) {
   auto worker = std::find_if(workers_.begin(), workers_.end(),
-                             [](const Worker& one) { return one.state == Worker::State::spare; });
+                             [](const Child& one) { return one.state == Child::State::spare; });
   if (worker == workers_.end()) {
     const Spawned spawned = spawn_worker(arguments_, count_.path());
     if (spawned.process < 0)
       return say(std::string("no process for a client (") + std::strerror(errno) + ")");
     worker = workers_.insert(
         workers_.end(),
-        {Worker::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
+        {Child::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
   }
   Assignment assignment;
   assignment.tls = listening.endpoint.tls;
@@ -180,24 +180,24 @@ void Supervisor::assign(const Listening& listening, int socket) {
   assignment.peer = peer_of(socket);
   const std::string packet = encode(assignment);
   send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), socket);
-  worker->state = Worker::State::fresh;
+  worker->state = Child::State::fresh;
   worker->peer = assignment.peer;
   worker->since = steady_clock::now();
 }
 
 // Says whether there is room. A visitor needs none.
-bool Supervisor::admit(Worker& worker, Worker::State as) {
+bool Supervisor::admit(Child& worker, Child::State as) {
   Admission admission;
-  admission.admitted = as == Worker::State::visitor || count(Worker::State::client) < options_.most_clients;
+  admission.admitted = as == Child::State::visitor || count(Child::State::client) < options_.most_clients;
   if (admission.admitted) worker.state = as;
   note_clients();
-  admission.clients = static_cast<unsigned>(count(Worker::State::client));
+  admission.clients = static_cast<unsigned>(count(Child::State::client));
   const std::string packet = encode(admission);
   ::send(worker.control, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   return admission.admitted;
 }
 
-void Supervisor::hear(Worker& worker) {
+void Supervisor::hear(Child& worker) {
   std::array<char, kMostPacket> packet;
   const ssize_t got = ::recv(worker.control, packet.data(), packet.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -206,13 +206,13 @@ void Supervisor::hear(Worker& worker) {
   switch (static_cast<Word>(packet[0])) {
     case Word::client:
       worker.name = text;
-      if (!admit(worker, Worker::State::client)) return;
+      if (!admit(worker, Child::State::client)) return;
       ++tally_.admitted;
       return say("client " + worker.peer + " " + worker.name + ": came (process " +
                  std::to_string(worker.process) + ")");
     case Word::visitor:
       ++tally_.visitors;
-      admit(worker, Worker::State::visitor);
+      admit(worker, Child::State::visitor);
       return;
     case Word::refused:
       ++tally_.refused;
@@ -228,7 +228,7 @@ void Supervisor::hear(Worker& worker) {
   }
 }
 
-void Supervisor::bury(Worker& worker) {
+void Supervisor::bury(Child& worker) {
   ::close(worker.control);
   // It has closed its end, so it ends; a driver may hold it up, but no longer than this.
   int status = 0;
@@ -240,17 +240,17 @@ void Supervisor::bury(Worker& worker) {
     ::kill(worker.process, SIGKILL);
     ended = ::waitpid(worker.process, &status, 0);
   }
-  const Worker::State was = std::exchange(worker.state, Worker::State::fresh);
+  const Child::State was = std::exchange(worker.state, Child::State::fresh);
   note_clients();
   std::string words = worker.last_words;
   if (ended > 0 && WIFSIGNALED(status) && words.empty()) {
     ++tally_.crashed;
     words = std::string("its worker crashed: ") + ::strsignal(WTERMSIG(status));
   }
-  if (was == Worker::State::spare) {
+  if (was == Child::State::spare) {
     if (!ending_) say("a worker could not begin" + (words.empty() ? "" : ": " + words));
     no_spares_before_ = steady_clock::now() + kAfterFailure;
-  } else if (was != Worker::State::visitor) {
+  } else if (was != Child::State::visitor) {
     say("client " + worker.peer + (worker.name.empty() ? "" : " " + worker.name) + ": " +
         (words.empty() ? "its worker ended" : words));
   }
@@ -266,8 +266,8 @@ bool Supervisor::hear_signal() {
 void Supervisor::step() {
   std::vector<pollfd> waited{{signals_, POLLIN, 0}};
   for (const Listening& one : listening_) waited.push_back({one.socket, POLLIN, 0});
-  std::vector<Worker*> heard;
-  for (Worker& worker : workers_) {
+  std::vector<Child*> heard;
+  for (Child& worker : workers_) {
     heard.push_back(&worker);
     waited.push_back({worker.control, POLLIN, 0});
   }
@@ -279,7 +279,7 @@ void Supervisor::step() {
   for (std::size_t i = 0; i < heard.size(); ++i) {
     if (waited[1 + listening_.size() + i].revents != 0) hear(*heard[i]);
   }
-  workers_.remove_if([](const Worker& worker) { return worker.control < 0; });
+  workers_.remove_if([](const Child& worker) { return worker.control < 0; });
   note_clients();
   for (std::size_t i = 0; i < listening_.size(); ++i) {
     if (waited[1 + i].revents != 0) accept_from(listening_[i]);
@@ -305,7 +305,7 @@ int Supervisor::run() {
     if (is_file) ::unlink(address.path.c_str());
   }
   // Their sockets close with ours, and then they go.
-  for (Worker& worker : workers_) {
+  for (Child& worker : workers_) {
     ::shutdown(worker.control, SHUT_RDWR);
     bury(worker);
   }

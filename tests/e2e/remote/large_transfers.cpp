@@ -176,6 +176,64 @@ void images(const Rig& rig) {
   clReleaseMemObject(image);
 }
 
+// What the host may only write is mapped for writing all the same, and keeps what is not written.
+void what_the_host_may_only_write(const Rig& rig) {
+  constexpr std::size_t kSize = 70'000;
+  const auto data = noise(kSize, 14);
+  cl_int error = CL_SUCCESS;
+  cl_mem const buffer = clCreateBuffer(rig.context, CL_MEM_HOST_WRITE_ONLY, kSize, nullptr, &error);
+  require(error, "clCreateBuffer");
+  require(clEnqueueWriteBuffer(rig.queue, buffer, CL_TRUE, 0, kSize, data.data(), 0, nullptr, nullptr),
+          "write");
+  void* const part =
+      clEnqueueMapBuffer(rig.queue, buffer, CL_TRUE, CL_MAP_WRITE, 100, 300, 0, nullptr, nullptr, &error);
+  require(error, "clEnqueueMapBuffer");
+  std::memset(static_cast<char*>(part) + 10, 7, 20);
+  require(clEnqueueUnmapMemObject(rig.queue, buffer, part, 0, nullptr, nullptr), "unmap");
+  require(clEnqueueCopyBuffer(rig.queue, buffer, rig.buffer, 0, 0, kSize, 0, nullptr, nullptr), "copy");
+  std::vector<unsigned char> back(kSize);
+  require(clEnqueueReadBuffer(rig.queue, rig.buffer, CL_TRUE, 0, kSize, back.data(), 0, nullptr, nullptr),
+          "read");
+  std::printf("buffer that the host may only write %08x\n", checksum(back));
+  clReleaseMemObject(buffer);
+}
+
+// In a line of pixels the other sizes are nobody's, whatever stands there.
+void line_of_pixels(const Rig& rig) {
+  const cl_image_format format{CL_RGBA, CL_UNSIGNED_INT8};
+  cl_image_desc description{};
+  description.image_type = CL_MEM_OBJECT_IMAGE1D;
+  description.image_width = 200;
+  description.image_height = 3;
+  description.image_depth = 5;
+  description.image_array_size = 7;
+  auto data = noise(800, 15);
+  const std::size_t origin[] = {20, 0, 0};
+  const std::size_t region[] = {30, 1, 1};
+  for (const cl_mem_flags access : {cl_mem_flags{CL_MEM_READ_WRITE}, cl_mem_flags{CL_MEM_HOST_WRITE_ONLY}}) {
+    cl_int error = CL_SUCCESS;
+    cl_mem const image =
+        clCreateImage(rig.context, access | CL_MEM_COPY_HOST_PTR, &format, &description, data.data(), &error);
+    require(error, "clCreateImage");
+    std::size_t pitch = 0;
+    void* const part = clEnqueueMapImage(rig.queue, image, CL_TRUE, CL_MAP_WRITE, origin, region, &pitch,
+                                         nullptr, 0, nullptr, nullptr, &error);
+    require(error, "clEnqueueMapImage");
+    std::memset(part, 9, 40);
+    require(clEnqueueUnmapMemObject(rig.queue, image, part, 0, nullptr, nullptr), "unmap");
+    const std::size_t start[] = {0, 0, 0};
+    const std::size_t all[] = {200, 1, 1};
+    require(clEnqueueCopyImageToBuffer(rig.queue, image, rig.buffer, start, all, 0, 0, nullptr, nullptr),
+            "copy");
+    std::vector<unsigned char> back(800);
+    require(
+        clEnqueueReadBuffer(rig.queue, rig.buffer, CL_TRUE, 0, back.size(), back.data(), 0, nullptr, nullptr),
+        "read");
+    std::printf("line %08x\n", checksum(back));
+    clReleaseMemObject(image);
+  }
+}
+
 // What is enqueued behind a user event needs nobody to wait for it. It is more than may be shared at a time,
 // and less than may be on its way.
 void behind_a_user_event(const Rig& rig) {
@@ -310,6 +368,8 @@ int main() {
   all_sizes(rig);
   boxes_and_maps(rig);
   images(rig);
+  what_the_host_may_only_write(rig);
+  line_of_pixels(rig);
   behind_a_user_event(rig);
   waiting_for_another_thread(rig);
   behind_a_slow_kernel(rig);
