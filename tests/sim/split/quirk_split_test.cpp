@@ -93,7 +93,8 @@ TEST(Quirk, WhereOffsetsRaceNothingIsSplitThatOthersMayRunBeside) {
 }
 
 TEST(Quirk, WhereOffsetsRaceQueuesThatAreNotInOrderAreNotSplit) {
-  for (const char* version : {"OpenCL 3.0 PoCL 3.1+debian  Linux", "OpenCL 3.0 PoCL 6.0  Linux", "OpenCL 3.0"}) {
+  for (const char* version :
+       {"OpenCL 3.0 PoCL 3.1+debian  Linux", "OpenCL 3.0 PoCL 6.0  Linux", "OpenCL 3.0"}) {
     const bool races = std::string_view(version).find("PoCL 3") != std::string_view::npos;
     Scene scene(usual_settings(), pocl_of_threads(16, version), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     ASSERT_EQ(scene.launch(scene.make_kernel()), CL_SUCCESS);

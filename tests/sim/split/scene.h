@@ -31,8 +31,8 @@ inline constexpr const char* kSeesTheCut =
 inline constexpr const char* kTalks =
     "kernel void talker(global int* data, int n) { atomic_add(&data[get_global_id(0)], n); }";
 
-// Five VMs and α 4: twenty slices, on the program's queue. The device could hold all groups of a scene's launch
-// at once, so the rules for small launches are replaced: by its number of cores.
+// Five VMs and α 4: twenty slices, on the program's queue. The device could hold all groups of a scene's
+// launch at once, so the rules for small launches are replaced: by its number of cores.
 inline base::Settings usual_settings() {
   base::Settings settings;
   settings.vms = 5;
