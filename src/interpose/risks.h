@@ -9,7 +9,7 @@
 
 namespace cleave::interpose {
 
-struct Process;
+class Process;
 
 // Whether slices on `queue` with that wait list could do what the whole launch cannot: end the process, or
 // run behind what has failed.

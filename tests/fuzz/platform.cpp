@@ -64,6 +64,7 @@ Dialect probe(const Platform& platform, const std::set<std::string>& without) {
   char version[64] = {};
   clGetDeviceInfo(platform.device, CL_DEVICE_VERSION, sizeof version - 1, version, nullptr);
   dialect.clones = std::string(version) >= "OpenCL 2.1" && up_to("clones");
+  dialect.talk = up_to("talk");
   dialect.suggests = has_extension(platform.device, "cl_khr_suggested_local_work_size");
   return dialect;
 }

@@ -17,10 +17,10 @@ std::string barrier(Random& random) { return std::string("  barrier(") + kFences
 std::string Vocabulary::statement(unsigned number) {
   const unsigned kind = random_.below(100);
   if (kind < 32) return "  acc = acc * 2654435761u + " + value(2) + ";\n";
-  if (kind < 44) return atomic();
+  if (kind < 44 && dialect_.talk) return atomic();
   if (kind < 56 && groups_) return exchange(number);
-  if (kind < 61 && groups_) return histogram(number);
-  if (kind < 68 && sees_ && groups_) return last_group(number);
+  if (kind < 61 && groups_ && dialect_.talk) return histogram(number);
+  if (kind < 68 && sees_ && groups_ && dialect_.talk) return last_group(number);
   if (kind < 75 && sees_) return stride(number);
   if (kind < 81) return branch();
   if (kind < 88) return loop(number);

@@ -30,6 +30,7 @@ struct Dialect {
   bool user_events = true;  // commands may wait for user events
   bool clones = true;       // clCloneKernel is there
   bool suggests = true;     // the driver says which local size it would choose
+  bool talk = true;         // work-groups may exchange data through global memory
 };
 
 enum class Section { options, macros, functions, kernels };
