@@ -70,7 +70,7 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   quirks.copies_variables = quirks.failures_abort && has_no_variables(next, device);
   const unsigned pocl = pocl_version(ask(next, platform, CL_PLATFORM_VERSION).data());
   quirks.offsets_clash = pocl == 4 || pocl == 5;
-  quirks.offsets_race = pocl != 0 && pocl <= 3 && threads_of(next, device) > 2;
+  quirks.offsets_race = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
   return quirks;
 }
 

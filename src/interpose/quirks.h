@@ -17,7 +17,7 @@ struct Quirks {
   bool failures_multiply = false;
   // Launches of one kernel with and without an offset, in flight at a time, end the process.
   bool offsets_clash = false;
-  // The same, but only where more than two are in flight: it has more threads than that.
+  // The same, but only where more than two are in flight, for which it has threads enough.
   bool offsets_race = false;
   // It has no variables of program scope, so it says, but compiles them, and launches with and without an
   // offset see different copies.

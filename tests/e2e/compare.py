@@ -114,7 +114,7 @@ class ComparedTest(unittest.TestCase):
         # Compiled kernels are kept for this script's other runs, and never meet those of another script.
         environment["POCL_CACHE_DIR"] = str(self.folder / "kernels")
         # With more threads PoCL 3 is not up to slices on many queues (docs/conformance.md), and launches stay whole.
-        environment["POCL_MAX_PTHREAD_COUNT"] = "2"
+        environment["POCL_MAX_PTHREAD_COUNT"] = "1"
         environment["PYOPENCL_NO_CACHE"] = "1"
         environment["CLEAVE_CONFIG"] = str(self.folder / "no-settings.toml")
         environment.update(setting.split("=", 1) for setting in OPTIONS.settings)

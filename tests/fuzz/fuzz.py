@@ -105,7 +105,8 @@ class Campaign:
         modes = self.modes(number)
         each = -(-self.options.cases // (self.options.programs * len(modes)))
         with tempfile.TemporaryDirectory(prefix="cleave-fuzz-") as folder:
-            bench = Bench(self.options.program, self.libraries, self.driver, folder, self.options.patience)
+            driver = self.driver.of_program(number)
+            bench = Bench(self.options.program, self.libraries, driver, folder, self.options.patience)
             whole = ["--seed", self.options.seed, "--first-program", number, "--cases", each, *self.others]
             native = bench.run(whole)
             if not native.well or f"{number}.unbuilt" in native.lines:

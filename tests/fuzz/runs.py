@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from served import Served
@@ -25,6 +25,14 @@ class Driver:
     another_way: dict = field(default_factory=dict)
     # Says CL_COMMAND_NDRANGE_KERNEL of a task's event. A server's client says what the specification does.
     tasks_are_launches: bool = False
+    # What says how many threads it has. Programs have one and two in turn.
+    threads: str = None
+
+    def of_program(self, number):
+        """This driver as that program meets it."""
+        if not self.threads:
+            return self
+        return replace(self, environment={**self.environment, self.threads: str(1 + number % 2)})
 
 
 # What is left out are faults of the drivers: most crash or hang natively; an offset beyond all sizes is not refused.
@@ -36,9 +44,9 @@ DRIVERS = {
         "/etc/OpenCL/vendors/pocl.icd",
         ["--without", "zero-local,wide-offset,far-offset"],
         another_way={"POCL_WORK_GROUP_METHOD": "repl", "POCL_CACHE_DIR": "another-way"},
-        # With more threads version 3 ends the process where launches with and without an offset are in flight, natively too,
-        # and few launches are split (docs/conformance.md).
-        environment={"POCL_MAX_PTHREAD_COUNT": "2"},
+        # With two threads version 3 may end the process where launches with and without an offset are in flight, natively
+        # too, so that few launches are split on several queues (docs/conformance.md).
+        threads="POCL_MAX_PTHREAD_COUNT",
         tasks_are_launches=True,
     ),
     # An interpreter, so small launches. It spins in clFlush behind user events, calls no callback for an event that is

@@ -73,11 +73,11 @@ sim::Options pocl_of_threads(cl_uint threads, const char* version = "OpenCL 3.0 
 TEST(Quirk, WhereOffsetsRaceNothingIsSplitThatOthersMayRunBeside) {
   base::Settings pipelined = usual_settings();
   pipelined.launch = base::LaunchMode::pipelined;
-  for (const cl_uint threads : {2U, 3U}) {
+  for (const cl_uint threads : {1U, 2U}) {
     Scene scene(pipelined, pocl_of_threads(threads));
     const cl_kernel kernel = scene.make_kernel();
     ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
-    EXPECT_EQ(Scene::tally().pipelined, threads == 2 ? 1U : 0U);
+    EXPECT_EQ(Scene::tally().pipelined, threads == 1 ? 1U : 0U);
     EXPECT_EQ(Scene::tally().split, 1U) << "alone on its queue";
     scene.make_queue();
     ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
@@ -85,8 +85,8 @@ TEST(Quirk, WhereOffsetsRaceNothingIsSplitThatOthersMayRunBeside) {
     const cl_command_queue third = scene.make_queue();
     ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
     ASSERT_EQ(scene.launch_on(third, kernel), CL_SUCCESS);
-    EXPECT_EQ(Scene::tally().split, threads == 2 ? 4U : 2U);
-    EXPECT_EQ(Scene::whole(Whole::shape), threads == 2 ? 0U : 2U);
+    EXPECT_EQ(Scene::tally().split, threads == 1 ? 4U : 2U);
+    EXPECT_EQ(Scene::whole(Whole::shape), threads == 1 ? 0U : 2U);
     scene.cl.clFinish(third);
     scene.expect_each_item_ran(4);
   }
