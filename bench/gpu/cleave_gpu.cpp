@@ -6,7 +6,8 @@
 // cleave_gpu busy native|cleave SECONDS WORK OPTIONS: for so long
 // cleave_gpu turns THREADS SECONDS: no OpenCL, but work on the processor beside it
 //
-// OPTIONS: --library PATH/libOpenCL.so.1 (Cleave), --platform SUBSTRING, --repeats N, --warm-up N, --waits N,
+// OPTIONS: --library PATH/libOpenCL.so.1 (Cleave) or --vendor (the loader has it beside the driver),
+// --platform SUBSTRING, --repeats N, --warm-up N, --waits N,
 // --no-events, --small
 //
 // The exit status is 0 only if all results were the native ones.
@@ -33,6 +34,8 @@ CommandLine read(const std::vector<std::string>& arguments) {
     const std::string& word = arguments[i];
     if (word == "--small") {
       request.target.small = true;
+    } else if (word == "--vendor") {
+      request.vendor = true;
     } else if (word == "--no-events") {
       line.request.events = false;
     } else if (word == "--platform") {
@@ -65,7 +68,8 @@ int measure_all(const CommandLine& line) {
 
 int carry_out(const CommandLine& line) {
   const auto word = [&](std::size_t i) { return line.words.at(i); };
-  if (word(0) != "turns" && line.request.library.empty()) throw std::invalid_argument("no --library");
+  if (word(0) != "turns" && line.request.library.empty() && !line.request.vendor)
+    throw std::invalid_argument("no --library");
   if (word(0) == "launches") return measure_all(line);
   if (word(0) == "stream") return measure_stream(line.request, std::stoul(word(1)));
   if (word(0) == "turns") return count_turns(static_cast<unsigned>(std::stoul(word(1))), std::stod(word(2)));

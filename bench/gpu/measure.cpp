@@ -76,7 +76,7 @@ void print_counts(const std::string& before, const std::string& after) {
 
 int measure_launches(const Request& request, const kernels::Work& work) {
   Side native(request.loader, request.target, work);
-  Side cleave(request.library, request.target, work);
+  Side cleave(request.cleave_library(), request.cleave_target(), work);
   native.run(false);
   native.run_small();
   cleave.run_small();
@@ -116,9 +116,10 @@ int measure_launches(const Request& request, const kernels::Work& work) {
 }
 
 int measure_stream(const Request& request, std::size_t count) {
-  const Target target{.platform = request.target.platform, .small = true};
-  Side native(request.loader, target, kernels::kEmpty);
-  Side cleave(request.library, target, kernels::kEmpty);
+  Request small = request;
+  small.target.small = true;
+  Side native(small.loader, small.target, kernels::kEmpty);
+  Side cleave(small.cleave_library(), small.cleave_target(), kernels::kEmpty);
   for (Side* side : {&native, &cleave}) side->run_stream(count / 10 + 1);
   const std::string before = cleave.statistics();
   const auto run = [count](Side& side) { return [&side, count] { return side.run_stream(count); }; };
@@ -133,7 +134,8 @@ int measure_stream(const Request& request, std::size_t count) {
 }
 
 int keep_busy(const Request& request, const kernels::Work& work, bool native, double seconds) {
-  Side side(native ? request.loader : request.library, request.target, work);
+  Side side(native ? request.loader : request.cleave_library(),
+            native ? request.target : request.cleave_target(), work);
   const std::string before = side.statistics();
   const auto begin = Clock::now();
   const auto end = begin + std::chrono::duration<double>(seconds);

@@ -1,6 +1,6 @@
 // What is measured in one process: Cleave reads its settings once, so each set of them has a process of its
 // own. Each function prints one line of JSON; times are in milliseconds. `native` goes through the loader,
-// `cleave` through the drop-in and then the same loader and driver.
+// `cleave` through the drop-in and then the same loader and driver, or to the loader's platform of Cleave's.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,20 @@ namespace gpu {
 
 struct Request {
   std::string loader = "libOpenCL.so.1";
-  std::string library;  // the drop-in
+  std::string library;  // the drop-in; or
+  bool vendor = false;  // Cleave is a vendor behind the loader, beside the driver that it wraps
   Target target;
   int repeats = 9;
   int warm_up = 1;     // launches under Cleave that are not counted
   bool events = true;  // measure launches that want an event as well
   int waits = 8;       // launches during which a small kernel waits, 0: not measured
+
+  [[nodiscard]] const std::string& cleave_library() const { return vendor ? loader : library; }
+  [[nodiscard]] Target cleave_target() const {
+    Target wrapped = target;
+    wrapped.wrapped = vendor;
+    return wrapped;
+  }
 };
 
 // One work natively and under Cleave, in turn; then how long a small kernel on another queue waits meanwhile.

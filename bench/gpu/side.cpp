@@ -5,6 +5,7 @@
 #include <chrono>
 #include <dlfcn.h>
 #include <stdexcept>
+#include <string_view>
 
 #include "bench/kernels/input.h"
 #include "cleave/cleave.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kStretches = 64;
 constexpr std::size_t kStretch = 4096;  // words
+constexpr std::string_view kWrapped = " (Cleave)";
 
 double now() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
@@ -41,7 +43,7 @@ Side::Side(const std::string& library, const Target& target, const kernels::Work
   launch_ = FUNCTION(clEnqueueNDRangeKernel);
   finish_ = FUNCTION(clFinish);
   release_event_ = FUNCTION(clReleaseEvent);
-  choose_device(target.platform);
+  choose_device(target);
   global_ = fitting();
   out_words_ = work.out_words(global_);
   cl_int error = CL_SUCCESS;
@@ -72,7 +74,7 @@ Side::~Side() {
   FUNCTION(clReleaseContext)(context_);
 }
 
-void Side::choose_device(const std::string& platform) {
+void Side::choose_device(const Target& target) {
   std::array<cl_platform_id, 16> platforms{};
   cl_uint count = 0;
   check(FUNCTION(clGetPlatformIDs)(platforms.size(), platforms.data(), &count), "clGetPlatformIDs");
@@ -80,8 +82,11 @@ void Side::choose_device(const std::string& platform) {
     for (cl_uint i = 0; i < count && i < platforms.size(); ++i) {
       std::array<char, 256> name{};
       FUNCTION(clGetPlatformInfo)(platforms[i], CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
-      if (std::string(name.data()).find(platform) == std::string::npos) continue;
+      const std::string_view text = name.data();
+      if (text.find(target.platform) == std::string_view::npos || text.ends_with(kWrapped) != target.wrapped)
+        continue;
       if (FUNCTION(clGetDeviceIDs)(platforms[i], type, 1, &device_, nullptr) != CL_SUCCESS) continue;
+      platform_ = platforms[i];
       cl_device_type found = 0;
       check(FUNCTION(clGetDeviceInfo)(device_, CL_DEVICE_TYPE, sizeof found, &found, nullptr),
             "clGetDeviceInfo");
@@ -89,7 +94,8 @@ void Side::choose_device(const std::string& platform) {
       return;
     }
   }
-  throw std::runtime_error("no device on a platform whose name contains \"" + platform + "\"");
+  throw std::runtime_error("no device on a platform whose name contains \"" + target.platform + "\"" +
+                           (target.wrapped ? ", as Cleave's vendor library calls it" : ""));
 }
 
 // Rows fewer than asked for where the buffers of two sides would take more than half the memory.
@@ -223,8 +229,8 @@ std::string Side::device_text() {
 }
 
 std::string Side::statistics() {
-  auto info =
-      reinterpret_cast<clGetCleaveInfo_fn>(FUNCTION(clGetExtensionFunctionAddress)(CL_CLEAVE_GET_INFO_NAME));
+  auto info = reinterpret_cast<clGetCleaveInfo_fn>(
+      FUNCTION(clGetExtensionFunctionAddressForPlatform)(platform_, CL_CLEAVE_GET_INFO_NAME));
   if (info == nullptr) return "";
   std::string text(65536, '\0');
   check(info(nullptr, CL_CLEAVE_STATISTICS, text.size(), text.data(), nullptr), "clGetCleaveInfo");

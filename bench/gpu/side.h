@@ -1,5 +1,6 @@
 // One way to the driver: the OpenCL functions of one library, natively the loader's or Cleave's, and a
-// program's objects made with them. Both ways end in the same loader and driver.
+// program's objects made with them. Both ways end in the same loader and driver. Where Cleave comes in as a
+// vendor, both are the loader's, and the platforms differ.
 #pragma once
 
 #include <CL/cl.h>
@@ -16,6 +17,7 @@ void check(cl_int error, const char* function);
 // Which device, and how much work.
 struct Target {
   std::string platform;  // part of its name; the first GPU of such platforms, else the first device
+  bool wrapped = false;  // of those platforms that Cleave's vendor library makes; otherwise never one of them
   bool small = false;    // sizes for a processor, which processors have in any case
 };
 
@@ -53,7 +55,7 @@ class Side {
  private:
   template <typename Function>
   Function get(const char* name) const;
-  void choose_device(const std::string& platform);
+  void choose_device(const Target& target);
   kernels::Grid fitting() const;
   cl_mem make_buffer(std::size_t words);
   cl_kernel make_kernel(const char* source, const char* name);
@@ -67,6 +69,7 @@ class Side {
   kernels::Grid global_{};
   std::size_t out_words_ = 0;
   bool processor_ = false;
+  cl_platform_id platform_ = nullptr;
   cl_device_id device_ = nullptr;
   cl_context context_ = nullptr;
   cl_command_queue queue_ = nullptr;

@@ -83,6 +83,8 @@ def arguments():
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],
                        help=f"one of {', '.join(name for name, _ in gpu.PARTS)}; may be repeated")
+    suite.add_argument("--way", choices=programs.WAYS, default=programs.WAYS[0],
+                       help="how Cleave gets in: as the loader (preload) or as a vendor beside the driver (vendor)")
     add_sharing(add_suite(commands, "all", "all of these; gpu only where there is a GPU"))
     two = commands.add_parser("compare", help="two kept results, row by row")
     two.add_argument("first", type=pathlib.Path, metavar="A")
@@ -111,7 +113,7 @@ def measure(name, given):
 
 def measure_all(given):
     """Those that cannot be had here are named, and the others go on."""
-    given.only = None
+    given.only, given.way = None, programs.WAYS[0]
     probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
     sound = True
     for name in SUITES:

@@ -18,14 +18,21 @@ class Bench:
         self.quick = given.quick
         self.repeats = 3 if given.quick else 9
         self.platform = given.platform or ""
-        self.options = [*programs.target(given), *(["--small"] if given.quick else [])]
-        probe, _ = programs.measure("stream", 1, *self.options, "--repeats", 1)
-        self.results = Results("gpu", machine(probe["device"], programs.library()))
+        self.entrance = programs.entrance(given.way)
+        self.options = [*self.entrance.options, *(["--platform", given.platform] if given.platform else []),
+                        *(["--small"] if given.quick else [])]
+        probe, _ = self.measure("stream", 1, "--repeats", 1)
+        words = machine(probe["device"], programs.library())
+        self.results = Results("gpu", words if given.way == "preload" else words | {"way": given.way})
+
+    def measure(self, *arguments, settings=None, **options):
+        """cleave_gpu on this device, with Cleave in reach."""
+        return programs.measure(*arguments, *self.options, settings=self.entrance.beside | (settings or {}), **options)
 
     def launches(self, work, settings, *more):
         """One work natively and with these settings, whose VM count is five unless they say otherwise."""
-        line, right = programs.measure("launches", work, *self.options, "--repeats", self.repeats, *more,
-                                       settings={"CLEAVE_VMS": "5", "CLEAVE_WAIT": "native"} | settings)
+        line, right = self.measure("launches", work, "--repeats", self.repeats, *more,
+                                   settings={"CLEAVE_VMS": "5", "CLEAVE_WAIT": "native"} | settings)
         self.results.sound &= right
         return line
 
@@ -71,7 +78,7 @@ def measure_scan(bench):
         right = 0
         counts = (2, 20, 100, 1000)
         for slices in counts:
-            settings = fixed(slices, mode) | {"LD_PRELOAD": str(programs.library())}
+            settings = fixed(slices, mode) | bench.entrance.instead
             status, _ = programs.run("look_back", *options, settings=settings, limit=60)
             right += status == 0
         bench.results.sound &= right == len(counts)
@@ -84,7 +91,7 @@ def measure_waiting(bench):
     if status != 0:
         raise Unmeasured("cleave_waits could not find out how long its kernel takes")
     steps = steps.strip()
-    polite = {"LD_PRELOAD": str(programs.library()), "CLEAVE_WAIT": "polite", "CLEAVE_SPLIT": "off"}
+    polite = bench.entrance.instead | {"CLEAVE_WAIT": "polite", "CLEAVE_SPLIT": "off"}
     costs = {"native": {}, "polite": {}}
     for _ in range(2 if bench.quick else 3):
         for way, settings in (("native", {}), ("polite", polite)):
@@ -134,8 +141,7 @@ def measure_budget(bench):
 
 def measure_stream(bench):
     count = 1000 if bench.quick else 10000
-    line, _ = programs.measure("stream", count, *bench.options, "--repeats", bench.repeats,
-                               settings={"CLEAVE_VMS": "5"})
+    line, _ = bench.measure("stream", count, "--repeats", bench.repeats, settings={"CLEAVE_VMS": "5"})
     value, spread_of_it = ratio(line["cleave"], line["native"])
     bench.add("stream", f"{count} empty kernels, 5 VMs", value, baseline=median(line["native"]), spread=spread_of_it,
               asked=1.03)
@@ -146,7 +152,7 @@ def measure_crowd(bench):
     cores = sorted(os.sched_getaffinity(0))[:4]
     threads, seconds, rounds = 4 * len(cores), 1 if bench.quick else 3, 3 if bench.quick else 7
     turns = {"alone": [], "native": [], "polite": []}
-    settings = {"CLEAVE_VMS": "5", "CLEAVE_WAIT": "polite", "CLEAVE_SPLIT": "alpha"}
+    settings = bench.entrance.beside | {"CLEAVE_VMS": "5", "CLEAVE_WAIT": "polite", "CLEAVE_SPLIT": "alpha"}
     for _ in range(rounds):
         for way, found in turns.items():
             beside = None

@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
+from dataclasses import dataclass
 
 from results import Unmeasured
 
@@ -29,6 +31,33 @@ def environment(settings):
     """Nobody's settings but these, and no statistics of other runs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEAVE_")}
     return kept | {"CLEAVE_CONFIG": os.devnull, "CLEAVE_TOP": "false"} | settings
+
+
+WAYS = ("preload", "vendor")
+
+
+@dataclass
+class Entrance:
+    """How Cleave gets in: what tells cleave_gpu, which meets the driver itself as well, and what makes any other program meet
+    Cleave. `keeps` holds the folders that are named there."""
+
+    options: list
+    beside: dict
+    instead: dict
+    keeps: tuple = ()
+
+
+def entrance(way):
+    if way == "preload":
+        return Entrance(["--library", library()], {}, {"LD_PRELOAD": str(library())})
+    drivers = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
+    folder = tempfile.TemporaryDirectory(prefix="cleave-bench-")
+    for icd in pathlib.Path(drivers).glob("*.icd"):
+        (pathlib.Path(folder.name) / icd.name).write_bytes(icd.read_bytes())
+    (pathlib.Path(folder.name) / "cleave.icd").write_text(f"{vendor_library()}\n")
+    wrapped = {"CLEAVE_ICD_WRAP": drivers}
+    return Entrance(["--vendor"], {"OCL_ICD_VENDORS": folder.name} | wrapped,
+                    {"OCL_ICD_VENDORS": str(vendor_library())} | wrapped, (folder,))
 
 
 def target(given):
