@@ -74,6 +74,10 @@ Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dis
 
 Object* Objects::wrap(Kind kind, void* raw, Object& asked) {
   if (raw == nullptr) return nullptr;
+  // What it holds is there, even if the driver has given the address to another object since.
+  for (Object* const parent : asked.parents) {
+    if (parent != nullptr && parent->kind == kind && raw_of(*parent) == raw) return parent;
+  }
   if (Object* const known = index_->find(raw, kind)) return known;
   const std::scoped_lock lock(wrapping_);
   Object* const known = index_->find(raw, kind);

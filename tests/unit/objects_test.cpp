@@ -78,6 +78,20 @@ TEST_F(ObjectsTest, AParentLivesAsLongAsItsChildren) {
   EXPECT_EQ(objects->find(&context, Kind::context), nullptr);
 }
 
+// Oclgrind's events name a queue that is gone already, and queues that are made later have its address.
+TEST_F(ObjectsTest, WhatIsHeldIsKnownByItsAddressEvenIfAnotherObjectHasIt) {
+  Object& context = make(Kind::context, *platform);
+  Object& queue = make(Kind::queue, context);
+  Object& event = make(Kind::event, queue);
+  release(queue);
+  Object& later = objects->publish(*objects->prepare(Kind::queue, context), raw_of(queue));
+  Object& its_event = make(Kind::event, later);
+  EXPECT_EQ(objects->wrap(Kind::queue, raw_of(queue), event), &queue);
+  EXPECT_EQ(objects->wrap(Kind::queue, raw_of(queue), its_event), &later);
+  release(event);
+  EXPECT_EQ(objects->wrap(Kind::queue, raw_of(later), context), &later) << "the old one's end is not its own";
+}
+
 TEST_F(ObjectsTest, ACloneBelongsToItsProgram) {
   Object& program = make(Kind::program, *platform);
   Object& kernel = make(Kind::kernel, program);
