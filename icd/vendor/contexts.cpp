@@ -114,6 +114,20 @@ cl_context CL_API_CALL create_context_from_type(const cl_context_properties* pro
   return context;
 }
 
+// A null queue is the driver's to refuse: a device without such queues is the first thing that is wrong.
+cl_int CL_API_CALL set_default_device_command_queue(cl_context handle, cl_device_id device_handle,
+                                                    cl_command_queue queue_handle) {
+  const Object* const context = vendor.objects.find(handle);
+  if (context == nullptr) return CL_INVALID_CONTEXT;
+  const Object* const device = vendor.objects.find(device_handle);
+  if (device == nullptr) return CL_INVALID_DEVICE;
+  const Object* const queue = vendor.objects.find(queue_handle);
+  if (queue == nullptr && queue_handle != nullptr) return CL_INVALID_COMMAND_QUEUE;
+  return vendor.below->clSetDefaultDeviceCommandQueue(
+      static_cast<cl_context>(objects::raw_of(*context)), static_cast<cl_device_id>(objects::raw_of(*device)),
+      queue == nullptr ? nullptr : static_cast<cl_command_queue>(objects::raw_of(*queue)));
+}
+
 cl_int CL_API_CALL get_context_info(cl_context handle, cl_context_info name, size_t size, void* value,
                                     size_t* size_ret) {
   Object* const object = vendor.objects.find(handle);

@@ -45,6 +45,7 @@ CLEAVE_OWN(clGetExtensionFunctionAddressForPlatform, get_extension_function_addr
 CLEAVE_OWN(clCreateContext, create_context);
 CLEAVE_OWN(clCreateContextFromType, create_context_from_type);
 CLEAVE_OWN(clGetContextInfo, get_context_info);
+CLEAVE_OWN(clSetDefaultDeviceCommandQueue, set_default_device_command_queue);
 CLEAVE_OWN(clGetGLContextInfoKHR, get_gl_context_info);
 
 // memory.cpp

@@ -30,6 +30,8 @@ cl_context CL_API_CALL create_context_from_type(const cl_context_properties* pro
                                                 ContextNotify notify, void* user_data, cl_int* error_ret);
 cl_int CL_API_CALL get_context_info(cl_context handle, cl_context_info name, size_t size, void* value,
                                     size_t* size_ret);
+cl_int CL_API_CALL set_default_device_command_queue(cl_context handle, cl_device_id device_handle,
+                                                    cl_command_queue queue_handle);
 cl_int CL_API_CALL get_gl_context_info(const cl_context_properties* properties, cl_gl_context_info name,
                                        size_t size, void* value, size_t* size_ret);
 

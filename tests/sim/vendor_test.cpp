@@ -124,6 +124,21 @@ TEST_F(VendorTopics, CountsAreTheDrivers) {
   EXPECT_EQ(count(), 1U);
 }
 
+TEST_F(VendorTopics, ADefaultQueueThatIsNullIsTheDriversToRefuse) {
+  const Table* const before = vendor.below;
+  static Table refusing;
+  refusing = *before;
+  refusing.clSetDefaultDeviceCommandQueue = [](cl_context, cl_device_id, cl_command_queue given) {
+    return given == nullptr ? CL_INVALID_OPERATION : CL_SUCCESS;
+  };
+  vendor.below = &refusing;
+  EXPECT_EQ(cl.clSetDefaultDeviceCommandQueue(context, device, nullptr), CL_INVALID_OPERATION);
+  EXPECT_EQ(cl.clSetDefaultDeviceCommandQueue(context, device, queue), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetDefaultDeviceCommandQueue(context, nullptr, queue), CL_INVALID_DEVICE);
+  EXPECT_EQ(cl.clSetDefaultDeviceCommandQueue(nullptr, device, queue), CL_INVALID_CONTEXT);
+  vendor.below = before;
+}
+
 TEST_F(VendorTopics, AnEventsCallbackGetsOurEvent) {
   cl_event const event = cl.clCreateUserEvent(context, &error);
   struct Seen {

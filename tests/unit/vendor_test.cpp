@@ -165,6 +165,7 @@ bool device_may_be_null(const std::string& name) {
       .contains(name);
 }
 bool null_is_a_device = false;
+bool null_is_for_the_driver = false;  // of a queue
 
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Drive;
@@ -203,6 +204,7 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
   static void bad(const char* name) {
     SCOPED_TRACE(name);
     null_is_a_device = device_may_be_null(name);
+    null_is_for_the_driver = name == std::string_view("clSetDefaultDeviceCommandQueue");
     each_bad(kEach);
   }
 
@@ -248,6 +250,7 @@ struct Drive<Entry, Result(CL_API_CALL*)(Parameters...)> {
     if constexpr (IsAHandle<T>) {
       for (T const none : bad_handles<T>()) {
         if (std::is_same_v<T, cl_device_id> && none == nullptr && null_is_a_device) continue;
+        if (std::is_same_v<T, cl_command_queue> && none == nullptr && null_is_for_the_driver) continue;
         Arguments arguments = make(kEach);
         std::get<I>(arguments) = none;
         refused(arguments, KindOf<T>::invalid);
