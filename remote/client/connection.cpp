@@ -149,7 +149,6 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, Time unt
   input_.set_patience(timeout_);
   clock_ahead_ = static_cast<std::int64_t>(welcome_->time()) -
                  std::chrono::nanoseconds(begin.time_since_epoch() + round_trip_ / 2).count();
-  note_heard();
   last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   return true;
 }
@@ -257,7 +256,7 @@ void Connection::watch() {
 
 void Connection::look_for_life() {
   const auto now = steady_clock::now();
-  if (now - at(last_heard_.load(std::memory_order_relaxed)) > timeout_) stream_->shutdown();
+  if (now - input_.last_heard() > timeout_) stream_->shutdown();
   if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_.try_lock()) return;
   add({}, 0, {}, [](Builder& b) { return wire::CreatePing(b, 0); });
   flush_locked({});

@@ -278,7 +278,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // What comes; all by the reader.
   bool read_frame();
-  bool read_payload(std::byte* target, std::size_t bytes);
   bool read_payload(const Box& box, std::size_t from, std::size_t bytes);
   bool land(Pending& pending, std::uint64_t payload);
   bool land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload);
@@ -297,9 +296,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void watch();
   bool sleep_until_something(bool others_read, std::chrono::milliseconds most);
   void look_for_life();
-  void note_heard() {
-    last_heard_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-  }
   void send_releases();
   void ring_soon();
 
@@ -337,7 +333,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<unsigned> expectations_{0};  // what nobody may be waiting for
   std::atomic<int> open_user_events_{0};
   FrameInput input_;
-  std::atomic<std::chrono::steady_clock::rep> last_heard_{0};
 
   std::mutex released_mutex_;
   std::vector<Id> released_;

@@ -28,7 +28,7 @@ class _Way:
                     break
                 self.pass_on(data)
             self.target.shutdown(socket.SHUT_WR)
-        except OSError:
+        except (OSError, ValueError):
             pass  # cut
 
     def pass_on(self, data):

@@ -85,7 +85,7 @@ void add_with(const Rig& rig, const Kernel& kernel, Random& random, std::size_t 
 
 // Large data there, to another buffer and back, and nobody waits before the end.
 void transfer(const Rig& rig, Random& random) {
-  const Numbers numbers = some_numbers(random, from_to(random, 8, 1U << 20U));
+  const Numbers numbers = some_numbers(random, from_to(random, 1, std::size_t{16} << from_to(random, 0, 16)));
   Numbers back(numbers.size());
   const Memory first = make_buffer(rig, size_of(numbers));
   const Memory second = make_buffer(rig, size_of(numbers));
