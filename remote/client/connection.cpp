@@ -156,7 +156,8 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, Time unt
 void Connection::wait_with(Ask done, void* function) {
   waits_.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(role_);
-  while (alive() && !done(function)) {
+  // Who waits for what ends with the connection sees that end, too: end_all() is to have come so far.
+  while (!ended_ && !done(function)) {
     if (being_read_) {
       sleepers_.fetch_add(1, std::memory_order_relaxed);
       role_changed_.wait(lock);

@@ -309,7 +309,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
   std::atomic<Id> next_id_{1};
-  std::atomic<bool> gone_{false};
+  std::atomic<bool> gone_{false};     // nothing new begins
+  std::atomic<bool> ended_{false};    // and all that was under way has been told
   std::shared_ptr<Connection> left_;  // in a child: itself, so that it never goes
 
   std::mutex out_;

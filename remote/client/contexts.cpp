@@ -181,7 +181,7 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags fl
     std::vector<std::byte> bytes;
     const cl_int error =
         ask_server(*body.connection, wire::What::image_formats, body.id, 0, type, 0, input, nullptr, bytes);
-    if (!body.connection->alive()) return error;
+    if (error != CL_SUCCESS && !body.connection->alive()) return error;
     body.infos.put(key, {error, bytes});
   }
   const Infos::Info& info = *body.infos.find(key);

@@ -232,6 +232,7 @@ void Connection::end_all() {
     client.objects.drop(*event);
   }
   for (const auto& [id, function] : ends) function();
+  ended_.store(true, std::memory_order_release);
 }
 
 void Connection::expect(Object& event) {
