@@ -12,7 +12,7 @@ import time
 
 from compare import OPTIONS, ComparedTest, main
 from proxy import Proxy
-from serving import Obedient, Server, client_variables
+from serving import PATIENCE, Obedient, Server, client_variables
 
 TIMES = int(os.environ.get("CLEAVE_TEST_FAULTS", "10"))
 SEED = int(os.environ.get("CLEAVE_TEST_SEED", "1"))
@@ -35,17 +35,17 @@ class Faults(ComparedTest):
         self.server = self.start()
         self.longest = 0.0
 
-    def start(self, before=None):
+    def start(self, before=None, timeout=TIMEOUT):
         server = Server(
             self.where, self.environment(TMPDIR=self.temporary), "--metrics", "tcp:127.0.0.1:0", "--state",
-            self.where / "state", "--timeout", str(TIMEOUT * 1000), "--heartbeat", str(HEARTBEAT), before=before)
+            self.where / "state", "--timeout", str(timeout * 1000), "--heartbeat", str(HEARTBEAT), before=before)
         self.addCleanup(server.end)
         return server
 
-    def begin(self, address, seconds, seed, recover=0):
+    def begin(self, address, seconds, seed, recover=0, timeout=TIMEOUT):
         environment = self.environment()
         environment.update({name: str(value) for name, value in
-                            client_variables(self.folder, address, TIMEOUT).items()})
+                            client_variables(self.folder, address, timeout).items()})
         program = subprocess.Popen([OPTIONS.programs / "varied_work", str(seconds), str(seed), "0", str(recover)],
                                    env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(program.communicate)
@@ -125,10 +125,12 @@ class Faults(ComparedTest):
         return proxy
 
     def test_odd_pieces_and_delays_change_nothing(self):
+        self.server.end()
+        self.server = self.start(self.server, PATIENCE)
         for seed, (pieces, delay) in enumerate(((1, 0), (7, 0.0003), (1460, 0.002), (100_000, 0.02))):
             proxy = self.link(seed)
             proxy.pieces, proxy.delay = pieces, delay
-            program = self.begin(proxy.address, 3, seed)
+            program = self.begin(proxy.address, 3, seed, timeout=PATIENCE)
             outcome = self.outcome(program, f"pieces up to {pieces}, delays up to {delay} s", (0,))
             proxy.close()
             print(f"pieces up to {pieces}, delays up to {delay} s: {outcome}, {proxy.passed} bytes")

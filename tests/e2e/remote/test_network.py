@@ -15,6 +15,7 @@ from serving import Server, client_variables
 PORT = 27461
 SKIPPED = 77  # what CMakeLists.txt tells ctest
 TIMEOUT = 2  # seconds; the client's, and the server's
+PATIENT = 20  # where many packets in a row may be lost
 HUNG = 60  # seconds
 LOST = (-2, -14)  # CL_DEVICE_NOT_AVAILABLE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
 LOSS, DELAY = 0.05, 0.02  # of the packets; seconds
@@ -22,8 +23,9 @@ TIMES = max(1, int(os.environ.get("CLEAVE_TEST_FAULTS", "10")) // 10)
 
 
 class OverANetwork(ComparedTest):
-    def use(self, network):
+    def use(self, network, timeout=TIMEOUT):
         """A server at its near end."""
+        self.timeout = timeout
         self.addCleanup(network.close)
         self.network = network
         where = self.folder / self.id().rpartition(".")[2]
@@ -31,7 +33,7 @@ class OverANetwork(ComparedTest):
         self.token = where / "token"
         self.token.write_text("a token of this test\n")
         self.token.chmod(0o600)
-        self.server = Server(where, self.environment(), "--token-file", self.token, "--timeout", str(TIMEOUT * 1000),
+        self.server = Server(where, self.environment(), "--token-file", self.token, "--timeout", str(timeout * 1000),
                              "--heartbeat", "500", listen=f"tcp:{NEAR}:{PORT}", prefix=network.inside(0))
         self.addCleanup(self.server.end)
         return network
@@ -39,7 +41,7 @@ class OverANetwork(ComparedTest):
     def begin(self, seconds, seed, recover=0):
         environment = self.environment(CLEAVE_REMOTE_TOKEN_FILE=self.token)
         environment.update({name: str(value) for name, value in client_variables(
-            self.folder, self.server.addresses["tcp"], TIMEOUT).items()})
+            self.folder, self.server.addresses["tcp"], self.timeout).items()})
         program = subprocess.Popen(
             [*self.network.inside(1), OPTIONS.programs / "varied_work", str(seconds), str(seed), "0", str(recover)],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -77,14 +79,14 @@ class OverANetwork(ComparedTest):
             self.assertIn(outcome["error"], LOST)
 
     def test_packets_that_are_lost_and_late(self):
-        wire = self.use(Wire(1))
+        wire = self.use(Wire(1), PATIENT)
         wire.loss, wire.delay = LOSS, DELAY
         self.assertWorksInSpiteOf(f"{LOSS:.0%} lost, {DELAY * 1000:.0f} ms late and out of order")
         self.assertGreater(wire.lost, 0)
         print(f"{wire.passed} packets passed, {wire.lost} were lost")
 
     def test_the_same_by_the_kernels_netem(self):
-        cable = self.use(Cable())
+        cable = self.use(Cable(), PATIENT)
         try:
             cable.worsen("loss", f"{LOSS:.0%}", "delay", f"{DELAY * 1000:.0f}ms")
         except OSError as problem:
