@@ -7,6 +7,14 @@
 #include "remote/client/devices.h"
 
 namespace cleave::remote::client {
+namespace {
+
+void say_absent(const std::string& address, const std::string& problem) {
+  std::string line = address;
+  base::say(line.append(" is not in reach: ").append(problem));
+}
+
+}  // namespace
 
 void Servers::meet(const base::RemoteSettings& settings) {
   settings_ = settings;
@@ -15,7 +23,7 @@ void Servers::meet(const base::RemoteSettings& settings) {
     std::string problem;
     server.connection = Connection::open(address, settings_, false,
                                          std::chrono::steady_clock::now() + settings_.timeout, problem);
-    if (server.connection == nullptr) base::say(address + " is not in reach: " + problem);
+    if (server.connection == nullptr) say_absent(address, problem);
   }
 }
 
@@ -40,7 +48,7 @@ std::shared_ptr<Connection> Servers::reach(std::size_t number, Time until) {
   std::string problem;
   auto made = connect(number, until, problem);
   if (made == nullptr) {
-    if (!std::exchange(server.complained, true)) base::say(server.address + " is not in reach: " + problem);
+    if (!std::exchange(server.complained, true)) say_absent(server.address, problem);
     return nullptr;
   }
   server.complained = false;
