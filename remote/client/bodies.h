@@ -35,7 +35,7 @@ struct Body {
   Body& operator=(const Body&) = delete;
   virtual ~Body() = default;
 
-  Connection* connection;  // null: a device that is not a sub-device is on its server's newest (devices.h)
+  Connection* connection;  // null: a device that is no sub-device, which changes its connection
   Id id;
 };
 
@@ -96,6 +96,9 @@ class Infos {
 struct DeviceBody : Body {
   using Body::Body;
   static constexpr Kind kKind = Kind::device;
+  // Which one a device is on now is asked by reach() (devices.h).
+  void connection() const = delete;
+
   std::shared_ptr<Connection> hold;  // sub-devices: the connection's, like a context's
   std::size_t server = 0;            // which of the servers it is on
   unsigned group = 0;                // those of one group, a platform of a server, can be in one context

@@ -66,7 +66,7 @@ void add_devices(std::size_t server, unsigned group, Connection& connection, con
   if (of.devices() == nullptr) return;
   for (const wire::Device* const device : *of.devices()) {
     auto body = std::make_unique<DeviceBody>(connection, device->id());
-    body->connection = nullptr;
+    static_cast<Body&>(*body).connection = nullptr;
     body->server = server;
     body->group = group;
     body->platform = of.id();
