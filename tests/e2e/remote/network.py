@@ -94,14 +94,18 @@ class Cable(Network):
 
 class Wire(Network):
     """`loss`: what part of the packets is lost. `delay`: seconds, up to a third more or less of it, so that packets overtake
-    each other. `is_cut`: none gets through."""
+    each other. `is_cut`: none gets through. OSError: there are no tunnel devices here."""
 
     def __init__(self, seed):
         super().__init__()
         self.loss, self.delay, self.is_cut = 0.0, 0.0, False
         self.passed = self.lost = 0  # packets
         self.random = random.Random(seed)
-        self.ends = [self._open(end) for end in (0, 1)]
+        try:
+            self.ends = [self._open(end) for end in (0, 1)]
+        except OSError:
+            super().close()
+            raise
         self.closing = False
         self.threads = [threading.Thread(target=self._pass, args=(a, b), daemon=True)
                         for a, b in (self.ends, self.ends[::-1])]
@@ -113,6 +117,8 @@ class Wire(Network):
         opened = []
 
         def work():
+            if not os.path.exists("/dev/net/tun"):
+                return
             space = os.open(f"/run/netns/{self.names[end]}", os.O_RDONLY)
             ctypes.CDLL(None, use_errno=True).setns(space, _NEWNET)
             os.close(space)
