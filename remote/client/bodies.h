@@ -35,7 +35,7 @@ struct Body {
   Body& operator=(const Body&) = delete;
   virtual ~Body() = default;
 
-  Connection* connection;
+  Connection* connection;  // null: a device that is no sub-device, which changes its connection
   Id id;
 };
 
@@ -81,6 +81,8 @@ class Infos {
     const std::scoped_lock lock(mutex_);
     infos_.clear();
   }
+  void lock() { mutex_.lock(); }  // around fork()
+  void unlock() { mutex_.unlock(); }
   void copy_from(const Infos& other) {
     const std::scoped_lock lock(mutex_, other.mutex_);
     infos_ = other.infos_;
@@ -94,8 +96,12 @@ class Infos {
 struct DeviceBody : Body {
   using Body::Body;
   static constexpr Kind kKind = Kind::device;
-  std::size_t server = 0;  // which of the servers it is on
-  unsigned group = 0;      // those of one group, a platform of a server, can be in one context
+  // Which one a device is on now is asked by reach() (devices.h).
+  void connection() const = delete;
+
+  std::shared_ptr<Connection> hold;  // sub-devices: the connection's, like a context's
+  std::size_t server = 0;            // which of the servers it is on
+  unsigned group = 0;                // those of one group, a platform of a server, can be in one context
   Id platform = 0;
   Object* parent = nullptr;
   Infos infos;  // from the start of the connection, and what was asked for since
@@ -110,6 +116,7 @@ struct DeviceBody : Body {
 struct ContextBody : Body {
   using Body::Body;
   static constexpr Kind kKind = Kind::context;
+  std::shared_ptr<Connection> hold;  // for all that is in the context
   std::vector<Object*> devices;
   std::vector<cl_context_properties> properties;
   void(CL_CALLBACK* notify)(const char*, const void*, size_t, void*) = nullptr;

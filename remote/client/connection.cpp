@@ -72,27 +72,33 @@ Connection::Connection(std::unique_ptr<Stream> stream, const base::RemoteSetting
       heartbeat_(settings.timeout / 4),
       input_(*stream_, settings.timeout) {}
 
-Connection* Connection::open(const std::string& address, const base::RemoteSettings& settings, bool query,
-                             std::string& problem) {
+Connection::~Connection() {
+  for (const int descriptor : {timer_, wake_}) {
+    if (descriptor >= 0) close(descriptor);
+  }
+}
+
+std::shared_ptr<Connection> Connection::open(const std::string& address, const base::RemoteSettings& settings,
+                                             bool query, Time until, std::string& problem) {
   const auto endpoint = read_endpoint(address);
   if (!endpoint) return problem = "not an address", nullptr;
-  Connected connected = connect_to(*endpoint, {settings.authorities, settings.certificate, settings.key},
-                                   steady_clock::now() + settings.timeout);
+  Connected connected =
+      connect_to(*endpoint, {settings.authorities, settings.certificate, settings.key}, until);
   if (connected.stream == nullptr) return problem = connected.problem, nullptr;
-  std::unique_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
+  std::shared_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
   // A unix socket's server is on this machine. Without memory to share all goes over the socket.
   if (endpoint->address.kind == base::Address::Kind::unix_socket && !query)
     made->shared_ = SharedArea::make();
-  if (!made->meet(settings, query, problem)) return nullptr;
+  if (!made->meet(settings, query, until, problem)) return nullptr;
   made->timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
   made->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (made->timer_ < 0 || made->wake_ < 0) return problem = "too many open files", nullptr;
   try {
-    std::thread([connection = made.get()] { connection->watch(); }).detach();
+    std::thread([made] { made->watch(); }).detach();
   } catch (const std::system_error&) {
     return problem = "no thread can be started", nullptr;
   }
-  return made.release();  // for ever: objects and their ends point to it
+  return made;
 }
 
 // The memory that is to be shared goes with the first byte.
@@ -104,7 +110,7 @@ bool Connection::say_hello(std::span<const std::byte> message) {
   return send_with_descriptor(stream_->descriptor(), all, shared_->descriptor());
 }
 
-bool Connection::meet(const base::RemoteSettings& settings, bool query, std::string& problem) {
+bool Connection::meet(const base::RemoteSettings& settings, bool query, Time until, std::string& problem) {
   const std::string token = first_line(settings.token_file, problem);
   if (!problem.empty()) return false;
   Builder builder;
@@ -117,7 +123,7 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, std::str
   const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
   if (!say_hello(message)) return problem = "the connection broke off", false;
   FrameHeader header;
-  switch (input_.next(header, begin + settings.timeout)) {
+  switch (input_.next(header, until)) {
     case Got::timeout:
       return problem = "no answer in time", false;
     case Got::gone:
@@ -143,16 +149,15 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, std::str
   input_.set_patience(timeout_);
   clock_ahead_ = static_cast<std::int64_t>(welcome_->time()) -
                  std::chrono::nanoseconds(begin.time_since_epoch() + round_trip_ / 2).count();
-  note_heard();
   last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   return true;
 }
 
 void Connection::wait_with(Ask done, void* function) {
-  if (foreign_) return;
   waits_.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(role_);
-  while (alive() && !done(function)) {
+  // Who waits for what ends with the connection sees that end, too: end_all() is to have come so far.
+  while (!ended_ && !done(function)) {
     if (being_read_) {
       sleepers_.fetch_add(1, std::memory_order_relaxed);
       role_changed_.wait(lock);
@@ -252,43 +257,19 @@ void Connection::watch() {
 
 void Connection::look_for_life() {
   const auto now = steady_clock::now();
-  if (now - at(last_heard_.load(std::memory_order_relaxed)) > timeout_) stream_->shutdown();
+  if (now - input_.last_heard() > timeout_) stream_->shutdown();
   if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_.try_lock()) return;
   add({}, 0, {}, [](Builder& b) { return wire::CreatePing(b, 0); });
   flush_locked({});
   out_.unlock();
 }
 
-void Connection::lock_all() {
-  out_.lock();
-  role_.lock();
-  released_mutex_.lock();
-  requests_.lock();
-  events_.lock();
-  if (shared_ != nullptr) shared_->lock();
-}
-
-void Connection::unlock_all() {
-  if (shared_ != nullptr) shared_->unlock();
-  events_.unlock();
-  requests_.unlock();
-  released_mutex_.unlock();
-  role_.unlock();
-  out_.unlock();
-}
-
-void Connection::end_in_child() {
-  foreign_ = true;
+void Connection::leave_in_child() {
+  left_ = shared_from_this();  // who held locks in it is not here
   gone_.store(true, std::memory_order_release);
-  pending_.clear();
-  expected_.clear();  // holds that nobody gives back: what the parent waited for never ends here
-  ending_.clear();
-  known_.clear();
-  new (&role_changed_) std::condition_variable;
-  if (shared_ != nullptr) shared_->leave_in_child();
-  unlock_all();
   // So that the server sees the parent's end.
   for (const int descriptor : {stream_->descriptor(), timer_, wake_}) close(descriptor);
+  if (shared_ != nullptr) shared_->leave_in_child();
 }
 
 }  // namespace cleave::remote::client

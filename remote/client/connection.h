@@ -12,7 +12,11 @@
 // The end. A connection that has ended stays ended (`alive`): all that is under way and all later calls are
 // answered with kGone, events end with it, and their callbacks are called. Only the reader ends it; others
 // shut the socket down, and the reader notices. So nothing is written into the program's memory once a call
-// has returned.
+// has returned. The object itself lives as long as anything on it (bodies.h: hold), its watcher, or who is
+// about to use it.
+//
+// fork(). The child must neither speak on its parent's connections nor keep them open, and has none of the
+// threads that might hold their locks: it closes their descriptors and never touches them again.
 //
 // Shared memory. On a unix socket large data goes through memory that the server sees, too (shared_area.h): a
 // command then names a place in it, or a ring (ring.h). Where there is no place at the moment it goes over
@@ -72,15 +76,19 @@ struct Cargo {
   std::optional<wire::Ring> ring{};
 };
 
-class Connection {
+class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Builder = flatbuffers::FlatBufferBuilder;
   static constexpr std::chrono::microseconds kSoon{200};
   static constexpr std::size_t kMostWhole = std::size_t{16} << 20U;  // of shared memory for one transfer
 
-  // Meets the server and starts the watcher. Null where that fails; `problem` then says why, for people.
-  static Connection* open(const std::string& address, const base::RemoteSettings& settings, bool query,
-                          std::string& problem);
+  // Meets the server and starts the watcher. Null where that fails, or takes longer than that; `problem` then
+  // says why, for people.
+  static std::shared_ptr<Connection> open(const std::string& address, const base::RemoteSettings& settings,
+                                          bool query, Time until, std::string& problem);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
 
   [[nodiscard]] bool alive() const { return !gone_.load(std::memory_order_acquire); }
   [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
@@ -230,15 +238,15 @@ class Connection {
   // waits.
   void release(Id id, bool in_a_hurry);
 
-  // Around fork(): nobody is inside between the first and one of the other two. The child of a process does
-  // not talk on its parent's connections: they have ended for it.
-  void lock_all();
-  void unlock_all();
-  void end_in_child();
+  // Nobody wants it any more: it ends soon.
+  void leave() { stream_->shutdown(); }
+
+  // In the child of the process that made it; once, and the last that is done with it.
+  void leave_in_child();
 
  private:
   explicit Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings);
-  bool meet(const base::RemoteSettings& settings, bool query, std::string& problem);
+  bool meet(const base::RemoteSettings& settings, bool query, Time until, std::string& problem);
   bool say_hello(std::span<const std::byte> message);
 
   template <typename Make>
@@ -270,7 +278,6 @@ class Connection {
 
   // What comes; all by the reader.
   bool read_frame();
-  bool read_payload(std::byte* target, std::size_t bytes);
   bool read_payload(const Box& box, std::size_t from, std::size_t bytes);
   bool land(Pending& pending, std::uint64_t payload);
   bool land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload);
@@ -289,9 +296,6 @@ class Connection {
   void watch();
   bool sleep_until_something(bool others_read, std::chrono::milliseconds most);
   void look_for_life();
-  void note_heard() {
-    last_heard_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-  }
   void send_releases();
   void ring_soon();
 
@@ -305,8 +309,9 @@ class Connection {
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
   std::atomic<Id> next_id_{1};
-  std::atomic<bool> gone_{false};
-  bool foreign_ = false;  // a child of the process that made it
+  std::atomic<bool> gone_{false};     // nothing new begins
+  std::atomic<bool> ended_{false};    // and all that was under way has been told
+  std::shared_ptr<Connection> left_;  // in a child: itself, so that it never goes
 
   std::mutex out_;
   Builder builder_{std::size_t{16} * 1024};
@@ -329,7 +334,6 @@ class Connection {
   std::atomic<unsigned> expectations_{0};  // what nobody may be waiting for
   std::atomic<int> open_user_events_{0};
   FrameInput input_;
-  std::atomic<std::chrono::steady_clock::rep> last_heard_{0};
 
   std::mutex released_mutex_;
   std::vector<Id> released_;

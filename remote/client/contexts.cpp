@@ -38,39 +38,62 @@ cl_int take(const cl_context_properties* given, Properties& properties) {
   return CL_SUCCESS;
 }
 
-cl_context create(const Properties& properties, const std::vector<Object*>& devices, ErrorNotify notify,
-                  void* user_data, cl_int* error_ret) {
-  Connection& connection = *body_of<DeviceBody>(*devices[0]).connection;
-  const auto both = prepare<ContextBody>(*devices[0], connection, connection.new_id());
+struct Wishes {
+  Properties properties;
+  std::vector<Object*> devices;
+  ErrorNotify notify = nullptr;
+  void* user_data = nullptr;
+};
+
+// What the body knows besides its connection. False: a sub-device is one of a connection that has ended.
+bool fill(ContextBody& body, const Wishes& wishes, Object& object, std::vector<Id>& ids) {
+  body.devices = wishes.devices;
+  body.properties = wishes.properties.all;
+  body.notify = wishes.notify;
+  body.user_data = wishes.user_data;
+  body.max_allocation = UINT64_MAX;
+  for (Object* const device : wishes.devices) {
+    const DeviceBody& of = body_of<DeviceBody>(*device);
+    if (of.hold != nullptr && of.hold != body.hold) return false;
+    ids.push_back(of.id);
+    body.max_allocation = std::min(body.max_allocation, of.max_allocation);
+    if (device != wishes.devices[0] && !device->root) client.objects.also_hold(object, *device);
+  }
+  return true;
+}
+
+cl_int create_on(Connection& connection, const Wishes& wishes, Object*& made) {
+  const auto both = prepare<ContextBody>(*wishes.devices[0], connection, connection.new_id());
   auto* const object = both.first;
   auto* const body = both.second;
-  if (object == nullptr) return fail<cl_context>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  if (object == nullptr) return CL_OUT_OF_HOST_MEMORY;
+  body->hold = connection.shared_from_this();
   std::vector<Id> ids;
-  body->devices = devices;
-  body->properties = properties.all;
-  body->notify = notify;
-  body->user_data = user_data;
-  body->max_allocation = UINT64_MAX;
-  for (Object* const device : devices) {
-    const DeviceBody& of = body_of<DeviceBody>(*device);
-    ids.push_back(of.id);
-    body->max_allocation = std::min(body->max_allocation, of.max_allocation);
-    if (device != devices[0] && !device->root) client.objects.also_hold(*object, *device);
+  cl_int error = kGone;
+  if (fill(*body, wishes, *object, ids)) {
+    Pending pending;
+    error = connection.ask({}, pending, [&](auto& b) {
+      return wire::CreateCreateContext(b, body->id, b.CreateVector(ids),
+                                       b.CreateVector(wishes.properties.sent), wishes.notify != nullptr);
+    });
   }
-  Pending pending;
-  const cl_int error = connection.ask({}, pending, [&](auto& b) {
-    return wire::CreateCreateContext(b, body->id, b.CreateVector(ids), b.CreateVector(properties.sent),
-                                     notify != nullptr);
-  });
   if (error != CL_SUCCESS) {
     delete body;
     client.objects.discard(*object);
-    return fail<cl_context>(error_ret, error);
+    return error;
   }
-  client.objects.publish(*object, static_cast<Body*>(body));
-  connection.introduce(*object);
+  made = &client.objects.publish(*object, static_cast<Body*>(body));
+  connection.introduce(*made);
+  return CL_SUCCESS;
+}
+
+cl_context create(const Wishes& wishes, cl_int* error_ret) {
+  Object* made = nullptr;
+  const cl_int error = ask_at(body_of<DeviceBody>(*wishes.devices[0]),
+                              [&](Connection& connection) { return create_on(connection, wishes, made); });
+  if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
   if (error_ret != nullptr) *error_ret = CL_SUCCESS;
-  return objects::handle_of<cl_context>(object);
+  return objects::handle_of<cl_context>(made);
 }
 
 }  // namespace
@@ -92,7 +115,7 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
     if (body_of<DeviceBody>(*device).group != body_of<DeviceBody>(*list[0]).group)
       return fail<cl_context>(error_ret, CL_INVALID_DEVICE);
   }
-  return create(taken, list, notify, user_data, error_ret);
+  return create({std::move(taken), std::move(list), notify, user_data}, error_ret);
 }
 
 cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
@@ -110,7 +133,7 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
   std::vector<Object*> devices = devices_of_type(type);
   const unsigned group = body_of<DeviceBody>(*devices[0]).group;
   std::erase_if(devices, [&](const Object* device) { return body_of<DeviceBody>(*device).group != group; });
-  return create(taken, devices, notify, user_data, error_ret);
+  return create({std::move(taken), std::move(devices), notify, user_data}, error_ret);
 }
 
 cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, size_t size, void* value,
@@ -158,7 +181,7 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags fl
     std::vector<std::byte> bytes;
     const cl_int error =
         ask_server(*body.connection, wire::What::image_formats, body.id, 0, type, 0, input, nullptr, bytes);
-    if (!body.connection->alive()) return error;
+    if (error != CL_SUCCESS && !body.connection->alive()) return error;
     body.infos.put(key, {error, bytes});
   }
   const Infos::Info& info = *body.infos.find(key);

@@ -30,9 +30,11 @@ std::string device_line(const wire::Device& device) {
 std::string describe(const std::string& address) {
   const base::Configuration configuration = base::load(base::process_environment());
   std::string problem;
-  const Connection* const connection =
-      Connection::open(address, configuration.settings.remote, true, problem);
+  const base::RemoteSettings& settings = configuration.settings.remote;
+  const auto connection =
+      Connection::open(address, settings, true, std::chrono::steady_clock::now() + settings.timeout, problem);
   if (connection == nullptr) return "problem\t" + printable(problem) + "\n";
+  connection->leave();
   const wire::Welcome& welcome = connection->welcome();
   std::string text = "server\t" + printable(welcome.name() == nullptr ? "" : welcome.name()->str()) + "\n" +
                      "answered\t" + std::to_string(connection->round_trip().count()) + "\n";

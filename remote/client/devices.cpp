@@ -36,15 +36,15 @@ void mask(Infos& infos, cl_uint param, T kept) {
 }
 
 // What cannot be carried is not promised.
-void promise_less(Connection& connection, Infos& infos) {
-  const std::uint64_t features = connection.welcome().features();
+void promise_less(const wire::Welcome& welcome, Infos& infos) {
+  const std::uint64_t features = welcome.features();
   mask<cl_device_exec_capabilities>(infos, CL_DEVICE_EXECUTION_CAPABILITIES, CL_EXEC_KERNEL);
   mask<cl_device_svm_capabilities>(
       infos, CL_DEVICE_SVM_CAPABILITIES,
       (features & bit(Feature::svm)) != 0 ? CL_DEVICE_SVM_COARSE_GRAIN_BUFFER : 0);
   if ((features & bit(Feature::pipes)) == 0) mask<cl_bool>(infos, CL_DEVICE_PIPE_SUPPORT, 0);
   mask<cl_bool>(infos, CL_DEVICE_HOST_UNIFIED_MEMORY, 0);
-  if (const cl_ulong most = connection.welcome().most_memory(); most != 0) {
+  if (const cl_ulong most = welcome.most_memory(); most != 0) {
     limit<cl_ulong>(infos, CL_DEVICE_GLOBAL_MEM_SIZE, most);
     limit<cl_ulong>(infos, CL_DEVICE_MAX_MEM_ALLOC_SIZE, most);
   }
@@ -57,6 +57,40 @@ void promise_less(Connection& connection, Infos& infos) {
   const auto* const list = reinterpret_cast<const std::byte*>(versions.data());
   infos.put(device_key(CL_DEVICE_EXTENSIONS_WITH_VERSION),
             {CL_SUCCESS, {list, list + versions.size() * sizeof(cl_name_version)}});
+}
+
+// The sub-devices of a device, or how many of them there would be.
+cl_int partition(Connection& connection, Object& object, const std::vector<std::int64_t>& how,
+                 cl_uint entries, cl_device_id* devices, cl_uint* count) {
+  const DeviceBody& body = body_of<DeviceBody>(object);
+  const Id first = connection.new_ids(kMostSubDevices);
+  Pending pending;
+  const cl_int error = connection.ask({}, pending, [&](auto& b) {
+    return wire::CreateCreateSubDevices(b, first, body.id, b.CreateVector(how));
+  });
+  if (error != CL_SUCCESS) return error;
+  const auto* const made = pending.details() == nullptr ? nullptr : pending.details()->devices();
+  const cl_uint there = made == nullptr ? 0 : made->size();
+  const bool wanted = devices != nullptr && entries >= there;
+  for (cl_uint i = 0; i < there; ++i) {
+    const auto [device, device_body] =
+        wanted ? prepare<DeviceBody>(object, connection, first + i) : std::pair<Object*, DeviceBody*>{};
+    if (device == nullptr || devices == nullptr) {
+      connection.release(first + i, true);
+      if (wanted) devices[i] = nullptr;
+      continue;
+    }
+    device_body->hold = connection.shared_from_this();
+    device_body->server = body.server;
+    device_body->group = body.group;
+    device_body->platform = body.platform;
+    device_body->parent = &object;
+    fill_device(*device_body, *made->Get(i), connection.welcome());
+    devices[i] =
+        objects::handle_of<cl_device_id>(&client.objects.publish(*device, static_cast<Body*>(device_body)));
+  }
+  if (count != nullptr) *count = there;
+  return devices != nullptr && entries < there ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
 bool is_of_type(const DeviceBody& device, cl_device_type wanted, bool is_first) {
@@ -82,15 +116,22 @@ std::vector<Object*> devices_of_type(cl_device_type type) {
   return found;
 }
 
-void fill_device(DeviceBody& body, const wire::Device& device) {
+void fill_device(DeviceBody& body, const wire::Device& device, const wire::Welcome& welcome) {
   Infos& infos = body.infos;
   keep_infos(infos, device.infos());
-  promise_less(*body.connection, infos);
+  promise_less(welcome, infos);
   body.type = known<cl_device_type>(infos, device_key(CL_DEVICE_TYPE), 0);
   body.max_group_size = known<std::size_t>(infos, device_key(CL_DEVICE_MAX_WORK_GROUP_SIZE), 1);
   body.max_item_sizes = known_list<std::size_t>(infos, device_key(CL_DEVICE_MAX_WORK_ITEM_SIZES));
   body.max_allocation = known<cl_ulong>(infos, device_key(CL_DEVICE_MAX_MEM_ALLOC_SIZE), 0);
   body.non_uniform = known<cl_bool>(infos, device_key(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT), 0) != 0;
+}
+
+Time soon() { return std::chrono::steady_clock::now() + client.servers.timeout(); }
+
+std::shared_ptr<Connection> reach(const DeviceBody& device, Time until) {
+  if (device.hold == nullptr) return client.servers.reach(device.server, until);
+  return device.hold->alive() ? device.hold : nullptr;
 }
 
 cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl_uint entries,
@@ -126,12 +167,18 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id handle, cl_device_info name, siz
     case CL_DEVICE_REFERENCE_COUNT:
       return answer.give(references(*object));
     case CL_DEVICE_AVAILABLE:
-      if (!body.connection->alive()) return answer.give(static_cast<cl_bool>(CL_FALSE));
+      if (reach(body, soon()) == nullptr) return answer.give(static_cast<cl_bool>(CL_FALSE));
       break;
     default:
       break;
   }
-  return answer_from(*body.connection, body.infos, wire::What::device, body.id, 0, name, 0, answer);
+  if (const Infos::Info* const info = body.infos.find(device_key(name)))
+    return info->error != CL_SUCCESS ? info->error : answer.give_list(info->bytes);
+  std::vector<std::byte> bytes;
+  const cl_int error = ask_at(body, [&](Connection& connection) {
+    return ask_server(connection, wire::What::device, body.id, 0, name, 0, {}, &body.infos, bytes);
+  });
+  return error != CL_SUCCESS ? error : answer.give_list(bytes);
 }
 
 cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_partition_property* properties,
@@ -139,41 +186,15 @@ cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_parti
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_DEVICE;
   if (properties == nullptr) return CL_INVALID_VALUE;
-  const DeviceBody& body = body_of<DeviceBody>(*object);
-  Connection& connection = *body.connection;
   // The list ends with one zero, and that of CL_DEVICE_PARTITION_BY_COUNTS with another one.
   std::vector<std::int64_t> list;
   for (std::size_t i = 0; properties[i] != 0 && list.size() < kMostSubDevices; ++i)
     list.push_back(properties[i]);
   if (!list.empty() && list[0] == CL_DEVICE_PARTITION_BY_COUNTS)
     list.push_back(CL_DEVICE_PARTITION_BY_COUNTS_LIST_END);
-  const Id first = connection.new_ids(kMostSubDevices);
-  Pending pending;
-  const cl_int error = connection.ask({}, pending, [&](auto& b) {
-    return wire::CreateCreateSubDevices(b, first, body.id, b.CreateVector(list));
+  return ask_at(body_of<DeviceBody>(*object), [&](Connection& connection) {
+    return partition(connection, *object, list, entries, devices, count);
   });
-  if (error != CL_SUCCESS) return error;
-  const auto* const made = pending.details() == nullptr ? nullptr : pending.details()->devices();
-  const cl_uint there = made == nullptr ? 0 : made->size();
-  const bool wanted = devices != nullptr && entries >= there;
-  for (cl_uint i = 0; i < there; ++i) {
-    const auto [device, device_body] =
-        wanted ? prepare<DeviceBody>(*object, connection, first + i) : std::pair<Object*, DeviceBody*>{};
-    if (device == nullptr || devices == nullptr) {
-      connection.release(first + i, true);
-      if (wanted) devices[i] = nullptr;
-      continue;
-    }
-    device_body->server = body.server;
-    device_body->group = body.group;
-    device_body->platform = body.platform;
-    device_body->parent = object;
-    fill_device(*device_body, *made->Get(i));
-    devices[i] =
-        objects::handle_of<cl_device_id>(&client.objects.publish(*device, static_cast<Body*>(device_body)));
-  }
-  if (count != nullptr) *count = there;
-  return devices != nullptr && entries < there ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
 cl_int CL_API_CALL clGetDeviceAndHostTimer(cl_device_id handle, cl_ulong* device_time, cl_ulong* host_time) {
@@ -181,14 +202,17 @@ cl_int CL_API_CALL clGetDeviceAndHostTimer(cl_device_id handle, cl_ulong* device
   if (object == nullptr) return CL_INVALID_DEVICE;
   const DeviceBody& body = body_of<DeviceBody>(*object);
   std::vector<std::byte> bytes;
-  const cl_int error =
-      ask_server(*body.connection, wire::What::device_and_host_timer, body.id, 0, 0, 0, {}, nullptr, bytes);
+  std::shared_ptr<Connection> asked;
+  const cl_int error = ask_at(body, [&](Connection& connection) {
+    asked = connection.shared_from_this();
+    return ask_server(connection, wire::What::device_and_host_timer, body.id, 0, 0, 0, {}, nullptr, bytes);
+  });
   if (error != CL_SUCCESS) return error;  // a device without such a timer says so first
   if (device_time == nullptr || host_time == nullptr) return CL_INVALID_VALUE;
   if (bytes.size() < 2 * sizeof(cl_ulong)) return CL_OUT_OF_RESOURCES;
   std::memcpy(device_time, bytes.data(), sizeof *device_time);
   std::memcpy(host_time, bytes.data() + sizeof(cl_ulong), sizeof *host_time);
-  *host_time = body.connection->our_time(*host_time);
+  *host_time = asked->our_time(*host_time);
   return CL_SUCCESS;
 }
 

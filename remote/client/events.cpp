@@ -130,7 +130,7 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* list) {
   for (cl_uint i = 0; i < count; ++i) {
     const EventBody& event = body_of<EventBody>(*find(list[i]));
     wait_for_one(event);
-    if (!is_over(event)) return kGone;  // in a child of the process that it belongs to
+    if (!is_over(event)) return kGone;  // the program's own, and there is no connection to wait on
     failed |= event.status.load(std::memory_order_relaxed) < 0;
   }
   return failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;

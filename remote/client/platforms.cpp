@@ -1,5 +1,6 @@
 // The platform: one, with the devices of all servers. What it says of itself is what all of them can.
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/remote_mark.h"
@@ -61,14 +62,15 @@ void merge(const Infos& infos, unsigned before) {
     client.timer_resolution = 0;
 }
 
-void add_devices(std::size_t server, unsigned group, Id platform, const wire::Platform& of) {
+void add_devices(std::size_t server, unsigned group, Connection& connection, const wire::Platform& of) {
   if (of.devices() == nullptr) return;
   for (const wire::Device* const device : *of.devices()) {
-    auto body = std::make_unique<DeviceBody>(*client.servers[server].connection, device->id());
+    auto body = std::make_unique<DeviceBody>(connection, device->id());
+    static_cast<Body&>(*body).connection = nullptr;
     body->server = server;
     body->group = group;
-    body->platform = platform;
-    fill_device(*body, *device);
+    body->platform = of.id();
+    fill_device(*body, *device, connection.welcome());
     Object* const object = client.objects.make_root(Kind::device, static_cast<Body*>(body.get()),
                                                     static_cast<std::uint16_t>(server), nullptr);
     if (object == nullptr) return;
@@ -77,19 +79,50 @@ void add_devices(std::size_t server, unsigned group, Id platform, const wire::Pl
   }
 }
 
+// What a change of would make the program's knowledge of the device wrong.
+constexpr std::array<cl_uint, 4> kIdentity{CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
+                                           CL_DRIVER_VERSION};
+
+bool is_same(const DeviceBody& device, const wire::Device& offered) {
+  Infos infos;
+  keep_infos(infos, offered.infos());
+  return device.id == offered.id() && std::all_of(kIdentity.begin(), kIdentity.end(), [&](cl_uint param) {
+           const Infos::Key key = key_of(wire::What::device, param);
+           return known_text(device.infos, key) == known_text(infos, key);
+         });
+}
+
 }  // namespace
+
+bool is_as_before(std::size_t server, const wire::Welcome& welcome) {
+  std::vector<const DeviceBody*> known;
+  for (const Object* const device : client.devices) {
+    const DeviceBody& body = body_of<DeviceBody>(*device);
+    if (body.server == server) known.push_back(&body);
+  }
+  std::size_t next = 0;
+  if (welcome.platforms() == nullptr) return false;
+  for (const wire::Platform* const platform : *welcome.platforms()) {
+    if (platform->devices() == nullptr) continue;
+    for (const wire::Device* const device : *platform->devices()) {
+      if (next == known.size() || !is_same(*known[next], *device)) return false;
+      ++next;
+    }
+  }
+  return next == known.size();
+}
 
 void make_platform() {
   unsigned groups = 0;
-  for (std::size_t i = 0; i < client.servers.size(); ++i) {
-    const Connection* const connection = client.servers[i].connection;
+  for (std::size_t i = 0; i < client.servers.count(); ++i) {
+    const std::shared_ptr<Connection> connection = client.servers.current(i);
     if (connection == nullptr || connection->welcome().platforms() == nullptr) continue;
     for (const wire::Platform* const platform : *connection->welcome().platforms()) {
       if (platform->devices() == nullptr || platform->devices()->size() == 0) continue;
       Infos infos;
       keep_infos(infos, platform->infos());
       merge(infos, groups);
-      add_devices(i, groups, platform->id(), *platform);
+      add_devices(i, groups, *connection, *platform);
       ++groups;
     }
   }

@@ -14,36 +14,22 @@ namespace cleave::remote::client {
 namespace {
 
 constexpr std::chrono::hours kForEver{24 * 365};
-constexpr std::size_t kStep = std::size_t{1} << 20U;
 
 }  // namespace
 
 bool Connection::read_frame() {
   FrameHeader header;
   if (input_.next(header, std::chrono::steady_clock::now() + kForEver) != Got::data) return false;
-  note_heard();
   if (header.kind != FrameKind::events) return false;
   const wire::Events* const events = verified_events(input_.message(), header.payload);
   return events != nullptr && handle(*events);
-}
-
-// In steps, each of which is a sign of life.
-bool Connection::read_payload(std::byte* target, std::size_t bytes) {
-  while (bytes != 0) {
-    const std::size_t now = std::min(bytes, kStep);
-    if (!input_.read_payload({target, now})) return false;
-    note_heard();
-    target += now;
-    bytes -= now;
-  }
-  return true;
 }
 
 bool Connection::read_payload(const Box& box, std::size_t from, std::size_t bytes) {
   bool whole = true;
   box.each_run(from, [&](std::byte* place, std::size_t run) {
     const std::size_t now = std::min(run, bytes);
-    whole = read_payload(place, now);
+    whole = input_.read_payload({place, now});
     bytes -= now;
     return whole && bytes != 0;
   });
@@ -102,7 +88,7 @@ bool Connection::land(Pending& pending, std::uint64_t payload) {
   }
   if (payload > kMostProgram - before) return false;
   pending.collected.resize(pending.received);
-  return read_payload(pending.collected.data() + before, payload);
+  return input_.read_payload(std::span(pending.collected).subspan(before, payload));
 }
 
 // What the ring could not carry.
@@ -216,7 +202,7 @@ bool Connection::print(std::uint64_t payload) {
   std::array<std::byte, 4096> bytes;
   while (payload != 0) {
     const std::size_t now = std::min<std::uint64_t>(payload, bytes.size());
-    if (!read_payload(bytes.data(), now)) return false;
+    if (!input_.read_payload({bytes.data(), now})) return false;
     std::fwrite(bytes.data(), 1, now, stdout);
     payload -= now;
   }
@@ -246,6 +232,7 @@ void Connection::end_all() {
     client.objects.drop(*event);
   }
   for (const auto& [id, function] : ends) function();
+  ended_.store(true, std::memory_order_release);
 }
 
 void Connection::expect(Object& event) {

@@ -14,10 +14,16 @@ cl_int retain(Handle handle) {
   return object != nullptr && client.objects.retain(*object) ? CL_SUCCESS : objects::KindOf<Handle>::invalid;
 }
 
+// What a child has from its parent it may release, as programs do with what they hold; nothing comes of it.
+template <objects::IsAHandle Handle>
+cl_int no_object_to_release(Handle handle) {
+  return client.objects.is_disowned(handle) ? CL_SUCCESS : objects::KindOf<Handle>::invalid;
+}
+
 template <objects::IsAHandle Handle>
 cl_int release(Handle handle) {
   Object* const object = find(handle);
-  if (object == nullptr) return objects::KindOf<Handle>::invalid;
+  if (object == nullptr) return no_object_to_release(handle);
   const Left left = client.objects.release(*object);
   if (left == Left::invalid) return objects::KindOf<Handle>::invalid;
   if (left == Left::none) client.objects.bury(*object);
@@ -44,10 +50,10 @@ cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue handle) { return retain
 // Implies a flush.
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue handle) {
   Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  Connection& connection = *body_of<QueueBody>(*object).connection;
+  if (object == nullptr) return no_object_to_release(handle);
+  const auto connection = body_of<QueueBody>(*object).connection->shared_from_this();
   const cl_int error = release(handle);
-  connection.flush();
+  connection->flush();
   return error;
 }
 

@@ -77,7 +77,7 @@ bool Connection::has_room(Id queue, std::uint64_t bytes) const {
 // The window may be closed by what waits for the program itself, for a user event: then there is no use in
 // waiting.
 cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes) {
-  if (!alive() || foreign_) return kGone;
+  if (!alive()) return kGone;
   if (releases_hurry_.load(std::memory_order_acquire)) send_releases();
   if (has_room(queue, bytes)) [[likely]]
     return CL_SUCCESS;
@@ -155,7 +155,7 @@ Ring::Peer Connection::server() {
 
 SharedArea::Place Connection::share(std::size_t bytes) {
   const bool worth = shared_ != nullptr && bytes >= kWorthSharing && bytes <= kMostWhole;
-  return !worth || foreign_ || !alive() ? SharedArea::Place() : shared_->take(bytes);
+  return !worth || !alive() ? SharedArea::Place() : shared_->take(bytes);
 }
 
 bool Connection::is_busy() {
@@ -182,7 +182,7 @@ void Connection::release(Id id, bool in_a_hurry) {
     if (in_a_hurry || released_.size() >= kManyReleases)
       releases_hurry_.store(true, std::memory_order_release);
   }
-  if (!first || !alive() || foreign_) return;
+  if (!first || !alive()) return;
   gathered_.store(true, std::memory_order_release);
   ring_soon();
 }
@@ -222,10 +222,9 @@ void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& w
   std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
                               {builder_.GetBufferPointer(), builder_.GetSize()},
                               {small_data_.data(), small_data_.size()}}};
-  bool sent =
-      !foreign_ && alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_);
+  bool sent = alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_);
   sent = sent && write_more();
-  if (!sent && !foreign_) stream_->shutdown();  // the reader ends the connection
+  if (!sent) stream_->shutdown();  // the reader ends the connection
   builder_.Clear();
   commands_.clear();
   small_data_.clear();

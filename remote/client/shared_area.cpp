@@ -107,9 +107,6 @@ std::size_t SharedArea::backed() const {
   return backed_;
 }
 
-void SharedArea::leave_in_child() {
-  ::close(descriptor_);
-  descriptor_ = -1;
-}
+void SharedArea::leave_in_child() const { ::close(descriptor_); }
 
 }  // namespace cleave::remote::client

@@ -71,10 +71,8 @@ class SharedArea {
   // How much of it is real memory.
   [[nodiscard]] std::size_t backed() const;
 
-  // Around fork(): nobody is inside. The child of a process has the object and none of the memory.
-  void lock() { mutex_.lock(); }
-  void unlock() { mutex_.unlock(); }
-  void leave_in_child();
+  // The child of a process has the object and none of the memory, and does no more with it.
+  void leave_in_child() const;
 
  private:
   SharedArea(int descriptor, std::byte* data, std::size_t size)

@@ -60,26 +60,17 @@ void end(Object& object) noexcept try {
 } catch (...) {  // out of memory: a call or a release is lost
 }
 
-void meet_servers() {
-  for (Server& server : client.servers) {
-    std::string problem;
-    server.connection = Connection::open(server.address, client.settings, false, problem);
-    if (server.connection == nullptr) base::say(server.address + " is not in reach: " + problem);
-  }
-}
-
 void begin_here() {
   base::Configuration configuration = base::load(base::process_environment());
   client.settings = configuration.settings.remote;
-  for (const std::string& address : client.settings.servers) client.servers.push_back({address, nullptr});
   client.table = make_table();
   if (!client.objects.begin(client.table, objects::Objects::Indexed::no)) {
     return base::say("no memory for the remote devices' objects");
   }
   client.objects.call_at_end(end);
-  meet_servers();
-  const bool all = std::all_of(client.servers.begin(), client.servers.end(),
-                               [](const Server& server) { return server.connection != nullptr; });
+  client.servers.meet(client.settings);
+  bool all = true;
+  for (std::size_t i = 0; i < client.servers.count(); ++i) all &= client.servers.current(i) != nullptr;
   if (all || !client.settings.required) make_platform();
 }
 
@@ -99,39 +90,41 @@ void begin() noexcept try {
 
 void before_fork() {
   client.mutex.lock();
-  for (const Server& server : client.servers) {
-    if (server.connection != nullptr) server.connection->lock_all();
-  }
+  client.servers.lock();
+  for (const Object* const device : client.devices) body_of<DeviceBody>(*device).infos.lock();
   client.callbacks.lock();
   client.objects.lock_all();
   client.svm.lock();
 }
 
+namespace {
+
+void unlock_after_fork() {
+  client.svm.unlock();
+  client.objects.unlock_all();
+  for (const Object* const device : client.devices) body_of<DeviceBody>(*device).infos.unlock();
+}
+
+}  // namespace
+
 void after_fork_in_parent() {
-  client.svm.unlock();
-  client.objects.unlock_all();
+  unlock_after_fork();
   client.callbacks.unlock();
-  for (const Server& server : client.servers) {
-    if (server.connection != nullptr) server.connection->unlock_all();
-  }
+  client.servers.unlock();
   client.mutex.unlock();
 }
 
+// Nobody knows in which state other threads have left what the parent's objects stand for, or whether they
+// held its locks. So they are not touched any more.
 void after_fork_in_child() {
-  client.svm.unlock();
-  client.objects.unlock_all();
+  client.objects.disown_all();
+  unlock_after_fork();
   client.callbacks.start_anew();
-  for (const Server& server : client.servers) {
-    if (server.connection != nullptr) server.connection->end_in_child();
-  }
-  client.mutex.unlock();
+  client.servers.leave_in_child();
+  new (&client.mutex) std::recursive_mutex;  // its owner was a thread of the parent's
 }
 
-void flush_all() noexcept {
-  for (const Server& server : client.servers) {
-    if (server.connection != nullptr) server.connection->flush();
-  }
-}
+void flush_all() noexcept { client.servers.flush(); }
 
 std::string printable(std::string text) {
   constexpr std::size_t kMost = 200;

@@ -16,14 +16,10 @@
 #include "remote/client/bodies.h"
 #include "remote/client/callbacks.h"
 #include "remote/client/connection.h"
+#include "remote/client/servers.h"
 #include "remote/client/svm_blocks.h"
 
 namespace cleave::remote::client {
-
-struct Server {
-  std::string address;
-  Connection* connection = nullptr;  // null: was not in reach
-};
 
 struct Client {
   std::recursive_mutex mutex;  // around begin() alone
@@ -35,7 +31,7 @@ struct Client {
   SvmBlocks svm;
   Table table{};
   base::RemoteSettings settings;
-  std::vector<Server> servers;
+  Servers servers;
   Object* platform = nullptr;  // null: there is nothing to offer
   std::map<cl_uint, std::string> platform_texts;
   std::vector<cl_name_version> platform_extensions;
@@ -58,7 +54,8 @@ inline Client& client = state.value;
 // Reads the settings and meets the servers, once; later calls only wait for that. Never throws.
 void begin() noexcept;
 
-// Around fork(). The child has no connections: what it holds of the parent's answers CL_DEVICE_NOT_AVAILABLE.
+// Around fork(). Of the parent's objects the child has its devices alone; all others are invalid there, and
+// releasing them does nothing (objects/objects.h: disown).
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();

@@ -26,6 +26,11 @@ bool Builder::run(std::function<void()> work) {
   return true;
 }
 
+bool Builder::is_busy() {
+  const std::scoped_lock lock(mutex_);
+  return !waiting_.empty() || idle_ < threads_.size();
+}
+
 void Builder::work() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -23,6 +23,9 @@ class Builder {
   // False: too much is waiting already.
   bool run(std::function<void()> work);
 
+  // Whether there is work that has not ended.
+  bool is_busy();
+
  private:
   static constexpr std::size_t kMostThreads = 4;
   static constexpr std::size_t kMostWaiting = 1024;

@@ -26,6 +26,8 @@ Session::~Session() {
   }
 }
 
+bool Session::is_at_work() { return begun_ != outbox_.commands_ended() || builder_.is_busy(); }
+
 std::string Session::run() {
   Time last_command = steady_clock::now();
   while (!gone_ && violation_.empty()) {
@@ -37,6 +39,10 @@ std::string Session::run() {
     if (got == Got::gone) return "it is gone";
     if (got == Got::timeout) {
       if (may_idle || steady_clock::now() < last_command + limits_.idle) return "it is silent";
+      if (is_at_work()) {
+        last_command = steady_clock::now();
+        continue;
+      }
       outbox_.say_goodbye("no command for too long");
       return "it was idle for too long";
     }

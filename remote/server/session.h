@@ -43,7 +43,7 @@ struct SessionLimits {
   std::size_t queues = 512;
   std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
   std::chrono::milliseconds silence{10'000};          // after which the client is taken for gone
-  std::chrono::seconds idle{0};                       // without any command; 0: for ever
+  std::chrono::seconds idle{0};                       // without a command or a build; 0: for ever
 };
 
 class Session {
@@ -81,6 +81,7 @@ class Session {
     [[nodiscard]] const cl_event* list() const { return waits.empty() ? nullptr : waits.data(); }
   };
 
+  [[nodiscard]] bool is_at_work();
   bool carry_out_frame(const FrameHeader& header);
   bool carry_out(const wire::Command& command);
   void dispatch(const wire::Command& command);

@@ -10,13 +10,18 @@ iovec part(std::span<const std::byte> bytes) { return {const_cast<std::byte*>(by
 
 }  // namespace
 
-FrameInput::FrameInput(Stream& stream, Duration patience)
-    : stream_(stream), patience_(patience), heard_(std::chrono::steady_clock::now()) {}
+FrameInput::FrameInput(Stream& stream, Duration patience) : stream_(stream), patience_(patience) {
+  note_heard();
+}
+
+void FrameInput::note_heard() {
+  heard_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+}
 
 Got FrameInput::fill(Time until) {
   begin_ = end_ = 0;
   const Got got = stream_.read(buffer_, end_, until);
-  if (got == Got::data) heard_ = std::chrono::steady_clock::now();
+  if (got == Got::data) note_heard();
   return got;
 }
 
@@ -63,7 +68,7 @@ bool FrameInput::read_payload(std::span<std::byte> into) {
   while (into.size() >= buffer_.size()) {
     std::size_t size = 0;
     if (stream_.read(into, size, std::chrono::steady_clock::now() + patience_) != Got::data) return false;
-    heard_ = std::chrono::steady_clock::now();
+    note_heard();
     into = into.subspan(size);
   }
   return read_exactly(into);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,18 +35,19 @@ class FrameInput {
   // Whether more has come already. Asks the system only where nothing is buffered.
   [[nodiscard]] bool has_more();
 
-  // When something last came: any byte is a sign of life.
-  [[nodiscard]] Time last_heard() const { return heard_; }
+  // When something last came: any byte is a sign of life. For any thread.
+  [[nodiscard]] Time last_heard() const { return Time(Duration(heard_.load(std::memory_order_relaxed))); }
 
   void set_patience(Duration patience) { patience_ = patience; }
 
  private:
   Got fill(Time until);
+  void note_heard();
   bool read_exactly(std::span<std::byte> into);
 
   Stream& stream_;
   Duration patience_;
-  Time heard_;
+  std::atomic<Duration::rep> heard_{0};
   std::array<std::byte, 16U << 10U> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "remote/transport/stream.h"
@@ -62,7 +64,7 @@ class SocketStream final : public Stream {
       if (sent >= 0) {
         parts = without(parts, static_cast<std::size_t>(sent));
       } else if (errno == EAGAIN) {
-        if (!wait_for(socket_, POLLOUT, steady_clock::now() + patience)) return false;
+        if (!wait_to_write(socket_, patience)) return false;
       } else if (errno != EINTR) {
         return false;
       }
@@ -91,6 +93,21 @@ int milliseconds_until(Time until) {
   const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
   return static_cast<int>(
       std::clamp<milliseconds::rep>(left.count(), 0, milliseconds(std::chrono::hours(24)).count()));
+}
+
+bool wait_to_write(int socket, Duration patience) {
+  constexpr int kLooks = 8;
+  Time until = steady_clock::now() + patience;
+  int before = -1;
+  while (!wait_for(socket, POLLOUT, std::min(until, steady_clock::now() + patience / kLooks))) {
+    int left = 0;  // of what the system holds for the peer
+    if (::ioctl(socket, SIOCOUTQ, &left) == 0) {
+      if (left < before) until = steady_clock::now() + patience;
+      before = left;
+    }
+    if (steady_clock::now() >= until) return false;
+  }
+  return true;
 }
 
 bool wait_for(int descriptor, short events, Time until) {

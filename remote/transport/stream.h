@@ -51,6 +51,10 @@ std::unique_ptr<Stream> stream_on(int socket);
 // Waits until the descriptor is ready for `events` (poll(2)) or its peer gone; false: not until `until`.
 bool wait_for(int descriptor, short events, Time until);
 
+// Waits until a socket takes more data, or its peer is gone; false: it has taken nothing for `patience`. A
+// slow peer takes some all the time, long before there is so much room that the system says so.
+bool wait_to_write(int socket, Duration patience);
+
 // Milliseconds for poll(2) until then, rounded up, not less than 0.
 int milliseconds_until(Time until);
 

@@ -96,7 +96,9 @@ class TlsStream final : public Stream {
           return Got::gone;
         }
       }
-      if (!wait_for(socket_, events, until)) return Got::timeout;
+      const bool ready = events == POLLOUT ? wait_to_write(socket_, until - steady_clock::now())
+                                           : wait_for(socket_, events, until);
+      if (!ready) return Got::timeout;
     }
   }
 

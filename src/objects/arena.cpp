@@ -86,6 +86,16 @@ Object* Arena::first_use() {
   return object;
 }
 
+void Arena::disown_all() {
+  const std::uintptr_t base = base_.load(std::memory_order_relaxed);
+  for (std::size_t offset = 0; offset < used_; offset += kObjectSize) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
+    auto* const object = reinterpret_cast<Object*>(base + offset);
+    if (!object->root && object->tag.load(std::memory_order_relaxed) == live(object->kind))
+      object->tag.store(disowned(object->kind), std::memory_order_relaxed);
+  }
+}
+
 void Arena::give_back(Object& object) {
   const std::scoped_lock lock(mutex_);
   object.parents[0] = nullptr;

@@ -52,6 +52,9 @@ class Arena {
     return static_cast<Object*>(const_cast<void*>(address));
   }
 
+  // Live objects that are no roots are not found any more, nor used again.
+  void disown_all();
+
   // For fork(): no other thread is inside while this is held.
   std::mutex& lock() { return mutex_; }
 

@@ -44,6 +44,8 @@ static_assert(sizeof(Object) == kObjectSize);
 
 inline constexpr std::uint32_t kGone = 0x676f6e65;
 inline constexpr std::uint32_t live(Kind kind) { return 0xc1ea7e00U + static_cast<std::uint32_t>(kind); }
+// Of the process that this one was forked from.
+inline constexpr std::uint32_t disowned(Kind kind) { return 0xd1504e00U + static_cast<std::uint32_t>(kind); }
 
 inline constexpr std::uint64_t kReference = 1;
 inline constexpr std::uint64_t kHolder = std::uint64_t{1} << 32U;

@@ -76,6 +76,15 @@ class Objects {
   void lock_all();
   void unlock_all();
 
+  // In the child, before unlock_all(): all objects but roots are the parent's. Their handles are not valid,
+  // and what is behind them is never touched again; neither is their memory used for others.
+  void disown_all() { arena_.disown_all(); }
+  template <IsAHandle Handle>
+  [[nodiscard]] bool is_disowned(Handle handle) const {
+    const Object* const object = arena_.slot_at(handle);
+    return object != nullptr && object->tag.load(std::memory_order_relaxed) == disowned(KindOf<Handle>::kind);
+  }
+
  private:
   void retire(Object& object);
 

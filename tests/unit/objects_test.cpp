@@ -64,6 +64,26 @@ TEST_F(ObjectsTest, GoWithTheLastReference) {
   EXPECT_EQ(context.dispatch, &kTable) << "a loader reads it before it calls us";
 }
 
+TEST_F(ObjectsTest, OfTheParentProcessOnlyRootsAreValid) {
+  Object& context = make(Kind::context, *platform);
+  Object& ended = make(Kind::context, *platform);
+  release(ended);
+  objects->lock_all();
+  objects->disown_all();
+  objects->unlock_all();
+  EXPECT_EQ(objects->find(platform, Kind::platform), platform);
+  EXPECT_EQ(objects->find(&context, Kind::context), nullptr);
+  EXPECT_TRUE(objects->is_disowned(handle_of<cl_context>(&context)));
+  EXPECT_FALSE(objects->is_disowned(handle_of<cl_command_queue>(&context)));
+  EXPECT_FALSE(objects->is_disowned(handle_of<cl_context>(&ended)));
+  EXPECT_FALSE(objects->is_disowned(handle_of<cl_context>(nullptr)));
+  for (std::size_t i = 0; i < 2 * Arena::kRest; ++i) {
+    Object& next = make(Kind::context, *platform);
+    ASSERT_NE(&next, &context) << "its memory is not used again";
+    release(next);
+  }
+}
+
 TEST_F(ObjectsTest, AParentLivesAsLongAsItsChildren) {
   Object& context = make(Kind::context, *platform);
   Object& queue = make(Kind::queue, context);

@@ -1,13 +1,15 @@
-"""A server of a test's own, on a unix socket and a TCP port of loopback."""
+"""A server of a test's own, on a unix socket and a TCP port of loopback, and programs that use it."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
-from compare import CLEAVE
+from compare import CLEAVE, LIBRARIES
 
 SERVERD = CLEAVE.parent / "cleave-serverd"
 PATIENCE = 20  # seconds
@@ -19,33 +21,84 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Server:
-    """Runs until end(). `environment` decides which drivers it offers."""
+def wait_until(condition, what, patience=PATIENCE):
+    """Calls `condition` until it is true. `what` says what is wrong if it never is: a text, or a function that gives one."""
+    until = time.monotonic() + patience
+    while not condition():
+        if time.monotonic() > until:
+            raise AssertionError(what() if callable(what) else what)
+        time.sleep(0.02)
 
-    def __init__(self, folder, environment, *options):
+
+def status_of(process):
+    """The fields of /proc/PID/stat behind the name, or None: there is no such process, or only its exit status."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else fields
+
+
+def processes_of_session(session):
+    found = []
+    for entry in Path("/proc").iterdir():
+        fields = status_of(entry.name) if entry.name.isdigit() else None
+        if fields is not None and int(fields[3]) == session:
+            found.append(int(entry.name))
+    return found
+
+
+class Server:
+    """Runs until end(). `environment` decides which drivers it offers. `before`: a server that is gone, whose addresses this
+    one takes over. `prefix`: a command that starts it somewhere else."""
+
+    def __init__(self, folder, environment, *options, before=None, listen=None, prefix=()):
         self.folder = Path(folder)
         self.folder.mkdir(exist_ok=True)
         self.path = self.folder / "socket"
-        port = free_port()
-        self.addresses = {"tcp": f"tcp:127.0.0.1:{port}", "unix": f"unix:{self.path}"}
+        self.addresses = before.addresses if before else {
+            "tcp": listen or f"tcp:127.0.0.1:{free_port()}", "unix": f"unix:{self.path}"}
         self.log = self.folder / "log"
+        places = [word for address in self.addresses.values() for word in ("--listen", address)]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [SERVERD, "--listen", self.addresses["tcp"], "--listen", self.addresses["unix"], *options],
-                env=environment, stdout=log, stderr=log, start_new_session=True)
+                [*prefix, SERVERD, *places, *options], env=environment, stdout=log, stderr=log, start_new_session=True)
         self.wait_for(lambda: self.log.read_text().count("listening on") == 2, "it does not listen")
 
     def wait_for(self, condition, what):
-        until = time.monotonic() + PATIENCE
-        while not condition():
-            if time.monotonic() > until or self.process.poll() is not None:
-                raise AssertionError(f"{what}\n{self.log.read_text()}")
-            time.sleep(0.02)
+        def over():
+            return condition() or self.process.poll() is not None
+
+        wait_until(over, lambda: f"{what}\n{self.log.read_text()}")
+        if not condition():
+            raise AssertionError(f"{what}: it has ended\n{self.log.read_text()}")
+
+    def workers(self):
+        """The processes of its workers, those that have no client yet among them."""
+        return [one for one in processes_of_session(self.process.pid) if one != self.process.pid]
+
+    def metric(self, name):
+        """Of a server with the option --metrics."""
+        self.wait_for(lambda: "metrics on" in self.log.read_text(), "it has no metrics")
+        place = re.search(r"metrics on tcp:(\S+)\n", self.log.read_text()).group(1)
+        with urllib.request.urlopen(f"http://{place}/metrics", timeout=PATIENCE) as answer:
+            return int(re.search(rf"^cleave_server_{name} (\d+)$", answer.read().decode(), re.MULTILINE).group(1))
+
+    def wait_until_free(self, spares=1):
+        """No client is left, nor any worker but those that are ready for the next one."""
+        self.wait_for(lambda: self.metric("clients") == 0 and len(self.workers()) <= spares,
+                      "a client is left behind")
 
     def kill(self):
         """It and all its workers, as when a machine goes."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    def kill_alone(self):
+        """The supervisor; its workers have to notice."""
+        self.process.kill()
+        self.process.wait()
+        wait_until(lambda: not self.workers(), "workers outlive their server")
 
     def end(self):
         if self.process.poll() is None:
@@ -54,3 +107,37 @@ class Server:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+
+class Obedient:
+    """A client that does what it is told (obedient.cpp)."""
+
+    def __init__(self, program, environment, **changes):
+        environment = {**environment, **{name: str(value) for name, value in changes.items()}}
+        self.process = subprocess.Popen([program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+
+    def tell(self, words):
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(f"it has ended: {self.process.wait()}\n{self.process.stderr.read()}")
+        return line.rstrip("\n")
+
+    def ask(self, words):
+        self.tell(words)
+        return self.answer()
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def client_variables(folder, address, timeout):
+    """For a program that knows the client's library alone."""
+    icd = Path(folder) / "remote.icd"
+    icd.write_text(f"{LIBRARIES / 'libcleave-remote.so'}\n")
+    return {"OCL_ICD_VENDORS": icd, "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_TIMEOUT": timeout}

@@ -1,0 +1,92 @@
+"""A link that can be as bad as links are: between a client and a server, over TCP on loopback, byte for byte, without any
+right that a user has not. What it does is said by its attributes, which may be changed at any time."""
+
+import random
+import select
+import socket
+import struct
+import threading
+import time
+
+STEP = 0.02  # seconds between two looks at what is wanted
+
+
+class _Way:
+    """One direction of one connection."""
+
+    def __init__(self, proxy, name, source, target):
+        self.proxy, self.name, self.source, self.target = proxy, name, source, target
+        self.random = random.Random(f"{proxy.seed} {name} {len(proxy.connections)}")
+
+    def run(self):
+        try:
+            while True:
+                if not select.select([self.source], [], [], STEP)[0]:
+                    continue
+                data = self.source.recv(1 << 16)
+                if not data:
+                    break
+                self.pass_on(data)
+            self.target.shutdown(socket.SHUT_WR)
+        except (OSError, ValueError):
+            pass  # cut
+
+    def pass_on(self, data):
+        while data:
+            while self.name in self.proxy.stalled:
+                time.sleep(STEP)
+                self.source.getpeername()  # ends with an error when it has been cut
+            size = self.random.randint(1, self.proxy.pieces) if self.proxy.pieces else len(data)
+            if self.proxy.delay:
+                time.sleep(self.random.uniform(0, self.proxy.delay))
+            self.target.sendall(data[:size])
+            self.proxy.passed += size
+            data = data[size:]
+
+
+class Proxy:
+    """Listens until close(). `pieces`: data goes on in pieces of random sizes up to that, 0 for as it comes. `delay`: up to
+    so many seconds before each. `stalled`: the directions, "up" (to the server) and "down", in which nothing passes while
+    the connection looks alive."""
+
+    def __init__(self, target, seed=0):
+        host, _, port = target.removeprefix("tcp:").rpartition(":")
+        self.target, self.seed = (host, int(port)), seed
+        self.pieces, self.delay, self.stalled = 0, 0.0, frozenset()
+        self.passed = 0  # bytes
+        self.connections = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"tcp:127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(self.target)
+            except OSError:
+                client.close()
+                continue
+            for one in (client, server):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.connections.append((client, server))
+            for name, source, target in (("up", client, server), ("down", server, client)):
+                threading.Thread(target=_Way(self, name, source, target).run, daemon=True).start()
+
+    def cut(self):
+        """Both ends are told that the connection was reset."""
+        for pair in self.connections:
+            for one in pair:
+                try:
+                    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    one.close()
+                except OSError:
+                    pass
+        self.connections = []
+
+    def close(self):
+        self.listener.close()
+        self.cut()
