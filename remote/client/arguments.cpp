@@ -58,7 +58,8 @@ cl_int look_at(const KernelBody& kernel, Takes takes, std::size_t size, const vo
     return CL_INVALID_MEM_OBJECT;
   }
   // Ids are those of one connection; an object over several has none.
-  if (owner != nullptr && (owner->connection != kernel.connection || owner->id == 0)) return CL_INVALID_MEM_OBJECT;
+  if (owner != nullptr && (owner->connection != kernel.connection || owner->id == 0))
+    return CL_INVALID_MEM_OBJECT;
   return CL_SUCCESS;
 }
 

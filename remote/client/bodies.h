@@ -118,8 +118,8 @@ struct ContextBody : Body {
   Infos infos;                  // image formats
   EndCalls<cl_context> at_end;
 
-  // A part of a context over the devices of several servers (spread/): that context, which lives while the program
-  // has anything of the part's; the number of the part in it; and the connections of the other parts.
+  // A part of a context over the devices of several servers (spread/): that context, which lives while the
+  // program has anything of the part's; the number of the part in it; and the connections of the other parts.
   Object* whole = nullptr;
   std::size_t part = 0;
   std::vector<Connection*> beside;
@@ -134,7 +134,7 @@ struct QueueBody : Body {
   std::vector<cl_queue_properties> list;
   std::optional<cl_uint> size;
   std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event; the next wait reports it
-  bool urgent = false;                      // our own: its commands do not wait for the windows (connection.h)
+  bool urgent = false;  // our own: its commands do not wait for the windows (connection.h)
 };
 
 // A place of the program's memory that a memory object is mapped to.

@@ -16,8 +16,8 @@ inline bool is_over(const EventBody& event) {
 // Calls function(event, status, user_data) by the relays' thread when the event has ended.
 void tell_end(Object& event, EventBody::Notify function, void* user_data);
 
-// A user event. Of those that the program sets there may be any at any time that it sets late; ours are set by what
-// others do.
+// A user event. Of those that the program sets there may be any at any time that it sets late; ours are set
+// by what others do.
 enum class SetBy : bool { us, program };
 cl_event make_user_event(Object& context, SetBy by, cl_int* error_ret);
 

@@ -33,8 +33,8 @@ void call_when_gone(Object& object, MemoryBody& memory) {
       });
 }
 
-// Nothing holds the object any more. One without an id stands for those of several servers, which its body's end gives
-// back.
+// Nothing holds the object any more. One without an id stands for those of several servers, which its body's
+// end gives back.
 void end(Object& object) noexcept try {
   auto* const body = static_cast<Body*>(objects::raw_of(object));
   switch (object.kind) {

@@ -1,5 +1,5 @@
-// The functions of OpenCL for objects of a context over several servers (README.md). Each calls those of `client` for the
-// parts that such an object is made of.
+// The functions of OpenCL for objects of a context over several servers (README.md). Each calls those of
+// `client` for the parts that such an object is made of.
 #pragma once
 
 #include "remote/client/api.h"

@@ -33,7 +33,8 @@ cl_int on_all(const WholeKernel& kernel, Set set) {
 
 // The part of a memory object or a sampler; null if it is another context's, or its server had gone.
 template <typename W, typename Context>
-const void* part_in(const Object& object, const Context& context, std::size_t part, typename W::Handle& place) {
+const void* part_in(const Object& object, const Context& context, std::size_t part,
+                    typename W::Handle& place) {
   const W& whole = body_of<W>(object);
   if (whole.context != context) return nullptr;
   place = whole.parts[part];
@@ -47,7 +48,8 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   if (index >= kernel.arguments.size()) return CL_INVALID_ARG_INDEX;
   const bool is_value = kernel.facts->takes[index] == KernelFacts::Takes::value;
   const Object* const memory = is_value ? nullptr : object_in(bytes, size, Kind::memory);
-  const Object* const sampler = is_value || memory != nullptr ? nullptr : object_in(bytes, size, Kind::sampler);
+  const Object* const sampler =
+      is_value || memory != nullptr ? nullptr : object_in(bytes, size, Kind::sampler);
   const Object* const context = body_of<ProgramBody>(*kernel.program).context;
   const cl_int error = on_all(kernel, [&](cl_kernel one, std::size_t part) {
     cl_mem memory_part = nullptr;
@@ -69,7 +71,8 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   return CL_SUCCESS;
 }
 
-cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size, const void* value) {
+cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size,
+                                       const void* value) {
   if (name == CL_KERNEL_EXEC_INFO_SVM_PTRS) return CL_INVALID_OPERATION;
   return on_all(body_of<WholeKernel>(*find(handle)), [&](cl_kernel one, std::size_t) {
     return client::clSetKernelExecInfo(one, name, size, value);

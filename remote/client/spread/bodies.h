@@ -1,9 +1,10 @@
-// What objects of a context over several servers are made of: a whole, which the program knows, and its parts, each an
-// ordinary object of one server, which it never sees. Queues and events belong to one server and are ordinary objects
-// below the context's part.
+// What objects of a context over several servers are made of: a whole, which the program knows, and its
+// parts, each an ordinary object of one server, which it never sees. Queues and events belong to one server
+// and are ordinary objects below the context's part.
 //
-// A whole has no id. Its body is that of an ordinary object, filled in like its parts', so that what only looks into
-// bodies need not know. A part is null where its server has gone, or has no device that the object is for.
+// A whole has no id. Its body is that of an ordinary object, filled in like its parts', so that what only
+// looks into bodies need not know. A part is null where its server has gone, or has no device that the object
+// is for.
 //
 // Thread-safe like the bodies that they begin with.
 #pragma once
@@ -84,8 +85,8 @@ inline Connection& connection_of(const WholeContext& context, std::size_t part) 
   return *body_of<ContextBody>(*find(context.parts[part])).connection;
 }
 
-// Makes a whole below `parent`, whose parts make(part, error) gives. What a server that has gone cannot make is left out,
-// unless all have gone. fill(body, part's body) fills in the rest from one of its parts.
+// Makes a whole below `parent`, whose parts make(part, error) gives. What a server that has gone cannot make
+// is left out, unless all have gone. fill(body, part's body) fills in the rest from one of its parts.
 template <typename W, typename Make, typename Fill>
 typename W::Handle create(Object& context, Object& parent, cl_int* error_ret, Make make, Fill fill) {
   using Handle = typename W::Handle;

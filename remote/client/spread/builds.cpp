@@ -23,14 +23,15 @@ void notify_of(Object& program, cl_int error, BuildNotify notify, void* user_dat
   });
 }
 
-// Calls build(part, devices) for each part that has some of the devices; all of them if none is listed. The first error of
-// a server that is still there.
+// Calls build(part, devices) for each part that has some of the devices; all of them if none is listed. The
+// first error of a server that is still there.
 template <typename Build>
 cl_int on_each(const WholeProgram& program, cl_uint count, const cl_device_id* list, Build build) {
   if ((count == 0) != (list == nullptr)) return CL_INVALID_VALUE;
   const WholeContext& context = context_of(*program.context);
   Split parts;
-  if (const cl_int error = split(context, program.devices, count, list, parts); error != CL_SUCCESS) return error;
+  if (const cl_int error = split(context, program.devices, count, list, parts); error != CL_SUCCESS)
+    return error;
   cl_int error = CL_SUCCESS;
   bool any = false;
   for (std::size_t part = 0; part < program.parts.size(); ++part) {
@@ -62,8 +63,8 @@ bool are_programs_of(const Object& context, cl_uint count, const cl_program* lis
 
 }  // namespace
 
-cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* list, const char* options,
-                                  BuildNotify notify, void* user_data) {
+cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* list,
+                                  const char* options, BuildNotify notify, void* user_data) {
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
   const WholeProgram& program = program_of(handle);
   const cl_int error =
@@ -75,9 +76,9 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
   return error;
 }
 
-cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* list, const char* options,
-                                    cl_uint headers, const cl_program* header_list, const char** header_names,
-                                    BuildNotify notify, void* user_data) {
+cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* list,
+                                    const char* options, cl_uint headers, const cl_program* header_list,
+                                    const char** header_names, BuildNotify notify, void* user_data) {
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
   if ((headers == 0) != (header_list == nullptr) || (headers == 0) != (header_names == nullptr))
     return CL_INVALID_VALUE;
@@ -95,15 +96,16 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
   return error;
 }
 
-cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* list, const char* options,
-                                     cl_uint programs, const cl_program* program_list, BuildNotify notify,
-                                     void* user_data, cl_int* error_ret) {
+cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* list,
+                                     const char* options, cl_uint programs, const cl_program* program_list,
+                                     BuildNotify notify, void* user_data, cl_int* error_ret) {
   if (programs == 0 || program_list == nullptr || (notify == nullptr && user_data != nullptr) ||
       (count == 0) != (list == nullptr))
     return fail<cl_program>(error_ret, CL_INVALID_VALUE);
   Object& context = *find(handle);
   const WholeContext& of = context_of(context);
-  if (!are_programs_of(context, programs, program_list)) return fail<cl_program>(error_ret, CL_INVALID_PROGRAM);
+  if (!are_programs_of(context, programs, program_list))
+    return fail<cl_program>(error_ret, CL_INVALID_PROGRAM);
   Split parts;
   if (const cl_int error = split(of, of.devices, count, list, parts); error != CL_SUCCESS)
     return fail<cl_program>(error_ret, error);
@@ -134,14 +136,17 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   return made;
 }
 
-cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device_handle, cl_program_build_info name,
-                                         size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device_handle,
+                                         cl_program_build_info name, size_t size, void* value,
+                                         size_t* size_ret) {
   const WholeProgram& program = program_of(handle);
   const Object* const device = find(device_handle);
-  if (device == nullptr || std::find(program.devices.begin(), program.devices.end(), device) == program.devices.end())
+  if (device == nullptr ||
+      std::find(program.devices.begin(), program.devices.end(), device) == program.devices.end())
     return CL_INVALID_DEVICE;
   const cl_program part = program.parts[part_of(context_of(*program.context), device)];
-  return part == nullptr ? kGone : client::clGetProgramBuildInfo(part, device_handle, name, size, value, size_ret);
+  return part == nullptr ? kGone
+                         : client::clGetProgramBuildInfo(part, device_handle, name, size, value, size_ret);
 }
 
 }  // namespace cleave::remote::client::spread

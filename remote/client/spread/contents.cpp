@@ -16,7 +16,8 @@ bool can_give(const Copy& copy) {
   return copy.is_newest && part != nullptr && body_of<MemoryBody>(*part).connection->alive();
 }
 
-// The part from which the contents come; the number of parts if there is none. One that has them already, if possible.
+// The part from which the contents come; the number of parts if there is none. One that has them already, if
+// possible.
 std::size_t source_of(const Contents& contents) {
   std::size_t found = contents.copies.size();
   for (std::size_t part = 0; part < contents.copies.size(); ++part) {
@@ -28,7 +29,8 @@ std::size_t source_of(const Contents& contents) {
   return found;
 }
 
-// Of the uses on a queue in order the newest that was sent after the others, and has an event, stands for them.
+// Of the uses on a queue in order the newest that was sent after the others, and has an event, stands for
+// them.
 void merge_uses(Copy& copy, Use& use) {
   Use* last = nullptr;
   for (Use& one : copy.uses) {

@@ -1,9 +1,10 @@
 // Where the contents of a memory object are: each server has a copy, and some of them are the newest.
 //
-// The unit is the whole object; a buffer's parts and the images on it are the buffer. A command that uses an object on a
-// server whose copy is not among the newest has it moved there first (moves.h). Which are the newest is decided
-// command by command, in an order that OpenCL's own order of them is contained in (ordering.h), and in which none of them
-// need have run: a step stands for what has been decided, and what follows waits for the steps that it needs.
+// The unit is the whole object; a buffer's parts and the images on it are the buffer. A command that uses an
+// object on a server whose copy is not among the newest has it moved there first (moves.h). Which are the
+// newest is decided command by command, in an order that OpenCL's own order of them is contained in
+// (ordering.h), and in which none of them need have run: a step stands for what has been decided, and what
+// follows waits for the steps that it needs.
 //
 // Not thread-safe: under the ordering's lock.
 #pragma once
@@ -50,8 +51,8 @@ struct Needs {
 // Whether the contents are in reach: on that server, or on one that they can be moved from.
 bool is_in_reach(const Contents& contents, std::size_t part);
 
-// Decides on the use of an object on a part's server by a command of which `step` is known. `queue`: that of the command,
-// if it keeps the order. Requires: is_in_reach(), or an overwriting access.
+// Decides on the use of an object on a part's server by a command of which `step` is known. `queue`: that of
+// the command, if it keeps the order. Requires: is_in_reach(), or an overwriting access.
 void use(const std::shared_ptr<Contents>& contents, std::size_t part, Access access,
          const std::shared_ptr<Step>& step, const Object* queue, Needs& needs);
 

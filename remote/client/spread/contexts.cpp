@@ -29,9 +29,8 @@ std::vector<cl_device_id> handles_of(const std::vector<Object*>& devices) {
 std::vector<std::vector<Object*>> by_group(const std::vector<Object*>& devices) {
   std::vector<std::vector<Object*>> groups;
   for (Object* const device : devices) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& one) {
-      return group_of(*one[0]) == group_of(*device);
-    });
+    const auto group = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& one) { return group_of(*one[0]) == group_of(*device); });
     if (group == groups.end()) {
       groups.push_back({device});
     } else {
@@ -62,14 +61,15 @@ void join(Object& whole, const WholeContext& body) {
 }
 
 // A part for each group, and a queue for moves in each.
-cl_int make_parts(WholeContext& body, const cl_context_properties* properties, ContextNotify notify, void* user_data) {
+cl_int make_parts(WholeContext& body, const cl_context_properties* properties, ContextNotify notify,
+                  void* user_data) {
   cl_int error = CL_SUCCESS;
   std::vector<cl_command_queue> transfers;
   body.max_allocation = UINT64_MAX;
   for (const std::vector<Object*>& devices : by_group(body.devices)) {
     const std::vector<cl_device_id> handles = handles_of(devices);
-    const cl_context part = client::clCreateContext(properties, static_cast<cl_uint>(handles.size()), handles.data(),
-                                                    notify, user_data, &error);
+    const cl_context part = client::clCreateContext(properties, static_cast<cl_uint>(handles.size()),
+                                                    handles.data(), notify, user_data, &error);
     if (part == nullptr) break;
     Object& object = *find(part);
     object.driver = kMark;
@@ -148,7 +148,8 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
                                                ContextNotify notify, void* user_data, cl_int* error_ret) {
   begin();
   std::vector<Object*> devices = devices_of_type(type);
-  std::erase_if(devices, [](const Object* device) { return !body_of<DeviceBody>(*device).connection->alive(); });
+  std::erase_if(devices,
+                [](const Object* device) { return !body_of<DeviceBody>(*device).connection->alive(); });
   if (devices.empty() || !are_of_several(devices))
     return client::clCreateContextFromType(properties, type, notify, user_data, error_ret);
   return create_context(properties, devices, notify, user_data, error_ret);
@@ -163,12 +164,12 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags fl
   bool is_first = true;
   for (std::size_t part = 0; part < context.parts.size(); ++part) {
     cl_uint there = 0;
-    cl_int error =
-        client::clGetSupportedImageFormats(context.parts[part], flags, type, 0, nullptr, &there);
+    cl_int error = client::clGetSupportedImageFormats(context.parts[part], flags, type, 0, nullptr, &there);
     if (error != CL_SUCCESS && !connection_of(context, part).alive()) continue;
     std::vector<cl_image_format> some(there);
     if (error == CL_SUCCESS && there != 0)
-      error = client::clGetSupportedImageFormats(context.parts[part], flags, type, there, some.data(), nullptr);
+      error =
+          client::clGetSupportedImageFormats(context.parts[part], flags, type, there, some.data(), nullptr);
     if (error != CL_SUCCESS) return error;
     if (std::exchange(is_first, false)) common = some;
     std::erase_if(common, [&](const cl_image_format& one) {
@@ -197,10 +198,12 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context handl
   Object& context = *find(handle);
   const cl_context part = part_with(context, device);
   if (part == nullptr) return fail<cl_command_queue>(error_ret, CL_INVALID_DEVICE);
-  return keep_whole(context, client::clCreateCommandQueueWithProperties(part, device, properties, error_ret), error_ret);
+  return keep_whole(context, client::clCreateCommandQueueWithProperties(part, device, properties, error_ret),
+                    error_ret);
 }
 
-cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context handle, cl_device_id device, cl_command_queue queue) {
+cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context handle, cl_device_id device,
+                                                  cl_command_queue queue) {
   const cl_context part = part_with(*find(handle), device);
   return part == nullptr ? CL_INVALID_DEVICE : client::clSetDefaultDeviceCommandQueue(part, device, queue);
 }

@@ -4,35 +4,38 @@
 
 namespace cleave::remote::client::spread {
 
-cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,
-                                       size_t target_offset, size_t size, cl_uint waits, const cl_event* wait_list,
-                                       cl_event* event) {
+cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem target,
+                                       size_t source_offset, size_t target_offset, size_t size, cl_uint waits,
+                                       const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(source, Access::read);
   const cl_mem to = turn.use(target, Access::write);
   return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueCopyBuffer(queue, from, to, source_offset, target_offset, size, w.count, w.list, w.event);
+    return client::clEnqueueCopyBuffer(queue, from, to, source_offset, target_offset, size, w.count, w.list,
+                                       w.event);
   });
 }
 
 cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem source, cl_mem target,
                                            const size_t* source_origin, const size_t* target_origin,
-                                           const size_t* region, size_t source_row_pitch, size_t source_slice_pitch,
-                                           size_t target_row_pitch, size_t target_slice_pitch, cl_uint waits,
+                                           const size_t* region, size_t source_row_pitch,
+                                           size_t source_slice_pitch, size_t target_row_pitch,
+                                           size_t target_slice_pitch, cl_uint waits,
                                            const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(source, Access::read);
   const cl_mem to = turn.use(target, Access::write);
   return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueCopyBufferRect(queue, from, to, source_origin, target_origin, region, source_row_pitch,
-                                           source_slice_pitch, target_row_pitch, target_slice_pitch, w.count, w.list,
-                                           w.event);
+    return client::clEnqueueCopyBufferRect(queue, from, to, source_origin, target_origin, region,
+                                           source_row_pitch, source_slice_pitch, target_row_pitch,
+                                           target_slice_pitch, w.count, w.list, w.event);
   });
 }
 
 cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue queue, cl_mem source, cl_mem target,
-                                      const size_t* source_origin, const size_t* target_origin, const size_t* region,
-                                      cl_uint waits, const cl_event* wait_list, cl_event* event) {
+                                      const size_t* source_origin, const size_t* target_origin,
+                                      const size_t* region, cl_uint waits, const cl_event* wait_list,
+                                      cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(source, Access::read);
   const cl_mem to = turn.use(target, Access::write);
@@ -49,18 +52,20 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem ima
   const cl_mem from = turn.use(image, Access::read);
   const cl_mem to = turn.use(buffer, Access::write);
   return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset, w.count, w.list, w.event);
+    return client::clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset, w.count, w.list,
+                                              w.event);
   });
 }
 
-cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
-                                              const size_t* origin, const size_t* region, cl_uint waits,
-                                              const cl_event* wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buffer, cl_mem image,
+                                              size_t offset, const size_t* origin, const size_t* region,
+                                              cl_uint waits, const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(buffer, Access::read);
   const cl_mem to = turn.use(image, Access::write);
   return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region, w.count, w.list, w.event);
+    return client::clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region, w.count, w.list,
+                                              w.event);
   });
 }
 
@@ -70,13 +75,14 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, co
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, Access::write);
   return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueFillBuffer(queue, here, pattern, pattern_size, offset, size, w.count, w.list, w.event);
+    return client::clEnqueueFillBuffer(queue, here, pattern, pattern_size, offset, size, w.count, w.list,
+                                       w.event);
   });
 }
 
-cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void* color, const size_t* origin,
-                                      const size_t* region, cl_uint waits, const cl_event* wait_list,
-                                      cl_event* event) {
+cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void* color,
+                                      const size_t* origin, const size_t* region, cl_uint waits,
+                                      const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(image, Access::write);
   return turn.run(false, [&](const Waits& w) {

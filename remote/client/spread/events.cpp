@@ -1,5 +1,6 @@
 // User events: each is on one server, and gates stand for it on the others.
 #include "remote/client/events.h"
+
 #include "remote/client/spread/api.h"
 #include "remote/client/spread/bodies.h"
 #include "remote/client/spread/ordering.h"
@@ -26,7 +27,8 @@ cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
   Object* const context = known_context(body_of<EventBody>(event).context);
   const WholeContext& of = context_of(*context);
   bool any_alive = false;  // in a child of the process that made them none is
-  for (std::size_t part = 0; part < of.parts.size(); ++part) any_alive = any_alive || connection_of(of, part).alive();
+  for (std::size_t part = 0; part < of.parts.size(); ++part)
+    any_alive = any_alive || connection_of(of, part).alive();
   if (any_alive) of.ordering->reconsider();
   return any_alive ? CL_SUCCESS : error;
 }

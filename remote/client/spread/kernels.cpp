@@ -83,7 +83,8 @@ cl_kernel some_part(const WholeKernel& kernel) {
   for (std::size_t part = 0; part < kernel.parts.size(); ++part) {
     if (kernel.parts[part] != nullptr && connection_of(context, part).alive()) return kernel.parts[part];
   }
-  return *std::find_if(kernel.parts.begin(), kernel.parts.end(), [](cl_kernel part) { return part != nullptr; });
+  return *std::find_if(kernel.parts.begin(), kernel.parts.end(),
+                       [](cl_kernel part) { return part != nullptr; });
 }
 
 }  // namespace
@@ -93,7 +94,8 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int
   return create_kernel(*find(handle), name, error_ret);
 }
 
-cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
+cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels,
+                                            cl_uint* count) {
   cl_int error = CL_SUCCESS;
   const std::vector<std::string> names = names_of_kernels(handle, error);
   if (error != CL_SUCCESS) return error;
@@ -128,7 +130,8 @@ cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info name, size_t
                                    size_t* size_ret) {
   const bool of_whole =
       name == CL_KERNEL_REFERENCE_COUNT || name == CL_KERNEL_CONTEXT || name == CL_KERNEL_PROGRAM;
-  return client::clGetKernelInfo(of_whole ? handle : some_part(kernel_of(handle)), name, size, value, size_ret);
+  return client::clGetKernelInfo(of_whole ? handle : some_part(kernel_of(handle)), name, size, value,
+                                 size_ret);
 }
 
 cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel handle, cl_uint index, cl_kernel_arg_info name, size_t size,
@@ -136,24 +139,25 @@ cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel handle, cl_uint index, cl_kernel
   return client::clGetKernelArgInfo(some_part(kernel_of(handle)), index, name, size, value, size_ret);
 }
 
-cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id device, cl_kernel_work_group_info name,
-                                            size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id device,
+                                            cl_kernel_work_group_info name, size_t size, void* value,
+                                            size_t* size_ret) {
   const cl_kernel part = part_for(kernel_of(handle), device);
   if (part == nullptr) return CL_INVALID_DEVICE;
   return client::clGetKernelWorkGroupInfo(part, device, name, size, value, size_ret);
 }
 
-cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel handle, cl_device_id device, cl_kernel_sub_group_info name,
-                                           size_t input_size, const void* input, size_t size, void* value,
-                                           size_t* size_ret) {
+cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel handle, cl_device_id device,
+                                           cl_kernel_sub_group_info name, size_t input_size,
+                                           const void* input, size_t size, void* value, size_t* size_ret) {
   const cl_kernel part = part_for(kernel_of(handle), device);
   if (part == nullptr) return CL_INVALID_DEVICE;
   return client::clGetKernelSubGroupInfo(part, device, name, input_size, input, size, value, size_ret);
 }
 
-cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
-                                              size_t input_size, const void* input, size_t size, void* value,
-                                              size_t* size_ret) {
+cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device,
+                                              cl_kernel_sub_group_info name, size_t input_size,
+                                              const void* input, size_t size, void* value, size_t* size_ret) {
   return spread::clGetKernelSubGroupInfo(kernel, device, name, input_size, input, size, value, size_ret);
 }
 

@@ -10,8 +10,8 @@ cl_kernel use_kernel(Turn& turn, cl_kernel handle) {
   if (turn.error != CL_SUCCESS) return nullptr;
   const Object* const object = find(handle);
   if (object == nullptr) return turn.error = CL_INVALID_KERNEL, nullptr;
-  const bool is_ours = is_spread(*object) && body_of<ProgramBody>(*body_of<KernelBody>(*object).program).context ==
-                                                 &turn.context();
+  const bool is_ours = is_spread(*object) &&
+                       body_of<ProgramBody>(*body_of<KernelBody>(*object).program).context == &turn.context();
   if (!is_ours) return turn.error = CL_INVALID_CONTEXT, nullptr;
   const WholeKernel& kernel = body_of<WholeKernel>(*object);
   const cl_kernel part = kernel.parts[turn.part()];
@@ -35,25 +35,24 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
   });
 }
 
-cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint waits, const cl_event* wait_list,
-                                 cl_event* event) {
+cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
+                                 const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_kernel here = use_kernel(turn, kernel);
-  return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueTask(queue, here, w.count, w.list, w.event);
-  });
+  return turn.run(
+      false, [&](const Waits& w) { return client::clEnqueueTask(queue, here, w.count, w.list, w.event); });
 }
 
-cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event* wait_list,
-                                               cl_event* event) {
+cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits,
+                                               const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event}, Entry::Kind::marker);
   return turn.run(false, [&](const Waits& w) {
     return client::clEnqueueMarkerWithWaitList(queue, w.count, w.list, w.event);
   });
 }
 
-cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event* wait_list,
-                                                cl_event* event) {
+cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint waits,
+                                                const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event}, Entry::Kind::barrier);
   return turn.run(false, [&](const Waits& w) {
     return client::clEnqueueBarrierWithWaitList(queue, w.count, w.list, w.event);

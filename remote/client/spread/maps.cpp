@@ -1,5 +1,5 @@
-// Maps. Each part has its own place in the program's memory for them; a map that is taken back on another server's queue is
-// handed over to the part there.
+// Maps. Each part has its own place in the program's memory for them; a map that is taken back on another
+// server's queue is handed over to the part there.
 #include <algorithm>
 #include <optional>
 
@@ -57,30 +57,31 @@ void* run_map(Turn& turn, bool blocking, cl_int* error_ret, Map map) {
 
 }  // namespace
 
-void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
-                                     size_t offset, size_t size, cl_uint waits, const cl_event* wait_list,
-                                     cl_event* event, cl_int* error_ret) {
+void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                     cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
+                                     const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, Access::read);
   return run_map(turn, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
-    return client::clEnqueueMapBuffer(queue, here, CL_FALSE, flags, offset, size, w.count, w.list, w.event, error);
+    return client::clEnqueueMapBuffer(queue, here, CL_FALSE, flags, offset, size, w.count, w.list, w.event,
+                                      error);
   });
 }
 
-void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
-                                    const size_t* origin, const size_t* region, size_t* row_pitch,
-                                    size_t* slice_pitch, cl_uint waits, const cl_event* wait_list, cl_event* event,
-                                    cl_int* error_ret) {
+void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                    cl_map_flags flags, const size_t* origin, const size_t* region,
+                                    size_t* row_pitch, size_t* slice_pitch, cl_uint waits,
+                                    const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(image, Access::read);
   return run_map(turn, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
-    return client::clEnqueueMapImage(queue, here, CL_FALSE, flags, origin, region, row_pitch, slice_pitch, w.count,
-                                     w.list, w.event, error);
+    return client::clEnqueueMapImage(queue, here, CL_FALSE, flags, origin, region, row_pitch, slice_pitch,
+                                     w.count, w.list, w.event, error);
   });
 }
 
-cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem handle, void* pointer, cl_uint waits,
-                                           const cl_event* wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem handle, void* pointer,
+                                           cl_uint waits, const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const WholeMemory* const memory = turn.memory(handle);
   if (memory == nullptr) return turn.error;

@@ -42,13 +42,12 @@ std::shared_ptr<Contents> contents_of(const WholeMemory& memory, const WholeCont
 // Makes a buffer or an image below `above`, another one that it lies on, if there is one.
 template <typename Make>
 cl_mem create_memory(Object& context, Object* above, cl_int* error_ret, Make make) {
-  const cl_mem made = create<WholeMemory>(
-      context, above != nullptr ? *above : context, error_ret, make,
-      [&](WholeMemory& body, const MemoryBody& part) {
-        copy_facts(body, part);
-        body.context = &context;
-        body.parent = above;
-      });
+  const cl_mem made = create<WholeMemory>(context, above != nullptr ? *above : context, error_ret, make,
+                                          [&](WholeMemory& body, const MemoryBody& part) {
+                                            copy_facts(body, part);
+                                            body.context = &context;
+                                            body.parent = above;
+                                          });
   if (made == nullptr) return made;
   WholeMemory& whole = whole_of(made);
   whole.contents =
@@ -118,7 +117,8 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context handle, cl_mem_flags flags, size_t 
 }
 
 cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_properties* properties,
-                                                cl_mem_flags flags, size_t size, void* host, cl_int* error_ret) {
+                                                cl_mem_flags flags, size_t size, void* host,
+                                                cl_int* error_ret) {
   Object& context = *find(handle);
   const WholeContext& of = context_of(context);
   return create_memory(context, nullptr, error_ret, [&](std::size_t part, cl_int& error) {
@@ -138,35 +138,40 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
 
 cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format* format,
                                  const cl_image_desc* desc, void* host, cl_int* error_ret) {
-  return create_image(context, desc, error_ret, [&](cl_context part, const cl_image_desc* one, cl_int& error) {
-    return client::clCreateImage(part, flags, format, one, host, &error);
-  });
+  return create_image(context, desc, error_ret,
+                      [&](cl_context part, const cl_image_desc* one, cl_int& error) {
+                        return client::clCreateImage(part, flags, format, one, host, &error);
+                      });
 }
 
 cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_mem_properties* properties,
                                                cl_mem_flags flags, const cl_image_format* format,
                                                const cl_image_desc* desc, void* host, cl_int* error_ret) {
-  return create_image(context, desc, error_ret, [&](cl_context part, const cl_image_desc* one, cl_int& error) {
-    return client::clCreateImageWithProperties(part, properties, flags, format, one, host, &error);
-  });
+  return create_image(
+      context, desc, error_ret, [&](cl_context part, const cl_image_desc* one, cl_int& error) {
+        return client::clCreateImageWithProperties(part, properties, flags, format, one, host, &error);
+      });
 }
 
 cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format* format,
-                                   size_t width, size_t height, size_t row_pitch, void* host, cl_int* error_ret) {
+                                   size_t width, size_t height, size_t row_pitch, void* host,
+                                   cl_int* error_ret) {
   return create_image(context, nullptr, error_ret, [&](cl_context part, const cl_image_desc*, cl_int& error) {
     return client::clCreateImage2D(part, flags, format, width, height, row_pitch, host, &error);
   });
 }
 
 cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format* format,
-                                   size_t width, size_t height, size_t depth, size_t row_pitch, size_t slice_pitch,
-                                   void* host, cl_int* error_ret) {
+                                   size_t width, size_t height, size_t depth, size_t row_pitch,
+                                   size_t slice_pitch, void* host, cl_int* error_ret) {
   return create_image(context, nullptr, error_ret, [&](cl_context part, const cl_image_desc*, cl_int& error) {
-    return client::clCreateImage3D(part, flags, format, width, height, depth, row_pitch, slice_pitch, host, &error);
+    return client::clCreateImage3D(part, flags, format, width, height, depth, row_pitch, slice_pitch, host,
+                                   &error);
   });
 }
 
-cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size, void* value,
+                                      size_t* size_ret) {
   if (name != CL_MEM_MAP_COUNT) return client::clGetMemObjectInfo(handle, name, size, value, size_ret);
   std::size_t count = 0;
   for (const cl_mem part : whole_of(handle).parts) {

@@ -146,7 +146,8 @@ void start(const std::shared_ptr<Move>& move) {
     if (left->fetch_sub(1) != 1) return;
     client.movers.post([move] {
       cl_int arrived = CL_SUCCESS;  // what has not come cannot go on
-      if (move->source_arrival != nullptr) move->source_arrival->when_over([&](cl_int status) { arrived = status; });
+      if (move->source_arrival != nullptr)
+        move->source_arrival->when_over([&](cl_int status) { arrived = status; });
       finish(*move, arrived != CL_SUCCESS ? arrived : carry_out(*move));
     });
   };

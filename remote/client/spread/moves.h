@@ -1,8 +1,9 @@
-// Moves of contents from one server to another: read into memory of ours, some at a time, and written from there.
+// Moves of contents from one server to another: read into memory of ours, some at a time, and written from
+// there.
 //
-// A move begins when all that it needs is over, so it waits for nothing but the two servers, whatever the program does.
-// One thread makes them one after the other. They pass by the windows of their connections: what fills these may be
-// waiting for them.
+// A move begins when all that it needs is over, so it waits for nothing but the two servers, whatever the
+// program does. One thread makes them one after the other. They pass by the windows of their connections:
+// what fills these may be waiting for them.
 #pragma once
 
 #include <memory>

@@ -21,6 +21,7 @@ bool Ordering::is_settled(const Entry& entry, Open::const_iterator end) const {
   }
   const bool waits_for_all = entry.kind != Entry::Kind::command && entry.waits.empty();
   return std::none_of(open_.begin(), end, [&](const std::shared_ptr<Entry>& other) {
+    if (other->step->is_over()) return false;  // it has failed
     if (&*other->queue == &*entry.queue &&
         (entry.in_order || waits_for_all || other->kind == Entry::Kind::barrier))
       return true;
@@ -79,12 +80,13 @@ void Ordering::reconsider() {
   {
     const std::scoped_lock lock(mutex_);
     for (auto at = open_.begin(); at != open_.end();) {
-      if (!is_settled(**at, at)) {
+      const bool has_failed = (*at)->step->is_over();
+      if (!has_failed && !is_settled(**at, at)) {
         ++at;
         continue;
       }
       Settled one{*at, {}, false};
-      one.is_lost = !decide(*one.entry, one.needs);
+      if (!has_failed) one.is_lost = !decide(*one.entry, one.needs);
       settled.push_back(std::move(one));
       at = open_.erase(at);
     }

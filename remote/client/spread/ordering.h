@@ -1,9 +1,10 @@
 // In which order commands are decided on: what is moved for them, and where the newest contents are then.
 //
-// A command is settled when all that it waits for has been decided on: then whatever is to run before it has been, since
-// what is enqueued later can come before it only by way of a user event that is not set yet. So most commands are settled
-// as they are enqueued. One that waits for a user event, in its wait list or behind another such command, is open: it
-// goes to its server at once, with a gate in its wait list, and is decided on when the program has set the event.
+// A command is settled when all that it waits for has been decided on: then whatever is to run before it has
+// been, since what is enqueued later can come before it only by way of a user event that is not set yet. So
+// most commands are settled as they are enqueued. One that waits for a user event, in its wait list or behind
+// another such command, is open: it goes to its server at once, with a gate in its wait list, and is decided
+// on when the program has set the event.
 //
 // Thread-safe. The lock is held for moments only, never while something is sent.
 #pragma once
@@ -64,14 +65,14 @@ class Ordering {
   ~Ordering();
 
   enum class Now : std::uint8_t { settled, open, lost };
-  // Decides on the command if it is settled, or keeps it for later with a gate. Lost: contents that it needs have gone
-  // with their server.
+  // Decides on the command if it is settled, or keeps it for later with a gate. Lost: contents that it needs
+  // have gone with their server.
   Now take(const std::shared_ptr<Entry>& entry, Needs& needs);
 
   // It was not enqueued.
   void take_back(const std::shared_ptr<Entry>& entry);
 
-  // The program has set a user event: decides on what is settled now.
+  // The program has set a user event, or an open command has failed: decides on what is settled now.
   void reconsider();
 
   std::mutex& mutex() { return mutex_; }

@@ -67,8 +67,9 @@ cl_int give_binaries(const WholeProgram& program, const Answer& answer) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i].part == part) targets.push_back(static_cast<unsigned char**>(answer.value)[i]);
     }
-    const cl_int error = client::clGetProgramInfo(program.parts[part], CL_PROGRAM_BINARIES,
-                                                  targets.size() * sizeof(unsigned char*), targets.data(), nullptr);
+    const cl_int error =
+        client::clGetProgramInfo(program.parts[part], CL_PROGRAM_BINARIES,
+                                 targets.size() * sizeof(unsigned char*), targets.data(), nullptr);
     if (error != CL_SUCCESS && connection_of(context_of(*program.context), part).alive()) return error;
   }
   if (answer.size_ret != nullptr) *answer.size_ret = room;
@@ -77,13 +78,14 @@ cl_int give_binaries(const WholeProgram& program, const Answer& answer) {
 
 }  // namespace
 
-cl_int split(const WholeContext& context, const std::vector<Object*>& known, cl_uint count, const cl_device_id* list,
-             Split& split) {
+cl_int split(const WholeContext& context, const std::vector<Object*>& known, cl_uint count,
+             const cl_device_id* list, Split& split) {
   split.devices.resize(context.parts.size());
   split.places.resize(context.parts.size());
   for (cl_uint i = 0; i < count; ++i) {
     const Object* const device = find(list[i]);
-    if (device == nullptr || std::find(known.begin(), known.end(), device) == known.end()) return CL_INVALID_DEVICE;
+    if (device == nullptr || std::find(known.begin(), known.end(), device) == known.end())
+      return CL_INVALID_DEVICE;
     const std::size_t part = part_of(context, device);
     split.devices[part].push_back(list[i]);
     split.places[part].push_back(i);
@@ -100,7 +102,8 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
   });
 }
 
-cl_program CL_API_CALL clCreateProgramWithIL(cl_context handle, const void* il, size_t length, cl_int* error_ret) {
+cl_program CL_API_CALL clCreateProgramWithIL(cl_context handle, const void* il, size_t length,
+                                             cl_int* error_ret) {
   Object& context = *find(handle);
   const WholeContext& of = context_of(context);
   return create_program(context, of.devices, error_ret, [&](std::size_t part, cl_int& error) {
@@ -129,8 +132,8 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
       some.push_back(binaries[place]);
     }
     const cl_program made =
-        client::clCreateProgramWithBinary(of.parts[part], static_cast<cl_uint>(devices.size()), devices.data(),
-                                          sizes.data(), some.data(), states.data(), &error);
+        client::clCreateProgramWithBinary(of.parts[part], static_cast<cl_uint>(devices.size()),
+                                          devices.data(), sizes.data(), some.data(), states.data(), &error);
     for (std::size_t i = 0; binary_status != nullptr && i < states.size(); ++i)
       binary_status[parts.places[part][i]] = states[i];
     return made;
@@ -138,21 +141,22 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
   return create_program(context, objects_of(count, list), error_ret, make);
 }
 
-cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_uint count, const cl_device_id* list,
-                                                         const char* names, cl_int* error_ret) {
+cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_uint count,
+                                                         const cl_device_id* list, const char* names,
+                                                         cl_int* error_ret) {
   if (count == 0 || list == nullptr || names == nullptr) return fail<cl_program>(error_ret, CL_INVALID_VALUE);
   Object& context = *find(handle);
   const WholeContext& of = context_of(context);
   Split parts;
   if (const cl_int error = split(of, of.devices, count, list, parts); error != CL_SUCCESS)
     return fail<cl_program>(error_ret, error);
-  return create_program(context, objects_of(count, list), error_ret,
-                        [&](std::size_t part, cl_int& error) -> cl_program {
-                          const auto& devices = parts.devices[part];
-                          if (devices.empty()) return nullptr;
-                          return client::clCreateProgramWithBuiltInKernels(
-                              of.parts[part], static_cast<cl_uint>(devices.size()), devices.data(), names, &error);
-                        });
+  return create_program(
+      context, objects_of(count, list), error_ret, [&](std::size_t part, cl_int& error) -> cl_program {
+        const auto& devices = parts.devices[part];
+        if (devices.empty()) return nullptr;
+        return client::clCreateProgramWithBuiltInKernels(of.parts[part], static_cast<cl_uint>(devices.size()),
+                                                         devices.data(), names, &error);
+      });
 }
 
 cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program handle, cl_uint constant, size_t size,

@@ -7,19 +7,21 @@
 
 namespace cleave::remote::client::spread {
 
-// A program's, or a context's, devices: those that the program listed of each part, in its order, and where in its list.
+// A program's, or a context's, devices: those that the program listed of each part, in its order, and where
+// in its list.
 struct Split {
   std::vector<std::vector<cl_device_id>> devices;  // one list for each part
   std::vector<std::vector<std::size_t>> places;
 };
 
 // CL_INVALID_DEVICE if one is not among `known`.
-cl_int split(const WholeContext& context, const std::vector<Object*>& known, cl_uint count, const cl_device_id* list,
-             Split& split);
+cl_int split(const WholeContext& context, const std::vector<Object*>& known, cl_uint count,
+             const cl_device_id* list, Split& split);
 
 // Of a new program. `devices` are those that it is for.
 template <typename Make>
-cl_program create_program(Object& context, const std::vector<Object*>& devices, cl_int* error_ret, Make make) {
+cl_program create_program(Object& context, const std::vector<Object*>& devices, cl_int* error_ret,
+                          Make make) {
   return create<WholeProgram>(context, context, error_ret, make,
                               [&](WholeProgram& body, const ProgramBody& part) {
                                 body.context = &context;

@@ -1,5 +1,5 @@
-// What cannot be had over several servers: memory at the same addresses on all of them, and pipes. The answers are those
-// of a context none of whose devices has them.
+// What cannot be had over several servers: memory at the same addresses on all of them, and pipes. The
+// answers are those of a context none of whose devices has them.
 #include "remote/client/info.h"
 #include "remote/client/spread/api.h"
 
@@ -15,8 +15,8 @@ void CL_API_CALL clSVMFree(cl_context, void*) {}
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel, cl_uint, const void*) { return CL_INVALID_OPERATION; }
 
 cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue, cl_uint, void*[],
-                                    void(CL_CALLBACK*)(cl_command_queue, cl_uint, void*[], void*), void*, cl_uint,
-                                    const cl_event*, cl_event*) {
+                                    void(CL_CALLBACK*)(cl_command_queue, cl_uint, void*[], void*), void*,
+                                    cl_uint, const cl_event*, cl_event*) {
   return CL_INVALID_OPERATION;
 }
 cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue, cl_bool, void*, const void*, size_t, cl_uint,
@@ -27,8 +27,8 @@ cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue, void*, const void*, siz
                                        const cl_event*, cl_event*) {
   return CL_INVALID_OPERATION;
 }
-cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue, cl_bool, cl_map_flags, void*, size_t, cl_uint, const cl_event*,
-                                   cl_event*) {
+cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue, cl_bool, cl_map_flags, void*, size_t, cl_uint,
+                                   const cl_event*, cl_event*) {
   return CL_INVALID_OPERATION;
 }
 cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue, void*, cl_uint, const cl_event*, cl_event*) {

@@ -29,7 +29,8 @@ cl_sampler CL_API_CALL clCreateSampler(cl_context context, cl_bool normalized, c
   });
 }
 
-cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context, const cl_sampler_properties* properties,
+cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context,
+                                                     const cl_sampler_properties* properties,
                                                      cl_int* error_ret) {
   return create_sampler(context, error_ret, [&](cl_context part, cl_int& error) {
     return client::clCreateSamplerWithProperties(part, properties, &error);

@@ -17,9 +17,7 @@ void CL_CALLBACK call_waiter(cl_event, cl_int status, void* data) {
 
 }  // namespace
 
-void when_over(Object& event, Waiter waiter) {
-  tell_end(event, &call_waiter, new Waiter(std::move(waiter)));
-}
+void when_over(Object& event, Waiter waiter) { tell_end(event, &call_waiter, new Waiter(std::move(waiter))); }
 
 Step::~Step() {
   if (event_ != nullptr) client.objects.drop(*event_);
@@ -53,7 +51,8 @@ bool Step::has_ended() const {
 }
 
 cl_int Step::status() const {
-  return ended_ || event_ == nullptr ? status_ : std::min(body_of<EventBody>(*event_).status.load(), CL_COMPLETE);
+  return ended_ || event_ == nullptr ? status_
+                                     : std::min(body_of<EventBody>(*event_).status.load(), CL_COMPLETE);
 }
 
 bool Step::is_over() {
@@ -98,11 +97,12 @@ void Step::watch() {
 }
 
 Gate::~Gate() {
-  if (event_ != nullptr) client::clReleaseEvent(event_);
+  if (const cl_event event = event_.load()) client::clReleaseEvent(event);
 }
 
 cl_event Gate::make(Object& part, cl_int& error) {
-  return event_ = make_user_event(part, SetBy::us, &error);
+  event_.store(make_user_event(part, SetBy::us, &error));
+  return event_.load();
 }
 
 void Gate::wait_for(Step& step) {
@@ -117,7 +117,10 @@ void Gate::wait_for(Object& event) {
 
 void Gate::pass(cl_int status) {
   if (status < CL_COMPLETE) status_.store(status);
-  if (left_.fetch_sub(1) == 1 && event_ != nullptr) client::clSetUserEventStatus(event_, status_.load());
+  const bool is_last = left_.fetch_sub(1) == 1;
+  const cl_event event = event_.load();
+  if (event == nullptr || (!is_last && status_.load() == CL_COMPLETE) || is_open_.exchange(true)) return;
+  client::clSetUserEventStatus(event, status_.load());
 }
 
 }  // namespace cleave::remote::client::spread

@@ -1,11 +1,11 @@
 // What happens some time, and who waits for it.
 //
-// A Step is a command of the program's or a move of contents, from when it has been decided on. It is over when it has
-// ended, well or not. A Gate is a user event of one server, for what a command there has to wait for that its server
-// knows nothing of: other servers' events, moves.
+// A Step is a command of the program's or a move of contents, from when it has been decided on. It is over
+// when it has ended, well or not. A Gate is a user event of one server, for what a command there has to wait
+// for that its server knows nothing of: other servers' events, moves.
 //
-// Thread-safe. Waiters are called without a lock, by the thread that ends the step, which is the relays' for a command,
-// or at once; so they wait for nothing.
+// Thread-safe. Waiters are called without a lock, by the thread that ends the step, which is the relays' for
+// a command, or at once; so they wait for nothing.
 #pragma once
 
 #include <atomic>
@@ -69,13 +69,15 @@ class Gate : public std::enable_shared_from_this<Gate> {
   void wait_for(Object& event);
   void hold() { left_.fetch_add(1); }
 
-  // One of those that it waits for is done; the first is its maker. With the last it opens.
+  // One of those that it waits for is done; the first is its maker. With the last it opens, with an error at
+  // once.
   void pass(cl_int status);
 
  private:
   std::atomic<int> left_{1};
   std::atomic<cl_int> status_{CL_COMPLETE};
-  cl_event event_ = nullptr;
+  std::atomic<cl_event> event_{nullptr};
+  std::atomic<bool> is_open_{false};
 };
 
 }  // namespace cleave::remote::client::spread

@@ -82,12 +82,13 @@ cl_int Turn::begin() {
   return result;
 }
 
-// Makes the gate, if there is something to wait for. A list of nothing but events that have ended elsewhere is still one:
-// for markers and barriers an empty one means all that has been enqueued.
+// Makes the gate, if there is something to wait for. A list of nothing but events that have ended elsewhere
+// is still one: for markers and barriers an empty one means all that has been enqueued.
 cl_int Turn::shut(bool open, const Needs& needs) {
   gate_ = entry_->gate;
   const bool stands_for_list = entry_->kind != Entry::Kind::command && call_.waits != 0 && here_.empty();
-  if (gate_ == nullptr && elsewhere_.empty() && (open || needs.steps.empty()) && !stands_for_list) return CL_SUCCESS;
+  if (gate_ == nullptr && elsewhere_.empty() && (open || needs.steps.empty()) && !stands_for_list)
+    return CL_SUCCESS;
   if (gate_ == nullptr) gate_ = std::make_shared<Gate>();
   cl_int result = CL_SUCCESS;
   const cl_event gate = gate_->make(*part_context_, result);
@@ -108,6 +109,10 @@ cl_int Turn::end(cl_int result, cl_event made, bool blocking) {
   }
   if (made == nullptr) return CL_SUCCESS;
   entry_->step->follow(*find(made));
+  if (open_)
+    entry_->step->when_over([ordering = ordering_](cl_int status) {
+      if (status < CL_COMPLETE) ordering->reconsider();
+    });
   if (blocking) result = wait_for_end(made);
   if (call_.event != nullptr && result == CL_SUCCESS) {
     *call_.event = made;

@@ -2,10 +2,11 @@
 //
 //   Turn turn({queue, waits, wait_list, event});
 //   const cl_mem here = turn.use(buffer, Access::read);
-//   return turn.run(blocking, [&](const Waits& w) { return client::clEnqueue...(queue, here, ..., w.count, w.list, w.event); });
+//   return turn.run(blocking, [&](const Waits& w) { return client::clEnqueue...(queue, here, ..., w.count,
+//   w.list, w.event); });
 //
-// The function is called with parts in the place of wholes, and with a wait list that the queue's server knows: what it
-// does not know a gate stands for. It must not block; run() does, if the program wants it.
+// The function is called with parts in the place of wholes, and with a wait list that the queue's server
+// knows: what it does not know a gate stands for. It must not block; run() does, if the program wants it.
 //
 // Not thread-safe: each call has its own.
 #pragma once
@@ -42,7 +43,8 @@ class Turn {
 
   // The object behind the handle, if it is one of the queue's context; else null, and `error` says why.
   WholeMemory* memory(cl_mem handle);
-  // Its part here; null like memory(). An access to all of it is one that overwrites where nothing can come between.
+  // Its part here; null like memory(). An access to all of it is one that overwrites where nothing can come
+  // between.
   cl_mem use(cl_mem handle, Access access);
   void use(const std::shared_ptr<Contents>& contents, Access access);
 
@@ -71,7 +73,7 @@ class Turn {
   std::shared_ptr<Ordering> ordering_;
   std::shared_ptr<Entry> entry_;
   std::shared_ptr<Gate> gate_;
-  std::vector<cl_event> here_;     // the wait list that the server is given
+  std::vector<cl_event> here_;      // the wait list that the server is given
   std::vector<Object*> elsewhere_;  // events that it does not know
   bool begun_ = false;
   bool open_ = false;

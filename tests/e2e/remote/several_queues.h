@@ -1,5 +1,5 @@
-// What the programs about several servers share: one context, and two queues on different devices where there are
-// different ones.
+// What the programs about several servers share: one context, and two queues on different devices where there
+// are different ones.
 #pragma once
 
 #include <CL/cl.h>
@@ -71,8 +71,9 @@ struct Rig {
     cl_mem const made = clCreateBuffer(context, flags, items * sizeof(cl_uint), nullptr, &error);
     require(error, "clCreateBuffer");
     const cl_uint zero = 0;
-    require(clEnqueueFillBuffer(queues[0], made, &zero, sizeof zero, 0, items * sizeof zero, 0, nullptr, nullptr),
-            "clEnqueueFillBuffer");
+    require(
+        clEnqueueFillBuffer(queues[0], made, &zero, sizeof zero, 0, items * sizeof zero, 0, nullptr, nullptr),
+        "clEnqueueFillBuffer");
     require(clFinish(queues[0]), "clFinish");
     return made;
   }
@@ -87,9 +88,10 @@ struct Rig {
 inline cl_event launch(cl_command_queue queue, cl_kernel kernel, std::size_t items,
                        const std::vector<cl_event>& waits = {}) {
   cl_event event = nullptr;
-  require(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, static_cast<cl_uint>(waits.size()),
-                                 waits.empty() ? nullptr : waits.data(), &event),
-          "clEnqueueNDRangeKernel");
+  require(
+      clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, static_cast<cl_uint>(waits.size()),
+                             waits.empty() ? nullptr : waits.data(), &event),
+      "clEnqueueNDRangeKernel");
   return event;
 }
 
@@ -104,7 +106,8 @@ inline std::vector<cl_uint> read_all(cl_command_queue queue, cl_mem buffer, std:
                                      const std::vector<cl_event>& waits = {}) {
   std::vector<cl_uint> values(items);
   require(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, items * sizeof(cl_uint), values.data(),
-                              static_cast<cl_uint>(waits.size()), waits.empty() ? nullptr : waits.data(), nullptr),
+                              static_cast<cl_uint>(waits.size()), waits.empty() ? nullptr : waits.data(),
+                              nullptr),
           "clEnqueueReadBuffer");
   return values;
 }
@@ -117,6 +120,7 @@ inline std::uint32_t checksum(const std::vector<cl_uint>& values) {
 
 inline cl_int status_of(cl_event event) {
   cl_int status = 0;
-  require(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr), "status");
+  require(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
+          "status");
   return status;
 }

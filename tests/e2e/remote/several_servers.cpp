@@ -1,5 +1,5 @@
-// One context with two queues, on devices of two servers where there are two: what commands on either do to memory, in
-// whatever order events put them. Prints results, which are the same with one device.
+// One context with two queues, on devices of two servers where there are two: what commands on either do to
+// memory, in whatever order events put them. Prints results, which are the same with one device.
 #include <cstring>
 
 #include "several_queues.h"
@@ -100,7 +100,8 @@ void failing(const Rig& rig) {
   cl_event second = launch(rig.queues[1], add, kFew, {first});
   require(clSetUserEventStatus(bad, -77), "clSetUserEventStatus");
   const bool failed = clWaitForEvents(1, &second) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-  std::printf("failing %d %d %d", failed ? 1 : 0, status_of(first) < 0 ? 1 : 0, status_of(second) < 0 ? 1 : 0);
+  std::printf("failing %d %d %d", failed ? 1 : 0, status_of(first) < 0 ? 1 : 0,
+              status_of(second) < 0 ? 1 : 0);
   std::printf(" %08x\n", checksum(read_all(rig.queues[0], memory, kFew)));
 }
 
@@ -109,8 +110,8 @@ void maps(const Rig& rig) {
   cl_int error = CL_SUCCESS;
   for (cl_uint i = 0; i < 4; ++i) {
     auto* const values = static_cast<cl_uint*>(clEnqueueMapBuffer(rig.queues[i % 2], memory, CL_TRUE,
-                                                                  CL_MAP_READ | CL_MAP_WRITE, 400, 800, 0, nullptr,
-                                                                  nullptr, &error));
+                                                                  CL_MAP_READ | CL_MAP_WRITE, 400, 800, 0,
+                                                                  nullptr, nullptr, &error));
     require(error, "clEnqueueMapBuffer");
     cl_uint count = 0;
     require(clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof count, &count, nullptr), "CL_MEM_MAP_COUNT");
@@ -122,14 +123,15 @@ void maps(const Rig& rig) {
   }
   std::printf("maps %08x\n", checksum(read_all(rig.queues[1], memory, kFew)));
   std::vector<cl_uint> own(kFew, 5);
-  cl_mem const over = clCreateBuffer(rig.context, CL_MEM_USE_HOST_PTR, kFew * sizeof(cl_uint), own.data(), &error);
+  cl_mem const over =
+      clCreateBuffer(rig.context, CL_MEM_USE_HOST_PTR, kFew * sizeof(cl_uint), own.data(), &error);
   require(error, "clCreateBuffer");
   cl_kernel const add = rig.kernel("add");
   set(add, 0, over);
   set(add, 1, 2U);
   cl_event const done = launch(rig.queues[1], add, kFew);
-  void* const mapped = clEnqueueMapBuffer(rig.queues[0], over, CL_TRUE, CL_MAP_READ, 0, kFew * sizeof(cl_uint), 1,
-                                          &done, nullptr, &error);
+  void* const mapped = clEnqueueMapBuffer(rig.queues[0], over, CL_TRUE, CL_MAP_READ, 0,
+                                          kFew * sizeof(cl_uint), 1, &done, nullptr, &error);
   require_true(mapped == own.data(), "the program's own memory");
   std::printf("own %08x\n", checksum(own));
   require(clEnqueueUnmapMemObject(rig.queues[0], over, mapped, 0, nullptr, nullptr), "unmap");
@@ -159,7 +161,8 @@ void images(const Rig& rig) {
   cl_event last = nullptr;
   require(clEnqueueFillImage(rig.queues[0], pictures[0], color, origin, region, 0, nullptr, &last), "fill");
   cl_int error = CL_SUCCESS;
-  cl_sampler const sampler = clCreateSampler(rig.context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error);
+  cl_sampler const sampler =
+      clCreateSampler(rig.context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error);
   require(error, "clCreateSampler");
   cl_kernel const shade = rig.kernel("shade");
   require(clSetKernelArg(shade, 2, sizeof sampler, &sampler), "clSetKernelArg");
@@ -167,19 +170,24 @@ void images(const Rig& rig) {
     set(shade, 0, pictures[i % 2]);
     set(shade, 1, pictures[(i + 1) % 2]);
     cl_event next = nullptr;
-    require(clEnqueueNDRangeKernel(rig.queues[(i + 1) % 2], shade, 2, nullptr, region, nullptr, 1, &last, &next),
-            "clEnqueueNDRangeKernel");
+    require(
+        clEnqueueNDRangeKernel(rig.queues[(i + 1) % 2], shade, 2, nullptr, region, nullptr, 1, &last, &next),
+        "clEnqueueNDRangeKernel");
     last = next;
   }
   cl_mem const flat = rig.buffer(kWidth * kHeight);
   cl_event copied = nullptr;
-  require(clEnqueueCopyImageToBuffer(rig.loose[1], pictures[1], flat, origin, region, 0, 1, &last, &copied), "copy");
+  require(clEnqueueCopyImageToBuffer(rig.loose[1], pictures[1], flat, origin, region, 0, 1, &last, &copied),
+          "copy");
   std::printf("images %08x\n", checksum(read_all(rig.queues[0], flat, kWidth * kHeight, {copied})));
 }
 
-// Commands of all kinds on either queue, each behind the one before: by its event, or by the program's waiting.
+// Commands of all kinds on either queue, each behind the one before: by its event, or by the program's
+// waiting.
 void at_random(const Rig& rig, std::uint32_t seed) {
-  const auto random = [&](std::uint32_t below) { return ((seed = seed * 1664525U + 1013904223U) >> 8U) % below; };
+  const auto random = [&](std::uint32_t below) {
+    return ((seed = seed * 1664525U + 1013904223U) >> 8U) % below;
+  };
   cl_mem memory[3] = {rig.buffer(kFew), rig.buffer(kFew), rig.buffer(kFew, CL_MEM_READ_ONLY)};
   cl_kernel const add = rig.kernel("add");
   cl_kernel const sum = rig.kernel("sum");
@@ -207,8 +215,8 @@ void at_random(const Rig& rig, std::uint32_t seed) {
       case 2:
         written.emplace_back(kFew);
         for (cl_uint& value : written.back()) value = random(1U << 20U);
-        error = clEnqueueWriteBuffer(queue, memory[random(3)], CL_FALSE, 4 * from, bytes, written.back().data(), 1,
-                                     &last, &next);
+        error = clEnqueueWriteBuffer(queue, memory[random(3)], CL_FALSE, 4 * from, bytes,
+                                     written.back().data(), 1, &last, &next);
         break;
       case 3:
         error = clEnqueueCopyBuffer(queue, memory[one], memory[1 - one], 4 * from, 0, bytes, 1, &last, &next);
@@ -226,7 +234,8 @@ void at_random(const Rig& rig, std::uint32_t seed) {
     last = next;
   }
   std::printf("at random");
-  for (cl_mem const one : memory) std::printf(" %08x", checksum(read_all(rig.loose[random(2)], one, kFew, {last})));
+  for (cl_mem const one : memory)
+    std::printf(" %08x", checksum(read_all(rig.loose[random(2)], one, kFew, {last})));
   std::printf("\n");
 }
 
