@@ -135,6 +135,7 @@ struct QueueBody : Body {
   std::optional<cl_uint> size;
   std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event; the next wait reports it
   bool urgent = false;  // our own: its commands do not wait for the windows (connection.h)
+  std::mutex turns;  // one command at a time is decided on and sent (spread/turn.h)
 };
 
 // A place of the program's memory that a memory object is mapped to.

@@ -43,8 +43,16 @@ void hand_over(cl_mem from, cl_mem to, const void* pointer) {
   source.mappings.erase(found);
 }
 
+// A map that failed after all.
+void forget_mapping(cl_mem part, const void* pointer) {
+  MemoryBody& body = body_of<MemoryBody>(*find(part));
+  const std::scoped_lock lock(body.mutex);
+  const auto found = mapping_at(body, pointer);
+  if (found != body.mappings.end()) body.mappings.erase(found);
+}
+
 template <typename Map>
-void* run_map(Turn& turn, bool blocking, cl_int* error_ret, Map map) {
+void* run_map(Turn& turn, cl_mem here, bool blocking, cl_int* error_ret, Map map) {
   void* pointer = nullptr;
   const cl_int error = turn.run(blocking, [&](const Waits& w) {
     cl_int result = CL_SUCCESS;
@@ -52,7 +60,9 @@ void* run_map(Turn& turn, bool blocking, cl_int* error_ret, Map map) {
     return result;
   });
   if (error_ret != nullptr) *error_ret = error;
-  return error == CL_SUCCESS ? pointer : nullptr;
+  if (error == CL_SUCCESS) return pointer;
+  if (pointer != nullptr) forget_mapping(here, pointer);
+  return nullptr;
 }
 
 }  // namespace
@@ -62,7 +72,7 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_b
                                      const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, Access::read);
-  return run_map(turn, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
+  return run_map(turn, here, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
     return client::clEnqueueMapBuffer(queue, here, CL_FALSE, flags, offset, size, w.count, w.list, w.event,
                                       error);
   });
@@ -74,7 +84,7 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                                     const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(image, Access::read);
-  return run_map(turn, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
+  return run_map(turn, here, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
     return client::clEnqueueMapImage(queue, here, CL_FALSE, flags, origin, region, row_pitch, slice_pitch,
                                      w.count, w.list, w.event, error);
   });

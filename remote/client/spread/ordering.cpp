@@ -7,9 +7,12 @@
 
 namespace cleave::remote::client::spread {
 
+// Perhaps by a thread that reads, which may not send: so without the flush that a program's release brings.
 Ordering::~Ordering() {
   for (const cl_command_queue queue : transfers_) {
-    if (queue != nullptr) client::clReleaseCommandQueue(queue);
+    Object* const object = find(queue);
+    if (object != nullptr && client.objects.release(*object) == objects::Objects::Left::none)
+      client.objects.bury(*object);
   }
 }
 

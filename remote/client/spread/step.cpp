@@ -76,20 +76,17 @@ bool Step::follows(const Object& event) {
 }
 
 void Step::when_over(Waiter waiter) {
-  bool watched = false;
-  cl_int now = CL_QUEUED;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (has_ended()) {
-      now = status();
-    } else {
-      waiters_.push_back(std::move(waiter));
-      watched = event_ != nullptr && !watched_;
-      watched_ = watched_ || watched;
-    }
+  std::unique_lock lock(mutex_);
+  if (has_ended()) {
+    const cl_int now = status();
+    lock.unlock();
+    waiter(now);
+    return;
   }
-  if (now <= CL_COMPLETE) return waiter(now);
-  if (watched) watch();
+  waiters_.push_back(std::move(waiter));
+  const bool is_first = event_ != nullptr && !std::exchange(watched_, true);
+  lock.unlock();
+  if (is_first) watch();
 }
 
 void Step::watch() {

@@ -102,18 +102,24 @@ bool Turn::needs_event(bool blocking) const {
   return call_.event != nullptr || blocking || open_ || !entry_->uses.empty();
 }
 
-cl_int Turn::end(cl_int result, cl_event made, bool blocking) {
+// The command has been sent, or not.
+cl_int Turn::settle(cl_int result, cl_event made) {
   if (result != CL_SUCCESS) {
     if (begun_) ordering_->take_back(entry_);
     return result;
   }
   if (made == nullptr) return CL_SUCCESS;
   entry_->step->follow(*find(made));
-  if (open_)
+  if (open_) {
     entry_->step->when_over([ordering = ordering_](cl_int status) {
       if (status < CL_COMPLETE) ordering->reconsider();
     });
-  if (blocking) result = wait_for_end(made);
+  }
+  return CL_SUCCESS;
+}
+
+cl_int Turn::hand_out(cl_event made, bool blocking) {
+  const cl_int result = blocking ? wait_for_end(made) : CL_SUCCESS;
   if (call_.event != nullptr && result == CL_SUCCESS) {
     *call_.event = made;
   } else {

@@ -8,6 +8,10 @@
 // The function is called with parts in the place of wholes, and with a wait list that the queue's server
 // knows: what it does not know a gate stands for. It must not block; run() does, if the program wants it.
 //
+// Commands are decided on in the order in which they are sent to their queue: what is decided on later may
+// wait for what was before, and on a queue in order what is sent later waits for what was before, too; else
+// both would wait for each other.
+//
 // Not thread-safe: each call has its own.
 #pragma once
 
@@ -50,20 +54,29 @@ class Turn {
 
   template <typename Enqueue>
   cl_int run(bool blocking, Enqueue enqueue) {
-    cl_int result = error;
+    if (error != CL_SUCCESS) return error;
     cl_event made = nullptr;
-    if (result == CL_SUCCESS) result = begin();
-    if (result == CL_SUCCESS)
-      result = enqueue(Waits{static_cast<cl_uint>(here_.size()), here_.empty() ? nullptr : here_.data(),
-                             needs_event(blocking) ? &made : nullptr});
-    return end(result, made, blocking);
+    {
+      const std::scoped_lock lock(queue().turns);
+      cl_int result = begin();
+      if (result == CL_SUCCESS) {
+        const cl_event* const list = here_.empty() ? nullptr : here_.data();
+        result =
+            enqueue(Waits{static_cast<cl_uint>(here_.size()), list, needs_event(blocking) ? &made : nullptr});
+      }
+      result = settle(result, made);
+      if (result != CL_SUCCESS || made == nullptr) return result;
+    }
+    return hand_out(made, blocking);
   }
 
  private:
   cl_int take_waits();
   cl_int begin();
   cl_int shut(bool open, const Needs& needs);
-  cl_int end(cl_int result, cl_event made, bool blocking);
+  cl_int settle(cl_int result, cl_event made);
+  cl_int hand_out(cl_event made, bool blocking);
+  [[nodiscard]] QueueBody& queue() const { return body_of<QueueBody>(*entry_->queue); }
   [[nodiscard]] bool needs_event(bool blocking) const;
 
   const Call call_;

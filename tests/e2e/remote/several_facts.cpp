@@ -99,10 +99,12 @@ void from_binaries(const Rig& rig) {
   require(
       clGetProgramInfo(rig.program, CL_PROGRAM_BINARY_SIZES, count * sizeof sizes[0], sizes.data(), nullptr),
       "CL_PROGRAM_BINARY_SIZES");
-  std::vector<std::vector<unsigned char>> binaries;
-  std::vector<unsigned char*> places;
-  for (const size_t size : sizes) binaries.emplace_back(size);
-  for (auto& binary : binaries) places.push_back(binary.data());
+  std::vector<std::vector<unsigned char>> binaries(count);
+  std::vector<unsigned char*> places(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    binaries[i].resize(sizes[i]);
+    places[i] = binaries[i].data();
+  }
   require(
       clGetProgramInfo(rig.program, CL_PROGRAM_BINARIES, count * sizeof places[0], places.data(), nullptr),
       "CL_PROGRAM_BINARIES");
@@ -130,9 +132,10 @@ void linked(const Rig& rig) {
   cl_int error = CL_SUCCESS;
   cl_program parts[2] = {clCreateProgramWithSource(rig.context, 1, &source, nullptr, &error),
                          clCreateProgramWithSource(rig.context, 1, &other, nullptr, &error)};
-  for (cl_program const part : parts)
+  for (cl_program const part : parts) {
     require(clCompileProgram(part, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
             "clCompileProgram");
+  }
   cl_program const program = clLinkProgram(rig.context, 0, nullptr, "", 2, parts, nullptr, nullptr, &error);
   require(error, "clLinkProgram");
   run(rig, program, "linked");

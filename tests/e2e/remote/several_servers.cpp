@@ -1,6 +1,6 @@
 // One context with two queues, on devices of two servers where there are two: what commands on either do to
 // memory, in whatever order events put them. Prints results, which are the same with one device.
-#include <cstring>
+#include <thread>
 
 #include "several_queues.h"
 
@@ -239,6 +239,30 @@ void at_random(const Rig& rig, std::uint32_t seed) {
   std::printf("\n");
 }
 
+// Quarters of one buffer, each by a thread that uses all queues in turn.
+void by_threads(const Rig& rig) {
+  cl_mem const memory = rig.buffer(4 * kFew);
+  std::vector<std::thread> threads;
+  for (cl_uint number = 0; number < 4; ++number) {
+    threads.emplace_back([&rig, memory, number] {
+      const cl_buffer_region quarter{number * kFew * sizeof(cl_uint), kFew * sizeof(cl_uint)};
+      cl_int error = CL_SUCCESS;
+      cl_mem const own = clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &quarter, &error);
+      require(error, "clCreateSubBuffer");
+      cl_kernel const add = rig.kernel("add");
+      set(add, 0, own);
+      std::vector<cl_event> last;
+      for (cl_uint i = number; i < 100 + number; ++i) {
+        set(add, 1, i);
+        last = {launch(i % 3 == 0 ? rig.loose[i % 2] : rig.queues[i % 2], add, kFew, last)};
+      }
+      require(clWaitForEvents(1, last.data()), "clWaitForEvents");
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  std::printf("by threads %08x\n", checksum(read_all(rig.queues[0], memory, 4 * kFew)));
+}
+
 }  // namespace
 
 int main() {
@@ -253,5 +277,6 @@ int main() {
   maps(rig);
   images(rig);
   for (std::uint32_t seed = 1; seed <= 4; ++seed) at_random(rig, seed);
+  by_threads(rig);
   return 0;
 }
