@@ -96,8 +96,8 @@ void failing(const Rig& rig) {
   set(add, 1, 3U);
   cl_event const good = launch(rig.queues[1], add, kFew);
   cl_event const bad = rig.user_event();
-  cl_event const first = launch(rig.queues[0], add, kFew, {good, bad});
-  cl_event second = launch(rig.queues[1], add, kFew, {first});
+  cl_event const first = launch(rig.loose[0], add, kFew, {good, bad});
+  cl_event second = launch(rig.loose[1], add, kFew, {first});
   require(clSetUserEventStatus(bad, -77), "clSetUserEventStatus");
   const bool failed = clWaitForEvents(1, &second) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   std::printf("failing %d %d %d", failed ? 1 : 0, status_of(first) < 0 ? 1 : 0,
