@@ -21,6 +21,7 @@ bool are_of_several(const std::vector<Object*>& devices) {
 
 std::vector<cl_device_id> handles_of(const std::vector<Object*>& devices) {
   std::vector<cl_device_id> handles;
+  handles.reserve(devices.size());
   for (Object* const device : devices) handles.push_back(objects::handle_of<cl_device_id>(device));
   return handles;
 }
@@ -167,9 +168,10 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags fl
     cl_int error = client::clGetSupportedImageFormats(context.parts[part], flags, type, 0, nullptr, &there);
     if (error != CL_SUCCESS && !connection_of(context, part).alive()) continue;
     std::vector<cl_image_format> some(there);
-    if (error == CL_SUCCESS && there != 0)
+    if (error == CL_SUCCESS && there != 0) {
       error =
           client::clGetSupportedImageFormats(context.parts[part], flags, type, there, some.data(), nullptr);
+    }
     if (error != CL_SUCCESS) return error;
     if (std::exchange(is_first, false)) common = some;
     std::erase_if(common, [&](const cl_image_format& one) {
