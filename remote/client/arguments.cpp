@@ -29,7 +29,7 @@ constexpr unsigned kSvm = 6;
 constexpr unsigned kMemory = 0x10000;  // and above: with the type
 
 // What the program's bytes are. An address that was a handle of ours is an error; else a number is a number.
-cl_int look_at(Takes takes, std::size_t size, const void* bytes, Value& value) {
+cl_int look_at(const KernelBody& kernel, Takes takes, std::size_t size, const void* bytes, Value& value) {
   if (bytes == nullptr) {
     value = takes == Takes::handle ? Value{wire::Argument::object, 0, kNullHandle}
                                    : Value{wire::Argument::local, 0, kLocal};
@@ -43,16 +43,23 @@ cl_int look_at(Takes takes, std::size_t size, const void* bytes, Value& value) {
     if (takes == Takes::handle) value = {wire::Argument::object, 0, kNullHandle};
     return CL_SUCCESS;
   }
+  const Body* owner = nullptr;
   if (const Object* const memory = client.objects.find(handle, Kind::memory)) {
     const MemoryBody& body = body_of<MemoryBody>(*memory);
+    owner = &body;
     value = {wire::Argument::object, body.id, kMemory + body.type};
   } else if (const Object* const sampler = client.objects.find(handle, Kind::sampler)) {
-    value = {wire::Argument::object, body_of<Body>(*sampler).id, kSampler};
+    owner = &body_of<Body>(*sampler);
+    value = {wire::Argument::object, owner->id, kSampler};
   } else if (const Object* const queue = client.objects.find(handle, Kind::queue)) {
-    value = {wire::Argument::object, body_of<Body>(*queue).id, kQueue};
+    owner = &body_of<Body>(*queue);
+    value = {wire::Argument::object, owner->id, kQueue};
   } else if (takes == Takes::handle || client.objects.slot_at(handle) != nullptr) {
     return CL_INVALID_MEM_OBJECT;
   }
+  // Ids are those of one connection; an object over several has none.
+  if (owner != nullptr && (owner->connection != kernel.connection || owner->id == 0))
+    return CL_INVALID_MEM_OBJECT;
   return CL_SUCCESS;
 }
 
@@ -98,7 +105,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   KernelBody& kernel = body_of<KernelBody>(*object);
   if (index >= kernel.facts->takes.size()) return CL_INVALID_ARG_INDEX;
   Value value;
-  const cl_int error = look_at(kernel.facts->takes[index], size, bytes, value);
+  const cl_int error = look_at(kernel, kernel.facts->takes[index], size, bytes, value);
   if (error != CL_SUCCESS) return error;
   if (value.kind == wire::Argument::bytes && size > kMostArgument) return CL_INVALID_ARG_SIZE;
   return send(kernel, index, size, value.form, [&](auto& b) {

@@ -124,6 +124,12 @@ struct ContextBody : Body {
   cl_ulong max_allocation = 0;  // that every device can have
   Infos infos;                  // image formats
   EndCalls<cl_context> at_end;
+
+  // A part of a context over the devices of several servers (spread/): that context, which lives while the
+  // program has anything of the part's; the number of the part in it; and the connections of the other parts.
+  Object* whole = nullptr;
+  std::size_t part = 0;
+  std::vector<Connection*> beside;
 };
 
 struct QueueBody : Body {
@@ -135,6 +141,8 @@ struct QueueBody : Body {
   std::vector<cl_queue_properties> list;
   std::optional<cl_uint> size;
   std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event; the next wait reports it
+  bool urgent = false;  // our own: its commands do not wait for the windows (connection.h)
+  std::mutex turns;  // one command at a time is decided on and sent (spread/turn.h)
 };
 
 // A place of the program's memory that a memory object is mapped to.
@@ -258,15 +266,23 @@ struct EventBody : Body {
     cl_int status;
     Notify function;
     void* user_data;
+    bool ours = false;  // not the program's: the relays' thread calls it (state.h)
   };
   std::mutex mutex;  // guards what follows
   std::vector<Call> calls;
-  bool is_set = false;  // a user event's
+  bool is_set = false;   // a user event's
+  bool counted = false;  // it is one of the program's user events that are not set yet
 };
 
 template <typename B>
 B& body_of(const Object& object) {
   return *static_cast<B*>(static_cast<Body*>(objects::raw_of(object)));
+}
+
+// The context that the program knows: its own, or the one that it is a part of.
+inline Object* known_context(Object* context) {
+  Object* const whole = body_of<ContextBody>(*context).whole;
+  return whole != nullptr ? whole : context;
 }
 
 }  // namespace cleave::remote::client

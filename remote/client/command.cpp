@@ -23,7 +23,8 @@ cl_int Command::take() {
 
 Head Command::head() const {
   const Id* const ids = many_.empty() ? few_.data() : many_.data();
-  return {queue_->id, event_ == nullptr ? 0 : body_of<EventBody>(*event_).id, {ids, call_.waits}};
+  return {
+      queue_->id, event_ == nullptr ? 0 : body_of<EventBody>(*event_).id, {ids, call_.waits}, queue_->urgent};
 }
 
 bool Command::make_event(bool needed) {

@@ -115,7 +115,7 @@ class Command {
     // sending.
     if (in_ring && box.bytes() > Ring::kSlots * Ring::kSlice && connection().is_busy()) {
       Pending finished;
-      const cl_int error = connection().ask({.queue = queue_->id}, finished,
+      const cl_int error = connection().ask({.queue = queue_->id, .urgent = queue_->urgent}, finished,
                                             [](auto& b) { return wire::CreateFinishQueue(b); });
       if (error != CL_SUCCESS) return error;
     }

@@ -59,6 +59,7 @@ struct Head {
   Id queue = 0;
   Id event = 0;
   std::span<const Id> waits = {};
+  bool urgent = false;  // it is sent whatever the windows are: others may be waiting for it
 };
 
 // The table that a function makes which builds a command's body.
@@ -112,7 +113,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <typename Make>
   cl_int post_data(const Head& head, const Box& data, Make make) {
     std::unique_lock lock(out_);
-    const cl_int error = begin_command(lock, head.queue, data.bytes());
+    const cl_int error = begin_command(lock, head, data.bytes());
     if (error != CL_SUCCESS) return error;
     add(head, 0, {data.bytes()}, make);
     return end_command(data);
@@ -127,7 +128,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     data.copy_to(place.data(), 0, data.bytes());
     const Cargo cargo{0, wire::Shared(place.offset(), data.bytes())};
     std::unique_lock lock(out_);
-    const cl_int error = begin_command(lock, head.queue, 0);
+    const cl_int error = begin_command(lock, head, 0);
     if (error != CL_SUCCESS) return error;
     lend(head.event, std::move(place));
     add(head, 0, cargo, make);
@@ -142,7 +143,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     place.keep_until(&is_ring_at_rest);
     const Cargo cargo{ring.write_payload(), ring.shared(), ring.words()};
     std::unique_lock lock(out_);
-    const cl_int error = begin_command(lock, head.queue, cargo.payload);
+    const cl_int error = begin_command(lock, head, cargo.payload);
     if (error != CL_SUCCESS) return error;
     lend(head.event, std::move(place));
     add(head, 0, cargo, make);
@@ -163,7 +164,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <typename Make>
   cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {}) {
     std::unique_lock lock(out_);
-    const cl_int error = begin_command(lock, head.queue, data.bytes() + pending.payload());
+    const cl_int error = begin_command(lock, head, data.bytes() + pending.payload());
     if (error != CL_SUCCESS) return error;
     Cargo cargo{data.bytes()};
     if (pending.place) cargo.shared = wire::Shared(pending.place.offset(), pending.landing.bytes());
@@ -181,7 +182,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     pending.place.keep_until(&is_ring_at_rest);
     pending.in_ring = true;
     std::unique_lock lock(out_);
-    const cl_int error = begin_command(lock, head.queue, ring.read_payload());
+    const cl_int error = begin_command(lock, head, ring.read_payload());
     if (error != CL_SUCCESS) return error;
     const std::uint32_t request = enter(pending);
     if (request == 0) return kGone;
@@ -258,7 +259,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                 body.Union());
   }
 
-  cl_int begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
+  cl_int begin_command(std::unique_lock<std::mutex>& lock, const Head& head, std::uint64_t bytes);
   void add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
                    flatbuffers::Offset<void> body);
   cl_int end_command(const Box& data);

@@ -1,6 +1,7 @@
 #include "remote/client/events.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "remote/client/api.h"
 #include "remote/client/queries.h"
@@ -13,10 +14,32 @@ namespace {
 // asked for, or the error.
 void call(Object& event, const EventBody::Call& call, cl_int status) {
   client.objects.hold(event);
-  client.callbacks.post([&event, call, status] {
+  (call.ours ? client.relays : client.callbacks).post([&event, call, status] {
     call.function(objects::handle_of<cl_event>(&event), status < 0 ? status : call.status, call.user_data);
     client.objects.drop(event);
   });
+}
+
+// The program's user events that are not set, where commands may be waiting for them.
+void count_user_event(const EventBody& event, int by) {
+  event.connection->count_user_event(by);
+  for (Connection* const other : body_of<ContextBody>(*event.context).beside) other->count_user_event(by);
+}
+
+// Adds the call, or makes it if it is due. Whether it was added.
+bool add_call(Object& event, const EventBody::Call& wanted) {
+  EventBody& body = body_of<EventBody>(event);
+  cl_int now = CL_QUEUED;
+  {
+    const std::scoped_lock lock(body.mutex);
+    now = body.status.load(std::memory_order_relaxed);
+    if (now > wanted.status) {
+      body.connection->expect_more(1);
+      body.calls.push_back(wanted);
+    }
+  }
+  if (now <= wanted.status) call(event, wanted, now);
+  return now > wanted.status;
 }
 
 void wait_for_one(const EventBody& event) {
@@ -72,23 +95,27 @@ Object* make_event(Object& queue, cl_command_type command) {
 }
 
 EventBody::~EventBody() {
-  if (queue == nullptr && !is_over(*this)) connection->count_user_event(-1);
+  if (counted) count_user_event(*this, -1);
 }
 
-cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error_ret) {
-  Object* const context = find(handle);
-  if (context == nullptr) return fail<cl_event>(error_ret, CL_INVALID_CONTEXT);
-  Connection& connection = *body_of<ContextBody>(*context).connection;
-  const auto both = prepare<EventBody>(*context, connection, connection.new_id());
+void tell_end(Object& event, EventBody::Notify function, void* user_data) {
+  add_call(event, {CL_COMPLETE, function, user_data, true});
+  body_of<EventBody>(event).connection->flush();
+}
+
+cl_event make_user_event(Object& context, SetBy by, cl_int* error_ret) {
+  Connection& connection = *body_of<ContextBody>(context).connection;
+  const auto both = prepare<EventBody>(context, connection, connection.new_id());
   auto* const object = both.first;
   auto* const body = both.second;
   if (object == nullptr) return fail<cl_event>(error_ret, CL_OUT_OF_HOST_MEMORY);
-  body->context = context;
+  body->context = &context;
   body->command = CL_COMMAND_USER;
   body->status.store(CL_SUBMITTED);
-  connection.count_user_event(1);
+  body->counted = by == SetBy::program;
+  if (body->counted) count_user_event(*body, 1);
   const cl_int error = connection.post({}, [&](auto& b) {
-    return wire::CreateCreateUserEvent(b, body->id, body_of<ContextBody>(*context).id);
+    return wire::CreateCreateUserEvent(b, body->id, body_of<ContextBody>(context).id);
   });
   if (error != CL_SUCCESS) {
     delete body;
@@ -97,6 +124,12 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error_ret) {
   }
   if (error_ret != nullptr) *error_ret = CL_SUCCESS;
   return objects::handle_of<cl_event>(&client.objects.publish(*object, static_cast<Body*>(body)));
+}
+
+cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error_ret) {
+  Object* const context = find(handle);
+  if (context == nullptr) return fail<cl_event>(error_ret, CL_INVALID_CONTEXT);
+  return make_user_event(*context, SetBy::program, error_ret);
 }
 
 cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
@@ -110,7 +143,7 @@ cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
     if (is_over(body) || body.is_set) return CL_INVALID_OPERATION;
     body.is_set = true;
   }
-  body.connection->count_user_event(-1);
+  if (std::exchange(body.counted, false)) count_user_event(body, -1);
   const cl_int error =
       body.connection->post({}, [&](auto& b) { return wire::CreateSetUserEventStatus(b, body.id, status); });
   set_status(*event, status);
@@ -123,7 +156,8 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* list) {
   if (count == 0 || list == nullptr) return CL_INVALID_VALUE;
   for (cl_uint i = 0; i < count; ++i) {
     if (find(list[i]) == nullptr) return CL_INVALID_EVENT;
-    if (body_of<EventBody>(*find(list[i])).context != body_of<EventBody>(*find(list[0])).context)
+    if (known_context(body_of<EventBody>(*find(list[i])).context) !=
+        known_context(body_of<EventBody>(*find(list[0])).context))
       return CL_INVALID_CONTEXT;
   }
   bool failed = false;
@@ -141,20 +175,8 @@ cl_int CL_API_CALL clSetEventCallback(cl_event handle, cl_int status, EventBody:
   Object* const event = find(handle);
   if (event == nullptr) return CL_INVALID_EVENT;
   if (function == nullptr || status < CL_COMPLETE || status > CL_SUBMITTED) return CL_INVALID_VALUE;
-  EventBody& body = body_of<EventBody>(*event);
-  const EventBody::Call wanted{status, function, user_data};
-  cl_int now = CL_QUEUED;
-  {
-    const std::scoped_lock lock(body.mutex);
-    now = body.status.load(std::memory_order_relaxed);
-    if (now > status) {
-      body.connection->expect_more(1);
-      body.calls.push_back(wanted);
-    }
-  }
-  if (now <= status) {
-    call(*event, wanted, now);
-  } else if (status != CL_COMPLETE && body.queue != nullptr) {
+  const EventBody& body = body_of<EventBody>(*event);
+  if (add_call(*event, {status, function, user_data}) && status != CL_COMPLETE && body.queue != nullptr) {
     body.connection->post({}, [&](auto& b) { return wire::CreateWatchEvent(b, body.id); });
   }
   body.connection->flush();
@@ -171,7 +193,7 @@ cl_int CL_API_CALL clGetEventInfo(cl_event handle, cl_event_info name, size_t si
     case CL_EVENT_COMMAND_QUEUE:
       return answer.give(objects::handle_of<cl_command_queue>(body.queue));
     case CL_EVENT_CONTEXT:
-      return answer.give(objects::handle_of<cl_context>(body.context));
+      return answer.give(objects::handle_of<cl_context>(known_context(body.context)));
     case CL_EVENT_COMMAND_TYPE:
       return answer.give(body.command);
     case CL_EVENT_REFERENCE_COUNT:

@@ -92,7 +92,7 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue handle, cl_command_que
   const Answer answer{size, value, size_ret};
   switch (name) {
     case CL_QUEUE_CONTEXT:
-      return answer.give(objects::handle_of<cl_context>(body.context));
+      return answer.give(objects::handle_of<cl_context>(known_context(body.context)));
     case CL_QUEUE_DEVICE:
       return answer.give(objects::handle_of<cl_device_id>(body.device));
     case CL_QUEUE_REFERENCE_COUNT:

@@ -76,13 +76,13 @@ bool Connection::has_room(Id queue, std::uint64_t bytes) const {
 
 // The window may be closed by what waits for the program itself, for a user event: then there is no use in
 // waiting.
-cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes) {
+cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, const Head& head, std::uint64_t bytes) {
   if (!alive()) return kGone;
   if (releases_hurry_.load(std::memory_order_acquire)) send_releases();
-  if (has_room(queue, bytes)) [[likely]]
+  if (head.urgent || has_room(head.queue, bytes)) [[likely]]
     return CL_SUCCESS;
   const auto patience = std::chrono::steady_clock::now() + timeout_;
-  while (!has_room(queue, bytes)) {
+  while (!has_room(head.queue, bytes)) {
     const std::uint64_t ended =
         commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed);
     bool out_of_time = false;
@@ -96,7 +96,7 @@ cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, Id queue, s
     });
     lock.lock();
     if (!alive()) return kGone;
-    if (out_of_time && !has_room(queue, bytes)) return CL_OUT_OF_RESOURCES;
+    if (out_of_time && !has_room(head.queue, bytes)) return CL_OUT_OF_RESOURCES;
   }
   return CL_SUCCESS;
 }

@@ -33,7 +33,8 @@ void call_when_gone(Object& object, MemoryBody& memory) {
       });
 }
 
-// Nothing holds the object any more.
+// Nothing holds the object any more. One without an id stands for those of several servers, which its body's
+// end gives back.
 void end(Object& object) noexcept try {
   auto* const body = static_cast<Body*>(objects::raw_of(object));
   switch (object.kind) {
@@ -43,11 +44,11 @@ void end(Object& object) noexcept try {
       body->connection->dismiss(body->id);
       break;
     case Kind::context:
-      body->connection->dismiss(body->id);
+      if (body->id != 0) body->connection->dismiss(body->id);
       call_at_end(object, static_cast<ContextBody*>(body)->at_end);
       break;
     case Kind::memory:
-      call_when_gone(object, *static_cast<MemoryBody*>(body));
+      if (body->id != 0) call_when_gone(object, *static_cast<MemoryBody*>(body));
       break;
     case Kind::program:
       call_at_end(object, static_cast<ProgramBody*>(body)->at_end);
@@ -55,7 +56,7 @@ void end(Object& object) noexcept try {
     default:
       break;
   }
-  body->connection->release(body->id, object.kind != Kind::event);
+  if (body->id != 0) body->connection->release(body->id, object.kind != Kind::event);
   delete body;
 } catch (...) {  // out of memory: a call or a release is lost
 }
@@ -93,6 +94,8 @@ void before_fork() {
   client.servers.lock();
   for (const Object* const device : client.devices) body_of<DeviceBody>(*device).infos.lock();
   client.callbacks.lock();
+  client.relays.lock();
+  client.movers.lock();
   client.objects.lock_all();
   client.svm.lock();
 }
@@ -109,6 +112,8 @@ void unlock_after_fork() {
 
 void after_fork_in_parent() {
   unlock_after_fork();
+  client.movers.unlock();
+  client.relays.unlock();
   client.callbacks.unlock();
   client.servers.unlock();
   client.mutex.unlock();
@@ -119,6 +124,8 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   client.objects.disown_all();
   unlock_after_fork();
+  client.movers.start_anew();
+  client.relays.start_anew();
   client.callbacks.start_anew();
   client.servers.leave_in_child();
   new (&client.mutex) std::recursive_mutex;  // its owner was a thread of the parent's

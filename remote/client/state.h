@@ -28,6 +28,10 @@ struct Client {
   bool plain_table = false;
   objects::Objects objects;
   Callbacks callbacks;
+  // For what several servers have to do with each other (spread/). The relays never wait for anything but a
+  // socket; the movers wait for data.
+  Callbacks relays;
+  Callbacks movers;
   SvmBlocks svm;
   Table table{};
   base::RemoteSettings settings;

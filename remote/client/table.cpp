@@ -4,6 +4,8 @@
 #include "remote/client/api.h"
 #include "remote/client/describe.h"
 #include "remote/client/entry.h"
+#include "remote/client/spread/api.h"
+#include "remote/client/spread/front.h"
 #include "remote/client/state.h"
 
 namespace cleave::remote::client {
@@ -13,14 +15,29 @@ namespace {
 constexpr std::intptr_t kTag =
     sizeof(void*) == 4 ? std::intptr_t{0x434C3331} : static_cast<std::intptr_t>(0x4F50454E434C3331);
 
+// Each function as a program is to find it.
+Table all_functions() {
+  Table table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) table.name = client::name;
+#include "icd/functions.def"
+#undef CL_FUNCTION
+  spread::lead(table);
+  return table;
+}
+
+const Table& functions() {
+  static const Table table = all_functions();
+  return table;
+}
+
 // Functions of extensions that are not in the table.
 cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
                                               const cl_queue_properties* properties, cl_int* error_ret) {
-  return client::clCreateCommandQueueWithProperties(context, device, properties, error_ret);
+  return functions().clCreateCommandQueueWithProperties(context, device, properties, error_ret);
 }
 cl_program CL_API_CALL create_program_with_il_khr(cl_context context, const void* il, size_t length,
                                                   cl_int* error_ret) {
-  return client::clCreateProgramWithIL(context, il, length, error_ret);
+  return functions().clCreateProgramWithIL(context, il, length, error_ret);
 }
 
 // A face offers the platform; its loader does not know it, so the table must be a plain one.
@@ -38,10 +55,7 @@ cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, c
 }  // namespace
 
 Table make_table() {
-  Table table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) table.name = client::name;
-#include "icd/functions.def"
-#undef CL_FUNCTION
+  Table table = all_functions();
   if (client.plain_table) return table;
   // NOLINTBEGIN(performance-no-int-to-ptr): the tag is what cl_khr_icd 2 says
   table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(kTag);
@@ -62,13 +76,13 @@ void* find_function(std::string_view name) {
   if (name == "clCreateCommandQueueWithPropertiesKHR") return reinterpret_cast<void*>(create_queue_khr);
   if (name == "clCreateProgramWithILKHR") return reinterpret_cast<void*>(create_program_with_il_khr);
   if (name == "clGetKernelSuggestedLocalWorkSizeKHR" || name == "clGetKernelSuggestedLocalWorkSizeINTEL") {
-    return reinterpret_cast<void*>(get_suggested_local_size);
+    return reinterpret_cast<void*>(spread::get_suggested_local_size);
   }
   // Of an extension that is not offered.
   const bool absent = name.find("GL") != std::string_view::npos || name.ends_with("EXT");
   if (absent) return nullptr;
 #define CL_FUNCTION(version, result, function, parameters, arguments) \
-  if (name == #function) return reinterpret_cast<void*>(client::function);
+  if (name == #function) return reinterpret_cast<void*>(functions().function);
 #include "icd/functions.def"
 #undef CL_FUNCTION
   return nullptr;

@@ -181,6 +181,8 @@ void Session::handle(const wire::Command& command, const wire::SetUserEventStatu
   const auto event = objects_.handle<cl_event>(message.event());
   tell(command, message.event(),
        event != nullptr ? cl_.clSetUserEventStatus(event, message.status()) : CL_INVALID_EVENT);
+  if (message.status() >= CL_COMPLETE) return;
+  for (const auto& queue : objects_.queues()) queue->look_for_failures();
 }
 
 void Session::handle(const wire::Command& command, const wire::WatchDestruction& message) {

@@ -3,7 +3,8 @@
 //
 // An in-order queue has a thread that waits for its commands in their order, with the driver's own wait. A
 // command on an out-of-order queue has a callback. So no wait on one queue holds up another, nor the thread
-// that reads from the client.
+// that reads from the client. Some drivers (PoCL) do not call back for a command that fails: once a user
+// event has failed, those that have a callback are looked after besides.
 //
 // add() and finish() are for that thread only.
 #pragma once
@@ -15,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "base/opencl.h"
@@ -95,6 +97,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // Answers the request when all that has been added so far has ended. An error: the driver's.
   cl_int finish(std::uint32_t request);
 
+  // A user event has failed, and commands may fail with it.
+  void look_for_failures();
+
   // The client has released it: the thread ends with the last command.
   void let_go();
 
@@ -111,6 +116,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void report(std::vector<Pending>& ended);
   void report_one(Pending& pending, EventsFrame& frame);
   cl_int call_back(Pending pending);
+  void look_after_called();
+  void tell_failed();
   [[nodiscard]] std::optional<wire::Times> times(const Pending& pending) const;
   [[nodiscard]] cl_int status(const Pending& pending) const;
 
@@ -128,6 +135,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool busy_ = false;        // and has taken commands that have not all ended
   bool let_go_ = false;
   std::condition_variable ended_;
+  std::unordered_set<std::shared_ptr<Called>> called_;  // out of order: those that have not been reported
+  bool may_fail_ = false;
+  bool looked_after_ = false;  // a thread does
 };
 
 }  // namespace cleave::remote::server

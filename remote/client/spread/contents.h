@@ -1,0 +1,62 @@
+// Where the contents of a memory object are: each server has a copy, and some of them are the newest.
+//
+// The unit is the whole object; a buffer's parts and the images on it are the buffer. A command that uses an
+// object on a server whose copy is not among the newest has it moved there first (moves.h). Which are the
+// newest is decided command by command, in an order that OpenCL's own order of them is contained in
+// (ordering.h), and in which none of them need have run: a step stands for what has been decided, and what
+// follows waits for the steps that it needs.
+//
+// Not thread-safe: under the ordering's lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "remote/client/spread/bodies.h"
+#include "remote/client/spread/step.h"
+
+namespace cleave::remote::client::spread {
+
+struct Move;
+
+struct Contents {
+  struct Use {
+    std::shared_ptr<Step> step;
+    const Object* queue;  // null: it is out of order
+    bool writes;
+    bool follows_all = true;  // when it was decided on, all before it on its queue had been sent
+  };
+  struct Copy {
+    cl_mem memory = nullptr;  // the part; null: the server had gone
+    bool is_newest = true;
+    std::shared_ptr<Step> arrival;  // the newest move to here
+    std::vector<Use> uses;          // those that may not be over
+    std::size_t worth_pruning = 16;
+  };
+  std::vector<Copy> copies;
+  std::shared_ptr<Ordering> ordering;
+  std::uint64_t version = 0;  // counts what has been written
+};
+
+// What a command does to an object: reads it; changes some of it; gives it new contents altogether.
+enum class Access : std::uint8_t { read, write, overwrite };
+
+// What a command has to wait for besides its wait list, and what has to be begun for it.
+struct Needs {
+  std::vector<std::shared_ptr<Step>> steps;
+  std::vector<std::shared_ptr<Move>> moves;
+};
+
+// Whether the contents are in reach: on that server, or on one that they can be moved from.
+bool is_in_reach(const Contents& contents, std::size_t part);
+
+// Decides on the use of an object on a part's server by a command of which `step` is known. `queue`: that of
+// the command, if it keeps the order. Requires: is_in_reach(), or an overwriting access.
+void use(const std::shared_ptr<Contents>& contents, std::size_t part, Access access,
+         const std::shared_ptr<Step>& step, const Object* queue, Needs& needs);
+
+// A move to that part has failed: what is there is not the newest. Takes the lock.
+void forget_copy(Contents& contents, std::size_t part, const std::shared_ptr<Step>& arrival);
+
+}  // namespace cleave::remote::client::spread

@@ -1,0 +1,83 @@
+// What happens some time, and who waits for it.
+//
+// A Step is a command of the program's or a move of contents, from when it has been decided on. It is over
+// when it has ended, well or not. A Gate is a user event of one server, for what a command there has to wait
+// for that its server knows nothing of: other servers' events, moves.
+//
+// Thread-safe. Waiters are called without a lock, by the thread that ends the step, which is the relays' for
+// a command, or at once; so they wait for nothing.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "remote/client/bodies.h"
+
+namespace cleave::remote::client::spread {
+
+using Waiter = std::function<void(cl_int status)>;  // CL_COMPLETE or an error
+
+// Calls the waiter when the event has ended.
+void when_over(Object& event, Waiter waiter);
+
+class Step : public std::enable_shared_from_this<Step> {
+ public:
+  Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  ~Step();
+
+  // The command has been sent: it is over when this event is. Holds the event.
+  void follow(Object& event);
+  // It is over now.
+  void end(cl_int status);
+
+  [[nodiscard]] bool is_over();
+  [[nodiscard]] bool is_sent();    // or has come to nothing
+  [[nodiscard]] bool has_event();  // it was sent
+  [[nodiscard]] bool follows(const Object& event);
+  void when_over(Waiter waiter);
+
+ private:
+  [[nodiscard]] bool has_ended() const;  // under the lock
+  [[nodiscard]] cl_int status() const;   // the same
+  void watch();
+
+  std::mutex mutex_;
+  bool ended_ = false;
+  cl_int status_ = CL_COMPLETE;
+  Object* event_ = nullptr;
+  bool watched_ = false;
+  std::vector<Waiter> waiters_;
+};
+
+class Gate : public std::enable_shared_from_this<Gate> {
+ public:
+  Gate() = default;
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  ~Gate();
+
+  // Makes its user event in a part of a context; null: `error` says why. Once, before the maker's pass().
+  cl_event make(Object& part, cl_int& error);
+
+  // It stays shut for these, too. Before the pass() of whoever calls this.
+  void wait_for(Step& step);
+  void wait_for(Object& event);
+  void hold() { left_.fetch_add(1); }
+
+  // One of those that it waits for is done; the first is its maker. With the last it opens, with an error at
+  // once.
+  void pass(cl_int status);
+
+ private:
+  std::atomic<int> left_{1};
+  std::atomic<cl_int> status_{CL_COMPLETE};
+  std::atomic<cl_event> event_{nullptr};
+  std::atomic<bool> is_open_{false};
+};
+
+}  // namespace cleave::remote::client::spread

@@ -1,0 +1,95 @@
+// A command of the program's on a queue of a context over several servers.
+//
+//   Turn turn({queue, waits, wait_list, event});
+//   const cl_mem here = turn.use(buffer, Access::read);
+//   return turn.run(blocking, [&](const Waits& w) { return client::clEnqueue...(queue, here, ..., w.count,
+//   w.list, w.event); });
+//
+// The function is called with parts in the place of wholes, and with a wait list that the queue's server
+// knows: what it does not know a gate stands for. It must not block; run() does, if the program wants it.
+//
+// Commands are decided on in the order in which they are sent to their queue: what is decided on later may
+// wait for what was before, and on a queue in order what is sent later waits for what was before, too; else
+// both would wait for each other.
+//
+// Not thread-safe: each call has its own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "remote/client/spread/ordering.h"
+
+namespace cleave::remote::client::spread {
+
+struct Waits {
+  cl_uint count;
+  const cl_event* list;
+  cl_event* event;
+};
+
+class Turn {
+ public:
+  struct Call {
+    cl_command_queue queue;
+    cl_uint waits;
+    const cl_event* wait_list;
+    cl_event* event;
+  };
+
+  explicit Turn(const Call& call, Entry::Kind kind = Entry::Kind::command);
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  cl_int error = CL_SUCCESS;
+  [[nodiscard]] std::size_t part() const { return entry_->part; }
+  [[nodiscard]] Object& context() const { return *context_; }
+
+  // The object behind the handle, if it is one of the queue's context; else null, and `error` says why.
+  WholeMemory* memory(cl_mem handle);
+  // Its part here; null like memory(). An access to all of it is one that overwrites where nothing can come
+  // between.
+  cl_mem use(cl_mem handle, Access access);
+  void use(const std::shared_ptr<Contents>& contents, Access access);
+
+  template <typename Enqueue>
+  cl_int run(bool blocking, Enqueue enqueue) {
+    if (error != CL_SUCCESS) return error;
+    cl_event made = nullptr;
+    {
+      const std::scoped_lock lock(queue().turns);
+      cl_int result = begin();
+      if (result == CL_SUCCESS) {
+        const cl_event* const list = here_.empty() ? nullptr : here_.data();
+        result =
+            enqueue(Waits{static_cast<cl_uint>(here_.size()), list, needs_event(blocking) ? &made : nullptr});
+      }
+      result = settle(result, made);
+      if (result != CL_SUCCESS || made == nullptr) return result;
+    }
+    return hand_out(made, blocking);
+  }
+
+ private:
+  cl_int take_waits();
+  cl_int begin();
+  cl_int shut(bool open, const Needs& needs);
+  cl_int settle(cl_int result, cl_event made);
+  cl_int hand_out(cl_event made, bool blocking);
+  [[nodiscard]] QueueBody& queue() const { return body_of<QueueBody>(*entry_->queue); }
+  [[nodiscard]] bool needs_event(bool blocking) const;
+
+  const Call call_;
+  Connection* connection_ = nullptr;
+  Object* part_context_ = nullptr;
+  Object* context_ = nullptr;
+  std::shared_ptr<Ordering> ordering_;
+  std::shared_ptr<Entry> entry_;
+  std::shared_ptr<Gate> gate_;
+  std::vector<cl_event> here_;      // the wait list that the server is given
+  std::vector<Object*> elsewhere_;  // events that it does not know
+  bool begun_ = false;
+  bool open_ = false;
+};
+
+}  // namespace cleave::remote::client::spread
