@@ -96,7 +96,7 @@ class TlsStream final : public Stream {
           return Got::gone;
         }
       }
-      if (!wait_for(socket_, events, until)) return Got::timeout;
+      if (until == kAtOnce || !wait_for(socket_, events, until)) return Got::timeout;
     }
   }
 
