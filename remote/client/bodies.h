@@ -128,6 +128,9 @@ struct QueueBody : Body {
   std::vector<cl_queue_properties> list;
   std::optional<cl_uint> size;
   std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event; the next wait reports it
+  // Kinds of commands that the driver has taken with a list of no events that is not null: bits, by their
+  // type from CL_COMMAND_NDRANGE_KERNEL on.
+  std::atomic<std::uint64_t> takes_no_events{0};
 };
 
 // A place of the program's memory that a memory object is mapped to.

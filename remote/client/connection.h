@@ -55,6 +55,7 @@ struct Head {
   Id queue = 0;
   Id event = 0;
   std::span<const Id> waits = {};
+  bool has_empty_list = false;  // that is not null
 };
 
 // The table that a function makes which builds a command's body.
@@ -70,6 +71,7 @@ struct Cargo {
   std::uint64_t payload = 0;
   std::optional<wire::Shared> shared{};
   std::optional<wire::Ring> ring{};
+  bool at_end = false;  // of its answer: it comes when the command has ended
 };
 
 class Connection {
@@ -81,6 +83,9 @@ class Connection {
   // Meets the server and starts the watcher. Null where that fails; `problem` then says why, for people.
   static Connection* open(const std::string& address, const base::RemoteSettings& settings, bool query,
                           std::string& problem);
+
+  // When what has been gathered is sent; `now`: who sends it is about to wait.
+  enum class When { soon, now };
 
   [[nodiscard]] bool alive() const { return !gone_.load(std::memory_order_acquire); }
   [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
@@ -109,6 +114,12 @@ class Connection {
     add(head, 0, {data.bytes()}, make);
     return end_command(data);
   }
+
+  // Whether answers may come at the end of commands that are no reads (Pending::at_end).
+  [[nodiscard]] bool has_end_answers() const { return end_answers_; }
+
+  // Whether so much data always goes over the socket.
+  [[nodiscard]] bool never_shares(std::size_t bytes) const;
 
   // A place of shared memory for data of a command; empty: it has to go over the socket.
   SharedArea::Place share(std::size_t bytes);
@@ -144,7 +155,7 @@ class Connection {
   // Sends a command, waits for its answer and returns the answer's error; `pending` has the rest.
   template <typename Make>
   cl_int ask(const Head& head, Pending& pending, Make make, const Box& data = {}) {
-    const cl_int error = ask_later(head, pending, make, data);
+    const cl_int error = ask_later(head, pending, make, data, When::now);
     if (error != CL_SUCCESS) return error;
     wait([&] { return pending.done.load(std::memory_order_acquire); });
     return pending.error;
@@ -153,16 +164,17 @@ class Connection {
   // The same without waiting. `pending` lives until it is done. An error: it was not sent, and is the
   // caller's.
   template <typename Make>
-  cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {}) {
+  cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {},
+                   When when = When::soon) {
     std::unique_lock lock(out_);
     const cl_int error = begin_command(lock, head.queue, data.bytes() + pending.payload());
     if (error != CL_SUCCESS) return error;
-    Cargo cargo{data.bytes()};
+    Cargo cargo{.payload = data.bytes(), .at_end = pending.at_end};
     if (pending.place) cargo.shared = wire::Shared(pending.place.offset(), pending.landing.bytes());
     const std::uint32_t request = enter(pending);
     if (request == 0) return kGone;
     add(head, request, cargo, make);
-    end_command(data);
+    end_command(data, when);
     return CL_SUCCESS;
   }
 
@@ -253,7 +265,7 @@ class Connection {
   cl_int begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
   void add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
                    flatbuffers::Offset<void> body);
-  cl_int end_command(const Box& data);
+  cl_int end_command(const Box& data, When when = When::soon);
   cl_int flush_with(std::uint64_t more, const std::function<bool()>& write_more);
   Ring::Peer server();
   void flush_locked(const Box& data);
@@ -298,6 +310,7 @@ class Connection {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SharedArea> shared_;  // null: the server does not know it, or it is elsewhere
   bool rings_ = false;                  // it knows rings in it
+  bool end_answers_ = false;
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;
   std::chrono::nanoseconds round_trip_{0};

@@ -115,13 +115,15 @@ void Connection::add_command(const Head& head, std::uint32_t request, const Carg
   if (cargo.ring) command.add_ring(&*cargo.ring);
   command.add_request(request);
   command.add_body_type(type);
+  command.add_at_end(cargo.at_end);
+  command.add_empty_list(head.has_empty_list);
   commands_.push_back(command.Finish());
   if (head.queue == 0) return;  // the windows are those of queues
   ++commands_sent_;
   bytes_sent_.fetch_add(cargo.payload, std::memory_order_relaxed);
 }
 
-cl_int Connection::end_command(const Box& data) {
+cl_int Connection::end_command(const Box& data, When when) {
   const bool large = data.bytes() > kSmallData;
   if (!large && data.bytes() != 0) {
     data.each_run(0, [&](const std::byte* place, std::size_t run) {
@@ -129,8 +131,8 @@ cl_int Connection::end_command(const Box& data) {
       return true;
     });
   }
-  if (large || builder_.GetSize() > kMostGathered || commands_.size() > kMostGatheredCommands ||
-      small_data_.size() > kMostGatheredData) {
+  if (large || when == When::now || builder_.GetSize() > kMostGathered ||
+      commands_.size() > kMostGatheredCommands || small_data_.size() > kMostGatheredData) {
     flush_locked(large ? data : Box{});
   } else if (!gathered_.load(std::memory_order_relaxed)) {
     gathered_.store(true, std::memory_order_release);
@@ -153,8 +155,10 @@ Ring::Peer Connection::server() {
           [this] { return alive(); }};
 }
 
+bool Connection::never_shares(std::size_t bytes) const { return shared_ == nullptr || bytes < kWorthSharing; }
+
 SharedArea::Place Connection::share(std::size_t bytes) {
-  const bool worth = shared_ != nullptr && bytes >= kWorthSharing && bytes <= kMostWhole;
+  const bool worth = !never_shares(bytes) && bytes <= kMostWhole;
   return !worth || foreign_ || !alive() ? SharedArea::Place() : shared_->take(bytes);
 }
 

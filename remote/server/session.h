@@ -77,8 +77,12 @@ class Session {
   struct Enqueue {
     std::shared_ptr<Queue> queue;
     std::vector<cl_event> waits;
+    bool has_empty_list = false;
     [[nodiscard]] cl_uint count() const { return static_cast<cl_uint>(waits.size()); }
-    [[nodiscard]] const cl_event* list() const { return waits.empty() ? nullptr : waits.data(); }
+    [[nodiscard]] const cl_event* list() const {
+      static constexpr cl_event kNone = nullptr;
+      return !waits.empty() ? waits.data() : has_empty_list ? &kNone : nullptr;
+    }
   };
 
   bool carry_out_frame(const FrameHeader& header);
@@ -86,6 +90,8 @@ class Session {
   void dispatch(const wire::Command& command);
   void after_frame();
   void flush_queues();
+  void settle_soon(const std::shared_ptr<Queue>& queue);
+  void leave_to_watcher();
   void flush_answers();
 
   // Ends the session: nobody of good faith does that.
@@ -182,6 +188,7 @@ class Session {
   std::uint64_t begun_ = 0;         // commands with a queue
   std::vector<std::shared_ptr<Queue>> unflushed_;
   unsigned frames_unflushed_ = 0;
+  std::shared_ptr<Queue> unsettled_;            // has to be told who looks after its last command
   bool ring_begun_ = false;                     // the command that is carried out sees to its slots
   std::map<std::uint64_t, std::uint64_t> svm_;  // sizes by address
   std::map<std::uint64_t, cl_context> svm_contexts_;

@@ -193,7 +193,8 @@ int Worker::run() {
   const std::unique_ptr<Stream> stream = open(why);
   if (!stream) leave(Word::refused, why);
   const auto input = std::make_unique<FrameInput>(*stream, std::chrono::seconds(kHelloSeconds));
-  std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes);
+  std::uint64_t features =
+      bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers);
   if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
   const Door door{options_, tokens_, features, [this](const Guest& guest) { return admit(guest); }};
   const auto guest = let_in(door, *offer_, *stream, *input, why);
