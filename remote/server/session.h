@@ -70,6 +70,8 @@ class Session {
   [[nodiscard]] Time busy_since() const {
     return Time(Duration(busy_since_.load(std::memory_order_relaxed)));
   }
+  // Memory that has not been used for so long goes back to the system. For any thread.
+  void trim(Duration unused) { staging_.trim(unused); }
   [[nodiscard]] std::uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }
 
  private:
