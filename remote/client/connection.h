@@ -236,6 +236,7 @@ class Connection {
   // Who is told what comes for an object without being asked for: a queue of failures, a context of errors.
   // Until dismiss(), which comes before the object's end.
   void introduce(Object& object);
+  Object* introduced(Id object);  // null: there is none
   void dismiss(Id object);
 
   // The server may forget this object. Goes with what is sent next; an event's is not in a hurry. Never
@@ -263,6 +264,8 @@ class Connection {
   }
 
   cl_int begin_command(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
+  cl_int await_room(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
+  void hear_from_server();
   void add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
                    flatbuffers::Offset<void> body);
   cl_int end_command(const Box& data, When when = When::soon);

@@ -167,6 +167,7 @@ class Session {
   [[nodiscard]] std::shared_ptr<Arguments> arguments_of(cl_kernel kernel) const;
   void answer_binaries(const wire::Command& command, cl_program program);
   [[nodiscard]] Told ask(const wire::Query& query);
+  [[nodiscard]] Told default_device_queue(cl_command_queue queue) const;
   [[nodiscard]] Told build_info(cl_program program, cl_device_id device, cl_program_build_info param) const;
   void release(const Object& object);
   [[nodiscard]] bool is_svm(std::uint64_t address, std::uint64_t size) const;

@@ -1,7 +1,7 @@
 // Calls of which drivers think differently: lists of no events, calls at a program's end, pipes. Prints what
 // each of them returns. With an argument only those of that kind: there are drivers that some of them end.
 //
-//   odd_calls [lists|ends|pipes]
+//   odd_calls [lists|ends|queues|much|pipes]
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS  // clSetProgramReleaseCallback
 #include <CL/cl.h>
 
@@ -122,6 +122,36 @@ void try_program_end(const Rig& rig) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
+void try_device_queues(const Rig& rig) {
+  cl_command_queue queue = rig.queue;
+  say("the default device queue",
+      clGetCommandQueueInfo(rig.queue, CL_QUEUE_DEVICE_DEFAULT, sizeof(cl_command_queue),
+                            static_cast<void*>(&queue), nullptr));
+  say("is there", queue != nullptr ? 1 : 0);
+  say("no default device queue", clSetDefaultDeviceCommandQueue(rig.context, rig.device, nullptr));
+}
+
+// More under way than anybody holds back for others, behind an event that is the program's to set.
+void try_much_at_once(const Rig& rig) {
+  constexpr std::size_t kMuch = std::size_t{48} << 20U;
+  cl_int error = CL_SUCCESS;
+  cl_event const gate = clCreateUserEvent(rig.context, &error);
+  std::vector<std::vector<unsigned char>> memory(6, std::vector<unsigned char>(kMuch));
+  std::vector<cl_event> ends(memory.size());
+  cl_mem const buffer = clCreateBuffer(rig.context, CL_MEM_READ_WRITE, kMuch, nullptr, &error);
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    memory[i].assign(kMuch, static_cast<unsigned char>(i));
+    const bool reads = i % 2 == 1;
+    say("much", reads ? clEnqueueReadBuffer(rig.queue, buffer, CL_FALSE, 0, kMuch, memory[i].data(), 1, &gate,
+                                            &ends[i])
+                      : clEnqueueWriteBuffer(rig.queue, buffer, CL_FALSE, 0, kMuch, memory[i].data(), 1,
+                                             &gate, &ends[i]));
+  }
+  say("gate", clSetUserEventStatus(gate, CL_COMPLETE));
+  say("ends", clWaitForEvents(static_cast<cl_uint>(ends.size()), ends.data()));
+  for (const auto& one : memory) say("ends with", one.back());
+}
+
 void say_infos(cl_mem pipe) {
   cl_uint number = 0;
   size_t size = 0;
@@ -196,6 +226,8 @@ int main(int count, char** arguments) {
   require(clSetKernelArg(kernel, 0, sizeof rig.buffer, &rig.buffer), "clSetKernelArg");
   if (is_wanted("lists")) try_lists(rig, kernel);
   if (is_wanted("ends")) try_program_end(rig);
+  if (is_wanted("queues")) try_device_queues(rig);
+  if (is_wanted("much")) try_much_at_once(rig);
   if (is_wanted("pipes")) try_pipes(rig);
   return 0;
 }
