@@ -1,8 +1,8 @@
 // The connection to one server: what is sent, what comes, and who waits for what.
 //
 // Sending. Commands are gathered and go out together: when enough of them have come, at once with the command
-// of who is about to wait, or soon (kSoon) by the watcher. Data goes from the program's memory to the socket, behind the
-// commands before it.
+// of who is about to wait, or soon (kSoon) by the watcher. Data goes from the program's memory to the socket,
+// behind the commands before it.
 //
 // Reading. There is one reader at a time, and it is whoever waits: a thread that waits for something reads
 // the socket itself until that has come, and does for others what comes for them. So an answer wakes the
