@@ -63,6 +63,13 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   return finish_memory(object, body, error, error_ret);
 }
 
+// What only the driver knows: how large it has made a pipe, and what flags it has given it.
+cl_int ask_driver(const MemoryBody& body, wire::What what, cl_uint name, const Answer& answer) {
+  std::vector<std::byte> bytes;
+  const cl_int error = ask_server(*body.connection, what, body.id, 0, name, 0, {}, nullptr, bytes);
+  return error != CL_SUCCESS ? error : answer.give_list(bytes);
+}
+
 // Whether a part's flags would allow the host what the whole buffer's do not, or name memory of its own. The
 // server does not know of either.
 bool contradicts(cl_mem_flags whole, cl_mem_flags part) {
@@ -159,7 +166,6 @@ cl_mem CL_API_CALL clCreatePipe(cl_context handle, cl_mem_flags flags, cl_uint p
   if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   body->context = context;
   body->type = CL_MEM_OBJECT_PIPE;
-  body->flags = flags == 0 ? CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS : flags;
   body->packet_size = packet_size;
   body->packets = packets;
   Pending pending;
@@ -178,8 +184,7 @@ cl_int CL_API_CALL clGetPipeInfo(cl_mem handle, cl_pipe_info name, size_t size, 
   const Answer answer{size, value, size_ret};
   if (name == CL_PIPE_PACKET_SIZE) return answer.give(body.packet_size);
   if (name == CL_PIPE_MAX_PACKETS) return answer.give(body.packets);
-  if (name == CL_PIPE_PROPERTIES) return answer.give_bytes(nullptr, 0);
-  return CL_INVALID_VALUE;
+  return ask_driver(body, wire::What::pipe, name, answer);
 }
 
 cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size, void* value,
@@ -188,6 +193,8 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t si
   if (object == nullptr) return CL_INVALID_MEM_OBJECT;
   MemoryBody& body = body_of<MemoryBody>(*object);
   const Answer answer{size, value, size_ret};
+  if (body.type == CL_MEM_OBJECT_PIPE && (name == CL_MEM_FLAGS || name == CL_MEM_SIZE))
+    return ask_driver(body, wire::What::memory, name, answer);
   switch (name) {
     case CL_MEM_TYPE:
       return answer.give(body.type);

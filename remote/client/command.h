@@ -11,6 +11,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -68,6 +70,8 @@ class Command {
 
   template <typename Make>
   cl_int send_blocking(Make make, const Box& data = {}) {
+    if (call_.event == nullptr && connection().has_end_answers() && connection().never_shares(data.bytes()))
+      return ask_for_end(make, data);
     const cl_int sent = post(true, make, data);
     if (sent != CL_SUCCESS) return hand_out(sent);
     const EventBody& event = body_of<EventBody>(*event_);
@@ -84,9 +88,7 @@ class Command {
     if (pending == nullptr) return CL_OUT_OF_HOST_MEMORY;
     pending->owned = true;
     pending->place = connection().share(box.bytes());
-    const cl_int sent = connection().ask_later(head(), *pending, make);
-    if (sent == CL_SUCCESS) static_cast<void>(pending.release());  // the connection's now
-    return hand_out(sent);
+    return hand_out(read_later(std::move(pending), make));
   }
 
   // The program's event is the command's; it is told of the end.
@@ -96,6 +98,14 @@ class Command {
   [[nodiscard]] Head head() const;
 
  private:
+  // Without an event of its own, which nobody would see.
+  template <typename Make>
+  cl_int ask_for_end(Make make, const Box& data) {
+    Pending pending;
+    pending.at_end = true;
+    return connection().ask(head(), pending, make, data);
+  }
+
   // Sends it without an answer. What goes through shared memory has an event, whether the program wants one
   // or not.
   template <typename Make>
@@ -106,6 +116,19 @@ class Command {
     if (!place) return connection().post_data(head(), data, make);
     return in_ring ? connection().post_ring(head(), data, std::move(place), make)
                    : connection().post_shared(head(), data, std::move(place), make);
+  }
+
+  // The answer comes with the data, and what the driver does not take at once.
+  template <typename Make>
+  cl_int read_later(std::unique_ptr<Pending> pending, Make make) {
+    const auto refused = doubtful_ ? std::make_shared<std::atomic<cl_int>>(CL_SUCCESS) : nullptr;
+    if (refused != nullptr) pending->then = [refused](Pending& read) { refused->store(read.error); };
+    const cl_int sent = connection().ask_later(head(), *pending, make);
+    if (sent != CL_SUCCESS) return sent;
+    static_cast<void>(pending.release());  // the connection's now
+    if (refused == nullptr) return CL_SUCCESS;
+    await_opinion();
+    return refused->load();
   }
 
   template <typename Make>
@@ -139,6 +162,8 @@ class Command {
   }
 
   cl_int take();
+  // Returns when the driver has refused what was sent last, if it does.
+  void await_opinion();
   void discard_event();
 
   const Call call_;
@@ -146,6 +171,7 @@ class Command {
   QueueBody* queue_ = nullptr;
   Object* event_ = nullptr;
   bool doubtful_ = false;
+  bool has_empty_list_ = false;  // and nobody knows whether the driver takes it
   std::array<Id, 8> few_{};
   std::vector<Id> many_;
 };

@@ -31,8 +31,8 @@ constexpr milliseconds kShortestRest{1};
 constexpr milliseconds kLongestRest{8};
 constexpr std::size_t kMostTokenFile = 4096;
 // Addresses of the server's have to be ours as well.
-constexpr std::uint64_t kKnown =
-    bit(Feature::includes) | (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
+constexpr std::uint64_t kKnown = bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers) |
+                                 (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
 constexpr std::uint64_t kSharing = bit(Feature::shared_memory) | bit(Feature::shared_ring);
 // Shared memory that has not been used for so long goes back to the system.
 constexpr milliseconds kUnused{5000};
@@ -144,6 +144,7 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, Time unt
     return problem = "it speaks another version of the protocol", false;
   if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
   rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
+  end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
   // A server whose signs of life are far apart is given the time for them.
   timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
   input_.set_patience(timeout_);
@@ -168,6 +169,7 @@ void Connection::wait_with(Ask done, void* function) {
     lock.unlock();
     bool going = true;
     while (going && !done(function)) {
+      input_.linger();
       going = read_frame();
       if (sleepers_.load(std::memory_order_relaxed) == 0) continue;
       const std::scoped_lock again(role_);  // it may have been for one of them

@@ -1,8 +1,8 @@
 // The connection to one server: what is sent, what comes, and who waits for what.
 //
-// Sending. Commands are gathered and go out together: when enough of them have come, when somebody is about
-// to wait, or soon (kSoon) by the watcher. Data goes from the program's memory to the socket, behind the
-// commands before it.
+// Sending. Commands are gathered and go out together: when enough of them have come, at once with the command
+// of who is about to wait, or soon (kSoon) by the watcher. Data goes from the program's memory to the socket,
+// behind the commands before it.
 //
 // Reading. There is one reader at a time, and it is whoever waits: a thread that waits for something reads
 // the socket itself until that has come, and does for others what comes for them. So an answer wakes the
@@ -60,6 +60,7 @@ struct Head {
   Id event = 0;
   std::span<const Id> waits = {};
   bool urgent = false;  // it is sent whatever the windows are: others may be waiting for it
+  bool has_empty_list = false;  // that is not null
 };
 
 // The table that a function makes which builds a command's body.
@@ -75,6 +76,7 @@ struct Cargo {
   std::uint64_t payload = 0;
   std::optional<wire::Shared> shared{};
   std::optional<wire::Ring> ring{};
+  bool at_end = false;  // of its answer: it comes when the command has ended
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -90,6 +92,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();
+
+  // When what has been gathered is sent; `now`: who sends it is about to wait.
+  enum class When { soon, now };
 
   [[nodiscard]] bool alive() const { return !gone_.load(std::memory_order_acquire); }
   [[nodiscard]] const wire::Welcome& welcome() const { return *welcome_; }
@@ -118,6 +123,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     add(head, 0, {data.bytes()}, make);
     return end_command(data);
   }
+
+  // Whether answers may come at the end of commands that are no reads (Pending::at_end).
+  [[nodiscard]] bool has_end_answers() const { return end_answers_; }
+
+  // Whether so much data always goes over the socket.
+  [[nodiscard]] bool never_shares(std::size_t bytes) const;
 
   // A place of shared memory for data of a command; empty: it has to go over the socket.
   SharedArea::Place share(std::size_t bytes);
@@ -153,7 +164,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Sends a command, waits for its answer and returns the answer's error; `pending` has the rest.
   template <typename Make>
   cl_int ask(const Head& head, Pending& pending, Make make, const Box& data = {}) {
-    const cl_int error = ask_later(head, pending, make, data);
+    const cl_int error = ask_later(head, pending, make, data, When::now);
     if (error != CL_SUCCESS) return error;
     wait([&] { return pending.done.load(std::memory_order_acquire); });
     return pending.error;
@@ -162,16 +173,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The same without waiting. `pending` lives until it is done. An error: it was not sent, and is the
   // caller's.
   template <typename Make>
-  cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {}) {
+  cl_int ask_later(const Head& head, Pending& pending, Make make, const Box& data = {},
+                   When when = When::soon) {
     std::unique_lock lock(out_);
     const cl_int error = begin_command(lock, head, data.bytes() + pending.payload());
     if (error != CL_SUCCESS) return error;
-    Cargo cargo{data.bytes()};
+    Cargo cargo{.payload = data.bytes(), .at_end = pending.at_end};
     if (pending.place) cargo.shared = wire::Shared(pending.place.offset(), pending.landing.bytes());
     const std::uint32_t request = enter(pending);
     if (request == 0) return kGone;
     add(head, request, cargo, make);
-    end_command(data);
+    end_command(data, when);
     return CL_SUCCESS;
   }
 
@@ -233,6 +245,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Who is told what comes for an object without being asked for: a queue of failures, a context of errors.
   // Until dismiss(), which comes before the object's end.
   void introduce(Object& object);
+  Object* introduced(Id object);  // null: there is none
   void dismiss(Id object);
 
   // The server may forget this object. Goes with what is sent next; an event's is not in a hurry. Never
@@ -260,9 +273,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   cl_int begin_command(std::unique_lock<std::mutex>& lock, const Head& head, std::uint64_t bytes);
+  cl_int await_room(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
+  void hear_from_server();
   void add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
                    flatbuffers::Offset<void> body);
-  cl_int end_command(const Box& data);
+  cl_int end_command(const Box& data, When when = When::soon);
   cl_int flush_with(std::uint64_t more, const std::function<bool()>& write_more);
   Ring::Peer server();
   void flush_locked(const Box& data);
@@ -303,6 +318,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SharedArea> shared_;  // null: the server does not know it, or it is elsewhere
   bool rings_ = false;                  // it knows rings in it
+  bool end_answers_ = false;
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;
   std::chrono::nanoseconds round_trip_{0};

@@ -55,6 +55,7 @@ class Pending {
   std::uint64_t received = 0;  // of its data, which may come in parts
   SharedArea::Place place;     // through which it comes, if not over the socket
   bool in_ring = false;        // and not at once: whoever waits takes it out
+  bool at_end = false;         // the answer comes when the command has ended, as that of a read always does
   bool owned = false;
   std::function<void(Pending&)> then;
   std::atomic<bool> done{false};

@@ -197,15 +197,20 @@ cl_int CL_API_CALL clGetProgramInfo(cl_program handle, cl_program_info name, siz
   }
 }
 
+// The calls are ours to make, at our object's end; whether there are any is the driver's to say.
 cl_int CL_API_CALL clSetProgramReleaseCallback(cl_program handle,
                                                void(CL_CALLBACK* function)(cl_program, void*),
                                                void* user_data) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_PROGRAM;
   if (function == nullptr) return CL_INVALID_VALUE;
-  auto& at_end = body_of<ProgramBody>(*object).at_end;
-  const std::scoped_lock lock(at_end.mutex);
-  at_end.calls.push_back({function, user_data});
+  ProgramBody& body = body_of<ProgramBody>(*object);
+  Pending pending;
+  const cl_int error =
+      body.connection->ask({}, pending, [&](auto& b) { return wire::CreateWatchDestruction(b, body.id); });
+  if (error != CL_SUCCESS) return error;
+  const std::scoped_lock lock(body.at_end.mutex);
+  body.at_end.calls.push_back({function, user_data});
   return CL_SUCCESS;
 }
 

@@ -48,6 +48,18 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
   return objects::handle_of<cl_command_queue>(object);
 }
 
+// The answer has its id, or zero.
+cl_int default_device_queue(const QueueBody& body, const Answer& answer) {
+  std::vector<std::byte> bytes;
+  const cl_int error = ask_server(*body.connection, wire::What::queue, body.id, 0, CL_QUEUE_DEVICE_DEFAULT, 0,
+                                  {}, nullptr, bytes);
+  if (error != CL_SUCCESS) return error;
+  Id id = 0;
+  if (bytes.size() == sizeof id) std::memcpy(&id, bytes.data(), sizeof id);
+  Object* const queue = id == 0 ? nullptr : body.connection->introduced(id);
+  return answer.give(objects::handle_of<cl_command_queue>(queue));
+}
+
 }  // namespace
 
 cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_id device,
@@ -99,6 +111,8 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue handle, cl_command_que
       return answer.give(references(*object));
     case CL_QUEUE_PROPERTIES:
       return answer.give(body.properties.load());
+    case CL_QUEUE_DEVICE_DEFAULT:
+      return default_device_queue(body, answer);
     case CL_QUEUE_PROPERTIES_ARRAY:
       return answer.give_list(body.list);
     default: {
@@ -116,14 +130,16 @@ cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context_handle, cl_
   if (context == nullptr) return CL_INVALID_CONTEXT;
   Object* const device = find(device_handle);
   if (device == nullptr) return CL_INVALID_DEVICE;
+  // Of no queue the driver has an opinion, too.
   Object* const queue = find(queue_handle);
-  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+  if (queue == nullptr && queue_handle != nullptr) return CL_INVALID_COMMAND_QUEUE;
   const ContextBody& of = body_of<ContextBody>(*context);
-  if (body_of<QueueBody>(*queue).connection != of.connection) return CL_INVALID_COMMAND_QUEUE;
+  if (queue != nullptr && body_of<QueueBody>(*queue).connection != of.connection)
+    return CL_INVALID_COMMAND_QUEUE;
   Pending pending;
   return of.connection->ask({}, pending, [&](auto& b) {
     return wire::CreateSetDefaultDeviceQueue(b, of.id, body_of<DeviceBody>(*device).id,
-                                             body_of<QueueBody>(*queue).id);
+                                             queue == nullptr ? 0 : body_of<QueueBody>(*queue).id);
   });
 }
 

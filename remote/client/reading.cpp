@@ -265,6 +265,12 @@ void Connection::introduce(Object& object) {
   known_.emplace(body_of<Body>(object).id, &object);
 }
 
+Object* Connection::introduced(Id object) {
+  const std::scoped_lock lock(events_);
+  const auto found = known_.find(object);
+  return found == known_.end() ? nullptr : found->second;
+}
+
 void Connection::dismiss(Id object) {
   const std::scoped_lock lock(events_);
   known_.erase(object);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <thread>
 
 #include <sys/timerfd.h>
 #include <sys/uio.h>
@@ -21,6 +22,8 @@ constexpr std::size_t kMostGathered = std::size_t{16} * 1024;
 constexpr std::size_t kMostGatheredData = std::size_t{64} * 1024;
 constexpr std::size_t kMostGatheredCommands = kMostCommands / 2;
 constexpr std::size_t kManyReleases = 256;
+// So long nothing ends where it is the program's turn.
+constexpr std::chrono::milliseconds kStalled{50};
 // Shorter rows are put together before they are sent.
 constexpr std::size_t kShortRun = 2048;
 
@@ -74,31 +77,48 @@ bool Connection::has_room(Id queue, std::uint64_t bytes) const {
                             bytes_ended_.load(std::memory_order_relaxed) + welcome_->window_bytes());
 }
 
-// The window may be closed by what waits for the program itself, for a user event: then there is no use in
-// waiting.
 cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, const Head& head, std::uint64_t bytes) {
   if (!alive()) return kGone;
   if (releases_hurry_.load(std::memory_order_acquire)) send_releases();
   if (head.urgent || has_room(head.queue, bytes)) [[likely]]
     return CL_SUCCESS;
-  const auto patience = std::chrono::steady_clock::now() + timeout_;
-  while (!has_room(head.queue, bytes)) {
-    const std::uint64_t ended =
-        commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed);
-    bool out_of_time = false;
+  return await_room(lock, head.queue, bytes);
+}
+
+// The window may be closed by what waits for the program itself, for a user event: then it is no use to wait
+// long. Data goes beyond it, as far as the server has room; commands do not.
+cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes) {
+  using std::chrono::steady_clock;
+  const auto patience = steady_clock::now() + timeout_;
+  auto stalled = steady_clock::now() + kStalled;
+  const auto ended = [this] {
+    return commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed);
+  };
+  const auto may_wait_for_us = [this] { return open_user_events_.load(std::memory_order_relaxed) != 0; };
+  while (!has_room(queue, bytes)) {
+    const std::uint64_t before = ended();
     lock.unlock();
-    wait([&] {
-      out_of_time = open_user_events_.load(std::memory_order_relaxed) != 0 &&
-                    std::chrono::steady_clock::now() > patience;
-      return out_of_time ||
-             commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed) !=
-                 ended;
-    });
+    if (may_wait_for_us()) {
+      hear_from_server();
+    } else {
+      wait([&] { return ended() != before || may_wait_for_us(); });
+    }
     lock.lock();
     if (!alive()) return kGone;
-    if (out_of_time && !has_room(head.queue, bytes)) return CL_OUT_OF_RESOURCES;
+    const auto now = steady_clock::now();
+    if (ended() != before) stalled = now + kStalled;
+    if (!may_wait_for_us()) continue;
+    if (now > stalled && has_room(queue, 0)) return CL_SUCCESS;
+    if (now > patience) return CL_OUT_OF_RESOURCES;
   }
   return CL_SUCCESS;
+}
+
+// Returns soon, with the newest of what there is to hear.
+void Connection::hear_from_server() {
+  Pending pending;
+  ask({}, pending, [](Builder& b) { return wire::CreateQuery(b, wire::What::platform); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void Connection::add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
@@ -115,13 +135,15 @@ void Connection::add_command(const Head& head, std::uint32_t request, const Carg
   if (cargo.ring) command.add_ring(&*cargo.ring);
   command.add_request(request);
   command.add_body_type(type);
+  command.add_at_end(cargo.at_end);
+  command.add_empty_list(head.has_empty_list);
   commands_.push_back(command.Finish());
   if (head.queue == 0) return;  // the windows are those of queues
   ++commands_sent_;
   bytes_sent_.fetch_add(cargo.payload, std::memory_order_relaxed);
 }
 
-cl_int Connection::end_command(const Box& data) {
+cl_int Connection::end_command(const Box& data, When when) {
   const bool large = data.bytes() > kSmallData;
   if (!large && data.bytes() != 0) {
     data.each_run(0, [&](const std::byte* place, std::size_t run) {
@@ -129,8 +151,8 @@ cl_int Connection::end_command(const Box& data) {
       return true;
     });
   }
-  if (large || builder_.GetSize() > kMostGathered || commands_.size() > kMostGatheredCommands ||
-      small_data_.size() > kMostGatheredData) {
+  if (large || when == When::now || builder_.GetSize() > kMostGathered ||
+      commands_.size() > kMostGatheredCommands || small_data_.size() > kMostGatheredData) {
     flush_locked(large ? data : Box{});
   } else if (!gathered_.load(std::memory_order_relaxed)) {
     gathered_.store(true, std::memory_order_release);
@@ -153,8 +175,10 @@ Ring::Peer Connection::server() {
           [this] { return alive(); }};
 }
 
+bool Connection::never_shares(std::size_t bytes) const { return shared_ == nullptr || bytes < kWorthSharing; }
+
 SharedArea::Place Connection::share(std::size_t bytes) {
-  const bool worth = shared_ != nullptr && bytes >= kWorthSharing && bytes <= kMostWhole;
+  const bool worth = !never_shares(bytes) && bytes <= kMostWhole;
   return !worth || !alive() ? SharedArea::Place() : shared_->take(bytes);
 }
 

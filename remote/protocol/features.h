@@ -16,6 +16,7 @@ enum class Feature : std::uint64_t {
   pipes = 1U << 2U,
   shared_ring = 1U << 3U,  // data passes through it slice by slice
   includes = 1U << 4U,     // files that a program includes come with its build
+  end_answers = 1U << 6U,  // Command.at_end
 };
 
 inline constexpr std::uint64_t bit(Feature feature) { return static_cast<std::uint64_t>(feature); }

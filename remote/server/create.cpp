@@ -196,12 +196,16 @@ void Session::handle(const wire::Command& command, const wire::WatchDestruction&
       watched->outbox.send(frame);
     }
   };
-  const auto memory = objects_.handle<cl_mem>(message.memory());
-  if (memory == nullptr) return tell(command, message.memory(), CL_INVALID_MEM_OBJECT);
-  auto watched = std::make_unique<Watched>(Watched{outbox_, message.memory()});
+  if (const auto program = objects_.handle<cl_program>(message.object())) {
+    const auto nothing = [](cl_program, void*) {};
+    return tell(command, message.object(), cl_.clSetProgramReleaseCallback(program, nothing, nullptr));
+  }
+  const auto memory = objects_.handle<cl_mem>(message.object());
+  if (memory == nullptr) return tell(command, message.object(), CL_INVALID_MEM_OBJECT);
+  auto watched = std::make_unique<Watched>(Watched{outbox_, message.object()});
   const cl_int error = cl_.clSetMemObjectDestructorCallback(memory, &Watched::gone, watched.get());
   if (error == CL_SUCCESS) static_cast<void>(watched.release());
-  tell(command, message.memory(), error);
+  tell(command, message.object(), error);
 }
 
 void Session::release(const Object& object) {

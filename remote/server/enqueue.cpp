@@ -12,6 +12,9 @@ namespace {
 
 using Triple = std::array<std::size_t, 3>;
 
+// Data that is copied while one looks.
+constexpr std::uint64_t kSmall = std::uint64_t{64} << 10U;
+
 Triple triple(const wire::Size3* size) {
   return size != nullptr ? Triple{size->x(), size->y(), size->z()} : Triple{};
 }
@@ -25,7 +28,7 @@ std::optional<Session::Enqueue> Session::begin(const wire::Command& command) {
     return std::nullopt;
   }
   if (command.event() != 0 && !may_create(command.event())) return std::nullopt;
-  Enqueue enqueue{object->queue, {}};
+  Enqueue enqueue{object->queue, {}, command.empty_list()};
   if (command.waits() == nullptr) return enqueue;
   bool failed = false;
   for (const std::uint64_t id : numbers(command.waits())) {
@@ -55,11 +58,12 @@ void Session::fail(const wire::Command& command, cl_int error, std::uint64_t byt
 void Session::fail_at_event(const wire::Command& command) {
   constexpr cl_int kError = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   const wire::Body body = command.body_type();
-  const bool is_read = body == wire::Body::ReadBuffer || body == wire::Body::ReadBufferRect ||
-                       body == wire::Body::ReadImage || body == wire::Body::SvmRead;
+  const bool at_end = command.at_end() || body == wire::Body::ReadBuffer ||
+                      body == wire::Body::ReadBufferRect || body == wire::Body::ReadImage ||
+                      body == wire::Body::SvmRead;
   outbox_.count_ended(1, command.payload());
   if (command.request() != 0) {
-    answers_.answer(command.request(), is_read ? kError : CL_SUCCESS);
+    answers_.answer(command.request(), at_end ? kError : CL_SUCCESS);
   } else if (command.event() == 0) {
     answers_.failure(0, command.queue(), kError);
   }
@@ -73,7 +77,7 @@ void Session::fail_at_event(const wire::Command& command) {
 void Session::began(const wire::Command& command, const Enqueue& enqueue, cl_event event, Pending pending) {
   pending.event = EventReference(cl_, event);
   pending.event_id = command.event();
-  if (pending.is_read) {
+  if (pending.is_read || command.at_end()) {
     pending.request = command.request();
   } else if (command.request() != 0) {
     answers_.answer(command.request(), CL_SUCCESS);
@@ -87,7 +91,10 @@ void Session::began(const wire::Command& command, const Enqueue& enqueue, cl_eve
     if (!answers_.empty()) outbox_.send(answers_);
   }
   if (unflushed_.empty() || unflushed_.back() != enqueue.queue) unflushed_.push_back(enqueue.queue);
-  enqueue.queue->add(std::move(pending));
+  const bool is_small = pending.bytes + pending.data.bytes().size() <= kSmall;
+  if (!is_small || !pending.is_awaited()) return enqueue.queue->add(std::move(pending));
+  settle_soon(enqueue.queue);
+  enqueue.queue->add(std::move(pending), Queue::Then::settled);
 }
 
 void Session::handle(const wire::Command& command, const wire::NDRange& message) {
@@ -236,7 +243,8 @@ void Session::handle(const wire::Command& command, const wire::FinishQueue& mess
   cl_.clFlush(to->queue->handle());
   std::erase(unflushed_, to->queue);
   if (!answers_.empty()) outbox_.send(answers_);
-  const cl_int error = to->queue->finish(command.request());
+  settle_soon(to->queue);
+  const cl_int error = to->queue->finish(command.request(), Queue::Then::settled);
   if (error != CL_SUCCESS) fail(command, error);
 }
 

@@ -189,8 +189,9 @@ void Session::handle(const wire::Command& command, const wire::SetDefaultDeviceQ
   tell(command, message.queue(),
        context == nullptr  ? CL_INVALID_CONTEXT
        : device == nullptr ? CL_INVALID_DEVICE
-       : queue == nullptr  ? CL_INVALID_COMMAND_QUEUE
-                           : cl_.clSetDefaultDeviceCommandQueue(context, device, queue));
+       : queue == nullptr && message.queue() != 0
+           ? CL_INVALID_COMMAND_QUEUE
+           : cl_.clSetDefaultDeviceCommandQueue(context, device, queue));
 }
 
 }  // namespace cleave::remote::server

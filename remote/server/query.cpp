@@ -92,9 +92,24 @@ Told Session::build_info(cl_program program, cl_device_id device, cl_program_bui
   return told;
 }
 
+// The one handle that is told of, as its id.
+Told Session::default_device_queue(cl_command_queue queue) const {
+  if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
+  cl_command_queue answer = nullptr;
+  const cl_int error = cl_.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE_DEFAULT, sizeof answer,
+                                                 static_cast<void*>(&answer), nullptr);
+  std::uint64_t id = 0;
+  for (const auto& one : objects_.queues()) {
+    if (answer != nullptr && one->handle() == answer) id = one->facts().id;
+  }
+  return value_told(error, &id, sizeof id);
+}
+
 Told Session::ask(const wire::Query& query) {
   const std::uint64_t id = query.object();
   const cl_uint param = query.param();
+  if (query.what() == wire::What::queue && param == CL_QUEUE_DEVICE_DEFAULT)
+    return default_device_queue(objects_.handle<cl_command_queue>(id));
   if (query.what() != wire::What::image_formats &&
       std::find(kHandles.begin(), kHandles.end(), param) != kHandles.end()) {
     return {CL_INVALID_VALUE, {}};

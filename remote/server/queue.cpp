@@ -45,26 +45,70 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
   }
 };
 
-void Queue::add(Pending pending) {
-  if (!facts_.in_order) {
+void Queue::add(Pending pending, Then then) {
+  if (facts_.in_order) {
+    push(std::move(pending), then);
+  } else {
     call_back(std::move(pending));
-    return;
   }
+}
+
+void Queue::push(Pending pending, Then then) {
   bool wake = false;
   {
     const std::scoped_lock lock(mutex_);
     awaited_ += pending.is_awaited() ? 1 : 0;
     pending_.push_back(std::move(pending));
-    wake = !busy_ && (awaited_ > 0 || pending_.size() >= kUnawaited);
+    wake = !busy_ && has_work();
+  }
+  if (wake && then == Then::watched) wake_watcher();
+}
+
+// Starts it where it does not run.
+void Queue::wake_watcher() {
+  {
+    const std::scoped_lock lock(mutex_);
     if (!watched_) {
       watched_ = true;
       std::thread([self = shared_from_this()] { self->watch(); }).detach();
     }
   }
-  if (wake) wake_.notify_one();
+  wake_.notify_one();
 }
 
-cl_int Queue::finish(std::uint32_t request) {
+void Queue::watch_on() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (busy_ || !has_work()) return;
+  }
+  wake_watcher();
+}
+
+void Queue::settle(const std::function<bool()>& is_wanted) {
+  std::vector<Pending> batch = take_awaited();
+  if (batch.empty()) return watch_on();
+  const Pending* const last = last_of_driver(batch);
+  const auto has_ended = [&] { return last == nullptr || status(*last) <= CL_COMPLETE; };
+  if (!linger_.until(has_ended, is_wanted)) return put_back(std::move(batch));
+  report(batch);
+  rest();
+}
+
+// Under the mutex.
+bool Queue::has_work() const { return awaited_ > 0 || pending_.size() >= kUnawaited; }
+
+// After settle(): what is left is the watcher's.
+void Queue::rest() {
+  {
+    const std::scoped_lock lock(mutex_);
+    busy_ = false;
+    const bool is_ending = let_go_ && (watched_ || !pending_.empty());
+    if (!has_work() && !is_ending) return;
+  }
+  wake_watcher();
+}
+
+cl_int Queue::finish(std::uint32_t request, Then then) {
   Pending pending;
   pending.request = request;
   if (!facts_.in_order) {
@@ -74,14 +118,14 @@ cl_int Queue::finish(std::uint32_t request) {
     pending.event = EventReference(cl_, marker);
     return call_back(std::move(pending));
   }
+  bool idle = false;
   {
     const std::scoped_lock lock(mutex_);
-    if (busy_ || !pending_.empty()) {
-      ++awaited_;
-      pending_.push_back(std::move(pending));
-      wake_.notify_one();
-      return CL_SUCCESS;
-    }
+    idle = !busy_ && pending_.empty();
+  }
+  if (!idle) {
+    push(std::move(pending), then);
+    return CL_SUCCESS;
   }
   std::vector<Pending> one;
   one.push_back(std::move(pending));
@@ -159,8 +203,9 @@ void Queue::let_go() {
   {
     const std::scoped_lock lock(mutex_);
     let_go_ = true;
+    if (!watched_ && pending_.empty()) return;
   }
-  wake_.notify_one();
+  wake_watcher();
 }
 
 void Queue::watch() {
@@ -170,6 +215,8 @@ void Queue::watch() {
     wait_for(batch);
     take_ended(batch);
     report(batch);
+    const std::scoped_lock lock(mutex_);
+    busy_ = false;
   }
   const std::scoped_lock lock(mutex_);
   watched_ = false;
@@ -186,8 +233,7 @@ void Queue::await_end() {
 std::vector<Pending> Queue::take_batch() {
   std::vector<Pending> batch;
   std::unique_lock lock(mutex_);
-  busy_ = false;
-  wake_.wait(lock, [&] { return awaited_ > 0 || pending_.size() >= kUnawaited || let_go_; });
+  wake_.wait(lock, [&] { return !busy_ && (has_work() || let_go_); });
   while (!pending_.empty()) {
     batch.push_back(std::move(pending_.front()));
     pending_.pop_front();
@@ -200,13 +246,44 @@ std::vector<Pending> Queue::take_batch() {
   return batch;
 }
 
-void Queue::wait_for(const std::vector<Pending>& batch) {
-  for (auto last = batch.rbegin(); last != batch.rend(); ++last) {
-    cl_event event = last->event.get();
-    if (event == nullptr) continue;
-    cl_.clWaitForEvents(1, &event);
-    return;
+// Up to and with the last one, unless the watcher has its hands full.
+std::vector<Pending> Queue::take_awaited() {
+  std::vector<Pending> batch;
+  const std::scoped_lock lock(mutex_);
+  if (busy_) return batch;
+  while (awaited_ > 0) {
+    batch.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+    awaited_ -= batch.back().is_awaited() ? 1 : 0;
   }
+  busy_ = !batch.empty();
+  return batch;
+}
+
+void Queue::put_back(std::vector<Pending> batch) {
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto last = batch.rbegin(); last != batch.rend(); ++last) {
+      awaited_ += last->is_awaited() ? 1 : 0;
+      pending_.push_front(std::move(*last));
+    }
+    busy_ = false;
+  }
+  wake_watcher();
+}
+
+// Null: none of them is the driver's.
+const Pending* Queue::last_of_driver(const std::vector<Pending>& batch) {
+  const auto last = std::find_if(batch.rbegin(), batch.rend(),
+                                 [](const Pending& pending) { return pending.event.get() != nullptr; });
+  return last == batch.rend() ? nullptr : &*last;
+}
+
+void Queue::wait_for(const std::vector<Pending>& batch) {
+  const Pending* const last = last_of_driver(batch);
+  if (last == nullptr) return;
+  cl_event event = last->event.get();
+  cl_.clWaitForEvents(1, &event);
 }
 
 // What has ended meanwhile, too. Only this thread takes from the front.

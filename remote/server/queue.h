@@ -6,13 +6,17 @@
 // that reads from the client. Some drivers (PoCL) do not call back for a command that fails: once a user
 // event has failed, those that have a callback are looked after besides.
 //
-// add() and finish() are for that thread only.
+// What ends soon that thread sees itself (settle), if it has nothing else to do: then two wakes less lie
+// between the command and its answer.
+//
+// add(), finish() and settle() are for that thread only.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +26,7 @@
 #include "base/opencl.h"
 #include "remote/server/outbox.h"
 #include "remote/server/staging.h"
+#include "remote/transport/linger.h"
 
 namespace cleave::remote::server {
 
@@ -91,11 +96,17 @@ class Queue : public std::enable_shared_from_this<Queue> {
   [[nodiscard]] cl_command_queue handle() const { return facts_.handle; }
   void set_profiling(bool on) { profiling_.store(on, std::memory_order_relaxed); }
 
-  // The command has been enqueued. Not called twice at a time.
-  void add(Pending pending);
+  // The command has been enqueued. `settled`: the caller sees to it that settle() or watch_on() comes soon.
+  enum class Then { watched, settled };
+  void add(Pending pending, Then then = Then::watched);
 
   // Answers the request when all that has been added so far has ended. An error: the driver's.
-  cl_int finish(std::uint32_t request);
+  cl_int finish(std::uint32_t request, Then then = Then::watched);
+
+  // Reports what somebody waits for if it ends within a short look; else, or as soon as is_wanted() calls the
+  // caller away, it is the watching thread's.
+  void settle(const std::function<bool()>& is_wanted);
+  void watch_on();
 
   // A user event has failed, and commands may fail with it.
   void look_for_failures();
@@ -108,10 +119,18 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
  private:
   struct Called;
+  static constexpr std::chrono::microseconds kLook{100};
 
+  void push(Pending pending, Then then);
+  void wake_watcher();
+  [[nodiscard]] bool has_work() const;
+  void rest();
   void watch();
   std::vector<Pending> take_batch();
+  std::vector<Pending> take_awaited();
+  void put_back(std::vector<Pending> batch);
   void wait_for(const std::vector<Pending>& batch);
+  [[nodiscard]] static const Pending* last_of_driver(const std::vector<Pending>& batch);
   void take_ended(std::vector<Pending>& batch);
   void report(std::vector<Pending>& ended);
   void report_one(Pending& pending, EventsFrame& frame);
@@ -126,13 +145,14 @@ class Queue : public std::enable_shared_from_this<Queue> {
   const Facts facts_;
   std::atomic<bool> profiling_;
   const Windows report_every_;
+  Linger linger_{kLook};
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Pending> pending_;
   std::size_t awaited_ = 0;  // of those in pending_
   bool watched_ = false;     // the thread runs
-  bool busy_ = false;        // and has taken commands that have not all ended
+  bool busy_ = false;        // it, or settle(), has taken commands that have not all ended
   bool let_go_ = false;
   std::condition_variable ended_;
   std::unordered_set<std::shared_ptr<Called>> called_;  // out of order: those that have not been reported

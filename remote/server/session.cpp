@@ -34,6 +34,7 @@ std::string Session::run() {
     Time until = input_.last_heard() + limits_.silence;
     const bool may_idle = limits_.idle.count() == 0;
     if (!may_idle) until = std::min(until, last_command + limits_.idle);
+    input_.linger();
     FrameHeader header;
     const Got got = input_.next(header, until);
     if (got == Got::gone) return "it is gone";
@@ -76,6 +77,7 @@ bool Session::carry_out(const wire::Command& command) {
   payload_left_ = command.payload();
   ring_begun_ = false;
   if (command.body_type() != wire::Body::Ping) commands_.fetch_add(1, std::memory_order_relaxed);
+  if (command.body_type() != wire::Body::Release) leave_to_watcher();
   if (command.queue() != 0) {
     if (!is_about_a_queue(command.body_type())) violate("a queue where there is none");
     if (++begun_ > outbox_.commands_ended() + 4 * limits_.window_commands)
@@ -103,13 +105,28 @@ void Session::dispatch(const wire::Command& command) {
   }
 }
 
-// Answers go out together, and queues are flushed when there is nothing more to add to them.
+// Answers go out together, and queues are flushed when there is nothing more to add to them. Then there is
+// time to look whether the last command ends soon.
 void Session::after_frame() {
   constexpr unsigned kMostFrames = 32;  // of one client thread that never pauses, while another one waits
-  if (!unflushed_.empty() && (++frames_unflushed_ > kMostFrames || !input_.has_more())) {
-    flush_queues();
-  }
+  const bool has_more = (!unflushed_.empty() || unsettled_ != nullptr) && input_.has_more();
+  if (!unflushed_.empty() && (++frames_unflushed_ > kMostFrames || !has_more)) flush_queues();
   flush_answers();
+  if (has_more) leave_to_watcher();
+  if (unsettled_ == nullptr) return;
+  unsettled_->settle([this] { return input_.has_more(); });
+  unsettled_.reset();
+}
+
+void Session::settle_soon(const std::shared_ptr<Queue>& queue) {
+  if (unsettled_ != queue) leave_to_watcher();
+  unsettled_ = queue;
+}
+
+void Session::leave_to_watcher() {
+  if (unsettled_ == nullptr) return;
+  unsettled_->watch_on();
+  unsettled_.reset();
 }
 
 void Session::flush_queues() {

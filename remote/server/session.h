@@ -70,6 +70,8 @@ class Session {
   [[nodiscard]] Time busy_since() const {
     return Time(Duration(busy_since_.load(std::memory_order_relaxed)));
   }
+  // Memory that has not been used for so long goes back to the system. For any thread.
+  void trim(Duration unused) { staging_.trim(unused); }
   [[nodiscard]] std::uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }
 
  private:
@@ -77,8 +79,12 @@ class Session {
   struct Enqueue {
     std::shared_ptr<Queue> queue;
     std::vector<cl_event> waits;
+    bool has_empty_list = false;
     [[nodiscard]] cl_uint count() const { return static_cast<cl_uint>(waits.size()); }
-    [[nodiscard]] const cl_event* list() const { return waits.empty() ? nullptr : waits.data(); }
+    [[nodiscard]] const cl_event* list() const {
+      static constexpr cl_event kNone = nullptr;
+      return !waits.empty() ? waits.data() : has_empty_list ? &kNone : nullptr;
+    }
   };
 
   [[nodiscard]] bool is_at_work();
@@ -87,6 +93,8 @@ class Session {
   void dispatch(const wire::Command& command);
   void after_frame();
   void flush_queues();
+  void settle_soon(const std::shared_ptr<Queue>& queue);
+  void leave_to_watcher();
   void flush_answers();
 
   // Ends the session: nobody of good faith does that.
@@ -160,6 +168,7 @@ class Session {
   [[nodiscard]] std::shared_ptr<Arguments> arguments_of(cl_kernel kernel) const;
   void answer_binaries(const wire::Command& command, cl_program program);
   [[nodiscard]] Told ask(const wire::Query& query);
+  [[nodiscard]] Told default_device_queue(cl_command_queue queue) const;
   [[nodiscard]] Told build_info(cl_program program, cl_device_id device, cl_program_build_info param) const;
   void release(const Object& object);
   [[nodiscard]] bool is_svm(std::uint64_t address, std::uint64_t size) const;
@@ -183,6 +192,7 @@ class Session {
   std::uint64_t begun_ = 0;         // commands with a queue
   std::vector<std::shared_ptr<Queue>> unflushed_;
   unsigned frames_unflushed_ = 0;
+  std::shared_ptr<Queue> unsettled_;            // has to be told who looks after its last command
   bool ring_begun_ = false;                     // the command that is carried out sees to its slots
   std::map<std::uint64_t, std::uint64_t> svm_;  // sizes by address
   std::map<std::uint64_t, cl_context> svm_contexts_;

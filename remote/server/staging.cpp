@@ -33,13 +33,7 @@ Block Staging::take(std::size_t size) {
     return {};
   }
   if (which < kClasses) {
-    const std::scoped_lock lock(mutex_);
-    if (!kept_[which].empty()) {
-      std::byte* const data = kept_[which].back();
-      kept_[which].pop_back();
-      kept_bytes_ -= real;
-      return {*this, data, size, real};
-    }
+    if (std::byte* const data = take_kept(which, real)) return {*this, data, size, real};
   }
   // Aligned as drivers like it for what they copy from and to.
   const std::size_t whole = (real + kLeast - 1) / kLeast * kLeast;
@@ -49,6 +43,34 @@ Block Staging::take(std::size_t size) {
     return {};
   }
   return {*this, data, size, real};
+}
+
+// Null: there is none.
+std::byte* Staging::take_kept(std::size_t which, std::size_t room) {
+  const std::scoped_lock lock(mutex_);
+  last_taken_ = std::chrono::steady_clock::now();
+  if (kept_[which].empty()) return nullptr;
+  std::byte* const data = kept_[which].back();
+  kept_[which].pop_back();
+  kept_bytes_ -= room;
+  return data;
+}
+
+void Staging::trim(std::chrono::steady_clock::duration unused) {
+  const std::scoped_lock lock(mutex_);
+  if (kept_bytes_ <= kMostKeptUnused || std::chrono::steady_clock::now() - last_taken_ < unused) return;
+  for (std::size_t which = kClasses; which-- > 0;) {
+    auto& blocks = kept_[which];
+    for (; !blocks.empty() && kept_bytes_ > kMostKeptUnused; blocks.pop_back()) {
+      std::free(blocks.back());
+      kept_bytes_ -= kLeast << which;
+    }
+  }
+}
+
+std::size_t Staging::kept() const {
+  const std::scoped_lock lock(mutex_);
+  return kept_bytes_;
 }
 
 void Staging::give_back(std::byte* data, std::size_t room) {

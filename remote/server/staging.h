@@ -1,11 +1,13 @@
 // Memory for data on its way between the socket and the driver. Blocks of usual sizes are kept for the next
-// one, so that their pages need not be made anew.
+// one, so that their pages need not be made anew: as many as a window holds while they are in use, a modest
+// share later (trim).
 //
 // Thread-safe. Nothing throws.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -54,19 +56,27 @@ class Staging {
   // Empty: more than `most` would be out, or the system has no memory.
   Block take(std::size_t size);
 
+  // Gives memory back to the system if nothing has been taken for so long.
+  void trim(std::chrono::steady_clock::duration unused);
+  // Bytes that are there for the next ones.
+  [[nodiscard]] std::size_t kept() const;
+
  private:
   friend class Block;
   static constexpr std::size_t kClasses = 11;  // 4 KiB, 8 KiB, ... 4 MiB
   static constexpr std::size_t kLeast = 4096;
-  static constexpr std::size_t kMostKept = 32U << 20U;  // bytes
+  static constexpr std::size_t kMostKept = 128U << 20U;       // bytes
+  static constexpr std::size_t kMostKeptUnused = 32U << 20U;  // and after trim()
 
   void give_back(std::byte* data, std::size_t room);
+  std::byte* take_kept(std::size_t which, std::size_t room);
 
   const std::uint64_t most_;
   std::atomic<std::uint64_t> out_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::array<std::vector<std::byte*>, kClasses> kept_;
   std::size_t kept_bytes_ = 0;
+  std::chrono::steady_clock::time_point last_taken_;
 };
 
 }  // namespace cleave::remote::server

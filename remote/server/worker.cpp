@@ -32,6 +32,8 @@ using std::chrono::steady_clock;
 // well.
 constexpr std::chrono::seconds kStuck{120};
 constexpr std::chrono::milliseconds kPulse{100};
+// Memory beyond a modest share is kept for so long.
+constexpr std::chrono::seconds kUnused{5};
 // Statistics are written at the end; nothing else may hold it up.
 constexpr unsigned kSecondsToEnd = 2;
 
@@ -46,7 +48,7 @@ class Worker {
   bool await_connection();
   std::unique_ptr<Stream> open(std::string& why);
   void serve(Stream& stream, FrameInput& input, const Guest& guest);
-  void pulse(Stream& stream, Outbox& outbox, const Session& session);
+  void pulse(Stream& stream, Outbox& outbox, Session& session);
   void tell(Word word, const std::string& text) const;
   [[nodiscard]] Admission admit(const Guest& guest) const;
   [[noreturn]] void leave(Word word, const std::string& why);
@@ -143,7 +145,7 @@ void Worker::leave(Word word, const std::string& why) {
 }
 
 // A sign of life where there is nothing else to say; and an eye on those at the other ends.
-void Worker::pulse(Stream& stream, Outbox& outbox, const Session& session) {
+void Worker::pulse(Stream& stream, Outbox& outbox, Session& session) {
   while (true) {
     pollfd ends[] = {{control_, POLLIN, 0}, {stream.descriptor(), POLLRDHUP, 0}};
     ::poll(ends, 2, static_cast<int>(kPulse.count()));
@@ -153,6 +155,7 @@ void Worker::pulse(Stream& stream, Outbox& outbox, const Session& session) {
       std::this_thread::sleep_for(kPulse);
       leave(Word::gone, "it is gone");
     }
+    session.trim(kUnused);
     const auto now = steady_clock::now();
     const Time busy = session.busy_since();
     const bool stuck = busy != Time() && now - busy > kStuck;
@@ -193,7 +196,8 @@ int Worker::run() {
   const std::unique_ptr<Stream> stream = open(why);
   if (!stream) leave(Word::refused, why);
   const auto input = std::make_unique<FrameInput>(*stream, std::chrono::seconds(kHelloSeconds));
-  std::uint64_t features = bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes);
+  std::uint64_t features =
+      bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers);
   if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
   const Door door{options_, tokens_, features, [this](const Guest& guest) { return admit(guest); }};
   const auto guest = let_in(door, *offer_, *stream, *input, why);

@@ -41,6 +41,10 @@ Got FrameInput::next(FrameHeader& header, Time until, std::uint32_t most) {
                                                                                         : Got::gone;
 }
 
+void FrameInput::linger() {
+  if (begin_ == end_) linger_.until([this] { return fill(kAtOnce) != Got::timeout; });
+}
+
 std::span<const std::byte> FrameInput::message() const {
   return std::as_bytes(std::span(message_)).first(message_size_);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "remote/protocol/frame.h"
+#include "remote/transport/linger.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote {
@@ -24,6 +25,9 @@ class FrameInput {
   // `timeout`: no frame has begun to come. `gone`: the connection is, or what came is no frame, or larger
   // than `most`.
   Got next(FrameHeader& header, Time until, std::uint32_t most = kMostMessage);
+
+  // Before next(), of who expects something soon: looks for it for a short while without sleeping (linger.h).
+  void linger();
 
   // The message of the frame that next() found; aligned for FlatBuffers, valid until the next one.
   [[nodiscard]] std::span<const std::byte> message() const;
@@ -41,6 +45,8 @@ class FrameInput {
   void set_patience(Duration patience) { patience_ = patience; }
 
  private:
+  static constexpr std::chrono::microseconds kLook{50};
+
   Got fill(Time until);
   void note_heard();
   bool read_exactly(std::span<std::byte> into);
@@ -48,6 +54,7 @@ class FrameInput {
   Stream& stream_;
   Duration patience_;
   std::atomic<Duration::rep> heard_{0};
+  Linger linger_{kLook};
   std::array<std::byte, 16U << 10U> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

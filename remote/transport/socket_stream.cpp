@@ -50,7 +50,7 @@ class SocketStream final : public Stream {
         return Got::data;
       }
       if (got == 0 || (errno != EAGAIN && errno != EINTR)) return Got::gone;
-      if (errno == EAGAIN && !wait_for(socket_, POLLIN, until)) return Got::timeout;
+      if (errno == EAGAIN && (until == kAtOnce || !wait_for(socket_, POLLIN, until))) return Got::timeout;
     }
   }
 

@@ -18,6 +18,9 @@ namespace cleave::remote {
 using Time = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 
+// As the end of a wait: there is none.
+inline constexpr Time kAtOnce{};
+
 enum class Got : std::uint8_t { data, timeout, gone };
 
 class Stream {

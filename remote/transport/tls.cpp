@@ -96,6 +96,7 @@ class TlsStream final : public Stream {
           return Got::gone;
         }
       }
+      if (until == kAtOnce) return Got::timeout;
       const bool ready = events == POLLOUT ? wait_to_write(socket_, until - steady_clock::now())
                                            : wait_for(socket_, events, until);
       if (!ready) return Got::timeout;

@@ -101,6 +101,8 @@ class RawClient {
     std::uint64_t payload = 0;
     std::optional<wire::Shared> shared{};
     std::optional<wire::Ring> ring{};
+    bool at_end = false;
+    bool empty_list = false;
   };
   template <typename Table>
   void add(const Options& options, flatbuffers::Offset<Table> body) {
@@ -113,6 +115,8 @@ class RawClient {
     command.add_payload(options.payload);
     if (options.shared) command.add_shared(&*options.shared);
     if (options.ring) command.add_ring(&*options.ring);
+    command.add_at_end(options.at_end);
+    command.add_empty_list(options.empty_list);
     command.add_body_type(wire::BodyTraits<Table>::enum_value);
     command.add_body(body.Union());
     commands.push_back(command.Finish());

@@ -179,6 +179,62 @@ TEST_F(Serving, ACommandThatFailsEndsItsEventAndThoseThatWait) {
   EXPECT_EQ(client.heard.answers.at(2), CL_SUCCESS);
 }
 
+TEST_F(Serving, AnswersComeAtTheEndWhereThatIsAskedFor) {
+  for (const cl_int status : {cl_int{CL_COMPLETE}, cl_int{CL_OUT_OF_RESOURCES}}) {
+    ServerProcess server;
+    RawClient client(server.endpoint());
+    ASSERT_TRUE(client.begin({.features = bit(Feature::end_answers)}));
+    make_basics(client);
+    const std::vector<cl_int> data(16, 9);
+    auto& b = client.builder;
+    client.add({}, wire::CreateCreateUserEvent(b, 30, kContext));
+    client.add({.request = 1, .queue = kQueue, .waits = {30}, .payload = 64, .at_end = true},
+               wire::CreateWriteBuffer(b, kBuffer, 0, 64));
+    client.add({.request = 2}, wire::CreateQuery(b, wire::What::memory, kBuffer, 0, CL_MEM_SIZE));
+    client.send({bytes(data)});
+    ASSERT_TRUE(client.await_answer(2));
+    EXPECT_EQ(client.heard.answers.count(1), 0U);
+    client.add({}, wire::CreateSetUserEventStatus(b, 30, status));
+    client.send();
+    ASSERT_TRUE(client.await_answer(1));
+    EXPECT_EQ(client.heard.answers[1] == CL_SUCCESS, status == CL_COMPLETE);
+    EXPECT_TRUE(client.heard.failures.empty());
+    EXPECT_EQ(client.heard.commands_ended, 1U);
+    EXPECT_EQ(client.heard.bytes_ended, 64U);
+  }
+}
+
+TEST_F(Serving, AnAnswerAtTheEndTellsThatNothingWasBegun) {
+  ServerProcess server;
+  RawClient client(server.endpoint());
+  ASSERT_TRUE(client.begin());
+  make_basics(client);
+  const std::vector<cl_int> data(16, 9);
+  auto& b = client.builder;
+  client.add({.request = 1, .queue = kQueue, .payload = 64, .at_end = true},
+             wire::CreateWriteBuffer(b, 777, 0, 64));
+  client.add({.queue = kQueue, .event = 31}, wire::CreateCopyBuffer(b, kBuffer, 777, 0, 0, 64));
+  client.add({.request = 2, .queue = kQueue, .waits = {31}, .payload = 64, .at_end = true},
+             wire::CreateWriteBuffer(b, kBuffer, 0, 64));
+  client.send({bytes(data), bytes(data)});
+  ASSERT_TRUE(client.await_answer(2));
+  EXPECT_EQ(client.heard.answers.at(1), CL_INVALID_MEM_OBJECT);
+  EXPECT_EQ(client.heard.answers.at(2), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+}
+
+TEST_F(Serving, AListOfNoEventsIsTheDriversToJudge) {
+  ServerProcess server;
+  RawClient client(server.endpoint());
+  ASSERT_TRUE(client.begin());
+  make_basics(client);
+  client.add({.request = 1, .queue = kQueue, .empty_list = true}, wire::CreateMarker(client.builder));
+  client.add({.request = 2, .queue = kQueue}, wire::CreateMarker(client.builder));
+  client.send();
+  ASSERT_TRUE(client.await_answer(2));
+  EXPECT_EQ(client.heard.answers.at(1), CL_INVALID_EVENT_WAIT_LIST);  // PoCL's judgement
+  EXPECT_EQ(client.heard.answers.at(2), CL_SUCCESS);
+}
+
 TEST_F(Serving, MemoryBeyondTheClientsShareIsRefused) {
   ServerProcess server({"--memory-per-client", "1M"});
   RawClient client(server.endpoint());

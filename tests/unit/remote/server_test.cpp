@@ -71,6 +71,22 @@ TEST(Staging, BlocksAreUsedAgain) {
   EXPECT_NE(other.data(), before);
 }
 
+TEST(Staging, KeepsAModestShareOfWhatIsNotUsed) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20U;
+  Staging staging(256 * kBlock);
+  {
+    std::vector<Block> blocks;
+    for (int i = 0; i < 200; ++i) blocks.push_back(staging.take(kBlock));
+  }
+  EXPECT_EQ(staging.kept(), 128 * kBlock);
+  staging.trim(std::chrono::hours(1));
+  EXPECT_EQ(staging.kept(), 128 * kBlock);
+  staging.trim(std::chrono::seconds(0));
+  EXPECT_EQ(staging.kept(), 32 * kBlock);
+  staging.trim(std::chrono::seconds(0));
+  EXPECT_EQ(staging.kept(), 32 * kBlock);
+}
+
 TEST(Staging, AnythingFromNothingToLarge) {
   Staging staging(64U << 20U);
   for (const std::size_t size :

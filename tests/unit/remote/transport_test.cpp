@@ -149,6 +149,47 @@ TEST(Frames, PayloadsLargeAndSmallGoStraightThrough) {
   EXPECT_FALSE(input.has_more());
 }
 
+TEST(Frames, WhatALookHasFoundIsRead) {
+  Pair pair;
+  FrameInput input(*pair.right, kPatience);
+  input.linger();  // in vain
+  const std::vector<std::byte> message(100, std::byte{7});
+  ASSERT_TRUE(write_frame(*pair.left, FrameKind::commands, message, {}, kPatience));
+  input.linger();
+  input.linger();
+  FrameHeader header;
+  ASSERT_EQ(input.next(header, steady_clock::now() + kPatience), Got::data);
+  EXPECT_TRUE(std::equal(input.message().begin(), input.message().end(), message.begin(), message.end()));
+  pair.left.reset();
+  input.linger();
+  EXPECT_EQ(input.next(header, steady_clock::now() + kPatience), Got::gone);
+}
+
+// How often somebody who lingers for no time at all asks, so many times in vain.
+unsigned looks_in_vain(Linger& linger, unsigned times) {
+  unsigned looks = 0;
+  for (unsigned i = 0; i < times; ++i) {
+    EXPECT_FALSE(linger.until([&] { return ++looks == 0; }));
+  }
+  return looks;
+}
+
+TEST(Lingering, IsGivenUpWhereItIsInVainAndTakenUpAgain) {
+  if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
+  Linger linger{Duration::zero()};
+  EXPECT_TRUE(linger.until([] { return true; }));
+  EXPECT_LT(looks_in_vain(linger, 1000), 100U);
+  unsigned tries = 1;
+  while (!linger.until([] { return true; })) ++tries;
+  EXPECT_LT(tries, 100U);
+  EXPECT_TRUE(linger.until([] { return true; }));
+}
+
+TEST(Lingering, EndsWhenSomethingElseIsToBeDone) {
+  Linger linger{std::chrono::hours(1)};
+  EXPECT_FALSE(linger.until([] { return false; }, [] { return true; }));
+}
+
 TEST(Frames, AFrameThatStopsHalfwayIsAnEndAndNotAWait) {
   const Pair pair;
   const HeaderBytes header = encode({FrameKind::commands, 100, 0});

@@ -1,0 +1,195 @@
+// A queue of the server's on a driver that ends its commands when the test says so.
+#include "remote/server/queue.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "remote/protocol/verify.h"
+#include "remote/server/staging.h"
+#include "remote/transport/frames.h"
+
+namespace cleave::remote::server {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+
+// The driver: events that have ended or not, and how often somebody has waited for one.
+std::mutex driver_mutex;
+std::condition_variable driver_changed;
+unsigned driver_waits = 0;
+
+struct Event {
+  cl_int status = CL_SUBMITTED;
+  [[nodiscard]] cl_event handle() { return reinterpret_cast<cl_event>(this); }
+  void end(cl_int with = CL_COMPLETE) {
+    const std::scoped_lock lock(driver_mutex);
+    status = with;
+    driver_changed.notify_all();
+  }
+};
+
+Event& event_of(cl_event handle) { return *reinterpret_cast<Event*>(handle); }
+
+cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info, size_t, void* value, size_t*) {
+  const std::scoped_lock lock(driver_mutex);
+  *static_cast<cl_int*>(value) = event_of(event).status;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL wait_for_events(cl_uint, const cl_event* events) {
+  std::unique_lock lock(driver_mutex);
+  ++driver_waits;
+  driver_changed.notify_all();
+  driver_changed.wait(lock, [&] { return event_of(*events).status <= CL_COMPLETE; });
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL release_event(cl_event) { return CL_SUCCESS; }
+
+unsigned waits() {
+  const std::scoped_lock lock(driver_mutex);
+  return driver_waits;
+}
+
+bool is_waited_for() {
+  std::unique_lock lock(driver_mutex);
+  return driver_changed.wait_for(lock, kPatience, [] { return driver_waits > 0; });
+}
+
+class ServersQueue : public testing::Test {
+ protected:
+  ServersQueue() {
+    driver_waits = 0;
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ours_ = stream_on(ends[0]);
+    theirs_ = stream_on(ends[1]);
+    input_ = std::make_unique<FrameInput>(*theirs_, kPatience);
+    outbox_ = std::make_unique<Outbox>(*ours_, printed_, kPatience, [] {});
+    table_.clGetEventInfo = get_event_info;
+    table_.clWaitForEvents = wait_for_events;
+    table_.clReleaseEvent = release_event;
+    const Queue::Facts facts{.id = 2, .handle = nullptr, .in_order = true, .profiling = false};
+    queue_ = std::make_shared<Queue>(table_, *outbox_, facts, Queue::Windows{1000, 1U << 20U});
+  }
+  ~ServersQueue() override {
+    if (!queue_) return;
+    queue_->let_go();
+    queue_->await_end();
+  }
+
+  void add(Event& event, std::uint32_t request, Queue::Then then = Queue::Then::settled) {
+    Pending pending;
+    pending.event = EventReference(table_, event.handle());
+    pending.request = request;
+    queue_->add(std::move(pending), then);
+  }
+
+  // The numbers and errors of the next frame's answers.
+  std::vector<std::pair<std::uint32_t, cl_int>> next_answers() {
+    FrameHeader header;
+    std::vector<std::pair<std::uint32_t, cl_int>> answers;
+    if (input_->next(header, std::chrono::steady_clock::now() + kPatience) != Got::data) return answers;
+    const wire::Events* const events = verified_events(input_->message(), header.payload);
+    for (const wire::Item* const item : *events->items()) {
+      const wire::Answer& answer = *item->event_as_Answer();
+      answers.emplace_back(answer.request(), answer.error());
+    }
+    return answers;
+  }
+
+  using Answers = std::vector<std::pair<std::uint32_t, cl_int>>;
+  Table table_{};
+  Printed printed_;
+  std::unique_ptr<Stream> ours_;
+  std::unique_ptr<Stream> theirs_;
+  std::unique_ptr<FrameInput> input_;
+  std::unique_ptr<Outbox> outbox_;
+  Staging staging_{1U << 20U};
+  std::shared_ptr<Queue> queue_;
+};
+
+const auto kNobodyCalls = [] { return false; };
+const auto kSomebodyCalls = [] { return true; };
+
+TEST_F(ServersQueue, WhatEndsSoonIsReportedByWhoLooks) {
+  if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
+  Event first;
+  Event second;
+  add(first, 1);
+  add(second, 2);
+  first.end();
+  second.end(CL_OUT_OF_RESOURCES);
+  queue_->settle(kNobodyCalls);
+  EXPECT_EQ(next_answers(), (Answers{{1, CL_SUCCESS}, {2, CL_OUT_OF_RESOURCES}}));
+  EXPECT_EQ(waits(), 0U);
+}
+
+TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {
+  Event event;
+  add(event, 1);
+  queue_->settle(kNobodyCalls);
+  ASSERT_TRUE(is_waited_for());
+  event.end();
+  EXPECT_EQ(next_answers(), (Answers{{1, CL_SUCCESS}}));
+}
+
+TEST_F(ServersQueue, WhoIsCalledAwayLeavesAllToTheWatcherInItsOrder) {
+  std::vector<Event> events(5);
+  for (std::uint32_t i = 0; i < events.size(); ++i) add(events[i], i + 1);
+  queue_->settle(kSomebodyCalls);
+  ASSERT_TRUE(is_waited_for());
+  for (Event& event : events) event.end();
+  Answers answers;
+  while (answers.size() < events.size()) {
+    const Answers some = next_answers();
+    ASSERT_FALSE(some.empty());
+    answers.insert(answers.end(), some.begin(), some.end());
+  }
+  EXPECT_EQ(answers, (Answers{{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}}));
+}
+
+TEST_F(ServersQueue, WhatTheWatcherHasStaysWithIt) {
+  Event first;
+  Event second;
+  add(first, 1, Queue::Then::watched);
+  ASSERT_TRUE(is_waited_for());
+  add(second, 2);
+  second.end();
+  queue_->settle(kNobodyCalls);
+  first.end();
+  EXPECT_EQ(next_answers().front(), (std::pair<std::uint32_t, cl_int>{1, CL_SUCCESS}));
+}
+
+TEST_F(ServersQueue, AFinishEndsWithWhatIsBeforeIt) {
+  Event launch;
+  add(launch, 0);
+  ASSERT_EQ(queue_->finish(7, Queue::Then::settled), CL_SUCCESS);
+  queue_->settle(kSomebodyCalls);
+  ASSERT_TRUE(is_waited_for());
+  launch.end();
+  EXPECT_EQ(next_answers(), (Answers{{7, CL_SUCCESS}}));
+}
+
+TEST_F(ServersQueue, WhatNobodyWaitsForKeepsItsMemoryUntilItsEnd) {
+  Event event;
+  Pending pending;
+  pending.event = EventReference(table_, event.handle());
+  pending.data = staging_.take(1U << 20U);
+  queue_->add(std::move(pending));
+  queue_->let_go();
+  Queue& queue = *queue_;
+  const auto kept = std::move(queue_);
+  ASSERT_TRUE(is_waited_for());
+  EXPECT_FALSE(staging_.take(1U << 20U));
+  event.end();
+  queue.await_end();
+  EXPECT_TRUE(staging_.take(1U << 20U));
+}
+
+}  // namespace
+}  // namespace cleave::remote::server
