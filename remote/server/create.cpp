@@ -118,7 +118,7 @@ void Session::handle(const wire::Command& command, const wire::CreateQueue& mess
     const Queue::Facts facts{message.id(), queue, (bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0,
                              (bits & CL_QUEUE_PROFILING_ENABLE) != 0};
     object.queue = std::make_shared<Queue>(
-        cl_, outbox_, facts, Queue::Windows{limits_.window_commands / 8, limits_.window_bytes / 8});
+        cl_, outbox_, reads_, facts, Queue::Windows{limits_.window_commands / 8, limits_.window_bytes / 8});
     ++queues_;
   }
   created(command, message.id(), std::move(object), error);

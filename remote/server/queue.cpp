@@ -30,22 +30,39 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
 
   // Once, whoever comes first.
   void tell() {
-    {
-      const std::scoped_lock lock(queue->mutex_);
-      if (queue->called_.erase(shared_from_this()) == 0) return;
-    }
-    std::vector<Pending> one;
-    one.push_back(std::move(pending));
-    queue->report(one);
+    if (auto one = take(); !one.empty()) queue->report(one);
   }
 
   static void CL_CALLBACK ended(cl_event, cl_int, void* data) {
     const std::unique_ptr<std::shared_ptr<Called>> called(static_cast<std::shared_ptr<Called>*>(data));
-    (*called)->tell();
+    const std::shared_ptr<Called>& one = *called;
+    if (one->queue->reads_.any()) return one->queue->reads_.apart([one] { one->tell(); });
+    if (auto taken = one->take(); !taken.empty()) one->queue->tell_of(taken);
+  }
+
+ private:
+  std::vector<Pending> take() {
+    std::vector<Pending> one;
+    const std::scoped_lock lock(queue->mutex_);
+    if (queue->called_.erase(shared_from_this()) != 0) one.push_back(std::move(pending));
+    return one;
   }
 };
 
+void Queue::enter(Pending& pending) {
+  if (!pending.is_read || pending.request == 0 || pending.event.get() == nullptr) return;
+  cl_.clRetainEvent(pending.event.get());
+  pending.read = std::make_shared<Read>();
+  pending.read->event = EventReference(cl_, pending.event.get());
+  pending.read->request = pending.request;
+  pending.read->at = pending.at;
+  pending.read->more = pending.more;
+  pending.read->data = std::move(pending.data);
+  reads_.enter(facts_.id, facts_.in_order, pending.read);
+}
+
 void Queue::add(Pending pending, Then then) {
+  enter(pending);
   if (facts_.in_order) {
     push(std::move(pending), then);
   } else {
@@ -328,29 +345,29 @@ std::optional<wire::Times> Queue::times(const Pending& pending) const {
 
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
   const cl_int ended = status(pending);
-  std::uint64_t bytes = pending.bytes;
-  auto& builder = frame.builder();
-  if (pending.request != 0) {
-    const bool good = ended >= CL_COMPLETE;
-    const auto data = good && pending.is_read ? std::span<const std::byte>(pending.data.bytes())
-                                              : std::span<const std::byte>();
-    bytes += data.size();
-    wire::AnswerBuilder answer(builder);
-    answer.add_request(pending.request);
-    answer.add_error(good ? CL_SUCCESS : ended);
-    answer.add_value(pending.at);
-    answer.add_more(pending.more);
-    frame.add(answer.Finish(), data);
-  }
+  if (pending.request != 0 && pending.read == nullptr)
+    frame.answer(pending.request, std::min(ended, CL_SUCCESS));
   if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));
   if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0)
     frame.failure(0, facts_.id, ended);
-  outbox_.count_ended(pending.ends ? 1 : 0, bytes);
+  outbox_.count_ended(pending.ends ? 1 : 0, pending.bytes);
 }
 
 void Queue::report(std::vector<Pending>& ended) {
+  reads_.tell_ended(facts_.id);
+  tell_of(ended);
+}
+
+void Queue::tell_of(std::vector<Pending>& ended) {
   EventsFrame frame;
-  for (Pending& pending : ended) report_one(pending, frame);
+  std::optional<Reads::Telling> telling;
+  for (Pending& pending : ended) {
+    if (pending.read != nullptr && !pending.read->sent.load(std::memory_order_acquire)) {
+      if (!telling) telling.emplace(reads_);
+      telling->add(*pending.read, frame);
+    }
+    report_one(pending, frame);
+  }
   if (!frame.empty() || outbox_.has_untold(report_every_.commands, report_every_.bytes)) outbox_.send(frame);
   ended.clear();
 }

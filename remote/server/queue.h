@@ -24,32 +24,13 @@
 #include <vector>
 
 #include "base/opencl.h"
+#include "remote/server/event_reference.h"
 #include "remote/server/outbox.h"
+#include "remote/server/reads.h"
 #include "remote/server/staging.h"
 #include "remote/transport/linger.h"
 
 namespace cleave::remote::server {
-
-// A reference to an event of the driver's.
-class EventReference {
- public:
-  EventReference() = default;
-  EventReference(const Table& cl, cl_event event) : cl_(&cl), event_(event) {}  // takes it over
-  EventReference(EventReference&& other) noexcept { *this = std::move(other); }
-  EventReference& operator=(EventReference&& other) noexcept {
-    std::swap(cl_, other.cl_);
-    std::swap(event_, other.event_);
-    return *this;
-  }
-  ~EventReference() {
-    if (event_ != nullptr) cl_->clReleaseEvent(event_);
-  }
-  [[nodiscard]] cl_event get() const { return event_; }
-
- private:
-  const Table* cl_ = nullptr;
-  cl_event event_ = nullptr;
-};
 
 // A command of the driver's that is under way. One command of the client's may be several of these, the last
 // of which `ends` it.
@@ -64,7 +45,8 @@ struct Pending {
   Block data;
   std::uint64_t bytes = 0;  // of payload that end with it
   bool ends = true;
-  cl_int error = CL_SUCCESS;  // what it ends with where the driver has not taken it; then there is no event
+  std::shared_ptr<Read> read;  // the answer of a read, told by whoever is first (reads.h); the queue's alone
+  cl_int error = CL_SUCCESS;   // what it ends with where the driver has not taken it; then there is no event
 
   // Whether somebody waits for its end.
   [[nodiscard]] bool is_awaited() const {
@@ -87,8 +69,13 @@ class Queue : public std::enable_shared_from_this<Queue> {
     std::uint64_t bytes = 0;
   };
 
-  Queue(const Table& cl, Outbox& outbox, const Facts& facts, const Windows& report_every)
-      : cl_(cl), outbox_(outbox), facts_(facts), profiling_(facts.profiling), report_every_(report_every) {}
+  Queue(const Table& cl, Outbox& outbox, Reads& reads, const Facts& facts, const Windows& report_every)
+      : cl_(cl),
+        outbox_(outbox),
+        reads_(reads),
+        facts_(facts),
+        profiling_(facts.profiling),
+        report_every_(report_every) {}
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
@@ -121,6 +108,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   struct Called;
   static constexpr std::chrono::microseconds kLook{100};
 
+  void enter(Pending& pending);
   void push(Pending pending, Then then);
   void wake_watcher();
   [[nodiscard]] bool has_work() const;
@@ -133,6 +121,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   [[nodiscard]] static const Pending* last_of_driver(const std::vector<Pending>& batch);
   void take_ended(std::vector<Pending>& batch);
   void report(std::vector<Pending>& ended);
+  void tell_of(std::vector<Pending>& ended);
   void report_one(Pending& pending, EventsFrame& frame);
   cl_int call_back(Pending pending);
   void look_after_called();
@@ -142,6 +131,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   const Table& cl_;
   Outbox& outbox_;
+  Reads& reads_;
   const Facts facts_;
   std::atomic<bool> profiling_;
   const Windows report_every_;

@@ -184,6 +184,7 @@ class Session {
   const SessionLimits limits_;
   const SharedMemory* const shared_;
   Staging staging_;
+  Reads reads_{cl_, outbox_};
 
   std::string violation_;
   bool gone_ = false;

@@ -72,9 +72,10 @@ class ServersQueue : public testing::Test {
     outbox_ = std::make_unique<Outbox>(*ours_, printed_, kPatience, [] {});
     table_.clGetEventInfo = get_event_info;
     table_.clWaitForEvents = wait_for_events;
-    table_.clReleaseEvent = release_event;
+    table_.clReleaseEvent = table_.clRetainEvent = release_event;
+    reads_ = std::make_unique<Reads>(table_, *outbox_);
     const Queue::Facts facts{.id = 2, .handle = nullptr, .in_order = true, .profiling = false};
-    queue_ = std::make_shared<Queue>(table_, *outbox_, facts, Queue::Windows{1000, 1U << 20U});
+    queue_ = std::make_shared<Queue>(table_, *outbox_, *reads_, facts, Queue::Windows{1000, 1U << 20U});
   }
   ~ServersQueue() override {
     if (!queue_) return;
@@ -99,6 +100,7 @@ class ServersQueue : public testing::Test {
       const wire::Answer& answer = *item->event_as_Answer();
       answers.emplace_back(answer.request(), answer.error());
     }
+    input_->skip_payload(header.payload);
     return answers;
   }
 
@@ -110,6 +112,7 @@ class ServersQueue : public testing::Test {
   std::unique_ptr<FrameInput> input_;
   std::unique_ptr<Outbox> outbox_;
   Staging staging_{1U << 20U};
+  std::unique_ptr<Reads> reads_;
   std::shared_ptr<Queue> queue_;
 };
 
@@ -127,6 +130,32 @@ TEST_F(ServersQueue, WhatEndsSoonIsReportedByWhoLooks) {
   queue_->settle(kNobodyCalls);
   EXPECT_EQ(next_answers(), (Answers{{1, CL_SUCCESS}, {2, CL_OUT_OF_RESOURCES}}));
   EXPECT_EQ(waits(), 0U);
+}
+
+// A program knows of the finish that it came after the read: it waited for an event behind it.
+TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
+  Event read;
+  Event pending_read;
+  for (Event* const event : {&read, &pending_read}) {
+    Pending pending;
+    pending.event = EventReference(table_, event->handle());
+    pending.request = event == &read ? 1 : 2;
+    pending.is_read = true;
+    pending.data = staging_.take(4);
+    queue_->add(std::move(pending), Queue::Then::settled);
+  }
+  read.end();
+  const Queue::Facts facts{.id = 3, .handle = nullptr, .in_order = true, .profiling = false};
+  const auto other =
+      std::make_shared<Queue>(table_, *outbox_, *reads_, facts, Queue::Windows{1000, 1U << 20U});
+  EXPECT_EQ(other->finish(7), CL_SUCCESS);
+  EXPECT_EQ(next_answers(), (Answers{{1, CL_SUCCESS}})) << "and not the one that is under way";
+  EXPECT_EQ(next_answers(), (Answers{{7, CL_SUCCESS}}));
+  pending_read.end(CL_OUT_OF_RESOURCES);
+  queue_->watch_on();
+  EXPECT_EQ(next_answers(), (Answers{{2, CL_OUT_OF_RESOURCES}})) << "once, and with its error";
+  EXPECT_FALSE(reads_->any());
+  other->let_go();
 }
 
 TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {

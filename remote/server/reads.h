@@ -1,0 +1,108 @@
+// The reads of all queues whose data the client has not been sent.
+//
+// A client may know of a command on one queue that it came after a read on another one: it waited for an
+// event behind the read, or for a finish behind that. When it hears that the command has ended, it looks at
+// what was read. So whoever tells the client that anything has ended sends the data of all reads that have
+// ended first.
+//
+// Thread-safe. The driver is asked with no lock of ours held, since it may hold one of its own while it calls
+// back; and who is called back by it tells of reads elsewhere (apart).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/opencl.h"
+#include "remote/server/event_reference.h"
+#include "remote/server/events_frame.h"
+#include "remote/server/outbox.h"
+#include "remote/server/staging.h"
+
+namespace cleave::remote::server {
+
+// The answer that a read gets at its end; one of several if there is `more`.
+struct Read {
+  EventReference event;
+  std::uint32_t request = 0;
+  std::uint64_t at = 0;  // where the data belongs in the whole of it
+  bool more = false;
+  Block data;  // empty where it is in shared memory
+  bool told = false;              // Reads' alone
+  std::atomic<bool> sent{false};  // what was told
+};
+
+class Reads {
+ public:
+  Reads(const Table& cl, Outbox& outbox) : cl_(cl), outbox_(outbox) {}
+  Reads(const Reads&) = delete;
+  Reads& operator=(const Reads&) = delete;
+  ~Reads();
+
+  // A read that has been enqueued. Those of one queue that is in order come in their order.
+  void enter(std::uint64_t queue, bool in_order, const std::shared_ptr<Read>& read);
+
+  // Whether there are some that have not been told.
+  [[nodiscard]] bool any() const { return untold_.load(std::memory_order_acquire) != 0; }
+
+  // Returns when the data of all that had ended before the call has been sent, but for that of a queue which
+  // is in order and has the caller for its own: there it has its place among other news.
+  void tell_ended(std::uint64_t own_queue);
+
+  // While a queue tells its news, reads among them, nobody else tells of reads. Ends when these have been
+  // sent.
+  class Telling {
+   public:
+    explicit Telling(Reads& reads) : reads_(reads), lock_(reads.telling_) {}
+    Telling(const Telling&) = delete;
+    Telling& operator=(const Telling&) = delete;
+    ~Telling();
+    // The read's answer, unless it was told.
+    void add(Read& read, EventsFrame& frame);
+
+   private:
+    Reads& reads_;
+    std::size_t count_ = 0;
+    std::vector<std::shared_ptr<Read>> told_;  // goes after the lock: the driver has a share in it
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  // Calls `function` on a thread of our own, one after the other.
+  void apart(std::function<void()> function);
+
+ private:
+  using Some = std::vector<std::shared_ptr<Read>>;
+  struct Line {
+    bool in_order = true;
+    std::deque<std::shared_ptr<Read>> reads;
+  };
+
+  [[nodiscard]] cl_int status(const Read& read) const;
+  [[nodiscard]] Some candidates(std::uint64_t own_queue);
+  [[nodiscard]] Some take_told();
+  void serve();
+
+  const Table& cl_;
+  Outbox& outbox_;
+  std::atomic<std::size_t> untold_{0};
+
+  // Taken in this order. Nobody who is called back by the driver takes one.
+  std::mutex telling_;  // while data is sent
+  std::mutex mutex_;
+  std::map<std::uint64_t, Line> lines_;  // by queue
+
+  std::mutex tasks_mutex_;
+  std::condition_variable tasks_changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool ending_ = false;
+  std::thread server_;
+};
+
+}  // namespace cleave::remote::server
