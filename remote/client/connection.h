@@ -59,7 +59,7 @@ struct Head {
   Id queue = 0;
   Id event = 0;
   std::span<const Id> waits = {};
-  bool urgent = false;  // it is sent whatever the windows are: others may be waiting for it
+  bool urgent = false;          // it is sent whatever the windows are: others may be waiting for it
   bool has_empty_list = false;  // that is not null
 };
 

@@ -34,7 +34,7 @@ struct Read {
   std::uint32_t request = 0;
   std::uint64_t at = 0;  // where the data belongs in the whole of it
   bool more = false;
-  Block data;  // empty where it is in shared memory
+  Block data;                     // empty where it is in shared memory
   bool told = false;              // Reads' alone
   std::atomic<bool> sent{false};  // what was told
 };
