@@ -1,7 +1,7 @@
 #include "interpose/binaries.h"
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 
 #include "interpose/cache_folder.h"
 
@@ -11,6 +11,7 @@ namespace {
 // One line for each binary: the version of this format, the mark, and a hash of it.
 constexpr const char* kBinariesFormat = "1";
 constexpr const char* kBinariesFile = "binaries";
+constexpr std::size_t kLongestFile = std::size_t{1} << 28U;
 
 std::string entry_for(Binaries::Mark mark, Binary binary) {
   return (mark == Binaries::Mark::refused ? "refused " : "dressed ") + key_of(binary);
@@ -33,7 +34,7 @@ bool Binaries::has(Mark mark, Binary binary) {
   if (known_.contains(entry)) return true;
   if (folder_.empty()) return false;
   const std::string wanted = std::string(kBinariesFormat) + " " + entry;
-  std::ifstream file(folder_ + "/" + kBinariesFile);
+  std::istringstream file(read_file(folder_, kBinariesFile, kLongestFile));
   for (std::string line; std::getline(file, line);) {
     if (line == wanted) return true;
   }

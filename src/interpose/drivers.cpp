@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
+#include <sstream>
 #include <span>
 
 #include "interpose/cache_folder.h"
@@ -14,9 +14,10 @@ namespace {
 // One line for each driver: the version of this format, a hash of the driver's name, and the facts.
 constexpr const char* kDriversFormat = "1";
 constexpr const char* kDriversFile = "drivers";
+constexpr std::size_t kLongestFile = std::size_t{1} << 20U;
 
-std::optional<DriverFacts> read_facts(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
+std::optional<DriverFacts> read_facts(const std::string& folder, const std::string& key) {
+  std::istringstream file(read_file(folder, kDriversFile, kLongestFile));
   std::string format;
   std::string known;
   bool tags = false;
@@ -78,7 +79,7 @@ std::optional<DriverFacts> Drivers::facts(cl_device_id device) noexcept try {
   try {
     const std::string driver = folder_.empty() ? "" : name_driver(next_, device);
     const std::string key = folder_.empty() ? "" : key_of(std::as_bytes(std::span(driver)));
-    if (!key.empty()) found = read_facts(folder_ + "/" + kDriversFile, key);
+    if (!key.empty()) found = read_facts(folder_, key);
     if (!found) {
       found = try_driver(next_, clock_, device);
       if (found && !key.empty()) keep_facts(folder_, key, *found);

@@ -80,6 +80,13 @@ TEST_F(CacheFolder, NobodyWaitsForALockThatIsNeverGivenBack) {
   EXPECT_EQ(read(), "ab");
 }
 
+TEST_F(CacheFolder, NobodyWaitsForTheOtherEndOfAPipe) {
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  append_line(folder, "file", "one\n");
+  EXPECT_EQ(read(), "");
+}
+
 TEST_F(CacheFolder, FolderThatCannotBeMadeIsNoError) {
   std::ofstream(top + "/cache") << "in the way";
   rewrite("a");
