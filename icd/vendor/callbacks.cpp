@@ -7,8 +7,8 @@ namespace {
 
 using objects::Kind;
 
-// A callback's counts are its ticket: odd until it has been called or forgotten, and never the same again in
-// a slot.
+// A callback's counts are its ticket: odd until it has been called or forgotten, and another one for the next
+// callback in the slot, unless something else was there in between.
 bool claim(Object& callback, std::uint64_t ticket) {
   return ticket % 2 == 1 &&
          callback.counts.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);

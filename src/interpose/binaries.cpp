@@ -11,7 +11,7 @@ namespace {
 // One line for each binary: the version of this format, the mark, and a hash of it.
 constexpr const char* kBinariesFormat = "1";
 constexpr const char* kBinariesFile = "binaries";
-constexpr std::size_t kLongestFile = std::size_t{1} << 28U;
+constexpr std::size_t kMostOfBinaries = std::size_t{1} << 28U;
 
 std::string entry_for(Binaries::Mark mark, Binary binary) {
   return (mark == Binaries::Mark::refused ? "refused " : "dressed ") + key_of(binary);
@@ -34,7 +34,7 @@ bool Binaries::has(Mark mark, Binary binary) {
   if (known_.contains(entry)) return true;
   if (folder_.empty()) return false;
   const std::string wanted = std::string(kBinariesFormat) + " " + entry;
-  std::istringstream file(read_file(folder_, kBinariesFile, kLongestFile));
+  std::istringstream file(read_file(folder_, kBinariesFile, kMostOfBinaries));
   for (std::string line; std::getline(file, line);) {
     if (line == wanted) return true;
   }

@@ -73,7 +73,8 @@ std::string key_of(std::span<const std::byte> bytes) {
 void append_line(const std::string& folder, const std::string& file, const std::string& line) {
   make_folder(folder);
   const std::string path = folder + "/" + file;
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (descriptor < 0) return;
   if (write(descriptor, line.data(), line.size()) < 0) {  // nothing that could be done about it
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <span>
+#include <sstream>
 
 #include "interpose/cache_folder.h"
 #include "kernels/prelude.h"
@@ -14,24 +14,26 @@ namespace {
 // One line for each driver: the version of this format, a hash of the driver's name, and the facts.
 constexpr const char* kDriversFormat = "1";
 constexpr const char* kDriversFile = "drivers";
-constexpr std::size_t kLongestFile = std::size_t{1} << 20U;
+constexpr std::size_t kMostOfDrivers = std::size_t{1} << 20U;
+
+std::string line_for(const std::string& key, const DriverFacts& facts) {
+  return std::string(kDriversFormat) + " " + key + (facts.tags ? " 1" : " 0") + (facts.narrow ? " 1" : " 0");
+}
 
 std::optional<DriverFacts> read_facts(const std::string& folder, const std::string& key) {
-  std::istringstream file(read_file(folder, kDriversFile, kLongestFile));
-  std::string format;
-  std::string known;
-  bool tags = false;
-  bool narrow = false;
-  while (file >> format >> known >> tags >> narrow) {
-    if (format == kDriversFormat && known == key) return DriverFacts{tags, narrow};
+  std::istringstream file(read_file(folder, kDriversFile, kMostOfDrivers));
+  // A line that is damaged says nothing, and nothing of those behind it.
+  for (std::string line; std::getline(file, line);) {
+    for (const DriverFacts facts : {DriverFacts{false, false}, DriverFacts{false, true},
+                                    DriverFacts{true, false}, DriverFacts{true, true}}) {
+      if (line == line_for(key, facts)) return facts;
+    }
   }
   return std::nullopt;
 }
 
 void keep_facts(const std::string& folder, const std::string& key, const DriverFacts& facts) {
-  append_line(folder, kDriversFile,
-              std::string(kDriversFormat) + " " + key + (facts.tags ? " 1" : " 0") +
-                  (facts.narrow ? " 1\n" : " 0\n"));
+  append_line(folder, kDriversFile, line_for(key, facts) + "\n");
 }
 
 // The number at `at` less `shift`, if it is one behind the prelude.

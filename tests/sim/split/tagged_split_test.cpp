@@ -1,7 +1,12 @@
 // Kernels that see the cut: built with the prelude, and split in slices that carry a tag.
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "tests/sim/split/scene.h"
 
@@ -417,6 +422,27 @@ TEST(Tagged, BinaryOfWhatWasNotRightInSlicesIsNotTrusted) {
     ASSERT_EQ(scene.launch(scene.make_kernel(loaded, "seer")), CL_SUCCESS);
     EXPECT_EQ(Scene::whole(plan::Whole::binary), 1U) << fails;
   }
+}
+
+// How many lines the cache folder's file about drivers has after a program whose kernel sees the cut.
+std::ptrdiff_t lines_after_a_run(const std::string& folder) {
+  base::Settings settings = usual_settings();
+  settings.cache = folder;
+  Scene scene(settings);
+  scene.driver.kernel("seer", note_everything);
+  EXPECT_EQ(scene.launch(scene.make_kernel(kSeesTheCut, "seer")), CL_SUCCESS);
+  EXPECT_EQ(Scene::tally().split, 1U);
+  std::ifstream file(folder + "/drivers");
+  return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+}
+
+TEST(Tagged, WhatIsKnownOfADriverIsFoundBehindADamagedLine) {
+  std::string folder = testing::TempDir() + "cleave-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/drivers") << "garbage\n1 0123 1\n";
+  EXPECT_EQ(lines_after_a_run(folder), 3) << "tried out, and kept";
+  EXPECT_EQ(lines_after_a_run(folder), 3) << "and found";
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
