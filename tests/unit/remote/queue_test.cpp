@@ -154,8 +154,10 @@ TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
   pending_read.end(CL_OUT_OF_RESOURCES);
   queue_->watch_on();
   EXPECT_EQ(next_answers(), (Answers{{2, CL_OUT_OF_RESOURCES}})) << "once, and with its error";
-  EXPECT_FALSE(reads_->any());
   other->let_go();
+  queue_->let_go();
+  queue_->await_end();
+  EXPECT_FALSE(reads_->any());
 }
 
 TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {
