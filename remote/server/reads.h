@@ -5,8 +5,8 @@
 // what was read. So whoever tells the client that anything has ended sends the data of all reads that have
 // ended first.
 //
-// Thread-safe. The driver is asked with no lock of ours held, since it may hold one of its own while it calls
-// back; and who is called back by it tells of reads elsewhere (apart).
+// Thread-safe. The driver may hold a lock of its own while it calls back, and is asked while we hold ours. So
+// who is called back takes none of ours: it tells of reads elsewhere (apart).
 #pragma once
 
 #include <atomic>
