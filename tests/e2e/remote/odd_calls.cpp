@@ -1,7 +1,8 @@
-// Calls of which drivers think differently: lists of no events, calls at a program's end, pipes. Prints what
-// each of them returns. With an argument only those of that kind: there are drivers that some of them end.
+// Calls of which drivers think differently: lists of no events, calls at a program's end, pipes; and what is
+// known of a command when one behind it has ended. Prints what each of them returns. With an argument only
+// those of that kind: there are drivers that some of them end.
 //
-//   odd_calls [lists|ends|queues|much|pipes]
+//   odd_calls [lists|ends|queues|much|pipes|order]
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS  // clSetProgramReleaseCallback
 #include <CL/cl.h>
 
@@ -215,6 +216,50 @@ void try_pipes(const Rig& rig) {
   clReleaseMemObject(pipe);
 }
 
+cl_command_queue profiling_queue(const Rig& rig) {
+  cl_int error = CL_SUCCESS;
+  cl_command_queue const queue =
+      clCreateCommandQueue(rig.context, rig.device, CL_QUEUE_PROFILING_ENABLE, &error);
+  require(error, "clCreateCommandQueue");
+  return queue;
+}
+
+// What a command on one queue waited for has ended when that command has, whatever queue it was on.
+void try_order(const Rig& rig, cl_kernel kernel) {
+  constexpr int kRounds = 300;
+  const std::array<cl_command_queue, 2> queues{profiling_queue(rig), profiling_queue(rig)};
+  const std::size_t items = kItems;
+  int running = 0;
+  int untimed = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    cl_event before = nullptr;
+    cl_event behind = nullptr;
+    require(clEnqueueNDRangeKernel(queues[0], kernel, 1, nullptr, &items, nullptr, 0, nullptr, &before),
+            "clEnqueueNDRangeKernel");
+    require(clEnqueueMarkerWithWaitList(queues[1], 1, &before, &behind), "clEnqueueMarkerWithWaitList");
+    require(clFlush(queues[0]), "clFlush");
+    require(round % 2 == 0 ? clFinish(queues[1]) : clWaitForEvents(1, &behind), "wait");
+    cl_ulong time = 0;
+    cl_int status = CL_QUEUED;
+    const auto times = [&] {
+      return clGetEventProfilingInfo(before, CL_PROFILING_COMMAND_END, sizeof time, &time, nullptr);
+    };
+    const auto ask = [&] {
+      clGetEventInfo(before, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    };
+    // Each is the first to be asked for in half of the rounds: the answer to one settles the other.
+    if (round / 2 % 2 == 0) ask();
+    untimed += times() == CL_SUCCESS ? 0 : 1;
+    ask();
+    running += status == CL_COMPLETE ? 0 : 1;
+    clReleaseEvent(before);
+    clReleaseEvent(behind);
+  }
+  say("still running", running);
+  say("without times", untimed);
+  for (cl_command_queue const queue : queues) clReleaseCommandQueue(queue);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -229,5 +274,6 @@ int main(int count, char** arguments) {
   if (is_wanted("queues")) try_device_queues(rig);
   if (is_wanted("much")) try_much_at_once(rig);
   if (is_wanted("pipes")) try_pipes(rig);
+  if (is_wanted("order")) try_order(rig, kernel);
   return 0;
 }
