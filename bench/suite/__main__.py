@@ -4,6 +4,7 @@
     cleave bench micro         what a call, a launch and a slice cost
     cleave bench neighbours    the paper's experiment: a job on the device beside 1 to 4 neighbours on the same cores
     cleave bench remote        the devices of a server on this machine, against the same devices natively
+    cleave bench clients       one server's clients: what short kernels wait for beside long ones
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench all           all of these; gpu only where there is a GPU
     cleave bench compare A B   two kept results, row by row
@@ -19,6 +20,7 @@ import argparse
 import pathlib
 import sys
 
+import clients
 import compare
 import gpu
 import grounds
@@ -31,7 +33,7 @@ import results
 import split
 import tune
 
-SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "gpu": gpu}
+SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "clients": clients, "gpu": gpu}
 
 
 def add_kept(command):
@@ -60,6 +62,12 @@ def add_sharing(suite):
     suite.add_argument("--size", type=int, metavar="ROWS", help="of the neighbours' products (1600; --quick: 320)")
 
 
+def add_clients(commands):
+    suite = add_suite(commands, "clients", "one server's clients: short kernels beside long ones")
+    suite.add_argument("--clients", type=int, default=8, metavar="N", help="how many there are, one of them with long kernels (8)")
+    suite.add_argument("--window", type=float, metavar="SECONDS", help="how long they run for one figure (10; --quick: 2)")
+
+
 def add_tune(commands):
     command = commands.add_parser("tune", help="the α for a program", description=tune.__doc__)
     command.add_argument("--budget", type=float, default=0.05, help="what share of its time it may lose (0.05)")
@@ -80,6 +88,7 @@ def arguments():
     add_suite(commands, "split", "every kernel whole and in slices")
     add_sharing(add_suite(commands, "neighbours", "the paper's experiment"))
     add_suite(commands, "remote", "the devices of a server, against the same natively")
+    add_clients(commands)
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],
                        help=f"one of {', '.join(name for name, _ in gpu.PARTS)}; may be repeated")
@@ -113,7 +122,7 @@ def measure(name, given):
 
 def measure_all(given):
     """Those that cannot be had here are named, and the others go on."""
-    given.only, given.way = None, programs.WAYS[0]
+    given.only, given.way, given.clients = None, programs.WAYS[0], 8
     probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
     sound = True
     for name in SUITES:

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from bench import CLEAVE, main, run
 
+import clients
 import compare
 import grounds
 import neighbours
@@ -65,6 +67,31 @@ class Kept(unittest.TestCase):
             results.print_table(found(Row("p", "what", 1, claim="up to 20 % faster"), Row("p", "else", 2, "ns", spread=0.5)))
         title = shown.getvalue().split("\n\n")[1].splitlines()[0]
         self.assertEqual([cell.strip() for cell in title.strip("|").split("|")], ["", "measured", "spread", "the paper"])
+
+
+class Clients(unittest.TestCase):
+    def test_percentile_is_what_so_many_do_not_exceed(self):
+        self.assertEqual(clients.percentile(range(1, 201), 99), 198)
+        self.assertEqual(clients.percentile([3, 1, 2], 99), 3)
+        self.assertEqual(clients.percentile([5], 50), 5)
+
+    def test_nobody_is_left_behind_where_one_does_not_get_ready(self):
+        started = []
+
+        class Deaf(clients.Client):
+            def __init__(self, *_):
+                words = "read line" if started else "echo ready; read line"
+                self.process = subprocess.Popen(["sh", "-c", f"{words}; exec sleep 60"], stdin=subprocess.PIPE,
+                                                stdout=subprocess.PIPE, text=True)
+                if started:
+                    self.process.kill()
+                started.append(self.process)
+
+        with mock.patch.object(clients, "Client", Deaf), self.assertRaises(results.Unmeasured):
+            clients.run_all(None, [(), ()], None)
+        for process in started:
+            self.assertLess(process.wait(10), 0)
+            process.stdout.close()
 
 
 class Sharing(unittest.TestCase):

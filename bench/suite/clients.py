@@ -1,0 +1,143 @@
+"""The suite `clients`: several programs share the devices of one server.
+
+One of them launches long kernels, the others short ones, each without a pause: how long do the short ones wait for a launch and
+its end? With the server's launches whole, and split by ever larger α; beside it the same programs on the driver itself, without a
+server, and the short ones with a server but without the long one.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+import programs
+from remote import server
+from results import Results, Row, Unmeasured, machine, median, spread
+
+LONG, SHORT = 1000, 1  # milliseconds of a kernel on the idle device
+ALPHAS = (4, 10, 20)
+WHOLE, NATIVE, ALONE = "whole", "natively", "whole, without the long one"
+MOST_WAIT = 25  # milliseconds, for 99 of 100 short launches of each client, split by one of these α
+PROBE = 1000  # turns
+ITEMS = {"gpu": (1 << 25, 1 << 18), "processor": (1 << 16, 1 << 10)}  # of the long and the short kernel
+SETTINGS = {WHOLE: {"CLEAVE_SPLIT": "off"}, ALONE: {"CLEAVE_SPLIT": "off"}}
+SETTINGS |= {f"α {alpha}": {"CLEAVE_ALPHA": str(alpha)} for alpha in ALPHAS}
+
+
+def percentile(values, share):
+    """The smallest of them that no more than so many exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
+
+
+class Client:
+    """One of the programs, as far as its first launch."""
+
+    def __init__(self, given, work, address):
+        settings = {}
+        if address is not None:  # with no device but the server's
+            settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
+                        "OCL_ICD_VENDORS": os.devnull}
+        self.process = programs.start("cleave_client", given.platform, *work, settings=settings, stdin=subprocess.PIPE)
+
+    def await_ready(self):
+        if self.process.stdout.readline() != "ready\n":
+            self.process.kill()
+            raise Unmeasured(f"cleave_client: exit status {self.process.wait()}")
+
+    def go(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        """What it tells, and whether its results were right."""
+        status, output = programs.finish(self.process, 120)
+        if status not in (0, 1) or not output.strip():
+            raise Unmeasured(f"cleave_client: exit status {status}")
+        return json.loads(output), status == 0
+
+
+def run_all(given, works, address):
+    """All of these at once, from the moment that all of them are ready."""
+    clients = []
+    try:
+        for work in works:
+            clients.append(Client(given, work, address))
+        for client in clients:
+            client.await_ready()
+        for client in clients:
+            client.go()
+        return [client.end() for client in clients]
+    finally:
+        for client in clients:
+            client.process.kill()
+            client.process.communicate()
+
+
+def turns_for(given, items, milliseconds):
+    """How many a kernel takes for that, on the idle device; in two steps, since the first is short."""
+    turns = PROBE
+    for _ in range(2):
+        told, right = run_all(given, [(items, turns, 0)], None)[0]
+        if not right:
+            raise Unmeasured("the kernel's result is wrong on the driver itself")
+        turns = max(1, round(turns * milliseconds / median(told["waits"])))
+    return turns
+
+
+class Bench:
+    def __init__(self, given):
+        self.given = given
+        self.window = given.window or (2 if given.quick else 10)
+        self.rounds = 1 if given.quick else 3
+        probe, _ = run_all(given, [(ITEMS["processor"][1], 1, 0)], None)[0]
+        self.on_processor = probe["on_processor"]
+        items = ITEMS["processor" if self.on_processor else "gpu"]
+        long = LONG / 10 if given.quick else LONG
+        self.long, self.short = [(count, turns_for(given, count, time), self.window)
+                                 for count, time in zip(items, (long, SHORT))]
+        self.results = Results("clients", machine(probe["device"], programs.library()) | {
+            "clients": given.clients, "window": f"{self.window:g} s", "long": f"{long:g} ms", "short": f"{SHORT} ms"})
+
+    def share(self, how):
+        """Milliseconds: the 99th percentile of the short client that waits longest, the median of all, the long kernel."""
+        works = ([] if how == ALONE else [self.long]) + [self.short] * (self.given.clients - 1)
+        with contextlib.ExitStack() as stack:
+            address = None
+            if how != NATIVE:
+                address = f"unix:{pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'server'}"
+                stack.enter_context(server(address, SETTINGS[how]))
+            told = run_all(self.given, works, address)
+        self.results.sound &= all(right for _, right in told)
+        waits = [one["waits"] for one, _ in told]
+        short = waits if how == ALONE else waits[1:]
+        return (max(percentile(one, 99) for one in short), statistics.median(wait for one in short for wait in one),
+                None if how == ALONE else median(waits[0]))
+
+    def in_turn(self, ways):
+        found = {how: ([], [], []) for how in ways}
+        for _ in range(self.rounds):
+            for how, lists in found.items():
+                for values, value in zip(lists, self.share(how)):
+                    values.append(value)
+        return found
+
+    def add(self, what, how, values, base, **more):
+        self.results.add(Row(what, f"{what}: {how}", median(values), "ms", baseline=None if base is None else median(base),
+                             spread=spread(values), **more))
+
+
+def measure(given):
+    bench = Bench(given)
+    found = bench.in_turn((NATIVE, *SETTINGS))
+    best = min((how for how in found if how.startswith("α")), key=lambda how: median(found[how][0]))
+    for how, (most, usual, long) in found.items():
+        asked = MOST_WAIT if how == best and not bench.on_processor else None
+        bench.add("a short client's wait, 99 %", how, most, None if how == NATIVE else found[NATIVE][0], asked=asked)
+        bench.add("a short client's wait, median", how, usual, None if how == NATIVE else found[NATIVE][1])
+        if how != ALONE:
+            bench.add("the long kernel", how, long, None if how == NATIVE else found[NATIVE][2])
+    return bench.results
