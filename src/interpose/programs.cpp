@@ -35,9 +35,22 @@ bool has_strings(cl_uint count, const char** strings) {
   return count != 0 && strings != nullptr && std::find(strings, strings + count, nullptr) == strings + count;
 }
 
-// Nothing is changed where nothing is ever split.
-bool may_dress(Process& p, const std::string& text) {
-  return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.will_be_in_charge() && can_dress(text);
+// Whether its devices are a server's. All of a context's devices are of one platform.
+bool is_of_servers(const Table& next, cl_context context) {
+  cl_uint count = 0;
+  next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
+  Devices devices(count);
+  return count != 0 &&
+         next.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(cl_device_id), devices.data(),
+                               nullptr) == CL_SUCCESS &&
+         quirks_of(next, devices.front()).remote;
+}
+
+// Nothing is changed where nothing is ever split. A server splits for itself, and would take the prelude for
+// a part of the program that it cannot see through.
+bool may_dress(Process& p, cl_context context, const std::string& text) {
+  return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.will_be_in_charge() &&
+         can_dress(text) && !is_of_servers(p.next, context);
 }
 
 // The same program with the prelude in front. Null where the driver refuses that.
@@ -342,7 +355,7 @@ cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint co
   try {
     ProgramRecord record;
     record.source = std::make_shared<const std::string>(whole_text(count, strings, lengths));
-    if (may_dress(p, *record.source)) {
+    if (may_dress(p, context, *record.source)) {
       program = create_dressed(p.next, context, count, strings, lengths, error);
       record.dressed = program != nullptr;
     }

@@ -1,6 +1,7 @@
 """Programs on a machine without a driver use a server's: the same output as with the driver beside them, whichever way the
 remote devices come in; and when the server goes, they end with an error and go on."""
 
+import json
 import os
 import re
 import signal
@@ -41,8 +42,8 @@ class Remote(ComparedTest):
         cls.addClassCleanup(cls.server.end)
 
     @classmethod
-    def start(cls, name, *options):
-        return Server(cls.folder / name, cls.environment(cls), *options)
+    def start(cls, name, *options, **variables):
+        return Server(cls.folder / name, cls.environment(cls, **variables), *options)
 
     def run_remote(self, way, *command, transport="tcp", server=None, **settings):
         """`icd`: a loader that knows the client alone; else a face of ours over a loader without any driver."""
@@ -77,6 +78,24 @@ class Remote(ComparedTest):
         reasons = ("remote", "binary", "one_group", "kernel")  # the first of them that holds
         self.assertEqual(sum(map(run.whole, reasons)), run.total("launches"), run)
         self.assertGreater(run.whole("remote") + run.whole("binary") + run.whole("kernel"), 0, run)
+
+    def test_launches_are_split_at_the_server(self):
+        """Whichever way they come, and whether or not their client sees to launches of other devices."""
+        stats = self.folder / "stats"
+        stats.mkdir()
+        server = self.start("splitting", CLEAVE_SPLIT="fixed:3", CLEAVE_MIN_ITEMS=0, CLEAVE_STATS=stats / "%p.json")
+        self.addCleanup(server.end)
+        native = self.native(*OPTIONS.program)
+        split = {}
+        for way in ("icd", "preload", "run"):
+            self.assertSame(native, self.run_remote(way, *OPTIONS.program, server=server, CLEAVE_VMS="2"))
+            # It is written when the worker ends.
+            server.wait_for(lambda: any(file.read_text().endswith("}\n") for file in stats.iterdir()), "no statistics")
+            split[way] = sum(json.loads(file.read_text())["split"] for file in stats.iterdir())
+            for file in stats.iterdir():
+                file.unlink()
+        self.assertGreater(split["icd"], 0)
+        self.assertEqual(split, dict.fromkeys(split, split["icd"]))
 
     def test_the_command_names_the_server(self):
         clinfo = needed("clinfo", "clinfo")

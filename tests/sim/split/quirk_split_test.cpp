@@ -168,5 +168,21 @@ TEST(Quirk, WhereSuggestingHarmsNobodyAsks) {
   }
 }
 
+// It splits there, and could not see through a prelude of ours.
+TEST(Quirk, AServerGetsProgramsAsTheyCame) {
+  for (const bool servers : {true, false}) {
+    Scene scene(usual_settings(), driver_called(servers ? "Another (remote)" : "Another"));
+    const cl_program program = scene.make_program(kSeesTheCut);
+    std::string text(std::size_t{1} << 20U, '\0');
+    EXPECT_EQ(
+        sim::Driver::table().clGetProgramInfo(program, CL_PROGRAM_SOURCE, text.size(), text.data(), nullptr),
+        CL_SUCCESS);
+    EXPECT_EQ(std::string(text.c_str()) == kSeesTheCut, servers);
+    const cl_kernel kernel = scene.make_kernel(program, "seer");
+    ASSERT_EQ(scene.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(Scene::whole(Whole::kernel) + Scene::whole(Whole::remote), servers ? 1U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace cleave
