@@ -12,6 +12,8 @@ import pathlib
 import statistics
 import subprocess
 import tempfile
+import time
+from collections import Counter
 
 import programs
 from remote import server
@@ -31,6 +33,17 @@ def percentile(values, share):
     """The smallest of them that no more than so many exceed."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
+
+
+def counted(folder, workers):
+    """Launches, those split, and slices, as each client's worker tells when it ends."""
+    until = time.monotonic() + 10
+    told = []
+    while len(told) < workers and time.monotonic() < until:
+        time.sleep(0.05)
+        texts = [file.read_text() for file in folder.glob("*.json")]
+        told = [json.loads(text) for text in texts if text.endswith("}\n")]
+    return Counter({what: sum(one[what] for one in told) for what in ("launches", "split", "slices")})
 
 
 class Client:
@@ -99,18 +112,22 @@ class Bench:
         long = LONG / 10 if given.quick else LONG
         self.long, self.short = [(count, turns_for(given, count, time), self.window)
                                  for count, time in zip(items, (long, SHORT))]
+        self.counts = {how: Counter() for how in SETTINGS}
         self.results = Results("clients", machine(probe["device"], programs.library()) | {
             "clients": given.clients, "window": f"{self.window:g} s", "long": f"{long:g} ms", "short": f"{SHORT} ms"})
 
     def share(self, how):
         """Milliseconds: the 99th percentile of the short client that waits longest, the median of all, the long kernel."""
         works = ([] if how == ALONE else [self.long]) + [self.short] * (self.given.clients - 1)
-        with contextlib.ExitStack() as stack:
-            address = None
-            if how != NATIVE:
-                address = f"unix:{pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'server'}"
-                stack.enter_context(server(address, SETTINGS[how]))
-            told = run_all(self.given, works, address)
+        with tempfile.TemporaryDirectory() as name:
+            address, folder = None, pathlib.Path(name)
+            with contextlib.ExitStack() as stack:
+                if how != NATIVE:
+                    address = f"unix:{folder / 'server'}"
+                    stack.enter_context(server(address, SETTINGS[how] | {"CLEAVE_STATS": str(folder / "%p.json")}))
+                told = run_all(self.given, works, address)
+            if address is not None:
+                self.counts[how] += counted(folder, len(works))
         self.results.sound &= all(right for _, right in told)
         waits = [one["waits"] for one, _ in told]
         short = waits if how == ALONE else waits[1:]
@@ -124,6 +141,12 @@ class Bench:
                 for values, value in zip(lists, self.share(how)):
                     values.append(value)
         return found
+
+    def note(self, how):
+        """What was split, of all launches of all clients."""
+        if how == NATIVE:
+            return ""
+        return "{split} of {launches} launches split into {slices} slices".format_map(self.counts[how])
 
     def add(self, what, how, values, base, **more):
         self.results.add(Row(what, f"{what}: {how}", median(values), "ms", baseline=None if base is None else median(base),
@@ -139,5 +162,5 @@ def measure(given):
         bench.add("a short client's wait, 99 %", how, most, None if how == NATIVE else found[NATIVE][0], asked=asked)
         bench.add("a short client's wait, median", how, usual, None if how == NATIVE else found[NATIVE][1])
         if how != ALONE:
-            bench.add("the long kernel", how, long, None if how == NATIVE else found[NATIVE][2])
+            bench.add("the long kernel", how, long, None if how == NATIVE else found[NATIVE][2], note=bench.note(how))
     return bench.results
