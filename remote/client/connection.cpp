@@ -128,7 +128,11 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, Time unt
   input_.set_end(Time::max());
   if (got == Got::timeout || (got == Got::gone && steady_clock::now() >= until))
     return problem = "no answer in time", false;
-  if (got == Got::gone) return problem = "the connection broke off at the start", false;
+  if (got == Got::gone) {
+    problem = stream_->last_words();
+    if (problem.empty()) problem = "the connection broke off at the start";
+    return false;
+  }
   round_trip_ = steady_clock::now() - begin;
   const std::span<const std::byte> answer = input_.message();
   welcome_bytes_.assign(answer.begin(), answer.end());
