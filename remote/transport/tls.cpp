@@ -267,7 +267,7 @@ Connected TlsServer::accept(int socket, Time until, std::string& peer) const {
   SSL* const raw = ssl.get();
   if (raw != nullptr) SSL_set_accept_state(raw);
   Connected connected = finish(socket, std::move(ssl), until);
-  if (connected.stream) {
+  if (connected.stream && raw != nullptr) {
     peer = name_in(*raw);
   } else {
     see_off(socket, until);

@@ -110,8 +110,8 @@ class TlsPair {
     if (!wait_for(from, POLLIN, steady_clock::now() + wait)) return 0;
     const ssize_t got = ::recv(from, buffer.data(), std::min(most, buffer.size()), 0);
     if (got <= 0) return 0;
-    EXPECT_EQ(::send(to, buffer.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL), got);
-    return static_cast<std::size_t>(got);
+    const ssize_t sent = ::send(to, buffer.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL);
+    return sent == got ? static_cast<std::size_t>(got) : 0;
   }
   static void relay(int from, int to) {
     while (pass(from, to, 4096, kLong) > 0) {
