@@ -53,8 +53,8 @@ def processes_of_session(session):
 
 class Server:
     """Runs until end(). `environment` decides which drivers it offers. `before`: a server that is gone, whose addresses this
-    one takes over. `host`: the address of TCP and TLS. `tls`: its options for TLS, where it listens for that, too; `vsock`: its port of
-    that. `prefix`: a command that starts it somewhere else."""
+    one takes over. `host`: the address of TCP and TLS. `tls`: its options for TLS, where it listens for that, too; `vsock`: its
+    port of that. `prefix`: a command that starts it somewhere else."""
 
     def __init__(self, folder, environment, *options, before=None, host="127.0.0.1", tls=(), vsock=None,
                  prefix=()):
