@@ -123,13 +123,15 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, Time unt
   const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
   if (!say_hello(message)) return problem = "the connection broke off", false;
   FrameHeader header;
-  switch (input_.next(header, until)) {
-    case Got::timeout:
-      return problem = "no answer in time", false;
-    case Got::gone:
-      return problem = "the connection broke off at the start", false;
-    case Got::data:
-      break;
+  input_.set_end(until);
+  const Got got = input_.next(header, until);
+  input_.set_end(Time::max());
+  if (got == Got::timeout || (got == Got::gone && steady_clock::now() >= until))
+    return problem = "no answer in time", false;
+  if (got == Got::gone) {
+    problem = stream_->last_words();
+    if (problem.empty()) problem = "the connection broke off at the start";
+    return false;
   }
   round_trip_ = steady_clock::now() - begin;
   const std::span<const std::byte> answer = input_.message();

@@ -1,14 +1,17 @@
 #include "remote/server/privileges.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "remote/server/options.h"
+#include "remote/server/say.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -16,14 +19,27 @@ namespace {
 // Drivers open devices and caches; a client opens nothing.
 constexpr rlim_t kMostFiles = 4096;
 
-void become(const std::string& name) {
+OptionError not_allowed(const std::string& name) {
+  return OptionError("--user: not allowed to become \"" + name + "\"; only root is");
+}
+
+const passwd& find_user(const std::string& name) {
   const passwd* const user = ::getpwnam(name.c_str());
   if (user == nullptr) throw OptionError("--user: there is no user \"" + name + "\"");
-  if (::geteuid() == user->pw_uid) return;
-  if (::initgroups(user->pw_name, user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 ||
-      ::setuid(user->pw_uid) != 0) {
-    throw OptionError("--user: not allowed to become \"" + name + "\"; only root is");
+  return *user;
+}
+
+// Drivers keep what they have compiled below the home folder: below root's they could not.
+void become(const std::string& name) {
+  const passwd& user = find_user(name);
+  if (::geteuid() == user.pw_uid) return;
+  if (::initgroups(user.pw_name, user.pw_gid) != 0 || ::setgid(user.pw_gid) != 0 ||
+      ::setuid(user.pw_uid) != 0) {
+    throw not_allowed(name);
   }
+  ::setenv("HOME", user.pw_dir, 1);
+  ::setenv("USER", user.pw_name, 1);
+  ::setenv("LOGNAME", user.pw_name, 1);
 }
 
 void limit(__rlimit_resource resource, rlim_t most) {
@@ -35,6 +51,19 @@ void limit(__rlimit_resource resource, rlim_t most) {
 }
 
 }  // namespace
+
+void check_user(const std::string& user) {
+  if (user.empty()) return;
+  const passwd& wanted = find_user(user);
+  if (::geteuid() == wanted.pw_uid) return;
+  if (::geteuid() != 0) throw not_allowed(user);
+  struct stat home {};
+  const bool owns_home = ::stat(wanted.pw_dir, &home) == 0 && home.st_uid == wanted.pw_uid;
+  if (!owns_home && std::getenv("XDG_CACHE_HOME") == nullptr && std::getenv("POCL_CACHE_DIR") == nullptr) {
+    say("--user: \"" + user + "\" owns no home folder, where drivers keep what they have compiled; set " +
+        "XDG_CACHE_HOME to a folder of its own");
+  }
+}
 
 void drop_privileges(const std::string& user) {
   if (!user.empty()) become(user);

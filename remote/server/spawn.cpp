@@ -36,6 +36,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 [[noreturn]] void become_worker(int control, char* const* arguments, char* const* variables) {
   ::dup2(control, STDIN_FILENO);
+  // What whoever started the server has left open is nothing for a worker.
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -23,11 +23,13 @@
 #include "remote/server/control.h"
 #include "remote/server/count_file.h"
 #include "remote/server/metrics.h"
+#include "remote/server/privileges.h"
 #include "remote/server/say.h"
 #include "remote/server/spawn.h"
 #include "remote/server/tally.h"
 #include "remote/transport/descriptors.h"
 #include "remote/transport/listen.h"
+#include "remote/transport/tls.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -65,6 +67,14 @@ struct Child {
   std::string last_words;
   Time since;
 };
+
+// What would let no worker begin is a mistake in the options, to be known before anybody connects.
+void check_for_workers(const Options& options) {
+  check_user(options.user);
+  if (options.tls.certificate.empty()) return;
+  std::string problem;
+  if (TlsServer::make(options.tls, problem) == nullptr) throw OptionError("TLS: " + problem);
+}
 
 class Supervisor {
  public:
@@ -316,6 +326,7 @@ int Supervisor::run() {
 
 int run_supervisor(const Options& options, std::span<const char* const> arguments) {
   ::signal(SIGPIPE, SIG_IGN);
+  check_for_workers(options);
   if (::geteuid() == 0 && options.user.empty())
     say("workers run as root; name a user of their own with --user");
   Supervisor supervisor(options, arguments);

@@ -9,7 +9,7 @@
 
 namespace cleave::remote::server {
 
-// Runs until SIGTERM or SIGINT. The answer is the process's exit status.
+// Runs until SIGTERM or SIGINT. The answer is the process's exit status. Throws OptionError.
 int run_supervisor(const Options& options, std::span<const char* const> arguments);
 
 }  // namespace cleave::remote::server

@@ -103,8 +103,9 @@ std::span<const std::byte> Offer::welcome(const Options& options, std::uint64_t 
 std::optional<Guest> let_in(const Door& door, Offer& offer, Stream& stream, FrameInput& input,
                             std::string& why) {
   FrameHeader header;
-  const Time until = steady_clock::now() + std::chrono::seconds(kHelloSeconds);
-  const Got got = input.next(header, until, kMostHello);
+  input.set_end(door.until);
+  const Got got = input.next(header, door.until, kMostHello);
+  input.set_end(Time::max());
   if (got == Got::timeout) {
     why = "it said nothing";
     return std::nullopt;

@@ -41,6 +41,7 @@ struct Guest {
 // Reads the Hello and answers it. Empty: refused, and `why` says so.
 struct Door {
   const Options& options;
+  Time until;  // by when the Hello has to be there
   const std::vector<std::string>& tokens;
   std::uint64_t features = 0;  // ours
   // Whether there is room for it, and how many clients there are.

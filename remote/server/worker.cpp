@@ -46,7 +46,7 @@ class Worker {
  private:
   bool prepare();
   bool await_connection();
-  std::unique_ptr<Stream> open(std::string& why);
+  std::unique_ptr<Stream> open(Time until, std::string& why);
   void serve(Stream& stream, FrameInput& input, const Guest& guest);
   void pulse(Stream& stream, Outbox& outbox, Session& session);
   void tell(Word word, const std::string& text) const;
@@ -103,8 +103,7 @@ bool Worker::await_connection() {
   }
 }
 
-std::unique_ptr<Stream> Worker::open(std::string& why) {
-  const Time until = steady_clock::now() + std::chrono::seconds(kHelloSeconds);
+std::unique_ptr<Stream> Worker::open(Time until, std::string& why) {
   if (assignment_.tls) {
     std::string name;
     Connected connected = tls_->accept(socket_, until, name);
@@ -193,13 +192,14 @@ int Worker::run() {
   if (!prepare()) return EXIT_FAILURE;
   if (!await_connection()) return EXIT_SUCCESS;
   std::string why;
-  const std::unique_ptr<Stream> stream = open(why);
+  const Time until = steady_clock::now() + std::chrono::seconds(kHelloSeconds);
+  const std::unique_ptr<Stream> stream = open(until, why);
   if (!stream) leave(Word::refused, why);
   const auto input = std::make_unique<FrameInput>(*stream, std::chrono::seconds(kHelloSeconds));
   std::uint64_t features =
       bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers);
   if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
-  const Door door{options_, tokens_, features, [this](const Guest& guest) { return admit(guest); }};
+  const Door door{options_, until, tokens_, features, [this](const Guest& guest) { return admit(guest); }};
   const auto guest = let_in(door, *offer_, *stream, *input, why);
   if (!guest) leave(Word::refused, why);
   serve(*stream, *input, *guest);

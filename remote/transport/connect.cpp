@@ -75,7 +75,12 @@ int connect_tcp(const base::Address& address, Time until, std::string& problem) 
   return socket;
 }
 
-std::string why_not_connected(int error) {
+std::string why_not_connected(int error, base::Address::Kind kind) {
+  if (kind == base::Address::Kind::vsock) {
+    if (error == ECONNRESET) return "no server there";  // what other sockets refuse
+    if (error == EAFNOSUPPORT || error == ENODEV)
+      return "there is no vsock here; the VM needs a vsock device, and its kernel the module";
+  }
   switch (error) {
     case ECONNREFUSED:
     case ENOENT:
@@ -103,7 +108,8 @@ Connected connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until) 
       socket = connect_tcp(endpoint.address, until, problem);
       break;
   }
-  if (socket < 0) return {nullptr, problem.empty() ? why_not_connected(errno) : problem};
+  if (socket < 0)
+    return {nullptr, problem.empty() ? why_not_connected(errno, endpoint.address.kind) : problem};
   if (!endpoint.tls) return {stream_on(socket), {}};
   return tls_client(socket, endpoint.address.host, tls, until);
 }

@@ -18,6 +18,10 @@ void FrameInput::note_heard() {
   heard_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
+Time FrameInput::patient_until() const {
+  return std::min(std::chrono::steady_clock::now() + patience_, all_until_);
+}
+
 Got FrameInput::fill(Time until) {
   begin_ = end_ = 0;
   const Got got = stream_.read(buffer_, end_, until);
@@ -54,7 +58,7 @@ bool FrameInput::read_exactly(std::span<std::byte> into) {
     if (begin_ == end_) {
       // What is larger than the buffer does not go through it.
       if (into.size() >= buffer_.size()) return read_payload(into);
-      if (fill(std::chrono::steady_clock::now() + patience_) != Got::data) return false;
+      if (fill(patient_until()) != Got::data) return false;
     }
     const std::size_t size = std::min(into.size(), end_ - begin_);
     std::memcpy(into.data(), buffer_.data() + begin_, size);
@@ -71,7 +75,7 @@ bool FrameInput::read_payload(std::span<std::byte> into) {
   into = into.subspan(buffered);
   while (into.size() >= buffer_.size()) {
     std::size_t size = 0;
-    if (stream_.read(into, size, std::chrono::steady_clock::now() + patience_) != Got::data) return false;
+    if (stream_.read(into, size, patient_until()) != Got::data) return false;
     note_heard();
     into = into.subspan(size);
   }

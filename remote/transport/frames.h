@@ -44,15 +44,20 @@ class FrameInput {
 
   void set_patience(Duration patience) { patience_ = patience; }
 
+  // Whatever is read has to come until then, and not only some of it now and then.
+  void set_end(Time end) { all_until_ = end; }
+
  private:
   static constexpr std::chrono::microseconds kLook{50};
 
   Got fill(Time until);
+  [[nodiscard]] Time patient_until() const;
   void note_heard();
   bool read_exactly(std::span<std::byte> into);
 
   Stream& stream_;
   Duration patience_;
+  Time all_until_ = Time::max();
   std::atomic<Duration::rep> heard_{0};
   Linger linger_{kLook};
   std::array<std::byte, 16U << 10U> buffer_;

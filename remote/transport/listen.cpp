@@ -20,7 +20,7 @@
 namespace cleave::remote {
 namespace {
 
-std::string why_not_listening(int error) {
+std::string why_not_listening(int error, base::Address::Kind kind) {
   switch (error) {
     case EADDRINUSE:
       return "somebody else listens there; stop it, or name another address";
@@ -30,7 +30,11 @@ std::string why_not_listening(int error) {
       return "not allowed";
     case EAFNOSUPPORT:
     case ENODEV:
-      return "this kernel cannot do that; load its module, or leave the address out";
+      return kind == base::Address::Kind::vsock
+                 ? "this kernel has no vsock; load its module (vhost_vsock, for guests of this host), or "
+                   "leave "
+                   "the address out"
+                 : "this kernel cannot do that; load its module, or leave the address out";
     default:
       return std::strerror(error);
   }
@@ -138,7 +142,8 @@ Listening listen_on(const Endpoint& endpoint, mode_t mode) {
       if (result.socket >= 0) result.endpoint.address.port = port_of(result.socket);
       break;
   }
-  if (result.socket < 0 && result.problem.empty()) result.problem = why_not_listening(errno);
+  if (result.socket < 0 && result.problem.empty())
+    result.problem = why_not_listening(errno, endpoint.address.kind);
   return result;
 }
 

@@ -38,8 +38,12 @@ class Stream {
   // `patience`.
   virtual bool write(std::span<iovec> parts, Duration patience) = 0;
 
-  // Whether a read would give something without waiting for the network.
+  // Whether a read would give something without waiting for the network, or say that the end has come where
+  // the socket alone does not show it.
   [[nodiscard]] virtual bool has_some() = 0;
+
+  // Of an end that is gone: why, for people, as far as it is known; else empty.
+  [[nodiscard]] virtual std::string last_words() { return {}; }
 
   // Ends the connection for both directions and wakes who waits in read() or write().
   virtual void shutdown() = 0;

@@ -1,6 +1,9 @@
 #include "remote/transport/tls.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
 #include <memory>
 #include <mutex>
@@ -24,6 +27,9 @@ using std::chrono::steady_clock;
 
 using ContextPointer = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using SslPointer = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+// Who is refused has so long to read why.
+constexpr std::chrono::seconds kToGo{1};
 
 std::string newest_error() {
   const unsigned long code = ERR_get_error();
@@ -53,7 +59,12 @@ class TlsStream final : public Stream {
   }
 
   Got read(std::span<std::byte> into, std::size_t& size, Time until) override {
-    return work([&] { return SSL_read_ex(ssl_.get(), into.data(), into.size(), &size); }, until);
+    return work([&] { return SSL_read_ex(ssl_.get(), into.data(), into.size(), &size); },
+                [&](short events) {
+                  if (until == kAtOnce) return false;
+                  return events == POLLOUT ? wait_to_write(socket_, until - steady_clock::now())
+                                           : wait_for(socket_, events, until);
+                });
   }
 
   bool write(std::span<iovec> parts, Duration patience) override {
@@ -62,27 +73,39 @@ class TlsStream final : public Stream {
       while (!left.empty()) {
         std::size_t size = 0;
         const auto some = [&] { return SSL_write_ex(ssl_.get(), left.data(), left.size(), &size); };
-        if (work(some, steady_clock::now() + patience) != Got::data) return false;
+        // Each wait has all of the patience: a record may need several, and after each some of it has gone.
+        const auto wait = [&](short events) {
+          return events == POLLOUT ? wait_to_write(socket_, patience)
+                                   : wait_for(socket_, events, steady_clock::now() + patience);
+        };
+        if (work(some, wait) != Got::data) return false;
         left = left.subspan(size);
       }
     }
     return true;
   }
 
+  // Half a record, or one without data, is nothing yet: a read would wait.
   bool has_some() override {
     const std::scoped_lock lock(mutex_);
-    // SSL_has_pending also sees a record that has not been decrypted yet.
-    if (SSL_has_pending(ssl_.get()) == 1) return true;
     std::byte byte{};
-    return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+    std::size_t size = 0;
+    ERR_clear_error();
+    const int result = SSL_peek_ex(ssl_.get(), &byte, 1, &size);
+    return result == 1 || wanted(result) == 0;
+  }
+
+  std::string last_words() override {
+    const std::scoped_lock lock(mutex_);
+    return last_words_;
   }
 
   void shutdown() override { ::shutdown(socket_, SHUT_RDWR); }
   [[nodiscard]] int descriptor() const override { return socket_; }
 
  private:
-  template <typename Step>
-  Got work(Step step, Time until) {
+  template <typename Step, typename Wait>
+  Got work(Step step, Wait wait) {
     while (true) {
       short events = 0;
       {
@@ -90,22 +113,25 @@ class TlsStream final : public Stream {
         ERR_clear_error();
         const int result = step();
         if (result == 1) return Got::data;
-        events = wanted(*ssl_, result);
-        if (events == 0) {
-          ERR_clear_error();
-          return Got::gone;
-        }
+        events = wanted(result);
+        if (events == 0) return Got::gone;
       }
-      if (until == kAtOnce) return Got::timeout;
-      const bool ready = events == POLLOUT ? wait_to_write(socket_, until - steady_clock::now())
-                                           : wait_for(socket_, events, until);
-      if (!ready) return Got::timeout;
+      if (!wait(events)) return Got::timeout;
     }
+  }
+
+  // With the mutex. 0: the connection is gone.
+  short wanted(int result) {
+    const short events = remote::wanted(*ssl_, result);
+    if (events == 0 && last_words_.empty() && ERR_peek_error() != 0) last_words_ = "TLS: " + newest_error();
+    if (events == 0) ERR_clear_error();
+    return events;
   }
 
   const int socket_;
   std::mutex mutex_;  // around every call on ssl_
   SslPointer ssl_;
+  std::string last_words_;
 };
 
 ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std::string& problem) {
@@ -116,6 +142,8 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
   }
   SSL_CTX* const raw = context.get();
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+  // A key with a password cannot be used: nobody is there to be asked for it.
+  SSL_CTX_set_default_passwd_cb(raw, [](char*, int, int, void*) { return 0; });
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   const auto fail = [&](const std::string& file) {
@@ -166,12 +194,24 @@ SslPointer make_ssl(SSL_CTX& context, int socket) {
   return ssl;
 }
 
+// Without a stream the socket stays the caller's.
 Connected finish(int socket, SslPointer ssl, Time until) {
   std::string problem = ssl ? shake_hands(*ssl, socket, until) : "TLS: " + newest_error();
   if (problem.empty()) return {std::make_unique<TlsStream>(socket, std::move(ssl)), {}};
-  ssl.reset();
-  ::close(socket);
   return {nullptr, std::move(problem)};
+}
+
+// A socket that is closed while there is something to read is reset, and with it goes what the peer has yet
+// to read: here, why it is refused. So it is given a moment to read that and go.
+void see_off(int socket, Time until) {
+  ::shutdown(socket, SHUT_WR);
+  until = std::min(until, steady_clock::now() + kToGo);
+  std::array<std::byte, 4096> nowhere;
+  ssize_t got = 1;
+  while (got != 0 && steady_clock::now() < until) {
+    got = ::recv(socket, nowhere.data(), nowhere.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno != EAGAIN || !wait_for(socket, POLLIN, until))) return;
+  }
 }
 
 std::string name_in(const SSL& ssl) {
@@ -195,7 +235,9 @@ Connected tls_client(int socket, const std::string& host, const TlsFiles& files,
   SslPointer ssl = make_ssl(*context, socket);
   if (ssl && !expect_host(*ssl, host)) ssl.reset();
   if (ssl) SSL_set_connect_state(ssl.get());
-  return finish(socket, std::move(ssl), until);
+  Connected connected = finish(socket, std::move(ssl), until);
+  if (!connected.stream) ::close(socket);
+  return connected;
 }
 
 struct TlsServer::Context {
@@ -225,7 +267,12 @@ Connected TlsServer::accept(int socket, Time until, std::string& peer) const {
   SSL* const raw = ssl.get();
   if (raw != nullptr) SSL_set_accept_state(raw);
   Connected connected = finish(socket, std::move(ssl), until);
-  if (connected.stream && raw != nullptr) peer = name_in(*raw);
+  if (connected.stream && raw != nullptr) {
+    peer = name_in(*raw);
+  } else {
+    see_off(socket, until);
+    ::close(socket);
+  }
   return connected;
 }
 

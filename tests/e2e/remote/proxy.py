@@ -33,12 +33,12 @@ class _Way:
 
     def pass_on(self, data):
         while data:
-            while self.name in self.proxy.stalled:
-                time.sleep(STEP)
-                self.source.getpeername()  # ends with an error when it has been cut
             size = self.random.randint(1, self.proxy.pieces) if self.proxy.pieces else len(data)
             if self.proxy.delay:
                 time.sleep(self.random.uniform(0, self.proxy.delay))
+            while (size := self.proxy.pass_at_most(self.name, size)) == 0:
+                time.sleep(STEP)
+                self.source.getpeername()  # ends with an error when it has been cut
             self.target.sendall(data[:size])
             self.proxy.passed += size
             data = data[size:]
@@ -47,16 +47,19 @@ class _Way:
 class Proxy:
     """Listens until close(). `pieces`: data goes on in pieces of random sizes up to that, 0 for as it comes. `delay`: up to
     so many seconds before each. `stalled`: the directions, "up" (to the server) and "down", in which nothing passes while
-    the connection looks alive."""
+    the connection looks alive. `left`: how many bytes more pass in a direction, of all connections together; then it stalls, or
+with `cuts` all connections are reset."""
 
     def __init__(self, target, seed=0):
-        host, _, port = target.removeprefix("tcp:").rpartition(":")
+        kind, host, port = target.split(":")  # tcp or tls
         self.target, self.seed = (host, int(port)), seed
         self.pieces, self.delay, self.stalled = 0, 0.0, frozenset()
+        self.left, self.cuts = {}, False
+        self.lock = threading.Lock()  # around what is left
         self.passed = 0  # bytes
         self.connections = []
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"tcp:127.0.0.1:{self.listener.getsockname()[1]}"
+        self.address = f"{kind}:127.0.0.1:{self.listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -75,6 +78,20 @@ class Proxy:
             self.connections.append((client, server))
             for name, source, target in (("up", client, server), ("down", server, client)):
                 threading.Thread(target=_Way(self, name, source, target).run, daemon=True).start()
+
+    def pass_at_most(self, direction, size):
+        """How many of so many bytes may go on now."""
+        if direction in self.stalled:
+            return 0
+        with self.lock:
+            left = self.left  # another one may take its place
+            if direction not in left:
+                return size
+            size = min(size, left[direction])
+            left[direction] -= size
+        if size == 0 and self.cuts:
+            self.cut()
+        return size
 
     def cut(self):
         """Both ends are told that the connection was reset."""

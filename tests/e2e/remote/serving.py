@@ -1,10 +1,12 @@
-"""A server of a test's own, on a unix socket and a TCP port of loopback, and programs that use it."""
+"""A server of a test's own, on a unix socket and a TCP port of loopback, and on one for TLS where that is asked for; and
+programs that use it."""
 
 import os
 import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -13,6 +15,7 @@ from compare import CLEAVE, LIBRARIES
 
 SERVERD = CLEAVE.parent / "cleave-serverd"
 PATIENCE = 20  # seconds
+HUNG = 120  # seconds, after which an answer is not waited for any more
 
 
 def free_port():
@@ -50,20 +53,26 @@ def processes_of_session(session):
 
 class Server:
     """Runs until end(). `environment` decides which drivers it offers. `before`: a server that is gone, whose addresses this
-    one takes over. `prefix`: a command that starts it somewhere else."""
+    one takes over. `host`: the address of TCP and TLS. `tls`: its options for TLS, where it listens for that, too; `vsock`: its
+    port of that. `prefix`: a command that starts it somewhere else."""
 
-    def __init__(self, folder, environment, *options, before=None, listen=None, prefix=()):
+    def __init__(self, folder, environment, *options, before=None, host="127.0.0.1", tls=(), vsock=None,
+                 prefix=()):
         self.folder = Path(folder)
         self.folder.mkdir(exist_ok=True)
         self.path = self.folder / "socket"
         self.addresses = before.addresses if before else {
-            "tcp": listen or f"tcp:127.0.0.1:{free_port()}", "unix": f"unix:{self.path}"}
+            "tcp": f"tcp:{host}:{free_port()}", "unix": f"unix:{self.path}"}
+        if tls:
+            self.addresses.setdefault("tls", f"tls:{host}:{free_port()}")
+        if vsock is not None:
+            self.addresses.setdefault("vsock", f"vsock:any:{vsock}")
         self.log = self.folder / "log"
         places = [word for address in self.addresses.values() for word in ("--listen", address)]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [*prefix, SERVERD, *places, *options], env=environment, stdout=log, stderr=log, start_new_session=True)
-        self.wait_for(lambda: self.log.read_text().count("listening on") == 2, "it does not listen")
+                [*prefix, SERVERD, *places, *tls, *options], env=environment, stdout=log, stderr=log, start_new_session=True)
+        self.wait_for(lambda: self.log.read_text().count("listening on") == len(self.addresses), "it does not listen")
 
     def wait_for(self, condition, what):
         def over():
@@ -122,7 +131,10 @@ class Obedient:
         self.process.stdin.flush()
 
     def answer(self):
+        watchdog = threading.Timer(HUNG, self.process.kill)
+        watchdog.start()
         line = self.process.stdout.readline()
+        watchdog.cancel()
         if not line:
             raise AssertionError(f"it has ended: {self.process.wait()}\n{self.process.stderr.read()}")
         return line.rstrip("\n")

@@ -1,8 +1,9 @@
-"""Client, worker and server are killed at random points, and the link between them fails in every way that TCP leaves it: no
-call hangs, no result is wrong, no error is a strange one, nothing stays behind, and the next client works.
+"""Client, worker and server are killed at random points, and the link between them fails in every way that TCP leaves it, below
+TLS or without: no call hangs, no result is wrong, no error is a strange one, nothing stays behind, and the next client works.
 
 CLEAVE_TEST_FAULTS says how often; CLEAVE_TEST_SEED with which numbers. A line for each fault says what it did."""
 
+import itertools
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import time
 
+from certificates import Certificates
 from compare import OPTIONS, ComparedTest, main
 from proxy import Proxy
 from serving import PATIENCE, Obedient, Server, client_variables
@@ -26,6 +28,11 @@ NO_DEVICE = -1  # the server was gone before there was a client
 
 
 class Faults(ComparedTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.certificates = Certificates(cls.folder / "certificates")
+
     def setUp(self):
         super().setUp()
         self.where = self.folder / self.id().rpartition(".")[2]
@@ -38,14 +45,15 @@ class Faults(ComparedTest):
     def start(self, before=None, timeout=TIMEOUT):
         server = Server(
             self.where, self.environment(TMPDIR=self.temporary), "--metrics", "tcp:127.0.0.1:0", "--state",
-            self.where / "state", "--timeout", str(timeout * 1000), "--heartbeat", str(HEARTBEAT), before=before)
+            self.where / "state", "--timeout", str(timeout * 1000), "--heartbeat", str(HEARTBEAT), before=before,
+            tls=self.certificates.options())
         self.addCleanup(server.end)
         return server
 
     def begin(self, address, seconds, seed, recover=0, timeout=TIMEOUT):
         environment = self.environment()
-        environment.update({name: str(value) for name, value in
-                            client_variables(self.folder, address, timeout).items()})
+        environment.update({name: str(value) for name, value in {
+            **client_variables(self.folder, address, timeout), **self.certificates.variables()}.items()})
         program = subprocess.Popen([OPTIONS.programs / "varied_work", str(seconds), str(seed), "0", str(recover)],
                                    env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(program.communicate)
@@ -105,7 +113,7 @@ class Faults(ComparedTest):
         for number in range(TIMES):
             chance = random.Random(f"{SEED} {number}")
             victim = chance.choice(("client", "worker", "supervisor", "server"))
-            transport = chance.choice(("tcp", "unix"))
+            transport = chance.choice(("tcp", "unix", "tls"))
             delay = chance.uniform(0, 1.5)
             what = f"seed {SEED}, the {victim} killed after {delay:.2f} s over {transport}"
             program = self.begin(self.server.addresses[transport], 3, number, RECOVER)
@@ -119,37 +127,44 @@ class Faults(ComparedTest):
             self.say(number, what, outcome)
         print(f"the longest call: {self.longest:.0f} ms")
 
-    def link(self, seed):
-        proxy = Proxy(self.server.addresses["tcp"], seed)
+    def link(self, seed, transport):
+        proxy = Proxy(self.server.addresses[transport], seed)
         self.addCleanup(proxy.close)
         return proxy
 
     def test_odd_pieces_and_delays_change_nothing(self):
         self.server.end()
         self.server = self.start(self.server, PATIENCE)
-        for seed, (pieces, delay) in enumerate(((1, 0), (7, 0.0003), (1460, 0.002), (100_000, 0.02))):
-            proxy = self.link(seed)
+        ways = ((1, 0), (7, 0.0003), (1460, 0.002), (100_000, 0.02))
+        for seed, (transport, (pieces, delay)) in enumerate(itertools.product(("tcp", "tls"), ways)):
+            proxy = self.link(seed, transport)
             proxy.pieces, proxy.delay = pieces, delay
             program = self.begin(proxy.address, 3, seed, timeout=PATIENCE)
-            outcome = self.outcome(program, f"pieces up to {pieces}, delays up to {delay} s", (0,))
+            what = f"pieces up to {pieces}, delays up to {delay} s over {transport}"
+            outcome = self.outcome(program, what, (0,))
             proxy.close()
-            print(f"pieces up to {pieces}, delays up to {delay} s: {outcome}, {proxy.passed} bytes")
+            print(f"{what}: {outcome}, {proxy.passed} bytes")
             self.server.wait_until_free()
 
     def test_a_silent_link_ends_every_call_in_time(self):
         for number in range(max(1, TIMES // 3)):
             chance = random.Random(f"{SEED} {number}")
-            proxy = self.link(number)
+            transport = chance.choice(("tcp", "tls"))
+            proxy = self.link(number, transport)
             proxy.pieces = chance.choice((0, 1000))
             program = self.begin(proxy.address, HUNG, number, RECOVER)
             stalled = chance.choice((("up",), ("down",), ("up", "down")))
             time.sleep(chance.uniform(0, 1.5))
-            proxy.stalled = frozenset(stalled)
-            what = f"seed {SEED}, nothing passes {' and '.join(stalled)}"
+            odd = chance.choice((None, chance.randint(1, 40)))
+            if odd is None:
+                proxy.stalled = frozenset(stalled)
+            else:  # so many bytes more: within a head, a record or a frame
+                proxy.left = dict.fromkeys(stalled, odd)
+            what = f"seed {SEED}, nothing passes {' and '.join(stalled)} but {odd or 0} bytes more over {transport}"
             # Both ends take the other one for gone; then the link is a new one.
             self.server.wait_for(lambda: self.server.metric("clients") == 0, f"{what}: the server keeps the client")
             time.sleep(chance.uniform(0, 3))
-            proxy.stalled = frozenset()
+            proxy.stalled, proxy.left = frozenset(), {}
             outcome = self.outcome(program, what, (*EXPECTED, NO_DEVICE))
             proxy.close()
             self.server.wait_until_free()
@@ -160,13 +175,20 @@ class Faults(ComparedTest):
     def test_a_link_that_is_reset_is_noticed_at_once(self):
         for number in range(max(1, TIMES // 3)):
             chance = random.Random(f"{SEED} {number}")
-            proxy = self.link(number)
+            transport = chance.choice(("tcp", "tls"))
+            proxy = self.link(number, transport)
             proxy.pieces = chance.choice((0, 3, 1000))
             program = self.begin(proxy.address, 3, number, RECOVER)
             for _ in range(3):
                 time.sleep(chance.uniform(0, 0.8))
-                proxy.cut()
-            what = f"seed {SEED}, three times reset"
+                if chance.random() < 0.5:
+                    proxy.cut()
+                    continue
+                # After so many bytes more of what comes next, if anything does.
+                proxy.cuts, proxy.left = True, {chance.choice(("up", "down")): chance.randint(0, 2000)}
+                time.sleep(0.1)
+                proxy.left = {}
+            what = f"seed {SEED}, three times reset over {transport}"
             outcome = self.outcome(program, what, (*EXPECTED, NO_DEVICE))
             proxy.close()
             self.server.wait_until_free()

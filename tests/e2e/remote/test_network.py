@@ -8,11 +8,11 @@ import subprocess
 import sys
 import time
 
+from certificates import Certificates
 from compare import OPTIONS, ComparedTest, main
 from network import NEAR, Cable, Wire, why_not
 from serving import Server, client_variables
 
-PORT = 27461
 SKIPPED = 77  # what CMakeLists.txt tells ctest
 TIMEOUT = 2  # seconds; the client's, and the server's
 PATIENT = 20  # where many packets in a row may be lost
@@ -23,6 +23,13 @@ TIMES = max(1, int(os.environ.get("CLEAVE_TEST_FAULTS", "10")) // 10)
 
 
 class OverANetwork(ComparedTest):
+    transport = "tcp"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.certificates = Certificates(cls.folder / "certificates", f"IP:{NEAR}")
+
     def use(self, network, timeout=TIMEOUT):
         """A server at its near end."""
         self.timeout = timeout
@@ -34,7 +41,7 @@ class OverANetwork(ComparedTest):
         self.token.write_text("a token of this test\n")
         self.token.chmod(0o600)
         self.server = Server(where, self.environment(), "--token-file", self.token, "--timeout", str(timeout * 1000),
-                             "--heartbeat", "500", listen=f"tcp:{NEAR}:{PORT}", prefix=network.inside(0))
+                             "--heartbeat", "500", host=NEAR, tls=self.certificates.options(), prefix=network.inside(0))
         self.addCleanup(self.server.end)
         return network
 
@@ -46,8 +53,9 @@ class OverANetwork(ComparedTest):
 
     def begin(self, seconds, seed, recover=0):
         environment = self.environment(CLEAVE_REMOTE_TOKEN_FILE=self.token)
-        environment.update({name: str(value) for name, value in client_variables(
-            self.folder, self.server.addresses["tcp"], self.timeout).items()})
+        environment.update({name: str(value) for name, value in {
+            **client_variables(self.folder, self.server.addresses[self.transport], self.timeout),
+            **self.certificates.variables()}.items()})
         program = subprocess.Popen(
             [*self.network.inside(1), OPTIONS.programs / "varied_work", str(seconds), str(seed), "0", str(recover)],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -106,6 +114,10 @@ class OverANetwork(ComparedTest):
     def test_a_wire_on_which_nothing_passes(self):
         self.use(self.wire(2))
         self.assertNoticesACut()
+
+
+class OverANetworkWithTls(OverANetwork):
+    transport = "tls"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
 // The same server over unix sockets with memory passed by descriptor, over TLS, and with its metrics read.
-#include <cstdio>
 #include <fcntl.h>
 #include <numeric>
 
@@ -7,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/opencl.h"
+#include "tests/e2e/server/certificates.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 
@@ -23,33 +23,7 @@ void make_basics(RawClient& client) {
   client.add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kShared));
 }
 
-class Transports : public testing::Test {
- protected:
-  Transports() {
-    char made[] = "/tmp/cleave-transport-test.XXXXXX";
-    folder_ = ::mkdtemp(made);
-  }
-  ~Transports() override { run("rm -r " + folder_); }
-
-  static void run(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
-
-  // A certificate by the authority NAME.pem, for this address.
-  void make_authority(const std::string& name) const {
-    run("cd " + folder_ +
-        " && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=" + name +
-        " -keyout " + name + ".key -out " + name + ".pem 2>/dev/null");
-  }
-  void make_certificate(const std::string& name, const std::string& authority) const {
-    run("cd " + folder_ +
-        " && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + name + " -keyout " +
-        name + ".key -out " + name + ".csr 2>/dev/null && printf 'subjectAltName=IP:127.0.0.1' > " + name +
-        ".ext && openssl x509 -req -in " + name + ".csr -CA " + authority + ".pem -CAkey " + authority +
-        ".key -CAcreateserial" + " -days 2 -extfile " + name + ".ext -out " + name + ".pem 2>/dev/null");
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-
-  std::string folder_;
-};
+class Transports : public WithCertificates {};
 
 TEST_F(Transports, DataGoesThroughSharedMemory) {
   ServerProcess server({}, "unix:" + path("server.sock"));
@@ -111,40 +85,6 @@ TEST_F(Transports, ASocketThatIsLeftOverIsTakenOver) {
   EXPECT_TRUE(third.says("somebody else listens there"));
 }
 
-TEST_F(Transports, TlsLetsInWhomItKnows) {
-  make_authority("ours");
-  make_authority("theirs");
-  make_certificate("server", "ours");
-  make_certificate("client", "ours");
-  make_certificate("stranger", "theirs");
-  ServerProcess server(
-      {"--tls-cert", path("server.pem"), "--tls-key", path("server.key"), "--client-ca", path("ours.pem")},
-      "tls:127.0.0.1:0");
-  const Endpoint endpoint = server.endpoint();
-  ASSERT_TRUE(endpoint.tls);
-  RawClient client(endpoint, {path("ours.pem"), path("client.pem"), path("client.key")});
-  ASSERT_TRUE(client.stream) << client.problem;
-  ASSERT_TRUE(client.begin());
-  EXPECT_TRUE(server.says("(client)"));
-  make_basics(client);
-  std::vector<cl_int> data(kShared / sizeof(cl_int));
-  std::iota(data.begin(), data.end(), 3);
-  client.add({.queue = kQueue, .payload = kShared},
-             wire::CreateWriteBuffer(client.builder, kBuffer, 0, kShared));
-  client.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, kShared));
-  client.send({std::as_bytes(std::span(data))});
-  ASSERT_TRUE(client.await_answer(1));
-  EXPECT_EQ(std::memcmp(client.heard.data[1].data(), data.data(), kShared), 0);
-  // Strangers, people without a certificate, and servers that are somebody else's.
-  RawClient stranger(endpoint, {path("ours.pem"), path("stranger.pem"), path("stranger.key")});
-  EXPECT_FALSE(stranger.stream && stranger.begin());
-  RawClient nobody(endpoint, {path("ours.pem"), {}, {}});
-  EXPECT_FALSE(nobody.stream && nobody.begin());
-  RawClient wary(endpoint, {path("theirs.pem"), path("client.pem"), path("client.key")});
-  EXPECT_FALSE(wary.stream);
-  EXPECT_NE(wary.problem.find("TLS"), std::string::npos);
-}
-
 TEST_F(Transports, MetricsTellWhatHappens) {
   ServerProcess server({"--metrics", "tcp:127.0.0.1:0"});
   RawClient client(server.endpoint());
@@ -172,6 +112,13 @@ TEST_F(Transports, OtherMachinesNeedAToken) {
   ServerProcess server({}, "tcp:0.0.0.0:0");
   EXPECT_TRUE(server.says("other machines can connect there; give --token-file"));
   EXPECT_EQ(WEXITSTATUS(server.stop(0)), 2);
+}
+
+TEST_F(Transports, AUserThatIsNoneIsKnownAtTheStart) {
+  ServerProcess server({"--user", "cleave-nobody-of-that-name"});
+  EXPECT_TRUE(server.says("--user: there is no user \"cleave-nobody-of-that-name\""));
+  EXPECT_EQ(WEXITSTATUS(server.stop(0)), 2);
+  EXPECT_EQ(server.text().find("listening"), std::string::npos);
 }
 
 }  // namespace

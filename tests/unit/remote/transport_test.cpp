@@ -1,4 +1,5 @@
 // Addresses, streams and frames on them, over sockets of the test's own.
+#include <atomic>
 #include <numeric>
 #include <thread>
 
@@ -198,6 +199,29 @@ TEST(Frames, AFrameThatStopsHalfwayIsAnEndAndNotAWait) {
   FrameInput input(*pair.right, milliseconds(50));
   FrameHeader got;
   EXPECT_EQ(input.next(got, steady_clock::now() + kPatience), Got::gone);
+}
+
+TEST(Frames, AFrameThatComesAByteAtATimeHasToBeThereInTime) {
+  const Pair pair;
+  const std::vector<std::byte> message(4000);
+  std::atomic<bool> is_over{false};
+  std::thread slow([&] {
+    const HeaderBytes header = encode({FrameKind::commands, static_cast<std::uint32_t>(message.size()), 0});
+    iovec part{const_cast<std::byte*>(header.data()), header.size()};
+    pair.left->write(std::span(&part, 1), kPatience);
+    for (std::size_t at = 0; at < message.size() && !is_over; ++at) {
+      part = {const_cast<std::byte*>(message.data()) + at, 1};
+      pair.left->write(std::span(&part, 1), kPatience);
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  });
+  FrameInput input(*pair.right, kPatience);
+  const Time until = steady_clock::now() + milliseconds(200);
+  input.set_end(until);
+  FrameHeader got;
+  EXPECT_EQ(input.next(got, until), Got::gone);
+  is_over = true;
+  slow.join();
 }
 
 TEST(Frames, AMessageBeyondWhatIsAllowedHereIsAnEnd) {
