@@ -168,7 +168,10 @@ cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue_handle, cl_ke
   if (queue == nullptr || !is_spread(*queue))
     return client::get_suggested_local_size(queue_handle, handle, dims, offset, global, suggested);
   if (kernel == nullptr || !is_spread(*kernel)) return CL_INVALID_KERNEL;
-  const cl_kernel part = body_of<WholeKernel>(*kernel).parts[part_of(body_of<QueueBody>(*queue))];
+  const WholeKernel& of = body_of<WholeKernel>(*kernel);
+  const QueueBody& on = body_of<QueueBody>(*queue);
+  if (body_of<ProgramBody>(*of.program).context != known_context(on.context)) return CL_INVALID_CONTEXT;
+  const cl_kernel part = of.parts[part_of(on)];
   if (part == nullptr) return CL_INVALID_PROGRAM_EXECUTABLE;
   return client::get_suggested_local_size(queue_handle, part, dims, offset, global, suggested);
 }
