@@ -36,15 +36,11 @@ bool Ordering::is_settled(const Entry& entry, Open::const_iterator end) const {
 // False: something is lost, and nothing was decided.
 bool Ordering::decide(Entry& entry, Needs& needs) {
   for (const Entry::Used& one : entry.uses) {
+    look_back(*one.contents);
     if (one.access != Access::overwrite && !is_in_reach(*one.contents, entry.part)) return false;
   }
-  for (Entry::Used& one : entry.uses) {
-    if (one.access == Access::overwrite) {
-      for (const Contents::Copy& copy : one.contents->copies) one.were_newest.push_back(copy.is_newest);
-    }
+  for (const Entry::Used& one : entry.uses)
     use(one.contents, entry.part, one.access, entry.step, entry.in_order ? &*entry.queue : nullptr, needs);
-    one.version = one.contents->version;
-  }
   return true;
 }
 
@@ -54,6 +50,9 @@ Ordering::Now Ordering::take(const std::shared_ptr<Entry>& entry, Needs& needs) 
   if (!entry->uses.empty()) {
     entry->gate = std::make_shared<Gate>();
     entry->gate->hold();
+    for (const Entry::Used& one : entry->uses) {
+      for (const Contents::Copy& copy : one.contents->copies) entry->copies.emplace_back(copy.memory);
+    }
   }
   open_.push_back(entry);
   return Now::open;
@@ -63,14 +62,8 @@ void Ordering::take_back(const std::shared_ptr<Entry>& entry) {
   {
     const std::scoped_lock lock(mutex_);
     open_.remove(entry);
-    for (const Entry::Used& one : entry->uses) {
-      Contents& contents = *one.contents;
-      if (one.were_newest.empty() || one.version != contents.version) continue;
-      for (std::size_t part = 0; part < contents.copies.size(); ++part)
-        contents.copies[part].is_newest = one.were_newest[part];
-    }
   }
-  entry->step->end(CL_COMPLETE);
+  entry->step->cancel();  // which is all that those who look back have to know
 }
 
 void Ordering::reconsider() {

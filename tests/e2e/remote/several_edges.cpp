@@ -53,11 +53,101 @@ void maps_beside(const Rig& rig) {
   clReleaseMemObject(memory);
 }
 
+// The program lets go of everything when it has enqueued what waits for its event.
+void let_go_early(const Rig& rig) {
+  cl_kernel const add = rig.kernel("add");
+  cl_mem const from = rig.buffer(kFew);
+  cl_mem const to = rig.buffer(kFew);
+  set(add, 0, from);
+  set(add, 1, 5U);
+  cl_event first = launch(rig.queues[0], add, kFew);
+  require(clWaitForEvents(1, &first), "clWaitForEvents");
+  cl_int error = CL_SUCCESS;
+  cl_command_queue const queue =
+      clCreateCommandQueue(rig.context, rig.devices.back(), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error);
+  require(error, "clCreateCommandQueue");
+  cl_event const late = rig.user_event();
+  cl_event copied = nullptr;
+  require(clEnqueueCopyBuffer(queue, from, to, 0, 0, kBytes, 1, &late, &copied), "clEnqueueCopyBuffer");
+  clReleaseMemObject(from);
+  clReleaseKernel(add);
+  clReleaseCommandQueue(queue);
+  cl_mem const next = rig.buffer(kFew);  // where the other one was, perhaps
+  require(clSetUserEventStatus(late, CL_COMPLETE), "clSetUserEventStatus");
+  clReleaseEvent(late);
+  require(clWaitForEvents(1, &copied), "clWaitForEvents");
+  std::printf("let go early %08x %08x\n", checksum(read_all(rig.queues[0], to, kFew)),
+              checksum(read_all(rig.queues[1], next, kFew)));
+}
+
+// What was to overwrite a buffer, and does not, leaves the contents that another device has made. It fails
+// with a command before it, or is not even taken; other commands were to build on it, or not.
+void not_overwritten(const Rig& rig, bool is_refused, bool is_built_on) {
+  cl_kernel const add = rig.kernel("add");
+  cl_mem const memory = rig.buffer(kFew);
+  cl_mem const other = rig.buffer(kFew);
+  set(add, 0, memory);
+  set(add, 1, 9U);
+  cl_event made = launch(rig.queues[1], add, kFew);
+  require(clWaitForEvents(1, &made), "clWaitForEvents");
+  cl_int error = CL_SUCCESS;
+  cl_command_queue const queue = clCreateCommandQueue(rig.context, rig.devices[0], 0, &error);
+  require(error, "clCreateCommandQueue");
+  const std::vector<cl_uint> fresh(kFew, 77);
+  cl_event const bad = rig.user_event();
+  cl_event last = nullptr;
+  require(clEnqueueWriteBuffer(queue, other, CL_FALSE, 0, 4, fresh.data(), 1, &bad, &last), "a write");
+  cl_event event = nullptr;
+  const cl_int written = clEnqueueWriteBuffer(queue, memory, CL_FALSE, 0, kBytes,
+                                              is_refused ? nullptr : fresh.data(), 0, nullptr, &event);
+  require_true((written != CL_SUCCESS) == is_refused, "the write of everything");
+  if (!is_refused) last = event;
+  if (is_built_on) last = launch(queue, add, kFew, {last});
+  require(clSetUserEventStatus(bad, -5), "clSetUserEventStatus");
+  require_true(clWaitForEvents(1, &last) != CL_SUCCESS, "what comes after a command that fails");
+  std::printf("not overwritten %08x %08x\n", checksum(read_all(rig.loose[1], memory, kFew)),
+              checksum(read_all(rig.loose[0], memory, kFew)));
+}
+
+// What a driver says of a list of no events that is not null, it says here, too.
+void lists_of_no_events(const Rig& rig) {
+  cl_mem const memory = rig.buffer(kFew);
+  cl_event const any = rig.user_event();
+  cl_uint value = 0;
+  std::printf("lists of no events %d %d\n",
+              clEnqueueReadBuffer(rig.queues[1], memory, CL_TRUE, 0, 4, &value, 0, &any, nullptr),
+              clEnqueueMarkerWithWaitList(rig.queues[0], 0, &any, nullptr));
+}
+
+// An argument that cannot be had leaves the one before it on all devices. (Some drivers take objects of other
+// contexts.)
+void of_another_context(const Rig& rig) {
+  cl_int error = CL_SUCCESS;
+  cl_context const other = clCreateContext(nullptr, 1, rig.devices.data(), nullptr, nullptr, &error);
+  require(error, "clCreateContext");
+  cl_mem const foreign = clCreateBuffer(other, CL_MEM_READ_WRITE, kBytes, nullptr, &error);
+  require(error, "clCreateBuffer");
+  cl_kernel const add = rig.kernel("add");
+  cl_mem const memory = rig.buffer(kFew);
+  set(add, 0, memory);
+  set(add, 1, 3U);
+  if (clSetKernelArg(add, 0, sizeof foreign, &foreign) == CL_SUCCESS) set(add, 0, memory);
+  cl_event first = launch(rig.queues[0], add, kFew);
+  cl_event second = launch(rig.queues[1], add, kFew, {first});
+  std::printf("of another context %08x\n", checksum(read_all(rig.queues[0], memory, kFew, {second})));
+  clReleaseMemObject(foreign);
+  clReleaseContext(other);
+}
+
 }  // namespace
 
 int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const Rig rig;
   maps_beside(rig);
+  let_go_early(rig);
+  for (int i = 0; i < 4; ++i) not_overwritten(rig, i % 2 != 0, i / 2 != 0);
+  lists_of_no_events(rig);
+  of_another_context(rig);
   return 0;
 }
