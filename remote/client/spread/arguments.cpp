@@ -68,7 +68,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   if (memory != nullptr) {
     const WholeMemory& whole = body_of<WholeMemory>(*memory);
     kernel.arguments[index].contents = whole.contents;
-    kernel.arguments[index].is_read_only = (whole.flags & CL_MEM_READ_ONLY) != 0;
+    kernel.arguments[index].flags = whole.flags;
   }
   return CL_SUCCESS;
 }

@@ -33,7 +33,7 @@ std::size_t source_of(const Contents& contents) {
 }
 
 // Of the uses on a queue in order the newest that was sent after the others, and has an event, stands for
-// them.
+// them: a server tells the ends of such a queue's commands in their order, also where one has failed early.
 void merge_uses(Copy& copy, Use& use) {
   Use* last = nullptr;
   for (Use& one : copy.uses) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "remote/client/spread/access.h"
 #include "remote/client/spread/bodies.h"
 #include "remote/client/spread/step.h"
 
@@ -55,9 +56,6 @@ struct Contents {
   std::shared_ptr<Ordering> ordering;
   std::vector<Overwriting> overwritings;  // since the newest that is known to have ended well
 };
-
-// What a command does to an object: reads it; changes some of it; gives it new contents altogether.
-enum class Access : std::uint8_t { read, write, overwrite };
 
 // What a command has to wait for besides its wait list, and what has to be begun for it.
 struct Needs {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "remote/client/queries.h"
+#include "remote/client/spread/access.h"
 #include "remote/client/spread/api.h"
 #include "remote/client/spread/bodies.h"
 
@@ -13,16 +13,6 @@ WholeKernel& kernel_of(cl_kernel handle) { return body_of<WholeKernel>(*find(han
 
 const WholeContext& context_of_kernel(const WholeKernel& kernel) {
   return context_of(*body_of<ProgramBody>(*kernel.program).context);
-}
-
-// Unless the program has said of an argument that it only reads it, a kernel may write what it is set to.
-bool may_write(const KernelBody& kernel, cl_uint index) {
-  const auto what = wire::What::kernel_argument;
-  const auto space = known<cl_kernel_arg_address_qualifier>(
-      kernel.infos, key_of(what, CL_KERNEL_ARG_ADDRESS_QUALIFIER, index), CL_KERNEL_ARG_ADDRESS_GLOBAL);
-  const auto access = known<cl_kernel_arg_access_qualifier>(
-      kernel.infos, key_of(what, CL_KERNEL_ARG_ACCESS_QUALIFIER, index), CL_KERNEL_ARG_ACCESS_NONE);
-  return space != CL_KERNEL_ARG_ADDRESS_CONSTANT && access != CL_KERNEL_ARG_ACCESS_READ_ONLY;
 }
 
 void fill_kernel(WholeKernel& body, const KernelBody& part) {

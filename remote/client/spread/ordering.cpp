@@ -66,28 +66,25 @@ void Ordering::take_back(const std::shared_ptr<Entry>& entry) {
   entry->step->cancel();  // which is all that those who look back have to know
 }
 
-void Ordering::reconsider() {
-  struct Settled {
-    std::shared_ptr<Entry> entry;
-    Needs needs;
-    bool is_lost;
-  };
+std::vector<Ordering::Settled> Ordering::settle() {
   std::vector<Settled> settled;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (auto at = open_.begin(); at != open_.end();) {
-      const bool has_failed = (*at)->step->is_over();
-      if (!has_failed && !is_settled(**at, at)) {
-        ++at;
-        continue;
-      }
-      Settled one{*at, {}, false};
-      if (!has_failed) one.is_lost = !decide(*one.entry, one.needs);
-      settled.push_back(std::move(one));
-      at = open_.erase(at);
+  const std::scoped_lock lock(mutex_);
+  for (auto at = open_.begin(); at != open_.end();) {
+    const bool has_failed = (*at)->step->is_over();
+    if (!has_failed && !is_settled(**at, at)) {
+      ++at;
+      continue;
     }
+    Settled one{*at, {}, false};
+    if (!has_failed) one.is_lost = !decide(*one.entry, one.needs);
+    settled.push_back(std::move(one));
+    at = open_.erase(at);
   }
-  for (const Settled& one : settled) {
+  return settled;
+}
+
+void Ordering::reconsider() {
+  for (const Settled& one : settle()) {
     go(one.needs, one.entry->gate.get());
     if (one.entry->gate != nullptr) one.entry->gate->pass(one.is_lost ? kGone : CL_COMPLETE);
   }

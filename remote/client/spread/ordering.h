@@ -96,7 +96,15 @@ class Ordering {
   // It was not enqueued.
   void take_back(const std::shared_ptr<Entry>& entry);
 
-  // The program has set a user event, or an open command has failed: decides on what is settled now.
+  // The program has set a user event, or an open command has failed: decides on what is settled now, in the
+  // order in which it was enqueued.
+  struct Settled {
+    std::shared_ptr<Entry> entry;
+    Needs needs;
+    bool is_lost;
+  };
+  std::vector<Settled> settle();
+  // And begins it.
   void reconsider();
 
   std::mutex& mutex() { return mutex_; }
