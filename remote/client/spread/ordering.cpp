@@ -22,9 +22,9 @@ bool Ordering::is_settled(const Entry& entry, Open::const_iterator end) const {
     const EventBody& event = body_of<EventBody>(*wait);
     if (event.queue == nullptr && !client::is_over(event)) return false;
   }
-  const bool waits_for_all = entry.kind != Entry::Kind::command && entry.waits.empty();
+  const bool waits_for_all = entry.kind != Entry::Kind::command;
   return std::none_of(open_.begin(), end, [&](const std::shared_ptr<Entry>& other) {
-    if (other->step->is_over()) return false;  // it has failed
+    if (other->step->is_over()) return false;  // it has failed, or had nothing to be decided on
     if (&*other->queue == &*entry.queue &&
         (entry.in_order || waits_for_all || other->kind == Entry::Kind::barrier))
       return true;
@@ -70,13 +70,13 @@ std::vector<Ordering::Settled> Ordering::settle() {
   std::vector<Settled> settled;
   const std::scoped_lock lock(mutex_);
   for (auto at = open_.begin(); at != open_.end();) {
-    const bool has_failed = (*at)->step->is_over();
-    if (!has_failed && !is_settled(**at, at)) {
+    const bool is_over = (*at)->step->is_over();
+    if (!is_over && !is_settled(**at, at)) {
       ++at;
       continue;
     }
     Settled one{*at, {}, false};
-    if (!has_failed) one.is_lost = !decide(*one.entry, one.needs);
+    if (!is_over) one.is_lost = !decide(*one.entry, one.needs);
     settled.push_back(std::move(one));
     at = open_.erase(at);
   }

@@ -6,6 +6,10 @@
 // another such command, is open: it goes to its server at once, with a gate in its wait list, and is decided
 // on when the program has set the event.
 //
+// Markers and barriers are taken to wait for all before them on their queue, also where they have a wait
+// list: some drivers do. What is enqueued behind one must not be decided on before what that waits for, or
+// each would wait for the other. Where a driver does not, what waits for one is decided on when it has ended.
+//
 // Thread-safe. The lock is held for moments only, never while something is sent.
 #pragma once
 
@@ -96,8 +100,8 @@ class Ordering {
   // It was not enqueued.
   void take_back(const std::shared_ptr<Entry>& entry);
 
-  // The program has set a user event, or an open command has failed: decides on what is settled now, in the
-  // order in which it was enqueued.
+  // The program has set a user event, or an open command has failed, or an open marker or barrier has ended:
+  // decides on what is settled now, in the order in which it was enqueued.
   struct Settled {
     std::shared_ptr<Entry> entry;
     Needs needs;

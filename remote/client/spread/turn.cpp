@@ -115,8 +115,9 @@ cl_int Turn::settle(cl_int result, cl_event made) {
   if (made == nullptr) return CL_SUCCESS;
   entry_->step->follow(*find(made));
   if (open_) {
-    entry_->step->when_over([ordering = ordering_](cl_int status) {
-      if (status < CL_COMPLETE) ordering->reconsider();
+    const bool may_end_open = entry_->kind != Entry::Kind::command;
+    entry_->step->when_over([ordering = ordering_, may_end_open](cl_int status) {
+      if (status < CL_COMPLETE || may_end_open) ordering->reconsider();
     });
   }
   return CL_SUCCESS;

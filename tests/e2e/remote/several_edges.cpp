@@ -7,7 +7,7 @@ namespace {
 constexpr std::size_t kFew = 1024;
 constexpr std::size_t kBytes = kFew * sizeof(cl_uint);
 
-cl_mem half_of(cl_mem memory, std::size_t from, std::size_t bytes) {
+cl_mem part_of(cl_mem memory, std::size_t from, std::size_t bytes) {
   const cl_buffer_region half{from, bytes};
   cl_int error = CL_SUCCESS;
   cl_mem const made = clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &error);
@@ -34,7 +34,7 @@ void maps_beside(const Rig& rig) {
   constexpr std::size_t kMany = std::size_t{1} << 19U;
   constexpr std::size_t kHalf = kMany * sizeof(cl_uint) / 2;
   cl_mem const memory = rig.buffer(kMany);
-  cl_mem const half = half_of(memory, kHalf, kHalf);
+  cl_mem const half = part_of(memory, kHalf, kHalf);
   std::printf("maps beside");
   for (cl_uint i = 0; i < 8; ++i) {
     cl_command_queue const first = rig.queues[i % 2];
@@ -109,6 +109,31 @@ void not_overwritten(const Rig& rig, bool is_refused, bool is_built_on) {
               checksum(read_all(rig.loose[0], memory, kFew)));
 }
 
+// Some drivers let a barrier wait for more than its list: for what waits for an event that the program has
+// yet to set. Parts of one buffer are used before and behind it and on the other queue.
+void barrier_behind_late_event(const Rig& rig) {
+  cl_mem const memory = rig.buffer(3 * kFew);
+  cl_kernel const add = rig.kernel("add");
+  set(add, 1, 4U);
+  cl_event const late = rig.user_event();
+  cl_event first = nullptr;
+  require(clEnqueueMarkerWithWaitList(rig.queues[0], 0, nullptr, &first), "clEnqueueMarkerWithWaitList");
+  std::vector<cl_event> events;
+  const auto use = [&](cl_command_queue queue, std::size_t third, const std::vector<cl_event>& waits) {
+    cl_mem const part = part_of(memory, third * kBytes, kBytes);
+    set(add, 0, part);
+    events.push_back(launch(queue, add, kFew, waits));
+    clReleaseMemObject(part);
+  };
+  use(rig.loose[1], 0, {late});
+  require(clEnqueueBarrierWithWaitList(rig.loose[1], 1, &first, nullptr), "clEnqueueBarrierWithWaitList");
+  use(rig.loose[1], 1, {});
+  use(rig.queues[0], 2, {});
+  require(clSetUserEventStatus(late, CL_COMPLETE), "clSetUserEventStatus");
+  std::printf("barrier behind late event %08x\n",
+              checksum(read_all(rig.queues[0], memory, 3 * kFew, events)));
+}
+
 // What a driver says of a list of no events that is not null, it says here, too.
 void lists_of_no_events(const Rig& rig) {
   cl_mem const memory = rig.buffer(kFew);
@@ -147,6 +172,7 @@ int main() {
   maps_beside(rig);
   let_go_early(rig);
   for (int i = 0; i < 4; ++i) not_overwritten(rig, i % 2 != 0, i / 2 != 0);
+  barrier_behind_late_event(rig);
   lists_of_no_events(rig);
   of_another_context(rig);
   return 0;

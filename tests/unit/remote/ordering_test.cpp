@@ -114,15 +114,34 @@ TEST_F(OrderingTest, ABarrierHoldsUpAllBehindItAMarkerNothing) {
   EXPECT_TRUE(decide(1, queue, uses(), {}, false).is_open());
 }
 
-TEST_F(OrderingTest, AMarkerOrBarrierWithAListWaitsForThatAlone) {
+TEST_F(OrderingTest, AMarkerOrBarrierWithAListMayWaitForMore) {
   Object& late = make_user_event();
   Object& queue = make_queue();
-  Issued open = decide(1, queue, uses(), {&late}, false);
-  send(open);
   const Issued other = issue(0, {});
   EXPECT_EQ(decide(1, queue, {}, {other.event}, false, Entry::Kind::marker).now, Ordering::Now::settled);
-  EXPECT_EQ(decide(1, queue, {}, {other.event}, false, Entry::Kind::barrier).now, Ordering::Now::settled);
-  EXPECT_EQ(decide(1, queue, uses(), {}, false).now, Ordering::Now::settled) << "behind such a barrier";
+  Issued open = decide(1, queue, uses(), {&late}, false);
+  send(open);
+  Issued marker = decide(1, queue, {}, {other.event}, false, Entry::Kind::marker);
+  send(marker);
+  const Issued behind = decide(0, make_queue(), uses(), {marker.event});
+  EXPECT_TRUE(marker.is_open());
+  EXPECT_TRUE(behind.is_open());
+  EXPECT_EQ(set_and_settle(late),
+            (std::vector<Entry*>{open.entry.get(), marker.entry.get(), behind.entry.get()}));
+}
+
+TEST_F(OrderingTest, AMarkerOrBarrierThatHasEndedHasNotWaitedForMore) {
+  Object& late = make_user_event();
+  Object& queue = make_queue();
+  const Issued other = issue(0, {});
+  Issued open = decide(1, queue, uses(), {&late}, false);
+  send(open);
+  Issued barrier = decide(1, queue, {}, {other.event}, false, Entry::Kind::barrier);
+  send(barrier);
+  const Issued behind = decide(1, queue, uses(), {}, false);
+  EXPECT_TRUE(behind.is_open());
+  end(barrier);
+  EXPECT_EQ(entries_of(ordering_->settle()), (std::vector<Entry*>{barrier.entry.get(), behind.entry.get()}));
 }
 
 TEST_F(OrderingTest, EachUserEventSettlesWhatWaitsForItAlone) {
