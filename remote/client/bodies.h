@@ -148,6 +148,8 @@ struct QueueBody : Body {
   std::atomic<std::uint64_t> takes_no_events{0};
 };
 
+struct MemoryBody;
+
 // A place of the program's memory that a memory object is mapped to.
 struct Mapping {
   void* pointer = nullptr;
@@ -156,6 +158,7 @@ struct Mapping {
   std::array<std::size_t, 3> region{};
   std::size_t row_pitch = 0;
   std::size_t slice_pitch = 0;
+  MemoryBody* home = nullptr;  // in whose shadow it is; null: in the program's own memory
 };
 
 struct MemoryBody : Body {
@@ -186,6 +189,7 @@ struct MemoryBody : Body {
   std::mutex mutex;             // guards what follows
   std::byte* shadow = nullptr;  // where maps lead without CL_MEM_USE_HOST_PTR; of `shadow_size` bytes
   std::size_t shadow_size = 0;
+  std::size_t shadow_users = 0;  // maps in it, those of the buffer's parts among them
   std::vector<Mapping> mappings;
   EndCalls<cl_mem> at_end;
 };

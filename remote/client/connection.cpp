@@ -185,13 +185,14 @@ void Connection::wait_with(Ask done, void* function) {
 
 // What is left to be read, or to be expected, is the next sleeper's affair, or the watcher's.
 void Connection::leave_role(std::unique_lock<std::mutex>& lock) {
+  const bool is_buffered = input_.has_buffered();  // the next reader's from here on
   being_read_ = false;
   if (sleepers_.load(std::memory_order_relaxed) != 0) {
     role_changed_.notify_all();
     return;
   }
   lock.unlock();
-  if (expectations_.load(std::memory_order_relaxed) != 0 || input_.has_more()) {
+  if (expectations_.load(std::memory_order_relaxed) != 0 || is_buffered || stream_->has_some()) {
     const std::uint64_t one = 1;
     if (write(wake_, &one, sizeof one) < 0) {  // it is awake, then
     }

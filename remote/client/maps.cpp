@@ -2,7 +2,7 @@
 // writes it back if it was mapped for writing.
 //
 // The memory is the program's own with CL_MEM_USE_HOST_PTR, else a shadow of the whole object, of which only
-// what is mapped is ever touched. A buffer's parts and the images on it share its shadow.
+// what is mapped is ever touched. A buffer's parts share its shadow.
 #include <algorithm>
 
 #include <sys/mman.h>
@@ -35,13 +35,21 @@ std::size_t shadow_size(const MemoryBody& body) {
   return slices == 1 ? rows * pitch : slices * body.slice_pitch;
 }
 
-// Where the object begins in the program's memory; null if there is none.
-std::byte* beginning_of(MemoryBody& body) {
-  if (body.host != nullptr) return static_cast<std::byte*>(body.host);
+// Where the object begins in the program's memory, which is in use from here on until leave_place(); null if
+// there is none.
+struct Beginning {
+  std::byte* pointer;
+  MemoryBody* home;
+};
+
+Beginning take_place(MemoryBody& body) {
+  if (body.host != nullptr) return {static_cast<std::byte*>(body.host), nullptr};
   MemoryBody& root = root_of(body);
   const std::scoped_lock lock(root.mutex);
   std::byte* const shadow = shadow_of(root, shadow_size(root));
-  return shadow == nullptr ? nullptr : shadow + (&root == &body ? 0 : body.origin);
+  if (shadow == nullptr) return {nullptr, nullptr};
+  ++root.shadow_users;
+  return {shadow + (&root == &body ? 0 : body.origin), &root};
 }
 
 cl_int check(const MemoryBody& body, cl_map_flags flags) {
@@ -79,10 +87,7 @@ void* map(Command& command, MemoryBody& body, bool blocking, const Mapping& mapp
       invalidates ? send_nothing(command, body, blocking) : command.send_read(blocking, box, make);
   if (error_ret != nullptr) *error_ret = error;
   if (error == CL_SUCCESS) return mapping.pointer;
-  const std::scoped_lock lock(body.mutex);
-  body.mappings.erase(std::find_if(body.mappings.begin(), body.mappings.end(), [&](const Mapping& one) {
-    return one.pointer == mapping.pointer && one.flags == mapping.flags && one.region == mapping.region;
-  }));
+  forget_mapping(body, mapping.pointer);
   return nullptr;
 }
 
@@ -95,14 +100,6 @@ Box box_of(const MemoryBody& body, const Mapping& mapping) {
           mapping.region[2],
           lines ? body.slice_pitch : body.row_pitch,
           body.slice_pitch};
-}
-
-void give_back(MemoryBody& body) {
-  MemoryBody& root = root_of(body);
-  const std::scoped_lock lock(root.mutex);
-  if (&root == &body && root.mappings.empty() && root.shadow != nullptr && root.shadow_size > kWorthKeeping) {
-    madvise(root.shadow, root.shadow_size, MADV_DONTNEED);
-  }
 }
 
 cl_int unmap(Command& command, MemoryBody& body, const Mapping& mapping) {
@@ -133,6 +130,37 @@ std::byte* shadow_of(MemoryBody& body, std::size_t size) {
   return body.shadow = static_cast<std::byte*>(memory);
 }
 
+std::optional<Mapping> take_mapping(MemoryBody& body, const void* pointer) {
+  const std::scoped_lock lock(body.mutex);
+  const auto found = std::find_if(body.mappings.begin(), body.mappings.end(),
+                                  [&](const Mapping& one) { return one.pointer == pointer; });
+  if (found == body.mappings.end()) return {};
+  const Mapping mapping = *found;
+  body.mappings.erase(found);
+  return mapping;
+}
+
+void leave_place(const Mapping& mapping) {
+  if (mapping.home == nullptr) return;
+  MemoryBody& home = *mapping.home;
+  const std::scoped_lock lock(home.mutex);
+  if (--home.shadow_users == 0 && home.shadow_size > kWorthKeeping)
+    madvise(home.shadow, home.shadow_size, MADV_DONTNEED);
+}
+
+void forget_mapping(MemoryBody& body, const void* pointer) {
+  std::optional<Mapping> forgotten;
+  {
+    const std::scoped_lock lock(body.mutex);
+    const auto found = std::find_if(body.mappings.rbegin(), body.mappings.rend(),
+                                    [&](const Mapping& one) { return one.pointer == pointer; });
+    if (found == body.mappings.rend()) return;
+    forgotten = *found;
+    body.mappings.erase(std::next(found).base());
+  }
+  leave_place(*forgotten);
+}
+
 void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                      cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
                                      const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
@@ -144,9 +172,10 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_b
   if (const cl_int error = check(*body, flags); error != CL_SUCCESS) return fail<void*>(error_ret, error);
   if (size == 0 || offset > body->size || size > body->size - offset)
     return fail<void*>(error_ret, CL_INVALID_VALUE);
-  std::byte* const beginning = beginning_of(*body);
-  if (beginning == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
-  const Mapping mapping{beginning + offset, flags, {offset, 0, 0}, {size, 1, 1}, 0, 0};
+  const Beginning beginning = take_place(*body);
+  if (beginning.pointer == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
+  const Mapping mapping{
+      beginning.pointer + offset, flags, {offset, 0, 0}, {size, 1, 1}, 0, 0, beginning.home};
   return map(
       command, *body, blocking != CL_FALSE, mapping, box_of(*body, mapping),
       [&](auto& b) { return wire::CreateReadBuffer(b, body->id, offset, size); }, error_ret);
@@ -166,10 +195,10 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                     body->type == CL_MEM_OBJECT_IMAGE1D_BUFFER;
   if (row_pitch == nullptr || (slice_pitch == nullptr && !flat) || !is_within(*body, origin, region))
     return fail<void*>(error_ret, CL_INVALID_VALUE);
-  std::byte* const beginning = beginning_of(*body);
-  if (beginning == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
+  const Beginning beginning = take_place(*body);
+  if (beginning.pointer == nullptr) return fail<void*>(error_ret, CL_MAP_FAILURE);
   const bool lines = body->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-  std::byte* const pointer = beginning + origin[0] * body->pixel +
+  std::byte* const pointer = beginning.pointer + origin[0] * body->pixel +
                              origin[1] * (lines ? body->slice_pitch : body->row_pitch) +
                              origin[2] * body->slice_pitch;
   *row_pitch = body->row_pitch;
@@ -179,7 +208,8 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                         {origin[0], origin[1], origin[2]},
                         {region[0], region[1], region[2]},
                         body->row_pitch,
-                        body->slice_pitch};
+                        body->slice_pitch,
+                        beginning.home};
   return map(
       command, *body, blocking != CL_FALSE, mapping, box_of(*body, mapping),
       [&](auto& b) {
@@ -196,17 +226,10 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory
   if (command.error != CL_SUCCESS) return command.error;
   MemoryBody* const body = command.memory(memory);
   if (body == nullptr) return command.error;
-  Mapping mapping;
-  {
-    const std::scoped_lock lock(body->mutex);
-    const auto found = std::find_if(body->mappings.begin(), body->mappings.end(),
-                                    [&](const Mapping& one) { return one.pointer == pointer; });
-    if (pointer == nullptr || found == body->mappings.end()) return CL_INVALID_VALUE;
-    mapping = *found;
-    body->mappings.erase(found);
-  }
-  const cl_int error = unmap(command, *body, mapping);
-  give_back(*body);
+  const auto mapping = pointer == nullptr ? std::nullopt : take_mapping(*body, pointer);
+  if (!mapping) return CL_INVALID_VALUE;
+  const cl_int error = unmap(command, *body, *mapping);
+  leave_place(*mapping);
   return error;
 }
 

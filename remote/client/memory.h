@@ -1,6 +1,7 @@
 // What the files about memory objects share.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "remote/client/bodies.h"
@@ -24,5 +25,12 @@ std::array<std::size_t, 3> extent_of(const MemoryBody& image);
 
 // Memory for maps of the whole object, at least `size` bytes; null if there is none. Under `body.mutex`.
 std::byte* shadow_of(MemoryBody& body, std::size_t size);
+
+// Takes the first map that leads there off the list; none if there is no such map. Its place stays in use.
+std::optional<Mapping> take_mapping(MemoryBody& body, const void* pointer);
+// The program makes no use of the place any more.
+void leave_place(const Mapping& mapping);
+// Both, for the newest map that leads there: it has failed after all.
+void forget_mapping(MemoryBody& body, const void* pointer);
 
 }  // namespace cleave::remote::client

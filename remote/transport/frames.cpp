@@ -92,7 +92,7 @@ bool FrameInput::skip_payload(std::uint64_t size) {
   return true;
 }
 
-bool FrameInput::has_more() { return begin_ != end_ || stream_.has_some(); }
+bool FrameInput::has_more() { return has_buffered() || stream_.has_some(); }
 
 bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> message,
                  std::span<const std::span<const std::byte>> payloads, Duration patience) {

@@ -38,6 +38,8 @@ class FrameInput {
 
   // Whether more has come already. Asks the system only where nothing is buffered.
   [[nodiscard]] bool has_more();
+  // Whether it has been read from the stream.
+  [[nodiscard]] bool has_buffered() const { return begin_ != end_; }
 
   // When something last came: any byte is a sign of life. For any thread.
   [[nodiscard]] Time last_heard() const { return Time(Duration(heard_.load(std::memory_order_relaxed))); }

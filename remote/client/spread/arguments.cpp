@@ -8,12 +8,12 @@
 namespace cleave::remote::client::spread {
 namespace {
 
-Object* object_in(const void* bytes, std::size_t size, Kind kind) {
+// The object whose handle the program's bytes are; null if they are something else.
+const Object* object_in(const void* bytes, std::size_t size, Kind kind) {
   if (bytes == nullptr || size != sizeof(void*)) return nullptr;
   void* handle = nullptr;
   std::memcpy(&handle, bytes, sizeof handle);
-  Object* const object = client.objects.find(handle, kind);
-  return object != nullptr && is_spread(*object) ? object : nullptr;
+  return client.objects.find(handle, kind);
 }
 
 // Calls set(part's kernel, part) on all servers. The first error of one that is still there.
@@ -36,7 +36,7 @@ template <typename W, typename Context>
 const void* part_in(const Object& object, const Context& context, std::size_t part,
                     typename W::Handle& place) {
   const W& whole = body_of<W>(object);
-  if (whole.context != context) return nullptr;
+  if (!is_spread(object) || whole.context != context) return nullptr;
   place = whole.parts[part];
   return place == nullptr ? nullptr : &place;
 }
@@ -50,6 +50,8 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   const Object* const memory = is_value ? nullptr : object_in(bytes, size, Kind::memory);
   const Object* const sampler =
       is_value || memory != nullptr ? nullptr : object_in(bytes, size, Kind::sampler);
+  // Each queue is on one server: the others' kernels would have no argument.
+  if (!is_value && object_in(bytes, size, Kind::queue) != nullptr) return CL_INVALID_MEM_OBJECT;
   const Object* const context = body_of<ProgramBody>(*kernel.program).context;
   const cl_int error = on_all(kernel, [&](cl_kernel one, std::size_t part) {
     cl_mem memory_part = nullptr;
@@ -66,7 +68,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   if (memory != nullptr) {
     const WholeMemory& whole = body_of<WholeMemory>(*memory);
     kernel.arguments[index].contents = whole.contents;
-    kernel.arguments[index].is_read_only = (whole.flags & CL_MEM_READ_ONLY) != 0;
+    kernel.arguments[index].flags = whole.flags;
   }
   return CL_SUCCESS;
 }

@@ -67,7 +67,7 @@ struct WholeKernel : Whole<KernelBody, cl_kernel> {
   using Whole::Whole;
   struct Argument {
     bool may_write = true;               // by what the kernel says of it
-    bool is_read_only = false;           // what it is set to
+    cl_mem_flags flags = 0;              // of what it is set to
     std::shared_ptr<Contents> contents;  // null: no memory object
   };
   std::vector<Argument> arguments;

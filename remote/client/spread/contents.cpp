@@ -1,6 +1,7 @@
 #include "remote/client/spread/contents.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "remote/client/spread/moves.h"
 #include "remote/client/spread/ordering.h"
@@ -11,26 +12,28 @@ namespace {
 using Copy = Contents::Copy;
 using Use = Contents::Use;
 
-bool can_give(const Copy& copy) {
-  const Object* const part = copy.memory == nullptr ? nullptr : find(copy.memory);
-  return copy.is_newest && part != nullptr && body_of<MemoryBody>(*part).connection->alive();
+bool can_give(const Contents& contents, std::size_t part) {
+  const Copy& copy = contents.copies[part];
+  return copy.is_newest && copy.memory != nullptr && contents.ordering->is_there(part);
 }
 
-// The part from which the contents come; the number of parts if there is none. One that has them already, if
-// possible.
+// The part from which the contents come: one that has them already, if possible. Where none can give them, as
+// its server has gone just now, one whose move will fail.
 std::size_t source_of(const Contents& contents) {
+  std::size_t gone = 0;
   std::size_t found = contents.copies.size();
   for (std::size_t part = 0; part < contents.copies.size(); ++part) {
     const Copy& copy = contents.copies[part];
-    if (!can_give(copy)) continue;
+    if (copy.is_newest) gone = part;
+    if (!can_give(contents, part)) continue;
     if (copy.arrival == nullptr || copy.arrival->is_over()) return part;
     found = part;
   }
-  return found;
+  return found != contents.copies.size() ? found : gone;
 }
 
 // Of the uses on a queue in order the newest that was sent after the others, and has an event, stands for
-// them.
+// them: a server tells the ends of such a queue's commands in their order, also where one has failed early.
 void merge_uses(Copy& copy, Use& use) {
   Use* last = nullptr;
   for (Use& one : copy.uses) {
@@ -74,17 +77,79 @@ std::shared_ptr<Move> move_to(const std::shared_ptr<Contents>& contents, std::si
   for (const Use& one : to.uses) need(move->needs, one.step);
   need(move->needs, from.arrival);
   need(move->needs, to.arrival);
-  move->source_arrival = from.arrival;
+  if (from.arrival != nullptr) move->givers.push_back(from.arrival);
+  if (!contents->overwritings.empty() && contents->overwritings.back().part == source)
+    move->givers.push_back(contents->overwritings.back().step);
   note_use(from, {move->done, nullptr, false});
   to.is_newest = true;
   to.arrival = move->done;
   return move;
 }
 
+// Whether it is over and did not do what it was to do, nor did what was to change it afterwards. None:
+// something of that is under way.
+std::optional<bool> is_void(const Contents::Overwriting& one) {
+  if (!one.step->is_over()) return {};
+  if (!one.step->came_to_nothing()) return false;
+  if (!std::all_of(one.since.begin(), one.since.end(), [](const auto& step) { return step->is_over(); }))
+    return {};
+  return true;
+}
+
+// What was before one that came to nothing; if others have built on that, there is nothing.
+std::vector<Contents::Overwriting::Before> before(const Contents::Overwriting& failed) {
+  const bool is_built_on = !std::all_of(failed.since.begin(), failed.since.end(),
+                                        [](const auto& step) { return step->came_to_nothing(); });
+  auto all = failed.before;
+  for (auto& one : all) one.was_newest = one.was_newest && !is_built_on;
+  return all;
+}
+
+// Those that are known to have ended need no place in the list but the last.
+void fold(std::vector<Contents::Overwriting>& all) {
+  auto first = all.begin();
+  for (; std::next(first) != all.end(); ++first) {
+    const auto is_first_void = is_void(*first);
+    if (!is_first_void) break;
+    if (*is_first_void) std::next(first)->before = before(*first);
+  }
+  all.erase(all.begin(), first);
+}
+
+// Remembers what is the newest before a command overwrites it. Not where that changes nothing: if it comes to
+// nothing then, the contents are what they were.
+void note_overwriting(Contents& contents, std::size_t part, const std::shared_ptr<Step>& step) {
+  Contents::Overwriting one{step, part, {}, {}};
+  bool is_only_newest = true;
+  for (std::size_t i = 0; i < contents.copies.size(); ++i) {
+    const Copy& copy = contents.copies[i];
+    is_only_newest = is_only_newest && copy.is_newest == (i == part);
+    one.before.push_back({copy.is_newest, copy.arrival});
+  }
+  if (contents.overwritings.empty() && is_only_newest) return;
+  contents.overwritings.push_back(std::move(one));
+  fold(contents.overwritings);
+}
+
 }  // namespace
 
+void look_back(Contents& contents) {
+  auto& all = contents.overwritings;
+  while (!all.empty()) {
+    const auto is_last_void = is_void(all.back());
+    if (!is_last_void) return;
+    if (!*is_last_void) return all.clear();
+    const auto earlier = before(all.back());
+    all.pop_back();
+    for (std::size_t part = 0; part < contents.copies.size(); ++part) {
+      contents.copies[part].is_newest = earlier[part].was_newest;
+      contents.copies[part].arrival = earlier[part].arrival;  // later ones come to nothing, too (givers)
+    }
+  }
+}
+
 bool is_in_reach(const Contents& contents, std::size_t part) {
-  return can_give(contents.copies[part]) || source_of(contents) != contents.copies.size();
+  return can_give(contents, part) || can_give(contents, source_of(contents));
 }
 
 void use(const std::shared_ptr<Contents>& contents, std::size_t part, Access access,
@@ -92,11 +157,15 @@ void use(const std::shared_ptr<Contents>& contents, std::size_t part, Access acc
   Copy& here = contents->copies[part];
   if (access != Access::overwrite && !here.is_newest) needs.moves.push_back(move_to(contents, part));
   need(needs.steps, here.arrival);
-  if (access == Access::overwrite && here.arrival != nullptr && here.arrival->is_over()) here.arrival.reset();
+  if (access == Access::overwrite) {
+    note_overwriting(*contents, part, step);
+    if (here.arrival != nullptr && here.arrival->is_over()) here.arrival.reset();
+  } else if (access == Access::write && !contents->overwritings.empty()) {
+    contents->overwritings.back().since.push_back(step);
+  }
   if (access != Access::read) {
     for (Copy& copy : contents->copies) copy.is_newest = false;
     here.is_newest = true;
-    ++contents->version;
   }
   note_use(here, {step, queue, access != Access::read});
 }

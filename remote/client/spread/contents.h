@@ -6,13 +6,20 @@
 // (ordering.h), and in which none of them need have run: a step stands for what has been decided, and what
 // follows waits for the steps that it needs.
 //
+// A command may come to nothing. Where it was to change contents, they are on its server as they were before,
+// brought there if need be. Where it was to give new ones (Overwriting), nothing was brought: then those from
+// before count again, unless others have built on what never was. Until such a command has ended its server's
+// copy is not given to others.
+//
 // Not thread-safe: under the ordering's lock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "remote/client/spread/access.h"
 #include "remote/client/spread/bodies.h"
 #include "remote/client/spread/step.h"
 
@@ -34,19 +41,30 @@ struct Contents {
     std::vector<Use> uses;          // those that may not be over
     std::size_t worth_pruning = 16;
   };
+  // New contents altogether, by a command on one part that is not known to have ended well.
+  struct Overwriting {
+    struct Before {
+      bool was_newest;
+      std::shared_ptr<Step> arrival;
+    };
+    std::shared_ptr<Step> step;
+    std::size_t part;
+    std::vector<Before> before;                // of each copy
+    std::vector<std::shared_ptr<Step>> since;  // what changes these contents
+  };
   std::vector<Copy> copies;
   std::shared_ptr<Ordering> ordering;
-  std::uint64_t version = 0;  // counts what has been written
+  std::vector<Overwriting> overwritings;  // since the newest that is known to have ended well
 };
-
-// What a command does to an object: reads it; changes some of it; gives it new contents altogether.
-enum class Access : std::uint8_t { read, write, overwrite };
 
 // What a command has to wait for besides its wait list, and what has to be begun for it.
 struct Needs {
   std::vector<std::shared_ptr<Step>> steps;
   std::vector<std::shared_ptr<Move>> moves;
 };
+
+// Takes back what commands that have come to nothing were to overwrite. Before all that follows.
+void look_back(Contents& contents);
 
 // Whether the contents are in reach: on that server, or on one that they can be moved from.
 bool is_in_reach(const Contents& contents, std::size_t part);

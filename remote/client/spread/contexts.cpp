@@ -67,6 +67,7 @@ cl_int make_parts(WholeContext& body, const cl_context_properties* properties, C
                   void* user_data) {
   cl_int error = CL_SUCCESS;
   std::vector<cl_command_queue> transfers;
+  std::vector<const Connection*> connections;
   body.max_allocation = UINT64_MAX;
   for (const std::vector<Object*>& devices : by_group(body.devices)) {
     const std::vector<cl_device_id> handles = handles_of(devices);
@@ -82,8 +83,12 @@ cl_int make_parts(WholeContext& body, const cl_context_properties* properties, C
     const cl_command_queue queue = make_transfers(part, *devices[0], error);
     if (queue == nullptr) break;
     transfers.push_back(queue);
+    connections.push_back(made.connection);
   }
-  body.ordering = std::make_shared<Ordering>(std::move(transfers));
+  // The queues for moves keep the connections.
+  body.ordering = std::make_shared<Ordering>(
+      std::move(transfers),
+      [connections = std::move(connections)](std::size_t part) { return connections[part]->alive(); });
   return error;
 }
 

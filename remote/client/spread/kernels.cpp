@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "remote/client/queries.h"
+#include "remote/client/spread/access.h"
 #include "remote/client/spread/api.h"
 #include "remote/client/spread/bodies.h"
 
@@ -13,16 +13,6 @@ WholeKernel& kernel_of(cl_kernel handle) { return body_of<WholeKernel>(*find(han
 
 const WholeContext& context_of_kernel(const WholeKernel& kernel) {
   return context_of(*body_of<ProgramBody>(*kernel.program).context);
-}
-
-// Unless the program has said of an argument that it only reads it, a kernel may write what it is set to.
-bool may_write(const KernelBody& kernel, cl_uint index) {
-  const auto what = wire::What::kernel_argument;
-  const auto space = known<cl_kernel_arg_address_qualifier>(
-      kernel.infos, key_of(what, CL_KERNEL_ARG_ADDRESS_QUALIFIER, index), CL_KERNEL_ARG_ADDRESS_GLOBAL);
-  const auto access = known<cl_kernel_arg_access_qualifier>(
-      kernel.infos, key_of(what, CL_KERNEL_ARG_ACCESS_QUALIFIER, index), CL_KERNEL_ARG_ACCESS_NONE);
-  return space != CL_KERNEL_ARG_ADDRESS_CONSTANT && access != CL_KERNEL_ARG_ACCESS_READ_ONLY;
 }
 
 void fill_kernel(WholeKernel& body, const KernelBody& part) {
@@ -168,7 +158,10 @@ cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue_handle, cl_ke
   if (queue == nullptr || !is_spread(*queue))
     return client::get_suggested_local_size(queue_handle, handle, dims, offset, global, suggested);
   if (kernel == nullptr || !is_spread(*kernel)) return CL_INVALID_KERNEL;
-  const cl_kernel part = body_of<WholeKernel>(*kernel).parts[part_of(body_of<QueueBody>(*queue))];
+  const WholeKernel& of = body_of<WholeKernel>(*kernel);
+  const QueueBody& on = body_of<QueueBody>(*queue);
+  if (body_of<ProgramBody>(*of.program).context != known_context(on.context)) return CL_INVALID_CONTEXT;
+  const cl_kernel part = of.parts[part_of(on)];
   if (part == nullptr) return CL_INVALID_PROGRAM_EXECUTABLE;
   return client::get_suggested_local_size(queue_handle, part, dims, offset, global, suggested);
 }

@@ -17,8 +17,7 @@ cl_kernel use_kernel(Turn& turn, cl_kernel handle) {
   const cl_kernel part = kernel.parts[turn.part()];
   if (part == nullptr) return turn.error = CL_INVALID_PROGRAM_EXECUTABLE, nullptr;
   for (const WholeKernel::Argument& one : kernel.arguments) {
-    if (one.contents == nullptr) continue;
-    turn.use(one.contents, one.may_write && !one.is_read_only ? Access::write : Access::read);
+    if (one.contents != nullptr) turn.use(one.contents, access_of_argument(one.may_write, one.flags));
   }
   return part;
 }

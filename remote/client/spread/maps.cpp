@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "remote/client/memory.h"
 #include "remote/client/spread/api.h"
 #include "remote/client/spread/turn.h"
 
@@ -16,39 +17,25 @@ struct Found {
   cl_map_flags flags;
 };
 
-auto mapping_at(MemoryBody& body, const void* pointer) {
-  return std::find_if(body.mappings.begin(), body.mappings.end(),
-                      [&](const Mapping& one) { return one.pointer == pointer; });
-}
-
 std::optional<Found> find_mapping(const WholeMemory& memory, const void* pointer, std::size_t first) {
   for (std::size_t i = 0; i < memory.parts.size(); ++i) {
     const std::size_t part = (first + i) % memory.parts.size();
     if (memory.parts[part] == nullptr) continue;
     MemoryBody& body = body_of<MemoryBody>(*find(memory.parts[part]));
     const std::scoped_lock lock(body.mutex);
-    const auto found = mapping_at(body, pointer);
+    const auto found = std::find_if(body.mappings.begin(), body.mappings.end(),
+                                    [&](const Mapping& one) { return one.pointer == pointer; });
     if (found != body.mappings.end()) return Found{part, found->flags};
   }
   return {};
 }
 
 void hand_over(cl_mem from, cl_mem to, const void* pointer) {
-  MemoryBody& source = body_of<MemoryBody>(*find(from));
+  const auto mapping = take_mapping(body_of<MemoryBody>(*find(from)), pointer);
+  if (!mapping) return;
   MemoryBody& target = body_of<MemoryBody>(*find(to));
-  const std::scoped_lock lock(source.mutex, target.mutex);
-  const auto found = mapping_at(source, pointer);
-  if (found == source.mappings.end()) return;
-  target.mappings.push_back(*found);
-  source.mappings.erase(found);
-}
-
-// A map that failed after all.
-void forget_mapping(cl_mem part, const void* pointer) {
-  MemoryBody& body = body_of<MemoryBody>(*find(part));
-  const std::scoped_lock lock(body.mutex);
-  const auto found = mapping_at(body, pointer);
-  if (found != body.mappings.end()) body.mappings.erase(found);
+  const std::scoped_lock lock(target.mutex);
+  target.mappings.push_back(*mapping);
 }
 
 template <typename Map>
@@ -61,7 +48,7 @@ void* run_map(Turn& turn, cl_mem here, bool blocking, cl_int* error_ret, Map map
   });
   if (error_ret != nullptr) *error_ret = error;
   if (error == CL_SUCCESS) return pointer;
-  if (pointer != nullptr) forget_mapping(here, pointer);
+  if (pointer != nullptr) forget_mapping(body_of<MemoryBody>(*find(here)), pointer);
   return nullptr;
 }
 

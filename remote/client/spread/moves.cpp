@@ -8,7 +8,6 @@
 #include "remote/client/command.h"
 #include "remote/client/memory.h"
 #include "remote/client/regions.h"
-#include "remote/client/spread/ordering.h"
 #include "remote/client/wire_types.h"
 
 namespace cleave::remote::client::spread {
@@ -109,8 +108,8 @@ cl_int copy(const End& from, const End& to) {
 }
 
 cl_int carry_out(const Move& move) {
-  const Object* const source = move.source == nullptr ? nullptr : find(move.source);
-  const Object* const target = move.target == nullptr ? nullptr : find(move.target);
+  const Object* const source = move.source.object();
+  const Object* const target = move.target.object();
   if (source == nullptr || target == nullptr) return kGone;
   const Ordering& ordering = *move.contents->ordering;
   return copy({ordering.transfers(move.from), body_of<MemoryBody>(*source)},
@@ -122,33 +121,23 @@ void finish(Move& move, cl_int status) {
   move.done->end(std::min(status, CL_COMPLETE));
 }
 
-cl_mem held(cl_mem part) {
-  return part != nullptr && client::clRetainMemObject(part) == CL_SUCCESS ? part : nullptr;
-}
-
 }  // namespace
 
 Move::Move(std::shared_ptr<Contents> the_contents, std::size_t from_part, std::size_t to_part)
     : contents(std::move(the_contents)),
       from(from_part),
       to(to_part),
-      source(held(contents->copies[from_part].memory)),
-      target(held(contents->copies[to_part].memory)) {}
-
-Move::~Move() {
-  if (source != nullptr) client::clReleaseMemObject(source);
-  if (target != nullptr) client::clReleaseMemObject(target);
-}
+      source(contents->copies[from_part].memory),
+      target(contents->copies[to_part].memory) {}
 
 void start(const std::shared_ptr<Move>& move) {
   const auto left = std::make_shared<std::atomic<std::size_t>>(move->needs.size() + 1);
   const auto one_less = [move, left](cl_int) {
     if (left->fetch_sub(1) != 1) return;
     client.movers.post([move] {
-      cl_int arrived = CL_SUCCESS;  // what has not come cannot go on
-      if (move->source_arrival != nullptr)
-        move->source_arrival->when_over([&](cl_int status) { arrived = status; });
-      finish(*move, arrived != CL_SUCCESS ? arrived : carry_out(*move));
+      const bool is_there = std::none_of(move->givers.begin(), move->givers.end(),
+                                         [](const auto& one) { return one->came_to_nothing(); });
+      finish(*move, is_there ? carry_out(*move) : kGone);
     });
   };
   for (const auto& step : std::exchange(move->needs, {})) step->when_over(one_less);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "remote/client/spread/contents.h"
+#include "remote/client/spread/ordering.h"
 
 namespace cleave::remote::client::spread {
 
@@ -17,16 +18,17 @@ struct Move {
   Move(std::shared_ptr<Contents> the_contents, std::size_t from_part, std::size_t to_part);
   Move(const Move&) = delete;
   Move& operator=(const Move&) = delete;
-  ~Move();
+  ~Move() = default;
 
   std::shared_ptr<Contents> contents;
   std::size_t from;
   std::size_t to;
   std::vector<std::shared_ptr<Step>> needs;
-  std::shared_ptr<Step> source_arrival;  // how the source got them; null: it had them
+  std::vector<std::shared_ptr<Step>>
+      givers;  // how the source got them: if that failed there is nothing to move
   std::shared_ptr<Step> done = std::make_shared<Step>();
-  cl_mem source;  // held until the end, if the program lets go of its object
-  cl_mem target;
+  HeldMemory source;  // until the end, if the program lets go of its object
+  HeldMemory target;
 };
 
 // It is begun as soon as may be. Never waits.

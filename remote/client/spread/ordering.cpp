@@ -22,9 +22,9 @@ bool Ordering::is_settled(const Entry& entry, Open::const_iterator end) const {
     const EventBody& event = body_of<EventBody>(*wait);
     if (event.queue == nullptr && !client::is_over(event)) return false;
   }
-  const bool waits_for_all = entry.kind != Entry::Kind::command && entry.waits.empty();
+  const bool waits_for_all = entry.kind != Entry::Kind::command;
   return std::none_of(open_.begin(), end, [&](const std::shared_ptr<Entry>& other) {
-    if (other->step->is_over()) return false;  // it has failed
+    if (other->step->is_over()) return false;  // it has failed, or had nothing to be decided on
     if (&*other->queue == &*entry.queue &&
         (entry.in_order || waits_for_all || other->kind == Entry::Kind::barrier))
       return true;
@@ -36,15 +36,11 @@ bool Ordering::is_settled(const Entry& entry, Open::const_iterator end) const {
 // False: something is lost, and nothing was decided.
 bool Ordering::decide(Entry& entry, Needs& needs) {
   for (const Entry::Used& one : entry.uses) {
+    look_back(*one.contents);
     if (one.access != Access::overwrite && !is_in_reach(*one.contents, entry.part)) return false;
   }
-  for (Entry::Used& one : entry.uses) {
-    if (one.access == Access::overwrite) {
-      for (const Contents::Copy& copy : one.contents->copies) one.were_newest.push_back(copy.is_newest);
-    }
+  for (const Entry::Used& one : entry.uses)
     use(one.contents, entry.part, one.access, entry.step, entry.in_order ? &*entry.queue : nullptr, needs);
-    one.version = one.contents->version;
-  }
   return true;
 }
 
@@ -54,6 +50,9 @@ Ordering::Now Ordering::take(const std::shared_ptr<Entry>& entry, Needs& needs) 
   if (!entry->uses.empty()) {
     entry->gate = std::make_shared<Gate>();
     entry->gate->hold();
+    for (const Entry::Used& one : entry->uses) {
+      for (const Contents::Copy& copy : one.contents->copies) entry->copies.emplace_back(copy.memory);
+    }
   }
   open_.push_back(entry);
   return Now::open;
@@ -63,38 +62,29 @@ void Ordering::take_back(const std::shared_ptr<Entry>& entry) {
   {
     const std::scoped_lock lock(mutex_);
     open_.remove(entry);
-    for (const Entry::Used& one : entry->uses) {
-      Contents& contents = *one.contents;
-      if (one.were_newest.empty() || one.version != contents.version) continue;
-      for (std::size_t part = 0; part < contents.copies.size(); ++part)
-        contents.copies[part].is_newest = one.were_newest[part];
-    }
   }
-  entry->step->end(CL_COMPLETE);
+  entry->step->cancel();  // which is all that those who look back have to know
+}
+
+std::vector<Ordering::Settled> Ordering::settle() {
+  std::vector<Settled> settled;
+  const std::scoped_lock lock(mutex_);
+  for (auto at = open_.begin(); at != open_.end();) {
+    const bool is_over = (*at)->step->is_over();
+    if (!is_over && !is_settled(**at, at)) {
+      ++at;
+      continue;
+    }
+    Settled one{*at, {}, false};
+    if (!is_over) one.is_lost = !decide(*one.entry, one.needs);
+    settled.push_back(std::move(one));
+    at = open_.erase(at);
+  }
+  return settled;
 }
 
 void Ordering::reconsider() {
-  struct Settled {
-    std::shared_ptr<Entry> entry;
-    Needs needs;
-    bool is_lost;
-  };
-  std::vector<Settled> settled;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (auto at = open_.begin(); at != open_.end();) {
-      const bool has_failed = (*at)->step->is_over();
-      if (!has_failed && !is_settled(**at, at)) {
-        ++at;
-        continue;
-      }
-      Settled one{*at, {}, false};
-      if (!has_failed) one.is_lost = !decide(*one.entry, one.needs);
-      settled.push_back(std::move(one));
-      at = open_.erase(at);
-    }
-  }
-  for (const Settled& one : settled) {
+  for (const Settled& one : settle()) {
     go(one.needs, one.entry->gate.get());
     if (one.entry->gate != nullptr) one.entry->gate->pass(one.is_lost ? kGone : CL_COMPLETE);
   }

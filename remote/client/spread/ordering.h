@@ -6,9 +6,14 @@
 // another such command, is open: it goes to its server at once, with a gate in its wait list, and is decided
 // on when the program has set the event.
 //
+// Markers and barriers are taken to wait for all before them on their queue, also where they have a wait
+// list: some drivers do. What is enqueued behind one must not be decided on before what that waits for, or
+// each would wait for the other. Where a driver does not, what waits for one is decided on when it has ended.
+//
 // Thread-safe. The lock is held for moments only, never while something is sent.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -35,14 +40,30 @@ class Held {
   Object* object_;
 };
 
+// The same for a memory object that may be known by its handle alone.
+class HeldMemory {
+ public:
+  explicit HeldMemory(cl_mem memory)
+      : memory_(memory != nullptr && client::clRetainMemObject(memory) == CL_SUCCESS ? memory : nullptr) {}
+  HeldMemory(HeldMemory&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+  HeldMemory& operator=(HeldMemory&&) = delete;
+  HeldMemory(const HeldMemory&) = delete;
+  HeldMemory& operator=(const HeldMemory&) = delete;
+  ~HeldMemory() {
+    if (memory_ != nullptr) client::clReleaseMemObject(memory_);
+  }
+  [[nodiscard]] const Object* object() const { return memory_ == nullptr ? nullptr : find(memory_); }
+
+ private:
+  cl_mem memory_;
+};
+
 // What has to be known of a command to decide on it.
 struct Entry {
   enum class Kind : std::uint8_t { command, marker, barrier };
   struct Used {
     std::shared_ptr<Contents> contents;
     Access access;
-    std::uint64_t version = 0;      // of contents that it overwrites, once it does
-    std::vector<bool> were_newest;  // and which copies were the newest before
   };
 
   explicit Entry(Object& the_queue) : queue(the_queue) {}
@@ -54,12 +75,19 @@ struct Entry {
   std::vector<Held> waits;
   std::vector<Used> uses;
   std::shared_ptr<Step> step = std::make_shared<Step>();
-  std::shared_ptr<Gate> gate;  // of an open one; null: nothing of it has to be decided
+  // Of an open one that uses something: its gate, and all copies, which the program may have let go of when
+  // it is decided on.
+  std::shared_ptr<Gate> gate;
+  std::vector<HeldMemory> copies;
 };
 
 class Ordering {
  public:
-  explicit Ordering(std::vector<cl_command_queue> transfers) : transfers_(std::move(transfers)) {}
+  // Whether a part's server is there.
+  using IsThere = std::function<bool(std::size_t part)>;
+
+  Ordering(std::vector<cl_command_queue> transfers, IsThere is_there)
+      : transfers_(std::move(transfers)), is_there_(std::move(is_there)) {}
   Ordering(const Ordering&) = delete;
   Ordering& operator=(const Ordering&) = delete;
   ~Ordering();
@@ -72,12 +100,21 @@ class Ordering {
   // It was not enqueued.
   void take_back(const std::shared_ptr<Entry>& entry);
 
-  // The program has set a user event, or an open command has failed: decides on what is settled now.
+  // The program has set a user event, or an open command has failed, or an open marker or barrier has ended:
+  // decides on what is settled now, in the order in which it was enqueued.
+  struct Settled {
+    std::shared_ptr<Entry> entry;
+    Needs needs;
+    bool is_lost;
+  };
+  std::vector<Settled> settle();
+  // And begins it.
   void reconsider();
 
   std::mutex& mutex() { return mutex_; }
   // The queue for moves to and from a part's server; null: it had gone.
   [[nodiscard]] cl_command_queue transfers(std::size_t part) const { return transfers_[part]; }
+  [[nodiscard]] bool is_there(std::size_t part) const { return is_there_(part); }
 
  private:
   using Open = std::list<std::shared_ptr<Entry>>;
@@ -87,6 +124,7 @@ class Ordering {
 
   std::mutex mutex_;
   const std::vector<cl_command_queue> transfers_;
+  const IsThere is_there_;
   Open open_;  // in the order in which they were enqueued
 };
 

@@ -46,6 +46,14 @@ void Step::end(cl_int status) {
   for (const Waiter& waiter : waiters) waiter(status);
 }
 
+void Step::cancel() {
+  {
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+  }
+  end(CL_COMPLETE);
+}
+
 bool Step::has_ended() const {
   return ended_ || (event_ != nullptr && client::is_over(body_of<EventBody>(*event_)));
 }
@@ -58,6 +66,11 @@ cl_int Step::status() const {
 bool Step::is_over() {
   const std::scoped_lock lock(mutex_);
   return has_ended();
+}
+
+bool Step::came_to_nothing() {
+  const std::scoped_lock lock(mutex_);
+  return cancelled_ || (has_ended() && status() < CL_COMPLETE);
 }
 
 bool Step::is_sent() {

@@ -34,10 +34,13 @@ class Step : public std::enable_shared_from_this<Step> {
   void follow(Object& event);
   // It is over now.
   void end(cl_int status);
+  // The command was not sent after all. Nobody fails for that.
+  void cancel();
 
   [[nodiscard]] bool is_over();
-  [[nodiscard]] bool is_sent();    // or has come to nothing
-  [[nodiscard]] bool has_event();  // it was sent
+  [[nodiscard]] bool came_to_nothing();  // it is over, and has failed or was never sent
+  [[nodiscard]] bool is_sent();          // or has come to nothing
+  [[nodiscard]] bool has_event();        // it was sent
   [[nodiscard]] bool follows(const Object& event);
   void when_over(Waiter waiter);
 
@@ -48,6 +51,7 @@ class Step : public std::enable_shared_from_this<Step> {
 
   std::mutex mutex_;
   bool ended_ = false;
+  bool cancelled_ = false;
   cl_int status_ = CL_COMPLETE;
   Object* event_ = nullptr;
   bool watched_ = false;

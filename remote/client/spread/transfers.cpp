@@ -5,14 +5,9 @@
 namespace cleave::remote::client::spread {
 namespace {
 
-// Whether it is all of a buffer that nothing shares.
-Access access_of_write(cl_mem handle, std::size_t offset, std::size_t size) {
+Access access_of_write_to(cl_mem handle, std::size_t offset, std::size_t size) {
   const Object* const object = find(handle);
-  if (object == nullptr) return Access::write;
-  const MemoryBody& body = body_of<MemoryBody>(*object);
-  const bool is_all =
-      body.type == CL_MEM_OBJECT_BUFFER && body.parent == nullptr && offset == 0 && size == body.size;
-  return is_all ? Access::overwrite : Access::write;
+  return object == nullptr ? Access::write : access_of_write(body_of<MemoryBody>(*object), offset, size);
 }
 
 }  // namespace
@@ -32,7 +27,7 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
                                         size_t offset, size_t size, const void* pointer, cl_uint waits,
                                         const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
-  const cl_mem here = turn.use(buffer, access_of_write(buffer, offset, size));
+  const cl_mem here = turn.use(buffer, access_of_write_to(buffer, offset, size));
   return turn.run(blocking != CL_FALSE, [&](const Waits& w) {
     return client::clEnqueueWriteBuffer(queue, here, CL_FALSE, offset, size, pointer, w.count, w.list,
                                         w.event);

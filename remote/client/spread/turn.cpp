@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "remote/client/api.h"
 #include "remote/client/events.h"
 
 namespace cleave::remote::client::spread {
@@ -26,6 +27,9 @@ Turn::Turn(const Call& call, Entry::Kind kind) : call_(call) {
 
 cl_int Turn::take_waits() {
   if (call_.waits != 0 && call_.wait_list == nullptr) return CL_INVALID_EVENT_WAIT_LIST;
+  // The driver is to say what it thinks of a list of no events. The command's own may have a gate in it.
+  if (call_.waits == 0 && call_.wait_list != nullptr)
+    return client::clEnqueueMarkerWithWaitList(call_.queue, 0, call_.wait_list, nullptr);
   for (cl_uint i = 0; i < call_.waits; ++i) {
     Object* const event = find(call_.wait_list[i]);
     if (event == nullptr) return CL_INVALID_EVENT_WAIT_LIST;
@@ -64,7 +68,7 @@ void Turn::use(const std::shared_ptr<Contents>& contents, Access access) {
   const auto same = std::find_if(entry_->uses.begin(), entry_->uses.end(),
                                  [&](const Entry::Used& one) { return one.contents == contents; });
   if (same == entry_->uses.end()) {
-    entry_->uses.push_back({contents, access, 0, {}});
+    entry_->uses.push_back({contents, access});
   } else if (same->access != access) {
     same->access = Access::write;
   }
@@ -111,8 +115,9 @@ cl_int Turn::settle(cl_int result, cl_event made) {
   if (made == nullptr) return CL_SUCCESS;
   entry_->step->follow(*find(made));
   if (open_) {
-    entry_->step->when_over([ordering = ordering_](cl_int status) {
-      if (status < CL_COMPLETE) ordering->reconsider();
+    const bool may_end_open = entry_->kind != Entry::Kind::command;
+    entry_->step->when_over([ordering = ordering_, may_end_open](cl_int status) {
+      if (status < CL_COMPLETE || may_end_open) ordering->reconsider();
     });
   }
   return CL_SUCCESS;

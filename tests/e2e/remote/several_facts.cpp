@@ -1,6 +1,7 @@
 // What a context over several devices says of itself and its objects, and programs that come in all the ways
 // there are: prints what does not depend on how many devices there are, or on which servers.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "several_queues.h"
@@ -43,7 +44,13 @@ void of_contexts(const Rig& rig) {
   clReleaseContext(by_type);
 }
 
-void CL_CALLBACK note_end(cl_mem, void* data) { *static_cast<volatile bool*>(data) = true; }
+void tell(void* data) {
+  auto& told = *static_cast<std::atomic<bool>*>(data);
+  told = true;
+  told.notify_all();
+}
+
+void CL_CALLBACK note_end(cl_mem, void* data) { tell(data); }
 
 void of_memory(const Rig& rig) {
   cl_mem const buffer = rig.buffer(kItems);
@@ -55,12 +62,12 @@ void of_memory(const Rig& rig) {
   require(error, "clCreateSubBuffer");
   said("a part's buffer", ask(clGetMemObjectInfo, part, CL_MEM_ASSOCIATED_MEMOBJECT, cl_mem{}) == buffer);
   said("its offset", ask(clGetMemObjectInfo, part, CL_MEM_OFFSET, size_t{0}) == kItems);
-  static volatile bool ended = false;
-  require(clSetMemObjectDestructorCallback(part, note_end, const_cast<bool*>(&ended)),
-          "a destructor callback");
+  static std::atomic<bool> ended{false};
+  require(clSetMemObjectDestructorCallback(part, note_end, &ended), "a destructor callback");
   clReleaseMemObject(part);
   clReleaseMemObject(buffer);
-  for (int i = 0; i < 1000 && !ended; ++i) clFinish(rig.queues[i % 2]);
+  for (cl_command_queue const queue : rig.queues) require(clFinish(queue), "clFinish");
+  ended.wait(false);
   said("its end was told", ended);
   cl_uint count = 0;
   require(
@@ -141,16 +148,15 @@ void linked(const Rig& rig) {
   run(rig, program, "linked");
 }
 
-void CL_CALLBACK note_build(cl_program, void* data) { *static_cast<volatile bool*>(data) = true; }
+void CL_CALLBACK note_build(cl_program, void* data) { tell(data); }
 
 void wrong_programs(const Rig& rig) {
   const char* source = "kernel void broken( {";
   cl_int error = CL_SUCCESS;
   cl_program const program = clCreateProgramWithSource(rig.context, 1, &source, nullptr, &error);
-  static volatile bool told = false;
-  std::printf("a wrong program %d\n",
-              clBuildProgram(program, 0, nullptr, "", note_build, const_cast<bool*>(&told)));
-  for (int i = 0; i < 1000 && !told; ++i) clFinish(rig.queues[i % 2]);
+  static std::atomic<bool> told{false};
+  std::printf("a wrong program %d\n", clBuildProgram(program, 0, nullptr, "", note_build, &told));
+  told.wait(false);
   said("its build's end was told", told);
   bool all = true;
   for (cl_device_id const device : rig.devices) {

@@ -53,6 +53,13 @@ class Several(ComparedTest):
     def test_facts_are_those_of_one_device(self):
         self.assertLikeOneDevice(OPTIONS.programs / "several_facts")
 
+    def test_edges_are_those_of_one_device(self):
+        self.assertLikeOneDevice(OPTIONS.programs / "several_edges")
+
+    def test_edges_of_one_server_are_those_of_one_device(self):
+        self.servers = self.servers[:1]
+        self.assertLikeOneDevice(OPTIONS.programs / "several_edges")
+
     def lose(self, lost):
         """The server of that number is killed in the middle; what the program prints from there on."""
         places = [server.addresses["tcp"] for server in self.servers]
