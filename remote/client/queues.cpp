@@ -158,6 +158,8 @@ cl_int CL_API_CALL clFinish(cl_command_queue handle) {
   if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
   QueueBody& body = body_of<QueueBody>(*object);
   Pending pending;
+  pending.ends = body.id;
+  pending.is_finish = true;
   const cl_int error =
       body.connection->ask({.queue = body.id}, pending, [](auto& b) { return wire::CreateFinishQueue(b); });
   return error != CL_SUCCESS ? error : body.failure.exchange(CL_SUCCESS);

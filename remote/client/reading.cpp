@@ -55,7 +55,7 @@ bool Connection::handle(const wire::Item& item) {
     case wire::Event::Output:
       return print(item.payload());
     case wire::Event::Completion:
-      handle_completion(*item.event_as_Completion());
+      if (!handle_completion(*item.event_as_Completion())) return false;
       break;
     case wire::Event::EventStatus:
       handle_status(*item.event_as_EventStatus());
@@ -80,7 +80,23 @@ bool Connection::handle(const wire::Item& item) {
   return input_.skip_payload(item.payload());
 }
 
+// A program that is told of a read's end, or of what can only come after it, may take the memory away into
+// which the read's data was to go. So what comes then ends the connection. False: the program would be told
+// that all went well, and there is no data.
+bool Connection::fits_reads(const News& news) {
+  const std::scoped_lock lock(requests_);
+  for (Pending* const read : reads_) {
+    const bool is_later = news.request != 0 ? read->number < news.request : read->later_ids <= news.event;
+    const bool is_behind = news.queue == read->queue && is_later && (news.request != 0 || read->in_order);
+    if (!is_behind && (news.event == 0 || read->event != news.event)) continue;
+    if (news.good) return false;
+    read->is_over = true;
+  }
+  return true;
+}
+
 bool Connection::land(Pending& pending, std::uint64_t payload) {
+  if (pending.is_over) return false;
   const std::uint64_t before = pending.received;
   pending.received += payload;
   if (!pending.collects) {
@@ -94,7 +110,18 @@ bool Connection::land(Pending& pending, std::uint64_t payload) {
 // What the ring could not carry.
 bool Connection::land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload) {
   const std::uint64_t whole = pending.landing.bytes();
+  pending.received += payload;
   return at <= whole && payload <= whole - at && read_payload(pending.landing, at, payload);
+}
+
+// Whether what the answer says to be there is: the read's own data, and that of reads before it.
+bool Connection::is_whole(const wire::Answer& answer, const Pending& pending) {
+  const bool good = answer.error() == CL_SUCCESS;
+  const bool over_socket = !pending.place && !pending.collects;  // of a ring its owner knows
+  if (good && over_socket && pending.received != pending.landing.bytes()) return false;
+  // One that failed need not have waited for others, unless it was to do nothing else.
+  const bool ends_others = pending.ends != 0 && (good || pending.is_finish);
+  return !ends_others || fits_reads({good, 0, pending.ends, pending.number});
 }
 
 bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload) {
@@ -113,7 +140,8 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
     if (payload != 0 && (pending->place || !land(*pending, payload))) return false;
   }
   if (answer.more()) return true;
-  if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS)
+  if (!is_whole(answer, *pending)) return false;
+  if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS && !pending->is_over)
     pending->landing.copy_from(pending->place.data(), 0, pending->landing.bytes());
   pending->keep(answer, input_.message());
   // What was not begun is not counted as ended.
@@ -121,6 +149,7 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   {
     const std::scoped_lock lock(requests_);
     pending_.erase(answer.request());
+    if (pending->queue != 0) std::erase(reads_, pending);
   }
   finish(*pending);
   return true;
@@ -137,23 +166,27 @@ void Connection::finish(Pending& pending) {
   if (owned->then) owned->then(*owned);
 }
 
-void Connection::handle_completion(const wire::Completion& completion) {
+bool Connection::handle_completion(const wire::Completion& completion) {
   Object* event = nullptr;
   {
     const std::scoped_lock lock(events_);
     lent_.erase(completion.event());
     const auto found = expected_.find(completion.event());
-    if (found == expected_.end()) return;
+    if (found == expected_.end()) return true;
     event = found->second;
     expected_.erase(found);
   }
   EventBody& body = body_of<EventBody>(*event);
+  const bool good = completion.status() >= CL_COMPLETE;
+  const Id queue = body.queue == nullptr || !good ? 0 : body_of<QueueBody>(*body.queue).id;
+  const bool fits = fits_reads({good, completion.event(), queue, 0});
   if (const wire::Times* const times = completion.times()) {
     body.times = {times->queued(), times->submit(), times->start(), times->end(), times->complete()};
     body.has_times = true;
   }
-  set_status(*event, std::min(completion.status(), CL_COMPLETE));
+  set_status(*event, fits ? std::min(completion.status(), CL_COMPLETE) : kGone);
   client.objects.drop(*event);
+  return fits;
 }
 
 void Connection::handle_status(const wire::EventStatus& status) {
@@ -219,6 +252,7 @@ void Connection::end_all() {
     const std::scoped_lock lock(requests_, events_);
     if (gone_.exchange(true, std::memory_order_acq_rel)) return;
     requests.swap(pending_);
+    reads_.clear();
     events.swap(expected_);
     ends.swap(ending_);
   }
