@@ -101,9 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] std::chrono::nanoseconds round_trip() const { return round_trip_; }
 
   // A time of the server's clock, in ns, on ours.
-  [[nodiscard]] std::uint64_t our_time(std::uint64_t theirs) const {
-    return theirs - static_cast<std::uint64_t>(clock_ahead_);
-  }
+  [[nodiscard]] std::uint64_t our_time(std::uint64_t theirs) const { return theirs - clock_ahead_; }
 
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   Id new_ids(std::size_t count) { return next_id_.fetch_add(count, std::memory_order_relaxed); }
@@ -306,6 +304,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::uint64_t request;  // whose answer this is, as Pending::number; 0: of none
   };
   bool fits_reads(const News& news);
+  void fail_read(const Pending& read);
   bool is_whole(const wire::Answer& answer, const Pending& pending);
   bool land(Pending& pending, std::uint64_t payload);
   bool land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload);
@@ -334,7 +333,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;
   std::chrono::nanoseconds round_trip_{0};
-  std::int64_t clock_ahead_ = 0;  // ns, the server's against ours
+  std::uint64_t clock_ahead_ = 0;  // ns, the server's against ours; wraps around
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
   std::atomic<Id> next_id_{1};

@@ -17,6 +17,7 @@
 #include "remote/client/bodies.h"
 #include "remote/client/box.h"
 #include "remote/client/shared_area.h"
+#include "remote/client/wire_types.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
@@ -33,7 +34,7 @@ class Pending {
 
   // `answer` points into `message`, which is copied only where there is something in it.
   void keep(const wire::Answer& answer, std::span<const std::byte> message) {
-    error = answer.error();
+    error = error_of(answer.error());
     value = answer.value();
     const bool has_more = answer.values() != nullptr || answer.bytes() != nullptr ||
                           answer.infos() != nullptr || answer.devices() != nullptr;

@@ -8,6 +8,7 @@
 #include "remote/client/bodies.h"
 #include "remote/client/connection.h"
 #include "remote/client/info.h"
+#include "remote/client/wire_types.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
@@ -29,7 +30,7 @@ void keep_infos(Infos& infos, const List* list) {
   for (const wire::Info* const info : *list) {
     const std::span<const std::byte> bytes = bytes_in(info->bytes());
     infos.put({static_cast<cl_uint>(info->what()), info->param(), info->index(), info->device()},
-              {info->error(), {bytes.begin(), bytes.end()}});
+              {error_of(info->error()), {bytes.begin(), bytes.end()}});
   }
 }
 

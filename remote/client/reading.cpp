@@ -103,8 +103,16 @@ bool Connection::land(Pending& pending, std::uint64_t payload) {
     return payload <= pending.landing.bytes() - before && read_payload(pending.landing, before, payload);
   }
   if (payload > kMostProgram - before) return false;
-  pending.collected.resize(pending.received);
-  return input_.read_payload(std::span(pending.collected).subspan(before, payload));
+  // Memory is taken as the data comes: what is announced may never come.
+  constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20U;
+  for (std::uint64_t left = payload; left != 0;) {
+    const std::uint64_t now = std::min(left, kAtOnce);
+    const std::size_t end = pending.collected.size();
+    pending.collected.resize(end + now);
+    if (!input_.read_payload(std::span(pending.collected).subspan(end, now))) return false;
+    left -= now;
+  }
+  return true;
 }
 
 // What the ring could not carry.
@@ -151,8 +159,21 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
     pending_.erase(answer.request());
     if (pending->queue != 0) std::erase(reads_, pending);
   }
+  if (pending->queue != 0 && pending->error != CL_SUCCESS && !pending->then) fail_read(*pending);
   finish(*pending);
   return true;
+}
+
+// A read that nobody waits for has failed: its event has, whatever else comes of it, or the next wait for the
+// queue says so.
+void Connection::fail_read(const Pending& read) {
+  const std::scoped_lock lock(events_);
+  if (const auto event = expected_.find(read.event); event != expected_.end())
+    return set_status(*event->second, read.error);
+  const auto queue = read.event != 0 ? known_.end() : known_.find(read.queue);
+  if (queue == known_.end()) return;
+  cl_int none = CL_SUCCESS;
+  body_of<QueueBody>(*queue->second).failure.compare_exchange_strong(none, read.error);
 }
 
 void Connection::finish(Pending& pending) {
@@ -200,7 +221,7 @@ void Connection::handle_failure(const wire::Failure& failure) {
   const auto found = known_.find(failure.queue());
   if (found == known_.end() || found->second->kind != Kind::queue) return;
   cl_int none = CL_SUCCESS;
-  body_of<QueueBody>(*found->second).failure.compare_exchange_strong(none, failure.error());
+  body_of<QueueBody>(*found->second).failure.compare_exchange_strong(none, error_of(failure.error()));
 }
 
 void Connection::handle_context_error(const wire::ContextError& error) {
