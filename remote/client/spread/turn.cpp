@@ -111,9 +111,8 @@ cl_int Turn::settle(cl_int result, cl_event made) {
   if (made == nullptr) return CL_SUCCESS;
   entry_->step->follow(*find(made));
   if (open_) {
-    entry_->step->when_over([ordering = ordering_](cl_int status) {
-      if (status < CL_COMPLETE) ordering->reconsider();
-    });
+    // Of one that has failed nothing is to be decided, nor of one that a broken server says to have ended.
+    entry_->step->when_over([ordering = ordering_](cl_int) { ordering->reconsider(); });
   }
   return CL_SUCCESS;
 }
