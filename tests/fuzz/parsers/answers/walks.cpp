@@ -156,7 +156,7 @@ void Program::programs() {
       [&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, into...); });
   const Block binary(std::min<std::size_t>(size, 4096));
   auto* bytes = reinterpret_cast<unsigned char*>(binary.data());
-  if (size <= binary.size())
+  if (size != 0 && size <= binary.size())
     ok(cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, nullptr));
   const Block given(16);
   const std::size_t length = given.size();
