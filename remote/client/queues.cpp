@@ -56,7 +56,8 @@ cl_int default_device_queue(const QueueBody& body, const Answer& answer) {
   if (error != CL_SUCCESS) return error;
   Id id = 0;
   if (bytes.size() == sizeof id) std::memcpy(&id, bytes.data(), sizeof id);
-  Object* const queue = id == 0 ? nullptr : body.connection->introduced(id);
+  Object* queue = id == 0 ? nullptr : body.connection->introduced(id);
+  if (queue != nullptr && queue->kind != Kind::queue) queue = nullptr;
   return answer.give(objects::handle_of<cl_command_queue>(queue));
 }
 
