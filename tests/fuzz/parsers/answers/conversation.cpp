@@ -194,7 +194,7 @@ bool Conversation::act(const Deed& deed, const wire::Command& command) {
       patch(*events, command);
       std::memcpy(message.data(), copy.data(), message.size());
     }
-    if (events != nullptr) note(message, payload);
+    note(message, payload);
     return say_odd(deed, std::move(message), payload);
   };
   switch (deed.kind) {
@@ -242,6 +242,7 @@ bool Conversation::owe(const wire::Command& command) {
 void Conversation::note(std::span<const std::uint8_t> message, std::uint64_t payload) {
   auto copy = aligned(message);
   const wire::Events* const events = events_in(copy, message.size(), payload);
+  if (events == nullptr) return;  // the client ends the connection
   in_doubt_ = events->commands_ended() != totals_.commands || events->bytes_ended() != totals_.bytes;
   if (events->items() == nullptr) return;
   for (const wire::Item* const item : *events->items()) {
