@@ -226,8 +226,9 @@ struct ProgramBody : Body {
   std::vector<Object*> devices;
   std::string source;  // CL_PROGRAM_SOURCE
   std::vector<std::byte> il;
-  Infos infos;       // of its newest build
-  std::mutex mutex;  // guards `kernels`
+  Infos infos;                          // of its newest build
+  std::mutex mutex;                     // guards what follows
+  std::vector<std::size_t> told_sizes;  // of its binaries: what the program has made room for
   std::map<std::string, std::shared_ptr<KernelFacts>> kernels;
   EndCalls<cl_program> at_end;
 };

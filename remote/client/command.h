@@ -87,6 +87,9 @@ class Command {
     auto pending = std::unique_ptr<Pending>(new (std::nothrow) Pending(box));
     if (pending == nullptr) return CL_OUT_OF_HOST_MEMORY;
     pending->owned = true;
+    pending->queue = queue_->id;
+    pending->event = head().event;
+    pending->in_order = is_in_order();
     pending->place = connection().share(box.bytes());
     return hand_out(read_later(std::move(pending), make));
   }
@@ -103,6 +106,7 @@ class Command {
   cl_int ask_for_end(Make make, const Box& data) {
     Pending pending;
     pending.at_end = true;
+    pending.ends = is_in_order() ? queue_->id : 0;
     return connection().ask(head(), pending, make, data);
   }
 
@@ -143,6 +147,7 @@ class Command {
       if (error != CL_SUCCESS) return error;
     }
     Pending pending(box);
+    pending.ends = is_in_order() ? queue_->id : 0;
     pending.place = connection().share(in_ring ? Ring::kSize : box.bytes());
     return in_ring && pending.place ? connection().ask_ring(head(), pending, make)
                                     : connection().ask(head(), pending, make);
@@ -157,8 +162,11 @@ class Command {
     constexpr bool kLine = std::is_same_v<Body, wire::ReadBuffer> ||
                            std::is_same_v<Body, wire::WriteBuffer> || std::is_same_v<Body, wire::SvmRead> ||
                            std::is_same_v<Body, wire::SvmWrite>;
-    return kLine && data.bytes() > Ring::kFrom && connection().has_rings() &&
-           (queue_->properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+    return kLine && data.bytes() > Ring::kFrom && connection().has_rings() && is_in_order();
+  }
+
+  [[nodiscard]] bool is_in_order() const {
+    return (queue_->properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
   }
 
   cl_int take();

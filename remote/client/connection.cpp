@@ -150,8 +150,8 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, Time unt
   // A server whose signs of life are far apart is given the time for them.
   timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
   input_.set_patience(timeout_);
-  clock_ahead_ = static_cast<std::int64_t>(welcome_->time()) -
-                 std::chrono::nanoseconds(begin.time_since_epoch() + round_trip_ / 2).count();
+  const std::chrono::nanoseconds half_way(begin.time_since_epoch() + round_trip_ / 2);
+  clock_ahead_ = welcome_->time() - static_cast<std::uint64_t>(half_way.count());
   last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   return true;
 }

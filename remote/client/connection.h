@@ -101,9 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] std::chrono::nanoseconds round_trip() const { return round_trip_; }
 
   // A time of the server's clock, in ns, on ours.
-  [[nodiscard]] std::uint64_t our_time(std::uint64_t theirs) const {
-    return theirs - static_cast<std::uint64_t>(clock_ahead_);
-  }
+  [[nodiscard]] std::uint64_t our_time(std::uint64_t theirs) const { return theirs - clock_ahead_; }
 
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   Id new_ids(std::size_t count) { return next_id_.fetch_add(count, std::memory_order_relaxed); }
@@ -205,8 +203,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     lock.unlock();
     ring.read_soon(server());
     wait([&] { return pending.done.load(std::memory_order_acquire); });
-    if (pending.error == CL_SUCCESS) ring.read_rest();
-    return pending.error;
+    if (pending.error != CL_SUCCESS) return pending.error;
+    // What did not go through the ring has to have come over the socket.
+    if (pending.received != ring.diverted()) return stream_->shutdown(), kGone;
+    ring.read_rest();
+    return CL_SUCCESS;
   }
 
   // Whether the server may have something to do, on any queue.
@@ -295,12 +296,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What comes; all by the reader.
   bool read_frame();
   bool read_payload(const Box& box, std::size_t from, std::size_t bytes);
+  // What the server says to have ended: a command with this event, or all before it in its queue, or both.
+  struct News {
+    bool good;
+    Id event;
+    Id queue;               // 0: of no queue
+    std::uint64_t request;  // whose answer this is, as Pending::number; 0: of none
+  };
+  bool fits_reads(const News& news);
+  void fail_read(const Pending& read);
+  bool is_whole(const wire::Answer& answer, const Pending& pending);
   bool land(Pending& pending, std::uint64_t payload);
   bool land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload);
   bool handle(const wire::Events& events);
   bool handle(const wire::Item& item);
   bool handle_answer(const wire::Answer& answer, std::uint64_t payload);
-  void handle_completion(const wire::Completion& completion);
+  bool handle_completion(const wire::Completion& completion);
   void handle_status(const wire::EventStatus& status);
   void handle_failure(const wire::Failure& failure);
   void handle_context_error(const wire::ContextError& error);
@@ -322,7 +333,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::byte> welcome_bytes_;
   const wire::Welcome* welcome_ = nullptr;
   std::chrono::nanoseconds round_trip_{0};
-  std::int64_t clock_ahead_ = 0;  // ns, the server's against ours
+  std::uint64_t clock_ahead_ = 0;  // ns, the server's against ours; wraps around
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
   std::atomic<Id> next_id_{1};
@@ -358,7 +369,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::mutex requests_;
   std::uint32_t next_request_ = 1;
+  std::uint64_t requests_made_ = 0;
   std::unordered_map<std::uint32_t, Pending*> pending_;
+  std::vector<Pending*> reads_;  // of these, the reads that nobody waits for
 
   std::mutex events_;
   std::unordered_map<Id, Object*> expected_;

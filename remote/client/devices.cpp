@@ -71,6 +71,7 @@ cl_int partition(Connection& connection, Object& object, const std::vector<std::
   if (error != CL_SUCCESS) return error;
   const auto* const made = pending.details() == nullptr ? nullptr : pending.details()->devices();
   const cl_uint there = made == nullptr ? 0 : made->size();
+  if (there > kMostSubDevices) return CL_OUT_OF_RESOURCES;
   const bool wanted = devices != nullptr && entries >= there;
   for (cl_uint i = 0; i < there; ++i) {
     const auto [device, device_body] =

@@ -35,7 +35,9 @@ Takes what_it_takes(const Infos& infos, cl_uint index) {
 }
 
 std::shared_ptr<KernelFacts> facts_of(ProgramBody& program, const KernelBody& kernel) {
-  const auto count = known<cl_uint>(kernel.infos, key_of(wire::What::kernel, CL_KERNEL_NUM_ARGS), 0);
+  constexpr cl_uint kMost = 1U << 16U;  // that any driver takes
+  const auto told = known<cl_uint>(kernel.infos, key_of(wire::What::kernel, CL_KERNEL_NUM_ARGS), 0);
+  const cl_uint count = std::min(told, kMost);
   const std::scoped_lock lock(program.mutex);
   std::shared_ptr<KernelFacts>& facts = program.kernels[kernel.name];
   if (facts == nullptr || facts->takes.size() != count) {

@@ -92,6 +92,7 @@ std::string offered(std::string_view extensions) {
 }
 
 void keep_offered(std::vector<cl_name_version>& extensions) {
+  for (cl_name_version& extension : extensions) extension.name[CL_NAME_VERSION_MAX_NAME_SIZE - 1] = '\0';
   std::erase_if(extensions, [](const cl_name_version& extension) { return !is_offered(extension.name); });
 }
 

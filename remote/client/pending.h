@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "base/opencl.h"
+#include "remote/client/bodies.h"
 #include "remote/client/box.h"
 #include "remote/client/shared_area.h"
+#include "remote/client/wire_types.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
@@ -32,7 +34,7 @@ class Pending {
 
   // `answer` points into `message`, which is copied only where there is something in it.
   void keep(const wire::Answer& answer, std::span<const std::byte> message) {
-    error = answer.error();
+    error = error_of(answer.error());
     value = answer.value();
     const bool has_more = answer.values() != nullptr || answer.bytes() != nullptr ||
                           answer.infos() != nullptr || answer.devices() != nullptr;
@@ -57,6 +59,19 @@ class Pending {
   bool in_ring = false;        // and not at once: whoever waits takes it out
   bool at_end = false;         // the answer comes when the command has ended, as that of a read always does
   bool owned = false;
+  // Of a read that nobody waits for: its queue, its event, and whether what comes later there ends later.
+  Id queue = 0;
+  Id event = 0;
+  bool in_order = false;
+  // Who hears of this answer knows that all that was sent for this queue before has ended; and whether that
+  // is all that was asked.
+  Id ends = 0;
+  bool is_finish = false;
+  // By the connection: which request it is, counted from its beginning, which ids were chosen later than it
+  // was sent, and that the program has been told of its end: nothing may be written into its memory any more.
+  std::uint64_t number = 0;
+  Id later_ids = 0;
+  bool is_over = false;
   std::function<void(Pending&)> then;
   std::atomic<bool> done{false};
 

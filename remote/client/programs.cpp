@@ -40,8 +40,32 @@ cl_program create_with_il(cl_context handle, const void* il, std::size_t length,
   return give_program(object, body, error, error_ret);
 }
 
+// Asked each time: a driver's binaries may grow with what it compiles. The program makes room by the answer.
+cl_int get_binary_sizes(ProgramBody& body, std::vector<std::size_t>& sizes) {
+  std::vector<std::byte> bytes;
+  const cl_int error = ask_server(*body.connection, wire::What::program, body.id, 0, CL_PROGRAM_BINARY_SIZES,
+                                  0, {}, nullptr, bytes);
+  if (error != CL_SUCCESS) return error;
+  sizes.resize(body.devices.size());
+  if (bytes.size() != sizes.size() * sizeof sizes[0]) return CL_OUT_OF_RESOURCES;
+  std::memcpy(sizes.data(), bytes.data(), bytes.size());
+  const std::scoped_lock lock(body.mutex);
+  body.told_sizes = sizes;
+  return CL_SUCCESS;
+}
+
+std::vector<std::size_t> room_for_binaries(ProgramBody& body) {
+  {
+    const std::scoped_lock lock(body.mutex);
+    if (!body.told_sizes.empty()) return body.told_sizes;
+  }
+  std::vector<std::size_t> sizes;
+  get_binary_sizes(body, sizes);
+  return sizes;
+}
+
 // What the server has of the binaries: all in one payload, their sizes beside it.
-cl_int get_binaries(const ProgramBody& body, const Answer& answer) {
+cl_int get_binaries(ProgramBody& body, const Answer& answer) {
   const std::size_t room = body.devices.size() * sizeof(unsigned char*);
   if (answer.value == nullptr) return answer.give_bytes(nullptr, room);
   if (answer.size < room) return CL_INVALID_VALUE;
@@ -52,11 +76,13 @@ cl_int get_binaries(const ProgramBody& body, const Answer& answer) {
   });
   if (error != CL_SUCCESS) return error;
   const auto* const sizes = pending.details() == nullptr ? nullptr : pending.details()->values();
+  const std::vector<std::size_t> rooms = room_for_binaries(body);
   std::size_t at = 0;
   for (std::size_t i = 0; sizes != nullptr && i < std::min<std::size_t>(sizes->size(), body.devices.size());
        ++i) {
     const auto size = static_cast<std::size_t>(sizes->Get(static_cast<flatbuffers::uoffset_t>(i)));
-    if (size > pending.collected.size() - at) return CL_OUT_OF_RESOURCES;
+    const std::size_t room = i < rooms.size() ? rooms[i] : 0;
+    if (size > pending.collected.size() - at || size > room) return CL_OUT_OF_RESOURCES;
     auto* const place = static_cast<unsigned char**>(answer.value)[i];
     if (place != nullptr && size != 0) std::memcpy(place, pending.collected.data() + at, size);
     at += size;
@@ -142,7 +168,7 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
   const auto* const states = pending.details() == nullptr ? nullptr : pending.details()->values();
   for (cl_uint i = 0; binary_status != nullptr && i < count; ++i) {
     const bool told = states != nullptr && i < states->size();
-    binary_status[i] = told ? static_cast<cl_int>(states->Get(i)) : error;
+    binary_status[i] = told ? error_of(static_cast<cl_int>(states->Get(i))) : error;
   }
   return give_program(object, body, error, error_ret);
 }
@@ -192,6 +218,11 @@ cl_int CL_API_CALL clGetProgramInfo(cl_program handle, cl_program_info name, siz
       return answer.give_list(body.il);
     case CL_PROGRAM_BINARIES:
       return get_binaries(body, answer);
+    case CL_PROGRAM_BINARY_SIZES: {
+      std::vector<std::size_t> sizes;
+      const cl_int error = get_binary_sizes(body, sizes);
+      return error != CL_SUCCESS ? error : answer.give_list(sizes);
+    }
     default:
       return answer_from(*body.connection, body.infos, wire::What::program, body.id, 0, name, 0, answer);
   }

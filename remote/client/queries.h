@@ -8,6 +8,7 @@
 #include "remote/client/bodies.h"
 #include "remote/client/connection.h"
 #include "remote/client/info.h"
+#include "remote/client/wire_types.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
@@ -23,13 +24,15 @@ inline std::span<const std::byte> bytes_of(const Pending& pending) {
   return pending.details() == nullptr ? std::span<const std::byte>{} : bytes_in(pending.details()->bytes());
 }
 
+// The bytes as programs may read them: a text ends with a zero, whatever the server has left out.
+std::vector<std::byte> readable(wire::What what, cl_uint param, std::span<const std::byte> bytes);
+
 template <typename List>
 void keep_infos(Infos& infos, const List* list) {
   if (list == nullptr) return;
   for (const wire::Info* const info : *list) {
-    const std::span<const std::byte> bytes = bytes_in(info->bytes());
     infos.put({static_cast<cl_uint>(info->what()), info->param(), info->index(), info->device()},
-              {info->error(), {bytes.begin(), bytes.end()}});
+              {error_of(info->error()), readable(info->what(), info->param(), bytes_in(info->bytes()))});
   }
 }
 

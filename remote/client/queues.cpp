@@ -56,7 +56,8 @@ cl_int default_device_queue(const QueueBody& body, const Answer& answer) {
   if (error != CL_SUCCESS) return error;
   Id id = 0;
   if (bytes.size() == sizeof id) std::memcpy(&id, bytes.data(), sizeof id);
-  Object* const queue = id == 0 ? nullptr : body.connection->introduced(id);
+  Object* queue = id == 0 ? nullptr : body.connection->introduced(id);
+  if (queue != nullptr && queue->kind != Kind::queue) queue = nullptr;
   return answer.give(objects::handle_of<cl_command_queue>(queue));
 }
 
@@ -158,6 +159,8 @@ cl_int CL_API_CALL clFinish(cl_command_queue handle) {
   if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
   QueueBody& body = body_of<QueueBody>(*object);
   Pending pending;
+  pending.ends = body.id;
+  pending.is_finish = true;
   const cl_int error =
       body.connection->ask({.queue = body.id}, pending, [](auto& b) { return wire::CreateFinishQueue(b); });
   return error != CL_SUCCESS ? error : body.failure.exchange(CL_SUCCESS);

@@ -55,7 +55,7 @@ bool Connection::handle(const wire::Item& item) {
     case wire::Event::Output:
       return print(item.payload());
     case wire::Event::Completion:
-      handle_completion(*item.event_as_Completion());
+      if (!handle_completion(*item.event_as_Completion())) return false;
       break;
     case wire::Event::EventStatus:
       handle_status(*item.event_as_EventStatus());
@@ -80,21 +80,56 @@ bool Connection::handle(const wire::Item& item) {
   return input_.skip_payload(item.payload());
 }
 
+// A program that is told of a read's end, or of what can only come after it, may take the memory away into
+// which the read's data was to go. So what comes then ends the connection. False: the program would be told
+// that all went well, and there is no data.
+bool Connection::fits_reads(const News& news) {
+  const std::scoped_lock lock(requests_);
+  for (Pending* const read : reads_) {
+    const bool is_later = news.request != 0 ? read->number < news.request : read->later_ids <= news.event;
+    const bool is_behind = news.queue == read->queue && is_later && (news.request != 0 || read->in_order);
+    if (!is_behind && (news.event == 0 || read->event != news.event)) continue;
+    if (news.good) return false;
+    read->is_over = true;
+  }
+  return true;
+}
+
 bool Connection::land(Pending& pending, std::uint64_t payload) {
+  if (pending.is_over) return false;
   const std::uint64_t before = pending.received;
   pending.received += payload;
   if (!pending.collects) {
     return payload <= pending.landing.bytes() - before && read_payload(pending.landing, before, payload);
   }
   if (payload > kMostProgram - before) return false;
-  pending.collected.resize(pending.received);
-  return input_.read_payload(std::span(pending.collected).subspan(before, payload));
+  // Memory is taken as the data comes: what is announced may never come.
+  constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20U;
+  for (std::uint64_t left = payload; left != 0;) {
+    const std::uint64_t now = std::min(left, kAtOnce);
+    const std::size_t end = pending.collected.size();
+    pending.collected.resize(end + now);
+    if (!input_.read_payload(std::span(pending.collected).subspan(end, now))) return false;
+    left -= now;
+  }
+  return true;
 }
 
 // What the ring could not carry.
 bool Connection::land_in_ring(Pending& pending, std::uint64_t at, std::uint64_t payload) {
   const std::uint64_t whole = pending.landing.bytes();
+  pending.received += payload;
   return at <= whole && payload <= whole - at && read_payload(pending.landing, at, payload);
+}
+
+// Whether what the answer says to be there is: the read's own data, and that of reads before it.
+bool Connection::is_whole(const wire::Answer& answer, const Pending& pending) {
+  const bool good = answer.error() == CL_SUCCESS;
+  const bool over_socket = !pending.place && !pending.collects;  // of a ring its owner knows
+  if (good && over_socket && pending.received != pending.landing.bytes()) return false;
+  // One that failed need not have waited for others, unless it was to do nothing else.
+  const bool ends_others = pending.ends != 0 && (good || pending.is_finish);
+  return !ends_others || fits_reads({good, 0, pending.ends, pending.number});
 }
 
 bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload) {
@@ -113,7 +148,8 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
     if (payload != 0 && (pending->place || !land(*pending, payload))) return false;
   }
   if (answer.more()) return true;
-  if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS)
+  if (!is_whole(answer, *pending)) return false;
+  if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS && !pending->is_over)
     pending->landing.copy_from(pending->place.data(), 0, pending->landing.bytes());
   pending->keep(answer, input_.message());
   // What was not begun is not counted as ended.
@@ -121,9 +157,23 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   {
     const std::scoped_lock lock(requests_);
     pending_.erase(answer.request());
+    if (pending->queue != 0) std::erase(reads_, pending);
   }
+  if (pending->queue != 0 && pending->error != CL_SUCCESS && !pending->then) fail_read(*pending);
   finish(*pending);
   return true;
+}
+
+// A read that nobody waits for has failed: its event has, whatever else comes of it, or the next wait for the
+// queue says so.
+void Connection::fail_read(const Pending& read) {
+  const std::scoped_lock lock(events_);
+  if (const auto event = expected_.find(read.event); event != expected_.end())
+    return set_status(*event->second, read.error);
+  const auto queue = read.event != 0 ? known_.end() : known_.find(read.queue);
+  if (queue == known_.end()) return;
+  cl_int none = CL_SUCCESS;
+  body_of<QueueBody>(*queue->second).failure.compare_exchange_strong(none, read.error);
 }
 
 void Connection::finish(Pending& pending) {
@@ -137,23 +187,27 @@ void Connection::finish(Pending& pending) {
   if (owned->then) owned->then(*owned);
 }
 
-void Connection::handle_completion(const wire::Completion& completion) {
+bool Connection::handle_completion(const wire::Completion& completion) {
   Object* event = nullptr;
   {
     const std::scoped_lock lock(events_);
     lent_.erase(completion.event());
     const auto found = expected_.find(completion.event());
-    if (found == expected_.end()) return;
+    if (found == expected_.end()) return true;
     event = found->second;
     expected_.erase(found);
   }
   EventBody& body = body_of<EventBody>(*event);
+  const bool good = completion.status() >= CL_COMPLETE;
+  const Id queue = body.queue == nullptr || !good ? 0 : body_of<QueueBody>(*body.queue).id;
+  const bool fits = fits_reads({good, completion.event(), queue, 0});
   if (const wire::Times* const times = completion.times()) {
     body.times = {times->queued(), times->submit(), times->start(), times->end(), times->complete()};
     body.has_times = true;
   }
-  set_status(*event, std::min(completion.status(), CL_COMPLETE));
+  set_status(*event, fits ? std::min(completion.status(), CL_COMPLETE) : kGone);
   client.objects.drop(*event);
+  return fits;
 }
 
 void Connection::handle_status(const wire::EventStatus& status) {
@@ -167,7 +221,7 @@ void Connection::handle_failure(const wire::Failure& failure) {
   const auto found = known_.find(failure.queue());
   if (found == known_.end() || found->second->kind != Kind::queue) return;
   cl_int none = CL_SUCCESS;
-  body_of<QueueBody>(*found->second).failure.compare_exchange_strong(none, failure.error());
+  body_of<QueueBody>(*found->second).failure.compare_exchange_strong(none, error_of(failure.error()));
 }
 
 void Connection::handle_context_error(const wire::ContextError& error) {
@@ -219,6 +273,7 @@ void Connection::end_all() {
     const std::scoped_lock lock(requests_, events_);
     if (gone_.exchange(true, std::memory_order_acq_rel)) return;
     requests.swap(pending_);
+    reads_.clear();
     events.swap(expected_);
     ends.swap(ending_);
   }

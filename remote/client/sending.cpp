@@ -268,6 +268,9 @@ std::uint32_t Connection::enter(Pending& pending) {
     if (++next_request_ == 0) next_request_ = 1;
   } while (pending_.contains(next_request_));
   pending_.emplace(next_request_, &pending);
+  pending.number = ++requests_made_;
+  pending.later_ids = next_id_.load(std::memory_order_relaxed);
+  if (pending.queue != 0) reads_.push_back(&pending);
   bytes_sent_.fetch_add(pending.payload(), std::memory_order_relaxed);
   if (pending.owned) expectations_.fetch_add(1, std::memory_order_relaxed);
   return next_request_;

@@ -121,7 +121,9 @@ void* CL_API_CALL clSVMAlloc(cl_context handle, cl_svm_mem_flags flags, size_t s
     const cl_int error = connection.ask(
         {}, pending, [&](auto& b) { return wire::CreateSvmAlloc(b, of.id, flags, size, alignment); });
     if (error != CL_SUCCESS) break;
-    if (client.svm.add({static_cast<std::uintptr_t>(pending.value), size, &connection, of.id})) {
+    const bool is_aligned = alignment == 0 || pending.value % alignment == 0;
+    if (is_aligned &&
+        client.svm.add({static_cast<std::uintptr_t>(pending.value), size, &connection, of.id})) {
       made = reinterpret_cast<void*>(pending.value);  // NOLINT(performance-no-int-to-ptr)
     } else {
       in_use.push_back(pending.value);

@@ -115,10 +115,9 @@ cl_int Turn::settle(cl_int result, cl_event made) {
   if (made == nullptr) return CL_SUCCESS;
   entry_->step->follow(*find(made));
   if (open_) {
-    const bool may_end_open = entry_->kind != Entry::Kind::command;
-    entry_->step->when_over([ordering = ordering_, may_end_open](cl_int status) {
-      if (status < CL_COMPLETE || may_end_open) ordering->reconsider();
-    });
+    // Of one that has failed nothing is to be decided, nor of a marker that a driver let end early, nor of
+    // what a broken server says to have ended.
+    entry_->step->when_over([ordering = ordering_](cl_int) { ordering->reconsider(); });
   }
   return CL_SUCCESS;
 }

@@ -1,0 +1,125 @@
+// What a server may answer, to the last byte: a program runs on the client under test, and its server, which
+// the harness plays, does what the input says (answers/plan.h). With a server of good faith all of the
+// program succeeds, which is checked as well.
+//
+// Every input begins with a client that has met nobody yet, and ends when nothing of it is left.
+#include <chrono>
+#include <cstdlib>
+#include <dirent.h>
+#include <future>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "answers/plan.h"
+#include "answers/program.h"
+#include "answers/server.h"
+#include "harness.h"
+#include "remote/client/state.h"
+
+namespace {
+
+using cleave::fuzz::require;
+using namespace cleave::fuzz::answers;   // NOLINT(google-build-using-namespace): the harness's own
+using namespace cleave::remote::client;  // NOLINT(google-build-using-namespace): what it is about
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kForEver{20};
+
+unsigned threads() {
+  DIR* const folder = ::opendir("/proc/self/task");
+  require(folder != nullptr, "threads can be counted");
+  unsigned count = 0;
+  while (const dirent* const entry = ::readdir(folder)) count += entry->d_name[0] == '.' ? 0 : 1;
+  ::closedir(folder);
+  return count;
+}
+
+// Returns when all that was posted before has been called.
+void drain(Callbacks& callbacks) {
+  std::promise<void> done;
+  callbacks.post([&] { done.set_value(); });
+  require(done.get_future().wait_for(kForEver) == std::future_status::ready, "callbacks come to an end");
+}
+
+void drain_all() {
+  for (Callbacks* const one : {&client.relays, &client.movers, &client.callbacks}) drain(*one);
+}
+
+// What is made once, before anything is counted.
+struct Surroundings {
+  std::array<Door, Plan::kServers> doors{Door(0), Door(1)};
+  unsigned threads_without_client = 0;
+
+  Surroundings() {
+    // What kernels print goes where nobody reads it.
+    require(std::freopen("/dev/null", "w", stdout) != nullptr, "there is nowhere");
+    ::setenv("CLEAVE_CONFIG", "/dev/null", 1);
+    client.plain_table = true;
+    drain_all();
+    threads_without_client = threads();
+  }
+};
+
+// The client without all that it had to do with a server.
+void forget_all() {
+  for (const Object* const device : client.devices)
+    delete static_cast<Body*>(cleave::objects::raw_of(*device));
+  client.devices.clear();
+  client.platform = nullptr;
+  client.platform_texts.clear();
+  client.platform_extensions.clear();
+  client.platform_version = 0;
+  client.timer_resolution = 0;
+  client.servers.~Servers();
+  new (&client.servers) Servers;
+  client.objects.~Objects();
+  new (&client.objects) cleave::objects::Objects;
+  client.begun = false;
+}
+
+// Whatever the servers do not say now is not said any more.
+void leave_servers() {
+  for (std::size_t i = 0; i < client.servers.count(); ++i) {
+    if (const auto connection = client.servers.current(i)) connection->leave();
+  }
+}
+
+void await_end(unsigned threads_left) {
+  const auto until = steady_clock::now() + kForEver;
+  while (threads() != threads_left) {
+    require(steady_clock::now() < until, "connections come to an end");
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static Surroundings surroundings;
+  const Plan plan = read_plan({data, size});
+  const bool several = plan.program + 1 == Program::kCount;
+  std::string addresses = surroundings.doors[0].address();
+  if (several) addresses += "," + surroundings.doors[1].address();
+  ::setenv("CLEAVE_REMOTE", addresses.c_str(), 1);
+  std::optional<Server> first(std::in_place, surroundings.doors[0], plan, 0);
+  std::optional<Server> second;
+  if (several) second.emplace(surroundings.doors[1], plan, 1);
+  begin();
+  {
+    Program program(client.table, plan.is_good());
+    program.run(plan.program);
+    leave_servers();
+    // The servers', and the client's own that stay.
+    await_end(surroundings.threads_without_client + (several ? 2 : 1));
+    drain_all();
+    drain_all();
+    program.check_calls();
+  }
+  first.reset();
+  second.reset();
+  forget_all();
+  return 0;
+}
