@@ -16,7 +16,7 @@ import time
 import programs
 from results import Unmeasured
 
-LIMIT = 300  # seconds that one turn may take
+LIMIT = 120  # seconds that one turn may take
 PATIENCE = 2  # turns may fail; then it has no more
 
 

@@ -36,7 +36,8 @@ def draw(found, pyplot):
     if beside:
         places[2].plot([int(row.what.split()[-1]) for row in beside], [row.peer / row.baseline for row in beside], "D--",
                        color=PEER, label="the peer, tcp")
-    places[2].set(title="Matrix products with their transfers", xlabel="rows", ylabel="time, native = 1", ylim=(0, None))
+    places[2].set(title="Matrix products with their transfers", xlabel="rows", ylabel="time, native = 1",
+                  **({"yscale": "log"} if beside else {"ylim": (0, None)}))
     places[2].legend()
     figure.suptitle("The devices of a server on this machine, against the same devices natively")
     return figure
