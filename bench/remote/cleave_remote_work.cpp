@@ -1,6 +1,6 @@
 // The work of `cleave bench remote`, on one platform: calls, launches, transfers, products, each in seconds.
-// Prints one line of JSON. Sockets are measured in the same run, so that a figure can be held against what
-// they carry.
+// Prints one line of JSON, with the names of what it ran on. Sockets are measured in the same run, so that a
+// figure can be held against what they carry.
 //
 //   cleave_remote_work PLATFORM [--quick]      PLATFORM: part of the platform's name
 #include <CL/cl.h>
@@ -54,12 +54,20 @@ double median_of(unsigned repeats, const std::function<void()>& work) {
 
 class Figures {
  public:
-  void add(const std::string& name, double value) {
-    text_ += (text_.empty() ? "{" : ", ") + ("\"" + name + "\": ") + std::to_string(value * 1e6);
+  void add(const std::string& name, double value) { put(name, std::to_string(value * 1e6)); }
+  void add(const std::string& name, std::string words) {
+    // Names hold nothing that JSON would want escaped, but nobody promises it.
+    std::replace_if(words.begin(), words.end(), needs_escape, ' ');
+    put(name, '"' + words + '"');
   }
   void print() const { std::printf("%s}\n", text_.c_str()); }
 
  private:
+  static bool needs_escape(char one) { return one == '"' || one == '\\' || (one >= 0 && one < ' '); }
+  void put(const std::string& name, const std::string& value) {
+    text_ += (text_.empty() ? "{" : ", ") + ("\"" + name + "\": ") + value;
+  }
+
   std::string text_;  // microseconds
 };
 
@@ -84,11 +92,21 @@ cl_platform_id find_platform(const std::string& wanted) {
   std::exit(2);
 }
 
+void name_both(cl_platform_id platform, cl_device_id device, Figures& figures) {
+  char text[256] = {};
+  clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof text - 1, text, nullptr);
+  figures.add("platform", text);
+  text[0] = '\0';
+  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof text - 1, text, nullptr);
+  figures.add("device", text);
+}
+
 Device begin(const std::string& platform_name, Figures& figures) {
   Device device;
   cl_int error = CL_SUCCESS;
+  cl_platform_id platform = nullptr;
   figures.add("start", seconds_of([&] {
-                cl_platform_id const platform = find_platform(platform_name);
+                platform = find_platform(platform_name);
                 require(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device.id, nullptr),
                         "clGetDeviceIDs");
                 device.context = clCreateContext(nullptr, 1, &device.id, nullptr, nullptr, &error);
@@ -96,6 +114,7 @@ Device begin(const std::string& platform_name, Figures& figures) {
                 device.queue = clCreateCommandQueue(device.context, device.id, 0, &error);
                 require(error, "clCreateCommandQueue");
               }));
+  name_both(platform, device.id, figures);
   const char* source = kSource;
   device.program = clCreateProgramWithSource(device.context, 1, &source, nullptr, &error);
   require(error, "clCreateProgramWithSource");

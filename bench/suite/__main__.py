@@ -68,6 +68,12 @@ def add_clients(commands):
     suite.add_argument("--window", type=float, metavar="SECONDS", help="how long they run for one figure (10; --quick: 2)")
 
 
+def add_peer(suite):
+    suite.add_argument("--peer", type=pathlib.Path, metavar="FOLDER",
+                       help="where PoCL is installed with its remote driver and daemon (that of the pocld in PATH)")
+    return suite
+
+
 def add_tune(commands):
     command = commands.add_parser("tune", help="the α for a program", description=tune.__doc__)
     command.add_argument("--budget", type=float, default=0.05, help="what share of its time it may lose (0.05)")
@@ -87,14 +93,14 @@ def arguments():
     add_suite(commands, "micro", "what a call, a launch and a slice cost")
     add_suite(commands, "split", "every kernel whole and in slices")
     add_sharing(add_suite(commands, "neighbours", "the paper's experiment"))
-    add_suite(commands, "remote", "the devices of a server, against the same natively")
+    add_peer(add_suite(commands, "remote", "the devices of a server, against the same natively"))
     add_clients(commands)
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
     suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],
                        help=f"one of {', '.join(name for name, _ in gpu.PARTS)}; may be repeated")
     suite.add_argument("--way", choices=programs.WAYS, default=programs.WAYS[0],
                        help="how Cleave gets in: as the loader (preload) or as a vendor beside the driver (vendor)")
-    add_sharing(add_suite(commands, "all", "all of these; gpu only where there is a GPU"))
+    add_sharing(add_peer(add_suite(commands, "all", "all of these; gpu only where there is a GPU")))
     two = commands.add_parser("compare", help="two kept results, row by row")
     two.add_argument("first", type=pathlib.Path, metavar="A")
     two.add_argument("second", type=pathlib.Path, metavar="B")

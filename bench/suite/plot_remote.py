@@ -1,6 +1,8 @@
 """The picture of the suite `remote`."""
 
-from plots import ASKED, CLEAVE, NATIVE, SERIES
+from plots import ASKED, CLEAVE, NATIVE, PAPER, SERIES
+
+PEER = PAPER
 
 
 def rows_of(found, *words):
@@ -11,6 +13,9 @@ def side_by_side(place, rows, title):
     heights = range(len(rows))
     place.barh([at + 0.2 for at in heights], [row.value for row in rows], 0.4, color=CLEAVE, label="with a server")
     place.barh([at - 0.2 for at in heights], [row.baseline for row in rows], 0.4, color=NATIVE, label="native")
+    peers = [(at, row.peer) for at, row in zip(heights, rows) if row.peer is not None]
+    if peers:
+        place.plot([value for _, value in peers], [at + 0.2 for at, _ in peers], "D", color=PEER, label="the peer")
     asked = [(at, row.asked) for at, row in zip(heights, rows) if row.asked is not None]
     place.plot([value for _, value in asked], [at + 0.2 for at, _ in asked], "|", color=ASKED, markersize=14,
                label="asked, at most")
@@ -27,7 +32,12 @@ def draw(found, pyplot):
         rows = rows_of(found, f"{kind}: product")
         places[2].plot([int(row.what.split()[-1]) for row in rows], [row.value / row.baseline for row in rows], "o-",
                        color=color, label=kind)
-    places[2].set(title="Matrix products with their transfers", xlabel="rows", ylabel="time, native = 1", ylim=(0, None))
+    beside = [row for row in rows_of(found, "product") if row.peer is not None]
+    if beside:
+        places[2].plot([int(row.what.split()[-1]) for row in beside], [row.peer / row.baseline for row in beside], "D--",
+                       color=PEER, label="the peer, tcp")
+    places[2].set(title="Matrix products with their transfers", xlabel="rows", ylabel="time, native = 1",
+                  **({"yscale": "log"} if beside else {"ylim": (0, None)}))
     places[2].legend()
     figure.suptitle("The devices of a server on this machine, against the same devices natively")
     return figure

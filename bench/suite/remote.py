@@ -1,7 +1,7 @@
 """The suite `remote`: what it costs to use the devices of a server on this machine, over TCP and over a unix socket.
 
-The same program runs natively and with the server's devices, in turns. Plain sockets are measured within each run, and what is
-asked for is reckoned from what they carry.
+The same program runs natively, with the server's devices and with those of PoCL-Remote, the peer, where that is installed; in
+turns. Plain sockets are measured within each run, and what is asked for is reckoned from what they carry.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 
+import peer
 import programs
 from results import Results, Row, Unmeasured, machine, median, spread
 
@@ -56,24 +57,38 @@ def free_port():
         return one.getsockname()[1]
 
 
-def figures(given, address=None):
+def work(given, platform, settings, limit=600, **options):
     """What the work takes, in microseconds."""
-    settings = {}
-    if address is not None:  # with no device but the server's
-        settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
-                    "OCL_ICD_VENDORS": os.devnull}
-    status, output = programs.run("cleave_remote_work", given.platform, *(["--quick"] if given.quick else []),
-                                  settings=settings, limit=600)
+    status, output = programs.run("cleave_remote_work", platform, *(["--quick"] if given.quick else []), settings=settings,
+                                  limit=limit, **options)
     if status != 0:
         raise Unmeasured(f"cleave_remote_work: exit status {status}")
     return json.loads(output)
 
 
+def figures(given, address=None):
+    settings = {}
+    if address is not None:  # with no device but the server's
+        settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
+                    "OCL_ICD_VENDORS": os.devnull}
+    return work(given, given.platform, settings)
+
+
+def peer_figures(given, native):
+    """For the peer's turn. It has its daemon's first device, whatever platform is asked for."""
+    def measured(**options):
+        run = work(given, "", **options)
+        if run["device"] != native["device"]:
+            raise Unmeasured(f"pocld's first device is {run['device']}, not {native['device']}")
+        return run
+    return measured
+
+
 class Bench:
     """The runs of one kind of socket."""
 
-    def __init__(self, found, kind, native, remote):
-        self.found, self.kind, self.native, self.remote = found, kind, native, remote
+    def __init__(self, found, kind, native, remote, beside=()):
+        self.found, self.kind, self.native, self.remote, self.beside = found, kind, native, remote, beside
 
     def values(self, what):
         return [run[what] for run in self.remote]
@@ -85,10 +100,13 @@ class Bench:
     def base(self, what):
         return median([run[what] for run in self.native])
 
+    def peer(self, what):
+        return median([run[what] for run in self.beside]) if self.beside else None
+
     def add(self, what, asked=None, note=""):
         values = self.values(what)
         self.found.add(Row(self.kind, f"{self.kind}: {what}", median(values), "us", baseline=self.base(what),
-                           spread=spread(values), asked=asked, note=note))
+                           spread=spread(values), asked=asked, note=note, peer=self.peer(what)))
 
     def add_share(self, words, what, reference, asked):
         """How much of what carries the same bytes is reached."""
@@ -110,13 +128,30 @@ class Bench:
                 self.add_share(f"{what} 64 MiB, of a native {what}", f"{what} 64 MiB", self.base(f"{what} 64 MiB"), 0.7)
             self.add(f"{what} 4 KiB", 1.6 * self.socket("4 KiB"))
         for size in PRODUCTS:
-            share = median(self.values(f"product {size}, transfers")) / median(self.values(f"product {size}"))
-            self.add(f"product {size}", note=f"{100 * share:.0f} % of it transfers")
+            self.add(f"product {size}", note=self.moving(size))
+        if self.beside:
+            self.add_rates()
+
+    def moving(self, size):
+        """What share of a product's time its transfers take."""
+        share = median(self.values(f"product {size}, transfers")) / median(self.values(f"product {size}"))
+        words = f"{100 * share:.0f} % of it transfers"
+        if self.beside:
+            words += f", of the peer's {100 * self.peer(f'product {size}, transfers') / self.peer(f'product {size}'):.0f} %"
+        return words
+
+    def add_rates(self):
+        """What is asked for beside the peer."""
+        what = "a launch of 10000, to the end"
+        self.add_share("rate of 10000 launches, the peer's = 1", what, self.peer(what), 20)
+        for size in PRODUCTS:
+            self.add_share(f"rate of product {size}, the peer's = 1", f"product {size}", self.peer(f"product {size}"), 1)
 
 
 def measure(given):
     native = []
     remote = {"tcp": [], "unix": []}
+    beside = peer.find(given.peer)
     with tempfile.TemporaryDirectory() as folder:
         addresses = {"tcp": f"tcp:127.0.0.1:{free_port()}", "unix": f"unix:{pathlib.Path(folder) / 'server'}"}
         with server(addresses["tcp"]), server(addresses["unix"]):
@@ -124,7 +159,10 @@ def measure(given):
                 native.append(figures(given))
                 for kind, address in addresses.items():
                     remote[kind].append(figures(given, address))
-    found = Results("remote", machine(given.platform or "the first platform", programs.library()))
+                if beside:
+                    beside.turn(peer_figures(given, native[-1]))
+    found = Results("remote", machine(given.platform or "the first platform", programs.library()),
+                    peer=beside.told() if beside else "")
     for kind, runs in remote.items():
-        Bench(found, kind, native, runs).add_all()
+        Bench(found, kind, native, runs, beside.runs if beside and kind == "tcp" else ()).add_all()
     return found

@@ -29,6 +29,7 @@ class Row:
     kernel: str = ""
     neighbours: int | None = None
     claim: str = ""  # what the paper says of it
+    peer: float | None = None  # the peer's value, of the same run and in the same unit
 
     @property
     def good(self):
@@ -43,6 +44,7 @@ class Results:
     machine: dict
     rows: list = dataclasses.field(default_factory=list)
     sound: bool = True  # every result was the native one
+    peer: str = ""  # who stands beside it, or why nobody does who should
 
     def add(self, row):
         self.rows.append(row)
@@ -92,9 +94,12 @@ def print_table(found):
     columns = {"": [row.what for row in found.rows], "measured": [quantity(row.value, row.unit) for row in found.rows],
                "spread": ["" if row.spread is None else f"{row.spread:.2g}" for row in found.rows],
                "native": ["" if row.baseline is None else quantity(row.baseline, row.unit or "ms") for row in found.rows],
+               "the peer": [beside(row) if found.peer else "" for row in found.rows],
                "asked": [bound(row) for row in found.rows], "the paper": [row.claim for row in found.rows],
                "remark": [row.note or ("" if row.good is not False else "missed") for row in found.rows]}
     print_columns({title: cells for title, cells in columns.items() if title in ("", "measured") or any(cells)})
+    if found.peer:
+        print(f"\nThe peer: {found.peer}")
     if not found.sound:
         print("\nNot every result was the native one.")
 
@@ -109,6 +114,10 @@ def print_columns(columns):
 
 def quantity(value, unit):
     return f"{value:.4g}{' ' + unit if unit else ''}"
+
+
+def beside(row):
+    return "-" if row.peer is None else quantity(row.peer, row.unit)
 
 
 def bound(row):
