@@ -159,11 +159,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return flush_with(cargo.payload, [&] { return ring.write(server()); });
   }
 
-  // Sends a command, waits for its answer and returns the answer's error; `pending` has the rest.
+  // Sends a command, waits for its answer and returns the answer's error; `pending` has that and the rest.
+  // What could not be sent is answered with why.
   template <typename Make>
   cl_int ask(const Head& head, Pending& pending, Make make, const Box& data = {}) {
     const cl_int error = ask_later(head, pending, make, data, When::now);
-    if (error != CL_SUCCESS) return error;
+    if (error != CL_SUCCESS) return pending.error = error;
     wait([&] { return pending.done.load(std::memory_order_acquire); });
     return pending.error;
   }

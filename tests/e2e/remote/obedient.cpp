@@ -4,13 +4,16 @@
 //   hold         keeps a context and what belongs to it: "held" or "error N"
 //   use          the same, with what is held
 //   linger N     a command on what is held that ends after N seconds, and waits for it: "right" or "error N"
+//   build        a program in what is held, the same each time: what the call returns, and how often its
+//                callback was called
 //   release      "released"
 //   available    what CL_DEVICE_AVAILABLE says
 //   descriptors  how many are open
 //   fork W,W...  a child does these; its answers come with "child: " before them, then "child ended N"
-//   forks N      so many children, while a thread works with what is held; each releases that and works: "all
-//   right" orphan       a child that does nothing: its process id open         what kinds of files a program
-//   started by this one would inherit, in order
+//   forks N      so many children, while a thread works with what is held; each releases that and works:
+//                "all right"
+//   orphan       a child that does nothing: its process id
+//   open         what kinds of files a program started by this one would inherit, in order
 //
 // Ends with its input.
 #include <algorithm>
@@ -73,6 +76,20 @@ void linger(const work::Rig& rig, int seconds) {
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
   work::did("clSetUserEventStatus", [&] { return clSetUserEventStatus(raw, CL_COMPLETE); });
   work::did("clFinish", [&] { return clFinish(rig.queue.get()); });
+}
+
+// The callback comes from another thread; where none is due, nothing says that none will come.
+std::string build(const work::Rig& rig) {
+  static const char* source = "kernel void nothing() {}";
+  static cl_program const program =
+      clCreateProgramWithSource(rig.context.get(), 1, &source, nullptr, nullptr);
+  static std::atomic<int> calls{0};
+  calls = 0;
+  const cl_int error = clBuildProgram(
+      program, 0, nullptr, "", [](cl_program, void*) { ++calls; }, nullptr);
+  for (int looks = 0; looks < 50 && (calls == 0 || error != CL_SUCCESS); ++looks)
+    std::this_thread::sleep_for(std::chrono::milliseconds(error == CL_SUCCESS ? 100 : 5));
+  return std::to_string(error) + ", called " + std::to_string(calls);
 }
 
 std::vector<int> open_descriptors() {
@@ -166,6 +183,7 @@ std::string obey(State& state, const std::string& line) {
   if (word == "hold") return outcome_of("held", [&] { state.held.emplace(state.device); });
   if (word == "use") return outcome_of("right", [&] { work::add_up(*state.held, state.random); });
   if (word == "linger") return outcome_of("right", [&] { linger(*state.held, std::atoi(rest.c_str())); });
+  if (word == "build") return build(*state.held);
   if (word == "release") return state.held.reset(), "released";
   if (word == "available") {
     cl_bool available = CL_FALSE;

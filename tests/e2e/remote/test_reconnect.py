@@ -69,6 +69,12 @@ class Reconnecting(WithAServer):
         self.assertAnswers(client, ("use", LOST), ("work", "right"), ("use", LOST), ("release", "released"),
                            ("hold", "held"), ("use", "right"))
 
+    def test_nobody_is_told_of_a_build_that_could_not_begin(self):
+        client = self.begin()
+        self.assertAnswers(client, ("hold", "held"), ("build", "0, called 1"))
+        self.restart()
+        self.assertAnswers(client, ("use", LOST), ("build", "-2, called 0"))
+
     def test_without_a_server_calls_say_so_and_with_one_they_work(self):
         client = self.begin()
         self.assertAnswers(client, ("work", "right"))
