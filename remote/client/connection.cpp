@@ -144,6 +144,8 @@ bool Connection::meet(const base::RemoteSettings& settings, bool query, Time unt
   }
   if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
     return problem = "it speaks another version of the protocol", false;
+  if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)
+    return problem = "it lets nothing be sent", false;
   if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
   rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
   end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;

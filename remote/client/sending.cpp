@@ -91,27 +91,31 @@ cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Id queue, std:
   using std::chrono::steady_clock;
   const auto patience = steady_clock::now() + timeout_;
   auto stalled = steady_clock::now() + kStalled;
-  const auto ended = [this] {
-    return commands_ended_.load(std::memory_order_relaxed) + bytes_ended_.load(std::memory_order_relaxed);
+  // What makes room: ends of commands and of data, and data that does not come because its read has failed.
+  const auto account = [this] {
+    return std::array{commands_ended_.load(std::memory_order_relaxed),
+                      bytes_ended_.load(std::memory_order_relaxed),
+                      bytes_sent_.load(std::memory_order_relaxed)};
   };
   const auto may_wait_for_us = [this] { return open_user_events_.load(std::memory_order_relaxed) != 0; };
-  while (!has_room(queue, bytes)) {
-    const std::uint64_t before = ended();
+  while (true) {
+    // Looked at before the room is: what makes room after that is seen, too.
+    const auto before = account();
+    if (has_room(queue, bytes)) return CL_SUCCESS;
     lock.unlock();
     if (may_wait_for_us()) {
       hear_from_server();
     } else {
-      wait([&] { return ended() != before || may_wait_for_us(); });
+      wait([&] { return account() != before || may_wait_for_us(); });
     }
     lock.lock();
     if (!alive()) return kGone;
     const auto now = steady_clock::now();
-    if (ended() != before) stalled = now + kStalled;
+    if (account()[0] != before[0] || account()[1] != before[1]) stalled = now + kStalled;
     if (!may_wait_for_us()) continue;
     if (now > stalled && has_room(queue, 0)) return CL_SUCCESS;
     if (now > patience) return CL_OUT_OF_RESOURCES;
   }
-  return CL_SUCCESS;
 }
 
 // Returns soon, with the newest of what there is to hear.

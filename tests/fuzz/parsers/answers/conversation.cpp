@@ -84,16 +84,21 @@ Conversation::~Conversation() {
 void Conversation::run() {
   if (!greet()) return;
   const bool good = course_.plan.is_good();
+  const auto patience = good ? remote::Duration(kStuck) : remote::Duration(kIdle);
+  auto until = std::chrono::steady_clock::now() + patience;
   for (;;) {
     remote::FrameHeader header;
-    const auto patience = good ? remote::Duration(kStuck) : remote::Duration(kIdle);
-    switch (input_->next(header, std::chrono::steady_clock::now() + patience)) {
+    const auto taken = commands_;
+    switch (input_->next(header, until)) {
       case Got::data:
         if (!take_frame(header)) return;
+        // A client that waits for ever gives signs of life for ever.
+        if (commands_ != taken) until = std::chrono::steady_clock::now() + patience;
         break;
       case Got::timeout:
         require(!good, "nobody waits for a server that has said all");
         if (!be_idle()) return;
+        until = std::chrono::steady_clock::now() + patience;
         break;
       case Got::gone:
         return;
@@ -170,6 +175,7 @@ bool Conversation::take(const wire::Command& command) {
   }
   if (const auto* watched = command.body_as_WatchDestruction()) faith_.watch(watched->object());
   if (const auto* ping = command.body_as_Ping()) return say(pong(ping->number(), totals_));
+  ++commands_;
   if (const auto* release = command.body_as_Release(); release != nullptr && release->ids() != nullptr)
     return say(faith_.gone(*release, totals_));
   return (command.request() == 0 && command.event() == 0) || answer(command);

@@ -71,6 +71,7 @@ class Conversation {
   bool in_doubt_ = false;   // what the client believes of the windows may be wrong
   bool is_narrow_ = false;  // and so are they
   unsigned doubts_ = 0;
+  std::uint64_t commands_ = 0;  // that are no signs of life
 };
 
 }  // namespace cleave::fuzz::answers
