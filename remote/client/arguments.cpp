@@ -132,7 +132,7 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info nam
                                        const void* value) {
   Object* const object = find(handle);
   if (object == nullptr) return CL_INVALID_KERNEL;
-  if (value == nullptr) return CL_INVALID_VALUE;
+  if (value == nullptr && size != 0) return CL_INVALID_VALUE;
   if (name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM && size == sizeof(cl_bool)) {
     cl_bool wanted = CL_FALSE;
     std::memcpy(&wanted, value, sizeof wanted);
@@ -141,8 +141,9 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info nam
   const KernelBody& kernel = body_of<KernelBody>(*object);
   Pending pending;
   return kernel.connection->ask({}, pending, [&](auto& b) {
-    return wire::CreateSetKernelExecInfo(b, kernel.id, name,
-                                         b.CreateVector(static_cast<const std::uint8_t*>(value), size));
+    flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
+    if (value != nullptr) bytes = b.CreateVector(static_cast<const std::uint8_t*>(value), size);
+    return wire::CreateSetKernelExecInfo(b, kernel.id, name, bytes);
   });
 }
 

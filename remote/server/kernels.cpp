@@ -168,7 +168,9 @@ void Session::handle(const wire::Command& command, const wire::SetKernelExecInfo
   const std::uint64_t id = message.kernel();
   if (kernel == nullptr) return tell(command, id, CL_INVALID_KERNEL);
   const auto* const value = message.value();
-  if (value == nullptr || value->size() > kMostArgument) return tell(command, id, CL_INVALID_VALUE);
+  if (value == nullptr)
+    return tell(command, id, cl_.clSetKernelExecInfo(kernel, message.param(), 0, nullptr));
+  if (value->size() > kMostArgument) return tell(command, id, CL_INVALID_VALUE);
   if (message.param() == CL_KERNEL_EXEC_INFO_SVM_PTRS) {
     for (std::size_t at = 0; at + sizeof(std::uint64_t) <= value->size(); at += sizeof(std::uint64_t)) {
       std::uint64_t address = 0;
@@ -176,8 +178,8 @@ void Session::handle(const wire::Command& command, const wire::SetKernelExecInfo
       if (!is_svm(address, 0)) return tell(command, id, CL_INVALID_VALUE);
     }
   }
-  // Aligned, as the driver may read pointers from it.
-  std::vector<std::uint64_t> aligned((value->size() + 7) / 8);
+  // Aligned, as the driver may read pointers from it; never null, not even of no bytes.
+  std::vector<std::uint64_t> aligned(value->size() / 8 + 1);
   if (value->size() > 0) std::memcpy(aligned.data(), value->data(), value->size());
   tell(command, id, cl_.clSetKernelExecInfo(kernel, message.param(), value->size(), aligned.data()));
 }

@@ -2,7 +2,7 @@
 // known of a command when one behind it has ended. Prints what each of them returns. With an argument only
 // those of that kind: there are drivers that some of them end.
 //
-//   odd_calls [lists|ends|queues|much|pipes|order]
+//   odd_calls [lists|infos|ends|queues|much|pipes|order]
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS  // clSetProgramReleaseCallback
 #include <CL/cl.h>
 
@@ -216,6 +216,12 @@ void try_pipes(const Rig& rig) {
   clReleaseMemObject(pipe);
 }
 
+void try_exec_infos(cl_kernel kernel) {
+  void* none = nullptr;
+  say("no pointers", clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, nullptr));
+  say("an info that there is not", clSetKernelExecInfo(kernel, 1, sizeof none, &none));
+}
+
 cl_command_queue profiling_queue(const Rig& rig) {
   cl_int error = CL_SUCCESS;
   cl_command_queue const queue =
@@ -270,6 +276,7 @@ int main(int count, char** arguments) {
   cl_kernel const kernel = clCreateKernel(program, "count", nullptr);
   require(clSetKernelArg(kernel, 0, sizeof rig.buffer, &rig.buffer), "clSetKernelArg");
   if (is_wanted("lists")) try_lists(rig, kernel);
+  if (is_wanted("infos")) try_exec_infos(kernel);
   if (is_wanted("ends")) try_program_end(rig);
   if (is_wanted("queues")) try_device_queues(rig);
   if (is_wanted("much")) try_much_at_once(rig);
