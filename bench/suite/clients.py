@@ -7,7 +7,6 @@ server, and the short ones with a server but without the long one.
 
 import contextlib
 import json
-import os
 import pathlib
 import statistics
 import subprocess
@@ -16,7 +15,7 @@ import time
 from collections import Counter
 
 import programs
-from remote import server
+from remote import nothing_but, server
 from results import Results, Row, Unmeasured, machine, median, spread
 
 LONG, SHORT = 1000, 1  # milliseconds of a kernel on the idle device
@@ -50,10 +49,7 @@ class Client:
     """One of the programs, as far as its first launch."""
 
     def __init__(self, given, work, address):
-        settings = {}
-        if address is not None:  # with no device but the server's
-            settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
-                        "OCL_ICD_VENDORS": os.devnull}
+        settings = {} if address is None else nothing_but(address)
         self.process = programs.start("cleave_client", given.platform, *work, settings=settings, stdin=subprocess.PIPE)
 
     def await_ready(self):

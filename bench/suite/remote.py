@@ -66,11 +66,14 @@ def work(given, platform, settings, limit=600, **options):
     return json.loads(output)
 
 
+def nothing_but(address):
+    """What a program has no devices with but those of the server there."""
+    return {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
+            "OCL_ICD_VENDORS": os.devnull}
+
+
 def figures(given, address=None):
-    settings = {}
-    if address is not None:  # with no device but the server's
-        settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
-                    "OCL_ICD_VENDORS": os.devnull}
+    settings = {} if address is None else nothing_but(address)
     return work(given, given.platform, settings)
 
 
