@@ -141,8 +141,7 @@ struct QueueBody : Body {
   std::vector<cl_queue_properties> list;
   std::optional<cl_uint> size;
   std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event; the next wait reports it
-  bool urgent = false;  // our own: its commands do not wait for the windows (connection.h)
-  std::mutex turns;     // one command at a time is decided on and sent (spread/turn.h)
+  bool urgent = false;  // of a context over several servers: its commands do not wait for the windows
   // Kinds of commands that the driver has taken with a list of no events that is not null: bits, by their
   // type from CL_COMMAND_NDRANGE_KERNEL on.
   std::atomic<std::uint64_t> takes_no_events{0};

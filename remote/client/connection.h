@@ -22,8 +22,8 @@
 // command then names a place in it, or a ring (ring.h). Where there is no place at the moment it goes over
 // the socket as ever: nobody waits for one.
 //
-// Thread-safe. Locks, in the order in which they may be taken together: out_, then one of the others. The
-// reader never takes out_: who has it may be waiting for a server that waits for us to read.
+// Thread-safe. Locks, in the order in which they may be taken together: turns_, out_, then one of the others.
+// The reader never takes out_: who has it may be waiting for a server that waits for us to read.
 #pragma once
 
 #include <array>
@@ -121,6 +121,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     add(head, 0, {data.bytes()}, make);
     return end_command(data);
   }
+
+  // For a command that others come to wait for before it is sent: waits until the windows have room for it.
+  // Then it is sent as urgent, while the lock is held, so that no more than one of these goes beyond them.
+  using OwnTurn = std::unique_lock<std::mutex>;
+  OwnTurn await_turn(bool has_data, cl_int& error);
 
   // Whether answers may come at the end of commands that are no reads (Pending::at_end).
   [[nodiscard]] bool has_end_answers() const { return end_answers_; }
@@ -275,7 +280,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   cl_int begin_command(std::unique_lock<std::mutex>& lock, const Head& head, std::uint64_t bytes);
-  cl_int await_room(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes);
+  struct Room {  // in which of the windows
+    bool command;
+    bool data;
+  };
+  cl_int await_room(std::unique_lock<std::mutex>& lock, Room room);
   void hear_from_server();
   void add_command(const Head& head, std::uint32_t request, const Cargo& cargo, wire::Body type,
                    flatbuffers::Offset<void> body);
@@ -286,7 +295,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void flush_locked(std::uint64_t more, const std::function<bool()>& write_more);
   void lend(Id event, SharedArea::Place place);
   std::uint32_t enter(Pending& pending);
-  [[nodiscard]] bool has_room(Id queue, std::uint64_t bytes) const;
+  [[nodiscard]] bool has(Room room) const;
 
   using Ask = bool (*)(void*);
   void wait_with(Ask done, void* function);
@@ -342,6 +351,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<bool> ended_{false};    // and all that was under way has been told
   std::shared_ptr<Connection> left_;  // in a child: itself, so that it never goes
 
+  std::mutex turns_;
   std::mutex out_;
   Builder builder_{std::size_t{16} * 1024};
   std::vector<flatbuffers::Offset<wire::Command>> commands_;

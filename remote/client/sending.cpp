@@ -69,25 +69,32 @@ class BoxWriter {
 
 }  // namespace
 
-bool Connection::has_room(Id queue, std::uint64_t bytes) const {
-  const bool commands = queue == 0 || commands_sent_ < commands_ended_.load(std::memory_order_relaxed) +
-                                                           welcome_->window_commands();
-  return commands &&
-         (bytes == 0 || bytes_sent_.load(std::memory_order_relaxed) <
+bool Connection::has(Room room) const {
+  return (!room.command ||
+          commands_sent_ < commands_ended_.load(std::memory_order_relaxed) + welcome_->window_commands()) &&
+         (!room.data || bytes_sent_.load(std::memory_order_relaxed) <
                             bytes_ended_.load(std::memory_order_relaxed) + welcome_->window_bytes());
 }
 
 cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, const Head& head, std::uint64_t bytes) {
   if (!alive()) return kGone;
   if (releases_hurry_.load(std::memory_order_acquire)) send_releases();
-  if (head.urgent || has_room(head.queue, bytes)) [[likely]]
+  const Room room{head.queue != 0, bytes != 0};
+  if (head.urgent || has(room)) [[likely]]
     return CL_SUCCESS;
-  return await_room(lock, head.queue, bytes);
+  return await_room(lock, room);
+}
+
+Connection::OwnTurn Connection::await_turn(bool has_data, cl_int& error) {
+  OwnTurn turn(turns_);
+  std::unique_lock lock(out_);
+  error = alive() ? await_room(lock, {true, has_data}) : kGone;
+  return turn;
 }
 
 // The window may be closed by what waits for the program itself, for a user event: then it is no use to wait
 // long. Data goes beyond it, as far as the server has room; commands do not.
-cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Id queue, std::uint64_t bytes) {
+cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Room room) {
   using std::chrono::steady_clock;
   const auto patience = steady_clock::now() + timeout_;
   auto stalled = steady_clock::now() + kStalled;
@@ -101,7 +108,7 @@ cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Id queue, std:
   while (true) {
     // Looked at before the room is: what makes room after that is seen, too.
     const auto before = account();
-    if (has_room(queue, bytes)) return CL_SUCCESS;
+    if (has(room)) return CL_SUCCESS;
     lock.unlock();
     if (may_wait_for_us()) {
       hear_from_server();
@@ -113,7 +120,7 @@ cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Id queue, std:
     const auto now = steady_clock::now();
     if (account()[0] != before[0] || account()[1] != before[1]) stalled = now + kStalled;
     if (!may_wait_for_us()) continue;
-    if (now > stalled && has_room(queue, 0)) return CL_SUCCESS;
+    if (now > stalled && has({room.command, false})) return CL_SUCCESS;
     if (now > patience) return CL_OUT_OF_RESOURCES;
   }
 }

@@ -42,11 +42,14 @@ std::vector<std::vector<Object*>> by_group(const std::vector<Object*>& devices) 
   return groups;
 }
 
-cl_command_queue make_transfers(cl_context part, Object& device, cl_int& error) {
-  const cl_command_queue queue =
-      client::clCreateCommandQueue(part, objects::handle_of<cl_device_id>(&device), 0, &error);
+// The program's queues wait for room before their commands are decided on (turn.h), moves never do.
+cl_command_queue as_urgent(cl_command_queue queue) {
   if (queue != nullptr) body_of<QueueBody>(*find(queue)).urgent = true;
   return queue;
+}
+
+cl_command_queue make_transfers(cl_context part, Object& device, cl_int& error) {
+  return as_urgent(client::clCreateCommandQueue(part, objects::handle_of<cl_device_id>(&device), 0, &error));
 }
 
 // The parts know their whole, and each of them the others' connections.
@@ -117,7 +120,7 @@ cl_context create_context(const cl_context_properties* properties, const std::ve
 
 // A queue keeps the context that the program knows.
 cl_command_queue keep_whole(Object& context, cl_command_queue queue, cl_int* error_ret) {
-  if (queue == nullptr || client.objects.also_hold(*find(queue), context)) return queue;
+  if (queue == nullptr || client.objects.also_hold(*find(queue), context)) return as_urgent(queue);
   client::clReleaseCommandQueue(queue);
   return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
 }

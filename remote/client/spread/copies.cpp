@@ -10,7 +10,7 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(source, Access::read);
   const cl_mem to = turn.use(target, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueCopyBuffer(queue, from, to, source_offset, target_offset, size, w.count, w.list,
                                        w.event);
   });
@@ -25,7 +25,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem source
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(source, Access::read);
   const cl_mem to = turn.use(target, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueCopyBufferRect(queue, from, to, source_origin, target_origin, region,
                                            source_row_pitch, source_slice_pitch, target_row_pitch,
                                            target_slice_pitch, w.count, w.list, w.event);
@@ -39,7 +39,7 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue queue, cl_mem source, cl_
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(source, Access::read);
   const cl_mem to = turn.use(target, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueCopyImage(queue, from, to, source_origin, target_origin, region, w.count, w.list,
                                       w.event);
   });
@@ -51,7 +51,7 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem ima
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(image, Access::read);
   const cl_mem to = turn.use(buffer, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset, w.count, w.list,
                                               w.event);
   });
@@ -63,7 +63,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buf
   Turn turn({queue, waits, wait_list, event});
   const cl_mem from = turn.use(buffer, Access::read);
   const cl_mem to = turn.use(image, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region, w.count, w.list,
                                               w.event);
   });
@@ -74,7 +74,7 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, co
                                        const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueFillBuffer(queue, here, pattern, pattern_size, offset, size, w.count, w.list,
                                        w.event);
   });
@@ -85,7 +85,7 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, cons
                                       const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(image, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueFillImage(queue, here, color, origin, region, w.count, w.list, w.event);
   });
 }
@@ -105,7 +105,7 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint co
     if (here.back() == nullptr) return kGone;
     if (flags == 0) turn.use(memory->contents, Access::read);
   }
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueMigrateMemObjects(queue, count, here.data(), flags, w.count, w.list, w.event);
   });
 }

@@ -29,7 +29,7 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                           cl_uint waits, const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_kernel here = use_kernel(turn, kernel);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.run([&](const Waits& w) {
     return client::clEnqueueNDRangeKernel(queue, here, dims, offset, global, local, w.count, w.list, w.event);
   });
 }
@@ -39,29 +39,27 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_ui
   Turn turn({queue, waits, wait_list, event});
   const cl_kernel here = use_kernel(turn, kernel);
   return turn.run(
-      false, [&](const Waits& w) { return client::clEnqueueTask(queue, here, w.count, w.list, w.event); });
+      [&](const Waits& w) { return client::clEnqueueTask(queue, here, w.count, w.list, w.event); });
 }
 
 cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits,
                                                const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event}, Entry::Kind::marker);
-  return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueMarkerWithWaitList(queue, w.count, w.list, w.event);
-  });
+  return turn.run(
+      [&](const Waits& w) { return client::clEnqueueMarkerWithWaitList(queue, w.count, w.list, w.event); });
 }
 
 cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint waits,
                                                 const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event}, Entry::Kind::barrier);
-  return turn.run(false, [&](const Waits& w) {
-    return client::clEnqueueBarrierWithWaitList(queue, w.count, w.list, w.event);
-  });
+  return turn.run(
+      [&](const Waits& w) { return client::clEnqueueBarrierWithWaitList(queue, w.count, w.list, w.event); });
 }
 
 cl_int CL_API_CALL clEnqueueMarker(cl_command_queue queue, cl_event* event) {
   if (event == nullptr) return CL_INVALID_VALUE;
   Turn turn({queue, 0, nullptr, event}, Entry::Kind::marker);
-  return turn.run(false, [&](const Waits& w) { return client::clEnqueueMarker(queue, w.event); });
+  return turn.run([&](const Waits& w) { return client::clEnqueueMarker(queue, w.event); });
 }
 
 cl_int CL_API_CALL clEnqueueBarrier(cl_command_queue queue) {

@@ -41,7 +41,7 @@ void hand_over(cl_mem from, cl_mem to, const void* pointer) {
 template <typename Map>
 void* run_map(Turn& turn, cl_mem here, bool blocking, cl_int* error_ret, Map map) {
   void* pointer = nullptr;
-  const cl_int error = turn.run(blocking, [&](const Waits& w) {
+  const cl_int error = turn.transfer(blocking, [&](const Waits& w) {
     cl_int result = CL_SUCCESS;
     pointer = map(w, &result);
     return result;
@@ -87,7 +87,7 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem handle
   const auto found = find_mapping(*memory, pointer, turn.part());
   if (!found || pointer == nullptr) return CL_INVALID_VALUE;
   if ((found->flags & kChanges) != 0) turn.use(memory->contents, Access::write);
-  return turn.run(false, [&](const Waits& w) {
+  return turn.transfer(false, [&](const Waits& w) {
     if (found->part != turn.part()) hand_over(memory->parts[found->part], here, pointer);
     return client::clEnqueueUnmapMemObject(queue, here, pointer, w.count, w.list, w.event);
   });

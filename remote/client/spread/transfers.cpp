@@ -17,7 +17,7 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl
                                        cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, Access::read);
-  return turn.run(blocking != CL_FALSE, [&](const Waits& w) {
+  return turn.transfer(blocking != CL_FALSE, [&](const Waits& w) {
     return client::clEnqueueReadBuffer(queue, here, CL_FALSE, offset, size, pointer, w.count, w.list,
                                        w.event);
   });
@@ -28,7 +28,7 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
                                         const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, access_of_write_to(buffer, offset, size));
-  return turn.run(blocking != CL_FALSE, [&](const Waits& w) {
+  return turn.transfer(blocking != CL_FALSE, [&](const Waits& w) {
     return client::clEnqueueWriteBuffer(queue, here, CL_FALSE, offset, size, pointer, w.count, w.list,
                                         w.event);
   });
@@ -41,7 +41,7 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer
                                            cl_uint waits, const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, Access::read);
-  return turn.run(blocking != CL_FALSE, [&](const Waits& w) {
+  return turn.transfer(blocking != CL_FALSE, [&](const Waits& w) {
     return client::clEnqueueReadBufferRect(queue, here, CL_FALSE, origin, host_origin, region, row_pitch,
                                            slice_pitch, host_row_pitch, host_slice_pitch, pointer, w.count,
                                            w.list, w.event);
@@ -56,7 +56,7 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffe
                                             cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(buffer, Access::write);
-  return turn.run(blocking != CL_FALSE, [&](const Waits& w) {
+  return turn.transfer(blocking != CL_FALSE, [&](const Waits& w) {
     return client::clEnqueueWriteBufferRect(queue, here, CL_FALSE, origin, host_origin, region, row_pitch,
                                             slice_pitch, host_row_pitch, host_slice_pitch, pointer, w.count,
                                             w.list, w.event);
@@ -69,7 +69,7 @@ cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_b
                                       const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(image, Access::read);
-  return turn.run(blocking != CL_FALSE, [&](const Waits& w) {
+  return turn.transfer(blocking != CL_FALSE, [&](const Waits& w) {
     return client::clEnqueueReadImage(queue, here, CL_FALSE, origin, region, row_pitch, slice_pitch, pointer,
                                       w.count, w.list, w.event);
   });
@@ -81,7 +81,7 @@ cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_
                                        const cl_event* wait_list, cl_event* event) {
   Turn turn({queue, waits, wait_list, event});
   const cl_mem here = turn.use(image, Access::write);
-  return turn.run(blocking != CL_FALSE, [&](const Waits& w) {
+  return turn.transfer(blocking != CL_FALSE, [&](const Waits& w) {
     return client::clEnqueueWriteImage(queue, here, CL_FALSE, origin, region, row_pitch, slice_pitch, pointer,
                                        w.count, w.list, w.event);
   });

@@ -2,15 +2,17 @@
 //
 //   Turn turn({queue, waits, wait_list, event});
 //   const cl_mem here = turn.use(buffer, Access::read);
-//   return turn.run(blocking, [&](const Waits& w) { return client::clEnqueue...(queue, here, ..., w.count,
-//   w.list, w.event); });
+//   return turn.run([&](const Waits& w) { return client::clEnqueue...(queue, here, ..., w.count, w.list,
+//   w.event); });
 //
-// The function is called with parts in the place of wholes, and with a wait list that the queue's server
-// knows: what it does not know a gate stands for. It must not block; run() does, if the program wants it.
+// transfer() instead of run() is for what brings the program's data or asks for some. The function is called
+// with parts in the place of wholes, and with a wait list that the queue's server knows: what it does not
+// know a gate stands for. It must not block; transfer() does, if the program wants it.
 //
-// Commands are decided on in the order in which they are sent to their queue: what is decided on later may
+// Commands are decided on in the order in which they are sent to their server: what is decided on later may
 // wait for what was before, and on a queue in order what is sent later waits for what was before, too; else
-// both would wait for each other.
+// both would wait for each other. So room in the connection's windows is awaited before, and what has been
+// decided on is sent whatever they are: what fills them may be waiting for it.
 //
 // Not thread-safe: each call has its own.
 #pragma once
@@ -53,11 +55,22 @@ class Turn {
   void use(const std::shared_ptr<Contents>& contents, Access access);
 
   template <typename Enqueue>
-  cl_int run(bool blocking, Enqueue enqueue) {
+  cl_int run(Enqueue enqueue) {
+    return run(false, false, enqueue);
+  }
+  template <typename Enqueue>
+  cl_int transfer(bool blocking, Enqueue enqueue) {
+    return run(true, blocking, enqueue);
+  }
+
+ private:
+  template <typename Enqueue>
+  cl_int run(bool has_data, bool blocking, Enqueue enqueue) {
     if (error != CL_SUCCESS) return error;
     cl_event made = nullptr;
     {
-      const std::scoped_lock lock(queue().turns);
+      const Connection::OwnTurn lock = connection_->await_turn(has_data, error);
+      if (error != CL_SUCCESS) return error;
       cl_int result = begin();
       if (result == CL_SUCCESS) {
         const cl_event* const list = here_.empty() ? nullptr : here_.data();
@@ -70,13 +83,11 @@ class Turn {
     return hand_out(made, blocking);
   }
 
- private:
   cl_int take_waits();
   cl_int begin();
   cl_int shut(bool open, const Needs& needs);
   cl_int settle(cl_int result, cl_event made);
   cl_int hand_out(cl_event made, bool blocking);
-  [[nodiscard]] QueueBody& queue() const { return body_of<QueueBody>(*entry_->queue); }
   [[nodiscard]] bool needs_event(bool blocking) const;
 
   const Call call_;

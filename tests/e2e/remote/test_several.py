@@ -56,6 +56,9 @@ class Several(ComparedTest):
     def test_edges_are_those_of_one_device(self):
         self.assertLikeOneDevice(OPTIONS.programs / "several_edges")
 
+    def test_threads_do_not_fill_the_windows_for_each_other(self):
+        self.assertLikeOneDevice(OPTIONS.programs / "several_threads")
+
     def test_edges_of_one_server_are_those_of_one_device(self):
         self.servers = self.servers[:1]
         self.assertLikeOneDevice(OPTIONS.programs / "several_edges")
