@@ -83,6 +83,8 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
   std::string most_clients = "16";
   std::string spare = "1";
   std::string memory;
+  std::string commands = "8192";
+  std::string data;
   std::string program;
   std::string timeout = "10000";
   std::string heartbeat = "2000";
@@ -108,6 +110,10 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
   app.add_option("--max-clients", most_clients, "At most so many at a time (16)")->type_name("N");
   app.add_option("--spare", spare, "So many workers are ready before they are needed (1)")->type_name("N");
   app.add_option("--memory-per-client", memory, "Of all memory objects of one client together (no limit)")
+      ->type_name("BYTES[KMGT]");
+  app.add_option("--commands-per-client", commands, "Unfinished ones of one client, which waits then (8192)")
+      ->type_name("N");
+  app.add_option("--data-per-client", data, "On its way for one client, which waits then (128M)")
       ->type_name("BYTES[KMGT]");
   app.add_option("--program-size", program, "The largest text, IL or binaries of a program (256M)")
       ->type_name("BYTES[KMGT]");
@@ -154,6 +160,7 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
   options.timeout = std::chrono::milliseconds(whole<unsigned>("--timeout", timeout, 100, 3'600'000));
   options.heartbeat = std::chrono::milliseconds(whole<unsigned>("--heartbeat", heartbeat, 50, 3'600'000));
   options.limits.idle = std::chrono::seconds(whole<unsigned>("--idle-timeout", idle, 0, 86'400));
+  options.limits.window_commands = whole<unsigned>("--commands-per-client", commands, 16, 1'000'000);
   const auto size = [](const char* option, const std::string& text, std::uint64_t& into) {
     if (text.empty()) return;
     const auto value = read_size(text);
@@ -164,6 +171,7 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
     into = *value;
   };
   size("--memory-per-client", memory, options.limits.memory);
+  size("--data-per-client", data, options.limits.window_bytes);
   size("--program-size", program, options.limits.program);
   check_access(options);
   return options;

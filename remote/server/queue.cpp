@@ -9,7 +9,7 @@ namespace cleave::remote::server {
 namespace {
 
 // Where nobody waits for single commands, so many make the thread look after them.
-constexpr std::size_t kUnawaited = 64;
+constexpr std::size_t kUnawaited = 64;  // of one queue; see Session::look_if_crowded()
 // How long a failure that the driver does not tell may go unseen.
 constexpr std::chrono::milliseconds kLongestLook{20};
 
@@ -101,6 +101,14 @@ void Queue::watch_on() {
   wake_watcher();
 }
 
+void Queue::look() {
+  {
+    const std::scoped_lock lock(mutex_);
+    looks_ = !pending_.empty();
+  }
+  watch_on();
+}
+
 void Queue::settle(const std::function<bool()>& is_wanted) {
   std::vector<Pending> batch = take_awaited();
   if (batch.empty()) return watch_on();
@@ -112,7 +120,9 @@ void Queue::settle(const std::function<bool()>& is_wanted) {
 }
 
 // Under the mutex.
-bool Queue::has_work() const { return awaited_ > 0 || pending_.size() >= kUnawaited; }
+bool Queue::has_work() const {
+  return awaited_ > 0 || pending_.size() >= kUnawaited || (looks_ && !pending_.empty());
+}
 
 // After settle(): what is left is the watcher's.
 void Queue::rest() {
@@ -259,6 +269,7 @@ std::vector<Pending> Queue::take_batch() {
       break;
     }
   }
+  looks_ = looks_ && !pending_.empty();
   busy_ = !batch.empty();
   return batch;
 }

@@ -48,10 +48,10 @@ struct Pending {
   std::shared_ptr<Read> read;  // the answer of a read, told by whoever is first (reads.h); the queue's alone
   cl_int error = CL_SUCCESS;   // what it ends with where the driver has not taken it; then there is no event
 
+  static constexpr std::uint64_t kMuch = std::uint64_t{64} << 10U;
+
   // Whether somebody waits for its end.
-  [[nodiscard]] bool is_awaited() const {
-    return event_id != 0 || request != 0 || bytes >= (std::uint64_t{64} << 10U);
-  }
+  [[nodiscard]] bool is_awaited() const { return event_id != 0 || request != 0 || bytes >= kMuch; }
 };
 
 class Queue : public std::enable_shared_from_this<Queue> {
@@ -94,6 +94,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // caller away, it is the watching thread's.
   void settle(const std::function<bool()>& is_wanted);
   void watch_on();
+
+  // Sees to all that has been added, though nobody waits for it.
+  void look();
 
   // A user event has failed, and commands may fail with it.
   void look_for_failures();
@@ -144,6 +147,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool watched_ = false;     // the thread runs
   bool busy_ = false;        // it, or settle(), has taken commands that have not all ended
   bool let_go_ = false;
+  bool looks_ = false;  // at what is in pending_, awaited or not
   std::condition_variable ended_;
   std::unordered_set<std::shared_ptr<Called>> called_;  // out of order: those that have not been reported
   bool may_fail_ = false;

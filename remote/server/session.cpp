@@ -1,5 +1,6 @@
 #include "remote/server/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "remote/protocol/verify.h"
@@ -112,6 +113,7 @@ void Session::after_frame() {
   const bool has_more = (!unflushed_.empty() || unsettled_ != nullptr) && input_.has_more();
   if (!unflushed_.empty() && (++frames_unflushed_ > kMostFrames || !has_more)) flush_queues();
   flush_answers();
+  look_if_crowded();
   if (has_more) leave_to_watcher();
   if (unsettled_ == nullptr) return;
   unsettled_->settle([this] { return input_.has_more(); });
@@ -127,6 +129,15 @@ void Session::leave_to_watcher() {
   if (unsettled_ == nullptr) return;
   unsettled_->watch_on();
   unsettled_.reset();
+}
+
+// What nobody waits for is not looked at while a queue has little of it. On many queues that may be all that
+// the client's windows let be under way, and then the client waits for it.
+void Session::look_if_crowded() {
+  const std::uint64_t most = std::min(limits_.window_commands, limits_.window_bytes / Pending::kMuch) / 2;
+  if (begun_ - outbox_.commands_ended() < most || begun_ - looked_at_ < most / 2) return;
+  looked_at_ = begun_;
+  for (const auto& queue : objects_.queues()) queue->look();
 }
 
 void Session::flush_queues() {

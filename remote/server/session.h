@@ -93,6 +93,7 @@ class Session {
   void dispatch(const wire::Command& command);
   void after_frame();
   void flush_queues();
+  void look_if_crowded();
   void settle_soon(const std::shared_ptr<Queue>& queue);
   void leave_to_watcher();
   void flush_answers();
@@ -191,6 +192,7 @@ class Session {
   EventsFrame answers_;             // to be sent before the reading thread waits again
   std::uint64_t payload_left_ = 0;  // of the command that is carried out
   std::uint64_t begun_ = 0;         // commands with a queue
+  std::uint64_t looked_at_ = 0;     // of these, at all that had begun by then
   std::vector<std::shared_ptr<Queue>> unflushed_;
   unsigned frames_unflushed_ = 0;
   std::shared_ptr<Queue> unsettled_;            // has to be told who looks after its last command

@@ -16,8 +16,8 @@ class Transfers(ComparedTest):
         cls.server = Server(cls.folder / "server", cls.environment(cls))
         cls.addClassCleanup(cls.server.end)
 
-    def run_over(self, transport):
-        return self.run_program("native", *OPTIONS.program, OCL_ICD_VENDORS=self.icd,
+    def run_over(self, transport, program=None):
+        return self.run_program("native", *(program or OPTIONS.program), OCL_ICD_VENDORS=self.icd,
                                 CLEAVE_REMOTE=self.server.addresses[transport])
 
     def test_over_a_unix_socket_through_shared_memory(self):
@@ -37,6 +37,11 @@ class Transfers(ComparedTest):
         run = self.run_over("unix")
         self.assertSame(self.native(*OPTIONS.program), run)
         self.assertEqual(run.err, "not shared\n")
+
+    def test_many_queues_with_a_little_on_each(self):
+        program = [OPTIONS.programs / "many_queues"]
+        for transport in ("tcp", "unix"):
+            self.assertSame(self.native(*program), self.run_over(transport, program))
 
 
 if __name__ == "__main__":

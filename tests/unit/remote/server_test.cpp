@@ -111,11 +111,14 @@ std::string mistake(const std::vector<const char*>& arguments) try {
 
 TEST(ServerOptions, AreRead) {
   const Options options = read({"--listen", "tcp:127.0.0.1:5,unix:/x", "--max-clients", "3",
-                                "--memory-per-client", "2G", "--devices", "*H200*", "--timeout", "700"});
+                                "--memory-per-client", "2G", "--commands-per-client", "64",
+                                "--data-per-client", "1M", "--devices", "*H200*", "--timeout", "700"});
   ASSERT_EQ(options.listen.size(), 2U);
   EXPECT_EQ(as_text(options.listen[1]), "unix:/x");
   EXPECT_EQ(options.most_clients, 3U);
   EXPECT_EQ(options.limits.memory, std::uint64_t{2} << 30U);
+  EXPECT_EQ(options.limits.window_commands, 64U);
+  EXPECT_EQ(options.limits.window_bytes, std::uint64_t{1} << 20U);
   EXPECT_EQ(options.devices, std::vector<std::string>{"*H200*"});
   EXPECT_EQ(options.timeout, std::chrono::milliseconds(700));
   EXPECT_EQ(as_text(read({}).listen.at(0)), "unix:/run/cleave/server.sock");
@@ -126,6 +129,7 @@ TEST(ServerOptions, MistakesNameTheOptionAndTheMend) {
             std::string::npos);
   EXPECT_NE(mistake({"--max-clients", "many"}).find("--max-clients: \"many\""), std::string::npos);
   EXPECT_NE(mistake({"--memory-per-client", "2X"}).find("such as 512M"), std::string::npos);
+  EXPECT_NE(mistake({"--commands-per-client", "1"}).find("from 16"), std::string::npos);
   EXPECT_NE(mistake({"--nonsense"}).find("--help"), std::string::npos);
 }
 
