@@ -295,7 +295,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void flush_locked(std::uint64_t more, const std::function<bool()>& write_more);
   void lend(Id event, SharedArea::Place place);
   std::uint32_t enter(Pending& pending);
-  [[nodiscard]] bool has(Room room) const;
+  [[nodiscard]] bool has(Room room, std::uint64_t windows = 1) const;
+  using Account = std::array<std::uint64_t, 3>;
+  [[nodiscard]] Account account() const;
 
   using Ask = bool (*)(void*);
   void wait_with(Ask done, void* function);
@@ -360,6 +362,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<std::uint64_t> bytes_sent_{0};  // and to be read
   std::atomic<std::uint64_t> commands_ended_{0};
   std::atomic<std::uint64_t> bytes_ended_{0};
+  // What had ended when nothing more did for a while, where it was the program's turn.
+  std::pair<std::uint64_t, std::uint64_t> stalled_{UINT64_MAX, 0};
   std::atomic<bool> gathered_{false};  // there is something to flush
   std::atomic<std::chrono::steady_clock::rep> last_sent_{0};
   int timer_ = -1;  // rings kSoon after the first command that was gathered

@@ -9,6 +9,7 @@
 
 #include "remote/client/connection.h"
 #include "remote/protocol/frame.h"
+#include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -69,9 +70,9 @@ class BoxWriter {
 
 }  // namespace
 
-bool Connection::has(Room room) const {
-  return (!room.command ||
-          commands_sent_ < commands_ended_.load(std::memory_order_relaxed) + welcome_->window_commands()) &&
+bool Connection::has(Room room, std::uint64_t windows) const {
+  const std::uint64_t commands = windows * welcome_->window_commands();
+  return (!room.command || commands_sent_ < commands_ended_.load(std::memory_order_relaxed) + commands) &&
          (!room.data || bytes_sent_.load(std::memory_order_relaxed) <
                             bytes_ended_.load(std::memory_order_relaxed) + welcome_->window_bytes());
 }
@@ -92,23 +93,26 @@ Connection::OwnTurn Connection::await_turn(bool has_data, cl_int& error) {
   return turn;
 }
 
-// The window may be closed by what waits for the program itself, for a user event: then it is no use to wait
-// long. Data goes beyond it, as far as the server has room; commands do not.
+// What makes room: ends of commands and of data, and data that does not come because its read has failed.
+Connection::Account Connection::account() const {
+  return {commands_ended_.load(std::memory_order_relaxed), bytes_ended_.load(std::memory_order_relaxed),
+          bytes_sent_.load(std::memory_order_relaxed)};
+}
+
+// The windows may be closed by what waits for the program itself, for a user event: then it is no use to wait
+// long. Commands go beyond them as far as the server lets them, data as far as it has room.
 cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Room room) {
   using std::chrono::steady_clock;
-  const auto patience = steady_clock::now() + timeout_;
-  auto stalled = steady_clock::now() + kStalled;
-  // What makes room: ends of commands and of data, and data that does not come because its read has failed.
-  const auto account = [this] {
-    return std::array{commands_ended_.load(std::memory_order_relaxed),
-                      bytes_ended_.load(std::memory_order_relaxed),
-                      bytes_sent_.load(std::memory_order_relaxed)};
-  };
   const auto may_wait_for_us = [this] { return open_user_events_.load(std::memory_order_relaxed) != 0; };
+  const auto ends = [this] { return std::pair(commands_ended_.load(), bytes_ended_.load()); };
+  auto since = steady_clock::now();
   while (true) {
     // Looked at before the room is: what makes room after that is seen, too.
-    const auto before = account();
+    const Account before = account();
     if (has(room)) return CL_SUCCESS;
+    if (may_wait_for_us() && stalled_ == ends() && has({room.command, false}, kMostWindows - 1))
+      return CL_SUCCESS;
+    const auto ended = ends();
     lock.unlock();
     if (may_wait_for_us()) {
       hear_from_server();
@@ -118,10 +122,9 @@ cl_int Connection::await_room(std::unique_lock<std::mutex>& lock, Room room) {
     lock.lock();
     if (!alive()) return kGone;
     const auto now = steady_clock::now();
-    if (account()[0] != before[0] || account()[1] != before[1]) stalled = now + kStalled;
-    if (!may_wait_for_us()) continue;
-    if (now > stalled && has({room.command, false})) return CL_SUCCESS;
-    if (now > patience) return CL_OUT_OF_RESOURCES;
+    if (ends() != ended || !may_wait_for_us()) since = now;
+    if (now - since > kStalled) stalled_ = ended;
+    if (now - since > timeout_) return CL_OUT_OF_RESOURCES;
   }
 }
 

@@ -13,6 +13,8 @@ inline constexpr std::uint32_t kMostHello = 4096;
 inline constexpr std::uint32_t kMostMessage = 4U << 20U;
 // Commands in one frame, and items.
 inline constexpr std::uint32_t kMostCommands = 4096;
+// Windows of unfinished commands, beyond which a client is sent away. One of ours stays a window below that.
+inline constexpr std::uint64_t kMostWindows = 16;
 // All payloads of one frame together.
 inline constexpr std::uint64_t kMostPayload = std::uint64_t{1} << 40U;
 // Nesting in a message, and its tables, as FlatBuffers' verifier counts.

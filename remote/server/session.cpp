@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "remote/protocol/limits.h"
 #include "remote/protocol/verify.h"
 
 namespace cleave::remote::server {
@@ -81,7 +82,7 @@ bool Session::carry_out(const wire::Command& command) {
   if (command.body_type() != wire::Body::Release) leave_to_watcher();
   if (command.queue() != 0) {
     if (!is_about_a_queue(command.body_type())) violate("a queue where there is none");
-    if (++begun_ > outbox_.commands_ended() + 4 * limits_.window_commands)
+    if (++begun_ > outbox_.commands_ended() + kMostWindows * limits_.window_commands)
       violate("too many commands under way");
   }
   const bool in_ring = command.ring() != nullptr;

@@ -2,7 +2,7 @@
 // known of a command when one behind it has ended. Prints what each of them returns. With an argument only
 // those of that kind: there are drivers that some of them end.
 //
-//   odd_calls [lists|infos|ends|queues|much|pipes|order]
+//   odd_calls [lists|infos|ends|queues|much|many|pipes|order]
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS  // clSetProgramReleaseCallback
 #include <CL/cl.h>
 
@@ -153,6 +153,24 @@ void try_much_at_once(const Rig& rig) {
   for (const auto& one : memory) say("ends with", one.back());
 }
 
+// More commands than a server lets be under way, behind an event that comes later.
+void try_many_at_once(const Rig& rig) {
+  constexpr cl_uint kMany = 20'000;
+  cl_int error = CL_SUCCESS;
+  cl_event gate = clCreateUserEvent(rig.context, &error);
+  require(clEnqueueMarkerWithWaitList(rig.queue, 1, &gate, nullptr), "clEnqueueMarkerWithWaitList");
+  for (cl_uint i = 0; i < kMany; ++i) {
+    require(clEnqueueFillBuffer(rig.queue, rig.buffer, &i, sizeof i, 0, sizeof i, i == 0 ? 1 : 0,
+                                i == 0 ? &gate : nullptr, nullptr),
+            "clEnqueueFillBuffer");
+  }
+  say("gate", clSetUserEventStatus(gate, CL_COMPLETE));
+  cl_uint last = 0;
+  say("many",
+      clEnqueueReadBuffer(rig.queue, rig.buffer, CL_TRUE, 0, sizeof last, &last, 0, nullptr, nullptr));
+  say("the last", last);
+}
+
 void say_infos(cl_mem pipe) {
   cl_uint number = 0;
   size_t size = 0;
@@ -280,6 +298,7 @@ int main(int count, char** arguments) {
   if (is_wanted("ends")) try_program_end(rig);
   if (is_wanted("queues")) try_device_queues(rig);
   if (is_wanted("much")) try_much_at_once(rig);
+  if (is_wanted("many")) try_many_at_once(rig);
   if (is_wanted("pipes")) try_pipes(rig);
   if (is_wanted("order")) try_order(rig, kernel);
   return 0;

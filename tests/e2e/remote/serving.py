@@ -14,6 +14,8 @@ from pathlib import Path
 from compare import CLEAVE, LIBRARIES
 
 SERVERD = CLEAVE.parent / "cleave-serverd"
+# Of every server, such as "--commands-per-client 64 --data-per-client 4K".
+MORE_OPTIONS = os.environ.get("CLEAVE_TEST_SERVER_OPTIONS", "").split()
 PATIENCE = 20  # seconds
 HUNG = 120  # seconds, after which an answer is not waited for any more
 
@@ -71,7 +73,7 @@ class Server:
         places = [word for address in self.addresses.values() for word in ("--listen", address)]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [*prefix, SERVERD, *places, *tls, *options], env=environment, stdout=log, stderr=log, start_new_session=True)
+                [*prefix, SERVERD, *places, *tls, *options, *MORE_OPTIONS], env=environment, stdout=log, stderr=log, start_new_session=True)
         self.wait_for(lambda: self.log.read_text().count("listening on") == len(self.addresses), "it does not listen")
 
     def wait_for(self, condition, what):
