@@ -28,6 +28,104 @@ Number whole(const std::string& option, const std::string& text, Number least, N
   return number;
 }
 
+unsigned mode(const std::string& option, const std::string& text) {
+  unsigned mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  if (error == std::errc() && end == text.data() + text.size() && mode <= 0777) return mode;
+  throw OptionError(option + ": \"" + text + "\" is not understood; expected an octal mode such as 0660");
+}
+
+// Of none `otherwise`.
+std::uint64_t size(const std::string& option, const std::string& text, std::uint64_t otherwise) {
+  if (text.empty()) return otherwise;
+  const auto value = read_size(text);
+  if (value) return *value;
+  throw OptionError(option + ": \"" + text + "\" is not understood; expected bytes, such as 512M");
+}
+
+// What the options of these names were given, or what they are by themselves.
+struct Texts {
+  std::vector<std::string> listen;
+  std::string mode = "0660";
+  std::string most_clients = "16";
+  std::string spare = "1";
+  std::string memory;
+  std::string commands = "8192";
+  std::string data;
+  std::string program;
+  std::string timeout = "10000";
+  std::string heartbeat = "2000";
+  std::string idle = "0";
+};
+
+void add_access(CLI::App& app, Options& options, Texts& texts) {
+  app.add_option("--listen", texts.listen,
+                 std::string("Where: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:any:PORT (") +
+                     kDefaultAddress + ")")
+      ->type_name("ADDRESS")
+      ->delimiter(',');
+  app.add_option("--socket-mode", texts.mode, "Mode of unix sockets (0660)")->type_name("OCTAL");
+  app.add_option("--token-file", options.token_file, "Clients must know one of these tokens, one a line")
+      ->type_name("FILE");
+  app.add_option("--tls-cert", options.tls.certificate, "The server's certificate, with its chain (PEM)")
+      ->type_name("FILE");
+  app.add_option("--tls-key", options.tls.key, "Its key (PEM)")->type_name("FILE");
+  app.add_option("--client-ca", options.tls.authority,
+                 "Clients on TLS must have a certificate of this authority (PEM)")
+      ->type_name("FILE");
+}
+
+void add_limits(CLI::App& app, Texts& texts) {
+  app.add_option("--max-clients", texts.most_clients, "At most so many at a time (16)")->type_name("N");
+  app.add_option("--spare", texts.spare, "So many workers are ready before they are needed (1)")
+      ->type_name("N");
+  app.add_option("--memory-per-client", texts.memory,
+                 "Of all memory objects of one client together (no limit)")
+      ->type_name("BYTES[KMGT]");
+  app.add_option("--commands-per-client", texts.commands,
+                 "Unfinished commands of one client, which waits then (8192)")
+      ->type_name("N");
+  app.add_option("--data-per-client", texts.data, "On its way for one client, which waits then (128M)")
+      ->type_name("BYTES[KMGT]");
+  app.add_option("--program-size", texts.program, "The largest text, IL or binaries of a program (256M)")
+      ->type_name("BYTES[KMGT]");
+  app.add_option("--timeout", texts.timeout, "A client that is silent for so long is gone (10000)")
+      ->type_name("MS");
+  app.add_option("--heartbeat", texts.heartbeat, "A sign of life goes out at least so often (2000)")
+      ->type_name("MS");
+  app.add_option("--idle-timeout", texts.idle,
+                 "A client without a command for so long is sent away (0: never)")
+      ->type_name("SECONDS");
+}
+
+void add_surroundings(CLI::App& app, Options& options) {
+  app.add_option("--devices", options.devices,
+                 "Shell patterns of the names of devices that are offered (all)")
+      ->type_name("PATTERN")
+      ->delimiter(',');
+  app.add_option("--user", options.user, "What the workers run as, where the server is root")
+      ->type_name("NAME");
+  app.add_option("--opencl", options.opencl, "The OpenCL loader (libOpenCL.so.1)")->type_name("FILE");
+  app.add_option("--state", options.state, "A folder for the number of clients, which the splitter reads")
+      ->type_name("FOLDER");
+  app.add_option("--metrics", options.metrics, "Where to serve /metrics: tcp:ADDRESS:PORT on loopback")
+      ->type_name("ADDRESS");
+}
+
+void read_limits(const Texts& texts, Options& options) {
+  using std::chrono::milliseconds;
+  SessionLimits& limits = options.limits;
+  options.most_clients = whole<unsigned>("--max-clients", texts.most_clients, 1, 10'000);
+  options.spare = whole<unsigned>("--spare", texts.spare, 0, 64);
+  options.timeout = milliseconds(whole<unsigned>("--timeout", texts.timeout, 100, 3'600'000));
+  options.heartbeat = milliseconds(whole<unsigned>("--heartbeat", texts.heartbeat, 50, 3'600'000));
+  limits.idle = std::chrono::seconds(whole<unsigned>("--idle-timeout", texts.idle, 0, 86'400));
+  limits.memory = size("--memory-per-client", texts.memory, limits.memory);
+  limits.window_commands = whole<unsigned>("--commands-per-client", texts.commands, 16, 1'000'000);
+  limits.window_bytes = size("--data-per-client", texts.data, limits.window_bytes);
+  limits.program = size("--program-size", texts.program, limits.program);
+}
+
 // What can be reached from other machines is no place for a stranger.
 void check_access(const Options& options) {
   for (const Endpoint& endpoint : options.listen) {
@@ -78,62 +176,14 @@ std::vector<std::string> read_tokens(const std::string& path) {
 
 std::optional<Options> read_options(std::span<const char* const> arguments) {
   Options options;
-  std::vector<std::string> listen;
-  std::string mode = "0660";
-  std::string most_clients = "16";
-  std::string spare = "1";
-  std::string memory;
-  std::string commands = "8192";
-  std::string data;
-  std::string program;
-  std::string timeout = "10000";
-  std::string heartbeat = "2000";
-  std::string idle = "0";
+  Texts texts;
   CLI::App app(
       "Executes the OpenCL calls of remote clients: a process for each, and Cleave's splitter in it.",
       "cleave-serverd");
   app.set_version_flag("--version", "cleave-serverd " CLEAVE_VERSION);
-  app.add_option("--listen", listen,
-                 std::string("Where: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:any:PORT (") +
-                     kDefaultAddress + ")")
-      ->type_name("ADDRESS")
-      ->delimiter(',');
-  app.add_option("--socket-mode", mode, "Mode of unix sockets (0660)")->type_name("OCTAL");
-  app.add_option("--token-file", options.token_file, "Clients must know one of these tokens, one a line")
-      ->type_name("FILE");
-  app.add_option("--tls-cert", options.tls.certificate, "The server's certificate, with its chain (PEM)")
-      ->type_name("FILE");
-  app.add_option("--tls-key", options.tls.key, "Its key (PEM)")->type_name("FILE");
-  app.add_option("--client-ca", options.tls.authority,
-                 "Clients on TLS must have a certificate of this authority (PEM)")
-      ->type_name("FILE");
-  app.add_option("--max-clients", most_clients, "At most so many at a time (16)")->type_name("N");
-  app.add_option("--spare", spare, "So many workers are ready before they are needed (1)")->type_name("N");
-  app.add_option("--memory-per-client", memory, "Of all memory objects of one client together (no limit)")
-      ->type_name("BYTES[KMGT]");
-  app.add_option("--commands-per-client", commands, "Unfinished ones of one client, which waits then (8192)")
-      ->type_name("N");
-  app.add_option("--data-per-client", data, "On its way for one client, which waits then (128M)")
-      ->type_name("BYTES[KMGT]");
-  app.add_option("--program-size", program, "The largest text, IL or binaries of a program (256M)")
-      ->type_name("BYTES[KMGT]");
-  app.add_option("--devices", options.devices,
-                 "Shell patterns of the names of devices that are offered (all)")
-      ->type_name("PATTERN")
-      ->delimiter(',');
-  app.add_option("--user", options.user, "What the workers run as, where the server is root")
-      ->type_name("NAME");
-  app.add_option("--opencl", options.opencl, "The OpenCL loader (libOpenCL.so.1)")->type_name("FILE");
-  app.add_option("--state", options.state, "A folder for the number of clients, which the splitter reads")
-      ->type_name("FOLDER");
-  app.add_option("--metrics", options.metrics, "Where to serve /metrics: tcp:ADDRESS:PORT on loopback")
-      ->type_name("ADDRESS");
-  app.add_option("--timeout", timeout, "A client that is silent for so long is gone (10000)")
-      ->type_name("MS");
-  app.add_option("--heartbeat", heartbeat, "A sign of life goes out at least so often (2000)")
-      ->type_name("MS");
-  app.add_option("--idle-timeout", idle, "A client without a command for so long is sent away (0: never)")
-      ->type_name("SECONDS");
+  add_access(app, options, texts);
+  add_limits(app, texts);
+  add_surroundings(app, options);
   app.add_flag("--worker", options.worker)->group("");
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
@@ -144,35 +194,14 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
     app.exit(error);
     return std::nullopt;
   }
-  if (listen.empty()) listen.emplace_back(kDefaultAddress);
-  for (const std::string& text : listen) {
+  if (texts.listen.empty()) texts.listen.emplace_back(kDefaultAddress);
+  for (const std::string& text : texts.listen) {
     const auto endpoint = read_endpoint(text);
     if (!endpoint) throw OptionError("--listen: \"" + text + "\" is not understood; " + kExpectedAddress);
     options.listen.push_back(*endpoint);
   }
-  const auto [end, error] = std::from_chars(mode.data(), mode.data() + mode.size(), options.socket_mode, 8);
-  if (error != std::errc() || end != mode.data() + mode.size() || options.socket_mode > 0777) {
-    throw OptionError("--socket-mode: \"" + mode +
-                      "\" is not understood; expected an octal mode such as 0660");
-  }
-  options.most_clients = whole<unsigned>("--max-clients", most_clients, 1, 10'000);
-  options.spare = whole<unsigned>("--spare", spare, 0, 64);
-  options.timeout = std::chrono::milliseconds(whole<unsigned>("--timeout", timeout, 100, 3'600'000));
-  options.heartbeat = std::chrono::milliseconds(whole<unsigned>("--heartbeat", heartbeat, 50, 3'600'000));
-  options.limits.idle = std::chrono::seconds(whole<unsigned>("--idle-timeout", idle, 0, 86'400));
-  options.limits.window_commands = whole<unsigned>("--commands-per-client", commands, 16, 1'000'000);
-  const auto size = [](const char* option, const std::string& text, std::uint64_t& into) {
-    if (text.empty()) return;
-    const auto value = read_size(text);
-    if (!value) {
-      throw OptionError(std::string(option) + ": \"" + text +
-                        "\" is not understood; expected bytes, such as 512M");
-    }
-    into = *value;
-  };
-  size("--memory-per-client", memory, options.limits.memory);
-  size("--data-per-client", data, options.limits.window_bytes);
-  size("--program-size", program, options.limits.program);
+  options.socket_mode = mode("--socket-mode", texts.mode);
+  read_limits(texts, options);
   check_access(options);
   return options;
 }

@@ -73,7 +73,8 @@ class Server:
         places = [word for address in self.addresses.values() for word in ("--listen", address)]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [*prefix, SERVERD, *places, *tls, *options, *MORE_OPTIONS], env=environment, stdout=log, stderr=log, start_new_session=True)
+                [*prefix, SERVERD, *places, *tls, *options, *MORE_OPTIONS], env=environment, stdout=log, stderr=log,
+                start_new_session=True)
         self.wait_for(lambda: self.log.read_text().count("listening on") == len(self.addresses), "it does not listen")
 
     def wait_for(self, condition, what):
