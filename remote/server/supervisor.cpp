@@ -39,8 +39,13 @@ using std::chrono::steady_clock;
 // So many connections may be at their beginning at a time; more are closed at once.
 constexpr std::size_t kMostNew = 32;
 // Workers that end before they are ready, one after the other: the driver is broken, and trying on would burn
-// the machine.
+// the machine. Twice as long each time.
 constexpr std::chrono::seconds kAfterFailure{1};
+constexpr std::chrono::seconds kLongestPause{60};
+// A worker that has closed its end is about to end; a driver may hold it up for so long.
+constexpr std::chrono::milliseconds kToEnd{200};
+// Not even that ends one within a driver that hangs in the kernel.
+constexpr std::chrono::seconds kToBeKilled{2};
 
 // sd_notify(3), where there is somebody to hear it.
 void tell_service_manager(const char* words) {
@@ -61,11 +66,13 @@ struct Child {
   enum class State : std::uint8_t { spare, fresh, visitor, client };
   State state = State::spare;
   pid_t process = -1;
-  int control = -1;
+  int control = -1;  // -1: it has closed its end
   std::string peer;
   std::string name;
   std::string last_words;
   Time since;
+  Time killed_at = Time::max();  // if it has not ended by then
+  bool is_over = false;
 };
 
 // What would let no worker begin is a mistake in the options, to be known before anybody connects.
@@ -93,7 +100,12 @@ class Supervisor {
   void assign(const Listening& listening, int socket);
   void hear(Child& worker);
   bool admit(Child& worker, Child::State as);
-  void bury(Child& worker);
+  void let_end(Child& worker);
+  void reap();
+  void bury(Child& worker, int status);
+  void end_all();
+  [[nodiscard]] std::size_t unkillable() const;
+  [[nodiscard]] int patience() const;
   void note_clients();
   [[nodiscard]] std::size_t count(Child::State state) const;
   bool hear_signal();
@@ -107,6 +119,7 @@ class Supervisor {
   int signals_ = -1;
   bool ending_ = false;
   Time no_spares_before_{};
+  std::chrono::seconds pause_ = kAfterFailure;
 };
 
 bool Supervisor::listen() {
@@ -138,8 +151,15 @@ bool Supervisor::listen() {
 }
 
 std::size_t Supervisor::count(Child::State state) const {
-  return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(),
-                                                [&](const Child& worker) { return worker.state == state; }));
+  return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [&](const Child& worker) {
+    return worker.control >= 0 && worker.state == state;
+  }));
+}
+
+std::size_t Supervisor::unkillable() const {
+  return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [](const Child& worker) {
+    return worker.control < 0 && worker.killed_at == Time::max();
+  }));
 }
 
 void Supervisor::keep_spares() {
@@ -195,11 +215,13 @@ void Supervisor::assign(const Listening& listening, int socket) {
   worker->since = steady_clock::now();
 }
 
-// Says whether there is room. A visitor needs none.
+// Says whether there is room, which workers that cannot be killed take, too. A visitor needs none.
 bool Supervisor::admit(Child& worker, Child::State as) {
   Admission admission;
-  admission.admitted = as == Child::State::visitor || count(Child::State::client) < options_.most_clients;
+  admission.admitted =
+      as == Child::State::visitor || count(Child::State::client) + unkillable() < options_.most_clients;
   if (admission.admitted) worker.state = as;
+  pause_ = kAfterFailure;  // it has begun well
   note_clients();
   admission.clients = static_cast<unsigned>(count(Child::State::client));
   const std::string packet = encode(admission);
@@ -211,7 +233,7 @@ void Supervisor::hear(Child& worker) {
   std::array<char, kMostPacket> packet;
   const ssize_t got = ::recv(worker.control, packet.data(), packet.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return bury(worker);
+  if (got <= 0) return let_end(worker);
   const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
   switch (static_cast<Word>(packet[0])) {
     case Word::client:
@@ -238,39 +260,68 @@ void Supervisor::hear(Child& worker) {
   }
 }
 
-void Supervisor::bury(Child& worker) {
-  ::close(worker.control);
-  // It has closed its end, so it ends; a driver may hold it up, but no longer than this.
-  int status = 0;
-  const Time until = steady_clock::now() + std::chrono::milliseconds(200);
-  pid_t ended = 0;
-  while ((ended = ::waitpid(worker.process, &status, WNOHANG)) == 0 && steady_clock::now() < until)
-    ::usleep(1000);
-  if (ended == 0) {
-    ::kill(worker.process, SIGKILL);
-    ended = ::waitpid(worker.process, &status, 0);
-  }
-  const Child::State was = std::exchange(worker.state, Child::State::fresh);
+void Supervisor::let_end(Child& worker) {
+  ::close(std::exchange(worker.control, -1));
+  worker.killed_at = steady_clock::now() + kToEnd;
   note_clients();
+  if (worker.state != Child::State::spare) return;
+  no_spares_before_ = steady_clock::now() + pause_;
+  pause_ = std::min(2 * pause_, kLongestPause);
+}
+
+// Waits for none of them: a driver may hold one up for ever, and the others' clients go on.
+void Supervisor::reap() {
+  for (Child& worker : workers_) {
+    if (worker.control >= 0) continue;
+    int status = 0;
+    if (::waitpid(worker.process, &status, WNOHANG) != 0) {
+      bury(worker, status);
+    } else if (steady_clock::now() >= worker.killed_at) {
+      ::kill(worker.process, SIGKILL);
+      worker.killed_at = Time::max();
+    }
+  }
+  workers_.remove_if([](const Child& worker) { return worker.is_over; });
+}
+
+void Supervisor::bury(Child& worker, int status) {
+  worker.is_over = true;
   std::string words = worker.last_words;
-  if (ended > 0 && WIFSIGNALED(status) && words.empty()) {
+  if (WIFSIGNALED(status) && words.empty()) {
     ++tally_.crashed;
     words = std::string("its worker crashed: ") + ::strsignal(WTERMSIG(status));
   }
-  if (was == Child::State::spare) {
+  if (worker.state == Child::State::spare) {
     if (!ending_) say("a worker could not begin" + (words.empty() ? "" : ": " + words));
-    no_spares_before_ = steady_clock::now() + kAfterFailure;
-  } else if (was != Child::State::visitor) {
+  } else if (worker.state != Child::State::visitor) {
     say("client " + worker.peer + (worker.name.empty() ? "" : " " + worker.name) + ": " +
         (words.empty() ? "its worker ended" : words));
   }
-  worker.control = -1;
 }
 
+// Their sockets close with ours, and then they go.
+void Supervisor::end_all() {
+  const Time until = steady_clock::now() + kToBeKilled;
+  for (Child& worker : workers_) {
+    if (worker.control >= 0) let_end(worker);
+  }
+  for (reap(); !workers_.empty() && steady_clock::now() < until; reap()) ::usleep(1000);
+}
+
+// Whether it is to end. The others are for reap().
 bool Supervisor::hear_signal() {
   signalfd_siginfo signal{};
   if (::read(signals_, &signal, sizeof signal) != sizeof signal) return false;
   return signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT;
+}
+
+// In ms, until something is to be done that nothing tells of.
+int Supervisor::patience() const {
+  constexpr std::chrono::milliseconds kMost{1000};
+  Time until = steady_clock::now() + kMost;
+  for (const Child& worker : workers_) until = std::min(until, worker.killed_at);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
+  return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
 }
 
 void Supervisor::step() {
@@ -278,10 +329,11 @@ void Supervisor::step() {
   for (const Listening& one : listening_) waited.push_back({one.socket, POLLIN, 0});
   std::vector<Child*> heard;
   for (Child& worker : workers_) {
+    if (worker.control < 0) continue;
     heard.push_back(&worker);
     waited.push_back({worker.control, POLLIN, 0});
   }
-  ::poll(waited.data(), waited.size(), 1000);
+  ::poll(waited.data(), waited.size(), patience());
   if (waited[0].revents != 0 && hear_signal()) {
     ending_ = true;
     return;
@@ -289,8 +341,7 @@ void Supervisor::step() {
   for (std::size_t i = 0; i < heard.size(); ++i) {
     if (waited[1 + listening_.size() + i].revents != 0) hear(*heard[i]);
   }
-  workers_.remove_if([](const Child& worker) { return worker.control < 0; });
-  note_clients();
+  reap();
   for (std::size_t i = 0; i < listening_.size(); ++i) {
     if (waited[1 + i].revents != 0) accept_from(listening_[i]);
   }
@@ -301,6 +352,8 @@ int Supervisor::run() {
   ::sigemptyset(&handled);
   ::sigaddset(&handled, SIGTERM);
   ::sigaddset(&handled, SIGINT);
+  ::sigaddset(&handled, SIGCHLD);
+  ::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0 || !listen()) return EXIT_FAILURE;
@@ -314,11 +367,7 @@ int Supervisor::run() {
     const bool is_file = address.kind == base::Address::Kind::unix_socket && address.path.front() != '@';
     if (is_file) ::unlink(address.path.c_str());
   }
-  // Their sockets close with ours, and then they go.
-  for (Child& worker : workers_) {
-    ::shutdown(worker.control, SHUT_RDWR);
-    bury(worker);
-  }
+  end_all();
   return EXIT_SUCCESS;
 }
 

@@ -146,7 +146,7 @@ TEST_F(Hostile, TooManyUnfinishedCommandsEndTheConnection) {
   client->add({}, wire::CreateCreateUserEvent(b, 30, kContext));
   client->add({.queue = kQueue, .waits = {30}}, wire::CreateMarker(b));
   bool sent = client->send();
-  for (int frame = 0; frame < 100 && sent; ++frame) {
+  for (int frame = 0; frame < 200 && sent; ++frame) {
     for (int i = 0; i < 1000; ++i) client->add({.queue = kQueue}, wire::CreateMarker(b));
     sent = client->send();
   }
