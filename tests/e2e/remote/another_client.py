@@ -154,6 +154,7 @@ class Client:
         self.commands_ended, self.bytes_ended = events.commandsEnded, events.bytesEnded
 
     def take_Answer(self, answer, data):
+        assert answer.request, "an Answer that nobody asked for"
         earlier = self.answers.get(answer.request)
         answer.data = (earlier.data if earlier else b"") + data
         self.answers[answer.request] = answer
@@ -163,6 +164,9 @@ class Client:
 
     def take_Failure(self, failure, _):
         self.failures.append((failure.object, failure.queue, failure.error))
+
+    def take_Output(self, _, data):
+        """What kernels print, and drivers: not what this is about."""
 
     def take_Pong(self, pong, _):
         self.pongs.add(pong.number)
@@ -179,8 +183,9 @@ class Client:
 
     # ---- commands
 
-    def new_id(self):
-        self.last_id -= 1
+    def new_id(self, count=1):
+        """The first of so many that follow each other."""
+        self.last_id -= count
         return self.last_id
 
     def send(self, *commands, beyond=False):

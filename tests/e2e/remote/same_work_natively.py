@@ -31,6 +31,8 @@ for platform in cl.get_platforms():
               f" {device.global_mem_size} bytes, groups of {device.max_work_group_size}")
 
 device = cl.get_platforms()[0].get_devices()[0]
+parts = device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])
+print("parts of", [part.max_compute_units for part in parts], "units")
 context = cl.Context([device])
 queue = cl.CommandQueue(context, device, cl.command_queue_properties.PROFILING_ENABLE)
 

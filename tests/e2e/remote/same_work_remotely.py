@@ -17,7 +17,8 @@ from same_work import BEYOND, BROKEN, COUNT, GROUP, NO_ARGUMENT, OPTIONS, ROUNDS
 PLATFORM_VERSION, PLATFORM_NAME = 0x0901, 0x0902
 DEVICE_FACTS = {"name": (0x102B, None), "version": (0x102F, None), "units": (0x1002, "I"), "bytes": (0x101F, "Q"),
                 "group": (0x1004, "N")}
-QUEUE_PROPERTIES, QUEUE_PROFILING, BUILD_LOG, KERNEL_NUM_ARGS, MEM_SIZE = 0x1093, 2, 0x1183, 0x1191, 0x1102
+QUEUE_PROPERTIES, QUEUE_PROFILING, PARTITION_EQUALLY = 0x1093, 2, 0x1086
+BUILD_LOG, KERNEL_NUM_ARGS, MEM_SIZE = 0x1183, 0x1191, 0x1102
 INVALID_VALUE, INVALID_KERNEL, INVALID_WAIT_LIST, WAITED_FOR_WHAT_FAILED = -30, -48, -57, -14
 
 
@@ -43,6 +44,19 @@ def list_devices(welcome):
         for device in platform.devices:
             facts = {name: fact(device.infos, "device", *one) for name, one in DEVICE_FACTS.items()}
             print("device {name}, {version}, {units} units, {bytes} bytes, groups of {group}".format(**facts))
+
+
+def divide(client, device):
+    """Into devices of one unit each: as they are told, and again without a question."""
+    units = fact(client.welcome.platforms[0].devices[0].infos, "device", *DEVICE_FACTS["units"])
+    first, again, context = client.new_id(units), client.new_id(units), client.new_id()
+    parts = client.ask(command("CreateSubDevices", first=first, device=device, properties=[PARTITION_EQUALLY, 1])).devices
+    print("parts of", [fact(part.infos, "device", *DEVICE_FACTS["units"]) for part in parts], "units")
+    expect([part.id for part in parts], list(range(first, first + units)), "their ids")
+    client.send(command("CreateSubDevices", first=again, device=device, properties=[PARTITION_EQUALLY, 1]),
+                command("CreateContext", id=context, devices=[again]))
+    expect(client.ask(command("Release", ids=[context, *range(first, first + units), *range(again, again + units)])).error,
+           0, "a release")
 
 
 def build(client, context, device, text, options=""):
@@ -74,6 +88,7 @@ def read(client, queue, buffer):
 def work(client):
     list_devices(client.welcome)
     device = client.welcome.platforms[0].devices[0].id
+    divide(client, device)
     context, queue, kernel, buffer = (client.new_id() for _ in range(4))
     client.send(command("CreateContext", id=context, devices=[device]),
                 command("CreateQueue", id=queue, context=context, device=device,
