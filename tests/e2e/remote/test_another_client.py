@@ -1,6 +1,7 @@
 """Who has only docs/remote-protocol.md and the schema can write a client, and it finds on a server what is beside the driver."""
 
 import re
+import sys
 from pathlib import Path
 
 from compare import OPTIONS, ComparedTest, main, needed
@@ -15,11 +16,6 @@ TOKEN = "of several words"
 
 
 class AnotherClient(ComparedTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        needed("/usr/lib/python3/dist-packages/flatbuffers", "python3-flatbuffers")
-
     def server(self, *more):
         wanted = {"--commands-per-client": str(WINDOW), "--data-per-client": "4K", "--timeout": "500", "--heartbeat": "200"}
         options = [word for name, value in wanted.items() if name not in MORE_OPTIONS for word in (name, value)]
@@ -77,4 +73,8 @@ class AnotherClient(ComparedTest):
 
 
 if __name__ == "__main__":
+    try:
+        needed("/usr/lib/python3/dist-packages/flatbuffers", "python3-flatbuffers")
+    except AssertionError as missing:
+        sys.exit(str(missing))
     main()
