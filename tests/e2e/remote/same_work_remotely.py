@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-from another_client import HEARTBEAT, Client, Ended, command, name_of, number_of, on, size3, text_of
+from another_client import HEARTBEAT, Client, Ended, command, number_of, on, size3, text_of
 from same_work import BEYOND, BROKEN, COUNT, GROUP, NO_ARGUMENT, OPTIONS, ROUNDS, SIZE, SOURCE, STATE, WRITES, digest, told
 
 # Of CL/cl.h. The facts of a device: with the type of each.
