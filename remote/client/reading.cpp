@@ -144,7 +144,8 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   if (pending->in_ring) {
     if (payload != 0 && !land_in_ring(*pending, answer.value(), payload)) return false;
   } else {
-    if (answer.more() && answer.value() != pending->received) return false;
+    // A part that has failed has no data, and may stand before others.
+    if (answer.more() && payload != 0 && answer.value() != pending->received) return false;
     if (payload != 0 && (pending->place || !land(*pending, payload))) return false;
   }
   if (answer.more()) return true;
@@ -152,8 +153,11 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS && !pending->is_over)
     pending->landing.copy_from(pending->place.data(), 0, pending->landing.bytes());
   pending->keep(answer, input_.message());
-  // What was not begun is not counted as ended.
-  if (answer.error() != CL_SUCCESS) bytes_sent_.fetch_sub(pending->payload(), std::memory_order_relaxed);
+  // What has not come is not counted as ended.
+  if (answer.error() != CL_SUCCESS) {
+    const std::uint64_t asked = pending->payload();
+    bytes_sent_.fetch_sub(asked - std::min(asked, pending->received), std::memory_order_relaxed);
+  }
   {
     const std::scoped_lock lock(requests_);
     pending_.erase(answer.request());

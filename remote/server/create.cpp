@@ -59,8 +59,10 @@ void Session::handle(const wire::Command& command, const wire::CreateSubDevices&
     if (!may_create(id)) return;
     if (!objects_.add(id, {Kind::device, made[i], CL_SUCCESS, 0, {}, {}}))
       return violate("an id that it may not choose");
-    devices.push_back(describe(cl_, answers_.builder(), OfferedDevice{id, made[i]}));
+    if (command.request() != 0)
+      devices.push_back(describe(cl_, answers_.builder(), OfferedDevice{id, made[i]}));
   }
+  if (command.request() == 0) return;
   auto& builder = answers_.builder();
   const auto list = builder.CreateVector(devices);
   answers_.add(wire::CreateAnswer(builder, command.request(), CL_SUCCESS, count, 0, 0, 0, list));

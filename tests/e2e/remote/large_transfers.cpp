@@ -261,6 +261,21 @@ void behind_a_user_event(const Rig& rig) {
   std::printf("gate %08x\n", checksum(back));
 }
 
+// A large read fails with the event that it waits for, and nothing else does.
+void behind_what_fails(const Rig& rig) {
+  cl_event const gate = rig.make_event();
+  cl_command_queue const queue = rig.make_queue(0);
+  std::vector<unsigned char> back(5 * kMiB);
+  cl_event read = nullptr;
+  require(clEnqueueReadBuffer(queue, rig.buffer, CL_FALSE, 0, back.size(), back.data(), 1, &gate, &read),
+          "read");
+  require(clSetUserEventStatus(gate, -5), "set");
+  std::printf("what fails: %d\n", clWaitForEvents(1, &read));
+  write_and_read(rig.queue, rig.buffer, 0, back.size(), 50, true, "afterwards");
+  for (cl_event const one : {gate, read}) clReleaseEvent(one);
+  clReleaseCommandQueue(queue);
+}
+
 // One thread waits in a transfer for what another one does a little later.
 void waiting_for_another_thread(const Rig& rig) {
   const auto data = noise(kLargest, 30);
@@ -371,6 +386,7 @@ int main() {
   what_the_host_may_only_write(rig);
   line_of_pixels(rig);
   behind_a_user_event(rig);
+  behind_what_fails(rig);
   waiting_for_another_thread(rig);
   behind_a_slow_kernel(rig);
   many_threads(rig);
