@@ -15,21 +15,19 @@
 #include <thread>
 #include <vector>
 
-#include "shared_world.h"
+#include "ordered_work.h"
 
 namespace {
 
 using std::chrono::steady_clock;
+using work::Buffer;
+using work::Bytes;
 using work::did;
 using work::made;
 using work::OrderedQueue;
 using work::SharedEvent;
 using work::World;
-using Bytes = std::vector<unsigned char>;
 
-// One of each: small data, what is shared, what goes through a ring.
-constexpr std::size_t kSizes[] = {std::size_t{4} << 10U, std::size_t{300} << 10U, std::size_t{8} << 20U};
-constexpr std::size_t kBuffers = 4;
 constexpr std::size_t kMany = 130;   // queues
 constexpr std::size_t kOfMany = 64;  // bytes that each of them writes
 constexpr std::size_t kMostUnderWay = std::size_t{40} << 20U;
@@ -41,37 +39,14 @@ struct Orders {
   unsigned threads;
 };
 
-// The newest command on a buffer. Without an event it is on a queue that keeps the order.
-struct Newest {
-  const OrderedQueue* queue = nullptr;
-  SharedEvent event;
-};
-
-struct Buffer {
-  work::Memory handle;
-  Bytes contents;  // when all that was enqueued has ended
-  Newest newest;
-};
-
-// Memory that commands use, and what it has to be then; empty: they only read it.
-struct UnderWay {
-  Bytes memory;
-  Bytes expected;
-};
-
-class Worker {
+class Worker : public work::OrderedWork {
  public:
   Worker(World& world, const Orders& orders, unsigned number)
-      : world_(world),
-        random_(orders.seed * 1000 + number),
+      : OrderedWork(world, orders.seed * 1000 + number, number),
         add_(world.kernel("add")),
         add_to_sum_(world.kernel("add_to_sum")),
-        from_callback_(world.kernel("add_to_sum")) {
-    for (unsigned i = 0; i < 4; ++i) own_.push_back(world.queue(number + i, i < 2));
-    called_ = world.queue(number, true);
-    for (const OrderedQueue& one : own_) queues_.push_back(&one);
-    for (const OrderedQueue& one : world.queues) queues_.push_back(&one);
-    for (std::size_t i = 0; i < kBuffers; ++i) buffers_.push_back(new_buffer(kSizes[i % 3]));
+        from_callback_(world.kernel("add_to_sum")),
+        called_(world.queue(number, true)) {
     set_sum_arguments(from_callback_, kCalledPlace, 1);
   }
   Worker(const Worker&) = delete;
@@ -80,95 +55,29 @@ class Worker {
 
   void any_step() {
     using Step = void (Worker::*)();
-    constexpr Step kSteps[] = {&Worker::write,
-                               &Worker::write,
-                               &Worker::read,
-                               &Worker::read,
-                               &Worker::fill,
-                               &Worker::copy,
-                               &Worker::launch,
-                               &Worker::launch,
-                               &Worker::map,
-                               &Worker::add_to_sum,
-                               &Worker::add_to_sum,
-                               &Worker::use_for_a_moment,
-                               &Worker::shut_gate,
-                               &Worker::mark,
-                               &Worker::be_called,
-
-                               &Worker::flush_or_finish,
-                               &Worker::set_somebodys,
-                               &Worker::add_much};
+    constexpr Step kSteps[] = {
+        &Worker::write,         &Worker::write,      &Worker::read,       &Worker::read,
+        &Worker::fill,          &Worker::copy,       &Worker::launch,     &Worker::launch,
+        &Worker::map,           &Worker::add_to_sum, &Worker::add_to_sum, &Worker::use_for_a_moment,
+        &Worker::shut_gate,     &Worker::mark,       &Worker::be_called,  &Worker::flush_or_finish,
+        &Worker::set_somebodys, &Worker::add_much};
     if (one_in(60)) {
       use_many_queues();
     } else {
       (this->*kSteps[below(std::size(kSteps))])();
     }
-    if (bytes_under_way_ > kMostUnderWay || one_in(40)) settle();
+    if (bytes_under_way_ > kMostUnderWay || one_in(40)) end_all();
   }
 
   // Waits for all of it and looks at what has come.
-  void settle() {
-    gate_.reset();
-    for (const OrderedQueue* const queue : queues_) flush(*queue);
+  void end_all() {
     while (calls_.load() != 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
     did("clFinish", [&] { return clFinish(called_.handle.get()); });
-    for (const OrderedQueue* const queue : queues_)
-      did("clFinish", [&] { return clFinish(queue->handle.get()); });
-    for (const UnderWay& one : under_way_) {
-      if (!one.expected.empty() && one.memory != one.expected) work::wrong("a read", "other data");
-    }
-    under_way_.clear();
-    bytes_under_way_ = 0;
-  }
-
-  std::uint32_t check_all() {
     settle();
-    std::uint32_t sum = 2166136261U;
-    for (Buffer& one : buffers_) {
-      Bytes bytes(one.contents.size());
-      did("a blocking read", [&] {
-        return clEnqueueReadBuffer(own_[0].handle.get(), one.handle.get(), CL_TRUE, 0, bytes.size(),
-                                   bytes.data(), 0, nullptr, nullptr);
-      });
-      if (bytes != one.contents) work::wrong("a buffer", "other data at the end");
-      for (const unsigned char byte : bytes) sum = (sum ^ byte) * 16777619U;
-    }
-    return sum;
   }
 
  private:
   static constexpr cl_uint kCalledPlace = 0;
-
-  std::size_t below(std::size_t count) { return random_() % count; }
-  bool one_in(std::size_t count) { return below(count) == 0; }
-  std::size_t some_size(std::size_t most) {
-    const std::size_t size = std::size_t{1} << below(24);
-    return std::min(most, size + below(size));
-  }
-  OrderedQueue& any_queue() { return const_cast<OrderedQueue&>(*queues_[below(queues_.size())]); }
-  Buffer& any_buffer() { return buffers_[below(buffers_.size())]; }
-
-  Bytes some_bytes(std::size_t size) {
-    Bytes bytes(size);
-    std::uint32_t number = random_();
-    for (unsigned char& byte : bytes)
-      byte = static_cast<unsigned char>((number = number * 1664525U + 1013904223U) >> 24U);
-    return bytes;
-  }
-
-  Buffer new_buffer(std::size_t size) {
-    Buffer buffer{world_.buffer(size), some_bytes(size), {}};
-    did("a blocking write", [&] {
-      return clEnqueueWriteBuffer(own_[0].handle.get(), buffer.handle.get(), CL_TRUE, 0, size,
-                                  buffer.contents.data(), 0, nullptr, nullptr);
-    });
-    return buffer;
-  }
-
-  static void flush(const OrderedQueue& queue) {
-    did("clFlush", [&] { return clFlush(queue.handle.get()); });
-  }
 
   void set_sum_arguments(const work::Kernel& kernel, cl_uint place, cl_uint n) {
     cl_mem sums = world_.sums.get();
@@ -177,84 +86,13 @@ class Worker {
     did("clSetKernelArg", [&] { return clSetKernelArg(kernel.get(), 2, sizeof n, &n); });
   }
 
-  // What a command on this queue has to wait for to come after that one.
-  void follow(const OrderedQueue& queue, Newest& newest, std::vector<SharedEvent>& waits) {
-    if (newest.queue == nullptr || (newest.queue == &queue && queue.in_order)) return;
-    if (newest.event == nullptr) {
-      cl_event event = nullptr;
-      did("clEnqueueMarkerWithWaitList",
-          [&] { return clEnqueueMarkerWithWaitList(newest.queue->handle.get(), 0, nullptr, &event); });
-      newest.event = work::shared_event(event);
-    }
-    flush(*newest.queue);
-    waits.push_back(newest.event);
-  }
-
-  // call(queue, count, list, event) enqueues a command that comes after all others on these buffers.
-  template <typename Call>
-  SharedEvent enqueue(const char* name, OrderedQueue& queue, const std::vector<Buffer*>& buffers, Call call) {
-    std::vector<SharedEvent> waits;
-    for (Buffer* const one : buffers) follow(queue, one->newest, waits);
-    if (gate_ != nullptr) {
-      waits.push_back(gate_);
-      if (--behind_gate_ == 0) gate_.reset();
-    }
-    const std::size_t place = below(work::Board::kPlaces);
-    if (one_in(8)) {
-      if (const SharedEvent others = world_.board.look(place)) waits.push_back(others);
-    }
-    std::vector<cl_event> list;
-    for (const SharedEvent& one : waits) list.push_back(one.get());
-    const bool behind_barrier = one_in(6) && !list.empty();
-    if (behind_barrier) {
-      did("clEnqueueBarrierWithWaitList", [&] {
-        return clEnqueueBarrierWithWaitList(queue.handle.get(), static_cast<cl_uint>(list.size()),
-                                            list.data(), nullptr);
-      });
-      list.clear();
-    }
-    const bool wants_event = one_in(2) || !queue.in_order;
-    cl_event event = nullptr;
-    did(name, [&] {
-      return call(queue.handle.get(), static_cast<cl_uint>(list.size()), list.empty() ? nullptr : list.data(),
-                  wants_event ? &event : nullptr);
-    });
-    const SharedEvent made = event == nullptr ? nullptr : work::shared_event(event);
-    for (Buffer* const one : buffers) one->newest = {&queue, made};
-    if (one_in(10) && made != nullptr) {
-      flush(queue);
-      world_.board.put(place, made);
-    }
-    return made;
-  }
-
-  unsigned char* keep(Bytes memory, Bytes expected) {
-    bytes_under_way_ += memory.size();
-    under_way_.push_back({std::move(memory), std::move(expected)});
-    return under_way_.back().memory.data();
-  }
-
-  struct Part {
-    std::size_t at;
-    std::size_t size;
-  };
-  Part any_part(const Buffer& buffer) {
-    const std::size_t size = some_size(buffer.contents.size());
-    return {below(buffer.contents.size() - size + 1), size};
-  }
-  Part any_words(const Buffer& buffer) {
-    const Part part = any_part(buffer);
-    const std::size_t at = part.at / 4 * 4;
-    return {at, std::min(std::max<std::size_t>(part.size / 4 * 4, 4), buffer.contents.size() - at)};
-  }
-
   void write() {
     Buffer& buffer = any_buffer();
     const Part part = any_part(buffer);
     Bytes bytes = some_bytes(part.size);
     std::copy(bytes.begin(), bytes.end(), buffer.contents.begin() + static_cast<std::ptrdiff_t>(part.at));
     const cl_bool blocking = one_in(6) ? CL_TRUE : CL_FALSE;
-    const unsigned char* const from = keep(std::move(bytes), {});
+    const unsigned char* const from = keep(buffer, std::move(bytes), {});
     enqueue("a write", any_queue(), {&buffer}, [&](auto queue, auto count, auto list, auto event) {
       return clEnqueueWriteBuffer(queue, buffer.handle.get(), blocking, part.at, part.size, from, count, list,
                                   event);
@@ -267,13 +105,12 @@ class Worker {
     const auto begin = buffer.contents.begin() + static_cast<std::ptrdiff_t>(part.at);
     const cl_bool blocking = one_in(6) ? CL_TRUE : CL_FALSE;
     unsigned char* const into =
-        keep(Bytes(part.size), Bytes(begin, begin + static_cast<std::ptrdiff_t>(part.size)));
+        keep(buffer, Bytes(part.size), Bytes(begin, begin + static_cast<std::ptrdiff_t>(part.size)));
     enqueue("a read", any_queue(), {&buffer}, [&](auto queue, auto count, auto list, auto event) {
       return clEnqueueReadBuffer(queue, buffer.handle.get(), blocking, part.at, part.size, into, count, list,
                                  event);
     });
-    if (blocking != CL_FALSE && under_way_.back().memory != under_way_.back().expected)
-      work::wrong("a blocking read", "other data");
+    if (blocking != CL_FALSE) look_at(buffer);
   }
 
   void fill() {
@@ -512,25 +349,17 @@ class Worker {
     if (bytes != wide.contents) work::wrong("many queues", "other data");
   }
 
-  World& world_;
-  work::Random random_;
   work::Kernel add_;
   work::Kernel add_to_sum_;
   work::Kernel from_callback_;
-  std::vector<OrderedQueue> own_;
   OrderedQueue called_;
-  std::vector<const OrderedQueue*> queues_;  // own ones and everybody's
-  std::vector<Buffer> buffers_;
-  SharedEvent gate_;  // for so many commands more
-  std::size_t behind_gate_ = 0;
-  std::vector<UnderWay> under_way_;
-  std::size_t bytes_under_way_ = 0;
   std::atomic<unsigned> calls_{0};
 };
 
 std::uint32_t work_on(World& world, const Orders& orders, unsigned number) try {
   Worker worker(world, orders, number);
   for (std::size_t i = 0; i < orders.steps && steady_clock::now() < orders.until; ++i) worker.any_step();
+  worker.end_all();
   return worker.check_all();
 } catch (const work::Lost& lost) {
   work::wrong(lost.call, "error " + std::to_string(lost.error));
