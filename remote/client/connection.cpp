@@ -164,8 +164,10 @@ void Connection::wait_with(Ask done, void* function) {
   // Who waits for what ends with the connection sees that end, too: end_all() is to have come so far.
   while (!ended_ && !done(function)) {
     if (being_read_) {
-      sleepers_.fetch_add(1, std::memory_order_relaxed);
-      role_changed_.wait(lock);
+      // Counted before the last look. Of this and the reader's look at the count one comes first: either what
+      // has been read is seen here, or this sleeper is seen there.
+      sleepers_.fetch_add(1, std::memory_order_acq_rel);
+      if (!ended_ && !done(function)) role_changed_.wait(lock);
       sleepers_.fetch_sub(1, std::memory_order_relaxed);
       continue;
     }
@@ -175,7 +177,7 @@ void Connection::wait_with(Ask done, void* function) {
     while (going && !done(function)) {
       input_.linger();
       going = read_frame();
-      if (sleepers_.load(std::memory_order_relaxed) == 0) continue;
+      if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) continue;
       const std::scoped_lock again(role_);  // it may have been for one of them
       role_changed_.notify_all();
     }
@@ -230,7 +232,7 @@ bool Connection::sleep_until_something(bool others_read, milliseconds most) {
   if (waited[0].revents != 0) {
     drain(timer_);
     if (out_.try_lock()) {
-      flush_locked({});
+      flush_as_watcher();
       out_.unlock();
     } else {
       ring_soon();  // who sends now may not send this
@@ -267,7 +269,7 @@ void Connection::look_for_life() {
   if (now - input_.last_heard() > timeout_) stream_->shutdown();
   if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_.try_lock()) return;
   add({}, 0, {}, [](Builder& b) { return wire::CreatePing(b, 0); });
-  flush_locked({});
+  flush_as_watcher();
   out_.unlock();
 }
 

@@ -292,6 +292,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   cl_int flush_with(std::uint64_t more, const std::function<bool()>& write_more);
   Ring::Peer server();
   void flush_locked(const Box& data);
+  void flush_as_watcher();
   void flush_locked(std::uint64_t more, const std::function<bool()>& write_more);
   void lend(Id event, SharedArea::Place place);
   std::uint32_t enter(Pending& pending);
@@ -365,6 +366,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What had ended when nothing more did for a while, where it was the program's turn.
   std::pair<std::uint64_t, std::uint64_t> stalled_{UINT64_MAX, 0};
   std::atomic<bool> gathered_{false};  // there is something to flush
+  bool watcher_sends_ = false;
   std::atomic<std::chrono::steady_clock::rep> last_sent_{0};
   int timer_ = -1;  // rings kSoon after the first command that was gathered
   int wake_ = -1;   // ends the watcher's sleep

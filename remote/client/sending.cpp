@@ -247,6 +247,14 @@ void Connection::flush_locked(const Box& data) {
   flush_locked(data.bytes(), [&] { return data.bytes() == 0 || BoxWriter(*stream_, timeout_).write(data); });
 }
 
+// Others may be about to wait for what nobody reads but the watcher. And the server need not read before it
+// has been read from.
+void Connection::flush_as_watcher() {
+  watcher_sends_ = true;
+  flush_locked({});
+  watcher_sends_ = false;
+}
+
 // With so many bytes more of payload, which are behind what has been gathered.
 void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& write_more) {
   send_releases();
@@ -260,7 +268,10 @@ void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& w
   std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
                               {builder_.GetBufferPointer(), builder_.GetSize()},
                               {small_data_.data(), small_data_.size()}}};
-  bool sent = alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_);
+  Meanwhile meanwhile;
+  if (watcher_sends_) meanwhile = [this] { read_as_watcher(); };
+  bool sent =
+      alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_, meanwhile);
   sent = sent && write_more();
   if (!sent) stream_->shutdown();  // the reader ends the connection
   builder_.Clear();

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "remote/protocol/limits.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::server {
@@ -40,6 +41,8 @@ class EventsFrame {
   }
 
   [[nodiscard]] bool empty() const { return items_.empty(); }
+  // A client takes no more than kMostCommands at once; a little may still be added.
+  [[nodiscard]] bool is_full() const { return items_.size() >= kMostCommands / 2; }
 
   // Makes it whole; afterwards it can only be sent and cleared.
   std::span<const std::byte> finish(std::uint64_t commands_ended, std::uint64_t bytes_ended) {

@@ -378,6 +378,7 @@ void Queue::tell_of(std::vector<Pending>& ended) {
       telling->add(*pending.read, frame);
     }
     report_one(pending, frame);
+    if (frame.is_full()) outbox_.send(frame);
   }
   if (!frame.empty() || outbox_.has_untold(report_every_.commands, report_every_.bytes)) outbox_.send(frame);
   ended.clear();

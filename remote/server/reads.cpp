@@ -6,13 +6,6 @@
 #include <utility>
 
 namespace cleave::remote::server {
-namespace {
-
-// So many of an in-order queue are asked about at a time: behind the first that has not ended none has.
-constexpr std::size_t kFew = 16;
-
-}  // namespace
-
 Reads::~Reads() {
   {
     const std::scoped_lock lock(tasks_mutex_);
@@ -27,6 +20,7 @@ void Reads::enter(std::uint64_t queue, bool in_order, const std::shared_ptr<Read
   Line& line = lines_[queue];
   line.in_order = in_order;
   line.reads.push_back(read);
+  read->number = ++entered_;
   untold_.fetch_add(1, std::memory_order_release);
 }
 
@@ -37,32 +31,47 @@ cl_int Reads::status(const Read& read) const {
   return error == CL_SUCCESS ? status : error;
 }
 
-Reads::Some Reads::candidates(std::uint64_t own_queue) {
-  Some some;
+// One may end while others are asked about, and then one that waited for it before that is asked. So all are
+// asked until no more have ended: what ended before something that is seen here is seen in the next round at
+// the latest.
+Reads::Some Reads::ended(std::uint64_t own_queue) {
   const std::scoped_lock lock(mutex_);
-  for (const auto& [queue, line] : lines_) {
-    if (line.in_order && queue == own_queue) continue;
-    const std::size_t count = line.in_order ? std::min(kFew, line.reads.size()) : line.reads.size();
-    some.insert(some.end(), line.reads.begin(), line.reads.begin() + static_cast<std::ptrdiff_t>(count));
+  const auto is_own = [own_queue](const auto& line) {
+    return line.first == own_queue && line.second.in_order;
+  };
+  if (std::all_of(lines_.begin(), lines_.end(), is_own)) return {};
+  Some all;
+  bool has_others = false;
+  for (bool again = true; again;) {
+    again = false;
+    all.clear();
+    for (const auto& line : lines_) {
+      for (const std::shared_ptr<Read>& read : line.second.reads) {
+        const bool is_news = !read->ended && status(*read) <= CL_COMPLETE;
+        again = again || is_news;
+        read->ended = read->ended || is_news;
+        if (read->ended) all.push_back(read);
+        has_others = has_others || (read->ended && !is_own(line));
+        if (!read->ended && line.second.in_order) break;  // nor have those behind it
+      }
+    }
   }
-  return some;
+  if (!has_others) return {};
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
+  return all;
 }
 
 void Reads::tell_ended(std::uint64_t own_queue) {
-  while (any()) {
-    const Some asked = candidates(own_queue);
-    Some ended = asked;
-    std::erase_if(ended, [this](const std::shared_ptr<Read>& read) { return status(*read) > CL_COMPLETE; });
-    if (ended.empty()) return;
-    {
-      Telling telling(*this);
-      EventsFrame frame;
-      for (const std::shared_ptr<Read>& read : ended) telling.add(*read, frame);
-      if (!frame.empty()) outbox_.send(frame);
-    }
-    // There may be more behind them.
-    if (asked.size() < kFew) return;
+  if (!any()) return;
+  const Some all = ended(own_queue);
+  if (all.empty()) return;
+  Telling telling(*this);
+  EventsFrame frame;
+  for (const std::shared_ptr<Read>& read : all) {
+    telling.add(*read, frame);
+    if (frame.is_full()) outbox_.send(frame);
   }
+  if (!frame.empty()) outbox_.send(frame);
 }
 
 void Reads::Telling::add(Read& read, EventsFrame& frame) {

@@ -3,7 +3,8 @@
 // A client may know of a command on one queue that it came after a read on another one: it waited for an
 // event behind the read, or for a finish behind that. When it hears that the command has ended, it looks at
 // what was read. So whoever tells the client that anything has ended sends the data of all reads that have
-// ended first.
+// ended first, in the order in which they were enqueued: the first that the client hears of may be all that
+// it waited for.
 //
 // Thread-safe. The driver may hold a lock of its own while it calls back, and is asked while we hold ours. So
 // who is called back takes none of ours: it tells of reads elsewhere (apart).
@@ -35,7 +36,9 @@ struct Read {
   std::uint64_t at = 0;  // where the data belongs in the whole of it
   bool more = false;
   Block data;                     // empty where it is in shared memory
-  bool told = false;              // Reads' alone
+  std::uint64_t number = 0;       // Reads' alone: in the order in which they were enqueued,
+  bool ended = false;             // whether that has been seen,
+  bool told = false;              // and told
   std::atomic<bool> sent{false};  // what was told
 };
 
@@ -52,8 +55,8 @@ class Reads {
   // Whether there are some that have not been told.
   [[nodiscard]] bool any() const { return untold_.load(std::memory_order_acquire) != 0; }
 
-  // Returns when the data of all that had ended before the call has been sent, but for that of a queue which
-  // is in order and has the caller for its own: there it has its place among other news.
+  // Returns when the data of all that had ended before the call has been sent; if it is all of a queue which
+  // is in order and has the caller for its own, it is left to that: there it has its place among other news.
   void tell_ended(std::uint64_t own_queue);
 
   // While a queue tells its news, reads among them, nobody else tells of reads. Ends when these have been
@@ -85,7 +88,7 @@ class Reads {
   };
 
   [[nodiscard]] cl_int status(const Read& read) const;
-  [[nodiscard]] Some candidates(std::uint64_t own_queue);
+  [[nodiscard]] Some ended(std::uint64_t own_queue);
   [[nodiscard]] Some take_told();
   void serve();
 
@@ -97,6 +100,7 @@ class Reads {
   std::mutex telling_;  // while data is sent
   std::mutex mutex_;
   std::map<std::uint64_t, Line> lines_;  // by queue
+  std::uint64_t entered_ = 0;
 
   std::mutex tasks_mutex_;
   std::condition_variable tasks_changed_;

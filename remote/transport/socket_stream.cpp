@@ -54,7 +54,7 @@ class SocketStream final : public Stream {
     }
   }
 
-  bool write(std::span<iovec> parts, Duration patience) override {
+  bool write(std::span<iovec> parts, Duration patience, const Meanwhile& meanwhile) override {
     parts = without(parts, 0);
     while (!parts.empty()) {
       msghdr message{};
@@ -64,7 +64,7 @@ class SocketStream final : public Stream {
       if (sent >= 0) {
         parts = without(parts, static_cast<std::size_t>(sent));
       } else if (errno == EAGAIN) {
-        if (!wait_to_write(socket_, patience)) return false;
+        if (!wait_to_write(socket_, patience, meanwhile)) return false;
       } else if (errno != EINTR) {
         return false;
       }
@@ -95,11 +95,18 @@ int milliseconds_until(Time until) {
       std::clamp<milliseconds::rep>(left.count(), 0, milliseconds(std::chrono::hours(24)).count()));
 }
 
-bool wait_to_write(int socket, Duration patience) {
+bool wait_to_write(int socket, Duration patience, const Meanwhile& meanwhile) {
   constexpr int kLooks = 8;
+  constexpr Duration kOftenMeanwhile = std::chrono::milliseconds(1);
+  const Duration look = meanwhile ? std::min(patience / kLooks, kOftenMeanwhile) : patience / kLooks;
   Time until = steady_clock::now() + patience;
   int before = -1;
-  while (!wait_for(socket, POLLOUT, std::min(until, steady_clock::now() + patience / kLooks))) {
+  while (!wait_for(socket, POLLOUT, std::min(until, steady_clock::now() + look))) {
+    if (meanwhile) {
+      const Time begun = steady_clock::now();
+      meanwhile();
+      until += steady_clock::now() - begun;
+    }
     int left = 0;  // of what the system holds for the peer
     if (::ioctl(socket, SIOCOUTQ, &left) == 0) {
       if (left < before) until = steady_clock::now() + patience;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,9 @@ inline constexpr Time kAtOnce{};
 
 enum class Got : std::uint8_t { data, timeout, gone };
 
+// What a writer does now and then while the peer takes nothing.
+using Meanwhile = std::function<void()>;
+
 class Stream {
  public:
   Stream() = default;
@@ -36,7 +40,8 @@ class Stream {
 
   // All of it, in order; `parts` is used up. False if the connection is gone, or takes nothing for
   // `patience`.
-  virtual bool write(std::span<iovec> parts, Duration patience) = 0;
+  virtual bool write(std::span<iovec> parts, Duration patience, const Meanwhile& meanwhile) = 0;
+  bool write(std::span<iovec> parts, Duration patience) { return write(parts, patience, {}); }
 
   // Whether a read would give something without waiting for the network, or say that the end has come where
   // the socket alone does not show it.
@@ -60,7 +65,7 @@ bool wait_for(int descriptor, short events, Time until);
 
 // Waits until a socket takes more data, or its peer is gone; false: it has taken nothing for `patience`. A
 // slow peer takes some all the time, long before there is so much room that the system says so.
-bool wait_to_write(int socket, Duration patience);
+bool wait_to_write(int socket, Duration patience, const Meanwhile& meanwhile = {});
 
 // Milliseconds for poll(2) until then, rounded up, not less than 0.
 int milliseconds_until(Time until);

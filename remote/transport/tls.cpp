@@ -67,7 +67,7 @@ class TlsStream final : public Stream {
                 });
   }
 
-  bool write(std::span<iovec> parts, Duration patience) override {
+  bool write(std::span<iovec> parts, Duration patience, const Meanwhile& meanwhile) override {
     for (const iovec& part : parts) {
       std::span<const std::byte> left(static_cast<const std::byte*>(part.iov_base), part.iov_len);
       while (!left.empty()) {
@@ -75,7 +75,7 @@ class TlsStream final : public Stream {
         const auto some = [&] { return SSL_write_ex(ssl_.get(), left.data(), left.size(), &size); };
         // Each wait has all of the patience: a record may need several, and after each some of it has gone.
         const auto wait = [&](short events) {
-          return events == POLLOUT ? wait_to_write(socket_, patience)
+          return events == POLLOUT ? wait_to_write(socket_, patience, meanwhile)
                                    : wait_for(socket_, events, steady_clock::now() + patience);
         };
         if (work(some, wait) != Got::data) return false;

@@ -38,10 +38,10 @@ class Several(ComparedTest):
         vendors = self.icd if way == "native" else f"{self.folder / 'empty'}/"
         return self.run_program(way, *command, OCL_ICD_VENDORS=vendors, CLEAVE_REMOTE=places, **settings)
 
-    def assertLikeOneDevice(self, program):
-        native = self.native(program)
+    def assertLikeOneDevice(self, *program):
+        native = self.native(*program)
         for way, transports in (("native", ("unix", "unix")), ("native", ("tcp", "unix")), ("preload", ("tcp", "tcp"))):
-            run = self.run_remote(way, transports, program)
+            run = self.run_remote(way, transports, *program)
             self.assertSame(native, run)
             self.assertEqual(run.err, "", run)
         for server in self.servers:
@@ -58,6 +58,9 @@ class Several(ComparedTest):
 
     def test_threads_do_not_fill_the_windows_for_each_other(self):
         self.assertLikeOneDevice(OPTIONS.programs / "several_threads")
+
+    def test_many_threads_are_those_of_one_device(self):
+        self.assertLikeOneDevice(OPTIONS.programs / "many_threads", "100", "3", "6")
 
     def test_edges_of_one_server_are_those_of_one_device(self):
         self.servers = self.servers[:1]

@@ -16,9 +16,9 @@ class Transfers(ComparedTest):
         cls.server = Server(cls.folder / "server", cls.environment(cls))
         cls.addClassCleanup(cls.server.end)
 
-    def run_over(self, transport, program=None):
+    def run_over(self, transport, program=None, server=None):
         return self.run_program("native", *(program or OPTIONS.program), OCL_ICD_VENDORS=self.icd,
-                                CLEAVE_REMOTE=self.server.addresses[transport])
+                                CLEAVE_REMOTE=(server or self.server).addresses[transport])
 
     def test_over_a_unix_socket_through_shared_memory(self):
         run = self.run_over("unix")
@@ -42,6 +42,15 @@ class Transfers(ComparedTest):
         program = [OPTIONS.programs / "many_queues"]
         for transport in ("tcp", "unix"):
             self.assertSame(self.native(*program), self.run_over(transport, program))
+
+    def test_many_threads(self):
+        narrow = Server(self.folder / "narrow", self.environment(), "--commands-per-client", "64", "--data-per-client", "4K")
+        self.addCleanup(narrow.end)
+        for seed, server in (("1", self.server), ("2", narrow)):
+            program = [OPTIONS.programs / "many_threads", "200", seed, "6"]
+            native = self.native(*program)
+            for transport in ("tcp", "unix"):
+                self.assertSame(native, self.run_over(transport, program, server))
 
 
 if __name__ == "__main__":

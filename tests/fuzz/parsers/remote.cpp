@@ -277,7 +277,7 @@ class Client final : public Stream {
     return Got::data;
   }
 
-  bool write(std::span<iovec> parts, Duration) override {
+  bool write(std::span<iovec> parts, Duration, const Meanwhile&) override {
     std::vector<std::uint64_t> message((parts[1].iov_len + 7) / 8);
     std::memcpy(message.data(), parts[1].iov_base, parts[1].iov_len);
     std::uint64_t payload = 0;

@@ -26,6 +26,7 @@ unsigned driver_waits = 0;
 
 struct Event {
   cl_int status = CL_SUBMITTED;
+  std::vector<Event*> end_behind;  // what ends as soon as somebody has asked about this one
   [[nodiscard]] cl_event handle() { return reinterpret_cast<cl_event>(this); }
   void end(cl_int with = CL_COMPLETE) {
     const std::scoped_lock lock(driver_mutex);
@@ -39,6 +40,7 @@ Event& event_of(cl_event handle) { return *reinterpret_cast<Event*>(handle); }
 cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info, size_t, void* value, size_t*) {
   const std::scoped_lock lock(driver_mutex);
   *static_cast<cl_int*>(value) = event_of(event).status;
+  for (Event* const one : event_of(event).end_behind) one->status = CL_COMPLETE;
   return CL_SUCCESS;
 }
 cl_int CL_API_CALL wait_for_events(cl_uint, const cl_event* events) {
@@ -81,6 +83,20 @@ class ServersQueue : public testing::Test {
     if (!queue_) return;
     queue_->let_go();
     queue_->await_end();
+  }
+
+  std::shared_ptr<Queue> another(std::uint64_t id) {
+    const Queue::Facts facts{.id = id, .handle = nullptr, .in_order = true, .profiling = false};
+    return std::make_shared<Queue>(table_, *outbox_, *reads_, facts, Queue::Windows{1000, 1U << 20U});
+  }
+
+  void add_read(Queue& queue, Event& event, std::uint32_t request) {
+    Pending pending;
+    pending.event = EventReference(table_, event.handle());
+    pending.request = request;
+    pending.is_read = true;
+    pending.data = staging_.take(4);
+    queue.add(std::move(pending), Queue::Then::settled);
   }
 
   void add(Event& event, std::uint32_t request, Queue::Then then = Queue::Then::settled) {
@@ -136,18 +152,10 @@ TEST_F(ServersQueue, WhatEndsSoonIsReportedByWhoLooks) {
 TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
   Event read;
   Event pending_read;
-  for (Event* const event : {&read, &pending_read}) {
-    Pending pending;
-    pending.event = EventReference(table_, event->handle());
-    pending.request = event == &read ? 1 : 2;
-    pending.is_read = true;
-    pending.data = staging_.take(4);
-    queue_->add(std::move(pending), Queue::Then::settled);
-  }
+  add_read(*queue_, read, 1);
+  add_read(*queue_, pending_read, 2);
   read.end();
-  const Queue::Facts facts{.id = 3, .handle = nullptr, .in_order = true, .profiling = false};
-  const auto other =
-      std::make_shared<Queue>(table_, *outbox_, *reads_, facts, Queue::Windows{1000, 1U << 20U});
+  const auto other = another(3);
   EXPECT_EQ(other->finish(7), CL_SUCCESS);
   EXPECT_EQ(next_answers(), (Answers{{1, CL_SUCCESS}})) << "and not the one that is under way";
   EXPECT_EQ(next_answers(), (Answers{{7, CL_SUCCESS}}));
@@ -158,6 +166,89 @@ TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
   queue_->let_go();
   queue_->await_end();
   EXPECT_FALSE(reads_->any());
+}
+
+// Of two reads the second waited for the first. Both end between the questions whether they have.
+TEST_F(ServersQueue, AReadThatEndsWhileOthersAreAskedAboutGoesBeforeWhatWaitedForIt) {
+  for (const bool same_queue : {true, false}) {
+    Event first;
+    Event second;
+    first.end_behind = {&first, &second};
+    const auto other = another(3);
+    add_read(*queue_, first, 1);
+    add_read(same_queue ? *queue_ : *other, second, 2);
+    const auto third = another(4);
+    EXPECT_EQ(third->finish(7), CL_SUCCESS);
+    for (const auto& queue : {queue_, other}) queue->watch_on();
+    std::vector<std::uint32_t> told;
+    while (told.size() < 3) {
+      const Answers some = next_answers();
+      ASSERT_FALSE(some.empty());
+      for (const auto& answer : some) told.push_back(answer.first);
+    }
+    std::erase(told, 7U);
+    EXPECT_EQ(told, (std::vector<std::uint32_t>{1, 2})) << same_queue;
+    other->let_go();
+    other->await_end();
+  }
+}
+
+TEST_F(ServersQueue, NoneOfManyReadsComesAfterWhatWaitedForIt) {
+  std::vector<Event> events(40);
+  for (std::uint32_t i = 0; i < events.size(); ++i) add_read(*queue_, events[i], i + 1);
+  Event behind;
+  const auto other = another(3);
+  add_read(*other, behind, 99);
+  for (Event& event : events) event.end();
+  behind.end();
+  const auto third = another(4);
+  EXPECT_EQ(third->finish(7), CL_SUCCESS);
+  const Answers answers = next_answers();
+  EXPECT_EQ(answers.size(), events.size() + 1);
+  EXPECT_EQ(answers.back(), (std::pair<std::uint32_t, cl_int>{99, CL_SUCCESS}));
+  for (const auto& queue : {queue_, other}) {
+    queue->let_go();
+    queue->await_end();
+  }
+}
+
+// The same where it is the first one's own queue that tells.
+TEST_F(ServersQueue, AQueuesOwnReadsGoBeforeThoseThatWaitedForThem) {
+  Event first;
+  Event second;
+  const auto other = another(3);
+  add_read(*queue_, first, 1);
+  add_read(*other, second, 2);
+  first.end();
+  second.end();
+  queue_->watch_on();
+  Answers answers = next_answers();
+  if (answers.size() == 1) answers.push_back(next_answers().at(0));
+  EXPECT_EQ(answers, (Answers{{1, CL_SUCCESS}, {2, CL_SUCCESS}}));
+  for (const auto& queue : {queue_, other}) {
+    queue->let_go();
+    queue->await_end();
+  }
+}
+
+// More than a client takes in one frame.
+TEST_F(ServersQueue, VeryManyFailuresAreToldInSeveralFrames) {
+  std::vector<Event> events(std::size_t{kMostCommands} + 1);
+  for (Event& event : events) {
+    event.end(CL_OUT_OF_RESOURCES);
+    add(event, 0);
+  }
+  ASSERT_EQ(queue_->finish(7, Queue::Then::settled), CL_SUCCESS);
+  queue_->watch_on();
+  std::size_t told = 0;
+  while (told < events.size() + 1) {
+    FrameHeader header;
+    ASSERT_EQ(input_->next(header, std::chrono::steady_clock::now() + kPatience), Got::data);
+    const wire::Events* const some = verified_events(input_->message(), header.payload);
+    ASSERT_NE(some, nullptr);
+    told += some->items()->size();
+  }
+  EXPECT_EQ(told, events.size() + 1);
 }
 
 TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {

@@ -1,0 +1,178 @@
+// Who reads a connection, and who is woken by what comes: a client's connection to a server that does what
+// the test says.
+#include "remote/client/connection.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <poll.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "remote/client/wire_types.h"
+#include "remote/protocol/features.h"
+#include "remote/transport/frames.h"
+#include "remote/transport/listen.h"
+
+namespace cleave::remote::client {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A server that hangs would be taken for gone after so long, and who waits in vain is given up on before.
+constexpr seconds kTimeout{30};
+constexpr seconds kLong{20};
+
+// It reads and says only what it is told to.
+class ScriptedServer {
+ public:
+  ScriptedServer() {
+    const auto endpoint = read_endpoint("unix:" + (folder_ / "socket").string());
+    const Listening listening = listen_on(*endpoint, 0600);
+    EXPECT_GE(listening.socket, 0) << listening.problem;
+    base::RemoteSettings settings;
+    settings.timeout = kTimeout;
+    auto opened = std::async(std::launch::async, [&] {
+      std::string problem;
+      return Connection::open(as_text(*endpoint), settings, true, std::chrono::steady_clock::now() + kLong,
+                              problem);
+    });
+    EXPECT_TRUE(wait_for(listening.socket, POLLIN, std::chrono::steady_clock::now() + kLong));
+    stream_ = stream_on(::accept(listening.socket, nullptr, nullptr));
+    ::close(listening.socket);
+    input_ = std::make_unique<FrameInput>(*stream_, kTimeout);
+    FrameHeader header;
+    EXPECT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), Got::data);
+    flatbuffers::FlatBufferBuilder builder;
+    wire::WelcomeBuilder welcome(builder);
+    welcome.add_version(kVersion);
+    welcome.add_window_commands(1U << 20U);
+    welcome.add_window_bytes(std::uint64_t{1} << 30U);
+    welcome.add_heartbeat(1000);
+    builder.Finish(welcome.Finish());
+    EXPECT_TRUE(send(FrameKind::welcome, builder));
+    connection_ = opened.get();
+  }
+  ScriptedServer(const ScriptedServer&) = delete;
+  ScriptedServer& operator=(const ScriptedServer&) = delete;
+  ~ScriptedServer() {
+    stream_->shutdown();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  [[nodiscard]] Connection& client() const { return *connection_; }
+
+  // That this memory object is gone, and so many bytes that mean nothing.
+  bool say_gone(Id memory, std::size_t bytes = 0) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto gone = wire::CreateMemoryGone(builder, memory);
+    const std::vector<flatbuffers::Offset<wire::Item>> items{
+        wire::CreateItem(builder, bytes, wire::Event::MemoryGone, gone.Union())};
+    builder.Finish(wire::CreateEvents(builder, builder.CreateVector(items), 0, 0));
+    return send(FrameKind::events, builder, bytes);
+  }
+
+  // Returns when the client has sent something and sends no more, or cannot.
+  void await_silence() const {
+    for (int before = -1, now = 0; now == 0 || now != before;
+         std::this_thread::sleep_for(milliseconds(100))) {
+      before = now;
+      ::ioctl(stream_->descriptor(), FIONREAD, &now);
+    }
+  }
+
+  // Everything, until the client's `last` command has come.
+  bool read_until(wire::Body last) {
+    FrameHeader header;
+    while (input_->next(header, std::chrono::steady_clock::now() + kLong) == Got::data) {
+      const auto* const commands = flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands();
+      const bool is_last = commands->Get(commands->size() - 1)->body_type() == last;
+      if (!input_->skip_payload(header.payload)) return false;
+      if (is_last) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool send(FrameKind kind, const flatbuffers::FlatBufferBuilder& builder, std::size_t bytes = 0) {
+    const std::vector<std::byte> nothing(bytes);
+    const std::vector<std::span<const std::byte>> payloads{nothing};
+    return write_frame(*stream_, kind,
+                       std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), payloads,
+                       kTimeout);
+  }
+
+  static std::filesystem::path make_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "cleave-connection-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    return name;
+  }
+
+  const std::filesystem::path folder_ = make_folder();
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<FrameInput> input_;
+  std::shared_ptr<Connection> connection_;
+};
+
+// One thread reads. What another one waits for comes after that has looked for it, and before it sleeps.
+TEST(Connection, WhatComesBetweenALookAndTheSleepWakesTheSleeper) {
+  ScriptedServer server;
+  std::atomic<bool> has_come{false};
+  server.client().at_end_of(1, [&] { has_come = true; });
+  std::atomic<unsigned> looks{0};
+  std::atomic<bool> over{false};
+  std::thread reader([&] { server.client().wait([&] { return ++looks, over.load(); }); });
+  while (looks < 3) std::this_thread::yield();  // the last one before it reads
+
+  auto sleeper = std::async(std::launch::async, [&] {
+    unsigned number = 0;
+    server.client().wait([&] {
+      if (has_come || ++number != 2) return has_come.load();  // the second is the one within the wait
+      const unsigned before = looks;
+      EXPECT_TRUE(server.say_gone(1));
+      while (looks == before) std::this_thread::yield();  // the reader has seen it, and goes on
+      return false;                                       // which is what this one saw
+    });
+  });
+  EXPECT_EQ(sleeper.wait_for(kLong), std::future_status::ready);
+
+  over = true;
+  EXPECT_TRUE(server.say_gone(2));
+  reader.join();
+}
+
+// A server that has much to say may not read before that has been taken. If nobody waits it is the client's
+// own thread that takes it, and it must do so also when it is the one that has something to send.
+TEST(Connection, IsReadWhileItsOwnThreadSends) {
+  ScriptedServer server;
+  std::vector<std::byte> data(4096);
+  auto program = std::async(std::launch::async, [&] {
+    cl_int error = CL_SUCCESS;
+    for (unsigned i = 0; i < 300 && error == CL_SUCCESS; ++i) {
+      const Box box = Box::line(data.data(), data.size());
+      error = server.client().post_data(
+          {.queue = 1}, box, [&](auto& b) { return wire::CreateWriteBuffer(b, 2, 0, data.size()); });
+      std::this_thread::sleep_for(milliseconds(1));  // so that it is sent by the connection's thread
+    }
+    if (error == CL_SUCCESS)
+      error = server.client().post({.queue = 1}, [](auto& b) { return wire::CreateFlushQueue(b); });
+    server.client().flush();
+    return error;
+  });
+  server.await_silence();
+  for (unsigned i = 0; i < 16; ++i) ASSERT_TRUE(server.say_gone(1, std::size_t{1} << 20U));
+  EXPECT_TRUE(server.read_until(wire::Body::FlushQueue));
+  EXPECT_EQ(program.get(), CL_SUCCESS);
+  EXPECT_TRUE(server.client().alive());
+}
+
+}  // namespace
+}  // namespace cleave::remote::client
