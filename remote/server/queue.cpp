@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "remote/transport/slots.h"
+
 namespace cleave::remote::server {
 namespace {
 
@@ -356,6 +358,7 @@ std::optional<wire::Times> Queue::times(const Pending& pending) const {
 
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
   const cl_int ended = status(pending);
+  if (ended < CL_COMPLETE && pending.slot != nullptr) return_slot(*pending.slot);
   if (pending.request != 0 && pending.read == nullptr)
     frame.answer(pending.request, std::min(ended, CL_SUCCESS));
   if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));

@@ -44,6 +44,9 @@ struct Pending {
   std::uint64_t at = 0;  // where the data of a read belongs in the whole of it
   Block data;
   std::uint64_t bytes = 0;  // of payload that end with it
+  // Of a ring, which is returned at the end. Some drivers (PoCL) do not call back for a command that fails;
+  // for others it is returned twice, before the client hears of the end, by a command that has failed anyway.
+  std::uint32_t* slot = nullptr;
   bool ends = true;
   std::shared_ptr<Read> read;  // the answer of a read, told by whoever is first (reads.h); the queue's alone
   cl_int error = CL_SUCCESS;   // what it ends with where the driver has not taken it; then there is no event

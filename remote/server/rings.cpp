@@ -141,7 +141,7 @@ void Session::write_ring(const wire::Command& command, const Enqueue& to, std::u
       if (!copies) return_slot(ring->words[slot]);
       return give_up(command, to, error, false, command.payload() - at / ring->slice);
     }
-    if (!copies) return_at_end(event, ring->words[slot]);
+    if (!copies) return_at_end(event, *(pending.slot = &ring->words[slot]));
     began_slice(command, to, event, std::move(pending), first);
   }
 }
@@ -180,7 +180,7 @@ void Session::read_ring(const wire::Command& command, const Enqueue& to, std::ui
       if (i >= ahead && slot != kNoSlot) return_slot(ring->words[slot]);
       return give_up(command, to, error, true, command.payload() - (i < ahead ? 0 : i - ahead));
     }
-    if (slot != kNoSlot) return_at_end(event, ring->words[slot]);
+    if (slot != kNoSlot) return_at_end(event, *(pending.slot = &ring->words[slot]));
     began_slice(command, to, event, std::move(pending), first);
   }
 }

@@ -1,5 +1,5 @@
-// What the threads of one program share (many_threads.cpp): a context over all devices, queues, user events that
-// are yet to be set, and events to wait for.
+// What the threads of one program share (many_threads.cpp): a context over all devices, queues, user events
+// that are yet to be set, and events to wait for.
 //
 // Thread-safe.
 #pragma once

@@ -13,6 +13,7 @@
 #include "remote/protocol/verify.h"
 #include "remote/server/staging.h"
 #include "remote/transport/frames.h"
+#include "remote/transport/slots.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -229,6 +230,24 @@ TEST_F(ServersQueue, AQueuesOwnReadsGoBeforeThoseThatWaitedForThem) {
     queue->let_go();
     queue->await_end();
   }
+}
+
+// The driver does not say so.
+TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
+  std::uint32_t word = 0;
+  return_slot(word);
+  give_slot(word);
+  Event event;
+  Pending pending;
+  pending.event = EventReference(table_, event.handle());
+  pending.slot = &word;
+  pending.request = 1;
+  queue_->add(std::move(pending));
+  ASSERT_EQ(queue_->finish(7, Queue::Then::settled), CL_SUCCESS);
+  event.end(CL_OUT_OF_RESOURCES);
+  queue_->watch_on();
+  EXPECT_FALSE(next_answers().empty());
+  EXPECT_TRUE(is_returned(word));
 }
 
 // More than a client takes in one frame.
