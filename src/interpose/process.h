@@ -51,6 +51,7 @@ class Process {
   Registry<QueueRecord> queues;
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
+  std::atomic<std::uint64_t> user_events{0};  // so far
   // Some user event has been set to an error: what waits for it fails, though the driver may not say so.
   std::atomic<bool> has_failed_user_event{false};
   Gates gates;

@@ -30,6 +30,25 @@ cl_int CL_API_CALL retain_queue(cl_command_queue queue) {
   return sim::Driver::table().clRetainCommandQueue(queue);
 }
 
+// Events that the program gives back live on, and their addresses are used again.
+cl_event given_back = nullptr;
+
+cl_int CL_API_CALL release_event(cl_event event) {
+  given_back = event;
+  return CL_SUCCESS;
+}
+
+cl_event CL_API_CALL create_user_event(cl_context context, cl_int* error) {
+  if (given_back != nullptr) return std::exchange(given_back, nullptr);
+  return sim::Driver::table().clCreateUserEvent(context, error);
+}
+
+cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int status) {
+  const cl_int error = sim::Driver::table().clSetUserEventStatus(event, status);
+  let_others_act();
+  return error;
+}
+
 Table driver_with(void (*change)(Table&)) {
   Table table = sim::Driver::table();
   change(table);
@@ -102,6 +121,28 @@ TEST(Between, QueueStaysUntilItHasBeenFlushed) {
     scene.driver.run_until_idle();
     EXPECT_EQ(scene.driver.live(sim::Kind::queue), before - 1);
   }
+}
+
+// Somebody who waited for a user event may give it back before the call that sets it has returned, and the
+// driver its address to the next one.
+TEST(Between, UserEventAtAnAddressUsedAgainIsPending) {
+  const Table below = driver_with([](Table& table) {
+    table.clReleaseEvent = release_event;
+    table.clCreateUserEvent = create_user_event;
+    table.clSetUserEventStatus = set_user_event_status;
+  });
+  Scene scene(usual_settings(), usual_driver(), 0, below);
+  cl_event first = scene.cl.clCreateUserEvent(scene.context, nullptr);
+  cl_event second = nullptr;
+  meanwhile = [&] {
+    scene.cl.clReleaseEvent(first);
+    second = scene.cl.clCreateUserEvent(scene.context, nullptr);
+  };
+  EXPECT_EQ(scene.cl.clSetUserEventStatus(first, CL_COMPLETE), CL_SUCCESS);
+  EXPECT_EQ(second, first);
+  EXPECT_EQ(interpose::process().pending.size(), 1U) << "the second has not been set";
+  interpose::process().pending.forget(second);
+  sim::Driver::table().clReleaseEvent(first);
 }
 
 }  // namespace
