@@ -78,8 +78,8 @@ class Process {
   // The same for who is about to build a program: begins nothing.
   bool will_be_in_charge();
 
-  // A face above this one splits.
-  void stand_aside() { charge_.store(Charge::others, std::memory_order_relaxed); }
+  // A face above this one splits. Whoever learns from that face that it does has this before.
+  void stand_aside() { charge_.store(Charge::others, std::memory_order_release); }
 
   [[nodiscard]] observe::Circumstances circumstances() const;
 

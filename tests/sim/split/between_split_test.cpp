@@ -145,5 +145,18 @@ TEST(Between, UserEventAtAnAddressUsedAgainIsPending) {
   sim::Driver::table().clReleaseEvent(first);
 }
 
+// A face above says that it splits, while this one finds out whether it is to.
+TEST(Between, FaceAboveThatSpeaksUpMeanwhileIsHeard) {
+  Table below = sim::Driver::table();
+  below.clGetExtensionFunctionAddress = [](const char*) -> void* {
+    let_others_act();
+    return nullptr;
+  };
+  Scene scene(usual_settings(), usual_driver(), 0, below);
+  meanwhile = interpose::stand_aside;
+  EXPECT_FALSE(interpose::process().in_charge());
+  EXPECT_FALSE(interpose::process().in_charge()) << "nor later";
+}
+
 }  // namespace
 }  // namespace cleave
