@@ -103,12 +103,16 @@ TEST(Between, QueueStaysUntilItHasBeenFlushed) {
     const cl_kernel kernel = scene.make_kernel();
     cl_command_queue other = scene.cl.clCreateCommandQueue(scene.context, scene.driver.device(), 0, nullptr);
     cl_event upstream = marker_on(scene, other);
+    scene.driver.run_until_idle();  // a command under way would keep its queue
     const std::size_t before = scene.driver.live(sim::Kind::queue);
     bool there = false;
     meanwhile = [&] {
       EXPECT_EQ(scene.cl.clReleaseCommandQueue(other), CL_SUCCESS);
       EXPECT_FALSE(interpose::process().queues.find(other)) << "the program has done with it";
-      there = scene.driver.live(sim::Kind::queue) == before;
+      cl_uint references = 0;
+      there = sim::Driver::table().clGetCommandQueueInfo(other, CL_QUEUE_REFERENCE_COUNT, sizeof references,
+                                                         &references, nullptr) == CL_SUCCESS &&
+              references == 1;
     };
     if (waits) {
       EXPECT_EQ(scene.cl.clWaitForEvents(1, &upstream), CL_SUCCESS);
