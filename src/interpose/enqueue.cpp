@@ -15,6 +15,7 @@
 #include "interpose/overrides.h"
 #include "interpose/process.h"
 #include "interpose/risks.h"
+#include "interpose/wait.h"
 #include "launch/launch.h"
 #include "launch/pipeline.h"
 #include "plan/mode.h"
@@ -175,7 +176,7 @@ cl_int refuse() {
   return CL_INVALID_GLOBAL_OFFSET;
 }
 
-bool is_alive(cl_command_queue queue) { return process().queues.find(queue).has_value(); }
+bool flush(cl_command_queue queue) noexcept { return flush_if_known(process(), queue); }
 
 // Carries the launch out in the way that was chosen, or over one queue where there are no helpers for it;
 // `way` says which it was.
@@ -210,7 +211,7 @@ cl_int split(Process& p, const Call& call, const KernelRecord& kernel, const Que
                               .wait_list = call.wait_list,
                               .wants_event = call.event != nullptr,
                               .in_order = queue.in_order,
-                              .is_alive = is_alive,
+                              .flush = flush,
                               .haste = gate != nullptr ? &gate->waiting() : nullptr};
   plan::Way way = way_for(p, kernel, queue, range, cut.count());
   HelperQueues::Loan loan(p.helpers);

@@ -113,7 +113,7 @@ cl_event CL_API_CALL create_user_event(cl_context context, cl_int* error) noexce
   cl_event event = p.next.clCreateUserEvent(context, error);
   if (event == nullptr) return event;
   try {
-    p.pending.add(event, {});
+    p.pending.add(event, {p.user_events.fetch_add(1, std::memory_order_relaxed)});
   } catch (...) {  // out of memory: pacing has its own limit
   }
   return event;
@@ -122,8 +122,12 @@ cl_event CL_API_CALL create_user_event(cl_context context, cl_int* error) noexce
 cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int status) noexcept {
   Process& p = process();
   if (status < 0) p.has_failed_user_event = true;
+  const auto pending = p.pending.find(event);
   const cl_int error = p.next.clSetUserEventStatus(event, status);
-  if (error == CL_SUCCESS) p.pending.forget(event);
+  // It is pending until the driver has told all who wait for it. One of these may have given it back by now,
+  // and the driver its address to another.
+  if (error == CL_SUCCESS && pending)
+    p.pending.forget_if(event, [&](const PendingRecord& record) { return record.number == pending->number; });
   return error;
 }
 

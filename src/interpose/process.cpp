@@ -83,13 +83,13 @@ Process::Process(const Table& below, std::string face_name, std::string below_na
       helpers(next) {}
 
 bool Process::in_charge() {
-  const Charge known = charge_.load(std::memory_order_relaxed);
+  const Charge known = charge_.load(std::memory_order_acquire);
   if (known == Charge::begun) return true;
   return known != Charge::others && begin();
 }
 
 bool Process::will_be_in_charge() {
-  const Charge known = charge_.load(std::memory_order_relaxed);
+  const Charge known = charge_.load(std::memory_order_acquire);
   return (known == Charge::unknown ? find_out() : known) != Charge::others;
 }
 
@@ -97,8 +97,10 @@ bool Process::begin() noexcept {
   if (!will_be_in_charge()) return false;
   neighbours.begin();
   load_lessons(*this);
-  charge_.store(Charge::begun, std::memory_order_relaxed);
-  return true;
+  // A face above may have said meanwhile that it splits.
+  Charge known = Charge::ours;
+  return charge_.compare_exchange_strong(known, Charge::begun, std::memory_order_acq_rel) ||
+         known == Charge::begun;
 }
 
 Process::Charge Process::find_out() noexcept {
@@ -108,9 +110,11 @@ Process::Charge Process::find_out() noexcept {
   // loader does not pass that on.)
   void* const aside = below ? nullptr : next.clGetExtensionFunctionAddress(kStandAside);
   if (aside != nullptr) reinterpret_cast<decltype(&interpose::stand_aside)>(aside)();
-  // Several threads may come here at once; all find the same, and one reports.
-  Charge unknown = Charge::unknown;
-  if (charge_.compare_exchange_strong(unknown, found, std::memory_order_relaxed) && !below) {
+  // Several threads may come here at once; all find the same, and one reports. A face above may have come
+  // first, and what it said counts.
+  Charge known = Charge::unknown;
+  if (!charge_.compare_exchange_strong(known, found, std::memory_order_acq_rel)) return known;
+  if (!below) {
     for (const std::string& problem : configuration.problems) base::say(problem);
   }
   return found;

@@ -51,6 +51,7 @@ class Process {
   Registry<QueueRecord> queues;
   Registry<EventRecord> events;
   Registry<PendingRecord> pending;
+  std::atomic<std::uint64_t> user_events{0};  // so far
   // Some user event has been set to an error: what waits for it fails, though the driver may not say so.
   std::atomic<bool> has_failed_user_event{false};
   Gates gates;
@@ -77,8 +78,8 @@ class Process {
   // The same for who is about to build a program: begins nothing.
   bool will_be_in_charge();
 
-  // A face above this one splits.
-  void stand_aside() { charge_.store(Charge::others, std::memory_order_relaxed); }
+  // A face above this one splits. Whoever learns from that face that it does has this before.
+  void stand_aside() { charge_.store(Charge::others, std::memory_order_release); }
 
   [[nodiscard]] observe::Circumstances circumstances() const;
 

@@ -137,6 +137,12 @@ cl_int CL_API_CALL release_command_queue(cl_command_queue queue) noexcept {
   if (last && p.trace) p.trace->queue_goes(queue);
   if (last && last->has_helpers) p.helpers.gone(queue, retired);
   if (last) p.timers.forget(queue);
+  // A thread that waits may be flushing it. Then it is that one's to give back; the flush that a release
+  // stands for comes first, and before the helpers go.
+  if (last && p.queues.is_held(queue)) {
+    p.next.clFlush(queue);
+    if (p.queues.leave(queue)) return CL_SUCCESS;
+  }
   return p.next.clReleaseCommandQueue(queue);
 }
 

@@ -88,7 +88,9 @@ struct EventRecord {
   std::array<cl_event, launch::kMostHelpers + 1> firsts{};
 };
 
-// A user event whose status has not been set.
-struct PendingRecord {};
+// A user event whose status has not been set. The number is no other user event's.
+struct PendingRecord {
+  std::uint64_t number = 0;
+};
 
 }  // namespace cleave::interpose

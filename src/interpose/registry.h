@@ -44,10 +44,10 @@ class Registry {
     if (empty()) return std::nullopt;
     Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
+    const auto found = shard.find(handle);
     if (found == shard.entries.end() || --found->second.references != 0) return std::nullopt;
     const Record last = found->second.record;
-    shard.entries.erase(found);
+    if (found->second.holders == 0) shard.entries.erase(found);
     size_.fetch_sub(1, std::memory_order_relaxed);
     return last;
   }
@@ -61,31 +61,82 @@ class Registry {
     return found != shard.entries.end() && found->second.references == 1;
   }
 
+  // Keeps the driver from getting the last reference back until let_go(), without a lock that would be held
+  // meanwhile. False if there is no record.
+  bool hold(const void* handle) {
+    Shard& shard = of(handle);
+    const std::scoped_lock lock(shard.mutex);
+    const auto found = shard.find(handle);
+    if (found == shard.entries.end()) return false;
+    ++found->second.holders;
+    return true;
+  }
+
+  // Whoever has released the last reference here asks, before the driver gets its own.
+  [[nodiscard]] bool is_held(const void* handle) const {
+    const Shard& shard = of(handle);
+    const std::scoped_lock lock(shard.mutex);
+    const auto found = shard.entries.find(handle);
+    return found != shard.entries.end() && found->second.holders != 0;
+  }
+
+  // And leaves the driver's to those who hold it; false if nobody does any more.
+  bool leave(const void* handle) {
+    Shard& shard = of(handle);
+    const std::scoped_lock lock(shard.mutex);
+    const auto found = shard.entries.find(handle);
+    if (found == shard.entries.end()) return false;
+    found->second.left = true;
+    return true;
+  }
+
+  // The end of hold(). True if the driver's last reference was left here: it is the caller's to give back.
+  [[nodiscard]] bool let_go(const void* handle) {
+    Shard& shard = of(handle);
+    const std::scoped_lock lock(shard.mutex);
+    const auto found = shard.entries.find(handle);
+    if (--found->second.holders != 0 || found->second.references != 0) return false;
+    const bool left = found->second.left;
+    shard.entries.erase(found);
+    return left;
+  }
+
   // Whatever was known of `handle` holds no longer.
   void forget(const void* handle) {
+    forget_if(handle, [](const Record&) { return true; });
+  }
+
+  // The same if `is_it(record)`.
+  template <typename IsIt>
+  void forget_if(const void* handle, IsIt is_it) {
     if (empty()) return;
     Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
-    size_.fetch_sub(shard.entries.erase(handle), std::memory_order_relaxed);
+    const auto found = shard.find(handle);
+    if (found == shard.entries.end() || !is_it(found->second.record)) return;
+    shard.entries.erase(found);
+    size_.fetch_sub(1, std::memory_order_relaxed);
   }
 
   [[nodiscard]] std::optional<Record> find(const void* handle) const {
     if (empty()) return std::nullopt;
     const Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
+    const auto found = shard.find(handle);
     if (found == shard.entries.end()) return std::nullopt;
     return found->second.record;
   }
 
-  // Calls visit(handle, record) for each, under its lock: the program cannot give its last reference back
-  // meanwhile.
+  // Calls visit(handle, record) for each, under its lock, which no driver is called with: one that holds a
+  // lock of its own may be calling the program back, and the program us.
   template <typename Visit>
   void for_each(Visit visit) {
     if (empty()) return;
     for (Shard& shard : shards_) {
       const std::scoped_lock lock(shard.mutex);
-      for (const auto& [handle, entry] : shard.entries) visit(handle, entry.record);
+      for (const auto& [handle, entry] : shard.entries) {
+        if (entry.references != 0) visit(handle, entry.record);
+      }
     }
   }
 
@@ -110,13 +161,27 @@ class Registry {
   }
 
  private:
+  // Without references it stands only for those who hold it, and is no record any more.
   struct Entry {
     Record record;
     std::uint32_t references;
+    std::uint32_t holders = 0;
+    bool left = false;  // the driver's last reference is theirs
   };
+  using Entries = std::unordered_map<const void*, Entry>;
   struct alignas(64) Shard {
     mutable std::mutex mutex;
-    std::unordered_map<const void*, Entry> entries;
+    Entries entries;
+
+    auto find(const void* handle) { return live(entries, handle); }
+    auto find(const void* handle) const { return live(entries, handle); }
+
+   private:
+    template <typename Map>
+    static auto live(Map& map, const void* handle) {
+      const auto found = map.find(handle);
+      return found != map.end() && found->second.references != 0 ? found : map.end();
+    }
   };
   static constexpr std::size_t kShards = 16;
 
@@ -132,7 +197,7 @@ class Registry {
     if (empty()) return;
     Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
+    const auto found = shard.find(handle);
     if (found != shard.entries.end()) apply(found->second);
   }
 

@@ -4,7 +4,6 @@
 
 #include "base/undisturbed.h"
 #include "interpose/callback_scope.h"
-#include "interpose/owned.h"
 #include "launch/watch.h"
 
 namespace cleave::interpose {
@@ -23,31 +22,14 @@ constexpr base::Nanoseconds kTooShortToTime = 2ms;
 // For how long a driver is watched of which it is not known that its commands end by themselves.
 constexpr base::Nanoseconds kPatience = 2s;
 
-using HeldQueue = Owned<cl_command_queue>;
-
-HeldQueue held(const Table& next, cl_command_queue queue) noexcept {
-  const bool retained = queue != nullptr && next.clRetainCommandQueue(queue) == CL_SUCCESS;
-  return {retained ? queue : nullptr, next.clReleaseCommandQueue};
-}
-
 // Whatever the program has enqueued anywhere is flushed: something that it waits for may wait for that.
 void flush_all(Process& p) noexcept try {
-  std::vector<HeldQueue> queues;
+  std::vector<cl_command_queue> queues;
   p.queues.for_each([&](const void* handle, const QueueRecord&) {
-    queues.emplace_back(nullptr, p.next.clReleaseCommandQueue);
-    queues.back() = held(p.next, static_cast<cl_command_queue>(const_cast<void*>(handle)));
+    queues.push_back(static_cast<cl_command_queue>(const_cast<void*>(handle)));
   });
-  for (const HeldQueue& queue : queues) {
-    if (queue) p.next.clFlush(queue.get());
-  }
+  for (cl_command_queue queue : queues) flush_if_known(p, queue);
 } catch (...) {  // out of memory: the next time may be better
-}
-
-// A driver may name a queue that is gone, so only those are flushed that the program still holds.
-bool flush_if_known(Process& p, cl_command_queue queue) noexcept {
-  HeldQueue known(nullptr, p.next.clReleaseCommandQueue);
-  p.queues.update(queue, [&](QueueRecord&) { known = held(p.next, queue); });
-  return known && p.next.clFlush(known.get()) == CL_SUCCESS;
 }
 
 // Whether a wait for these is not refused at once: all are events, and of one context.
@@ -96,6 +78,13 @@ WaitDriver* find_driver(Process& p, const std::optional<QueueRecord>& queue) noe
 }
 
 }  // namespace
+
+bool flush_if_known(Process& p, cl_command_queue queue) noexcept {
+  if (!p.queues.hold(queue)) return false;
+  const cl_int error = p.next.clFlush(queue);
+  if (p.queues.let_go(queue)) p.next.clReleaseCommandQueue(queue);
+  return error == CL_SUCCESS;
+}
 
 bool may_be_polite(Process& p) noexcept {
   const base::WaitMode mode = p.settings().wait;

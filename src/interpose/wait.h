@@ -66,6 +66,10 @@ class Wait {
 bool may_be_polite(Process& p) noexcept;
 bool may_be_polite(Process& p, cl_command_queue queue) noexcept;
 
+// A driver may name a queue that is gone, so only one that the program still holds is flushed; another thread
+// may release it meanwhile. No lock is held.
+bool flush_if_known(Process& p, cl_command_queue queue) noexcept;
+
 // The queue of the first event that has one.
 cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept;
 

@@ -108,10 +108,10 @@ class Carrier {
 
   // The program flushes the queues of the events it waits for some time after this call; we wait within it.
   void flush_upstream() {
-    for (cl_uint i = 0; launch_.is_alive != nullptr && i < launch_.waits; ++i) {
+    for (cl_uint i = 0; launch_.flush != nullptr && i < launch_.waits; ++i) {
       cl_command_queue queue = nullptr;
       next_.clGetEventInfo(launch_.wait_list[i], CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
-      if (queue != nullptr && launch_.is_alive(queue)) next_.clFlush(queue);
+      if (queue != nullptr) launch_.flush(queue);
     }
   }
 

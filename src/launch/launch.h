@@ -48,8 +48,8 @@ struct Launch {
   const cl_event* wait_list = nullptr;
   bool wants_event = false;
   bool in_order = true;  // the queue is
-  // Whether the queue that an event names still is one: some drivers name queues that are gone.
-  bool (*is_alive)(cl_command_queue) = nullptr;
+  // Flushes the queue that an event names, if it still is one: some drivers name queues that are gone.
+  bool (*flush)(cl_command_queue) noexcept = nullptr;
   // Where it is not null and not 0, somebody waits for this call to return: stop pacing.
   const std::atomic<int>* haste = nullptr;
 };

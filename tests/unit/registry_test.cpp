@@ -30,6 +30,42 @@ TEST(Registry, RecordLivesAsLongAsTheProgramsReferences) {
   EXPECT_TRUE(registry.empty());
 }
 
+TEST(Registry, HolderGetsTheDriversReferenceIfItIsLeft) {
+  Registry<Record> registry;
+  EXPECT_FALSE(registry.hold(handle(1))) << "not known";
+  registry.add(handle(1), {7});
+  EXPECT_FALSE(registry.is_held(handle(1)));
+  EXPECT_TRUE(registry.hold(handle(1)));
+  EXPECT_TRUE(registry.hold(handle(1)));
+  EXPECT_FALSE(registry.let_go(handle(1))) << "the program still has it";
+  EXPECT_TRUE(registry.release(handle(1)));
+  EXPECT_FALSE(registry.find(handle(1)));
+  EXPECT_TRUE(registry.empty());
+  EXPECT_FALSE(registry.hold(handle(1))) << "no record any more";
+  EXPECT_TRUE(registry.is_held(handle(1)));
+  EXPECT_TRUE(registry.leave(handle(1)));
+  EXPECT_TRUE(registry.let_go(handle(1)));
+  EXPECT_FALSE(registry.is_held(handle(1)));
+}
+
+TEST(Registry, NothingIsLeftToWhoHasLetGo) {
+  Registry<Record> registry;
+  registry.add(handle(1), {7});
+  EXPECT_TRUE(registry.hold(handle(1)));
+  EXPECT_TRUE(registry.release(handle(1)));
+  EXPECT_FALSE(registry.let_go(handle(1)));
+  EXPECT_FALSE(registry.leave(handle(1)));
+}
+
+TEST(Registry, ForgetsOnlyTheRecordThatIsMeant) {
+  Registry<Record> registry;
+  registry.add(handle(1), {1});
+  registry.forget_if(handle(1), [](const Record& record) { return record.value == 2; });
+  EXPECT_EQ(registry.find(handle(1))->value, 1);
+  registry.forget_if(handle(1), [](const Record& record) { return record.value == 1; });
+  EXPECT_TRUE(registry.empty());
+}
+
 TEST(Registry, AddressUsedAgainGetsTheNewRecord) {
   Registry<Record> registry;
   registry.add(handle(1), {1});
