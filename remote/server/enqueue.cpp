@@ -199,18 +199,22 @@ void Session::handle(const wire::Command& command, const wire::FillImage& messag
 }
 
 void Session::handle(const wire::Command& command, const wire::Migrate& message) {
-  std::vector<cl_mem> objects;
+  const auto kept = std::make_shared<std::vector<cl_mem>>();
+  std::vector<cl_mem>& objects = *kept;
   if (message.objects() != nullptr) {
     for (const std::uint64_t id : numbers(message.objects())) {
       objects.push_back(objects_.handle<cl_mem>(id));
       if (objects.back() == nullptr) return fail(command, CL_INVALID_MEM_OBJECT);
     }
   }
-  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+  const auto call = [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
     return cl_.clEnqueueMigrateMemObjects(queue, static_cast<cl_uint>(objects.size()),
                                           objects.empty() ? nullptr : objects.data(), message.flags(), count,
                                           waits, event);
-  });
+  };
+  Pending pending;
+  pending.arrays = kept;
+  enqueue(command, call, std::move(pending));
 }
 
 void Session::handle(const wire::Command& command, const wire::Marker& message) {

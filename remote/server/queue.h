@@ -49,7 +49,10 @@ struct Pending {
   std::uint32_t* slot = nullptr;
   bool ends = true;
   std::shared_ptr<Read> read;  // the answer of a read, told by whoever is first (reads.h); the queue's alone
-  cl_int error = CL_SUCCESS;   // what it ends with where the driver has not taken it; then there is no event
+  // Arrays that the driver has been given. It should have copied them; NVIDIA's keeps
+  // clEnqueueMigrateMemObjects' pointer where the command waits for a user event.
+  std::shared_ptr<const void> arrays;
+  cl_int error = CL_SUCCESS;  // what it ends with where the driver has not taken it; then there is no event
 
   static constexpr std::uint64_t kMuch = std::uint64_t{64} << 10U;
 

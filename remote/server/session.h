@@ -118,7 +118,7 @@ class Session {
   void fail_at_event(const wire::Command& command);
   void began(const wire::Command& command, const Enqueue& enqueue, cl_event event, Pending pending = {});
   template <typename Call>
-  void enqueue(const wire::Command& command, Call call);
+  void enqueue(const wire::Command& command, Call call, Pending pending = {});
 
   std::optional<std::vector<cl_device_id>> devices_of(const flatbuffers::Vector<std::uint64_t>* ids);
   std::optional<std::string> text_payload(const wire::Command& command);

@@ -10,13 +10,13 @@ namespace cleave::remote::server {
 
 // `call(queue, number of waits, waits, event)` is the driver's function with its own parameters bound.
 template <typename Call>
-void Session::enqueue(const wire::Command& command, Call call) {
+void Session::enqueue(const wire::Command& command, Call call, Pending pending) {
   const auto to = begin(command);
   if (!to) return;
   cl_event event = nullptr;
   const cl_int error = call(to->queue->handle(), to->count(), to->list(), &event);
   if (error != CL_SUCCESS) return fail(command, error);
-  began(command, *to, event);
+  began(command, *to, event, std::move(pending));
 }
 
 }  // namespace cleave::remote::server

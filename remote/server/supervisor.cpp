@@ -194,8 +194,9 @@ void Supervisor::accept_from(const Listening& listening) {
 }
 
 void Supervisor::assign(const Listening& listening, int socket) {
-  auto worker = std::find_if(workers_.begin(), workers_.end(),
-                             [](const Child& one) { return one.state == Child::State::spare; });
+  auto worker = std::find_if(workers_.begin(), workers_.end(), [](const Child& one) {
+    return one.control >= 0 && one.state == Child::State::spare;
+  });
   if (worker == workers_.end()) {
     const Spawned spawned = spawn_worker(arguments_, count_.path());
     if (spawned.process < 0)

@@ -103,19 +103,25 @@ void Session::handle(const wire::Command& command, const wire::SvmMigrate& messa
   if (addresses.empty() || (!sizes.empty() && sizes.size() != addresses.size())) {
     return fail(command, CL_INVALID_VALUE);
   }
-  std::vector<const void*> pointers;
-  std::vector<std::size_t> lengths;
+  struct Arrays {
+    std::vector<const void*> pointers;
+    std::vector<std::size_t> lengths;
+  };
+  const auto kept = std::make_shared<Arrays>();
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const std::uint64_t size = sizes.empty() ? 0 : sizes[i];
     if (!is_svm(addresses[i], size)) return fail(command, CL_INVALID_VALUE);
-    pointers.push_back(at(addresses[i]));
-    lengths.push_back(size);
+    kept->pointers.push_back(at(addresses[i]));
+    kept->lengths.push_back(size);
   }
-  enqueue(command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-    return cl_.clEnqueueSVMMigrateMem(queue, static_cast<cl_uint>(pointers.size()), pointers.data(),
-                                      sizes.empty() ? nullptr : lengths.data(), message.flags(), count, waits,
-                                      event);
-  });
+  const auto call = [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+    return cl_.clEnqueueSVMMigrateMem(queue, static_cast<cl_uint>(kept->pointers.size()),
+                                      kept->pointers.data(), sizes.empty() ? nullptr : kept->lengths.data(),
+                                      message.flags(), count, waits, event);
+  };
+  Pending pending;
+  pending.arrays = kept;
+  enqueue(command, call, std::move(pending));
 }
 
 }  // namespace cleave::remote::server

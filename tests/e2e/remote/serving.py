@@ -78,12 +78,14 @@ class Server:
         self.wait_for(lambda: self.log.read_text().count("listening on") == len(self.addresses), "it does not listen")
 
     def wait_for(self, condition, what):
-        def over():
-            return condition() or self.process.poll() is not None
+        def met():
+            if condition():  # asked for once: it may be true for a moment only
+                return True
+            if self.process.poll() is not None:
+                raise AssertionError(f"{what}: it has ended\n{self.log.read_text()}")
+            return False
 
-        wait_until(over, lambda: f"{what}\n{self.log.read_text()}")
-        if not condition():
-            raise AssertionError(f"{what}: it has ended\n{self.log.read_text()}")
+        wait_until(met, lambda: f"{what}\n{self.log.read_text()}")
 
     def workers(self):
         """The processes of its workers, those that have no client yet among them."""
