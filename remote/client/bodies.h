@@ -105,6 +105,8 @@ struct DeviceBody : Body {
   Id platform = 0;
   Object* parent = nullptr;
   Infos infos;  // from the start of the connection, and what was asked for since
+  enum class Overtaking : std::uint8_t { unknown, seen, never };
+  std::atomic<Overtaking> overtaking{Overtaking::unknown};  // on queues out of order (spread/overtaking.h)
   // What the client's own checks need.
   cl_device_type type = 0;
   std::size_t max_group_size = 0;
@@ -141,7 +143,10 @@ struct QueueBody : Body {
   std::vector<cl_queue_properties> list;
   std::optional<cl_uint> size;
   std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event; the next wait reports it
-  bool urgent = false;  // of a context over several servers: its commands do not wait for the windows
+  // Of a context over several servers: its commands do not wait for the windows; it is out of order, and its
+  // commands run one after the other all the same, as far as is known.
+  bool urgent = false;
+  bool in_turn = false;
   // Kinds of commands that the driver has taken with a list of no events that is not null: bits, by their
   // type from CL_COMMAND_NDRANGE_KERNEL on.
   std::atomic<std::uint64_t> takes_no_events{0};

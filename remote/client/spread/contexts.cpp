@@ -7,6 +7,7 @@
 #include "remote/client/spread/api.h"
 #include "remote/client/spread/bodies.h"
 #include "remote/client/spread/ordering.h"
+#include "remote/client/spread/overtaking.h"
 
 namespace cleave::remote::client::spread {
 namespace {
@@ -120,9 +121,16 @@ cl_context create_context(const cl_context_properties* properties, const std::ve
 
 // A queue keeps the context that the program knows.
 cl_command_queue keep_whole(Object& context, cl_command_queue queue, cl_int* error_ret) {
-  if (queue == nullptr || client.objects.also_hold(*find(queue), context)) return as_urgent(queue);
-  client::clReleaseCommandQueue(queue);
-  return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  if (queue == nullptr) return nullptr;
+  if (!client.objects.also_hold(*find(queue), context)) {
+    client::clReleaseCommandQueue(queue);
+    return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  }
+  QueueBody& body = body_of<QueueBody>(*find(queue));
+  body.in_turn = (body.properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0 &&
+                 !lets_overtake(objects::handle_of<cl_context>(body.context),
+                                objects::handle_of<cl_device_id>(body.device));
+  return as_urgent(queue);
 }
 
 // The part that has the device; null if none has.

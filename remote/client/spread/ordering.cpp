@@ -23,10 +23,11 @@ bool Ordering::is_settled(const Entry& entry, Open::const_iterator end) const {
     if (event.queue == nullptr && !client::is_over(event)) return false;
   }
   const bool waits_for_all = entry.kind != Entry::Kind::command;
+  const bool runs_in_turn = body_of<QueueBody>(*entry.queue).in_turn;
   return std::none_of(open_.begin(), end, [&](const std::shared_ptr<Entry>& other) {
     if (other->step->is_over()) return false;  // it has failed, or had nothing to be decided on
     if (&*other->queue == &*entry.queue &&
-        (entry.in_order || waits_for_all || other->kind == Entry::Kind::barrier))
+        (entry.in_order || runs_in_turn || waits_for_all || other->kind == Entry::Kind::barrier))
       return true;
     return std::any_of(entry.waits.begin(), entry.waits.end(),
                        [&](const Held& wait) { return other->step->follows(*wait); });

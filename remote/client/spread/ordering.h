@@ -10,6 +10,10 @@
 // list: some drivers do. What is enqueued behind one must not be decided on before what that waits for, or
 // each would wait for the other. Where a driver does not, what waits for one is decided on when it has ended.
 //
+// What is behind an open command on its queue does not run before that where a queue is in order, or the
+// driver lets nothing overtake (overtaking.h): so that is open, too, or what is decided on later may be made
+// to wait for what cannot run before it.
+//
 // Thread-safe. The lock is held for moments only, never while something is sent.
 #pragma once
 

@@ -5,6 +5,9 @@ import subprocess
 from compare import LIBRARIES, OPTIONS, ComparedTest, main
 from serving import Server
 
+# A driver on which nothing overtakes a command that waits.
+IN_TURN = (OPTIONS.programs / "in_turn_stand_in.so").resolve(strict=True)
+
 LOST = """\
 what waits for the lost one ends with an error
 the lost one's own: not available
@@ -28,8 +31,8 @@ class Several(ComparedTest):
         super().setUp()
         self.servers = [self.start(name) for name in ("one", "two")]
 
-    def start(self, name):
-        server = Server(self.folder / f"{self.id()}-{name}", self.environment())
+    def start(self, name, *options):
+        server = Server(self.folder / f"{self.id()}-{name}", self.environment(), *options)
         self.addCleanup(server.end)
         return server
 
@@ -65,6 +68,11 @@ class Several(ComparedTest):
     def test_edges_of_one_server_are_those_of_one_device(self):
         self.servers = self.servers[:1]
         self.assertLikeOneDevice(OPTIONS.programs / "several_edges")
+
+    def test_nothing_overtakes_on_some_drivers(self):
+        self.servers = [self.start(name, "--opencl", IN_TURN) for name in ("three", "four")]
+        self.assertLikeOneDevice(OPTIONS.programs / "several_edges")
+        self.assertLikeOneDevice(OPTIONS.programs / "many_threads", "150", "5", "6")
 
     def lose(self, lost):
         """The server of that number is killed in the middle; what the program prints from there on."""

@@ -85,6 +85,20 @@ TEST_F(OrderingTest, OnAQueueOutOfOrderOnlyWhatWaitsForItIs) {
   EXPECT_TRUE(decide(0, make_queue(), uses(), {first.event}).is_open());
 }
 
+TEST_F(OrderingTest, WhereNothingOvertakesAllBehindAnOpenCommandIsOpen) {
+  Object& late = make_user_event();
+  Object& queue = make_queue();
+  body_of<QueueBody>(queue).in_turn = true;
+  const Issued before = decide(1, queue, uses(), {}, false);
+  EXPECT_EQ(before.now, Ordering::Now::settled);
+  Issued first = decide(1, queue, uses(), {&late}, false);
+  send(first);
+  const Issued second = decide(1, queue, uses(), {}, false);
+  EXPECT_TRUE(second.is_open());
+  EXPECT_EQ(decide(0, make_queue(), uses()).now, Ordering::Now::settled) << "another queue";
+  EXPECT_EQ(set_and_settle(late), (std::vector<Entry*>{first.entry.get(), second.entry.get()}));
+}
+
 TEST_F(OrderingTest, WhatWaitsForAnOpenCommandIsOpenWhereverItIs) {
   Object& late = make_user_event();
   Issued first = decide(1, make_queue(), uses(), {&late});
