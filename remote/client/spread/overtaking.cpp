@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 // longer, its commands are decided on in a stricter order than need be.
 constexpr milliseconds kGrace{100};
 // A device that is busy for so long is not waited for.
-constexpr milliseconds kLongest{1000};
+constexpr milliseconds kLongest{5000};
 
 template <auto kRelease>
 struct Releases {
