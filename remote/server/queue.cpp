@@ -33,6 +33,7 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
   // Once, whoever comes first.
   void tell() {
     if (auto one = take(); !one.empty()) queue->report(one);
+    queue->give_back_apart();
   }
 
   static void CL_CALLBACK ended(cl_event, cl_int, void* data) {
@@ -40,6 +41,7 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
     const std::shared_ptr<Called>& one = *called;
     if (one->queue->reads_.any()) return one->queue->reads_.apart([one] { one->tell(); });
     if (auto taken = one->take(); !taken.empty()) one->queue->tell_of(taken);
+    one->queue->give_back_apart();
   }
 
  private:
@@ -237,6 +239,27 @@ void Queue::let_go() {
   wake_watcher();
 }
 
+void Queue::give_back() {
+  {
+    const std::scoped_lock lock(mutex_);
+    gives_back_ = true;
+  }
+  let_go();
+  if (is_to_be_given_back()) cl_.clReleaseCommandQueue(facts_.handle);
+}
+
+// Yes is said once.
+bool Queue::is_to_be_given_back() {
+  const std::scoped_lock lock(mutex_);
+  return !watched_ && pending_.empty() && called_.empty() && std::exchange(gives_back_, false);
+}
+
+// The driver may be calling back.
+void Queue::give_back_apart() {
+  if (!is_to_be_given_back()) return;
+  reads_.apart([self = shared_from_this()] { self->cl_.clReleaseCommandQueue(self->facts_.handle); });
+}
+
 void Queue::watch() {
   while (true) {
     std::vector<Pending> batch = take_batch();
@@ -247,6 +270,12 @@ void Queue::watch() {
     const std::scoped_lock lock(mutex_);
     busy_ = false;
   }
+  bool gives_back = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    gives_back = std::exchange(gives_back_, false);
+  }
+  if (gives_back) cl_.clReleaseCommandQueue(facts_.handle);
   const std::scoped_lock lock(mutex_);
   watched_ = false;
   ended_.notify_all();
