@@ -55,9 +55,9 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
 
 void Queue::enter(Pending& pending) {
   if (!pending.is_read || pending.request == 0 || pending.event.get() == nullptr) return;
-  cl_.clRetainEvent(pending.event.get());
   pending.read = std::make_shared<Read>();
-  pending.read->event = EventReference(cl_, pending.event.get());
+  pending.read->event = pending.event.another();
+  if (pending.first.get() != nullptr) pending.read->first = pending.first.another();
   pending.read->request = pending.request;
   pending.read->at = pending.at;
   pending.read->more = pending.more;
@@ -364,11 +364,8 @@ void Queue::take_ended(std::vector<Pending>& batch) {
 }
 
 cl_int Queue::status(const Pending& pending) const {
-  cl_int status = CL_COMPLETE;
   if (pending.event.get() == nullptr) return pending.error;
-  const cl_int error = cl_.clGetEventInfo(pending.event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                          sizeof status, &status, nullptr);
-  return error == CL_SUCCESS ? status : error;
+  return status_of(cl_, pending.event, pending.first);
 }
 
 std::optional<wire::Times> Queue::times(const Pending& pending) const {
@@ -385,13 +382,19 @@ std::optional<wire::Times> Queue::times(const Pending& pending) const {
                      ask(begin, CL_PROFILING_COMMAND_START), end_time, complete != 0 ? complete : end_time);
 }
 
+// What the first of several parts has failed with is what the last one ends with.
+bool Queue::is_told_by_last(const Pending& pending) const {
+  if (pending.ends) return false;
+  return pending.first.get() == nullptr || status_of(cl_, pending.first.get()) < CL_COMPLETE;
+}
+
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
   const cl_int ended = status(pending);
   if (ended < CL_COMPLETE && pending.slot != nullptr) return_slot(*pending.slot);
   if (pending.request != 0 && pending.read == nullptr)
     frame.answer(pending.request, std::min(ended, CL_SUCCESS));
   if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));
-  if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0)
+  if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0 && !is_told_by_last(pending))
     frame.failure(0, facts_.id, ended);
   outbox_.count_ended(pending.ends ? 1 : 0, pending.bytes);
 }

@@ -36,7 +36,7 @@ namespace cleave::remote::server {
 // of which `ends` it.
 struct Pending {
   EventReference event;        // none: a finish or a failure, which has ended when what is before it has
-  EventReference first;        // of several: where profiling begins
+  EventReference first;        // of several: where profiling begins, and what fails for all
   std::uint64_t event_id = 0;  // a Completion is wanted
   std::uint32_t request = 0;   // an Answer is wanted, with the data of a read
   bool is_read = false;
@@ -143,6 +143,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void give_back_apart();
   [[nodiscard]] std::optional<wire::Times> times(const Pending& pending) const;
   [[nodiscard]] cl_int status(const Pending& pending) const;
+  [[nodiscard]] bool is_told_by_last(const Pending& pending) const;
 
   const Table& cl_;
   Outbox& outbox_;

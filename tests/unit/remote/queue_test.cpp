@@ -280,6 +280,36 @@ TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
   EXPECT_TRUE(is_returned(word));
 }
 
+// Only the first waits for what the client's command waits for, and a driver may run the others though it has
+// failed.
+TEST_F(ServersQueue, WhatTheFirstOfSeveralPartsHasFailedWithTheyAllHave) {
+  for (const bool is_read : {true, false}) {
+    Event first;
+    Event last;
+    for (Event* const one : {&first, &last}) {
+      Pending pending;
+      pending.event = EventReference(table_, one->handle());
+      pending.is_read = is_read;
+      pending.more = is_read && one == &first;
+      pending.ends = one == &last;
+      if (is_read || one == &last) pending.request = 1;
+      if (one == &last) pending.first = EventReference(table_, first.handle());
+      if (is_read) pending.data = staging_.take(4);
+      queue_->add(std::move(pending), Queue::Then::settled);
+    }
+    first.end(CL_OUT_OF_RESOURCES);
+    last.end();
+    queue_->watch_on();
+    Answers answers;
+    while (answers.empty() || (is_read && answers.size() < 2)) {
+      const Answers some = next_answers();
+      if (some.empty() && is_read) FAIL() << "no answer";
+      answers.insert(answers.end(), some.begin(), some.end());
+    }
+    for (const auto& answer : answers) EXPECT_EQ(answer.second, CL_OUT_OF_RESOURCES) << is_read;
+  }
+}
+
 // More than a client takes in one frame.
 TEST_F(ServersQueue, VeryManyFailuresAreToldInSeveralFrames) {
   std::vector<Event> events(std::size_t{kMostCommands} + 1);
