@@ -225,10 +225,9 @@ void Session::release(const Object& object) {
       --queues_;
       std::erase(unflushed_, object.queue);
       cl_.clFlush(object.queue->handle());
-      object.queue->let_go();
       std::erase_if(released_, [](const auto& queue) { return queue.expired(); });
       released_.push_back(object.queue);
-      cl_.clReleaseCommandQueue(object.queue->handle());
+      object.queue->give_back();
       return;
     case Kind::memory:
       cl_.clReleaseMemObject(static_cast<cl_mem>(object.handle));

@@ -33,6 +33,7 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
   // Once, whoever comes first.
   void tell() {
     if (auto one = take(); !one.empty()) queue->report(one);
+    queue->give_back_apart();
   }
 
   static void CL_CALLBACK ended(cl_event, cl_int, void* data) {
@@ -40,6 +41,7 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
     const std::shared_ptr<Called>& one = *called;
     if (one->queue->reads_.any()) return one->queue->reads_.apart([one] { one->tell(); });
     if (auto taken = one->take(); !taken.empty()) one->queue->tell_of(taken);
+    one->queue->give_back_apart();
   }
 
  private:
@@ -53,9 +55,9 @@ struct Queue::Called : std::enable_shared_from_this<Queue::Called> {
 
 void Queue::enter(Pending& pending) {
   if (!pending.is_read || pending.request == 0 || pending.event.get() == nullptr) return;
-  cl_.clRetainEvent(pending.event.get());
   pending.read = std::make_shared<Read>();
-  pending.read->event = EventReference(cl_, pending.event.get());
+  pending.read->event = pending.event.another();
+  if (pending.first.get() != nullptr) pending.read->first = pending.first.another();
   pending.read->request = pending.request;
   pending.read->at = pending.at;
   pending.read->more = pending.more;
@@ -237,6 +239,27 @@ void Queue::let_go() {
   wake_watcher();
 }
 
+void Queue::give_back() {
+  {
+    const std::scoped_lock lock(mutex_);
+    gives_back_ = true;
+  }
+  let_go();
+  if (is_to_be_given_back()) cl_.clReleaseCommandQueue(facts_.handle);
+}
+
+// Yes is said once.
+bool Queue::is_to_be_given_back() {
+  const std::scoped_lock lock(mutex_);
+  return !watched_ && pending_.empty() && called_.empty() && std::exchange(gives_back_, false);
+}
+
+// The driver may be calling back.
+void Queue::give_back_apart() {
+  if (!is_to_be_given_back()) return;
+  reads_.apart([self = shared_from_this()] { self->cl_.clReleaseCommandQueue(self->facts_.handle); });
+}
+
 void Queue::watch() {
   while (true) {
     std::vector<Pending> batch = take_batch();
@@ -247,6 +270,12 @@ void Queue::watch() {
     const std::scoped_lock lock(mutex_);
     busy_ = false;
   }
+  bool gives_back = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    gives_back = std::exchange(gives_back_, false);
+  }
+  if (gives_back) cl_.clReleaseCommandQueue(facts_.handle);
   const std::scoped_lock lock(mutex_);
   watched_ = false;
   ended_.notify_all();
@@ -335,11 +364,8 @@ void Queue::take_ended(std::vector<Pending>& batch) {
 }
 
 cl_int Queue::status(const Pending& pending) const {
-  cl_int status = CL_COMPLETE;
   if (pending.event.get() == nullptr) return pending.error;
-  const cl_int error = cl_.clGetEventInfo(pending.event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                          sizeof status, &status, nullptr);
-  return error == CL_SUCCESS ? status : error;
+  return status_of(cl_, pending.event, pending.first);
 }
 
 std::optional<wire::Times> Queue::times(const Pending& pending) const {
@@ -356,13 +382,19 @@ std::optional<wire::Times> Queue::times(const Pending& pending) const {
                      ask(begin, CL_PROFILING_COMMAND_START), end_time, complete != 0 ? complete : end_time);
 }
 
+// What the first of several parts has failed with is what the last one ends with.
+bool Queue::is_told_by_last(const Pending& pending) const {
+  if (pending.ends) return false;
+  return pending.first.get() == nullptr || status_of(cl_, pending.first.get()) < CL_COMPLETE;
+}
+
 void Queue::report_one(Pending& pending, EventsFrame& frame) {
   const cl_int ended = status(pending);
   if (ended < CL_COMPLETE && pending.slot != nullptr) return_slot(*pending.slot);
   if (pending.request != 0 && pending.read == nullptr)
     frame.answer(pending.request, std::min(ended, CL_SUCCESS));
   if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));
-  if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0)
+  if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0 && !is_told_by_last(pending))
     frame.failure(0, facts_.id, ended);
   outbox_.count_ended(pending.ends ? 1 : 0, pending.bytes);
 }

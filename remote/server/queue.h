@@ -36,7 +36,7 @@ namespace cleave::remote::server {
 // of which `ends` it.
 struct Pending {
   EventReference event;        // none: a finish or a failure, which has ended when what is before it has
-  EventReference first;        // of several: where profiling begins
+  EventReference first;        // of several: where profiling begins, and what fails for all
   std::uint64_t event_id = 0;  // a Completion is wanted
   std::uint32_t request = 0;   // an Answer is wanted, with the data of a read
   bool is_read = false;
@@ -110,6 +110,10 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // The client has released it: the thread ends with the last command.
   void let_go();
 
+  // The same, and the driver's queue is given back then, not before: some drivers hold up whoever releases a
+  // queue while its commands run, who is the thread that reads what these may be waiting for.
+  void give_back();
+
   // Returns when that has happened. Only tests need it.
   void await_end();
 
@@ -135,8 +139,11 @@ class Queue : public std::enable_shared_from_this<Queue> {
   cl_int call_back(Pending pending);
   void look_after_called();
   void tell_failed();
+  [[nodiscard]] bool is_to_be_given_back();
+  void give_back_apart();
   [[nodiscard]] std::optional<wire::Times> times(const Pending& pending) const;
   [[nodiscard]] cl_int status(const Pending& pending) const;
+  [[nodiscard]] bool is_told_by_last(const Pending& pending) const;
 
   const Table& cl_;
   Outbox& outbox_;
@@ -153,7 +160,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool watched_ = false;     // the thread runs
   bool busy_ = false;        // it, or settle(), has taken commands that have not all ended
   bool let_go_ = false;
-  bool looks_ = false;  // at what is in pending_, awaited or not
+  bool gives_back_ = false;  // the driver's queue, when all has ended
+  bool looks_ = false;       // at what is in pending_, awaited or not
   std::condition_variable ended_;
   std::unordered_set<std::shared_ptr<Called>> called_;  // out of order: those that have not been reported
   bool may_fail_ = false;

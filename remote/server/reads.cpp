@@ -24,12 +24,7 @@ void Reads::enter(std::uint64_t queue, bool in_order, const std::shared_ptr<Read
   untold_.fetch_add(1, std::memory_order_release);
 }
 
-cl_int Reads::status(const Read& read) const {
-  cl_int status = CL_COMPLETE;
-  const cl_int error = cl_.clGetEventInfo(read.event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
-                                          &status, nullptr);
-  return error == CL_SUCCESS ? status : error;
-}
+cl_int Reads::status(const Read& read) const { return status_of(cl_, read.event, read.first); }
 
 // One may end while others are asked about, and then one that waited for it before that is asked. So all are
 // asked until no more have ended: what ended before something that is seen here is seen in the next round at

@@ -32,6 +32,7 @@ namespace cleave::remote::server {
 // The answer that a read gets at its end; one of several if there is `more`.
 struct Read {
   EventReference event;
+  EventReference first;  // of several parts
   std::uint32_t request = 0;
   std::uint64_t at = 0;  // where the data belongs in the whole of it
   bool more = false;

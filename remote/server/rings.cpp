@@ -78,11 +78,12 @@ void Session::began_slice(const wire::Command& command, const Enqueue& to, cl_ev
     pending.first = std::move(first);
     return began(command, to, event, std::move(pending));
   }
-  if (first.get() == nullptr) {
-    cl_.clRetainEvent(event);
-    first = EventReference(cl_, event);
-  }
   pending.event = EventReference(cl_, event);
+  if (first.get() == nullptr) {
+    first = pending.event.another();
+  } else {
+    pending.first = first.another();
+  }
   pending.ends = false;
   // A part that comes as a payload is sent when it is there; of the others their words tell.
   if (pending.is_read && pending.data) pending.request = command.request();

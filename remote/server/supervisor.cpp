@@ -72,6 +72,7 @@ struct Child {
   std::string last_words;
   Time since;
   Time killed_at = Time::max();  // if it has not ended by then
+  bool is_killed = false;
   bool is_over = false;
 };
 
@@ -158,7 +159,7 @@ std::size_t Supervisor::count(Child::State state) const {
 
 std::size_t Supervisor::unkillable() const {
   return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [](const Child& worker) {
-    return worker.control < 0 && worker.killed_at == Time::max();
+    return worker.is_killed && steady_clock::now() >= worker.killed_at + kToBeKilled;
   }));
 }
 
@@ -216,7 +217,8 @@ void Supervisor::assign(const Listening& listening, int socket) {
   worker->since = steady_clock::now();
 }
 
-// Says whether there is room, which workers that cannot be killed take, too. A visitor needs none.
+// Says whether there is room, which workers that cannot be killed take, too; one that has been killed is
+// given some time to go. A visitor needs none.
 bool Supervisor::admit(Child& worker, Child::State as) {
   Admission admission;
   admission.admitted =
@@ -277,9 +279,9 @@ void Supervisor::reap() {
     int status = 0;
     if (::waitpid(worker.process, &status, WNOHANG) != 0) {
       bury(worker, status);
-    } else if (steady_clock::now() >= worker.killed_at) {
+    } else if (!worker.is_killed && steady_clock::now() >= worker.killed_at) {
       ::kill(worker.process, SIGKILL);
-      worker.killed_at = Time::max();
+      worker.is_killed = true;
     }
   }
   workers_.remove_if([](const Child& worker) { return worker.is_over; });
@@ -320,7 +322,9 @@ bool Supervisor::hear_signal() {
 int Supervisor::patience() const {
   constexpr std::chrono::milliseconds kMost{1000};
   Time until = steady_clock::now() + kMost;
-  for (const Child& worker : workers_) until = std::min(until, worker.killed_at);
+  for (const Child& worker : workers_) {
+    if (!worker.is_killed) until = std::min(until, worker.killed_at);
+  }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
   return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
 }

@@ -97,11 +97,12 @@ void Session::read(const wire::Command& command, const Enqueue& to, std::uint64_
       pending.first = std::move(first);
       return began(command, to, event, std::move(pending));
     }
-    if (at == 0) {
-      cl_.clRetainEvent(event);
-      first = EventReference(cl_, event);
-    }
     pending.event = EventReference(cl_, event);
+    if (at == 0) {
+      first = pending.event.another();
+    } else {
+      pending.first = first.another();
+    }
     pending.request = command.request();
     pending.ends = false;
     to.queue->add(std::move(pending));
@@ -141,11 +142,12 @@ void Session::write(const wire::Command& command, const Enqueue& to, std::uint64
       pending.first = std::move(first);
       return began(command, to, event, std::move(pending));
     }
-    if (at == 0) {
-      cl_.clRetainEvent(event);
-      first = EventReference(cl_, event);
-    }
     pending.event = EventReference(cl_, event);
+    if (at == 0) {
+      first = pending.event.another();
+    } else {
+      pending.first = first.another();
+    }
     pending.ends = false;
     to.queue->add(std::move(pending));
   }

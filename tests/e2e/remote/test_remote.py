@@ -90,9 +90,9 @@ class Remote(ComparedTest):
         for way in ("icd", "preload", "run"):
             self.assertSame(native, self.run_remote(way, *OPTIONS.program, server=server, CLEAVE_VMS="2"))
             # It is written when the worker ends.
-            server.wait_for(lambda: any(file.read_text().endswith("}\n") for file in stats.iterdir()), "no statistics")
-            split[way] = sum(json.loads(file.read_text())["split"] for file in stats.iterdir())
-            for file in stats.iterdir():
+            server.wait_for(lambda: any(file.read_text().endswith("}\n") for file in stats.glob("*.json")), "no statistics")
+            split[way] = sum(json.loads(file.read_text())["split"] for file in stats.glob("*.json"))
+            for file in stats.glob("*.json"):
                 file.unlink()
         self.assertGreater(split["icd"], 0)
         self.assertEqual(split, dict.fromkeys(split, split["icd"]))

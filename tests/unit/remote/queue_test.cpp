@@ -2,8 +2,10 @@
 #include "remote/server/queue.h"
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -53,6 +55,26 @@ cl_int CL_API_CALL wait_for_events(cl_uint, const cl_event* events) {
 }
 cl_int CL_API_CALL release_event(cl_event) { return CL_SUCCESS; }
 
+// Who is called at an event's end, and by which thread a queue was given back.
+std::function<void()> driver_calls;
+std::optional<std::thread::id> given_back_by;
+cl_int CL_API_CALL set_event_callback(cl_event event, cl_int,
+                                      void(CL_CALLBACK* call)(cl_event, cl_int, void*), void* data) {
+  const std::scoped_lock lock(driver_mutex);
+  driver_calls = [=] { call(event, CL_COMPLETE, data); };
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL release_queue(cl_command_queue) {
+  const std::scoped_lock lock(driver_mutex);
+  given_back_by = std::this_thread::get_id();
+  driver_changed.notify_all();
+  return CL_SUCCESS;
+}
+bool is_given_back(std::chrono::seconds patience = std::chrono::seconds(0)) {
+  std::unique_lock lock(driver_mutex);
+  return driver_changed.wait_for(lock, patience, [] { return given_back_by.has_value(); });
+}
+
 unsigned waits() {
   const std::scoped_lock lock(driver_mutex);
   return driver_waits;
@@ -67,6 +89,7 @@ class ServersQueue : public testing::Test {
  protected:
   ServersQueue() {
     driver_waits = 0;
+    given_back_by.reset();
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     ours_ = stream_on(ends[0]);
@@ -76,6 +99,8 @@ class ServersQueue : public testing::Test {
     table_.clGetEventInfo = get_event_info;
     table_.clWaitForEvents = wait_for_events;
     table_.clReleaseEvent = table_.clRetainEvent = release_event;
+    table_.clSetEventCallback = set_event_callback;
+    table_.clReleaseCommandQueue = release_queue;
     reads_ = std::make_unique<Reads>(table_, *outbox_);
     const Queue::Facts facts{.id = 2, .handle = nullptr, .in_order = true, .profiling = false};
     queue_ = std::make_shared<Queue>(table_, *outbox_, *reads_, facts, Queue::Windows{1000, 1U << 20U});
@@ -88,6 +113,11 @@ class ServersQueue : public testing::Test {
 
   std::shared_ptr<Queue> another(std::uint64_t id) {
     const Queue::Facts facts{.id = id, .handle = nullptr, .in_order = true, .profiling = false};
+    return std::make_shared<Queue>(table_, *outbox_, *reads_, facts, Queue::Windows{1000, 1U << 20U});
+  }
+
+  std::shared_ptr<Queue> out_of_order(std::uint64_t id) {
+    const Queue::Facts facts{.id = id, .handle = nullptr, .in_order = false, .profiling = false};
     return std::make_shared<Queue>(table_, *outbox_, *reads_, facts, Queue::Windows{1000, 1U << 20U});
   }
 
@@ -250,6 +280,36 @@ TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
   EXPECT_TRUE(is_returned(word));
 }
 
+// Only the first waits for what the client's command waits for, and a driver may run the others though it has
+// failed.
+TEST_F(ServersQueue, WhatTheFirstOfSeveralPartsHasFailedWithTheyAllHave) {
+  for (const bool is_read : {true, false}) {
+    Event first;
+    Event last;
+    for (Event* const one : {&first, &last}) {
+      Pending pending;
+      pending.event = EventReference(table_, one->handle());
+      pending.is_read = is_read;
+      pending.more = is_read && one == &first;
+      pending.ends = one == &last;
+      if (is_read || one == &last) pending.request = 1;
+      if (one == &last) pending.first = EventReference(table_, first.handle());
+      if (is_read) pending.data = staging_.take(4);
+      queue_->add(std::move(pending), Queue::Then::settled);
+    }
+    first.end(CL_OUT_OF_RESOURCES);
+    last.end();
+    queue_->watch_on();
+    Answers answers;
+    while (answers.empty() || (is_read && answers.size() < 2)) {
+      const Answers some = next_answers();
+      if (some.empty() && is_read) FAIL() << "no answer";
+      answers.insert(answers.end(), some.begin(), some.end());
+    }
+    for (const auto& answer : answers) EXPECT_EQ(answer.second, CL_OUT_OF_RESOURCES) << is_read;
+  }
+}
+
 // More than a client takes in one frame.
 TEST_F(ServersQueue, VeryManyFailuresAreToldInSeveralFrames) {
   std::vector<Event> events(std::size_t{kMostCommands} + 1);
@@ -330,6 +390,41 @@ TEST_F(ServersQueue, WhatNobodyWaitsForKeepsItsMemoryUntilItsEnd) {
   event.end();
   queue.await_end();
   EXPECT_TRUE(staging_.take(1U << 20U));
+}
+
+// A driver may hold up whoever releases a queue until its commands have ended. Here that would be the thread
+// that reads what they wait for.
+TEST_F(ServersQueue, TheDriversQueueIsGivenBackWhenItsLastCommandHasEnded) {
+  Event event;
+  add(event, 0);
+  queue_->give_back();
+  ASSERT_TRUE(is_waited_for());
+  EXPECT_FALSE(is_given_back());
+  event.end();
+  EXPECT_TRUE(is_given_back(kPatience));
+  queue_->await_end();
+}
+
+TEST_F(ServersQueue, OneOnWhichNothingIsUnderWayIsGivenBackAtOnce) {
+  queue_->give_back();
+  EXPECT_TRUE(is_given_back());
+  given_back_by.reset();
+  out_of_order(3)->give_back();
+  EXPECT_TRUE(is_given_back());
+}
+
+TEST_F(ServersQueue, AnOutOfOrderOneIsGivenBackByNobodyWhoIsCalledByTheDriver) {
+  const auto queue = out_of_order(3);
+  Event event;
+  Pending pending;
+  pending.event = EventReference(table_, event.handle());
+  queue->add(std::move(pending));
+  queue->give_back();
+  EXPECT_FALSE(is_given_back());
+  event.end();
+  driver_calls();
+  ASSERT_TRUE(is_given_back(kPatience));
+  EXPECT_NE(*given_back_by, std::this_thread::get_id());
 }
 
 }  // namespace
