@@ -12,6 +12,11 @@ namespace cleave::remote {
 
 // Null is as good as empty.
 template <typename Number>
+bool is_empty(const flatbuffers::Vector<Number>* list) {
+  return list == nullptr || list->size() == 0;
+}
+
+template <typename Number>
 std::vector<Number> numbers(const flatbuffers::Vector<Number>* list) {
   std::vector<Number> copied(list != nullptr ? list->size() : 0);
   if (!copied.empty()) std::memcpy(copied.data(), list->Data(), copied.size() * sizeof(Number));

@@ -18,11 +18,6 @@ std::vector<Property> ended(const flatbuffers::Vector<Wire>* properties) {
   return list;
 }
 
-template <typename Wire>
-bool is_empty(const flatbuffers::Vector<Wire>* list) {
-  return list == nullptr || list->size() == 0;
-}
-
 struct Notified {
   Outbox& outbox;
   std::uint64_t context;
