@@ -29,8 +29,22 @@
 #include "remote/server/reads.h"
 #include "remote/server/staging.h"
 #include "remote/transport/linger.h"
+#include "remote/transport/slots.h"
 
 namespace cleave::remote::server {
+
+// A slot of a ring that a command uses. The driver calls at its end; some (PoCL) do not for a command that
+// fails, and then whoever reports that returns the slot. Not both: the client may use it anew by then.
+struct RingSlot {
+  explicit RingSlot(std::uint32_t& the_word) : word(&the_word) {}
+  void give_back() {
+    if (!is_returned.exchange(true)) return_slot(*word);
+  }
+
+ private:
+  std::uint32_t* word;
+  std::atomic<bool> is_returned{false};
+};
 
 // A command of the driver's that is under way. One command of the client's may be several of these, the last
 // of which `ends` it.
@@ -43,10 +57,8 @@ struct Pending {
   bool more = false;
   std::uint64_t at = 0;  // where the data of a read belongs in the whole of it
   Block data;
-  std::uint64_t bytes = 0;  // of payload that end with it
-  // Of a ring, which is returned at the end. Some drivers (PoCL) do not call back for a command that fails;
-  // for others it is returned twice, before the client hears of the end, by a command that has failed anyway.
-  std::uint32_t* slot = nullptr;
+  std::uint64_t bytes = 0;         // of payload that end with it
+  std::shared_ptr<RingSlot> slot;  // is returned at the end
   bool ends = true;
   std::shared_ptr<Read> read;  // the answer of a read, told by whoever is first (reads.h); the queue's alone
   // Arrays that the driver has been given. It should have copied them; NVIDIA's keeps

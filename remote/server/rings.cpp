@@ -6,6 +6,7 @@
 // device, so that the client can always go on to whatever the device may be waiting for.
 #include <array>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "remote/protocol/limits.h"
@@ -15,7 +16,10 @@
 namespace cleave::remote::server {
 namespace {
 
-void CL_CALLBACK slot_ended(cl_event, cl_int, void* word) { return_slot(*static_cast<std::uint32_t*>(word)); }
+void CL_CALLBACK slot_ended(cl_event, cl_int, void* data) {
+  const std::unique_ptr<std::shared_ptr<RingSlot>> slot(static_cast<std::shared_ptr<RingSlot>*>(data));
+  (*slot)->give_back();
+}
 
 std::uint64_t slices_in(std::uint64_t size, std::uint64_t slice) { return (size + slice - 1) / slice; }
 
@@ -60,15 +64,21 @@ bool Session::read_slot(const SlotRing& ring, std::uint8_t& slot) {
   return violation_.empty();
 }
 
-void Session::return_at_end(cl_event event, std::uint32_t& word) {
-  if (cl_.clSetEventCallback(event, CL_COMPLETE, &slot_ended, &word) == CL_SUCCESS) return;
+std::shared_ptr<RingSlot> Session::return_at_end(cl_event event, std::uint32_t& word) {
+  auto slot = std::make_shared<RingSlot>(word);
+  auto called = std::make_unique<std::shared_ptr<RingSlot>>(slot);
+  if (cl_.clSetEventCallback(event, CL_COMPLETE, &slot_ended, called.get()) == CL_SUCCESS) {
+    static_cast<void>(called.release());
+    return slot;
+  }
   // A driver without callbacks: somebody has to wait.
   cl_.clRetainEvent(event);
-  std::thread([&cl = cl_, event, &word] {
+  std::thread([&cl = cl_, event, slot] {
     cl.clWaitForEvents(1, &event);
-    return_slot(word);
+    slot->give_back();
     cl.clReleaseEvent(event);
   }).detach();
+  return slot;
 }
 
 // A slice of the command has been enqueued; the last one ends it.
@@ -142,7 +152,7 @@ void Session::write_ring(const wire::Command& command, const Enqueue& to, std::u
       if (!copies) return_slot(ring->words[slot]);
       return give_up(command, to, error, false, command.payload() - at / ring->slice);
     }
-    if (!copies) return_at_end(event, *(pending.slot = &ring->words[slot]));
+    if (!copies) pending.slot = return_at_end(event, ring->words[slot]);
     began_slice(command, to, event, std::move(pending), first);
   }
 }
@@ -181,7 +191,7 @@ void Session::read_ring(const wire::Command& command, const Enqueue& to, std::ui
       if (i >= ahead && slot != kNoSlot) return_slot(ring->words[slot]);
       return give_up(command, to, error, true, command.payload() - (i < ahead ? 0 : i - ahead));
     }
-    if (slot != kNoSlot) return_at_end(event, *(pending.slot = &ring->words[slot]));
+    if (slot != kNoSlot) pending.slot = return_at_end(event, ring->words[slot]);
     began_slice(command, to, event, std::move(pending), first);
   }
 }

@@ -145,7 +145,7 @@ class Session {
   static auto in_slices(Call call);
   std::optional<SlotRing> ring_of(const wire::Command& command);
   bool read_slot(const SlotRing& ring, std::uint8_t& slot);
-  void return_at_end(cl_event event, std::uint32_t& word);
+  std::shared_ptr<RingSlot> return_at_end(cl_event event, std::uint32_t& word);
   void began_slice(const wire::Command& command, const Enqueue& to, cl_event event, Pending pending,
                    EventReference& first);
   void give_up(const wire::Command& command, const Enqueue& to, cl_int error, bool is_read,

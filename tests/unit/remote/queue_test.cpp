@@ -270,7 +270,8 @@ TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
   Event event;
   Pending pending;
   pending.event = EventReference(table_, event.handle());
-  pending.slot = &word;
+  const auto slot = std::make_shared<RingSlot>(word);
+  pending.slot = slot;
   pending.request = 1;
   queue_->add(std::move(pending));
   ASSERT_EQ(queue_->finish(7, Queue::Then::settled), CL_SUCCESS);
@@ -278,6 +279,9 @@ TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
   queue_->watch_on();
   EXPECT_FALSE(next_answers().empty());
   EXPECT_TRUE(is_returned(word));
+  give_slot(word);  // the client uses it anew
+  slot->give_back();
+  EXPECT_FALSE(is_returned(word)) << "the driver has called after all";
 }
 
 // Only the first waits for what the client's command waits for, and a driver may run the others though it has
