@@ -23,7 +23,8 @@ class EventReference {
   }
   [[nodiscard]] cl_event get() const { return event_; }
   [[nodiscard]] EventReference another() const {
-    if (event_ != nullptr) cl_->clRetainEvent(event_);
+    if (event_ == nullptr) return {};
+    cl_->clRetainEvent(event_);
     return {*cl_, event_};
   }
 

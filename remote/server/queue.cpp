@@ -17,7 +17,7 @@ void Queue::enter(Pending& pending) {
   if (!pending.is_read || pending.request == 0 || pending.event.get() == nullptr) return;
   pending.read = std::make_shared<Read>();
   pending.read->event = pending.event.another();
-  if (pending.first.get() != nullptr) pending.read->first = pending.first.another();
+  pending.read->first = pending.first.another();
   pending.read->request = pending.request;
   pending.read->at = pending.at;
   pending.read->more = pending.more;
