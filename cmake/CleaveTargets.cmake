@@ -13,6 +13,10 @@ find_path(CLEAVE_SPIRV_HEADERS spirv/unified1/spirv.hpp11 REQUIRED)
 
 add_library(cleave_warnings INTERFACE)
 target_compile_options(cleave_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror)
+# Which mutex guards what (src/base/thread_annotations.h) is checked by Clang alone.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(cleave_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>)
+endif()
 # GCC 12 warns of "text" + std::string at -O3 without a cause (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(cleave_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
