@@ -1,0 +1,97 @@
+"""Checks that the documents speak of what there is: links and their anchors, paths in the tree, names in the code."""
+
+import functools
+import pathlib
+import re
+import sys
+
+TOP = ("include", "src", "icd", "remote", "monitor", "tests", "bench", "cmake", "docs")
+SOURCES = (".h", ".cpp", ".c", ".def", ".fbs", ".py", ".txt", ".cmake", ".toml", ".in")
+# Made by a build, or on other machines.
+NOT_IN_THE_TREE = ("tests/libcleave-sim.so",)
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+TREE_PATH = re.compile(rf"(?:{'|'.join(TOP)})/[\w./*-]*")
+FILE_NAME = re.compile(r"[\w./-]+\.(?:h|cpp|py|def|fbs)")
+QUALIFIED = re.compile(r"[a-z_]+(?:::\w+)+")
+TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w{4,}(?:…|\.\.\.)?")
+
+
+def documents(root):
+    folders = [root / top for top in TOP]
+    found = [*root.glob("*.md"), *(path for folder in folders for path in folder.rglob("*.md"))]
+    return sorted(path for path in found if "build" not in path.relative_to(root).parts)
+
+
+def without_blocks(text):
+    """The text with its fenced blocks emptied, so that line numbers stay."""
+    return re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), text, flags=re.M | re.S)
+
+
+def anchor(heading):
+    """The anchor that the usual renderers make of a heading."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()).replace(" ", "-")
+
+
+@functools.lru_cache(maxsize=None)
+def anchors(path):
+    return {anchor(found) for found in re.findall(r"^#+ (.*)$", without_blocks(path.read_text()), re.M)}
+
+
+@functools.lru_cache(maxsize=None)
+def code(root):
+    files = (path for top in TOP if top != "docs" for path in (root / top).rglob("*") if path.suffix in SOURCES)
+    return "\n".join(path.read_text(errors="replace") for path in files)
+
+
+def link_fault(target, document):
+    if re.match(r"[a-z]+:", target):
+        return None
+    path, _, fragment = target.partition("#")
+    file = (document.parent / path).resolve() if path else document
+    if not file.exists():
+        return "there is no such file"
+    if fragment and file.suffix == ".md" and fragment not in anchors(file):
+        return "there is no such heading"
+    return None
+
+
+def code_fault(text, document, root):
+    """What is wrong with a text in code style, if it names a path, a file, or something of the code."""
+    if TREE_PATH.fullmatch(text):
+        return None if text in NOT_IN_THE_TREE or any(root.glob(text.rstrip("/"))) else "there is no such path"
+    if FILE_NAME.fullmatch(text) and "NAME" not in text and document.name == "README.md" and document.parent != root:
+        near = root / document.relative_to(root).parts[0]
+        return None if (root / text).exists() or any(near.rglob(text)) else "there is no such file near it"
+    if QUALIFIED.fullmatch(text) and not text.startswith("std::"):
+        name = text.rsplit("::", 1)[1]
+        return None if re.search(rf"\b{name}\b", code(root)) else "the code has no such name"
+    if TEST_NAME.fullmatch(text):
+        suite, name = text.rstrip("….").split(".")
+        known = re.search(rf"\b{suite}\b", code(root)) and re.search(rf"\b{name}", code(root))
+        return None if known else "there is no such test"
+    return None
+
+
+def faults(root):
+    for document in documents(root):
+        for number, line in enumerate(without_blocks(document.read_text()).splitlines(), 1):
+            found = [(text, link_fault(text, document)) for text in LINK.findall(line)]
+            found += [(text, code_fault(text, document, root)) for text in CODE.findall(line)]
+            for text, why in found:
+                if why:
+                    yield f"{document.relative_to(root)}:{number}: {text}: {why}"
+    for name in sorted(set(re.findall(r"\bdocs/[\w/-]+\.md\b", code(root)))):
+        if not (root / name).exists():
+            yield f"a comment names {name}: there is no such file"
+
+
+def main():
+    found = list(faults(pathlib.Path(sys.argv[1]).resolve()))
+    print("\n".join(found) or "every link leads somewhere")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
