@@ -8,61 +8,62 @@
 namespace cleave::monitor {
 namespace {
 
-constexpr std::size_t kAtATime = 256;
+constexpr std::size_t kReadSize = 256;
 // Between two beats. Nobody has more to say, and who does must not keep the loop from the others.
-constexpr std::size_t kAllowance = 4096;
+constexpr std::size_t kInputPerHeartbeat = 4096;
 
 }  // namespace
 
 void Client::start() {
-  allowance_ = kAllowance;
-  offer();
+  input_allowance_ = kInputPerHeartbeat;
+  send_pending();
   wait_until_readable();
 }
 
 void Client::append(std::string_view line) {
-  std::copy(line.begin(), line.end(), out_.begin() + static_cast<std::ptrdiff_t>(end_));
-  end_ += line.size();
+  std::copy(line.begin(), line.end(), out_.begin() + static_cast<std::ptrdiff_t>(out_end_));
+  out_end_ += line.size();
 }
 
 // Puts what there is to say into the empty buffer; false if there is nothing. A greeting and a total fit in
 // together.
 bool Client::fill() {
-  begin_ = end_ = 0;
+  out_begin_ = out_end_ = 0;
   if (!greeted_) append(hub_.greeting());
   greeted_ = true;
-  if (told_ != hub_.sequence()) {
+  if (sent_sequence_ != hub_.sequence()) {
     append(hub_.total_line());
-    told_ = hub_.sequence();
-  } else if (owes_alive_) {
+    sent_sequence_ = hub_.sequence();
+  } else if (alive_due_) {
     append(hub_.alive_line());
   }
-  owes_alive_ = false;
-  return end_ > 0;
+  alive_due_ = false;
+  return out_end_ > 0;
 }
 
-void Client::offer() {
-  if (blocked_ || !stream_.is_open()) return;
-  while (begin_ != end_ || fill()) {
+void Client::send_pending() {
+  if (blocked_since_ || !stream_.is_open()) return;
+  while (out_begin_ != out_end_ || fill()) {
     ErrorCode error;
-    const std::size_t taken = stream_.write_some(asio::buffer(&out_[begin_], end_ - begin_), error);
+    const std::size_t taken =
+        stream_.write_some(asio::buffer(&out_[out_begin_], out_end_ - out_begin_), error);
     if (error == asio::error::would_block || error == asio::error::try_again) return wait_until_writable();
-    if (error) return hub_.drop(*this, Hub::Gone::left);
-    begin_ += taken;
+    if (error) return hub_.drop(*this, Hub::DropReason::left);
+    out_begin_ += taken;
   }
 }
 
 void Client::wait_until_writable() {
-  blocked_ = hub_.now();
+  blocked_since_ = hub_.now();
   stream_.async_wait(Stream::wait_write, [self = shared_from_this()](const ErrorCode& error) {
     if (error) return;
-    self->blocked_.reset();
-    self->offer();
+    self->blocked_since_.reset();
+    self->send_pending();
   });
 }
 
 void Client::wait_until_readable() {
-  if (reading_ || deaf_ || allowance_ == 0 || !stream_.is_open()) return;
+  if (reading_ || input_closed_ || input_allowance_ == 0 || !stream_.is_open()) return;
   reading_ = true;
   stream_.async_wait(Stream::wait_read, [self = shared_from_this()](const ErrorCode& error) {
     self->reading_ = false;
@@ -72,40 +73,40 @@ void Client::wait_until_readable() {
 
 void Client::read() {
   if (!stream_.is_open()) return;
-  std::array<char, kAtATime> bytes{};
+  std::array<char, kReadSize> bytes{};
   ErrorCode error;
   const std::size_t got =
-      stream_.read_some(asio::buffer(bytes.data(), std::min(bytes.size(), allowance_)), error);
+      stream_.read_some(asio::buffer(bytes.data(), std::min(bytes.size(), input_allowance_)), error);
   if (error == asio::error::eof) {
     // It may only have closed its own direction. If it is gone, this line says so.
-    deaf_ = owes_alive_ = true;
-    return offer();
+    input_closed_ = alive_due_ = true;
+    return send_pending();
   }
   if (error && error != asio::error::would_block && error != asio::error::try_again) {
-    return hub_.drop(*this, Hub::Gone::left);
+    return hub_.drop(*this, Hub::DropReason::left);
   }
-  allowance_ -= got;
-  const ClientInput::Heard heard = input_.take({bytes.data(), got});
-  if (heard.too_long) return hub_.drop(*this, Hub::Gone::long_line);
+  input_allowance_ -= got;
+  const ClientInput::ParsedInput heard = input_.take({bytes.data(), got});
+  if (heard.too_long) return hub_.drop(*this, Hub::DropReason::long_line);
   if (heard.ping) {
-    owes_alive_ = true;
-    offer();
+    alive_due_ = true;
+    send_pending();
   }
   wait_until_readable();
 }
 
-void Client::beat(TimePoint now, std::chrono::milliseconds patience) {
-  if (blocked_ && now - *blocked_ > patience) return hub_.drop(*this, Hub::Gone::slow);
-  allowance_ = kAllowance;
+void Client::send_heartbeat(TimePoint now, std::chrono::milliseconds patience) {
+  if (blocked_since_ && now - *blocked_since_ > patience) return hub_.drop(*this, Hub::DropReason::slow);
+  input_allowance_ = kInputPerHeartbeat;
   wait_until_readable();
-  owes_alive_ = true;
-  offer();
+  alive_due_ = true;
+  send_pending();
 }
 
-void Client::hang_up(std::string_view last_line) {
+void Client::disconnect(std::string_view last_line) {
   ErrorCode ignored;
   // In the middle of a line another one would only garble it.
-  if (begin_ == end_ && !last_line.empty()) {
+  if (out_begin_ == out_end_ && !last_line.empty()) {
     stream_.write_some(asio::buffer(last_line.data(), last_line.size()), ignored);
   }
   stream_.shutdown(Stream::shutdown_send, ignored);

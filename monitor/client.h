@@ -32,14 +32,14 @@ class Client : public std::enable_shared_from_this<Client> {
 
   // There may be something new to say: says it, or as soon as the client takes it. May make the hub drop the
   // client.
-  void offer();
+  void send_pending();
 
   // Says that all is as it was, and lets the client speak again. Drops it if it has taken nothing for
   // `patience`.
-  void beat(TimePoint now, std::chrono::milliseconds patience);
+  void send_heartbeat(TimePoint now, std::chrono::milliseconds patience);
 
   // Hangs up, with a last line if the client takes it at once.
-  void hang_up(std::string_view last_line);
+  void disconnect(std::string_view last_line);
 
   // Where the hub keeps it.
   struct Place {
@@ -58,16 +58,16 @@ class Client : public std::enable_shared_from_this<Client> {
   Stream stream_;
   Hub& hub_;
   ClientInput input_;
-  std::size_t allowance_ = 0;  // bytes that it may still say until the next beat
-  bool reading_ = false;       // a wait for input is pending
-  bool deaf_ = false;          // it will say nothing more
+  std::size_t input_allowance_ = 0;  // bytes that it may still say until the next beat
+  bool reading_ = false;             // a wait for input is pending
+  bool input_closed_ = false;        // it will say nothing more
   bool greeted_ = false;
-  bool owes_alive_ = false;
-  std::uint64_t told_ = 0;            // the sequence number of the last total it was told
-  std::optional<TimePoint> blocked_;  // since when it has taken nothing
+  bool alive_due_ = false;
+  std::uint64_t sent_sequence_ = 0;         // the sequence number of the last total it was told
+  std::optional<TimePoint> blocked_since_;  // since when it has taken nothing
   std::array<char, CLEAVE_MONITOR_LINE_MAX> out_{};
-  std::size_t begin_ = 0;  // of what is left in out_
-  std::size_t end_ = 0;
+  std::size_t out_begin_ = 0;  // of what is left in out_
+  std::size_t out_end_ = 0;
 };
 
 }  // namespace cleave::monitor

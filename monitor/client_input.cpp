@@ -8,15 +8,15 @@ namespace cleave::monitor {
 
 static_assert(CLEAVE_MONITOR_LINE_MAX <= UINT8_MAX);
 
-ClientInput::Heard ClientInput::take(std::string_view bytes) {
-  Heard heard;
+ClientInput::ParsedInput ClientInput::take(std::string_view bytes) {
+  ParsedInput heard;
   for (const char byte : bytes) {
     if (!take(byte, heard)) break;
   }
   return heard;
 }
 
-bool ClientInput::take(char byte, Heard& heard) {
+bool ClientInput::take(char byte, ParsedInput& heard) {
   if (byte == '\n') {
     const std::string_view line(start_.data(), std::min<std::size_t>(length_, start_.size()));
     // Some programs that people type into end their lines with both.

@@ -12,15 +12,15 @@ namespace cleave::monitor {
 
 class ClientInput {
  public:
-  struct Heard {
+  struct ParsedInput {
     bool ping = false;      // at least one
     bool too_long = false;  // a line of more than CLEAVE_MONITOR_LINE_MAX bytes; what follows was not read
   };
   // Takes the next bytes, in pieces of any size.
-  Heard take(std::string_view bytes);
+  ParsedInput take(std::string_view bytes);
 
  private:
-  bool take(char byte, Heard& heard);
+  bool take(char byte, ParsedInput& heard);
 
   std::array<char, 5> start_{};  // of the current line; one byte longer than "ping", for "ping\r"
   std::uint8_t length_ = 0;      // of the current line

@@ -7,24 +7,24 @@
 namespace cleave::monitor {
 namespace {
 
-void add_option(CLI::App& app, const OptionEntry& entry, std::vector<OptionValues>& said) {
+void add_option(CLI::App& app, const OptionEntry& entry, std::vector<OptionValues>& given) {
   const std::string name = std::string("--") + entry.name;
-  if (entry.takes == OptionEntry::Takes::nothing) {
+  if (entry.value_count == OptionEntry::ValueCount::nothing) {
     app.add_flag_callback(
         name,
         [&, name] {
-          said.push_back({&entry, {"true"}, name});
+          given.push_back({&entry, {"true"}, name});
         },
         entry.help);
     return;
   }
   const auto take = [&, name](const std::vector<std::string>& values) {
-    said.push_back({&entry, values, name});
+    given.push_back({&entry, values, name});
   };
   auto* option =
       app.add_option_function<std::vector<std::string>>(name, take, entry.help)->type_name(entry.value);
   // One value at a time, so that a second one is said to be too many by us, with the option's name.
-  option->allow_extra_args(entry.takes == OptionEntry::Takes::several);
+  option->allow_extra_args(entry.value_count == OptionEntry::ValueCount::several);
 }
 
 bool default_file_exists() {
@@ -39,8 +39,8 @@ std::optional<Options> read_command_line(std::span<const char* const> arguments)
       "Counts the virtual machines that run on this host, through libvirt, and tells those who follow it.",
       "cleave-monitord");
   app.set_version_flag("--version", "cleave-monitord " CLEAVE_VERSION);
-  std::vector<OptionValues> said;
-  for (const OptionEntry& entry : option_entries()) add_option(app, entry, said);
+  std::vector<OptionValues> given;
+  for (const OptionEntry& entry : option_table()) add_option(app, entry, given);
   std::string file;
   app.add_option("--config", file,
                  std::string("A TOML file with these options (") + kDefaultFile + " if it is there)")
@@ -55,7 +55,7 @@ std::optional<Options> read_command_line(std::span<const char* const> arguments)
     return std::nullopt;
   }
   if (file.empty() && default_file_exists()) file = kDefaultFile;
-  return settle(said, file.empty() ? std::vector<OptionValues>{} : read_file(file));
+  return merge_options(given, file.empty() ? std::vector<OptionValues>{} : read_file(file));
 }
 
 }  // namespace cleave::monitor

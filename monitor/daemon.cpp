@@ -11,13 +11,13 @@ namespace {
 
 // How much longer than its interval a listing may take before its hypervisor is taken to be stuck. Shorter
 // than libvirt's own keepalive needs to notice, long enough for a host that is busy.
-constexpr std::chrono::milliseconds kListingPatience{3000};
+constexpr std::chrono::milliseconds kListingGrace{3000};
 constexpr std::chrono::milliseconds kExpiryPeriod{250};
-constexpr std::chrono::milliseconds kHttpPatience{5000};
+constexpr std::chrono::milliseconds kHttpTimeout{5000};
 
 HubOptions hub_options(const Options& options) {
   HubOptions result;
-  result.most_clients = options.max_clients;
+  result.max_clients = options.max_clients;
   result.heartbeat = options.heartbeat;
   result.patience = options.patience;
   return result;
@@ -53,11 +53,11 @@ DaemonSockets open_sockets(const Options& options) {
 Daemon::Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options& options,
                DaemonSockets sockets)
     : context_(context),
-      tally_(options.connect.size(), options.interval + kListingPatience),
+      totals_(options.connect.size(), options.interval + kListingGrace),
       hub_(hub_options(options)),
-      http_([this](std::string_view path) { return page(path, tally_, hub_); }, kHttpPatience),
+      http_([this](std::string_view path) { return metrics_page(path, totals_, hub_); }, kHttpTimeout),
       heartbeats_(context, std::chrono::nanoseconds(options.heartbeat) / Hub::kRounds,
-                  [this] { hub_.beat(); }),
+                  [this] { hub_.send_heartbeat(); }),
       expiry_(context, kExpiryPeriod, [this] { expire(); }) {
   for (ListeningSocket& socket : sockets.clients) {
     const auto take = [this](Stream stream) { hub_.admit(std::move(stream)); };
@@ -65,7 +65,7 @@ Daemon::Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options&
   }
   if (sockets.metrics) {
     const auto take = [this](Stream stream) { http_.admit(std::move(stream)); };
-    metrics_ = std::make_unique<Listener>(context, std::move(*sockets.metrics), kHttpPatience, take);
+    metrics_ = std::make_unique<Listener>(context, std::move(*sockets.metrics), kHttpTimeout, take);
   }
   watch(hypervisor, options);
 }
@@ -75,38 +75,39 @@ Daemon::~Daemon() {
 }
 
 void Daemon::watch(Hypervisor& hypervisor, const Options& options) {
-  WatcherOptions to_watch;
-  to_watch.interval = options.interval;
-  to_watch.busy_share = options.busy_share;
-  for (std::size_t i = 0; i < options.connect.size(); ++i) mailboxes_.push_back(std::make_unique<Mailbox>());
+  WatcherOptions watcher_options;
+  watcher_options.interval = options.interval;
+  watcher_options.busy_share = options.busy_share;
+  for (std::size_t i = 0; i < options.connect.size(); ++i)
+    latest_reports_.push_back(std::make_unique<LatestReport>());
   for (std::size_t i = 0; i < options.connect.size(); ++i) {
     const auto sink = [this, i](const Report& report) { post(i, report); };
-    watchers_.push_back(std::make_unique<Watcher>(hypervisor, options.connect[i], to_watch, sink));
+    watchers_.push_back(std::make_unique<Watcher>(hypervisor, options.connect[i], watcher_options, sink));
   }
 }
 
 // In some thread of the watcher's.
 void Daemon::post(std::size_t index, const Report& report) {
-  Mailbox& mailbox = *mailboxes_[index];
-  const std::lock_guard lock(mailbox.mutex);
-  mailbox.newest = report;
-  if (std::exchange(mailbox.on_its_way, true)) return;
+  LatestReport& latest = *latest_reports_[index];
+  const std::lock_guard lock(latest.mutex);
+  latest.newest = report;
+  if (std::exchange(latest.delivery_pending, true)) return;
   asio::post(context_, [this, index] { deliver(index); });
 }
 
 void Daemon::deliver(std::size_t index) {
   Report report;
   {
-    Mailbox& mailbox = *mailboxes_[index];
-    const std::lock_guard lock(mailbox.mutex);
-    report = mailbox.newest;
-    mailbox.on_its_way = false;
+    LatestReport& latest = *latest_reports_[index];
+    const std::lock_guard lock(latest.mutex);
+    report = latest.newest;
+    latest.delivery_pending = false;
   }
-  if (tally_.report(index, report, std::chrono::steady_clock::now())) hub_.publish(tally_.total());
+  if (totals_.report(index, report, std::chrono::steady_clock::now())) hub_.publish(totals_.total());
 }
 
 void Daemon::expire() {
-  if (tally_.expire(std::chrono::steady_clock::now())) hub_.publish(tally_.total());
+  if (totals_.expire(std::chrono::steady_clock::now())) hub_.publish(totals_.total());
 }
 
 void Daemon::stop() {
@@ -118,9 +119,9 @@ void Daemon::stop() {
   context_.stop();
 }
 
-bool Daemon::ended_by(TimePoint deadline) {
+bool Daemon::wait_until_ended(TimePoint deadline) {
   return std::all_of(watchers_.begin(), watchers_.end(),
-                     [&](const auto& each) { return each->ended_by(deadline); });
+                     [&](const auto& each) { return each->wait_until_ended(deadline); });
 }
 
 std::vector<std::string> Daemon::addresses() const {
@@ -132,12 +133,12 @@ std::vector<std::string> Daemon::addresses() const {
 std::string Daemon::metrics_address() const { return metrics_ ? metrics_->where() : ""; }
 
 std::string Daemon::status() const {
-  const Total& total = tally_.total();
+  const Total& total = totals_.total();
   const std::string count = total.known ? std::to_string(total.counts.running) + " running, " +
                                               std::to_string(total.counts.busy) + " busy"
                                         : "not known how many run";
-  return count + "; " + std::to_string(tally_.connected()) + " of " +
-         std::to_string(tally_.reports().size()) + " hypervisors connected";
+  return count + "; " + std::to_string(totals_.connected()) + " of " +
+         std::to_string(totals_.reports().size()) + " hypervisors connected";
 }
 
 }  // namespace cleave::monitor

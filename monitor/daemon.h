@@ -13,8 +13,8 @@
 #include "monitor/hub.h"
 #include "monitor/listener.h"
 #include "monitor/options.h"
-#include "monitor/repeating.h"
-#include "monitor/tally.h"
+#include "monitor/periodic_timer.h"
+#include "monitor/totals.h"
 #include "monitor/watcher.h"
 
 namespace cleave::monitor {
@@ -43,7 +43,7 @@ class Daemon {
   void stop();
 
   // Whether all watchers had ended before the time was up: one may be stuck in a call.
-  bool ended_by(TimePoint deadline);
+  bool wait_until_ended(TimePoint deadline);
 
   // Where it listens for clients.
   [[nodiscard]] std::vector<std::string> addresses() const;
@@ -55,10 +55,10 @@ class Daemon {
  private:
   // The newest report of one watcher, on its way to the event loop. However many reports come while the loop
   // is busy, one is kept.
-  struct Mailbox {
+  struct LatestReport {
     std::mutex mutex;
     Report newest;
-    bool on_its_way = false;
+    bool delivery_pending = false;
   };
 
   void watch(Hypervisor& hypervisor, const Options& options);
@@ -67,14 +67,14 @@ class Daemon {
   void expire();
 
   asio::io_context& context_;
-  Tally tally_;
+  Totals totals_;
   Hub hub_;
   HttpServer http_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unique_ptr<Listener> metrics_;
-  Repeating heartbeats_;
-  Repeating expiry_;
-  std::vector<std::unique_ptr<Mailbox>> mailboxes_;
+  PeriodicTimer heartbeats_;
+  PeriodicTimer expiry_;
+  std::vector<std::unique_ptr<LatestReport>> latest_reports_;
   std::vector<std::unique_ptr<Watcher>> watchers_;  // first to go: they post to all the rest
 };
 

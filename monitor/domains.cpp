@@ -12,7 +12,7 @@ std::size_t Domains::Hash::operator()(const Uuid& uuid) const {
 }
 
 void Domains::event(const Uuid& domain, bool running) {
-  if (listing_) meanwhile_[domain] = running;
+  if (listing_in_progress_) events_during_listing_[domain] = running;
   if (running) {
     running_.try_emplace(domain);
   } else {
@@ -21,29 +21,29 @@ void Domains::event(const Uuid& domain, bool running) {
 }
 
 void Domains::begin_listing() {
-  listing_ = true;
-  meanwhile_.clear();
+  listing_in_progress_ = true;
+  events_during_listing_.clear();
 }
 
 bool Domains::end_listing(const std::vector<Uuid>& running) {
   std::unordered_map<Uuid, Domain, Hash> listed;
-  bool news = false;
+  bool differs = false;
   const auto keep = [&](const Uuid& uuid) {
     const auto known = running_.find(uuid);
-    if (known == running_.end()) news = true;
+    if (known == running_.end()) differs = true;
     listed.emplace(uuid, known == running_.end() ? Domain{} : known->second);
   };
   for (const Uuid& uuid : running) {
-    if (!meanwhile_.contains(uuid)) keep(uuid);
+    if (!events_during_listing_.contains(uuid)) keep(uuid);
   }
-  for (const auto& [uuid, runs] : meanwhile_) {
+  for (const auto& [uuid, runs] : events_during_listing_) {
     if (runs) keep(uuid);
   }
-  news = news || listed.size() != running_.size();
+  differs = differs || listed.size() != running_.size();
   running_ = std::move(listed);
-  listing_ = false;
-  meanwhile_.clear();
-  return news;
+  listing_in_progress_ = false;
+  events_during_listing_.clear();
+  return differs;
 }
 
 void Domains::sample(const std::vector<CpuTime>& times, TimePoint now) {
@@ -63,8 +63,8 @@ void Domains::sample(const std::vector<CpuTime>& times, TimePoint now) {
 
 void Domains::clear() {
   running_.clear();
-  listing_ = false;
-  meanwhile_.clear();
+  listing_in_progress_ = false;
+  events_during_listing_.clear();
 }
 
 Counts Domains::counts() const {

@@ -69,8 +69,9 @@ class Domains {
 
   double busy_share_;
   std::unordered_map<Uuid, Domain, Hash> running_;
-  bool listing_ = false;
-  std::unordered_map<Uuid, bool, Hash> meanwhile_;  // the last event of each domain since begin_listing()
+  bool listing_in_progress_ = false;
+  std::unordered_map<Uuid, bool, Hash>
+      events_during_listing_;  // the last event of each domain since begin_listing()
 };
 
 }  // namespace cleave::monitor

@@ -67,7 +67,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
       ErrorCode ignored;
       if (!error && connection) connection->stream_.close(ignored);
     });
-    asio::async_read_until(stream_, asio::dynamic_buffer(text_, kLongestRequest), "\r\n\r\n",
+    asio::async_read_until(stream_, asio::dynamic_buffer(text_, kMaxRequestSize), "\r\n\r\n",
                            [self = shared_from_this()](const ErrorCode& error, std::size_t) {
                              if (!error || error == asio::error::not_found) self->answer();
                            });
@@ -78,7 +78,8 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     const std::string_view path = requested_path(text_);
     const bool head = text_.starts_with(kHead);
     text_ = as_text(
-        path.empty() ? HttpAnswer{400, "text/plain", "only GET and HEAD\n"} : server_.pages_(path), !head);
+        path.empty() ? HttpAnswer{400, "text/plain", "only GET and HEAD\n"} : server_.page_handler_(path),
+        !head);
     asio::async_write(stream_, asio::buffer(text_),
                       [self = shared_from_this()](const ErrorCode&, std::size_t) {
                         ErrorCode ignored;
@@ -95,7 +96,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 };
 
 void HttpServer::admit(Stream stream) {
-  if (*connections_ >= kMost) return;
+  if (*connections_ >= kMaxConnections) return;
   std::make_shared<Connection>(std::move(stream), *this)->start();
 }
 

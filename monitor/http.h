@@ -1,6 +1,6 @@
 // The few words of HTTP that a scraper and a health check speak: one GET or HEAD, one answer, and the
-// connection is closed. Connections are few, short and small: more than kMost at a time, requests beyond
-// kLongestRequest bytes, and peers that take longer than the patience, are cut off.
+// connection is closed. Connections are few, short and small: more than kMaxConnections at a time, requests beyond
+// kMaxRequestSize bytes, and peers that take longer than the patience, are cut off.
 //
 // Lives in the event loop's thread. Destroyed as the hub is (hub.h).
 #pragma once
@@ -28,21 +28,21 @@ std::string_view requested_path(std::string_view request);
 
 class HttpServer {
  public:
-  static constexpr std::size_t kMost = 32;
-  static constexpr std::size_t kLongestRequest = 4096;
+  static constexpr std::size_t kMaxConnections = 32;
+  static constexpr std::size_t kMaxRequestSize = 4096;
 
   // Gets the path of each request.
-  using Pages = std::function<HttpAnswer(std::string_view path)>;
+  using PageHandler = std::function<HttpAnswer(std::string_view path)>;
 
-  HttpServer(Pages pages, std::chrono::milliseconds patience)
-      : pages_(std::move(pages)), patience_(patience) {}
+  HttpServer(PageHandler pages, std::chrono::milliseconds patience)
+      : page_handler_(std::move(pages)), patience_(patience) {}
 
   void admit(Stream stream);
 
  private:
   class Connection;
 
-  Pages pages_;
+  PageHandler page_handler_;
   std::chrono::milliseconds patience_;
   std::shared_ptr<std::size_t> connections_ =
       std::make_shared<std::size_t>(0);  // those that are left outlive us

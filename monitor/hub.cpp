@@ -13,68 +13,68 @@ Hub::Hub(HubOptions options)
 }
 
 void Hub::admit(Stream stream) {
-  if (clients_ >= options_.most_clients) return refuse(stream);
+  if (clients_ >= options_.max_clients) return refuse(stream);
   const auto client = std::make_shared<Client>(std::move(stream), *this);
-  Round& round = rounds_[next_round_];
-  client->place = {next_round_, round.insert(round.end(), client)};
-  next_round_ = (next_round_ + 1) % kRounds;
+  Round& round = rounds_[next_client_round_];
+  client->place = {next_client_round_, round.insert(round.end(), client)};
+  next_client_round_ = (next_client_round_ + 1) % kRounds;
   ++clients_;
-  ++figures_.admitted;
+  ++statistics_.admitted;
   client->start();
 }
 
 void Hub::refuse(Stream& stream) {
-  ++figures_.refused;
+  ++statistics_.refused;
   const std::string bye = base::bye_line("full") + '\n';
   ErrorCode ignored;
   stream.write_some(asio::buffer(bye), ignored);
-  if (const auto times = refusals_.happened(now())) {
-    say(std::to_string(*times) + " clients refused: there are " + std::to_string(clients_) +
-        " already (see --max-clients)");
+  if (const auto times = refusal_log_limit_.record(now())) {
+    log_line(std::to_string(*times) + " clients refused: there are " + std::to_string(clients_) +
+             " already (see --max-clients)");
   }
 }
 
 void Hub::publish(const Total& total) {
   sequence_ = total.sequence;
-  ++figures_.changes;
+  ++statistics_.changes;
   total_line_ = (total.known ? base::count_line(sequence_, total.counts.running, total.counts.busy)
                              : base::unknown_line(sequence_)) +
                 '\n';
   alive_line_ = base::alive_line(sequence_) + '\n';
   for (Round& round : rounds_) {
     for (auto each = round.begin(); each != round.end();) {
-      const std::shared_ptr<Client> client = *each++;  // offer() may take it out of the list
-      client->offer();
+      const std::shared_ptr<Client> client = *each++;  // send_pending() may take it out of the list
+      client->send_pending();
     }
   }
 }
 
-void Hub::beat() {
-  Round& round = rounds_[beating_];
-  beating_ = (beating_ + 1) % kRounds;
+void Hub::send_heartbeat() {
+  Round& round = rounds_[next_heartbeat_round_];
+  next_heartbeat_round_ = (next_heartbeat_round_ + 1) % kRounds;
   const TimePoint time = now();
   for (auto each = round.begin(); each != round.end();) {
     const std::shared_ptr<Client> client = *each++;
-    client->beat(time, options_.patience);
+    client->send_heartbeat(time, options_.patience);
   }
 }
 
-void Hub::drop(Client& client, Gone why) {
+void Hub::drop(Client& client, DropReason why) {
   const auto kept = client.shared_from_this();
   rounds_[client.place.round].erase(client.place.at);
   --clients_;
-  client.hang_up(why == Gone::long_line ? base::bye_line("the line is too long") + '\n' : "");
-  if (why == Gone::left) return;
-  ++(why == Gone::slow ? figures_.slow : figures_.long_lines);
-  if (const auto times = drops_.happened(now())) {
-    say(std::to_string(*times) + " clients dropped that took nothing or sent lines that are too long");
+  client.disconnect(why == DropReason::long_line ? base::bye_line("the line is too long") + '\n' : "");
+  if (why == DropReason::left) return;
+  ++(why == DropReason::slow ? statistics_.slow : statistics_.long_lines);
+  if (const auto times = drop_log_limit_.record(now())) {
+    log_line(std::to_string(*times) + " clients dropped that took nothing or sent lines that are too long");
   }
 }
 
 void Hub::stop() {
   const std::string bye = base::bye_line("stopping") + '\n';
   for (Round& round : rounds_) {
-    for (const auto& client : round) client->hang_up(bye);
+    for (const auto& client : round) client->disconnect(bye);
     round.clear();
   }
   clients_ = 0;

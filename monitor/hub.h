@@ -18,12 +18,12 @@
 #include "monitor/asio.h"
 #include "monitor/client.h"
 #include "monitor/log.h"
-#include "monitor/tally.h"
+#include "monitor/totals.h"
 
 namespace cleave::monitor {
 
 struct HubOptions {
-  std::size_t most_clients = 10'000;
+  std::size_t max_clients = 10'000;
   std::chrono::milliseconds heartbeat{2000};
   std::chrono::milliseconds patience{30'000};  // with a client that takes nothing
   std::function<TimePoint()> now = std::chrono::steady_clock::now;
@@ -35,10 +35,10 @@ class Hub {
   // burst that a change has to wait behind.
   static constexpr std::size_t kRounds = 16;
 
-  enum class Gone : std::uint8_t { left, long_line, slow };
+  enum class DropReason : std::uint8_t { left, long_line, slow };
 
   // Since the beginning.
-  struct Figures {
+  struct Statistics {
     std::uint64_t admitted = 0;
     std::uint64_t refused = 0;
     std::uint64_t long_lines = 0;
@@ -54,13 +54,13 @@ class Hub {
   void publish(const Total& total);
 
   // Gives the next of the kRounds its heartbeat. To be called kRounds times a heartbeat.
-  void beat();
+  void send_heartbeat();
 
   // Hangs up on everybody.
   void stop();
 
   [[nodiscard]] std::size_t clients() const { return clients_; }
-  [[nodiscard]] const Figures& figures() const { return figures_; }
+  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 
   // For the clients.
   [[nodiscard]] std::string_view greeting() const { return greeting_; }
@@ -68,7 +68,7 @@ class Hub {
   [[nodiscard]] std::string_view alive_line() const { return alive_line_; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] TimePoint now() const { return options_.now(); }
-  void drop(Client& client, Gone why);
+  void drop(Client& client, DropReason why);
 
  private:
   using Round = std::list<std::shared_ptr<Client>>;
@@ -77,12 +77,12 @@ class Hub {
 
   HubOptions options_;
   std::array<Round, kRounds> rounds_;
-  std::size_t next_round_ = 0;  // that a new client comes into
-  std::size_t beating_ = 0;     // the round whose heartbeat is next
+  std::size_t next_client_round_ = 0;     // that a new client comes into
+  std::size_t next_heartbeat_round_ = 0;  // the round whose heartbeat is next
   std::size_t clients_ = 0;
-  Figures figures_;
-  Sparing refusals_{std::chrono::seconds(10)};
-  Sparing drops_{std::chrono::seconds(10)};
+  Statistics statistics_;
+  RateLimiter refusal_log_limit_{std::chrono::seconds(10)};
+  RateLimiter drop_log_limit_{std::chrono::seconds(10)};
   std::uint64_t sequence_ = 0;
   std::string greeting_;
   std::string total_line_;

@@ -19,12 +19,12 @@ class HypervisorError : public std::runtime_error {
 
 // What a session tells unasked. Called by a thread of the hypervisor's, which delivers for all sessions and
 // therefore must never be made to wait.
-class SessionEvents {
+class HypervisorEvents {
  public:
-  SessionEvents() = default;
-  SessionEvents(const SessionEvents&) = delete;
-  SessionEvents& operator=(const SessionEvents&) = delete;
-  virtual ~SessionEvents() = default;
+  HypervisorEvents() = default;
+  HypervisorEvents(const HypervisorEvents&) = delete;
+  HypervisorEvents& operator=(const HypervisorEvents&) = delete;
+  virtual ~HypervisorEvents() = default;
 
   // The domain began or ceased to run.
   virtual void changed(const Uuid& domain, bool running) = 0;
@@ -35,12 +35,12 @@ class SessionEvents {
 
 // One connection. Its functions block for as long as the hypervisor likes, and throw HypervisorError. Used by
 // one thread; destroying it closes the connection.
-class Session {
+class HypervisorConnection {
  public:
-  Session() = default;
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  virtual ~Session() = default;
+  HypervisorConnection() = default;
+  HypervisorConnection(const HypervisorConnection&) = delete;
+  HypervisorConnection& operator=(const HypervisorConnection&) = delete;
+  virtual ~HypervisorConnection() = default;
 
   // The domains that run: not those that are paused, shut off, crashed, or shutting down.
   virtual std::vector<Uuid> running() = 0;
@@ -59,7 +59,8 @@ class Hypervisor {
 
   // Blocks; throws HypervisorError. `events` hears of everything from before the return on, and is let go of
   // some time after the session is gone, since a call to it may still be under way then.
-  virtual std::unique_ptr<Session> connect(const std::string& uri, std::shared_ptr<SessionEvents> events) = 0;
+  virtual std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
+                                                        std::shared_ptr<HypervisorEvents> events) = 0;
 };
 
 }  // namespace cleave::monitor

@@ -28,7 +28,8 @@ class LibvirtEventLoop {
 
 class Libvirt : public Hypervisor {
  public:
-  std::unique_ptr<Session> connect(const std::string& uri, std::shared_ptr<SessionEvents> events) override;
+  std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
+                                                std::shared_ptr<HypervisorEvents> events) override;
 
  private:
   LibvirtEventLoop loop_;

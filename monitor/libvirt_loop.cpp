@@ -10,17 +10,17 @@ constexpr int kNever = -1;
 constexpr int kAtOnce = 0;
 
 // libvirt prints its errors to standard error unless told otherwise; the watcher says what matters of them.
-void say_nothing(void* /*data*/, virErrorPtr /*error*/) {}
+void ignore_error(void* /*data*/, virErrorPtr /*error*/) {}
 
-void do_nothing(int /*timer*/, void* /*data*/) {}
+void ignore_timer(int /*timer*/, void* /*data*/) {}
 
 }  // namespace
 
 LibvirtEventLoop::LibvirtEventLoop() {
   if (virInitialize() < 0) throw HypervisorError("libvirt cannot be initialised");
-  virSetErrorFunc(nullptr, say_nothing);
+  virSetErrorFunc(nullptr, ignore_error);
   if (virEventRegisterDefaultImpl() < 0) throw HypervisorError(virGetLastErrorMessage());
-  wake_up_ = virEventAddTimeout(kNever, do_nothing, nullptr, nullptr);
+  wake_up_ = virEventAddTimeout(kNever, ignore_timer, nullptr, nullptr);
   if (wake_up_ < 0) throw HypervisorError(virGetLastErrorMessage());
   thread_ = std::thread([this] {
     while (!stopping_) virEventRunDefaultImpl();

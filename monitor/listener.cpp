@@ -17,7 +17,7 @@ namespace {
 
 // For want of descriptors or memory nobody can be let in; until somebody leaves there is no use in trying all
 // the time.
-constexpr std::chrono::milliseconds kUntilRetry{100};
+constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 // Lines are short and only the newest matters: with small buffers who does not read is noticed soon, and
 // costs little.
@@ -27,12 +27,12 @@ constexpr int kReceiveBuffer = 4096;
 }  // namespace
 
 Listener::Listener(asio::io_context& context, ListeningSocket socket, std::chrono::milliseconds patience,
-                   Taker taker)
+                   ConnectionHandler handler)
     : socket_(std::move(socket)),
       acceptor_(context, asio::generic::stream_protocol(socket_.family, 0), socket_.socket.get()),
       retry_(context),
       patience_(patience),
-      taker_(std::move(taker)) {
+      handler_(std::move(handler)) {
   socket_.socket.release();
   acceptor_.non_blocking(true);
   accept();
@@ -42,21 +42,21 @@ void Listener::accept() {
   acceptor_.async_accept([this](const ErrorCode& error, Stream stream) {
     if (error == asio::error::operation_aborted) return;
     if (error == asio::error::connection_aborted) return accept();
-    if (error) return accept_later();
-    make_ready(stream);
-    taker_(std::move(stream));
+    if (error) return retry_accept();
+    configure(stream);
+    handler_(std::move(stream));
     accept();
   });
 }
 
-void Listener::accept_later() {
-  retry_.expires_after(kUntilRetry);
+void Listener::retry_accept() {
+  retry_.expires_after(kAcceptRetryDelay);
   retry_.async_wait([this](const ErrorCode& error) {
     if (!error) accept();
   });
 }
 
-void Listener::make_ready(Stream& stream) const {
+void Listener::configure(Stream& stream) const {
   ErrorCode ignored;
   stream.non_blocking(true, ignored);
   stream.set_option(asio::socket_base::send_buffer_size(kSendBuffer), ignored);

@@ -15,12 +15,12 @@ namespace cleave::monitor {
 
 class Listener {
  public:
-  using Taker = std::function<void(Stream)>;
+  using ConnectionHandler = std::function<void(Stream)>;
 
   // Begins to take connections. A TCP peer that acknowledges nothing for `patience` is given up by the
   // kernel.
   Listener(asio::io_context& context, ListeningSocket socket, std::chrono::milliseconds patience,
-           Taker taker);
+           ConnectionHandler handler);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener() = default;
@@ -33,14 +33,14 @@ class Listener {
 
  private:
   void accept();
-  void accept_later();
-  void make_ready(Stream& stream) const;
+  void retry_accept();
+  void configure(Stream& stream) const;
 
   ListeningSocket socket_;  // without the descriptor, which is the acceptor's
   Acceptor acceptor_;
   asio::steady_timer retry_;
   std::chrono::milliseconds patience_;
-  Taker taker_;
+  ConnectionHandler handler_;
 };
 
 }  // namespace cleave::monitor

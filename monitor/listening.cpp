@@ -119,9 +119,9 @@ ListeningSocket listen_on(const base::Address& address, const UnixSocketOptions&
 }
 
 std::vector<ListeningSocket> inherited_sockets() {
-  const int count = take_inherited();
+  const int count = take_inherited_descriptors();
   std::vector<ListeningSocket> sockets;
-  for (int fd = kFirstInherited; fd < kFirstInherited + count; ++fd) {
+  for (int fd = kFirstInheritedDescriptor; fd < kFirstInheritedDescriptor + count; ++fd) {
     if (option_of(fd, SO_TYPE) != SOCK_STREAM || option_of(fd, SO_ACCEPTCONN) != 1) {
       throw ListenError("descriptor " + std::to_string(fd) +
                         " from the service manager is no stream socket that listens; mend its .socket unit");

@@ -7,19 +7,19 @@
 
 namespace cleave::monitor {
 
-void say(std::string_view line) noexcept {
+void log_line(std::string_view line) noexcept {
   try {
     std::string whole = "cleave-monitord: ";
     whole.append(line).push_back('\n');
-    base::print(whole);
+    base::write_stderr(whole);
   } catch (...) {
-    base::print("cleave-monitord: out of memory\n");
+    base::write_stderr("cleave-monitord: out of memory\n");
   }
 }
 
-std::optional<std::uint64_t> Sparing::happened(TimePoint now) {
+std::optional<std::uint64_t> RateLimiter::record(TimePoint now) {
   ++count_;
-  if (last_ && now - *last_ < every_) return std::nullopt;
+  if (last_ && now - *last_ < period_) return std::nullopt;
   last_ = now;
   return std::exchange(count_, 0);
 }

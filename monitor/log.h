@@ -10,19 +10,19 @@
 namespace cleave::monitor {
 
 // Writes "cleave-monitord: <line>\n". Thread-safe; never fails.
-void say(std::string_view line) noexcept;
+void log_line(std::string_view line) noexcept;
 
 // Lets one line through in every so often and counts the others. Not thread-safe.
-class Sparing {
+class RateLimiter {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  explicit Sparing(std::chrono::seconds every) : every_(every) {}
+  explicit RateLimiter(std::chrono::seconds every) : period_(every) {}
 
   // How often it happened since the last line, this time included, if a line is due; else empty.
-  std::optional<std::uint64_t> happened(TimePoint now);
+  std::optional<std::uint64_t> record(TimePoint now);
 
  private:
-  std::chrono::seconds every_;
+  std::chrono::seconds period_;
   std::optional<TimePoint> last_;
   std::uint64_t count_ = 0;
 };

@@ -23,11 +23,11 @@ constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
 // A watcher may be stuck in a call to a hypervisor that does not answer. Nothing of it needs to be saved.
-constexpr std::chrono::seconds kUntilForced{2};
+constexpr std::chrono::seconds kShutdownGrace{2};
 constexpr std::chrono::seconds kStatusPeriod{5};
 
 // Every client is a descriptor; a few more are ours and libvirt's.
-void make_room_for(std::size_t clients) {
+void raise_open_file_limit(std::size_t clients) {
   constexpr rlim_t kOwn = 128;
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -40,52 +40,52 @@ void make_room_for(std::size_t clients) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
-  say("only " + std::to_string(limit.rlim_cur) + " files may be open, too few for " +
-      std::to_string(clients) + " clients; raise the limit (LimitNOFILE=) or lower --max-clients");
+  log_line("only " + std::to_string(limit.rlim_cur) + " files may be open, too few for " +
+           std::to_string(clients) + " clients; raise the limit (LimitNOFILE=) or lower --max-clients");
 }
 
 // What the service manager wants to hear; nothing happens where there is none.
 class ServiceManager {
  public:
   ServiceManager(asio::io_context& context, const Daemon& daemon)
-      : daemon_(daemon), status_(context, kStatusPeriod, [this] { tell_status(); }) {
+      : daemon_(daemon), status_(context, kStatusPeriod, [this] { send_status(); }) {
     const auto within = watchdog();
     if (within) watchdog_.emplace(context, *within / 2, [] { notify("WATCHDOG=1"); });
   }
 
   void ready() {
     notify("READY=1");
-    tell_status();
+    send_status();
   }
 
   static void stopping() { notify("STOPPING=1"); }
 
  private:
-  void tell_status() {
+  void send_status() {
     std::string status = "STATUS=" + daemon_.status();
-    if (status == told_) return;
-    told_ = std::move(status);
-    notify(told_);
+    if (status == last_status_) return;
+    last_status_ = std::move(status);
+    notify(last_status_);
   }
 
   const Daemon& daemon_;
-  Repeating status_;
-  std::optional<Repeating> watchdog_;
-  std::string told_;
+  PeriodicTimer status_;
+  std::optional<PeriodicTimer> watchdog_;
+  std::string last_status_;
 };
 
-void say_where(const Daemon& daemon) {
-  for (const std::string& address : daemon.addresses()) say("listening on " + address);
-  if (!daemon.metrics_address().empty()) say("metrics on " + daemon.metrics_address());
+void log_addresses(const Daemon& daemon) {
+  for (const std::string& address : daemon.addresses()) log_line("listening on " + address);
+  if (!daemon.metrics_address().empty()) log_line("metrics on " + daemon.metrics_address());
 }
 
 int run(const Options& options) {
   DaemonSockets sockets = open_sockets(options);
-  make_room_for(options.max_clients);
+  raise_open_file_limit(options.max_clients);
   asio::io_context context(1);
   Libvirt libvirt;
   Daemon daemon(context, libvirt, options, std::move(sockets));
-  say_where(daemon);
+  log_addresses(daemon);
   ServiceManager manager(context, daemon);
   asio::signal_set signals(context, SIGTERM, SIGINT);
   signals.async_wait([&](const ErrorCode& error, int) {
@@ -95,8 +95,8 @@ int run(const Options& options) {
   });
   manager.ready();
   context.run();
-  if (!daemon.ended_by(std::chrono::steady_clock::now() + kUntilForced)) {
-    say("a hypervisor does not answer; stopping without it");
+  if (!daemon.wait_until_ended(std::chrono::steady_clock::now() + kShutdownGrace)) {
+    log_line("a hypervisor does not answer; stopping without it");
     std::_Exit(EXIT_SUCCESS);
   }
   return EXIT_SUCCESS;
@@ -106,10 +106,10 @@ int start(std::span<const char* const> arguments) try {
   const auto options = read_command_line(arguments);
   return options ? run(*options) : EXIT_SUCCESS;
 } catch (const OptionError& error) {
-  say(error.what());
+  log_line(error.what());
   return kUsage;
 } catch (const std::exception& error) {
-  say(error.what());
+  log_line(error.what());
   return kFailed;
 }
 

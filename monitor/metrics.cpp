@@ -47,9 +47,9 @@ struct Sums {
   std::uint64_t losses = 0;
 };
 
-Sums sums_of(const Tally& tally) {
+Sums sums_of(const Totals& totals) {
   Sums sums;
-  for (const Report& report : tally.reports()) {
+  for (const Report& report : totals.reports()) {
     sums.events += report.events;
     sums.listings += report.listings;
     sums.corrections += report.corrections;
@@ -86,11 +86,11 @@ void add_total(Families& families, const Total& total) {
   families.gauge("cleave_monitor_busy", "Domains that use their processors.", total.counts.busy);
 }
 
-void add_hypervisors(Families& families, const Tally& tally) {
-  const Sums sums = sums_of(tally);
-  families.gauge("cleave_monitor_hypervisors", "Hypervisors to follow.", tally.reports().size());
+void add_hypervisors(Families& families, const Totals& totals) {
+  const Sums sums = sums_of(totals);
+  families.gauge("cleave_monitor_hypervisors", "Hypervisors to follow.", totals.reports().size());
   families.gauge("cleave_monitor_hypervisors_connected", "Those that are connected and answer.",
-                 tally.connected());
+                 totals.connected());
   families.counter("cleave_monitor_events_total", "Lifecycle events.", sums.events);
   families.counter("cleave_monitor_listings_total", "Listings of the running domains.", sums.listings);
   families.counter("cleave_monitor_corrections_total",
@@ -99,35 +99,35 @@ void add_hypervisors(Families& families, const Tally& tally) {
 }
 
 void add_clients(Families& families, const Hub& hub) {
-  const Hub::Figures& figures = hub.figures();
+  const Hub::Statistics& statistics = hub.statistics();
   families.gauge("cleave_monitor_clients", "Clients connected.", hub.clients());
-  families.counter("cleave_monitor_clients_admitted_total", "Clients let in.", figures.admitted);
-  families.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", figures.refused);
+  families.counter("cleave_monitor_clients_admitted_total", "Clients let in.", statistics.admitted);
+  families.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", statistics.refused);
   families.counter("cleave_monitor_clients_slow_total", "Clients dropped because they took nothing.",
-                   figures.slow);
+                   statistics.slow);
   families.counter("cleave_monitor_clients_long_lines_total", "Clients dropped for a line that was too long.",
-                   figures.long_lines);
-  families.counter("cleave_monitor_changes_total", "Totals published.", figures.changes);
+                   statistics.long_lines);
+  families.counter("cleave_monitor_changes_total", "Totals published.", statistics.changes);
 }
 
 }  // namespace
 
-std::string metrics(const Tally& tally, const Hub& hub) {
+std::string metrics(const Totals& totals, const Hub& hub) {
   Families families;
-  add_total(families, tally.total());
-  add_hypervisors(families, tally);
+  add_total(families, totals.total());
+  add_hypervisors(families, totals);
   add_clients(families, hub);
   families.gauge("process_resident_memory_bytes", "Resident memory.", resident_bytes());
   families.counter("process_cpu_seconds_total", "Processor time, user and system.", processor_seconds());
   return families.text();
 }
 
-HttpAnswer page(std::string_view path, const Tally& tally, const Hub& hub) {
-  if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", metrics(tally, hub)};
+HttpAnswer metrics_page(std::string_view path, const Totals& totals, const Hub& hub) {
+  if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", metrics(totals, hub)};
   if (path != "/healthz") return {404, "text/plain", "there are /metrics and /healthz\n"};
-  const std::string state = std::to_string(tally.connected()) + " of " +
-                            std::to_string(tally.reports().size()) + " hypervisors connected\n";
-  return {tally.connected() > 0 ? 200U : 503U, "text/plain", state};
+  const std::string state = std::to_string(totals.connected()) + " of " +
+                            std::to_string(totals.reports().size()) + " hypervisors connected\n";
+  return {totals.connected() > 0 ? 200U : 503U, "text/plain", state};
 }
 
 }  // namespace cleave::monitor

@@ -5,14 +5,14 @@
 
 #include "monitor/http.h"
 #include "monitor/hub.h"
-#include "monitor/tally.h"
+#include "monitor/totals.h"
 
 namespace cleave::monitor {
 
 // The format's version 0.0.4. What is not known is left out, so that a graph has a gap there and not a zero.
-std::string metrics(const Tally& tally, const Hub& hub);
+std::string metrics(const Totals& totals, const Hub& hub);
 
 // /metrics, and /healthz: status 200, or 503 while no hypervisor is connected.
-HttpAnswer page(std::string_view path, const Tally& tally, const Hub& hub);
+HttpAnswer metrics_page(std::string_view path, const Totals& totals, const Hub& hub);
 
 }  // namespace cleave::monitor

@@ -10,7 +10,7 @@ namespace cleave::monitor {
 namespace {
 
 const OptionEntry* entry_of(std::string_view name) {
-  const auto entries = option_entries();
+  const auto entries = option_table();
   const auto found =
       std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.name == name; });
   return found == entries.end() ? nullptr : &*found;
@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string>& path) {
 }
 
 // An array of the file, which comes joined by commas.
-std::vector<std::string> elements(std::string_view text) {
+std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> values;
   while (!text.empty()) {
     const auto comma = text.find(',');
@@ -33,13 +33,14 @@ std::vector<std::string> elements(std::string_view text) {
   return values;
 }
 
-void apply(Options& options, const OptionValues& said) {
-  if (said.option->takes == OptionEntry::Takes::one && said.values.size() != 1) {
-    throw OptionError(said.where + ": is given more than once; expected " + said.option->expected);
+void apply(Options& options, const OptionValues& given) {
+  if (given.option->value_count == OptionEntry::ValueCount::one && given.values.size() != 1) {
+    throw OptionError(given.where + ": is given more than once; expected " + given.option->expected);
   }
-  for (const std::string& value : said.values) {
-    if (said.option->apply(options, value)) continue;
-    throw OptionError(said.where + ": '" + value + "' is not understood; expected " + said.option->expected);
+  for (const std::string& value : given.values) {
+    if (given.option->apply(options, value)) continue;
+    throw OptionError(given.where + ": '" + value + "' is not understood; expected " +
+                      given.option->expected);
   }
 }
 
@@ -75,21 +76,21 @@ std::vector<OptionValues> read_file(const std::string& path) {
     const std::string where = path + ':' + std::to_string(value.line) + ": " + joined(value.path);
     const OptionEntry* option = entry_of(joined(value.path));
     if (option == nullptr) throw OptionError(where + ": there is no such option; see cleave-monitord --help");
-    const bool list = option->takes == OptionEntry::Takes::several;
-    all.push_back({option, list ? elements(value.text) : std::vector{value.text}, where});
+    const bool list = option->value_count == OptionEntry::ValueCount::several;
+    all.push_back({option, list ? split_list(value.text) : std::vector{value.text}, where});
   }
   return all;
 }
 
-Options settle(const std::vector<OptionValues>& command_line, const std::vector<OptionValues>& file) {
+Options merge_options(const std::vector<OptionValues>& command_line, const std::vector<OptionValues>& file) {
   Options options;
-  for (const OptionValues& said : file) {
-    const bool overruled =
+  for (const OptionValues& given : file) {
+    const bool overridden =
         std::any_of(command_line.begin(), command_line.end(),
-                    [&](const OptionValues& other) { return other.option == said.option; });
-    if (!overruled) apply(options, said);
+                    [&](const OptionValues& other) { return other.option == given.option; });
+    if (!overridden) apply(options, given);
   }
-  for (const OptionValues& said : command_line) apply(options, said);
+  for (const OptionValues& given : command_line) apply(options, given);
   check_listen(options);
   check_metrics(options);
   if (options.connect.empty()) options.connect.emplace_back("qemu:///system");

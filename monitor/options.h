@@ -40,10 +40,10 @@ struct Options {
 };
 
 struct OptionEntry {
-  enum class Takes : std::uint8_t { nothing, one, several };
+  enum class ValueCount : std::uint8_t { nothing, one, several };
 
   const char* name;  // --name, and the key in the file
-  Takes takes;
+  ValueCount value_count;
   const char* value;  // what stands for the value in the help
   const char* help;
   const char* expected;  // what a value must be, to end the sentence "expected ..."
@@ -52,7 +52,7 @@ struct OptionEntry {
 };
 
 // All options that may also stand in the file, in the order users see them.
-std::span<const OptionEntry> option_entries();
+std::span<const OptionEntry> option_table();
 
 // What somebody said of one option.
 struct OptionValues {
@@ -65,6 +65,6 @@ struct OptionValues {
 std::vector<OptionValues> read_file(const std::string& path);
 
 // The options from both; throws OptionError for values that are not understood or do not go together.
-Options settle(const std::vector<OptionValues>& command_line, const std::vector<OptionValues>& file);
+Options merge_options(const std::vector<OptionValues>& command_line, const std::vector<OptionValues>& file);
 
 }  // namespace cleave::monitor

@@ -18,11 +18,11 @@ namespace {
 
 std::optional<std::uint64_t> number_in(const char* variable, std::uint64_t most) {
   const char* text = std::getenv(variable);
-  return text == nullptr ? std::nullopt : base::whole_number(text, 0, most);
+  return text == nullptr ? std::nullopt : base::parse_unsigned(text, 0, most);
 }
 
 // A variable may have been meant for the process that started this one.
-bool is_for_us(const char* variable) {
+bool names_this_process(const char* variable) {
   return number_in(variable, INT_MAX) == static_cast<std::uint64_t>(getpid());
 }
 
@@ -32,21 +32,21 @@ void notify(std::string_view state) noexcept try {
   const char* path = std::getenv("NOTIFY_SOCKET");
   if (path == nullptr || (*path != '/' && *path != '@')) return;
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const UnixName name(path);
+  const UnixAddress name(path);
   ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, name.get(), name.size());
 } catch (...) {  // no memory for the name
 }
 
-int take_inherited() {
+int take_inherited_descriptors() {
   constexpr int kMost = 1024;
-  const bool ours = is_for_us("LISTEN_PID");
+  const bool ours = names_this_process("LISTEN_PID");
   const auto count = number_in("LISTEN_FDS", kMost);
   for (const char* variable : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) unsetenv(variable);
   return ours && count ? static_cast<int>(*count) : 0;
 }
 
 std::optional<std::chrono::microseconds> watchdog() {
-  if (std::getenv("WATCHDOG_PID") != nullptr && !is_for_us("WATCHDOG_PID")) return std::nullopt;
+  if (std::getenv("WATCHDOG_PID") != nullptr && !names_this_process("WATCHDOG_PID")) return std::nullopt;
   constexpr std::uint64_t kMost = UINT32_MAX * std::uint64_t{1'000'000};
   const auto microseconds = number_in("WATCHDOG_USEC", kMost);
   if (!microseconds || *microseconds == 0) return std::nullopt;

@@ -11,10 +11,10 @@ namespace cleave::monitor {
 // Tells the manager something: "READY=1". Thread-safe; what it does not hear at once, it never hears.
 void notify(std::string_view state) noexcept;
 
-// How many descriptors, from kFirstInherited on, were handed to this process. Takes the variables away, so
+// How many descriptors, from kFirstInheritedDescriptor on, were handed to this process. Takes the variables away, so
 // that only the first call gives any, and no child takes them for its own.
-constexpr int kFirstInherited = 3;
-int take_inherited();
+constexpr int kFirstInheritedDescriptor = 3;
+int take_inherited_descriptors();
 
 // Within which time the manager wants to hear "WATCHDOG=1" again; empty where it does not.
 std::optional<std::chrono::microseconds> watchdog();

@@ -43,12 +43,12 @@ Descriptor lock(const std::string& path) {
 }
 
 // Removes the socket that a dead daemon left. Requires the lock.
-void remove_leftover(const std::string& path) {
+void remove_stale_socket(const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) return;
   if (!S_ISSOCK(there.st_mode))
     throw ListenError("there is a file that is no socket; remove it, or name another path");
-  const UnixName name(path);
+  const UnixAddress name(path);
   const Descriptor probe = open_socket();
   if (::connect(probe.get(), name.get(), name.size()) == 0 || errno != ECONNREFUSED)
     throw ListenError(kInUse);
@@ -76,20 +76,20 @@ void set_owner_and_mode(const std::string& path, const UnixSocketOptions& option
 }
 
 // A file made under this mask is nobody's but ours, until it is given its mode.
-class PrivateFiles {
+class ScopedUmask {
  public:
-  PrivateFiles() : before_(::umask(0177)) {}
-  PrivateFiles(const PrivateFiles&) = delete;
-  PrivateFiles& operator=(const PrivateFiles&) = delete;
-  ~PrivateFiles() { ::umask(before_); }
+  ScopedUmask() : before_(::umask(0177)) {}
+  ScopedUmask(const ScopedUmask&) = delete;
+  ScopedUmask& operator=(const ScopedUmask&) = delete;
+  ~ScopedUmask() { ::umask(before_); }
 
  private:
   mode_t before_;
 };
 
 void bind_to_path(const Descriptor& socket, const std::string& path) {
-  const PrivateFiles mask;
-  const UnixName name(path);
+  const ScopedUmask mask;
+  const UnixAddress name(path);
   if (::bind(socket.get(), name.get(), name.size()) == 0) return;
   if (errno == EADDRINUSE) throw ListenError(kInUse);
   fail("the socket cannot be made; name another path", errno);
@@ -97,7 +97,7 @@ void bind_to_path(const Descriptor& socket, const std::string& path) {
 
 }  // namespace
 
-UnixName::UnixName(const std::string& path) {
+UnixAddress::UnixAddress(const std::string& path) {
   address_.sun_family = AF_UNIX;
   const std::size_t length = path.copy(address_.sun_path, sizeof address_.sun_path - 1);
   const bool abstract = path.front() == '@';
@@ -133,7 +133,7 @@ ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions&
   if (!abstract) {
     make_folder(std::filesystem::path(path).parent_path());
     result.lock = lock(path);
-    remove_leftover(path);
+    remove_stale_socket(path);
   }
   result.socket = open_socket();
   bind_to_path(result.socket, path);

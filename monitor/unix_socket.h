@@ -16,9 +16,9 @@ namespace cleave::monitor {
 
 // A unix socket's address, as the system's calls take it. A path that begins with "@" is a name in the
 // abstract namespace; one that is too long is cut.
-class UnixName {
+class UnixAddress {
  public:
-  explicit UnixName(const std::string& path);
+  explicit UnixAddress(const std::string& path);
 
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
   [[nodiscard]] socklen_t size() const { return size_; }

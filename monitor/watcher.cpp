@@ -10,9 +10,9 @@ namespace cleave::monitor {
 using Clock = std::chrono::steady_clock;
 
 // What the hypervisor tells one session.
-class Watcher::Feed : public SessionEvents {
+class Watcher::EventReceiver : public HypervisorEvents {
  public:
-  Feed(std::shared_ptr<State> state, std::uint64_t generation)
+  EventReceiver(std::shared_ptr<State> state, std::uint64_t generation)
       : state_(std::move(state)), generation_(generation) {}
 
   void changed(const Uuid& domain, bool running) override {
@@ -64,7 +64,7 @@ void Watcher::stop() {
   state_->changed.notify_all();
 }
 
-bool Watcher::ended_by(TimePoint deadline) {
+bool Watcher::wait_until_ended(TimePoint deadline) {
   Lock lock(state_->mutex);
   return state_->changed.wait_until(lock, deadline, [&] { return state_->ended; });
 }
@@ -95,33 +95,33 @@ void Watcher::run() {
 
 // From connecting to the loss of the connection, which is an exception, or to the end.
 void Watcher::serve_connection() {
-  std::shared_ptr<Feed> feed;
+  std::shared_ptr<EventReceiver> feed;
   {
     const Lock lock(state_->mutex);
-    feed = std::make_shared<Feed>(state_, ++state_->generation);
+    feed = std::make_shared<EventReceiver>(state_, ++state_->generation);
     state_->lost = false;
     state_->unconfirmed = false;
     state_->domains.clear();
   }
-  const std::unique_ptr<Session> session = hypervisor_.connect(uri_, feed);
+  const std::unique_ptr<HypervisorConnection> session = hypervisor_.connect(uri_, feed);
   sampled_ = TimePoint{};
   list(*session);
-  say("connected to " + uri_);
-  last_complaint_.clear();
+  log_line("connected to " + uri_);
+  last_logged_error_.clear();
   pause_ = options_.first_pause;
   follow(*session);
 }
 
-void Watcher::follow(Session& session) {
+void Watcher::follow(HypervisorConnection& session) {
   while (!stopping()) {
     if (Clock::now() - sampled_ >= options_.interval) sample(session);
     {
       Lock lock(state_->mutex);
-      const auto roused = [&] { return state_->stopping || state_->lost; };
-      const bool event =
-          state_->changed.wait_for(lock, options_.interval, [&] { return roused() || state_->unconfirmed; });
+      const auto interrupted = [&] { return state_->stopping || state_->lost; };
+      const bool event = state_->changed.wait_for(lock, options_.interval,
+                                                  [&] { return interrupted() || state_->unconfirmed; });
       // Events come in bursts: one listing confirms all that come while the first settles.
-      if (event) state_->changed.wait_for(lock, options_.settle, roused);
+      if (event) state_->changed.wait_for(lock, options_.settle, interrupted);
       if (state_->stopping) return;
       if (state_->lost) throw HypervisorError(state_->why);
     }
@@ -129,7 +129,7 @@ void Watcher::follow(Session& session) {
   }
 }
 
-void Watcher::list(Session& session) {
+void Watcher::list(HypervisorConnection& session) {
   {
     const Lock lock(state_->mutex);
     state_->unconfirmed = false;
@@ -139,16 +139,16 @@ void Watcher::list(Session& session) {
   const Lock lock(state_->mutex);
   if (state_->lost) throw HypervisorError(state_->why);
   const bool first = !state_->report.counts;
-  const bool news = state_->domains.end_listing(running);
+  const bool differs = state_->domains.end_listing(running);
   ++state_->report.listings;
-  if (news && !first) ++state_->report.corrections;
+  if (differs && !first) ++state_->report.corrections;
   state_->report.connected = true;
   state_->report.listed = Clock::now();
   state_->report.counts = state_->domains.counts();
   publish(*state_, lock);
 }
 
-void Watcher::sample(Session& session) {
+void Watcher::sample(HypervisorConnection& session) {
   const std::vector<CpuTime> times = session.cpu_times();
   sampled_ = Clock::now();
   const Lock lock(state_->mutex);
@@ -169,14 +169,14 @@ void Watcher::disconnect(const std::string& why) {
     if (state_->stopping) return;
     ++state_->generation;  // what the dead session still has to say no longer matters
     // Without a listing since it was opened it was no connection yet.
-    if (last_complaint_.empty() && state_->report.listings > 0) ++state_->report.losses;
+    if (last_logged_error_.empty() && state_->report.listings > 0) ++state_->report.losses;
     state_->report.connected = false;
     state_->report.counts.reset();
     publish(*state_, lock);
   }
-  if (why == last_complaint_) return;
-  last_complaint_ = why;
-  say("no connection to " + uri_ + ": " + why + "; trying again");
+  if (why == last_logged_error_) return;
+  last_logged_error_ = why;
+  log_line("no connection to " + uri_ + ": " + why + "; trying again");
 }
 
 }  // namespace cleave::monitor

@@ -56,10 +56,10 @@ class Watcher {
   void stop();
 
   // Whether the thread had ended before the time was up.
-  bool ended_by(TimePoint deadline);
+  bool wait_until_ended(TimePoint deadline);
 
  private:
-  class Feed;
+  class EventReceiver;
 
   // Shared with the hypervisor's callbacks, which may be under way when a session, or the watcher itself,
   // ends.
@@ -82,9 +82,9 @@ class Watcher {
 
   void run();
   void serve_connection();
-  void follow(Session& session);
-  void list(Session& session);
-  void sample(Session& session);
+  void follow(HypervisorConnection& session);
+  void list(HypervisorConnection& session);
+  void sample(HypervisorConnection& session);
   void pause(std::chrono::milliseconds duration);
   void disconnect(const std::string& why);
   bool stopping();
@@ -94,7 +94,7 @@ class Watcher {
   const std::string uri_;
   const WatcherOptions options_;
   std::chrono::milliseconds pause_;  // before the next attempt to connect
-  std::string last_complaint_;       // so that attempts that fail alike are logged once
+  std::string last_logged_error_;    // so that attempts that fail alike are logged once
   TimePoint sampled_;
   std::shared_ptr<State> state_;
   std::thread thread_;

@@ -69,7 +69,7 @@ void allow_files(rlim_t files) {
 class Clients {
  public:
   Clients(const Load& load, Shared& shared, const std::string& path) : shared_(shared) {
-    const UnixName name(path);
+    const UnixAddress name(path);
     for (unsigned i = 0; i < load.clients; ++i) {
       Descriptor& socket = sockets_.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
       if (::connect(socket.get(), name.get(), name.size()) != 0) throw std::runtime_error("cannot connect");
@@ -212,7 +212,7 @@ int measure(const Load& load) {
   const std::string path = "/tmp/cleave-load-" + std::to_string(getpid()) + ".sock";
   Options options;
   options.connect = {kUri};
-  options.listen = {base::read_address("unix:" + path).value()};
+  options.listen = {base::parse_address("unix:" + path).value()};
   options.max_clients = load.clients;
   DaemonSockets sockets = open_sockets(options);
   const pid_t clients = fork();

@@ -77,7 +77,7 @@ class Built {
  public:
   Built(const Device& device, const Sample& sample, bool prelude) : device_(device), sample_(sample) {
     const std::string source = std::string(prelude ? kernels::prelude() : "") + sample.source;
-    const std::string options(prelude ? kernels::kSwitch : "");
+    const std::string options(prelude ? kernels::kPreludeOption : "");
     const char* text = source.c_str();
     cl_int error = CL_SUCCESS;
     const cl_program program = checked(clCreateProgramWithSource(device.context, 1, &text, nullptr, &error),

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "base/configuration.h"
-#include "base/undisturbed.h"
-#include "icd/absent.h"
-#include "icd/remote.h"
-#include "interpose/table.h"
+#include "base/scoped_thread_state.h"
+#include "icd/remote_platforms.h"
+#include "interpose/calls/table.h"
+#include "opencl/missing_functions.h"
 
 namespace {
 
@@ -38,16 +38,16 @@ const Table* install_once(cl_uint entries, const Table* target) {
     std::memcpy(&next, target, std::size_t{std::min(entries, kEntries)} * sizeof(void*));
     auto configuration = cleave::base::load(cleave::base::process_environment());
     if (cleave::icd::wants_remote(configuration.settings))
-      cleave::icd::offer_remote(next, configuration.settings, true);
-    cleave::icd::fill_absent(next);
+      cleave::icd::add_remote_platforms(next, configuration.settings, true);
+    cleave::opencl::fill_missing_functions(next);
     layer.table = cleave::interpose::install(next, {"layer", "the loader"}, std::move(configuration));
   }
   return layer.table;
 }
 
-cl_int initialise(cl_uint entries, const Table* target, cl_uint* entries_ret,
+cl_int init_layer(cl_uint entries, const Table* target, cl_uint* entries_ret,
                   const Table** table_ret) noexcept {
-  const cleave::base::Uncancelled uncancelled;
+  const cleave::base::ScopedCancelDisable uncancelled;
   if (target == nullptr || entries_ret == nullptr || table_ret == nullptr) return CL_INVALID_VALUE;
   const Table* const table = install_once(entries, target);
   if (table == nullptr) return CL_OUT_OF_HOST_MEMORY;
@@ -56,17 +56,17 @@ cl_int initialise(cl_uint entries, const Table* target, cl_uint* entries_ret,
   return CL_SUCCESS;
 }
 
-cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) noexcept {
+cl_int copy_info(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) noexcept {
   if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
   if (value != nullptr) std::memcpy(value, data, bytes);
   if (size_ret != nullptr) *size_ret = bytes;
   return CL_SUCCESS;
 }
 
-__attribute__((constructor)) void arrive() { cleave::interpose::at_load(); }
+__attribute__((constructor)) void on_load() { cleave::interpose::at_load(); }
 
 // Destructors of a library that the loader loads run after the program's own.
-__attribute__((destructor)) void leave() { cleave::interpose::at_exit(); }
+__attribute__((destructor)) void on_unload() { cleave::interpose::at_exit(); }
 
 }  // namespace
 
@@ -78,9 +78,9 @@ CLEAVE_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size,
   const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
   switch (name) {
     case CL_LAYER_API_VERSION:
-      return give(&version, sizeof version, size, value, size_ret);
+      return copy_info(&version, sizeof version, size, value, size_ret);
     case CL_LAYER_NAME:
-      return give(kName.data(), kName.size() + 1, size, value, size_ret);
+      return copy_info(kName.data(), kName.size() + 1, size, value, size_ret);
     default:
       return CL_INVALID_VALUE;
   }
@@ -89,7 +89,7 @@ CLEAVE_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size,
 CLEAVE_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch* target_dispatch,
                                              cl_uint* num_entries_ret,
                                              const cl_icd_dispatch** layer_dispatch_ret) {
-  return initialise(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+  return init_layer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
 }
 
 // Not in the headers of every system yet. `properties` is a list of cl_properties that ends in 0, or null.
@@ -99,5 +99,5 @@ CLEAVE_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
                                                            const cl_icd_dispatch** layer_dispatch_ret,
                                                            const cl_properties* properties) {
   static_cast<void>(properties);  // none is defined so far, and none need be understood
-  return initialise(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+  return init_layer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
 }

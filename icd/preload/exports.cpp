@@ -1,20 +1,20 @@
 // Every OpenCL function under its own name: one load and one indirect jump. No decisions here.
 
 #include "icd/preload/first_call.h"
-#include "interpose/table.h"
+#include "interpose/calls/table.h"
 
 #define CL_FUNCTION(version, result, name, parameters, arguments)                        \
   extern "C" __attribute__((visibility("default"))) result CL_API_CALL name parameters { \
     return cleave::icd::active_table().name arguments;                                   \
   }
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
 
 namespace {
 
-__attribute__((constructor)) void arrive() { cleave::interpose::at_load(); }
+__attribute__((constructor)) void on_load() { cleave::interpose::at_load(); }
 
 // Destructors of a preloaded library run after those of the program and of the libraries it uses.
-__attribute__((destructor)) void leave() { cleave::interpose::at_exit(); }
+__attribute__((destructor)) void on_unload() { cleave::interpose::at_exit(); }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "icd/mark.h"
+#include "icd/elf_note.h"
 #include "icd/preload/linker_cache.h"
 #include "icd/preload/linker_folders.h"
 
@@ -16,7 +16,7 @@ namespace cleave::icd {
 namespace {
 
 constexpr const char* kLibrary = "libOpenCL.so.1";
-constexpr const char* kCache = "/etc/ld.so.cache";
+constexpr const char* kLinkerCache = "/etc/ld.so.cache";
 
 std::string contents(const char* path) {
   std::string text;
@@ -37,18 +37,18 @@ std::vector<std::string> candidates() {
   const LinkerFolders folders = linker_folders(kLibrary);
   std::vector<std::string> paths;
   for (const std::string& folder : folders.before_cache) paths.push_back(folder + "/" + kLibrary);
-  for (std::string& path : paths_in_linker_cache(contents(kCache), kLibrary))
+  for (std::string& path : paths_in_linker_cache(contents(kLinkerCache), kLibrary))
     paths.push_back(std::move(path));
   for (const std::string& folder : folders.after_cache) paths.push_back(folder + "/" + kLibrary);
   return paths;
 }
 
 // Null if there is no such library, or if it is a Cleave.
-void* open_other(const std::string& path) {
+void* open_unless_cleave(const std::string& path) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
   const void* const symbol = dlsym(library, "clGetPlatformIDs");
-  if (symbol != nullptr && !is_cleave(symbol)) return library;
+  if (symbol != nullptr && !is_cleave_library(symbol)) return library;
   dlclose(library);
   return nullptr;
 }
@@ -57,7 +57,7 @@ Table table_of(void* library) {
   Table table{};
 #define CL_FUNCTION(version, result, name, parameters, arguments) \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #name));
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
   return table;
 }
@@ -73,7 +73,7 @@ std::string path_of(const Table& table) {
 // has no door for an ICD loader) is passed over: without the loader behind it, it has nowhere to hand them.
 bool implementation_is_next() {
   const void* const platforms = dlsym(RTLD_NEXT, "clGetPlatformIDs");
-  return platforms != nullptr && !is_cleave(platforms) &&
+  return platforms != nullptr && !is_cleave_library(platforms) &&
          dlsym(RTLD_NEXT, "clIcdGetPlatformIDsKHR") != nullptr;
 }
 
@@ -86,16 +86,16 @@ Loader found(void* library) {
 Loader find(const std::string& named, bool may_be_absent) {
   if (named.empty() && implementation_is_next()) return found(RTLD_NEXT);
   for (const std::string& path : named.empty() ? candidates() : std::vector{named}) {
-    if (void* const library = open_other(path)) return found(library);
+    if (void* const library = open_unless_cleave(path)) return found(library);
   }
   if (named.empty() && may_be_absent) return {};
   if (named.empty()) {
-    base::say(
+    base::log_line(
         "no OpenCL loader was found below this one: install one (ocl-icd-libopencl1) or name it in "
         "CLEAVE_NEXT");
   } else {
-    base::say("CLEAVE_NEXT=\"" + named +
-              "\" is not an OpenCL loader that can be loaded: name another or unset it");
+    base::log_line("CLEAVE_NEXT=\"" + named +
+                   "\" is not an OpenCL loader that can be loaded: name another or unset it");
   }
   return {};
 }

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/configuration.h"
-#include "base/undisturbed.h"
-#include "icd/absent.h"
+#include "base/scoped_thread_state.h"
 #include "icd/preload/find_loader.h"
-#include "icd/remote.h"
-#include "interpose/table.h"
+#include "icd/remote_platforms.h"
+#include "interpose/calls/table.h"
+#include "opencl/missing_functions.h"
 
 namespace cleave::icd {
 namespace {
@@ -28,7 +28,7 @@ constexpr Table make_first_table() {
   Table table{};
 #define CL_FUNCTION(version, result, name, parameters, arguments) \
   table.name = First<&Table::name, decltype(Table::name)>::call;
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
   return table;
 }
@@ -49,8 +49,9 @@ const Table* load_next() noexcept try {
   const bool remote = wants_remote(configuration.settings);
   const Loader loader = load_real_loader(configuration.settings.next, remote);
   drop_in.next = loader.table;
-  if (remote) offer_remote(drop_in.next, configuration.settings, loader.table.clGetPlatformIDs != nullptr);
-  fill_absent(drop_in.next);
+  if (remote)
+    add_remote_platforms(drop_in.next, configuration.settings, loader.table.clGetPlatformIDs != nullptr);
+  opencl::fill_missing_functions(drop_in.next);
   const std::string below = loader.path.empty() && remote ? "the remote client" : loader.path;
   return interpose::install(drop_in.next, {"drop-in", below}, std::move(configuration));
 } catch (...) {
@@ -62,12 +63,12 @@ const Table* load_next() noexcept try {
 const Table& active_table() { return *drop_in.active.load(std::memory_order_acquire); }
 
 const Table& first_call() noexcept {
-  const base::Uncancelled uncancelled;
+  const base::ScopedCancelDisable uncancelled;
   const std::scoped_lock lock(drop_in.mutex);
   if (drop_in.active.load(std::memory_order_relaxed) != &kFirstTable) return active_table();
   if (drop_in.loading) return drop_in.next;
   drop_in.loading = true;
-  fill_absent(drop_in.next);  // for whoever calls while the loader is being loaded
+  opencl::fill_missing_functions(drop_in.next);  // for whoever calls while the loader is being loaded
   const Table* const made = load_next();
   drop_in.active.store(made != nullptr ? made : &drop_in.next, std::memory_order_release);
   return active_table();

@@ -7,7 +7,7 @@
 
 namespace {
 
-__attribute__((constructor)) void mend_layers_variable() {
+__attribute__((constructor)) void restore_layers_variable() {
   const char* const all = secure_getenv("CLEAVE_LAYERS");
   const char* const some = secure_getenv("OPENCL_LAYERS");
   if (all == nullptr || some == nullptr) return;

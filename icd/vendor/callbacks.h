@@ -9,18 +9,18 @@
 namespace cleave::vendor {
 
 // One for a callback of the program's about `object`; null if there is no memory.
-Object* keep_callback(Object& object, void* function, void* user_data);
+Object* make_callback_record(Object& object, void* function, void* user_data);
 
-// The callback that the driver is calling; true for one call of each. Afterwards end_callback().
-bool begin_callback(Object& callback);
-void end_callback(Object& callback);
+// The callback that the driver is calling; true for one call of each. Afterwards finish_callback().
+bool claim_callback(Object& callback);
+void finish_callback(Object& callback);
 
 // The driver will not call.
-void forget_callback(Object& callback);
+void cancel_callback(Object& callback);
 
 inline Object& object_of(const Object& callback) { return *callback.parents[0]; }
 inline void* user_data_of(const Object& callback) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): what keep_callback() has put there
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what make_callback_record() has put there
   return reinterpret_cast<void*>(callback.extra.load(std::memory_order_relaxed));
 }
 template <typename Function>
@@ -29,29 +29,29 @@ Function function_of(const Object& callback) {
 }
 
 // What drivers call in place of a program's function(handle, user data).
-template <IsAHandle Handle>
+template <OpenClHandle Handle>
 void CL_CALLBACK notify(Handle, void* data) {
   auto& callback = *static_cast<Object*>(data);
-  if (!begin_callback(callback)) return;
+  if (!claim_callback(callback)) return;
   using Function = void(CL_CALLBACK*)(Handle, void*);
   function_of<Function>(callback)(objects::handle_of<Handle>(&object_of(callback)), user_data_of(callback));
-  end_callback(callback);
+  finish_callback(callback);
 }
 
 // For the functions that ask to be told of an object's end.
 template <auto Entry, typename Function = FunctionAt<Entry>>
-struct NotifyAtEnd;
+struct DestructorCallback;
 template <auto Entry, typename Handle>
-struct NotifyAtEnd<Entry, cl_int(CL_API_CALL*)(Handle, void(CL_CALLBACK*)(Handle, void*), void*)> {
+struct DestructorCallback<Entry, cl_int(CL_API_CALL*)(Handle, void(CL_CALLBACK*)(Handle, void*), void*)> {
   static cl_int CL_API_CALL call(Handle handle, void(CL_CALLBACK* function)(Handle, void*), void* user_data) {
     Object* const object = vendor.objects.find(handle);
     if (object == nullptr) return KindOf<Handle>::invalid;
     const auto raw = static_cast<Handle>(objects::raw_of(*object));
-    if (function == nullptr) return below<Entry>(*object)(raw, nullptr, user_data);
-    Object* const callback = keep_callback(*object, reinterpret_cast<void*>(function), user_data);
+    if (function == nullptr) return next_function<Entry>(*object)(raw, nullptr, user_data);
+    Object* const callback = make_callback_record(*object, reinterpret_cast<void*>(function), user_data);
     if (callback == nullptr) return CL_OUT_OF_HOST_MEMORY;
-    const cl_int error = below<Entry>(*object)(raw, notify<Handle>, callback);
-    if (error != CL_SUCCESS) forget_callback(*callback);
+    const cl_int error = next_function<Entry>(*object)(raw, notify<Handle>, callback);
+    if (error != CL_SUCCESS) cancel_callback(*callback);
     return error;
   }
 };
@@ -60,16 +60,16 @@ using EventNotify = void(CL_CALLBACK*)(cl_event, cl_int, void*);
 using ProgramNotify = void(CL_CALLBACK*)(cl_program, void*);
 using FreeNotify = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*);
 
-cl_int CL_API_CALL set_event_callback(cl_event handle, cl_int type, EventNotify function, void* user_data);
-cl_int CL_API_CALL build_program(cl_program handle, cl_uint count, const cl_device_id* devices,
-                                 const char* options, ProgramNotify function, void* user_data);
-cl_int CL_API_CALL compile_program(cl_program handle, cl_uint count, const cl_device_id* devices,
-                                   const char* options, cl_uint headers, const cl_program* header_list,
-                                   const char** header_names, ProgramNotify function, void* user_data);
-cl_program CL_API_CALL link_program(cl_context handle, cl_uint count, const cl_device_id* devices,
-                                    const char* options, cl_uint programs, const cl_program* program_list,
-                                    ProgramNotify function, void* user_data, cl_int* error_ret);
-cl_int CL_API_CALL enqueue_svm_free(cl_command_queue handle, cl_uint count, void** pointers,
+cl_int CL_API_CALL clSetEventCallback(cl_event handle, cl_int type, EventNotify function, void* user_data);
+cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* devices,
+                                  const char* options, ProgramNotify function, void* user_data);
+cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* devices,
+                                    const char* options, cl_uint headers, const cl_program* header_list,
+                                    const char** header_names, ProgramNotify function, void* user_data);
+cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* devices,
+                                     const char* options, cl_uint programs, const cl_program* program_list,
+                                     ProgramNotify function, void* user_data, cl_int* error_ret);
+cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue handle, cl_uint count, void** pointers,
                                     FreeNotify function, void* user_data, cl_uint waits,
                                     const cl_event* wait_list, cl_event* event);
 

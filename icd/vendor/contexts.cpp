@@ -1,7 +1,7 @@
 // Contexts: a list of properties that may name a platform, and queries that answer with devices and that
 // list.
-#include "icd/vendor/info.h"
-#include "icd/vendor/written.h"
+#include "icd/vendor/functions.h"
+#include "icd/vendor/handle_queries.h"
 
 namespace cleave::vendor {
 namespace {
@@ -35,7 +35,7 @@ class Properties {
   [[nodiscard]] const cl_context_properties* raw() const { return list_; }
   // The platform that is named, or the first there is, or null.
   [[nodiscard]] Object* platform() const {
-    return platform_ != nullptr ? platform_ : vendor.wrapped[0].platform;
+    return platform_ != nullptr ? platform_ : vendor.platforms[0].platform;
   }
 
  private:
@@ -65,7 +65,7 @@ Object* prepare_context(cl_uint count, const cl_device_id* devices, Object* plat
   Object* const made = first == nullptr ? nullptr : vendor.objects.prepare(Kind::context, *first);
   for (cl_uint i = 1; named && made != nullptr && i < count; ++i) {
     Object* const device = vendor.objects.find(devices[i]);
-    if (!device->root && !vendor.objects.also_hold(*made, *device))
+    if (!device->root && !vendor.objects.add_parent(*made, *device))
       return vendor.objects.discard(*made), nullptr;
   }
   return made;
@@ -76,17 +76,17 @@ cl_context create(const Properties& properties, cl_uint count, const cl_device_i
   if (properties.platform() == nullptr) return fail(CL_INVALID_PLATFORM, error_ret);
   Object* const made = prepare_context(count, devices, properties.platform());
   if (made == nullptr) return fail(CL_OUT_OF_HOST_MEMORY, error_ret);
-  return finish(*made, vendor.below->clCreateContext(properties.raw(), count, raw_devices, notify, user_data,
-                                                     error_ret));
+  return finish(*made, vendor.next->clCreateContext(properties.raw(), count, raw_devices, notify, user_data,
+                                                    error_ret));
 }
 
 }  // namespace
 
-cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count,
-                                      const cl_device_id* devices, ContextNotify notify, void* user_data,
-                                      cl_int* error_ret) {
+cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,
+                                       const cl_device_id* devices, ContextNotify notify, void* user_data,
+                                       cl_int* error_ret) {
   Properties list;
-  Many<cl_device_id, CL_INVALID_DEVICE> raw_devices;
+  HandleListArgument<cl_device_id, CL_INVALID_DEVICE> raw_devices;
   const cl_int list_error = list.take(properties);
   const cl_int device_error = raw_devices.take(devices, count);
   const cl_int error = list_error != CL_SUCCESS ? list_error : device_error;
@@ -98,8 +98,8 @@ cl_context CL_API_CALL create_context(const cl_context_properties* properties, c
   return made;
 }
 
-cl_context CL_API_CALL create_context_from_type(const cl_context_properties* properties, cl_device_type type,
-                                                ContextNotify notify, void* user_data, cl_int* error_ret) {
+cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
+                                               ContextNotify notify, void* user_data, cl_int* error_ret) {
   Properties list;
   cl_int error = list.take(properties);
   if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
@@ -108,58 +108,58 @@ cl_context CL_API_CALL create_context_from_type(const cl_context_properties* pro
   if (error == CL_SUCCESS && made == nullptr) error = CL_OUT_OF_HOST_MEMORY;
   cl_context const context = error != CL_SUCCESS
                                  ? fail(error, error_ret)
-                                 : finish(*made, vendor.below->clCreateContextFromType(
+                                 : finish(*made, vendor.next->clCreateContextFromType(
                                                      list.raw(), type, notify, user_data, error_ret));
   list.end();
   return context;
 }
 
 // A null queue is the driver's to refuse: a device without such queues is the first thing that is wrong.
-cl_int CL_API_CALL set_default_device_command_queue(cl_context handle, cl_device_id device_handle,
-                                                    cl_command_queue queue_handle) {
+cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context handle, cl_device_id device_handle,
+                                                  cl_command_queue queue_handle) {
   const Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return CL_INVALID_CONTEXT;
   const Object* const device = vendor.objects.find(device_handle);
   if (device == nullptr) return CL_INVALID_DEVICE;
   const Object* const queue = vendor.objects.find(queue_handle);
   if (queue == nullptr && queue_handle != nullptr) return CL_INVALID_COMMAND_QUEUE;
-  return vendor.below->clSetDefaultDeviceCommandQueue(
+  return vendor.next->clSetDefaultDeviceCommandQueue(
       static_cast<cl_context>(objects::raw_of(*context)), static_cast<cl_device_id>(objects::raw_of(*device)),
       queue == nullptr ? nullptr : static_cast<cl_command_queue>(objects::raw_of(*queue)));
 }
 
-cl_int CL_API_CALL get_context_info(cl_context handle, cl_context_info name, size_t size, void* value,
+cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, size_t size, void* value,
                                     size_t* size_ret) {
   Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_CONTEXT;
   auto* const raw = static_cast<cl_context>(objects::raw_of(*object));
   size_t answered = 0;
-  const cl_int error = vendor.below->clGetContextInfo(raw, name, size, value, &answered);
+  const cl_int error = vendor.next->clGetContextInfo(raw, name, size, value, &answered);
   if (error != CL_SUCCESS) return error;
   if (size_ret != nullptr) *size_ret = answered;
   if (value == nullptr) return CL_SUCCESS;
-  if (name == CL_CONTEXT_DEVICES) return wrap_list(Kind::device, value, answered, *object);
+  if (name == CL_CONTEXT_DEVICES) return wrap_handles(Kind::device, value, answered, *object);
   if (name != CL_CONTEXT_PROPERTIES) return CL_SUCCESS;
   constexpr std::size_t kPair = 2 * sizeof(cl_context_properties);
   for (auto* pair = static_cast<std::byte*>(value); answered >= kPair; answered -= kPair, pair += kPair) {
     cl_context_properties key = 0;
     std::memcpy(&key, pair, sizeof key);
-    if (key == CL_CONTEXT_PLATFORM) wrap_list(Kind::platform, pair + sizeof key, sizeof key, *object);
+    if (key == CL_CONTEXT_PLATFORM) wrap_handles(Kind::platform, pair + sizeof key, sizeof key, *object);
   }
   return CL_SUCCESS;
 }
 
-cl_int CL_API_CALL get_gl_context_info(const cl_context_properties* properties, cl_gl_context_info name,
-                                       size_t size, void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetGLContextInfoKHR(const cl_context_properties* properties, cl_gl_context_info name,
+                                         size_t size, void* value, size_t* size_ret) {
   Properties list;
   cl_int error = list.take(properties);
   if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
   if (error == CL_SUCCESS) {
-    error = ask_for_handles(
+    error = query_handles(
         *list.platform(),
         {{CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR, Kind::device}, {CL_DEVICES_FOR_GL_CONTEXT_KHR, Kind::device}},
         name, value, size_ret, [&](size_t* answered) {
-          return vendor.below->clGetGLContextInfoKHR(list.raw(), name, size, value, answered);
+          return vendor.next->clGetGLContextInfoKHR(list.raw(), name, size, value, answered);
         });
   }
   list.end();

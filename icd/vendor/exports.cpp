@@ -4,24 +4,24 @@
 
 #include <pthread.h>
 
-#include "icd/vendor/entry.h"
-#include "icd/vendor/written.h"
-#include "interpose/table.h"
+#include "icd/vendor/functions.h"
+#include "icd/vendor/loader_interface.h"
+#include "interpose/calls/table.h"
 
 #define CLEAVE_EXPORT extern "C" __attribute__((visibility("default")))
 
 CLEAVE_EXPORT void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) {
-  return cleave::vendor::get_extension_function_address(name);
+  return cleave::vendor::clGetExtensionFunctionAddress(name);
 }
 
 CLEAVE_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,
                                                         cl_uint* count) {
-  return cleave::vendor::get_platform_ids(entries, platforms, count);
+  return cleave::vendor::clGetPlatformIDs(entries, platforms, count);
 }
 
 CLEAVE_EXPORT void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform,
                                                                       const char* name) {
-  return cleave::vendor::get_extension_function_address_for_platform(platform, name);
+  return cleave::vendor::clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
 CLEAVE_EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void* data) {

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "icd/vendor/info.h"
-#include "icd/vendor/written.h"
+#include "icd/vendor/functions.h"
+#include "icd/vendor/handle_queries.h"
 
 namespace cleave::vendor {
 namespace {
@@ -20,15 +20,15 @@ bool names_a_handle(std::string_view type) {
 // like.
 bool is_plain_value(cl_kernel raw, cl_uint index) {
   cl_kernel_arg_address_qualifier address = CL_KERNEL_ARG_ADDRESS_GLOBAL;
-  if (vendor.below->clGetKernelArgInfo(raw, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address,
-                                       nullptr) != CL_SUCCESS ||
+  if (vendor.next->clGetKernelArgInfo(raw, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address,
+                                      nullptr) != CL_SUCCESS ||
       address != CL_KERNEL_ARG_ADDRESS_PRIVATE) {
     return false;
   }
   // Images are global, samplers and queues are not. A name that is too long for this is no handle's.
   char type[64] = {};
   const cl_int error =
-      vendor.below->clGetKernelArgInfo(raw, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type, nullptr);
+      vendor.next->clGetKernelArgInfo(raw, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type, nullptr);
   if (error != CL_SUCCESS) return error == CL_INVALID_VALUE;
   return *type != '\0' && !names_a_handle(type);
 }
@@ -47,23 +47,23 @@ bool is_plain_value(Object& kernel, cl_uint index) {
 
 }  // namespace
 
-cl_int CL_API_CALL create_kernels_in_program(cl_program handle, cl_uint entries, cl_kernel* kernels,
-                                             cl_uint* count) {
+cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels,
+                                            cl_uint* count) {
   Object* const program = vendor.objects.find(handle);
   if (program == nullptr) return CL_INVALID_PROGRAM;
   cl_uint found = 0;
-  const cl_int error = vendor.below->clCreateKernelsInProgram(
+  const cl_int error = vendor.next->clCreateKernelsInProgram(
       static_cast<cl_program>(objects::raw_of(*program)), entries, kernels, &found);
   if (error != CL_SUCCESS) return error;
   if (count != nullptr) *count = found;
   return kernels == nullptr
              ? CL_SUCCESS
-             : wrap_made(kernels, std::min(entries, found), *program, vendor.below->clReleaseKernel);
+             : wrap_created(kernels, std::min(entries, found), *program, vendor.next->clReleaseKernel);
 }
 
 // A value of a handle's size may be a handle: it is if it is one of ours that is alive, unless the driver
 // knows better.
-cl_int CL_API_CALL set_kernel_arg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
+cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
   Object* const kernel = vendor.objects.find(handle);
   if (kernel == nullptr) return CL_INVALID_KERNEL;
   auto* const raw = static_cast<cl_kernel>(objects::raw_of(*kernel));
@@ -71,11 +71,11 @@ cl_int CL_API_CALL set_kernel_arg(cl_kernel handle, cl_uint index, size_t size, 
   if (size == sizeof word && value != nullptr) std::memcpy(&word, value, sizeof word);
   Object* const slot = word == nullptr ? nullptr : vendor.objects.slot_at(word);
   if (slot == nullptr || is_plain_value(*kernel, index))
-    return vendor.below->clSetKernelArg(raw, index, size, value);
+    return vendor.next->clSetKernelArg(raw, index, size, value);
   for (const Kind kind : {Kind::memory, Kind::sampler, Kind::queue}) {
     if (vendor.objects.find(word, kind) == nullptr) continue;
     void* const argument = objects::raw_of(*slot);
-    return vendor.below->clSetKernelArg(raw, index, size, &argument);
+    return vendor.next->clSetKernelArg(raw, index, size, &argument);
   }
   return CL_INVALID_MEM_OBJECT;  // of another kind, or gone; the driver would take its memory for its own
 }

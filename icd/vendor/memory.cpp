@@ -1,7 +1,7 @@
 // Memory objects: images made from others, properties that name devices, and what they answer about
 // themselves.
-#include "icd/vendor/info.h"
-#include "icd/vendor/written.h"
+#include "icd/vendor/functions.h"
+#include "icd/vendor/handle_queries.h"
 
 namespace cleave::vendor {
 namespace {
@@ -71,7 +71,7 @@ template <typename Make>
 cl_mem create(Object& context, Object* other, cl_int* error_ret, Make make) {
   Object* const made = vendor.objects.prepare(Kind::memory, context);
   if (made == nullptr) return fail(CL_OUT_OF_HOST_MEMORY, error_ret);
-  if (other != nullptr) vendor.objects.also_hold(*made, *other);
+  if (other != nullptr) vendor.objects.add_parent(*made, *other);
   cl_mem const raw = make();
   if (raw != nullptr) return objects::handle_of<cl_mem>(&vendor.objects.publish(*made, raw));
   vendor.objects.discard(*made);
@@ -93,8 +93,8 @@ bool translate(const cl_image_desc* given, cl_image_desc& copy, const cl_image_d
 
 }  // namespace
 
-cl_mem CL_API_CALL create_image(cl_context handle, cl_mem_flags flags, const cl_image_format* format,
-                                const cl_image_desc* description, void* host, cl_int* error_ret) {
+cl_mem CL_API_CALL clCreateImage(cl_context handle, cl_mem_flags flags, const cl_image_format* format,
+                                 const cl_image_desc* description, void* host, cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
   cl_image_desc copy;
@@ -102,68 +102,68 @@ cl_mem CL_API_CALL create_image(cl_context handle, cl_mem_flags flags, const cl_
   Object* other = nullptr;
   if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
   return create(*context, other, error_ret, [&] {
-    return vendor.below->clCreateImage(static_cast<cl_context>(objects::raw_of(*context)), flags, format, raw,
-                                       host, error_ret);
+    return vendor.next->clCreateImage(static_cast<cl_context>(objects::raw_of(*context)), flags, format, raw,
+                                      host, error_ret);
   });
 }
 
-cl_mem CL_API_CALL create_image_with_properties(cl_context handle, const cl_mem_properties* properties,
-                                                cl_mem_flags flags, const cl_image_format* format,
-                                                const cl_image_desc* description, void* host,
+cl_mem CL_API_CALL clCreateImageWithProperties(cl_context handle, const cl_mem_properties* properties,
+                                               cl_mem_flags flags, const cl_image_format* format,
+                                               const cl_image_desc* description, void* host,
+                                               cl_int* error_ret) {
+  Object* const context = vendor.objects.find(handle);
+  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  Properties list;
+  const cl_int error = list.take(properties);
+  if (error != CL_SUCCESS) return fail(error, error_ret);
+  cl_image_desc copy;
+  const cl_image_desc* raw = nullptr;
+  Object* other = nullptr;
+  if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
+  return create(*context, other, error_ret, [&] {
+    return vendor.next->clCreateImageWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
+                                                    list.raw(), flags, format, raw, host, error_ret);
+  });
+}
+
+cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_properties* properties,
+                                                cl_mem_flags flags, size_t size, void* host,
                                                 cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
   Properties list;
   const cl_int error = list.take(properties);
   if (error != CL_SUCCESS) return fail(error, error_ret);
-  cl_image_desc copy;
-  const cl_image_desc* raw = nullptr;
-  Object* other = nullptr;
-  if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
-  return create(*context, other, error_ret, [&] {
-    return vendor.below->clCreateImageWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
-                                                     list.raw(), flags, format, raw, host, error_ret);
+  return create(*context, nullptr, error_ret, [&] {
+    return vendor.next->clCreateBufferWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
+                                                     list.raw(), flags, size, host, error_ret);
   });
 }
 
-cl_mem CL_API_CALL create_buffer_with_properties(cl_context handle, const cl_mem_properties* properties,
-                                                 cl_mem_flags flags, size_t size, void* host,
-                                                 cl_int* error_ret) {
+cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context handle, const cl_properties* properties,
+                                                     cl_mem_flags flags, size_t size, void* host,
+                                                     cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
   Properties list;
   const cl_int error = list.take(properties);
   if (error != CL_SUCCESS) return fail(error, error_ret);
   return create(*context, nullptr, error_ret, [&] {
-    return vendor.below->clCreateBufferWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
-                                                      list.raw(), flags, size, host, error_ret);
-  });
-}
-
-cl_mem CL_API_CALL create_buffer_with_properties_intel(cl_context handle, const cl_properties* properties,
-                                                       cl_mem_flags flags, size_t size, void* host,
-                                                       cl_int* error_ret) {
-  Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
-  Properties list;
-  const cl_int error = list.take(properties);
-  if (error != CL_SUCCESS) return fail(error, error_ret);
-  return create(*context, nullptr, error_ret, [&] {
-    return below<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(*context)(
+    return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(*context)(
         static_cast<cl_context>(objects::raw_of(*context)), list.raw(), flags, size, host, error_ret);
   });
 }
 
-cl_int CL_API_CALL get_mem_object_info(cl_mem handle, cl_mem_info name, size_t size, void* value,
-                                       size_t* size_ret) {
-  using Asked = Query<&Table::clGetMemObjectInfo, Answer{CL_MEM_CONTEXT, Kind::context},
-                      Answer{CL_MEM_ASSOCIATED_MEMOBJECT, Kind::memory}>;
+cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size, void* value,
+                                      size_t* size_ret) {
+  using Asked = HandleQuery<&Table::clGetMemObjectInfo, HandleParam{CL_MEM_CONTEXT, Kind::context},
+                            HandleParam{CL_MEM_ASSOCIATED_MEMOBJECT, Kind::memory}>;
   if (name != CL_MEM_PROPERTIES || value == nullptr) return Asked::call(handle, name, size, value, size_ret);
   Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_MEM_OBJECT;
   size_t answered = 0;
-  const cl_int error = vendor.below->clGetMemObjectInfo(static_cast<cl_mem>(objects::raw_of(*object)), name,
-                                                        size, value, &answered);
+  const cl_int error = vendor.next->clGetMemObjectInfo(static_cast<cl_mem>(objects::raw_of(*object)), name,
+                                                       size, value, &answered);
   if (error != CL_SUCCESS) return error;
   if (size_ret != nullptr) *size_ret = answered;
   auto* const list = static_cast<cl_mem_properties*>(value);
@@ -171,9 +171,9 @@ cl_int CL_API_CALL get_mem_object_info(cl_mem handle, cl_mem_info name, size_t s
   for (std::size_t at = 0; at < count && list[at] != 0;) {
     const cl_mem_properties key = list[at++];
     if (key == kDeviceHandleList) {
-      for (; at < count && list[at] != 0; ++at) wrap_list(Kind::device, list + at, sizeof *list, *object);
+      for (; at < count && list[at] != 0; ++at) wrap_handles(Kind::device, list + at, sizeof *list, *object);
     } else if (key == kDeviceIntel && at < count) {
-      wrap_list(Kind::device, list + at, sizeof *list, *object);
+      wrap_handles(Kind::device, list + at, sizeof *list, *object);
     }
     ++at;
   }
@@ -181,26 +181,26 @@ cl_int CL_API_CALL get_mem_object_info(cl_mem handle, cl_mem_info name, size_t s
 }
 
 // The device may be null here.
-void* CL_API_CALL shared_mem_alloc_intel(cl_context handle, cl_device_id device,
-                                         const cl_properties* properties, size_t size, cl_uint alignment,
-                                         cl_int* error_ret) {
+void* CL_API_CALL clSharedMemAllocINTEL(cl_context handle, cl_device_id device,
+                                        const cl_properties* properties, size_t size, cl_uint alignment,
+                                        cl_int* error_ret) {
   const Object* const context = vendor.objects.find(handle);
   const Object* const object = device == nullptr ? nullptr : vendor.objects.find(device);
   if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
   if (device != nullptr && object == nullptr) return fail(CL_INVALID_DEVICE, error_ret);
-  return below<&ExtensionFunctions::clSharedMemAllocINTEL>(*context)(
+  return next_function<&ExtensionFunctions::clSharedMemAllocINTEL>(*context)(
       static_cast<cl_context>(objects::raw_of(*context)),
       object == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*object)), properties, size,
       alignment, error_ret);
 }
 
-cl_int CL_API_CALL get_mem_alloc_info_intel(cl_context handle, const void* memory, cl_uint name, size_t size,
-                                            void* value, size_t* size_ret) {
+cl_int CL_API_CALL clGetMemAllocInfoINTEL(cl_context handle, const void* memory, cl_uint name, size_t size,
+                                          void* value, size_t* size_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return CL_INVALID_CONTEXT;
-  return ask_for_handles(
+  return query_handles(
       *context, {{kAllocationDevice, Kind::device}}, name, value, size_ret, [&](size_t* answered) {
-        return below<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
+        return next_function<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
             static_cast<cl_context>(objects::raw_of(*context)), memory, name, size, value, answered);
       });
 }

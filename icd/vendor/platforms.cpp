@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "icd/vendor/info.h"
-#include "icd/vendor/text.h"
-#include "icd/vendor/written.h"
+#include "icd/vendor/functions.h"
+#include "icd/vendor/handle_queries.h"
+#include "icd/vendor/offered_extensions.h"
 
 namespace cleave::vendor {
 namespace {
 
-constexpr char kSuffix[] = "CLEAVE";
-constexpr std::string_view kBehindName = " (Cleave)";
+constexpr char kFunctionSuffix[] = "CLEAVE";
+constexpr std::string_view kNameSuffix = " (Cleave)";
 constexpr cl_uint kIcdSuffix = 0x0920;        // CL_PLATFORM_ICD_SUFFIX_KHR
 constexpr cl_uint kParentDeviceExt = 0x4054;  // CL_DEVICE_PARENT_DEVICE_EXT
 constexpr cl_version kIcdVersion = CL_MAKE_VERSION(2, 0, 0);
@@ -22,7 +22,7 @@ cl_int give_text(const std::string& text, size_t size, void* value, size_t* size
 
 // The whole answer of ask(size, value, size_ret), a list of T. Empty with an error where there is none.
 template <typename T, typename Ask>
-cl_int whole(std::vector<T>& list, Ask ask) {
+cl_int query_list(std::vector<T>& list, Ask ask) {
   size_t bytes = 0;
   cl_int error = ask(size_t{0}, nullptr, &bytes);
   if (error != CL_SUCCESS) return error;
@@ -32,9 +32,9 @@ cl_int whole(std::vector<T>& list, Ask ask) {
 }
 
 template <typename Ask>
-cl_int whole(std::string& text, Ask ask) {
+cl_int query_list(std::string& text, Ask ask) {
   std::vector<char> list;
-  const cl_int error = whole(list, ask);
+  const cl_int error = query_list(list, ask);
   list.push_back('\0');
   if (error == CL_SUCCESS) text = list.data();
   return error;
@@ -43,16 +43,16 @@ cl_int whole(std::string& text, Ask ask) {
 template <typename Ask>
 cl_int give_extensions(size_t size, void* value, size_t* size_ret, Ask ask) {
   std::string text;
-  const cl_int error = whole(text, ask);
-  return error == CL_SUCCESS ? give_text(offered(text), size, value, size_ret) : error;
+  const cl_int error = query_list(text, ask);
+  return error == CL_SUCCESS ? give_text(offered_extensions(text), size, value, size_ret) : error;
 }
 
 template <typename Ask>
 cl_int give_versions(size_t size, void* value, size_t* size_ret, Ask ask) {
   std::vector<cl_name_version> list;
-  const cl_int error = whole(list, ask);
+  const cl_int error = query_list(list, ask);
   if (error != CL_SUCCESS) return error;
-  keep_offered(list);
+  remove_unoffered(list);
   for (cl_name_version& extension : list) {
     if (std::strcmp(extension.name, "cl_khr_icd") == 0) extension.version = kIcdVersion;
   }
@@ -62,33 +62,33 @@ cl_int give_versions(size_t size, void* value, size_t* size_ret, Ask ask) {
 template <typename Ask>
 cl_int give_name(size_t size, void* value, size_t* size_ret, Ask ask) {
   std::string text;
-  const cl_int error = whole(text, ask);
-  return error == CL_SUCCESS ? give_text(text.append(kBehindName), size, value, size_ret) : error;
+  const cl_int error = query_list(text, ask);
+  return error == CL_SUCCESS ? give_text(text.append(kNameSuffix), size, value, size_ret) : error;
 }
 
 }  // namespace
 
-cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
+cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
   if ((platforms == nullptr && count == nullptr) || (entries == 0 && platforms != nullptr))
     return CL_INVALID_VALUE;
   begin();
-  if (count != nullptr) *count = vendor.count;
-  if (vendor.count == 0) return icd::kNoPlatform;
-  for (cl_uint i = 0; platforms != nullptr && i < entries && i < vendor.count; ++i) {
-    platforms[i] = objects::handle_of<cl_platform_id>(vendor.wrapped[i].platform);
+  if (count != nullptr) *count = vendor.platform_count;
+  if (vendor.platform_count == 0) return opencl::kPlatformNotFound;
+  for (cl_uint i = 0; platforms != nullptr && i < entries && i < vendor.platform_count; ++i) {
+    platforms[i] = objects::handle_of<cl_platform_id>(vendor.platforms[i].platform);
   }
   return CL_SUCCESS;
 }
 
-cl_int CL_API_CALL get_platform_info(cl_platform_id handle, cl_platform_info name, size_t size, void* value,
+cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle, cl_platform_info name, size_t size, void* value,
                                      size_t* size_ret) try {
   const Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_PLATFORM;
   const auto ask = [&](size_t room, void* place, size_t* needed) {
-    return vendor.below->clGetPlatformInfo(static_cast<cl_platform_id>(objects::raw_of(*object)), name, room,
-                                           place, needed);
+    return vendor.next->clGetPlatformInfo(static_cast<cl_platform_id>(objects::raw_of(*object)), name, room,
+                                          place, needed);
   };
-  if (name == kIcdSuffix) return give(kSuffix, sizeof kSuffix, size, value, size_ret);
+  if (name == kIcdSuffix) return give(kFunctionSuffix, sizeof kFunctionSuffix, size, value, size_ret);
   if (name == CL_PLATFORM_EXTENSIONS) return give_extensions(size, value, size_ret, ask);
   if (name == CL_PLATFORM_EXTENSIONS_WITH_VERSION) return give_versions(size, value, size_ret, ask);
   if (name == CL_PLATFORM_NAME && !vendor.original_name) return give_name(size, value, size_ret, ask);
@@ -97,7 +97,7 @@ cl_int CL_API_CALL get_platform_info(cl_platform_id handle, cl_platform_info nam
   return CL_OUT_OF_HOST_MEMORY;
 }
 
-cl_int CL_API_CALL get_device_ids(cl_platform_id handle, cl_device_type type, cl_uint entries,
+cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
   Object* const platform = vendor.objects.find(handle);
   if (platform == nullptr) return CL_INVALID_PLATFORM;
@@ -106,61 +106,61 @@ cl_int CL_API_CALL get_device_ids(cl_platform_id handle, cl_device_type type, cl
   // Where the driver leaves the program's number as it was, so do we.
   cl_uint own = 0;
   cl_uint& found = count != nullptr ? *count : own;
-  const cl_int error = vendor.below->clGetDeviceIDs(static_cast<cl_platform_id>(objects::raw_of(*platform)),
-                                                    type, entries, devices, &found);
+  const cl_int error = vendor.next->clGetDeviceIDs(static_cast<cl_platform_id>(objects::raw_of(*platform)),
+                                                   type, entries, devices, &found);
   if (error != CL_SUCCESS || devices == nullptr) return error;
-  return wrap_list(Kind::device, devices, std::min(entries, found) * sizeof *devices, *platform);
+  return wrap_handles(Kind::device, devices, std::min(entries, found) * sizeof *devices, *platform);
 }
 
-cl_int CL_API_CALL get_device_info(cl_device_id handle, cl_device_info name, size_t size, void* value,
+cl_int CL_API_CALL clGetDeviceInfo(cl_device_id handle, cl_device_info name, size_t size, void* value,
                                    size_t* size_ret) try {
   Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_DEVICE;
   const auto ask = [&](size_t room, void* place, size_t* needed) {
-    return vendor.below->clGetDeviceInfo(static_cast<cl_device_id>(objects::raw_of(*object)), name, room,
-                                         place, needed);
+    return vendor.next->clGetDeviceInfo(static_cast<cl_device_id>(objects::raw_of(*object)), name, room,
+                                        place, needed);
   };
   if (name == CL_DEVICE_EXTENSIONS) return give_extensions(size, value, size_ret, ask);
   if (name == CL_DEVICE_EXTENSIONS_WITH_VERSION) return give_versions(size, value, size_ret, ask);
   if (name != CL_DEVICE_PLATFORM && name != CL_DEVICE_PARENT_DEVICE && name != kParentDeviceExt) {
     return ask(size, value, size_ret);
   }
-  return ask_for_handles(*object,
-                         {{CL_DEVICE_PLATFORM, Kind::platform},
-                          {CL_DEVICE_PARENT_DEVICE, Kind::device},
-                          {kParentDeviceExt, Kind::device}},
-                         name, value, size_ret, [&](size_t* answered) { return ask(size, value, answered); });
+  return query_handles(*object,
+                       {{CL_DEVICE_PLATFORM, Kind::platform},
+                        {CL_DEVICE_PARENT_DEVICE, Kind::device},
+                        {kParentDeviceExt, Kind::device}},
+                       name, value, size_ret, [&](size_t* answered) { return ask(size, value, answered); });
 } catch (const std::bad_alloc&) {
   return CL_OUT_OF_HOST_MEMORY;
 }
 
-cl_int CL_API_CALL create_sub_devices(cl_device_id handle, const cl_device_partition_property* properties,
+cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_partition_property* properties,
                                       cl_uint entries, cl_device_id* devices, cl_uint* count) {
   Object* const device = vendor.objects.find(handle);
   if (device == nullptr) return CL_INVALID_DEVICE;
   cl_uint made = 0;
-  const cl_int error = vendor.below->clCreateSubDevices(static_cast<cl_device_id>(objects::raw_of(*device)),
-                                                        properties, entries, devices, &made);
+  const cl_int error = vendor.next->clCreateSubDevices(static_cast<cl_device_id>(objects::raw_of(*device)),
+                                                       properties, entries, devices, &made);
   if (error != CL_SUCCESS) return error;
   if (count != nullptr) *count = made;
   return devices == nullptr
              ? CL_SUCCESS
-             : wrap_made(devices, std::min(entries, made), *device, vendor.below->clReleaseDevice);
+             : wrap_created(devices, std::min(entries, made), *device, vendor.next->clReleaseDevice);
 }
 
-cl_int CL_API_CALL create_sub_devices_ext(cl_device_id handle,
-                                          const cl_device_partition_property_ext* properties, cl_uint entries,
-                                          cl_device_id* devices, cl_uint* count) {
+cl_int CL_API_CALL clCreateSubDevicesEXT(cl_device_id handle,
+                                         const cl_device_partition_property_ext* properties, cl_uint entries,
+                                         cl_device_id* devices, cl_uint* count) {
   Object* const device = vendor.objects.find(handle);
   if (device == nullptr) return CL_INVALID_DEVICE;
   cl_uint made = 0;
-  const cl_int error = vendor.below->clCreateSubDevicesEXT(
-      static_cast<cl_device_id>(objects::raw_of(*device)), properties, entries, devices, &made);
+  const cl_int error = vendor.next->clCreateSubDevicesEXT(static_cast<cl_device_id>(objects::raw_of(*device)),
+                                                          properties, entries, devices, &made);
   if (error != CL_SUCCESS) return error;
   if (count != nullptr) *count = made;
   return devices == nullptr
              ? CL_SUCCESS
-             : wrap_made(devices, std::min(entries, made), *device, vendor.below->clReleaseDeviceEXT);
+             : wrap_created(devices, std::min(entries, made), *device, vendor.next->clReleaseDeviceEXT);
 }
 
 }  // namespace cleave::vendor

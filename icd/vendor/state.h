@@ -11,12 +11,12 @@
 #include <string>
 
 #include "icd/vendor/drivers/driver.h"
-#include "icd/vendor/extension_functions.h"
 #include "objects/objects.h"
+#include "opencl/extension_functions.h"
 
 namespace cleave::vendor {
 
-struct Wrapped {
+struct WrappedPlatform {
   drivers::Driver driver;
   objects::Object* platform = nullptr;
   ExtensionFunctions extensions;  // as the interposer gives them: they take the driver's handles
@@ -24,31 +24,33 @@ struct Wrapped {
 
 struct Vendor {
   std::recursive_mutex mutex;  // around begin() alone; a driver that is being loaded may ask us for platforms
-  bool begun = false;
+  bool initialized = false;
   objects::Objects objects;
-  Table face{};     // what our objects point to
-  Table drivers{};  // all wrapped drivers at once
+  Table dispatch_table{};  // what our objects point to
+  Table routing_table{};   // all wrapped drivers at once
   // The interposer's table, or where that could not be made the drivers' own. Takes the driver's handles.
-  const Table* below = nullptr;
+  const Table* next = nullptr;
   bool original_name = false;
-  std::array<Wrapped, drivers::kMostDrivers> wrapped;
-  std::uint16_t count = 0;
+  std::array<WrappedPlatform, drivers::kMostPlatforms> platforms;
+  std::uint16_t platform_count = 0;
 };
 
 // Never destroyed: programs call OpenCL from exit handlers, too.
-union Forever {
+union NoDestructor {
   Vendor value;
-  constexpr Forever() : value() {}
-  Forever(const Forever&) = delete;
-  Forever& operator=(const Forever&) = delete;
-  ~Forever() {}
+  constexpr NoDestructor() : value() {}
+  NoDestructor(const NoDestructor&) = delete;
+  NoDestructor& operator=(const NoDestructor&) = delete;
+  ~NoDestructor() {}
 };
-extern constinit Forever state;
+extern constinit NoDestructor state;
 inline constexpr Vendor& vendor = state.value;
 
 // Reads the settings and wraps the drivers, once; later calls only wait for that. Never throws.
 void begin() noexcept;
 
-inline const Wrapped& wrapped_of(const objects::Object& object) { return vendor.wrapped[object.driver]; }
+inline const WrappedPlatform& platform_of(const objects::Object& object) {
+  return vendor.platforms[object.driver];
+}
 
 }  // namespace cleave::vendor

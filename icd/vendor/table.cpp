@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "icd/vendor/entry.h"
-#include "icd/vendor/own.h"
+#include "icd/vendor/loader_interface.h"
+#include "icd/vendor/translations.h"
 
 namespace cleave::vendor {
 namespace {
@@ -13,24 +13,24 @@ constexpr bool mentions_properties(std::string_view parameters) {
          parameters.find("_properties *") != std::string_view::npos;
 }
 
-#define CL_FUNCTION(version, result, name, parameters, arguments)                            \
-  static_assert(!mentions_properties(#parameters) || kTypesAreEnough<&Table::name> ||        \
-                    !std::is_null_pointer_v<std::remove_cv_t<decltype(kOwn<&Table::name>)>>, \
+#define CL_FUNCTION(version, result, name, parameters, arguments)                                    \
+  static_assert(!mentions_properties(#parameters) || kTypesAreEnough<&Table::name> ||                \
+                    !std::is_null_pointer_v<std::remove_cv_t<decltype(kHandWritten<&Table::name>)>>, \
                 "properties may hold handles: write " #name " by hand, or say that they do not (own.h)");
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
 
 }  // namespace
 
-Table make_face_table() {
+Table make_dispatch_table() {
   Table table{};
 #define CL_FUNCTION(version, result, name, parameters, arguments) table.name = translated<&Table::name>();
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
   // Loaders call these two by the library, not through an object.
   // NOLINTBEGIN(performance-no-int-to-ptr): the tag is what cl_khr_icd 2 says
-  table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(drivers::kTag);
-  table.clUnloadCompiler = reinterpret_cast<decltype(table.clUnloadCompiler)>(drivers::kTag);
+  table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(drivers::kIcd2Tag);
+  table.clUnloadCompiler = reinterpret_cast<decltype(table.clUnloadCompiler)>(drivers::kIcd2Tag);
   // NOLINTEND(performance-no-int-to-ptr)
   return table;
 }

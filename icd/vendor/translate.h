@@ -17,14 +17,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "icd/absent.h"
 #include "icd/vendor/state.h"
+#include "opencl/missing_functions.h"
 
 namespace cleave::vendor {
 
-using objects::IsAHandle;
 using objects::KindOf;
 using objects::Object;
+using objects::OpenClHandle;
 
 template <auto Entry>
 struct EntryTraits;
@@ -38,18 +38,18 @@ using FunctionAt = typename EntryTraits<Entry>::Function;
 
 // The function below us for an object of ours.
 template <auto Entry>
-FunctionAt<Entry> below([[maybe_unused]] const Object& object) {
+FunctionAt<Entry> next_function([[maybe_unused]] const Object& object) {
   if constexpr (EntryTraits<Entry>::in_table) {
-    return vendor.below->*Entry;
+    return vendor.next->*Entry;
   } else {
-    const FunctionAt<Entry> function = wrapped_of(object).extensions.*Entry;
-    return function != nullptr ? function : icd::Absent<FunctionAt<Entry>>::answer;
+    const FunctionAt<Entry> function = platform_of(object).extensions.*Entry;
+    return function != nullptr ? function : opencl::MissingFunction<FunctionAt<Entry>>::call;
   }
 }
 
 // What a function answers in place of being called.
 template <typename Result, typename... Parameters>
-Result refuse(cl_int error, Parameters... parameters) {
+Result error_result(cl_int error, Parameters... parameters) {
   if constexpr (std::is_same_v<Result, cl_int>) {
     return error;
   } else if constexpr (std::is_pointer_v<Result>) {
@@ -67,7 +67,7 @@ Result refuse(cl_int error, Parameters... parameters) {
 // driver is to see, done() ends it when the driver has answered.
 
 template <typename T>
-struct AsItIs {
+struct UnchangedArgument {
   T value;
   cl_int take(T given, cl_uint) {
     value = given;
@@ -77,8 +77,8 @@ struct AsItIs {
   void end() {}
 };
 
-template <IsAHandle Handle>
-struct One {
+template <OpenClHandle Handle>
+struct HandleArgument {
   Object* object;
   cl_int take(Handle given, cl_uint) {
     object = vendor.objects.find(given);
@@ -90,20 +90,21 @@ struct One {
 
 // A list; what is wrong with its own form is the driver's to say. Memory objects may be null
 // (clEnqueueNativeKernel).
-template <IsAHandle Handle, cl_int kInvalid>
-struct Many {
+template <OpenClHandle Handle, cl_int kInvalid>
+struct HandleListArgument {
   static constexpr cl_uint kInline = 16;
   const Handle* list = nullptr;
-  Handle* more = nullptr;
-  Handle few[kInline];
+  Handle* heap_storage = nullptr;
+  Handle inline_storage[kInline];
 
-  Many() {}  // leaves the handles as they are: this is in the way of every call with a wait list
+  HandleListArgument() {
+  }  // leaves the handles as they are: this is in the way of every call with a wait list
 
   cl_int take(const Handle* given, cl_uint count) {
     if (given == nullptr) return CL_SUCCESS;
-    if (count > kInline) more = static_cast<Handle*>(std::malloc(count * sizeof(Handle)));
-    if (count > kInline && more == nullptr) return CL_OUT_OF_HOST_MEMORY;
-    Handle* const place = more != nullptr ? more : few;
+    if (count > kInline) heap_storage = static_cast<Handle*>(std::malloc(count * sizeof(Handle)));
+    if (count > kInline && heap_storage == nullptr) return CL_OUT_OF_HOST_MEMORY;
+    Handle* const place = heap_storage != nullptr ? heap_storage : inline_storage;
     list = place;
     for (cl_uint i = 0; i < count; ++i) {
       if (std::is_same_v<Handle, cl_mem> && given[i] == nullptr) {
@@ -117,11 +118,11 @@ struct Many {
     return CL_SUCCESS;
   }
   const Handle* raw() { return list; }
-  void end() { std::free(more); }
+  void end() { std::free(heap_storage); }
 };
 
 // Where the program wants an event.
-struct NewEvent {
+struct EventArgument {
   cl_event* place;
   Object* made;
   cl_event event;
@@ -154,22 +155,22 @@ struct NewEvent {
 // --- Which way for which type.
 
 template <typename T>
-struct HandleList {
+struct HandleListTraits {
   static constexpr bool is = false;
 };
-template <IsAHandle Handle>
-struct HandleList<const Handle*> {
+template <OpenClHandle Handle>
+struct HandleListTraits<const Handle*> {
   static constexpr bool is = true;
   using Element = Handle;
 };
 
 // Types that may hold a handle or hand one out, which only somebody who knows the function can tell.
 template <typename T>
-constexpr bool hides_handles() {
+constexpr bool may_hold_handles() {
   if constexpr (std::is_pointer_v<T>) {
     using Target = std::remove_pointer_t<T>;
     using Plain = std::remove_cv_t<Target>;
-    return std::is_function_v<Target> || objects::IsAHandle<Plain> || std::is_same_v<Plain, cl_image_desc>;
+    return std::is_function_v<Target> || objects::OpenClHandle<Plain> || std::is_same_v<Plain, cl_image_desc>;
   } else {
     return false;
   }
@@ -190,75 +191,75 @@ constexpr bool is_query() {  // ends in: name, size, value, size of the value
 }
 
 template <typename T, typename Before, typename After>
-constexpr auto way_of() {
-  if constexpr (objects::IsAHandle<T>) {
-    return std::type_identity<One<T>>();
+constexpr auto translator_for() {
+  if constexpr (objects::OpenClHandle<T>) {
+    return std::type_identity<HandleArgument<T>>();
   } else if constexpr (std::is_same_v<T, cl_event*>) {
-    return std::type_identity<NewEvent>();
-  } else if constexpr (HandleList<T>::is && std::is_same_v<Before, cl_uint>) {
-    using Element = typename HandleList<T>::Element;
+    return std::type_identity<EventArgument>();
+  } else if constexpr (HandleListTraits<T>::is && std::is_same_v<Before, cl_uint>) {
+    using Element = typename HandleListTraits<T>::Element;
     constexpr bool kWaitList = std::is_same_v<Element, cl_event> && std::is_same_v<After, cl_event*>;
     return std::type_identity<
-        Many<Element, kWaitList ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid>>();
+        HandleListArgument<Element, kWaitList ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid>>();
   } else {
-    return std::type_identity<AsItIs<T>>();
+    return std::type_identity<UnchangedArgument<T>>();
   }
 }
 
 template <typename T, typename Before>
-constexpr bool is_covered() {
-  return !hides_handles<T>() || std::is_same_v<T, cl_event*> ||
-         (HandleList<T>::is && std::is_same_v<Before, cl_uint>);
+constexpr bool is_translatable() {
+  return !may_hold_handles<T>() || std::is_same_v<T, cl_event*> ||
+         (HandleListTraits<T>::is && std::is_same_v<Before, cl_uint>);
 }
 
 // The parameters of a function, with their neighbours: void where there is none.
 template <typename... Parameters>
-struct Ways {
+struct ParameterTranslators {
   static constexpr std::size_t kCount = sizeof...(Parameters);
   using Padded =
       std::tuple<std::type_identity<void>, std::type_identity<Parameters>..., std::type_identity<void>>;
   template <std::size_t I>
   using At = typename std::tuple_element_t<I, Padded>::type;
   template <std::size_t I>
-  using Way = typename decltype(way_of<At<I + 1>, At<I>, At<I + 2>>())::type;
+  using Translator = typename decltype(translator_for<At<I + 1>, At<I>, At<I + 2>>())::type;
 
   template <std::size_t... I>
   static constexpr bool covered(std::index_sequence<I...>) {
-    return (is_covered<At<I + 1>, At<I>>() && ...);
+    return (is_translatable<At<I + 1>, At<I>>() && ...);
   }
   template <std::size_t... I>
-  static std::tuple<Way<I>...> make(std::index_sequence<I...>);
+  static std::tuple<Translator<I>...> make(std::index_sequence<I...>);
   using All = decltype(make(std::make_index_sequence<kCount>()));
 };
 
 // Whether types tell all there is to know about a function.
 template <typename Function>
-struct ByType;
+struct TranslatableByType;
 template <typename Result, typename... Parameters>
-struct ByType<Result(CL_API_CALL*)(Parameters...)> {
+struct TranslatableByType<Result(CL_API_CALL*)(Parameters...)> {
   static constexpr bool enough =
       !is_query<Parameters...>() &&
-      Ways<Parameters...>::covered(std::make_index_sequence<sizeof...(Parameters)>());
+      ParameterTranslators<Parameters...>::covered(std::make_index_sequence<sizeof...(Parameters)>());
 };
 
 // --- The call itself.
 
 template <auto Entry, typename Function = FunctionAt<Entry>>
-struct Through;
+struct TranslatedCall;
 
 template <auto Entry, typename Result, typename First, typename... Rest>
-struct Through<Entry, Result(CL_API_CALL*)(First, Rest...)> {
-  using All = typename Ways<First, Rest...>::All;
-  static constexpr auto kEach = std::make_index_sequence<sizeof...(Rest) + 1>();
+struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
+  using All = typename ParameterTranslators<First, Rest...>::All;
+  static constexpr auto kIndices = std::make_index_sequence<sizeof...(Rest) + 1>();
 
   static Result CL_API_CALL call(First first, Rest... rest) {
     All all;  // not initialised: take() does it
-    const cl_int error = take(all, kEach, first, rest...);
+    const cl_int error = take(all, kIndices, first, rest...);
     if (error != CL_SUCCESS) {
-      end(all, kEach);
-      return refuse<Result>(error, first, rest...);
+      end(all, kIndices);
+      return error_result<Result>(error, first, rest...);
     }
-    return carry_out(all, kEach, first, rest...);
+    return call_driver(all, kIndices, first, rest...);
   }
 
  private:
@@ -276,7 +277,7 @@ struct Through<Entry, Result(CL_API_CALL*)(First, Rest...)> {
       }
       auto value = std::get<K>(values);
       if (error != CL_SUCCESS) {
-        if constexpr (std::is_pointer_v<decltype(value)> && !IsAHandle<decltype(value)>) value = nullptr;
+        if constexpr (std::is_pointer_v<decltype(value)> && !OpenClHandle<decltype(value)>) value = nullptr;
       }
       const cl_int found = std::get<K>(all).take(value, count);
       if (error == CL_SUCCESS) error = found;
@@ -291,61 +292,61 @@ struct Through<Entry, Result(CL_API_CALL*)(First, Rest...)> {
   }
 
   // The object that what is made belongs below; any of ours for a function that makes nothing.
-  static Object& owner(All& all) {
+  static Object& parent_object(All& all) {
     if constexpr (requires { std::get<0>(all).object; }) {
       return *std::get<0>(all).object;
     } else {
-      return *vendor.wrapped[0].platform;
+      return *vendor.platforms[0].platform;
     }
   }
 
-  static NewEvent* event_of(All& all) {
-    if constexpr (has_event(kEach)) {
-      return &std::get<NewEvent>(all);
+  static EventArgument* event_argument(All& all) {
+    if constexpr (has_event(kIndices)) {
+      return &std::get<EventArgument>(all);
     } else {
       return nullptr;
     }
   }
   template <std::size_t... I>
   static constexpr bool has_event(std::index_sequence<I...>) {
-    return (std::is_same_v<std::tuple_element_t<I, All>, NewEvent> || ...);
+    return (std::is_same_v<std::tuple_element_t<I, All>, EventArgument> || ...);
   }
 
   template <std::size_t... I, typename... Given>
-  static Result carry_out(All& all, std::index_sequence<I...>, Given... given) {
-    NewEvent* const event = event_of(all);
-    if (event != nullptr && !event->prepare(owner(all))) {
-      end(all, kEach);
-      return refuse<Result>(CL_OUT_OF_HOST_MEMORY, given...);
+  static Result call_driver(All& all, std::index_sequence<I...>, Given... given) {
+    EventArgument* const event = event_argument(all);
+    if (event != nullptr && !event->prepare(parent_object(all))) {
+      end(all, kIndices);
+      return error_result<Result>(CL_OUT_OF_HOST_MEMORY, given...);
     }
-    const auto function = below<Entry>(owner(all));
-    if constexpr (IsAHandle<Result>) {
+    const auto function = next_function<Entry>(parent_object(all));
+    if constexpr (OpenClHandle<Result>) {
       static_assert(
           requires { std::get<0>(all).object; }, "the first parameter is what the result belongs below");
-      Object* const made = vendor.objects.prepare(KindOf<Result>::kind, owner(all));
+      Object* const made = vendor.objects.prepare(KindOf<Result>::kind, parent_object(all));
       if (made == nullptr) {
-        end(all, kEach);
-        return refuse<Result>(CL_OUT_OF_HOST_MEMORY, given...);
+        end(all, kIndices);
+        return error_result<Result>(CL_OUT_OF_HOST_MEMORY, given...);
       }
       const Result result = function(std::get<I>(all).raw()...);
-      end(all, kEach);
+      end(all, kIndices);
       if (result != nullptr) return objects::handle_of<Result>(&vendor.objects.publish(*made, result));
       vendor.objects.discard(*made);
       return nullptr;
     } else if constexpr (std::is_void_v<Result>) {
       function(std::get<I>(all).raw()...);
-      end(all, kEach);
+      end(all, kIndices);
     } else {
       const Result result = function(std::get<I>(all).raw()...);
-      end(all, kEach);
+      end(all, kIndices);
       if (event != nullptr) event->give(succeeded(result, *event));
       return result;
     }
   }
 
-  template <typename Answer>
-  static bool succeeded(const Answer& answer, const NewEvent& event) {
-    if constexpr (std::is_same_v<Answer, cl_int>) {
+  template <typename HandleParam>
+  static bool succeeded(const HandleParam& answer, const EventArgument& event) {
+    if constexpr (std::is_same_v<HandleParam, cl_int>) {
       return answer == CL_SUCCESS;
     } else {
       return event.event != nullptr;
@@ -355,8 +356,8 @@ struct Through<Entry, Result(CL_API_CALL*)(First, Rest...)> {
 
 // Without parameters there is nothing to translate.
 template <auto Entry, typename Result>
-struct Through<Entry, Result(CL_API_CALL*)()> {
-  static Result CL_API_CALL call() { return (vendor.below->*Entry)(); }
+struct TranslatedCall<Entry, Result(CL_API_CALL*)()> {
+  static Result CL_API_CALL call() { return (vendor.next->*Entry)(); }
 };
 
 }  // namespace cleave::vendor

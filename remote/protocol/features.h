@@ -22,7 +22,7 @@ enum class Feature : std::uint64_t {
 inline constexpr std::uint64_t bit(Feature feature) { return static_cast<std::uint64_t>(feature); }
 
 // Ids from here on are the server's.
-inline constexpr std::uint64_t kServersIds = std::uint64_t{1} << 63U;
+inline constexpr std::uint64_t kFirstServerId = std::uint64_t{1} << 63U;
 
 // Where a server listens unless told otherwise.
 inline constexpr unsigned kPort = 27461;

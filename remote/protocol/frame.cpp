@@ -13,7 +13,9 @@ std::uint64_t get(const HeaderBytes& bytes, std::size_t at, std::size_t size) {
   return value;
 }
 
-std::uint32_t most_message(FrameKind kind) { return kind == FrameKind::hello ? kMostHello : kMostMessage; }
+std::uint32_t max_message_size(FrameKind kind) {
+  return kind == FrameKind::hello ? kMaxHelloSize : kMaxMessageSize;
+}
 
 bool may_have_payload(FrameKind kind) { return kind == FrameKind::commands || kind == FrameKind::events; }
 
@@ -35,8 +37,8 @@ std::optional<FrameHeader> decode(const HeaderBytes& bytes) {
   }
   FrameHeader header{static_cast<FrameKind>(kind), static_cast<std::uint32_t>(get(bytes, 0, 4)),
                      get(bytes, 8, 8)};
-  if (header.message == 0 || header.message > most_message(header.kind)) return std::nullopt;
-  if (header.payload > (may_have_payload(header.kind) ? kMostPayload : 0)) return std::nullopt;
+  if (header.message == 0 || header.message > max_message_size(header.kind)) return std::nullopt;
+  if (header.payload > (may_have_payload(header.kind) ? kMaxPayload : 0)) return std::nullopt;
   return header;
 }
 

@@ -1,10 +1,10 @@
 // The frames that a connection consists of, either way: a header of 16 bytes, a FlatBuffers message, a
 // payload.
 //
-//   0  u32  size of the message, in bytes: 1 to kMostMessage (limits.h), for a Hello to kMostHello
+//   0  u32  size of the message, in bytes: 1 to kMaxMessageSize (limits.h), for a Hello to kMaxHelloSize
 //   4  u16  kind
 //   6  u16  0
-//   8  u64  size of the payload: 0 to kMostPayload
+//   8  u64  size of the payload: 0 to kMaxPayload
 //
 // All little-endian. The message is a finished FlatBuffer of the kind's table, without a size prefix. The
 // payload is the payloads of the message's commands or items, one after the other; their sizes add up to its

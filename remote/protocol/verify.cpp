@@ -8,19 +8,19 @@ namespace {
 template <typename Message>
 const Message* verified(std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(data, bytes.size(), kMostDepth, kMostTables);
+  flatbuffers::Verifier verifier(data, bytes.size(), kMaxDepth, kMaxTables);
   return verifier.VerifyBuffer<Message>(nullptr) ? flatbuffers::GetRoot<Message>(data) : nullptr;
 }
 
-bool short_enough(const flatbuffers::String* text, std::size_t most) {
+bool is_at_most(const flatbuffers::String* text, std::size_t most) {
   return text == nullptr || text->size() <= most;
 }
 
 // Whether each part has a body that is known, and whether the payloads add up. `body` tells a part's type.
 template <typename Parts, typename Body>
-bool adds_up(const Parts* parts, std::uint64_t payload, Body body) {
+bool payloads_add_up(const Parts* parts, std::uint64_t payload, Body body) {
   if (parts == nullptr) return payload == 0;
-  if (parts->size() > kMostCommands) return false;
+  if (parts->size() > kMaxCommands) return false;
   std::uint64_t left = payload;
   for (const auto* part : *parts) {
     if (!body(*part) || part->payload() > left) return false;
@@ -34,7 +34,7 @@ bool adds_up(const Parts* parts, std::uint64_t payload, Body body) {
 const wire::Hello* verified_hello(std::span<const std::byte> bytes) {
   const auto* hello = verified<wire::Hello>(bytes);
   const bool fits =
-      hello != nullptr && short_enough(hello->token(), kMostToken) && short_enough(hello->name(), kMostName);
+      hello != nullptr && is_at_most(hello->token(), kMaxToken) && is_at_most(hello->name(), kMaxName);
   return fits ? hello : nullptr;
 }
 
@@ -48,7 +48,7 @@ const wire::Commands* verified_commands(std::span<const std::byte> bytes, std::u
   const auto has_body = [](const wire::Command& command) {
     return command.body() != nullptr && command.body_type() <= wire::Body::MAX;
   };
-  return adds_up(commands->commands(), payload, has_body) ? commands : nullptr;
+  return payloads_add_up(commands->commands(), payload, has_body) ? commands : nullptr;
 }
 
 const wire::Events* verified_events(std::span<const std::byte> bytes, std::uint64_t payload) {
@@ -57,7 +57,7 @@ const wire::Events* verified_events(std::span<const std::byte> bytes, std::uint6
   const auto has_event = [](const wire::Item& item) {
     return item.event() != nullptr && item.event_type() <= wire::Event::MAX;
   };
-  return adds_up(events->items(), payload, has_event) ? events : nullptr;
+  return payloads_add_up(events->items(), payload, has_event) ? events : nullptr;
 }
 
 }  // namespace cleave::remote

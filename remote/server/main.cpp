@@ -3,10 +3,10 @@
 #include <exception>
 #include <span>
 
+#include "remote/server/log.h"
 #include "remote/server/options.h"
-#include "remote/server/say.h"
-#include "remote/server/supervisor.h"
-#include "remote/server/worker.h"
+#include "remote/server/supervisor/supervisor.h"
+#include "remote/server/worker/worker.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -19,10 +19,10 @@ int start(std::span<const char* const> arguments) try {
   if (!options->token_file.empty()) read_tokens(options->token_file);
   return options->worker ? run_worker(*options) : run_supervisor(*options, arguments);
 } catch (const OptionError& error) {
-  say(error.what());
+  log_line(error.what());
   return kUsage;
 } catch (const std::exception& error) {
-  say(error.what());
+  log_line(error.what());
   return EXIT_FAILURE;
 }
 

@@ -114,7 +114,7 @@ void add_surroundings(CLI::App& app, Options& options) {
 
 void read_limits(const Texts& texts, Options& options) {
   using std::chrono::milliseconds;
-  SessionLimits& limits = options.limits;
+  ClientLimits& limits = options.limits;
   options.most_clients = whole<unsigned>("--max-clients", texts.most_clients, 1, 10'000);
   options.spare = whole<unsigned>("--spare", texts.spare, 0, 64);
   options.timeout = milliseconds(whole<unsigned>("--timeout", texts.timeout, 100, 3'600'000));
@@ -166,7 +166,7 @@ std::vector<std::string> read_tokens(const std::string& path) {
   std::vector<std::string> tokens;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
-    if (line.size() > kMostToken)
+    if (line.size() > kMaxToken)
       throw OptionError("--token-file: a line of " + path + " is too long for a token");
     tokens.push_back(line);
   }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "remote/server/session.h"
+#include "remote/server/session/session.h"
 #include "remote/transport/connect.h"
 #include "remote/transport/endpoint.h"
 
@@ -37,7 +37,7 @@ struct Options {
   std::string metrics;  // a TCP address on loopback; empty: none
   std::chrono::milliseconds timeout{10'000};
   std::chrono::milliseconds heartbeat{2000};
-  SessionLimits limits;
+  ClientLimits limits;
   bool worker = false;  // internal: this process serves one client, its supervisor is standard input
 };
 

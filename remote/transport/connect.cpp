@@ -75,7 +75,7 @@ int connect_tcp(const base::Address& address, Time until, std::string& problem) 
   return socket;
 }
 
-std::string why_not_connected(int error, base::Address::Kind kind) {
+std::string connect_error_text(int error, base::Address::Kind kind) {
   if (kind == base::Address::Kind::vsock) {
     if (error == ECONNRESET) return "no server there";  // what other sockets refuse
     if (error == EAFNOSUPPORT || error == ENODEV)
@@ -94,7 +94,7 @@ std::string why_not_connected(int error, base::Address::Kind kind) {
 
 }  // namespace
 
-Connected connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until) {
+ConnectResult connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until) {
   std::string problem;
   int socket = -1;
   switch (endpoint.address.kind) {
@@ -109,9 +109,9 @@ Connected connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until) 
       break;
   }
   if (socket < 0)
-    return {nullptr, problem.empty() ? why_not_connected(errno, endpoint.address.kind) : problem};
-  if (!endpoint.tls) return {stream_on(socket), {}};
-  return tls_client(socket, endpoint.address.host, tls, until);
+    return {nullptr, problem.empty() ? connect_error_text(errno, endpoint.address.kind) : problem};
+  if (!endpoint.tls) return {make_socket_stream(socket), {}};
+  return connect_tls(socket, endpoint.address.host, tls, until);
 }
 
 }  // namespace cleave::remote

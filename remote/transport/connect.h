@@ -19,13 +19,13 @@ struct TlsFiles {
   std::string key;
 };
 
-struct Connected {
+struct ConnectResult {
   std::unique_ptr<Stream> stream;  // null: `problem` says why, for people, without the address
   std::string problem;
 };
 
 // Looks the host up, connects, and for TLS shakes hands and checks the certificate and its name. All of it
 // takes at most until `until`, but for the lookup, which the system's resolver limits.
-Connected connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until);
+ConnectResult connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until);
 
 }  // namespace cleave::remote

@@ -23,7 +23,7 @@ std::optional<Endpoint> read_endpoint(std::string_view text) {
       !has_port(std::string_view(plain).substr(kTcp.size()))) {
     plain.append(":").append(std::to_string(kPort));
   }
-  const auto address = base::read_address(plain);
+  const auto address = base::parse_address(plain);
   if (!address) return std::nullopt;
   endpoint.address = *address;
   return endpoint;

@@ -10,55 +10,57 @@ iovec part(std::span<const std::byte> bytes) { return {const_cast<std::byte*>(by
 
 }  // namespace
 
-FrameInput::FrameInput(Stream& stream, Duration patience) : stream_(stream), patience_(patience) {
-  note_heard();
+FrameReader::FrameReader(Stream& stream, Duration stall_timeout)
+    : stream_(stream), stall_timeout_(stall_timeout) {
+  note_received();
 }
 
-void FrameInput::note_heard() {
-  heard_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+void FrameReader::note_received() {
+  last_received_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                       std::memory_order_relaxed);
 }
 
-Time FrameInput::patient_until() const {
-  return std::min(std::chrono::steady_clock::now() + patience_, all_until_);
+Time FrameReader::read_deadline() const {
+  return std::min(std::chrono::steady_clock::now() + stall_timeout_, deadline_);
 }
 
-Got FrameInput::fill(Time until) {
+ReadStatus FrameReader::fill(Time until) {
   begin_ = end_ = 0;
-  const Got got = stream_.read(buffer_, end_, until);
-  if (got == Got::data) note_heard();
+  const ReadStatus got = stream_.read(buffer_, end_, until);
+  if (got == ReadStatus::data) note_received();
   return got;
 }
 
-Got FrameInput::next(FrameHeader& header, Time until, std::uint32_t most) {
+ReadStatus FrameReader::next(FrameHeader& header, Time until, std::uint32_t most) {
   if (begin_ == end_) {
-    const Got got = fill(until);
-    if (got != Got::data) return got;
+    const ReadStatus got = fill(until);
+    if (got != ReadStatus::data) return got;
   }
   HeaderBytes bytes;
-  if (!read_exactly(bytes)) return Got::gone;
+  if (!read_exactly(bytes)) return ReadStatus::closed;
   const auto decoded = decode(bytes);
-  if (!decoded || decoded->message > most) return Got::gone;
+  if (!decoded || decoded->message > most) return ReadStatus::closed;
   header = *decoded;
   message_size_ = header.message;
   message_.resize((message_size_ + 7) / 8);
-  return read_exactly(std::as_writable_bytes(std::span(message_)).first(message_size_)) ? Got::data
-                                                                                        : Got::gone;
+  return read_exactly(std::as_writable_bytes(std::span(message_)).first(message_size_)) ? ReadStatus::data
+                                                                                        : ReadStatus::closed;
 }
 
-void FrameInput::linger() {
-  if (begin_ == end_) linger_.until([this] { return fill(kAtOnce) != Got::timeout; });
+void FrameReader::spin() {
+  if (begin_ == end_) spin_.until([this] { return fill(kNoWait) != ReadStatus::timeout; });
 }
 
-std::span<const std::byte> FrameInput::message() const {
+std::span<const std::byte> FrameReader::message() const {
   return std::as_bytes(std::span(message_)).first(message_size_);
 }
 
-bool FrameInput::read_exactly(std::span<std::byte> into) {
+bool FrameReader::read_exactly(std::span<std::byte> into) {
   while (!into.empty()) {
     if (begin_ == end_) {
       // What is larger than the buffer does not go through it.
       if (into.size() >= buffer_.size()) return read_payload(into);
-      if (fill(patient_until()) != Got::data) return false;
+      if (fill(read_deadline()) != ReadStatus::data) return false;
     }
     const std::size_t size = std::min(into.size(), end_ - begin_);
     std::memcpy(into.data(), buffer_.data() + begin_, size);
@@ -68,34 +70,34 @@ bool FrameInput::read_exactly(std::span<std::byte> into) {
   return true;
 }
 
-bool FrameInput::read_payload(std::span<std::byte> into) {
+bool FrameReader::read_payload(std::span<std::byte> into) {
   const std::size_t buffered = std::min(into.size(), end_ - begin_);
   if (buffered > 0) std::memcpy(into.data(), buffer_.data() + begin_, buffered);
   begin_ += buffered;
   into = into.subspan(buffered);
   while (into.size() >= buffer_.size()) {
     std::size_t size = 0;
-    if (stream_.read(into, size, patient_until()) != Got::data) return false;
-    note_heard();
+    if (stream_.read(into, size, read_deadline()) != ReadStatus::data) return false;
+    note_received();
     into = into.subspan(size);
   }
   return read_exactly(into);
 }
 
-bool FrameInput::skip_payload(std::uint64_t size) {
-  std::array<std::byte, 8192> nowhere;
+bool FrameReader::skip_payload(std::uint64_t size) {
+  std::array<std::byte, 8192> discarded;
   while (size > 0) {
-    const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(size, nowhere.size()));
-    if (!read_exactly(std::span(nowhere).first(now))) return false;
+    const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(size, discarded.size()));
+    if (!read_exactly(std::span(discarded).first(now))) return false;
     size -= now;
   }
   return true;
 }
 
-bool FrameInput::has_more() { return has_buffered() || stream_.has_some(); }
+bool FrameReader::has_more() { return has_buffered() || stream_.has_data(); }
 
 bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> message,
-                 std::span<const std::span<const std::byte>> payloads, Duration patience) {
+                 std::span<const std::span<const std::byte>> payloads, Duration stall_timeout) {
   std::uint64_t size = 0;
   for (const auto& payload : payloads) size += payload.size();
   const HeaderBytes header = encode({kind, static_cast<std::uint32_t>(message.size()), size});
@@ -104,7 +106,7 @@ bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> mess
   parts.push_back(part(header));
   parts.push_back(part(message));
   for (const auto& payload : payloads) parts.push_back(part(payload));
-  return stream.write(parts, patience);
+  return stream.write(parts, stall_timeout);
 }
 
 }  // namespace cleave::remote

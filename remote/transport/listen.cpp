@@ -20,7 +20,7 @@
 namespace cleave::remote {
 namespace {
 
-std::string why_not_listening(int error, base::Address::Kind kind) {
+std::string listen_error_text(int error, base::Address::Kind kind) {
   switch (error) {
     case EADDRINUSE:
       return "somebody else listens there; stop it, or name another address";
@@ -118,7 +118,7 @@ std::uint32_t port_of(int socket) {
   return 0;
 }
 
-std::string unix_peer(int socket) {
+std::string unix_peer_text(int socket) {
   ucred who{};
   socklen_t size = sizeof who;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return "a unix socket";
@@ -143,7 +143,7 @@ Listening listen_on(const Endpoint& endpoint, mode_t mode) {
       break;
   }
   if (result.socket < 0 && result.problem.empty())
-    result.problem = why_not_listening(errno, endpoint.address.kind);
+    result.problem = listen_error_text(errno, endpoint.address.kind);
   return result;
 }
 
@@ -151,7 +151,7 @@ std::string peer_of(int socket) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;
   if (::getpeername(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) return "nobody";
-  if (name.ss_family == AF_UNIX) return unix_peer(socket);
+  if (name.ss_family == AF_UNIX) return unix_peer_text(socket);
   if (name.ss_family == AF_VSOCK) {
     return "vsock " + std::to_string(reinterpret_cast<const sockaddr_vm&>(name).svm_cid);
   }

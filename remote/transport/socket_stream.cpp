@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMostParts = 64;  // of one sendmsg(2); less than IOV_MAX
+constexpr std::size_t kMaxParts = 64;  // of one sendmsg(2); less than IOV_MAX
 
 // Takes `size` bytes off the front.
 std::span<iovec> without(std::span<iovec> parts, std::size_t size) {
@@ -42,29 +42,30 @@ class SocketStream final : public Stream {
   }
   ~SocketStream() override { ::close(socket_); }
 
-  Got read(std::span<std::byte> into, std::size_t& size, Time until) override {
+  ReadStatus read(std::span<std::byte> into, std::size_t& size, Time until) override {
     while (true) {
       const ssize_t got = ::recv(socket_, into.data(), into.size(), 0);
       if (got > 0) {
         size = static_cast<std::size_t>(got);
-        return Got::data;
+        return ReadStatus::data;
       }
-      if (got == 0 || (errno != EAGAIN && errno != EINTR)) return Got::gone;
-      if (errno == EAGAIN && (until == kAtOnce || !wait_for(socket_, POLLIN, until))) return Got::timeout;
+      if (got == 0 || (errno != EAGAIN && errno != EINTR)) return ReadStatus::closed;
+      if (errno == EAGAIN && (until == kNoWait || !wait_for(socket_, POLLIN, until)))
+        return ReadStatus::timeout;
     }
   }
 
-  bool write(std::span<iovec> parts, Duration patience, const Meanwhile& meanwhile) override {
+  bool write(std::span<iovec> parts, Duration stall_timeout, const WhileBlocked& while_blocked) override {
     parts = without(parts, 0);
     while (!parts.empty()) {
       msghdr message{};
       message.msg_iov = parts.data();
-      message.msg_iovlen = std::min(parts.size(), kMostParts);
+      message.msg_iovlen = std::min(parts.size(), kMaxParts);
       const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
       if (sent >= 0) {
         parts = without(parts, static_cast<std::size_t>(sent));
       } else if (errno == EAGAIN) {
-        if (!wait_to_write(socket_, patience, meanwhile)) return false;
+        if (!wait_until_writable(socket_, stall_timeout, while_blocked)) return false;
       } else if (errno != EINTR) {
         return false;
       }
@@ -72,7 +73,7 @@ class SocketStream final : public Stream {
     return true;
   }
 
-  bool has_some() override {
+  bool has_data() override {
     std::byte byte{};
     return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   }
@@ -86,7 +87,7 @@ class SocketStream final : public Stream {
 
 }  // namespace
 
-std::unique_ptr<Stream> stream_on(int socket) { return std::make_unique<SocketStream>(socket); }
+std::unique_ptr<Stream> make_socket_stream(int socket) { return std::make_unique<SocketStream>(socket); }
 
 int milliseconds_until(Time until) {
   using std::chrono::milliseconds;
@@ -95,21 +96,22 @@ int milliseconds_until(Time until) {
       std::clamp<milliseconds::rep>(left.count(), 0, milliseconds(std::chrono::hours(24)).count()));
 }
 
-bool wait_to_write(int socket, Duration patience, const Meanwhile& meanwhile) {
-  constexpr int kLooks = 8;
-  constexpr Duration kOftenMeanwhile = std::chrono::milliseconds(1);
-  const Duration look = meanwhile ? std::min(patience / kLooks, kOftenMeanwhile) : patience / kLooks;
-  Time until = steady_clock::now() + patience;
+bool wait_until_writable(int socket, Duration stall_timeout, const WhileBlocked& while_blocked) {
+  constexpr int kChecks = 8;
+  constexpr Duration kBlockedCheckPeriod = std::chrono::milliseconds(1);
+  const Duration look =
+      while_blocked ? std::min(stall_timeout / kChecks, kBlockedCheckPeriod) : stall_timeout / kChecks;
+  Time until = steady_clock::now() + stall_timeout;
   int before = -1;
   while (!wait_for(socket, POLLOUT, std::min(until, steady_clock::now() + look))) {
-    if (meanwhile) {
-      const Time begun = steady_clock::now();
-      meanwhile();
-      until += steady_clock::now() - begun;
+    if (while_blocked) {
+      const Time started = steady_clock::now();
+      while_blocked();
+      until += steady_clock::now() - started;
     }
     int left = 0;  // of what the system holds for the peer
     if (::ioctl(socket, SIOCOUTQ, &left) == 0) {
-      if (left < before) until = steady_clock::now() + patience;
+      if (left < before) until = steady_clock::now() + stall_timeout;
       before = left;
     }
     if (steady_clock::now() >= until) return false;

@@ -29,9 +29,9 @@ using ContextPointer = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using SslPointer = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
 // Who is refused has so long to read why.
-constexpr std::chrono::seconds kToGo{1};
+constexpr std::chrono::seconds kRefusalDrainTime{1};
 
-std::string newest_error() {
+std::string last_openssl_error() {
   const unsigned long code = ERR_get_error();
   const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
   ERR_clear_error();
@@ -58,16 +58,16 @@ class TlsStream final : public Stream {
     ::close(socket_);
   }
 
-  Got read(std::span<std::byte> into, std::size_t& size, Time until) override {
+  ReadStatus read(std::span<std::byte> into, std::size_t& size, Time until) override {
     return work([&] { return SSL_read_ex(ssl_.get(), into.data(), into.size(), &size); },
                 [&](short events) {
-                  if (until == kAtOnce) return false;
-                  return events == POLLOUT ? wait_to_write(socket_, until - steady_clock::now())
+                  if (until == kNoWait) return false;
+                  return events == POLLOUT ? wait_until_writable(socket_, until - steady_clock::now())
                                            : wait_for(socket_, events, until);
                 });
   }
 
-  bool write(std::span<iovec> parts, Duration patience, const Meanwhile& meanwhile) override {
+  bool write(std::span<iovec> parts, Duration stall_timeout, const WhileBlocked& while_blocked) override {
     for (const iovec& part : parts) {
       std::span<const std::byte> left(static_cast<const std::byte*>(part.iov_base), part.iov_len);
       while (!left.empty()) {
@@ -75,10 +75,10 @@ class TlsStream final : public Stream {
         const auto some = [&] { return SSL_write_ex(ssl_.get(), left.data(), left.size(), &size); };
         // Each wait has all of the patience: a record may need several, and after each some of it has gone.
         const auto wait = [&](short events) {
-          return events == POLLOUT ? wait_to_write(socket_, patience, meanwhile)
-                                   : wait_for(socket_, events, steady_clock::now() + patience);
+          return events == POLLOUT ? wait_until_writable(socket_, stall_timeout, while_blocked)
+                                   : wait_for(socket_, events, steady_clock::now() + stall_timeout);
         };
-        if (work(some, wait) != Got::data) return false;
+        if (work(some, wait) != ReadStatus::data) return false;
         left = left.subspan(size);
       }
     }
@@ -86,7 +86,7 @@ class TlsStream final : public Stream {
   }
 
   // Half a record, or one without data, is nothing yet: a read would wait.
-  bool has_some() override {
+  bool has_data() override {
     const std::scoped_lock lock(mutex_);
     std::byte byte{};
     std::size_t size = 0;
@@ -105,25 +105,26 @@ class TlsStream final : public Stream {
 
  private:
   template <typename Step, typename Wait>
-  Got work(Step step, Wait wait) {
+  ReadStatus work(Step step, Wait wait) {
     while (true) {
       short events = 0;
       {
         const std::scoped_lock lock(mutex_);
         ERR_clear_error();
         const int result = step();
-        if (result == 1) return Got::data;
+        if (result == 1) return ReadStatus::data;
         events = wanted(result);
-        if (events == 0) return Got::gone;
+        if (events == 0) return ReadStatus::closed;
       }
-      if (!wait(events)) return Got::timeout;
+      if (!wait(events)) return ReadStatus::timeout;
     }
   }
 
   // With the mutex. 0: the connection is gone.
   short wanted(int result) {
     const short events = remote::wanted(*ssl_, result);
-    if (events == 0 && last_words_.empty() && ERR_peek_error() != 0) last_words_ = "TLS: " + newest_error();
+    if (events == 0 && last_words_.empty() && ERR_peek_error() != 0)
+      last_words_ = "TLS: " + last_openssl_error();
     if (events == 0) ERR_clear_error();
     return events;
   }
@@ -137,7 +138,7 @@ class TlsStream final : public Stream {
 ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std::string& problem) {
   ContextPointer context(SSL_CTX_new(method), SSL_CTX_free);
   if (!context) {
-    problem = newest_error();
+    problem = last_openssl_error();
     return context;
   }
   SSL_CTX* const raw = context.get();
@@ -147,7 +148,7 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   const auto fail = [&](const std::string& file) {
-    problem = file + " cannot be used (" + newest_error() + ")";
+    problem = file + " cannot be used (" + last_openssl_error() + ")";
     return ContextPointer(nullptr, SSL_CTX_free);
   };
   if (!files.certificate.empty()) {
@@ -170,7 +171,7 @@ bool expect_host(SSL& ssl, const std::string& host) {
   return SSL_set1_host(&ssl, host.c_str()) == 1 && SSL_set_tlsext_host_name(&ssl, host.c_str()) == 1;
 }
 
-std::string shake_hands(SSL& ssl, int socket, Time until) {
+std::string perform_handshake(SSL& ssl, int socket, Time until) {
   while (true) {
     ERR_clear_error();
     const int result = SSL_do_handshake(&ssl);
@@ -179,13 +180,13 @@ std::string shake_hands(SSL& ssl, int socket, Time until) {
     if (events == 0) {
       const long verified = SSL_get_verify_result(&ssl);
       return verified != X509_V_OK ? std::string("TLS: ").append(X509_verify_cert_error_string(verified))
-                                   : "TLS: " + newest_error();
+                                   : "TLS: " + last_openssl_error();
     }
     if (!wait_for(socket, events, until)) return "TLS: no answer in time";
   }
 }
 
-SslPointer make_ssl(SSL_CTX& context, int socket) {
+SslPointer make_connection_state(SSL_CTX& context, int socket) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
@@ -195,26 +196,26 @@ SslPointer make_ssl(SSL_CTX& context, int socket) {
 }
 
 // Without a stream the socket stays the caller's.
-Connected finish(int socket, SslPointer ssl, Time until) {
-  std::string problem = ssl ? shake_hands(*ssl, socket, until) : "TLS: " + newest_error();
+ConnectResult finish(int socket, SslPointer ssl, Time until) {
+  std::string problem = ssl ? perform_handshake(*ssl, socket, until) : "TLS: " + last_openssl_error();
   if (problem.empty()) return {std::make_unique<TlsStream>(socket, std::move(ssl)), {}};
   return {nullptr, std::move(problem)};
 }
 
 // A socket that is closed while there is something to read is reset, and with it goes what the peer has yet
 // to read: here, why it is refused. So it is given a moment to read that and go.
-void see_off(int socket, Time until) {
+void drain_before_close(int socket, Time until) {
   ::shutdown(socket, SHUT_WR);
-  until = std::min(until, steady_clock::now() + kToGo);
-  std::array<std::byte, 4096> nowhere;
+  until = std::min(until, steady_clock::now() + kRefusalDrainTime);
+  std::array<std::byte, 4096> discarded;
   ssize_t got = 1;
   while (got != 0 && steady_clock::now() < until) {
-    got = ::recv(socket, nowhere.data(), nowhere.size(), MSG_DONTWAIT);
+    got = ::recv(socket, discarded.data(), discarded.size(), MSG_DONTWAIT);
     if (got < 0 && (errno != EAGAIN || !wait_for(socket, POLLIN, until))) return;
   }
 }
 
-std::string name_in(const SSL& ssl) {
+std::string certificate_name(const SSL& ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(&ssl), X509_free);
   if (!certificate) return {};
   char name[256] = {};
@@ -224,7 +225,7 @@ std::string name_in(const SSL& ssl) {
 
 }  // namespace
 
-Connected tls_client(int socket, const std::string& host, const TlsFiles& files, Time until) {
+ConnectResult connect_tls(int socket, const std::string& host, const TlsFiles& files, Time until) {
   std::string problem;
   const ContextPointer context = make_context(TLS_client_method(), files, problem);
   if (!context) {
@@ -232,10 +233,10 @@ Connected tls_client(int socket, const std::string& host, const TlsFiles& files,
     return {nullptr, "TLS: " + problem};
   }
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-  SslPointer ssl = make_ssl(*context, socket);
+  SslPointer ssl = make_connection_state(*context, socket);
   if (ssl && !expect_host(*ssl, host)) ssl.reset();
   if (ssl) SSL_set_connect_state(ssl.get());
-  Connected connected = finish(socket, std::move(ssl), until);
+  ConnectResult connected = finish(socket, std::move(ssl), until);
   if (!connected.stream) ::close(socket);
   return connected;
 }
@@ -262,15 +263,15 @@ std::unique_ptr<TlsServer> TlsServer::make(const TlsFiles& files, std::string& p
   return std::unique_ptr<TlsServer>(new TlsServer(std::move(context)));
 }
 
-Connected TlsServer::accept(int socket, Time until, std::string& peer) const {
-  SslPointer ssl = make_ssl(*context_->pointer, socket);
+ConnectResult TlsServer::accept(int socket, Time until, std::string& peer) const {
+  SslPointer ssl = make_connection_state(*context_->pointer, socket);
   SSL* const raw = ssl.get();
   if (raw != nullptr) SSL_set_accept_state(raw);
-  Connected connected = finish(socket, std::move(ssl), until);
+  ConnectResult connected = finish(socket, std::move(ssl), until);
   if (connected.stream && raw != nullptr) {
-    peer = name_in(*raw);
+    peer = certificate_name(*raw);
   } else {
-    see_off(socket, until);
+    drain_before_close(socket, until);
     ::close(socket);
   }
   return connected;

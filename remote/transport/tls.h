@@ -13,7 +13,7 @@
 namespace cleave::remote {
 
 // Both take the socket over. The handshake is over when they return.
-Connected tls_client(int socket, const std::string& host, const TlsFiles& files, Time until);
+ConnectResult connect_tls(int socket, const std::string& host, const TlsFiles& files, Time until);
 
 // What a server needs for all of its connections: its certificate and key are read once. With
 // `files.authority` only clients with a certificate by that authority are let in.
@@ -26,7 +26,7 @@ class TlsServer {
   ~TlsServer();
 
   // `peer` becomes the name in the client's certificate, or stays empty.
-  Connected accept(int socket, Time until, std::string& peer) const;
+  ConnectResult accept(int socket, Time until, std::string& peer) const;
 
  private:
   struct Context;

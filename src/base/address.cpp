@@ -10,22 +10,23 @@ namespace {
 constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kTcp = "tcp:";
 constexpr std::string_view kVsock = "vsock:";
-constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;
-constexpr std::size_t kLongestHost = 253;  // RFC 1035, section 2.3.4, as text
+constexpr std::size_t kMaxPathLength = sizeof(sockaddr_un{}.sun_path) - 1;
+constexpr std::size_t kMaxHostLength = 253;  // RFC 1035, section 2.3.4, as text
 
-std::optional<Address> read_unix(std::string_view path) {
+std::optional<Address> parse_unix(std::string_view path) {
   const bool named = path.size() > 1 && (path.front() == '/' || path.front() == '@');
-  if (!named || path.size() > kLongestPath || path.find('\0') != std::string_view::npos) return std::nullopt;
+  if (!named || path.size() > kMaxPathLength || path.find('\0') != std::string_view::npos)
+    return std::nullopt;
   Address address;
   address.path = path;
   return address;
 }
 
 bool is_host(std::string_view host) {
-  return !host.empty() && host.size() <= kLongestHost && host.find('\0') == std::string_view::npos;
+  return !host.empty() && host.size() <= kMaxHostLength && host.find('\0') == std::string_view::npos;
 }
 
-std::optional<Address> read_tcp(std::string_view text) {
+std::optional<Address> parse_tcp(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view host = text.substr(0, colon);
@@ -34,7 +35,7 @@ std::optional<Address> read_tcp(std::string_view text) {
   } else if (host.find_first_of(":[]") != std::string_view::npos) {
     return std::nullopt;
   }
-  const auto port = whole_number(text.substr(colon + 1), 0, UINT16_MAX);
+  const auto port = parse_unsigned(text.substr(colon + 1), 0, UINT16_MAX);
   if (!port || !is_host(host)) return std::nullopt;
   Address address;
   address.kind = Address::Kind::tcp;
@@ -43,18 +44,18 @@ std::optional<Address> read_tcp(std::string_view text) {
   return address;
 }
 
-std::optional<std::uint32_t> read_cid(std::string_view text) {
+std::optional<std::uint32_t> parse_cid(std::string_view text) {
   if (text == "any") return Address::kAnyCid;
   if (text == "host") return Address::kHostCid;
-  const auto cid = whole_number(text, 0, UINT32_MAX - 1);
+  const auto cid = parse_unsigned(text, 0, UINT32_MAX - 1);
   return cid ? std::optional(static_cast<std::uint32_t>(*cid)) : std::nullopt;
 }
 
-std::optional<Address> read_vsock(std::string_view text) {
+std::optional<Address> parse_vsock(std::string_view text) {
   const auto colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const auto cid = read_cid(text.substr(0, colon));
-  const auto port = whole_number(text.substr(colon + 1), 0, UINT32_MAX - 1);
+  const auto cid = parse_cid(text.substr(0, colon));
+  const auto port = parse_unsigned(text.substr(colon + 1), 0, UINT32_MAX - 1);
   if (!cid || !port) return std::nullopt;
   Address address;
   address.kind = Address::Kind::vsock;
@@ -65,10 +66,10 @@ std::optional<Address> read_vsock(std::string_view text) {
 
 }  // namespace
 
-std::optional<Address> read_address(std::string_view text) {
-  if (text.starts_with(kUnix)) return read_unix(text.substr(kUnix.size()));
-  if (text.starts_with(kTcp)) return read_tcp(text.substr(kTcp.size()));
-  if (text.starts_with(kVsock)) return read_vsock(text.substr(kVsock.size()));
+std::optional<Address> parse_address(std::string_view text) {
+  if (text.starts_with(kUnix)) return parse_unix(text.substr(kUnix.size()));
+  if (text.starts_with(kTcp)) return parse_tcp(text.substr(kTcp.size()));
+  if (text.starts_with(kVsock)) return parse_vsock(text.substr(kVsock.size()));
   return std::nullopt;
 }
 

@@ -26,9 +26,9 @@ struct Address {
 };
 
 // Empty where the text is none of the three forms.
-std::optional<Address> read_address(std::string_view text);
+std::optional<Address> parse_address(std::string_view text);
 
-// The text that read_address() takes.
+// The text that parse_address() takes.
 std::string as_text(const Address& address);
 
 }  // namespace cleave::base

@@ -3,7 +3,7 @@
 #include <ctime>
 #include <thread>
 
-#include "base/forever.h"
+#include "base/no_destructor.h"
 
 namespace cleave::base {
 namespace {
@@ -22,7 +22,7 @@ class SystemClock final : public Clock {
 }  // namespace
 
 Clock& Clock::system() {
-  static Forever<SystemClock> clock;
+  static NoDestructor<SystemClock> clock;
   return *clock;
 }
 

@@ -9,23 +9,23 @@
 namespace cleave::base {
 namespace {
 
-constexpr const char* kMend = "; nothing is split until this is mended";
+constexpr const char* kConsequence = "; nothing is split until this is mended";
 
 // Gathers the answer: each value set later replaces the line of the one before.
 class Loader {
  public:
   explicit Loader(const Environment& environment) : environment_(environment) {
     for (const Setting& setting : settings_list()) {
-      result_.lines.push_back({setting.key, setting.fallback, "default", setting.variable});
+      result_.lines.push_back({setting.key, setting.default_text, "default", setting.variable});
     }
-    result_.settings.cache = usual_cache();
+    result_.settings.cache = default_cache_folder();
     result_.settings.registry = CLEAVE_REGISTRY_FOLDER;
   }
 
   Configuration load() && {
     read_file();
     read_environment();
-    if (!result_.problems.empty()) switch_off();
+    if (!result_.problems.empty()) disable_splitting();
     return std::move(result_);
   }
 
@@ -39,20 +39,20 @@ class Loader {
       take(named, file);
       return;
     }
-    for (const std::string& path : usual_files()) {
+    for (const std::string& path : default_files()) {
       const TomlFile file = read_toml(path);
       if (file.exists) return take(path, file);
     }
   }
 
-  std::string usual_cache() const {
+  std::string default_cache_folder() const {
     const char* cache = environment_("XDG_CACHE_HOME");
     const char* home = environment_("HOME");
     if (cache != nullptr && *cache == '/') return std::string(cache) + "/cleave";
     return home != nullptr && *home == '/' ? std::string(home) + "/.cache/cleave" : std::string();
   }
 
-  std::vector<std::string> usual_files() const {
+  std::vector<std::string> default_files() const {
     std::vector<std::string> paths;
     const char* config = environment_("XDG_CONFIG_HOME");
     const char* home = environment_("HOME");
@@ -76,7 +76,7 @@ class Loader {
     std::string key;
     for (const std::string& name : value.path) key.append(key.empty() ? "" : ".").append(name);
     if (value.path.size() == 3 && (value.path[0] == "kernels" || value.path[0] == "devices")) {
-      return take_named(origin, key, value);
+      return apply_named(origin, key, value);
     }
     const std::string place = std::string(origin).append(": ").append(key);
     for (const Setting& setting : settings_list()) {
@@ -85,13 +85,13 @@ class Loader {
     problem(place + " is not a setting: see `cleave doctor` for those there are");
   }
 
-  void take_named(const std::string& origin, const std::string& key, const TomlValue& value) {
+  void apply_named(const std::string& origin, const std::string& key, const TomlValue& value) {
     const bool device = value.path[0] == "devices";
     auto& list = device ? result_.settings.devices : result_.settings.kernels;
     auto found = std::find_if(list.begin(), list.end(),
                               [&](const NamedSettings& named) { return named.pattern == value.path[1]; });
     if (found == list.end()) found = list.insert(list.end(), NamedSettings{value.path[1], 0, 0});
-    const auto number = whole_number(value.text, 1, 1'000'000);
+    const auto number = parse_unsigned(value.text, 1, 1'000'000);
     if (value.path[2] != "alpha" && !(device && value.path[2] == "cores")) {
       return problem(origin + ": " + key + " is not a setting: expected alpha" + (device ? " or cores" : ""));
     }
@@ -125,7 +125,7 @@ class Loader {
     }
   }
 
-  void switch_off() {
+  void disable_splitting() {
     const char* const why = "a mistake in the settings";
     result_.settings.policy = {SplitPolicy::Kind::off, 0};
     result_.settings.wait = WaitMode::native;
@@ -135,7 +135,7 @@ class Loader {
     }
   }
 
-  void problem(const std::string& sentence) { result_.problems.push_back(sentence + kMend); }
+  void problem(const std::string& sentence) { result_.problems.push_back(sentence + kConsequence); }
 
   const Environment& environment_;
   Configuration result_;

@@ -4,14 +4,14 @@
 #include <string>
 #include <unistd.h>
 
-#include "base/broken_pipe.h"
+#include "base/ignore_sigpipe.h"
 
 namespace cleave::base {
 
-void print(std::string_view text) noexcept {
+void write_stderr(std::string_view text) noexcept {
   const int saved = errno;
   {
-    const WithoutBrokenPipes safely;
+    const ScopedIgnoreSigpipe safely;
     while (!text.empty()) {
       const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
       if (written < 0 && errno == EINTR) continue;
@@ -22,13 +22,13 @@ void print(std::string_view text) noexcept {
   errno = saved;  // we run inside other people's calls
 }
 
-void say(std::string_view line) noexcept {
+void log_line(std::string_view line) noexcept {
   try {
     std::string whole = "cleave: ";
     whole.append(line).push_back('\n');
-    print(whole);
+    write_stderr(whole);
   } catch (...) {
-    print("cleave: out of memory while reporting a problem\n");
+    write_stderr("cleave: out of memory while reporting a problem\n");
   }
 }
 

@@ -11,9 +11,9 @@ namespace cleave::base {
 
 // Writes "cleave: <line>\n" to standard error. Does nothing where standard error is closed; never fails,
 // never throws.
-void say(std::string_view line) noexcept;
+void log_line(std::string_view line) noexcept;
 
 // Writes `text` as it is to standard error, as one write where the system allows. Never fails, never throws.
-void print(std::string_view text) noexcept;
+void write_stderr(std::string_view text) noexcept;
 
 }  // namespace cleave::base

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kGreeting = "cleave-monitor";
 constexpr std::string_view kHeartbeat = "heartbeat=";
-constexpr unsigned kLongestHeartbeatMs = 3'600'000;
+constexpr unsigned kMaxHeartbeatMs = 3'600'000;
 
 std::string_view take_field(std::string_view& line) {
   const auto space = line.find(' ');
@@ -22,58 +22,58 @@ std::string_view take_field(std::string_view& line) {
 
 template <typename T>
 bool take_number(std::string_view& line, std::uint64_t most, T& value) {
-  const auto number = whole_number(take_field(line), 0, most);
+  const auto number = parse_unsigned(take_field(line), 0, most);
   if (number) value = static_cast<T>(*number);
   return number.has_value();
 }
 
-bool read_greeting(std::string_view rest, MonitorLine& line) {
+bool parse_greeting(std::string_view rest, MonitorLine& line) {
   if (!take_number(rest, UINT32_MAX, line.version)) return false;
   while (!rest.empty()) {
     std::string_view field = take_field(rest);
     if (!field.starts_with(kHeartbeat)) continue;
     field.remove_prefix(kHeartbeat.size());
-    if (!take_number(field, kLongestHeartbeatMs, line.heartbeat_ms)) return false;
+    if (!take_number(field, kMaxHeartbeatMs, line.heartbeat_ms)) return false;
   }
   return true;
 }
 
-bool read_count(std::string_view rest, MonitorLine& line) {
-  return take_number(rest, UINT64_MAX, line.sequence) && take_number(rest, kMostMachines, line.running) &&
+bool parse_count(std::string_view rest, MonitorLine& line) {
+  return take_number(rest, UINT64_MAX, line.sequence) && take_number(rest, kMaxMachines, line.running) &&
          take_number(rest, line.running, line.busy);
 }
 
-bool read_sequence(std::string_view rest, MonitorLine& line) {
+bool parse_sequence(std::string_view rest, MonitorLine& line) {
   return take_number(rest, UINT64_MAX, line.sequence);
 }
 
-bool read_nothing(std::string_view, MonitorLine&) { return true; }
+bool parse_empty(std::string_view, MonitorLine&) { return true; }
 
-struct Form {
+struct LineFormat {
   std::string_view word;
   MonitorLine::Kind kind;
   bool (*read)(std::string_view rest, MonitorLine& line);
 };
 
-constexpr std::array kForms = {
-    Form{kGreeting, MonitorLine::Kind::greeting, read_greeting},
-    Form{"count", MonitorLine::Kind::count, read_count},
-    Form{"unknown", MonitorLine::Kind::unknown, read_sequence},
-    Form{"alive", MonitorLine::Kind::alive, read_sequence},
-    Form{"bye", MonitorLine::Kind::bye, read_nothing},
+constexpr std::array kFormats = {
+    LineFormat{kGreeting, MonitorLine::Kind::greeting, parse_greeting},
+    LineFormat{"count", MonitorLine::Kind::count, parse_count},
+    LineFormat{"unknown", MonitorLine::Kind::unknown, parse_sequence},
+    LineFormat{"alive", MonitorLine::Kind::alive, parse_sequence},
+    LineFormat{"bye", MonitorLine::Kind::bye, parse_empty},
 };
 
 bool printable(char c) { return c >= ' ' && c <= '~'; }
 
 }  // namespace
 
-std::optional<MonitorLine> read_monitor_line(std::string_view text) {
+std::optional<MonitorLine> parse_monitor_line(std::string_view text) {
   if (text.empty() || text.size() >= CLEAVE_MONITOR_LINE_MAX) return std::nullopt;
   if (!std::all_of(text.begin(), text.end(), printable)) return std::nullopt;
   std::string_view rest = text;
   const std::string_view word = take_field(rest);
   MonitorLine line;
-  for (const Form& form : kForms) {
+  for (const LineFormat& form : kFormats) {
     if (form.word != word) continue;
     line.kind = form.kind;
     if (!form.read(rest, line)) return std::nullopt;

@@ -24,15 +24,15 @@ struct MonitorLine {
   unsigned version = 0;
   unsigned heartbeat_ms = 0;   // how often at least the daemon will say something
   std::uint64_t sequence = 0;  // one more with every count or unknown
-  unsigned running = 0;        // virtual machines that run, at most kMostMachines
+  unsigned running = 0;        // virtual machines that run, at most kMaxMachines
   unsigned busy = 0;           // those of them that use their processors
 };
 
-constexpr unsigned kMostMachines = 100'000;
+constexpr unsigned kMaxMachines = 100'000;
 
 // Empty where the line breaks the protocol: too long, bytes that are no printable ASCII, a known first word
 // without its numbers, or numbers out of range. Further fields after the known ones are passed over.
-std::optional<MonitorLine> read_monitor_line(std::string_view line);
+std::optional<MonitorLine> parse_monitor_line(std::string_view line);
 
 std::string greeting_line(unsigned heartbeat_ms);
 std::string count_line(std::uint64_t sequence, unsigned running, unsigned busy);

@@ -9,7 +9,7 @@
 namespace cleave {
 
 // One pointer for every OpenCL function: what the Khronos ICD and layer specifications call a dispatch table.
-// A table of ours has no null entries for functions of OpenCL itself (icd/functions.def).
+// A table of ours has no null entries for functions of OpenCL itself (src/opencl/functions.def).
 using Table = cl_icd_dispatch;
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ struct SplitPolicy {
 enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };
 
 // Who waits where the program does: the driver, or Cleave with looks between sleeps.
-enum class WaitMode : std::uint8_t { automatic, native, polite };
+enum class WaitMode : std::uint8_t { automatic, native, sleeping };
 
 // Who is asked how many share the host. Of several the largest count counts.
 struct NeighbourSources {
@@ -97,10 +97,10 @@ bool matches(const std::string& pattern, const std::string& name);
 
 // One setting that users know by name.
 struct Setting {
-  const char* variable;  // CLEAVE_...
-  const char* key;       // table.key in TOML
-  const char* fallback;  // the default, as a user would write it
-  const char* expected;  // what a value must be, to end the sentence "expected ..."
+  const char* variable;      // CLEAVE_...
+  const char* key;           // table.key in TOML
+  const char* default_text;  // the default, as a user would write it
+  const char* expected;      // what a value must be, to end the sentence "expected ..."
   // Takes the value as text; false if it is not one. TOML's numbers and booleans come as their text, arrays
   // of strings joined by commas.
   bool (*apply)(Settings&, std::string_view);
@@ -110,6 +110,6 @@ struct Setting {
 const std::vector<Setting>& settings_list();
 
 // A whole number without sign, from `least` to `most`; nothing else, no spaces.
-std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t least, std::uint64_t most);
+std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t least, std::uint64_t most);
 
 }  // namespace cleave::base

@@ -3,25 +3,25 @@
 #include <fnmatch.h>
 #include <utility>
 
-#include "base/forever.h"
+#include "base/no_destructor.h"
 #include "base/settings.h"
 #include "cleave/registry.h"
 
 namespace cleave::base {
 namespace {
 
-constexpr std::uint64_t kMostSlices = 1'000'000;
-constexpr std::uint64_t kMostVms = 100'000;
-constexpr double kShortestQuantum = 0.1;  // milliseconds
-constexpr double kLongestQuantum = 60'000;
-constexpr double kLeastBudget = 0.001;
-constexpr std::uint64_t kLongestAge = 86'400;  // seconds
-constexpr std::size_t kMostFiles = 8;
-constexpr std::size_t kMostServers = 16;
-constexpr double kLeastTimeout = 0.1;  // seconds
-constexpr double kMostTimeout = 3600;
+constexpr std::uint64_t kMaxSlices = 1'000'000;
+constexpr std::uint64_t kMaxVms = 100'000;
+constexpr double kMinQuantum = 0.1;  // milliseconds
+constexpr double kMaxQuantum = 60'000;
+constexpr double kMinBudget = 0.001;
+constexpr std::uint64_t kMaxMaxAge = 86'400;  // seconds
+constexpr std::size_t kMaxFiles = 8;
+constexpr std::size_t kMaxServers = 16;
+constexpr double kMinTimeout = 0.1;  // seconds
+constexpr double kMaxTimeout = 3600;
 
-bool truth(std::string_view text, bool& value) {
+bool parse_bool(std::string_view text, bool& value) {
   if (text == "1" || text == "true" || text == "yes" || text == "on") return value = true, true;
   if (text == "0" || text == "false" || text == "no" || text == "off") return value = false, true;
   return false;
@@ -29,13 +29,13 @@ bool truth(std::string_view text, bool& value) {
 
 template <typename T>
 bool number(std::string_view text, std::uint64_t least, std::uint64_t most, T& value) {
-  const auto read = whole_number(text, least, most);
+  const auto read = parse_unsigned(text, least, most);
   if (read) value = static_cast<T>(*read);
   return read.has_value();
 }
 
 // Digits with or without a fraction, as 0.05; nothing else.
-bool decimal(std::string_view text, double least, double most, double& value) {
+bool parse_decimal(std::string_view text, double least, double most, double& value) {
   if (text.find_first_not_of("0123456789.") != std::string_view::npos) return false;
   double read = 0;
   const char* const end = text.data() + text.size();
@@ -46,7 +46,7 @@ bool decimal(std::string_view text, double least, double most, double& value) {
 
 bool quantum(Settings& settings, std::string_view text) {
   double milliseconds = 0;
-  if (!decimal(text, kShortestQuantum, kLongestQuantum, milliseconds)) return false;
+  if (!parse_decimal(text, kMinQuantum, kMaxQuantum, milliseconds)) return false;
   const std::chrono::duration<double, std::milli> length(milliseconds);
   settings.policy = {SplitPolicy::Kind::quantum, 0,
                      std::chrono::duration_cast<std::chrono::nanoseconds>(length)};
@@ -63,7 +63,7 @@ bool policy(Settings& settings, std::string_view text) {
   if (text.starts_with(kQuantum)) return quantum(settings, text.substr(kQuantum.size()));
   if (!text.starts_with(kFixed)) return false;
   SplitPolicy fixed{Kind::fixed, 0};
-  if (!number(text.substr(kFixed.size()), 1, kMostSlices, fixed.slices)) return false;
+  if (!number(text.substr(kFixed.size()), 1, kMaxSlices, fixed.slices)) return false;
   settings.policy = fixed;
   return true;
 }
@@ -79,7 +79,7 @@ bool launch_mode(Settings& settings, std::string_view text) {
 bool wait_mode(Settings& settings, std::string_view text) {
   if (text == "auto") return settings.wait = WaitMode::automatic, true;
   if (text == "native") return settings.wait = WaitMode::native, true;
-  if (text == "polite") return settings.wait = WaitMode::polite, true;
+  if (text == "polite") return settings.wait = WaitMode::sleeping, true;
   return false;
 }
 
@@ -126,7 +126,7 @@ bool binaries(Settings& settings, std::string_view text) {
 
 bool vms(Settings& settings, std::string_view text) {
   unsigned count = 0;
-  if (!number(text, 1, kMostVms, count)) return false;
+  if (!number(text, 1, kMaxVms, count)) return false;
   settings.vms = count;
   return true;
 }
@@ -136,7 +136,7 @@ bool add_source(NeighbourSources& sources, std::string_view name) {
   if (name == "monitor") return sources.monitor = true, true;
   if (name == "peers") return sources.peers = true, true;
   if (!name.starts_with(kFile) || name.size() == kFile.size()) return false;
-  if (sources.files.size() == kMostFiles) return false;
+  if (sources.files.size() == kMaxFiles) return false;
   sources.files.emplace_back(name.substr(kFile.size()));
   return true;
 }
@@ -154,7 +154,7 @@ bool sources(Settings& settings, std::string_view text) {
 }
 
 bool monitor(Settings& settings, std::string_view text) {
-  const auto address = read_address(text);
+  const auto address = parse_address(text);
   // Port 0 and the CID "any" are for those who listen.
   if (!address || (address->kind != Address::Kind::unix_socket && address->port == 0)) return false;
   if (address->kind == Address::Kind::vsock && address->cid == Address::kAnyCid) return false;
@@ -164,7 +164,7 @@ bool monitor(Settings& settings, std::string_view text) {
 
 bool max_age(Settings& settings, std::string_view text) {
   unsigned seconds = 0;
-  if (!number(text, 1, kLongestAge, seconds)) return false;
+  if (!number(text, 1, kMaxMaxAge, seconds)) return false;
   settings.max_age = std::chrono::seconds(seconds);
   return true;
 }
@@ -173,7 +173,7 @@ bool stale(Settings& settings, std::string_view text) {
   if (text == "last") return settings.stale = {StaleCount::Kind::last, 0}, true;
   if (text == "alone") return settings.stale = {StaleCount::Kind::alone, 0}, true;
   unsigned count = 0;
-  if (!number(text, 1, kMostVms, count)) return false;
+  if (!number(text, 1, kMaxVms, count)) return false;
   settings.stale = {StaleCount::Kind::number, count};
   return true;
 }
@@ -181,8 +181,8 @@ bool stale(Settings& settings, std::string_view text) {
 // Where a server may be: the three forms of address, and TLS over TCP.
 bool is_server(std::string_view text) {
   constexpr std::string_view kTls = "tls:";
-  const auto address = text.starts_with(kTls) ? read_address("tcp:" + std::string(text.substr(kTls.size())))
-                                              : read_address(text);
+  const auto address = text.starts_with(kTls) ? parse_address("tcp:" + std::string(text.substr(kTls.size())))
+                                              : parse_address(text);
   if (!address || (address->kind != Address::Kind::unix_socket && address->port == 0)) return false;
   return address->kind != Address::Kind::vsock || address->cid != Address::kAnyCid;
 }
@@ -191,7 +191,7 @@ bool servers(Settings& settings, std::string_view text) {
   std::vector<std::string> named;
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
-    if (!is_server(text.substr(0, comma)) || named.size() == kMostServers) return false;
+    if (!is_server(text.substr(0, comma)) || named.size() == kMaxServers) return false;
     named.emplace_back(text.substr(0, comma));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
@@ -201,7 +201,7 @@ bool servers(Settings& settings, std::string_view text) {
 // Seconds, with or without a fraction.
 bool remote_timeout(Settings& settings, std::string_view text) {
   double seconds = 0;
-  if (!decimal(text, kLeastTimeout, kMostTimeout, seconds)) return false;
+  if (!parse_decimal(text, kMinTimeout, kMaxTimeout, seconds)) return false;
   settings.remote.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   return true;
 }
@@ -214,18 +214,18 @@ bool registry(Settings& settings, std::string_view text) {
 }  // namespace
 
 const std::vector<Setting>& settings_list() {
-  static Forever<std::vector<Setting>> list(std::vector<Setting>{
+  static NoDestructor<std::vector<Setting>> list(std::vector<Setting>{
       {"CLEAVE_DISABLE", "disable", "false", "true or false",
-       [](Settings& s, std::string_view text) { return truth(text, s.disable); }},
+       [](Settings& s, std::string_view text) { return parse_bool(text, s.disable); }},
       {"CLEAVE_SPLIT", "split.policy", "alpha",
        "off, alpha, budget, quantum:MS with MS from 0.1 to 60000, or fixed:N with N from 1 to 1000000",
        policy},
       {"CLEAVE_ALPHA", "split.alpha", "4", "a whole number from 1 to 1000000",
-       [](Settings& s, std::string_view text) { return number(text, 1, kMostSlices, s.alpha); }},
+       [](Settings& s, std::string_view text) { return number(text, 1, kMaxSlices, s.alpha); }},
       {"CLEAVE_BUDGET", "split.budget", "0.05", "a share from 0.001 to 1, such as 0.05",
-       [](Settings& s, std::string_view text) { return decimal(text, kLeastBudget, 1, s.budget); }},
+       [](Settings& s, std::string_view text) { return parse_decimal(text, kMinBudget, 1, s.budget); }},
       {"CLEAVE_ALPHA_MAX", "split.alpha_max", "100", "a whole number from 1 to 1000000",
-       [](Settings& s, std::string_view text) { return number(text, 1, kMostSlices, s.alpha_max); }},
+       [](Settings& s, std::string_view text) { return number(text, 1, kMaxSlices, s.alpha_max); }},
       {"CLEAVE_MIN_ITEMS", "split.min_items", "cores",
        "a number of work-items, 0 to switch the rule off, or cores for the device's own number", min_items},
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas", deny},
@@ -246,7 +246,7 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_TRACE", "observe.trace", "", "off, or the path of a file",
        [](Settings& s, std::string_view text) { return s.trace = text == "off" ? "" : text, true; }},
       {"CLEAVE_TOP", "observe.top", "true", "true or false",
-       [](Settings& s, std::string_view text) { return truth(text, s.top); }},
+       [](Settings& s, std::string_view text) { return parse_bool(text, s.top); }},
       {"CLEAVE_CACHE", "cache", "~/.cache/cleave", "off, or the path of a folder",
        [](Settings& s, std::string_view text) { return s.cache = text == "off" ? "" : text, true; }},
       {"CLEAVE_NEXT", "next", "", "the path of the OpenCL loader to hand calls to",
@@ -260,7 +260,7 @@ const std::vector<Setting>& settings_list() {
        "separated by commas",
        servers},
       {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
-       [](Settings& s, std::string_view text) { return truth(text, s.remote.required); }},
+       [](Settings& s, std::string_view text) { return parse_bool(text, s.remote.required); }},
       {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
        remote_timeout},
       {"CLEAVE_REMOTE_TOKEN_FILE", "remote.token_file", "", "the path of a file",
@@ -275,7 +275,7 @@ const std::vector<Setting>& settings_list() {
   return *list;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t least, std::uint64_t most) {
+std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);

@@ -23,8 +23,8 @@
 namespace cleave::base {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;  // a settings file is a page; more is a mistake
-constexpr std::ptrdiff_t kMostDots = 100;      // in one line, which is as far as a key goes
+constexpr std::size_t kMaxFileSize = 1 << 20;  // a settings file is a page; more is a mistake
+constexpr std::ptrdiff_t kMaxDots = 100;       // in one line, which is as far as a key goes
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -42,13 +42,13 @@ std::optional<std::string> contents(const std::string& path, TomlFile& result) {
   result.exists = true;
   std::string text;
   std::array<char, 4096> block{};
-  for (std::size_t got = block.size(); got == block.size() && text.size() <= kLargestFile;) {
+  for (std::size_t got = block.size(); got == block.size() && text.size() <= kMaxFileSize;) {
     got = fread(block.data(), 1, block.size(), file.get());
     text.append(block.data(), got);
   }
   if (ferror(file.get()) != 0) {
     result.error = "cannot be read";
-  } else if (text.size() > kLargestFile) {
+  } else if (text.size() > kMaxFileSize) {
     result.error = "is larger than 1 MiB";
   }
   if (!result.error.empty()) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<std::string> contents(const std::string& path, TomlFile& result) {
 
 // The library stumbles over characters beyond ASCII where none may stand. So it is given none: their bytes,
 // and the sign "%" itself, go through it as "%" and two digits.
-std::string in_ascii(std::string_view text) {
+std::string escape_non_ascii(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string ascii;
   for (const char c : text) {
@@ -71,7 +71,7 @@ std::string in_ascii(std::string_view text) {
   return ascii;
 }
 
-std::string from_ascii(std::string_view ascii) {
+std::string unescape(std::string_view ascii) {
   std::string text;
   for (std::size_t i = 0; i < ascii.size(); ++i) {
     unsigned byte = 0;
@@ -85,7 +85,7 @@ std::string from_ascii(std::string_view ascii) {
 }
 
 std::optional<std::string> text_of(const toml::node& node) {
-  if (const auto* text = node.as_string()) return from_ascii(text->get());
+  if (const auto* text = node.as_string()) return unescape(text->get());
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
   if (const auto* number = node.as_floating_point()) return std::to_string(number->get());
   if (const auto* truth = node.as_boolean()) return std::string(truth->get() ? "true" : "false");
@@ -95,14 +95,14 @@ std::optional<std::string> text_of(const toml::node& node) {
   for (const auto& element : *array) {
     const auto* text = element.as_string();
     if (text == nullptr) return std::nullopt;
-    joined.append(joined.empty() ? "" : ",").append(from_ascii(text->get()));
+    joined.append(joined.empty() ? "" : ",").append(unescape(text->get()));
   }
   return joined;
 }
 
 void flatten(const toml::table& table, std::vector<std::string>& path, TomlFile& result) {
   for (const auto& [key, node] : table) {
-    path.push_back(from_ascii(key.str()));
+    path.push_back(unescape(key.str()));
     if (const auto* inner = node.as_table()) {
       flatten(*inner, path, result);
     } else {
@@ -114,10 +114,10 @@ void flatten(const toml::table& table, std::vector<std::string>& path, TomlFile&
 }
 
 // The first line whose keys may have more parts than the library should descend into; 0 if there is none.
-std::size_t line_of_dots(std::string_view text) {
+std::size_t line_with_too_many_dots(std::string_view text) {
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view rest = text.substr(0, text.find('\n'));
-    if (std::count(rest.begin(), rest.end(), '.') > kMostDots) return line;
+    if (std::count(rest.begin(), rest.end(), '.') > kMaxDots) return line;
     text.remove_prefix(std::min(rest.size() + 1, text.size()));
   }
   return 0;
@@ -128,11 +128,11 @@ TomlFile read(const std::string& path) {
   auto text = contents(path, result);
   if (!text) return result;
   if (text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
-  if (const std::size_t line = line_of_dots(*text); line != 0) {
-    result.error = "line " + std::to_string(line) + ": more than " + std::to_string(kMostDots) + " dots";
+  if (const std::size_t line = line_with_too_many_dots(*text); line != 0) {
+    result.error = "line " + std::to_string(line) + ": more than " + std::to_string(kMaxDots) + " dots";
     return result;
   }
-  const toml::parse_result parsed = toml::parse(in_ascii(*text), path);
+  const toml::parse_result parsed = toml::parse(escape_non_ascii(*text), path);
   if (!parsed) {
     const auto& error = parsed.error();
     result.error =

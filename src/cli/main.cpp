@@ -10,14 +10,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/bench.h"
-#include "cli/doctor.h"
-#include "cli/icd.h"
+#include "cli/bench/bench.h"
+#include "cli/doctor/doctor.h"
+#include "cli/icd/icd.h"
 #include "cli/option_checks.h"
-#include "cli/probe.h"
-#include "cli/remote.h"
-#include "cli/run.h"
-#include "cli/top.h"
+#include "cli/probe/probe.h"
+#include "cli/remote/remote.h"
+#include "cli/run/run.h"
+#include "cli/top/top.h"
 
 namespace cleave::cli {
 namespace {
@@ -56,8 +56,8 @@ class RunHelp : public CLI::Formatter {
 using Check = std::string (*)(const std::string&);
 
 // The option `name`, whose value goes into the environment `variable`.
-CLI::Option* add_setting(CLI::App& run, RunRequest& request, const char* name, const char* variable,
-                         const char* description, const Check check) {
+CLI::Option* add_setting_option(CLI::App& run, RunRequest& request, const char* name, const char* variable,
+                                const char* description, const Check check) {
   const auto set = [&request, variable](const std::string& value) {
     request.settings.emplace_back(variable, value);
   };
@@ -70,21 +70,23 @@ std::string absolute(const std::string& path) { return std::filesystem::absolute
 CLI::App& add_run(CLI::App& app, RunRequest& request) {
   CLI::App& run = *app.add_subcommand("run", "Run a program with its kernel launches split");
   run.formatter(std::make_shared<RunHelp>());
-  add_setting(run, request, "--vms", "CLEAVE_VMS", "Virtual machines that share the host, this one included",
-              check_count)
+  add_setting_option(run, request, "--vms", "CLEAVE_VMS",
+                     "Virtual machines that share the host, this one included", check_count)
       ->type_name("N");
-  add_setting(run, request, "--alpha", "CLEAVE_ALPHA", "Slices for each virtual machine", check_count)
+  add_setting_option(run, request, "--alpha", "CLEAVE_ALPHA", "Slices for each virtual machine", check_count)
       ->type_name("A");
-  add_setting(run, request, "--policy", "CLEAVE_SPLIT", "off, alpha, budget, quantum:MS or fixed:N",
-              check_policy)
+  add_setting_option(run, request, "--policy", "CLEAVE_SPLIT", "off, alpha, budget, quantum:MS or fixed:N",
+                     check_policy)
       ->type_name("POLICY");
-  add_setting(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential, queued or pipelined",
-              check_launch)
+  add_setting_option(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential, queued or pipelined",
+                     check_launch)
       ->type_name("MODE");
-  add_setting(run, request, "--wait", "CLEAVE_WAIT", "auto, native or polite", check_wait)->type_name("MODE");
-  add_setting(run, request, "--remote", "CLEAVE_REMOTE",
-              "Use the devices of servers, too: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT",
-              check_remote)
+  add_setting_option(run, request, "--wait", "CLEAVE_WAIT", "auto, native or polite", check_wait)
+      ->type_name("MODE");
+  add_setting_option(
+      run, request, "--remote", "CLEAVE_REMOTE",
+      "Use the devices of servers, too: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT",
+      check_remote)
       ->type_name("ADDRESS[,...]");
   const auto set_file = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));
@@ -120,7 +122,7 @@ void add_doctor(CLI::App& app, DoctorRequest& request) {
       .add_option_function<std::string>(
           "--timeout",
           [&](const std::string& seconds) {
-            request.patience = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
+            request.timeout = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
           },
           "Seconds that a driver may take to answer (10)")
       ->check(CLI::Validator(check_seconds, ""))
@@ -241,7 +243,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return usage_error;
 }
 
-int carry_out(const Arguments& arguments) {
+int run_command_line(const Arguments& arguments) {
   CLI::App app(
       "Cleave keeps GPU work from hurting its neighbours: it splits the kernel launches of OpenCL programs.",
       "cleave");
@@ -290,7 +292,7 @@ int carry_out(const Arguments& arguments) {
 
 int main(int count, char** arguments) {
   try {
-    return cleave::cli::carry_out({arguments + (count > 0 ? 1 : 0), arguments + count});
+    return cleave::cli::run_command_line({arguments + (count > 0 ? 1 : 0), arguments + count});
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "cleave: %s\n", failure.what());
   } catch (...) {

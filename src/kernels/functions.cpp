@@ -13,7 +13,7 @@ using Text = std::string_view;
 bool is_attribute(const Token& token) { return token.is("__attribute__") || token.is("__attribute"); }
 
 // From behind the opening parenthesis at `at` to behind its closing one.
-std::size_t behind_parentheses(const std::vector<Token>& tokens, std::size_t at) {
+std::size_t skip_parentheses(const std::vector<Token>& tokens, std::size_t at) {
   std::size_t depth = 0;
   do {
     if (tokens[at].is("(")) ++depth;
@@ -33,7 +33,7 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
     const bool opens = at + 1 < tokens.size() && tokens[at + 1].is("(");
     const bool name = tokens[at].kind == Token::Kind::name;
     if (is_attribute(tokens[at]) && opens) {
-      at = behind_parentheses(tokens, at + 1);
+      at = skip_parentheses(tokens, at + 1);
       continue;
     }
     // Behind the parameters there are attributes only.
@@ -41,7 +41,7 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
     if (name && opens) {
       function.name = tokens[at].text;
       has_parameters = true;
-      at = behind_parentheses(tokens, at + 1);
+      at = skip_parentheses(tokens, at + 1);
       continue;
     }
     if (name) function.head.push_back(tokens[at].text);
@@ -53,9 +53,9 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
 }
 
 // Walks through the text once. Whatever is not as it should be makes `sound_` false.
-class Walk {
+class FunctionParser {
  public:
-  explicit Walk(Text text) : text_(text), tokens_(tokens_of(text)), sound_(tokens_.sound) {}
+  explicit FunctionParser(Text text) : text_(text), tokens_(tokens_of(text)), sound_(tokens_.sound) {}
 
   std::optional<Functions> run() && {
     while (sound_ && at_ < tokens_.list.size()) {
@@ -98,7 +98,7 @@ class Walk {
 
   // The last name outside of braces is what is declared here if a parenthesis follows it at once.
   void lead(Text name) {
-    if (!name.empty()) found_.leads.append(name).push_back(' ');
+    if (!name.empty()) found_.outside_names.append(name).push_back(' ');
   }
 
   // A macro may drop or repeat what stands in its parentheses, so braces must not lean out of them.
@@ -114,13 +114,13 @@ class Walk {
 
   void end_item(std::size_t end, bool closed) {
     const Text text = text_.substr(item_.begin, end - item_.begin);
-    auto function = closed && !item_.parted ? read_head(item_.head) : std::nullopt;
+    auto function = closed && !item_.split_by_conditional ? read_head(item_.head) : std::nullopt;
     if (function) {
       function->text = text;
       found_.list.push_back(std::move(*function));
     } else {
       found_.declarations.append(text).push_back('\n');
-      if (item_.braces) found_.leads.append(text).push_back('\n');
+      if (item_.braces) found_.outside_names.append(text).push_back('\n');
     }
     item_ = Item{.begin = end, .number = item_.number + 1};
   }
@@ -148,7 +148,7 @@ class Walk {
     const bool begins = keyword == "if" || keyword == "ifdef" || keyword == "ifndef";
     const bool goes_on = keyword.starts_with("el") || keyword == "endif";
     if (!begins && !goes_on) return;
-    item_.parted |= depth_ == 0 && !item_.head.empty();
+    item_.split_by_conditional |= depth_ == 0 && !item_.head.empty();
     const Place here{depth_, parentheses_.size(), depth_ == 0 ? 0 : item_.number};
     if (begins) return conditionals_.push_back(here);
     sound_ &= !conditionals_.empty() && conditionals_.back() == here;
@@ -162,7 +162,7 @@ class Walk {
     std::vector<Token> head = {};  // before its body
     bool braces = false;
     bool body = false;
-    bool parted = false;  // a conditional stands in its head
+    bool split_by_conditional = false;  // a conditional stands in its head
   };
 
   struct Place {
@@ -186,6 +186,6 @@ class Walk {
 
 }  // namespace
 
-std::optional<Functions> functions_of(std::string_view text) { return Walk(text).run(); }
+std::optional<Functions> split_functions(std::string_view text) { return FunctionParser(text).run(); }
 
 }  // namespace cleave::kernels

@@ -24,11 +24,11 @@ struct Functions {
   // Names, a blank between them, that may lead to a function from everywhere: those outside of these
   // functions' bodies, other than names that are declared there, and all of every other item with braces,
   // since it may be a function's.
-  std::string leads;
+  std::string outside_names;
 };
 
 // `text` has no line splices and must outlive the answer. Empty where the text cannot safely be taken apart.
 // Thread-safe; may throw std::bad_alloc.
-std::optional<Functions> functions_of(std::string_view text);
+std::optional<Functions> split_functions(std::string_view text);
 
 }  // namespace cleave::kernels

@@ -7,19 +7,19 @@
 
 #include <sys/stat.h>
 
-#include "kernels/scan.h"
+#include "kernels/source_scan.h"
 
 namespace cleave::kernels {
 namespace {
 
 // More than any kernel includes; a device file or a runaway inclusion must not keep a program waiting.
-constexpr off_t kLargestFile = 16 << 20;
-constexpr std::size_t kMostFiles = 4096;
+constexpr off_t kMaxFileSize = 16 << 20;
+constexpr std::size_t kMaxFiles = 4096;
 
 std::optional<std::string> content(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  if (status.st_size > kLargestFile) return std::nullopt;
+  if (status.st_size > kMaxFileSize) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(file), {});
@@ -32,9 +32,9 @@ std::string within(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : folder + "/" + name;
 }
 
-class Search {
+class IncludeSearch {
  public:
-  Search(const std::vector<std::string>& folders, const Embedded& embedded)
+  IncludeSearch(const std::vector<std::string>& folders, const Embedded& embedded)
       : folders_(folders), embedded_(embedded) {}
 
   void follow(std::string_view text, const std::string& folder) {
@@ -51,7 +51,7 @@ class Search {
       open_.pop_back();
       follow(text, folder);
       found_.texts.push_back(text);
-      if (found_.texts.size() > kMostFiles) found_.complete = false;
+      if (found_.texts.size() > kMaxFiles) found_.complete = false;
     }
     return std::move(found_);
   }
@@ -84,9 +84,9 @@ class Search {
 
 }  // namespace
 
-Included included_by(std::string_view source, const std::vector<std::string>& folders,
-                     const Embedded& embedded) {
-  return Search(folders, embedded).run(source);
+Included find_includes(std::string_view source, const std::vector<std::string>& folders,
+                       const Embedded& embedded) {
+  return IncludeSearch(folders, embedded).run(source);
 }
 
 }  // namespace cleave::kernels

@@ -24,7 +24,7 @@ struct Included {
   bool complete = true;  // false if one was not found, or is named by a macro
 };
 
-Included included_by(std::string_view source, const std::vector<std::string>& folders,
-                     const Embedded& embedded);
+Included find_includes(std::string_view source, const std::vector<std::string>& folders,
+                       const Embedded& embedded);
 
 }  // namespace cleave::kernels

@@ -19,13 +19,13 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/reach.h"
-#include "kernels/scan.h"
+#include "kernels/call_graph.h"
+#include "kernels/source_scan.h"
 
 namespace cleave::kernels {
 
 // What a program is built with.
-struct Surroundings {
+struct BuildInputs {
   std::string options;
   std::vector<std::string> headers;  // the texts that it includes, and those that they include
   bool complete = true;              // every one of them is there
@@ -34,7 +34,7 @@ struct Surroundings {
 class ProgramScan {
  public:
   // May throw std::bad_alloc.
-  explicit ProgramScan(std::string_view source, const Surroundings& surroundings = {});
+  explicit ProgramScan(std::string_view source, const BuildInputs& inputs = {});
 
   // A program without a text of its own, of which all that is known is `whole`.
   explicit ProgramScan(const Scan& whole);
@@ -50,14 +50,14 @@ class ProgramScan {
 
  private:
   // One build of the program.
-  struct Part {
+  struct Build {
     Scan whole;
     Scan options;
-    std::shared_ptr<const Reach> reach;  // null where the text could not be taken apart
+    std::shared_ptr<const CallGraph> calls;  // null where the text could not be taken apart
   };
 
   Scan whole_;
-  std::vector<Part> parts_;
+  std::vector<Build> builds_;
 };
 
 }  // namespace cleave::kernels

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "launch/wait.h"
+#include "launch/event_wait.h"
 
 namespace cleave::launch {
 namespace {
@@ -15,9 +15,10 @@ using namespace std::chrono_literals;
 constexpr base::Nanoseconds kPatience = 2s;
 
 // One launch being carried out.
-class Carrier {
+class SingleQueueLaunch {
  public:
-  Carrier(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut, Mode mode)
+  SingleQueueLaunch(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                    Mode mode)
       : next_(next),
         clock_(clock),
         launch_(launch),
@@ -27,24 +28,24 @@ class Carrier {
     if (chained_ && launch.waits > 0) prepare_chain();
   }
 
-  Outcome carry_out() && {
+  LaunchResult enqueue_slices() && {
     const std::size_t count = cut_.count();
-    outcome_.error = enqueue(cut_.slice(0), pacing_ || chained_);
-    if (outcome_.error != CL_SUCCESS) return std::move(outcome_);
+    result_.error = enqueue(cut_.slice(0), pacing_ || chained_);
+    if (result_.error != CL_SUCCESS) return std::move(result_);
     const base::Nanoseconds start = clock_.now();
     if (pacing_) flush_upstream();
-    for (std::size_t i = 1; i < count && outcome_.error == CL_SUCCESS; ++i) {
+    for (std::size_t i = 1; i < count && result_.error == CL_SUCCESS; ++i) {
       pace();
       const bool last = i + 1 == count;
       const bool event = last ? launch_.wants_event : pacing_ || chained_;
       if (failed_ || enqueue(cut_.slice(i), event) != CL_SUCCESS) {
-        outcome_.error = enqueue_rest(i);
+        result_.error = enqueue_remainder(i);
         break;
       }
     }
-    hand_over();
-    outcome_.added = clock_.now() - start;
-    return std::move(outcome_);
+    return_events();
+    result_.added = clock_.now() - start;
+    return std::move(result_);
   }
 
  private:
@@ -58,7 +59,7 @@ class Carrier {
   }
 
   // What a box waits for that comes behind the newest slice with an event.
-  std::span<const cl_event> behind(const cl_event& before) {
+  std::span<const cl_event> wait_list_after(const cl_event& before) {
     if (chain_.empty()) return {&before, 1};
     chain_.back() = before;
     return chain_;
@@ -69,8 +70,8 @@ class Carrier {
   cl_int enqueue(const plan::Slice& box, bool event) {
     const bool behind_previous = previous() != nullptr && (failed_ || chained_);
     const cl_event before = previous();
-    const auto list =
-        behind_previous ? behind(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits);
+    const auto list = behind_previous ? wait_list_after(before)
+                                      : std::span<const cl_event>(launch_.wait_list, launch_.waits);
     cl_event made = nullptr;
     plan::Extent offset = box.offset;
     if (launch_.tag) offset[2] = launch_.tag->offset(box);
@@ -78,19 +79,19 @@ class Carrier {
         launch_.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
         launch_.range.local.data(), static_cast<cl_uint>(list.size()), list.data(), event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
-    if (outcome_.slices++ == 0 && launch_.wants_event) {
-      outcome_.first = Event(next_, made);
+    if (result_.slices++ == 0 && launch_.wants_event) {
+      result_.first = Event(next_, made);
     } else if (made != nullptr) {
       previous_ = Event(next_, made);
     }
     return CL_SUCCESS;
   }
 
-  cl_int enqueue_rest(std::size_t from) {
-    const plan::Rest rest = cut_.rest(from);
-    for (unsigned i = 0; i < rest.count; ++i) {
-      const bool last = i + 1 == rest.count;
-      const cl_int error = enqueue(rest.boxes[i], last ? launch_.wants_event : chained_);
+  cl_int enqueue_remainder(std::size_t from) {
+    const plan::Remainder remainder = cut_.remainder(from);
+    for (unsigned i = 0; i < remainder.count; ++i) {
+      const bool last = i + 1 == remainder.count;
+      const cl_int error = enqueue(remainder.boxes[i], last ? launch_.wants_event : chained_);
       if (error != CL_SUCCESS) return error;
     }
     return CL_SUCCESS;
@@ -100,10 +101,10 @@ class Carrier {
   void pace() {
     if (!pacing_) return;
     next_.clFlush(launch_.queue);
-    const Waited waited = wait_for(next_, clock_, previous(), kPatience, launch_.haste);
-    pacing_ = waited == Waited::complete;
-    failed_ = waited == Waited::failed;
-    outcome_.stalled = waited == Waited::stalled;
+    const WaitResult waited = wait_for(next_, clock_, previous(), kPatience, launch_.abort_pacing);
+    pacing_ = waited == WaitResult::complete;
+    failed_ = waited == WaitResult::failed;
+    result_.stalled = waited == WaitResult::stalled;
   }
 
   // The program flushes the queues of the events it waits for some time after this call; we wait within it.
@@ -116,13 +117,13 @@ class Carrier {
   }
 
   // The event of the newest slice that has one.
-  cl_event previous() const { return previous_.get() != nullptr ? previous_.get() : outcome_.first.get(); }
+  cl_event previous() const { return previous_.get() != nullptr ? previous_.get() : result_.first.get(); }
 
-  void hand_over() {
-    if (outcome_.error != CL_SUCCESS || !launch_.wants_event) {
-      outcome_.first = Event();
+  void return_events() {
+    if (result_.error != CL_SUCCESS || !launch_.wants_event) {
+      result_.first = Event();
     } else {
-      outcome_.last = std::move(previous_);
+      result_.last = std::move(previous_);
     }
   }
 
@@ -135,14 +136,14 @@ class Carrier {
   bool pacing_;
   bool failed_ = false;  // a slice that we waited for ended with an error: what follows must not run
   Event previous_;
-  Outcome outcome_;
+  LaunchResult result_;
 };
 
 }  // namespace
 
-Outcome carry_out(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
-                  Mode mode) {
-  return Carrier(next, clock, launch, cut, mode).carry_out();
+LaunchResult enqueue_slices(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                            Mode mode) {
+  return SingleQueueLaunch(next, clock, launch, cut, mode).enqueue_slices();
 }
 
 }  // namespace cleave::launch

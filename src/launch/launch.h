@@ -51,10 +51,10 @@ struct Launch {
   // Flushes the queue that an event names, if it still is one: some drivers name queues that are gone.
   bool (*flush)(cl_command_queue) noexcept = nullptr;
   // Where it is not null and not 0, somebody waits for this call to return: stop pacing.
-  const std::atomic<int>* haste = nullptr;
+  const std::atomic<int>* abort_pacing = nullptr;
 };
 
-struct Outcome {
+struct LaunchResult {
   cl_int error = CL_SUCCESS;
   std::size_t slices = 0;  // launches that the driver took
   // Only where an event was wanted and all went well: the event that the program gets, and the first slice's
@@ -68,7 +68,7 @@ struct Outcome {
 
 // Carries it out on the program's queue alone: `mode` is queued or sequential.
 // Requires: `cut` has at least two slices of `launch.range`. `next` must outlive the outcome.
-Outcome carry_out(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
-                  Mode mode);
+LaunchResult enqueue_slices(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                            Mode mode);
 
 }  // namespace cleave::launch

@@ -3,7 +3,7 @@
 #include <new>
 #include <vector>
 
-#include "launch/breath.h"
+#include "launch/enqueue_throttle.h"
 
 namespace cleave::launch {
 namespace {
@@ -15,7 +15,7 @@ class WaitList {
  public:
   // May throw std::bad_alloc; nothing later does.
   explicit WaitList(const Launch& launch) : own_(launch.waits) {
-    events_.reserve(own_ + kMostHelpers + 1);
+    events_.reserve(own_ + kMaxHelpers + 1);
     events_.assign(launch.wait_list, launch.wait_list + own_);
   }
 
@@ -48,31 +48,31 @@ class Pipeline {
         cut_(cut),
         helpers_(helpers),
         list_(launch),
-        breath_(next, clock, cut.count()),
+        throttle_(next, clock, cut.count()),
         chained_(!launch.in_order || launch.wants_event) {
     own_.queue = launch.queue;
   }
 
-  Outcome carry_out() && {
-    if (launch_.in_order && !mark_what_came_before()) {
-      outcome_.refused = true;
-      return std::move(outcome_);
+  LaunchResult enqueue_slices() && {
+    if (launch_.in_order && !enqueue_gate_marker()) {
+      result_.refused = true;
+      return std::move(result_);
     }
     const base::Nanoseconds start = clock_.now();
     const std::size_t dealt = deal();
-    if (outcome_.slices == 0) return std::move(outcome_);
+    if (result_.slices == 0) return std::move(result_);
     for (Lane& helper : helpers_) flush(helper.queue);
-    outcome_.error = close(dealt);
-    if (outcome_.error != CL_SUCCESS) keep_order();
-    hand_over();
-    outcome_.added = clock_.now() - start;
-    return std::move(outcome_);
+    result_.error = close(dealt);
+    if (result_.error != CL_SUCCESS) enqueue_order_marker();
+    return_events();
+    result_.added = clock_.now() - start;
+    return std::move(result_);
   }
 
  private:
   // Without the program's list, which every slice has: should the first one be refused, nothing stays in the
   // queue that waits for more than what was there before.
-  bool mark_what_came_before() {
+  bool enqueue_gate_marker() {
     cl_event made = nullptr;
     if (next_.clEnqueueMarkerWithWaitList(launch_.queue, 0, nullptr, &made) != CL_SUCCESS) return false;
     marker_ = Event(next_, made);
@@ -90,14 +90,14 @@ class Pipeline {
     const std::size_t count = cut_.count() - (launch_.wants_event ? 1 : 0);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t turn = i % lanes;
-      const bool event = breath_.wants_event(i) || (turn != 0 && i + lanes >= count);
+      const bool event = throttle_.wants_event(i) || (turn != 0 && i + lanes >= count);
       const cl_int error = turn == 0 ? enqueue_own(cut_.slice(i), event)
                                      : enqueue_on(helpers_[turn - 1], cut_.slice(i), event);
       if (error != CL_SUCCESS) {
-        outcome_.error = error;
+        result_.error = error;
         return i;
       }
-      if (breath_.wants_event(i)) breath_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
+      if (throttle_.wants_event(i)) throttle_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
       // On an out-of-order queue the helpers wait for this very slice.
       if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
       if (i + 1 == lanes && count > 4 * lanes) begin();
@@ -134,7 +134,7 @@ class Pipeline {
         launch_.range.local.data(), static_cast<cl_uint>(list.size()), data_of(list),
         event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
-    ++outcome_.slices;
+    ++result_.slices;
     note(lane, made);
     return CL_SUCCESS;
   }
@@ -143,7 +143,7 @@ class Pipeline {
   const cl_event* data_of(Events list) const { return list.empty() ? launch_.wait_list : list.data(); }
 
   void note(Lane& lane, cl_event made) {
-    lane.open = made == nullptr;
+    lane.lacks_event = made == nullptr;
     if (made != nullptr) (lane.slices == 0 ? lane.first : lane.newest) = Event(next_, made);
     // What an earlier launch has left there ends before this slice.
     if (lane.slices++ == 0) lane.newest = Event();
@@ -155,9 +155,9 @@ class Pipeline {
     if (from == cut_.count()) return wait_for_helpers();
     if (launch_.wants_event && from + 1 == cut_.count() && enqueue_last(cut_.slice(from), true) == CL_SUCCESS)
       return CL_SUCCESS;
-    const plan::Rest rest = cut_.rest(from);
-    for (unsigned i = 0; i < rest.count; ++i) {
-      const cl_int error = enqueue_last(rest.boxes[i], i + 1 == rest.count);
+    const plan::Remainder remainder = cut_.remainder(from);
+    for (unsigned i = 0; i < remainder.count; ++i) {
+      const cl_int error = enqueue_last(remainder.boxes[i], i + 1 == remainder.count);
       if (error != CL_SUCCESS) return error;
     }
     return CL_SUCCESS;
@@ -174,8 +174,8 @@ class Pipeline {
     WaitList& list = list_.fresh();
     for (Lane& helper : helpers_) {
       if (helper.slices == 0) continue;
-      if (helper.open) mark(helper);
-      if (!helper.open) list.add(helper.last());
+      if (helper.lacks_event) mark(helper);
+      if (!helper.lacks_event) list.add(helper.last());
     }
     return list;
   }
@@ -186,11 +186,11 @@ class Pipeline {
     cl_event made = nullptr;
     if (next_.clEnqueueMarkerWithWaitList(helper.queue, 0, nullptr, &made) == CL_SUCCESS) {
       helper.newest = Event(next_, made);
-      helper.open = false;
+      helper.lacks_event = false;
       flush(helper.queue);
     } else if (next_.clFinish(helper.queue) == CL_SUCCESS) {
       helper.newest = Event();
-      helper.open = false;
+      helper.lacks_event = false;
       helper.slices = 0;
     }
   }
@@ -198,7 +198,7 @@ class Pipeline {
   // What the program enqueues from now on comes behind all that helpers have. If there is no way to wait for
   // that in the queue, it is waited for here.
   cl_int wait_for_helpers() {
-    if (keep_order() == CL_SUCCESS) return CL_SUCCESS;
+    if (enqueue_order_marker() == CL_SUCCESS) return CL_SUCCESS;
     cl_int error = CL_SUCCESS;
     for (const Lane& helper : helpers_) {
       const cl_int own = helper.slices != 0 ? next_.clFinish(helper.queue) : CL_SUCCESS;
@@ -207,7 +207,7 @@ class Pipeline {
     return error;
   }
 
-  cl_int keep_order() {
+  cl_int enqueue_order_marker() {
     const Events list = all_helpers().added();
     if (list.empty()) return CL_SUCCESS;
     return next_.clEnqueueMarkerWithWaitList(launch_.queue, static_cast<cl_uint>(list.size()), list.data(),
@@ -219,10 +219,10 @@ class Pipeline {
     if (next_.clFlush(queue) != CL_SUCCESS) next_.clFlush(queue);
   }
 
-  void hand_over() {
-    if (outcome_.error != CL_SUCCESS || !launch_.wants_event) return;
-    outcome_.first = std::move(own_.first);
-    outcome_.last = std::move(own_.newest);
+  void return_events() {
+    if (result_.error != CL_SUCCESS || !launch_.wants_event) return;
+    result_.first = std::move(own_.first);
+    result_.last = std::move(own_.newest);
   }
 
   const Table& next_;
@@ -231,22 +231,22 @@ class Pipeline {
   const plan::Cut& cut_;
   const std::span<Lane> helpers_;
   WaitList list_;
-  Breath breath_;
+  EnqueueThrottle throttle_;
   const bool chained_;  // each slice on the program's queue waits for the one before there
   Lane own_;
   Event marker_;
-  Outcome outcome_;
+  LaunchResult result_;
 };
 
 }  // namespace
 
-Outcome pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
-                 std::span<Lane> helpers) try {
-  return Pipeline(next, clock, launch, cut, helpers).carry_out();
+LaunchResult pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                      std::span<Lane> helpers) try {
+  return Pipeline(next, clock, launch, cut, helpers).enqueue_slices();
 } catch (const std::bad_alloc&) {  // before anything was enqueued
-  Outcome outcome;
-  outcome.refused = true;
-  return outcome;
+  LaunchResult result;
+  result.refused = true;
+  return result;
 }
 
 }  // namespace cleave::launch

@@ -45,7 +45,7 @@
 namespace cleave::launch {
 
 // The most helpers that a launch can have.
-inline constexpr std::size_t kMostHelpers = 5;
+inline constexpr std::size_t kMaxHelpers = 5;
 
 // A queue for the length of a launch. In: an in-order queue that nobody else enqueues on meanwhile; `newest`
 // may hold the event of an earlier command there.
@@ -55,17 +55,17 @@ struct Lane {
   Event first;
   // Out: the event of the newest command here, unless it is `first`. Once that has ended the queue is idle.
   Event newest;
-  std::size_t slices = 0;  // Out: of this launch
-  bool open = false;       // the newest command has no event
+  std::size_t slices = 0;    // Out: of this launch
+  bool lacks_event = false;  // the newest command has no event
 
   [[nodiscard]] cl_event last() const { return newest.get() != nullptr ? newest.get() : first.get(); }
 };
 
-// Carries `launch` out over its queue and `helpers` (1 to kMostHelpers). Outcome::first is the first slice's
-// on the program's queue; those of the helpers' first slices are in `helpers`. Outcome::refused: the driver
+// Carries `launch` out over its queue and `helpers` (1 to kMaxHelpers). LaunchResult::first is the first slice's
+// on the program's queue; those of the helpers' first slices are in `helpers`. LaunchResult::refused: the driver
 // has refused the gate and nothing has been enqueued but, perhaps, a marker. Requires: `cut` has at least
 // three slices, in any order.
-Outcome pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
-                 std::span<Lane> helpers);
+LaunchResult pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
+                      std::span<Lane> helpers);
 
 }  // namespace cleave::launch

@@ -13,21 +13,21 @@ namespace cleave::neighbours {
 
 class Backoff {
  public:
-  static constexpr base::Nanoseconds kFirst = std::chrono::milliseconds(250);
-  static constexpr base::Nanoseconds kLongest = std::chrono::seconds(30);
+  static constexpr base::Nanoseconds kInitialDelay = std::chrono::milliseconds(250);
+  static constexpr base::Nanoseconds kMaxDelay = std::chrono::seconds(30);
 
   // Different seeds wait differently.
   explicit Backoff(std::uint64_t seed) : state_(seed) {}
 
-  // Between half of and the whole of a time that doubles from kFirst up to kLongest.
+  // Between half of and the whole of a time that doubles from kInitialDelay up to kMaxDelay.
   base::Nanoseconds next() {
     const auto half = static_cast<std::uint64_t>(limit_.count()) / 2;
-    limit_ = std::min(limit_ * 2, kLongest);
+    limit_ = std::min(limit_ * 2, kMaxDelay);
     return base::Nanoseconds(half + random() % (half + 1));
   }
 
   // The last attempt went well.
-  void reset() { limit_ = kFirst; }
+  void reset() { limit_ = kInitialDelay; }
 
  private:
   // SplitMix64: plenty for spreading.
@@ -39,7 +39,7 @@ class Backoff {
   }
 
   std::uint64_t state_;
-  base::Nanoseconds limit_ = kFirst;
+  base::Nanoseconds limit_ = kInitialDelay;
 };
 
 }  // namespace cleave::neighbours

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr base::Nanoseconds kPeriod = 1s;
-constexpr std::size_t kLongest = 64;  // bytes of a file with a number in it
+constexpr std::size_t kMaxSize = 64;  // bytes of a file with a number in it
 
 std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -41,22 +41,22 @@ std::optional<unsigned> read_count(std::string_view text) {
   const auto begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return std::nullopt;
   text = text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
-  const auto number = base::whole_number(text, 0, base::kMostMachines);
+  const auto number = base::parse_unsigned(text, 0, base::kMaxMachines);
   return number ? std::optional(std::max(static_cast<unsigned>(*number), 1U)) : std::nullopt;
 }
 
 void FileSource::step(base::Nanoseconds now) {
-  if (now < next_) return;
-  next_ = now + kPeriod;
+  if (now < next_read_) return;
+  next_read_ = now + kPeriod;
   struct stat status {};
   if (stat(path_.c_str(), &status) != 0) return fail("unreadable", std::strerror(errno));
   const Version version{status.st_dev, status.st_ino, status.st_size, nanoseconds(status.st_ctim)};
-  if (version != read_ || fresh_) {
+  if (version != read_ || may_have_changed_) {
     read_ = version;
-    fresh_ = just_now(version.changed);
+    may_have_changed_ = just_now(version.changed);
     read();
   }
-  if (count_) heard_ = Heard{*count_, now};
+  if (count_) last_count_ = TimedCount{*count_, now};
 }
 
 void FileSource::read() {
@@ -64,7 +64,7 @@ void FileSource::read() {
   const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) return fail("unreadable", std::strerror(errno));
   struct stat status {};
-  std::array<char, kLongest> text;
+  std::array<char, kMaxSize> text;
   const bool plain = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const ssize_t size = plain ? ::read(file, text.data(), text.size()) : -1;
   close(file);
@@ -79,9 +79,9 @@ void FileSource::read() {
 void FileSource::fail(const char* state, const std::string& why) {
   state_ = state;
   read_ = Version{};
-  if (complaint_.empty()) complaint_ = "neighbours.source: file:" + path_ + ": " + why;
+  if (warning_.empty()) warning_ = "neighbours.source: file:" + path_ + ": " + why;
 }
 
-std::string FileSource::take_complaint() { return std::exchange(complaint_, {}); }
+std::string FileSource::take_warning() { return std::exchange(warning_, {}); }
 
 }  // namespace cleave::neighbours

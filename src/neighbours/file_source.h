@@ -21,13 +21,13 @@ class FileSource final : public Source {
   explicit FileSource(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] std::string name() const override { return "file:" + path_; }
-  [[nodiscard]] std::string place() const override { return path_; }
+  [[nodiscard]] std::string endpoint() const override { return path_; }
   [[nodiscard]] std::string state() const override { return state_; }
-  [[nodiscard]] std::optional<Heard> heard() const override { return heard_; }
-  [[nodiscard]] Wish wish() const override { return {-1, 0, next_}; }
+  [[nodiscard]] std::optional<TimedCount> last_count() const override { return last_count_; }
+  [[nodiscard]] WakeCondition wake_condition() const override { return {-1, 0, next_read_}; }
   void step(base::Nanoseconds now) override;
-  [[nodiscard]] bool settled() const override { return next_ != base::Nanoseconds(0); }
-  [[nodiscard]] std::string take_complaint() override;
+  [[nodiscard]] bool first_answer_known() const override { return next_read_ != base::Nanoseconds(0); }
+  [[nodiscard]] std::string take_warning() override;
 
  private:
   // What tells one content of the file from another.
@@ -44,12 +44,12 @@ class FileSource final : public Source {
 
   const std::string path_;
   const char* state_ = "not read yet";
-  Version read_;        // the one that count_ is from
-  bool fresh_ = false;  // it was so young that a change right after it might not show
+  Version read_;                   // the one that count_ is from
+  bool may_have_changed_ = false;  // it was so young that a change right after it might not show
   std::optional<unsigned> count_;
-  std::optional<Heard> heard_;
-  base::Nanoseconds next_{0};
-  std::string complaint_;
+  std::optional<TimedCount> last_count_;
+  base::Nanoseconds next_read_{0};
+  std::string warning_;
 };
 
 }  // namespace cleave::neighbours

@@ -14,15 +14,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr base::Nanoseconds kConnectPatience = 5s;
+constexpr base::Nanoseconds kConnectTimeout = 5s;
 // A conversation that lasted that long was a good one: the next is tried soon after it.
-constexpr base::Nanoseconds kGoodConversation = 10s;
+constexpr base::Nanoseconds kStableConnection = 10s;
 // Read in one step, so that a server that never stops does not keep us here.
-constexpr std::size_t kMostAtOnce = 4096;
+constexpr std::size_t kMaxReadSize = 4096;
 
 }  // namespace
 
-std::vector<base::Address> usual_addresses() {
+std::vector<base::Address> default_addresses() {
   std::vector<base::Address> addresses(1);
   addresses[0].path = CLEAVE_MONITOR_SOCKET;
   if (access("/dev/vsock", F_OK) == 0) {
@@ -43,126 +43,127 @@ MonitorSource::MonitorSource(std::vector<base::Address> addresses, bool named, s
       max_age_(max_age),
       backoff_(seed) {}
 
-std::string MonitorSource::place() const {
-  if (at_ < round_.size()) return as_text(addresses_[round_[at_].address]);
+std::string MonitorSource::endpoint() const {
+  if (round_index_ < round_.size()) return as_text(addresses_[round_[round_index_].address]);
   return named_ ? as_text(addresses_[0]) : std::string();
 }
 
 std::string MonitorSource::state() const {
-  if (connection_.state() == Connection::State::closed) return settled_ ? "unreachable" : "connecting";
-  if (!session_ || session_->state() != Session::State::following) return "connecting";
-  return session_->heard() ? "connected" : "connected, no count yet";
+  if (connection_.state() == NonblockingConnection::State::closed)
+    return first_answer_known_ ? "unreachable" : "connecting";
+  if (!protocol_ || protocol_->state() != MonitorProtocol::State::following) return "connecting";
+  return protocol_->last_count() ? "connected" : "connected, no count yet";
 }
 
-Source::Wish MonitorSource::wish() const {
+Source::WakeCondition MonitorSource::wake_condition() const {
   switch (connection_.state()) {
-    case Connection::State::closed:
-      return {-1, 0, next_};
-    case Connection::State::opening:
-      return {connection_.fd(), POLLOUT, began_ + kConnectPatience};
-    case Connection::State::open:
+    case NonblockingConnection::State::closed:
+      return {-1, 0, next_round_};
+    case NonblockingConnection::State::opening:
+      return {connection_.fd(), POLLOUT, started_at_ + kConnectTimeout};
+    case NonblockingConnection::State::open:
       break;
   }
-  return {connection_.fd(), POLLIN, session_ ? session_->deadline() : next_};
+  return {connection_.fd(), POLLIN, protocol_ ? protocol_->deadline() : next_round_};
 }
 
 void MonitorSource::step(base::Nanoseconds now) {
   switch (connection_.state()) {
-    case Connection::State::closed:
-      if (now >= next_) begin_round(now);
+    case NonblockingConnection::State::closed:
+      if (now >= next_round_) start_round(now);
       return;
-    case Connection::State::opening:
-      return see_whether_open(now);
-    case Connection::State::open:
-      return listen(now);
+    case NonblockingConnection::State::opening:
+      return check_connecting(now);
+    case NonblockingConnection::State::open:
+      return receive(now);
   }
 }
 
-void MonitorSource::begin_round(base::Nanoseconds now) {
+void MonitorSource::start_round(base::Nanoseconds now) {
   round_.clear();
-  at_ = 0;
+  round_index_ = 0;
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     for (const Destination& destination : destinations_of(addresses_[i])) round_.push_back({i, destination});
   }
-  if (round_.empty() && named_) complain(place() + " has a host that is not known: name another");
-  try_next(now);
+  if (round_.empty() && named_) warn(endpoint() + " has a host that is not known: name another");
+  connect_next(now);
 }
 
-// Begins with the destination at_, or with one after it where that fails at once.
-void MonitorSource::try_next(base::Nanoseconds now) {
-  for (; at_ < round_.size(); ++at_) {
-    began_ = now;
-    connection_.open(round_[at_].destination);
-    if (connection_.state() != Connection::State::closed) return see_whether_open(now);
-    if (named_) complain_of_silence();
+// Begins with the destination round_index_, or with one after it where that fails at once.
+void MonitorSource::connect_next(base::Nanoseconds now) {
+  for (; round_index_ < round_.size(); ++round_index_) {
+    started_at_ = now;
+    connection_.open(round_[round_index_].destination);
+    if (connection_.state() != NonblockingConnection::State::closed) return check_connecting(now);
+    if (named_) warn_unreachable();
   }
-  pause(now);
+  back_off(now);
 }
 
-void MonitorSource::see_whether_open(base::Nanoseconds now) {
-  connection_.look();
-  if (connection_.state() == Connection::State::opening) {
-    if (now - began_ < kConnectPatience) return;
+void MonitorSource::check_connecting(base::Nanoseconds now) {
+  connection_.poll_connect();
+  if (connection_.state() == NonblockingConnection::State::opening) {
+    if (now - started_at_ < kConnectTimeout) return;
     connection_.drop(ETIMEDOUT);
   }
-  if (connection_.state() == Connection::State::open) {
-    began_ = now;
-    session_.emplace(now);
-    return listen(now);
+  if (connection_.state() == NonblockingConnection::State::open) {
+    started_at_ = now;
+    protocol_.emplace(now);
+    return receive(now);
   }
-  if (named_) complain_of_silence();
-  ++at_;
-  try_next(now);
+  if (named_) warn_unreachable();
+  ++round_index_;
+  connect_next(now);
 }
 
-void MonitorSource::listen(base::Nanoseconds now) {
-  std::array<char, kMostAtOnce> buffer;
+void MonitorSource::receive(base::Nanoseconds now) {
+  std::array<char, kMaxReadSize> buffer;
   const long size = connection_.read(buffer.data(), buffer.size());
-  if (size > 0) session_->take({buffer.data(), static_cast<std::size_t>(size)}, now);
-  session_->look_at_the_clock(now);
-  if (session_->heard()) {
-    if (!heard_) compare_with_heartbeat();
-    heard_ = session_->heard();
-    settled_ = true;
+  if (size > 0) protocol_->receive({buffer.data(), static_cast<std::size_t>(size)}, now);
+  protocol_->check_timeout(now);
+  if (protocol_->last_count()) {
+    if (!last_count_) check_heartbeat();
+    last_count_ = protocol_->last_count();
+    first_answer_known_ = true;
   }
-  if (size < 0 || session_->state() > Session::State::following) hang_up(now);
+  if (size < 0 || protocol_->state() > MonitorProtocol::State::following) disconnect(now);
 }
 
-void MonitorSource::compare_with_heartbeat() {
-  if (session_->heartbeat() < max_age_) return;
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(session_->heartbeat()).count() + 1;
-  complaint_ = "neighbours.max_age: " + place() + " speaks up every " + std::to_string(seconds - 1) +
-               " s or less, and a count is stale before that: set " + std::to_string(seconds) + " or more";
+void MonitorSource::check_heartbeat() {
+  if (protocol_->heartbeat() < max_age_) return;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(protocol_->heartbeat()).count() + 1;
+  warning_ = "neighbours.max_age: " + endpoint() + " speaks up every " + std::to_string(seconds - 1) +
+             " s or less, and a count is stale before that: set " + std::to_string(seconds) + " or more";
 }
 
-void MonitorSource::hang_up(base::Nanoseconds now) {
-  if (session_->state() == Session::State::broken) {
-    complain(place() + " " + session_->fault() + ": name one where cleave-monitord listens");
+void MonitorSource::disconnect(base::Nanoseconds now) {
+  if (protocol_->state() == MonitorProtocol::State::broken) {
+    warn(endpoint() + " " + protocol_->error_text() + ": name one where cleave-monitord listens");
   }
-  const bool spoke = session_->heard().has_value();
-  if (spoke && now - began_ >= kGoodConversation) backoff_.reset();
-  session_.reset();
+  const bool spoke = protocol_->last_count().has_value();
+  if (spoke && now - started_at_ >= kStableConnection) backoff_.reset();
+  protocol_.reset();
   connection_.drop(0);
-  if (spoke) return pause(now);
+  if (spoke) return back_off(now);
   // Somebody who never said a number is as good as nobody.
-  ++at_;
-  try_next(now);
+  ++round_index_;
+  connect_next(now);
 }
 
-void MonitorSource::pause(base::Nanoseconds now) {
-  settled_ = true;
-  next_ = now + backoff_.next();
+void MonitorSource::back_off(base::Nanoseconds now) {
+  first_answer_known_ = true;
+  next_round_ = now + backoff_.next();
 }
 
-void MonitorSource::complain_of_silence() {
-  complain(place() + " does not answer (" + std::strerror(connection_.error()) +
-           "): start cleave-monitord there or name another");
+void MonitorSource::warn_unreachable() {
+  warn(endpoint() + " does not answer (" + std::strerror(connection_.error()) +
+       "): start cleave-monitord there or name another");
 }
 
-void MonitorSource::complain(const std::string& what) {
-  if (complaint_.empty()) complaint_ = "neighbours.monitor: " + what;
+void MonitorSource::warn(const std::string& what) {
+  if (warning_.empty()) warning_ = "neighbours.monitor: " + what;
 }
 
-std::string MonitorSource::take_complaint() { return std::exchange(complaint_, {}); }
+std::string MonitorSource::take_warning() { return std::exchange(warning_, {}); }
 
 }  // namespace cleave::neighbours

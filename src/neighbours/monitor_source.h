@@ -3,7 +3,7 @@
 // A round tries every destination of every address in turn, the next one as soon as one fails. After a round
 // without an answer there is a pause, longer each time (backoff.h).
 //
-// Not thread-safe, but for forsake().
+// Not thread-safe, but for close_in_child().
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "base/address.h"
 #include "neighbours/backoff.h"
-#include "neighbours/connection.h"
+#include "neighbours/nonblocking_connection.h"
 #include "neighbours/source.h"
 
 namespace cleave::neighbours {
@@ -26,15 +26,15 @@ class MonitorSource final : public Source {
                 base::Nanoseconds max_age = base::Nanoseconds::max());
 
   [[nodiscard]] std::string name() const override { return "monitor"; }
-  [[nodiscard]] std::string place() const override;
+  [[nodiscard]] std::string endpoint() const override;
   [[nodiscard]] std::string state() const override;
-  [[nodiscard]] std::optional<Heard> heard() const override { return heard_; }
-  [[nodiscard]] Wish wish() const override;
+  [[nodiscard]] std::optional<TimedCount> last_count() const override { return last_count_; }
+  [[nodiscard]] WakeCondition wake_condition() const override;
   void step(base::Nanoseconds now) override;
   // A server somewhere in the network may take its time, so no launch waits for it.
-  [[nodiscard]] bool settled() const override { return settled_ || remote_; }
-  [[nodiscard]] std::string take_complaint() override;
-  void forsake() override { connection_.drop(0); }
+  [[nodiscard]] bool first_answer_known() const override { return first_answer_known_ || remote_; }
+  [[nodiscard]] std::string take_warning() override;
+  void close_in_child() override { connection_.drop(0); }
 
  private:
   struct Candidate {
@@ -42,15 +42,15 @@ class MonitorSource final : public Source {
     Destination destination;
   };
 
-  void begin_round(base::Nanoseconds now);
-  void try_next(base::Nanoseconds now);
-  void see_whether_open(base::Nanoseconds now);
-  void listen(base::Nanoseconds now);
-  void compare_with_heartbeat();
-  void hang_up(base::Nanoseconds now);
-  void pause(base::Nanoseconds now);
-  void complain_of_silence();
-  void complain(const std::string& what);
+  void start_round(base::Nanoseconds now);
+  void connect_next(base::Nanoseconds now);
+  void check_connecting(base::Nanoseconds now);
+  void receive(base::Nanoseconds now);
+  void check_heartbeat();
+  void disconnect(base::Nanoseconds now);
+  void back_off(base::Nanoseconds now);
+  void warn_unreachable();
+  void warn(const std::string& what);
 
   const std::vector<base::Address> addresses_;
   const bool named_;
@@ -58,18 +58,18 @@ class MonitorSource final : public Source {
   const base::Nanoseconds max_age_;
   Backoff backoff_;
   std::vector<Candidate> round_;
-  std::size_t at_ = 0;  // in round_
-  Connection connection_;
-  std::optional<Session> session_;  // while there is a connection
-  std::optional<Heard> heard_;
-  base::Nanoseconds began_{0};  // the attempt or the conversation
-  base::Nanoseconds next_{0};   // when the next round begins
-  std::string complaint_;
-  bool settled_ = false;
+  std::size_t round_index_ = 0;  // in round_
+  NonblockingConnection connection_;
+  std::optional<MonitorProtocol> protocol_;  // while there is a connection
+  std::optional<TimedCount> last_count_;
+  base::Nanoseconds started_at_{0};  // the attempt or the conversation
+  base::Nanoseconds next_round_{0};  // when the next round begins
+  std::string warning_;
+  bool first_answer_known_ = false;
 };
 
 // The addresses where a monitor is looked for if the user names none: the daemon's own socket on this
 // machine, and, in a guest with vsock, the host.
-std::vector<base::Address> usual_addresses();
+std::vector<base::Address> default_addresses();
 
 }  // namespace cleave::neighbours

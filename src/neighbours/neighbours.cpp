@@ -16,11 +16,11 @@ namespace {
 using namespace std::chrono_literals;
 
 // What the first launch waits at most. A daemon on this machine or host answers in well under a millisecond.
-constexpr base::Nanoseconds kFirstPatience = 20ms;
+constexpr base::Nanoseconds kFirstAnswerTimeout = 20ms;
 // What exit() waits at most, if the thread is in the resolver.
-constexpr base::Nanoseconds kLastPatience = 50ms;
+constexpr base::Nanoseconds kStopTimeout = 50ms;
 
-bool asks(const base::Settings& settings) {
+bool needs_sources(const base::Settings& settings) {
   return !settings.vms &&
          (settings.policy.kind == base::SplitPolicy::Kind::alpha || settings.policy.learns());
 }
@@ -34,18 +34,18 @@ std::string as_text(const base::NeighbourSources& sources) {
   return text;
 }
 
-std::string registry_for(const base::Settings& settings) {
-  const bool peers = asks(settings) && settings.sources.peers;
+std::string registry_folder_for(const base::Settings& settings) {
+  const bool peers = needs_sources(settings) && settings.sources.peers;
   return settings.top || peers ? settings.registry : std::string();
 }
 
-Report::State overall(const std::vector<Report::Source>& sources) {
-  const auto any = [&](Knowledge knowledge) {
+Report::State overall_state(const std::vector<Report::Source>& sources) {
+  const auto any = [&](Freshness freshness) {
     return std::any_of(sources.begin(), sources.end(),
-                       [&](const Report::Source& source) { return source.knowledge == knowledge; });
+                       [&](const Report::Source& source) { return source.freshness == freshness; });
   };
-  if (any(Knowledge::stale)) return Report::State::stale;
-  return any(Knowledge::known) ? Report::State::known : Report::State::alone;
+  if (any(Freshness::stale)) return Report::State::stale;
+  return any(Freshness::fresh) ? Report::State::known : Report::State::alone;
 }
 
 }  // namespace
@@ -57,48 +57,48 @@ const char* name(Report::State state) {
 
 Neighbours::Neighbours(const base::Settings& settings)
     : settings_(settings),
-      asks_(asks(settings)),
-      vms_(settings.vms.value_or(asks_ ? weigh(std::nullopt, rules(), {}) : 1)),
-      entry_(registry_for(settings)) {
+      needs_sources_(needs_sources(settings)),
+      vms_(settings.vms.value_or(needs_sources_ ? effective_count(std::nullopt, rules(), {}) : 1)),
+      entry_(registry_folder_for(settings)) {
   entry_.set_vms(vms());
 }
 
 Neighbours::~Neighbours() {
   end();
-  if (follower_) static_cast<void>(follower_->stop(std::chrono::hours(1)));  // it works on this object
+  if (poller_) static_cast<void>(poller_->stop(std::chrono::hours(1)));  // it works on this object
 }
 
 void Neighbours::begin() noexcept {
-  entry_.enter();
+  entry_.publish();
   ask();
 }
 
 void Neighbours::ask() noexcept try {
-  if (!asks_) return;
+  if (!needs_sources_) return;
   // Held while the sources are given their moment, so that another thread's first launch waits for it too.
   const std::scoped_lock lock(mutex_);
-  if (std::exchange(asked_, true) || ended_) return;
+  if (std::exchange(started_, true) || ended_) return;
   start();
 } catch (...) {  // out of memory: alone
 }
 
 void Neighbours::start() {
-  Follower::Listener listener;
-  listener.count = [this](unsigned vms) {
+  SourcePoller::Observer observer;
+  observer.count = [this](unsigned vms) {
     vms_.store(vms, std::memory_order_relaxed);
     entry_.set_vms(vms);
   };
-  listener.complaint = [this](const std::string& complaint) { complain(complaint); };
-  follower_ = Follower::start(make_sources(), rules(), std::move(listener));
-  if (follower_) follower_->await_first_answers(kFirstPatience);
+  observer.warning = [this](const std::string& warning) { warn(warning); };
+  poller_ = SourcePoller::start(make_sources(), rules(), std::move(observer));
+  if (poller_) poller_->wait_for_first_answers(kFirstAnswerTimeout);
 }
 
 void Neighbours::end() noexcept {
   ended_ = true;
   // A signal's handler may call exit() anywhere, even in the first launch.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock && follower_) static_cast<void>(follower_->stop(kLastPatience));
-  entry_.leave();
+  if (lock && poller_) static_cast<void>(poller_->stop(kStopTimeout));
+  entry_.withdraw();
 }
 
 void Neighbours::before_fork() {
@@ -112,9 +112,9 @@ void Neighbours::after_fork_in_parent() {
 }
 
 void Neighbours::after_fork_in_child() {
-  if (follower_) follower_->forsake();
-  follower_.reset();  // the thread, which is not here, still counts as a user of it: nothing is torn down
-  asked_ = false;
+  if (poller_) poller_->close_in_child();
+  poller_.reset();  // the thread, which is not here, still counts as a user of it: nothing is torn down
+  started_ = false;
   entry_.after_fork_in_child();
   after_fork_in_parent();
 }
@@ -125,7 +125,7 @@ std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {
     sources.push_back(std::make_unique<FileSource>(file));
   if (settings_.sources.peers) sources.push_back(std::make_unique<PeersSource>(entry_));
   if (settings_.sources.monitor) {
-    const auto addresses = settings_.monitor ? std::vector{*settings_.monitor} : usual_addresses();
+    const auto addresses = settings_.monitor ? std::vector{*settings_.monitor} : default_addresses();
     const auto seed = static_cast<std::uint64_t>(base::Clock::system().now().count()) ^
                       static_cast<std::uint64_t>(getpid()) << 40U;
     sources.push_back(
@@ -134,32 +134,33 @@ std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {
   return sources;
 }
 
-void Neighbours::complain(const std::string& complaint) {
-  if (!complained_.exchange(true)) base::say(complaint + " (until then neighbours.stale applies)");
+void Neighbours::warn(const std::string& warning) {
+  if (!warned_.exchange(true)) base::log_line(warning + " (until then neighbours.stale applies)");
 }
 
 Report Neighbours::report() const {
   Report report;
   report.source = as_text(settings_.sources);
-  if (!asks_) {
+  if (!needs_sources_) {
     report.state = Report::State::fixed;
     report.source = settings_.vms ? "fixed" : "none";
     return report;
   }
   // Another thread's first launch may be under way, or, in a handler that calls exit(), this thread's own.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !asked_) return report;
+  if (!lock || !started_) return report;
   report.state = Report::State::stopped;
-  if (!follower_) return report;
+  if (!poller_) return report;
   const base::Nanoseconds now = base::Clock::system().now();
-  const Follower::Figures figures = follower_->figures();
-  report.stale = figures.stale;
-  report.changes = figures.changes;
-  for (const SourceReport& said : figures.sources) {
-    const base::Nanoseconds age = said.heard ? now - said.heard->at : base::Nanoseconds(0);
-    report.sources.push_back({said, judge(said.heard, rules(), now), std::max(age, base::Nanoseconds(0))});
+  const SourcePoller::Counters counters = poller_->counters();
+  report.stale = counters.stale;
+  report.changes = counters.changes;
+  for (const SourceStatus& status : counters.sources) {
+    const base::Nanoseconds age = status.last_count ? now - status.last_count->at : base::Nanoseconds(0);
+    report.sources.push_back(
+        {status, freshness_of(status.last_count, rules(), now), std::max(age, base::Nanoseconds(0))});
   }
-  report.state = overall(report.sources);
+  report.state = overall_state(report.sources);
   return report;
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "neighbours/entry.h"
-#include "neighbours/follower.h"
+#include "neighbours/registry_entry.h"
+#include "neighbours/source_poller.h"
 
 namespace cleave::neighbours {
 
@@ -30,8 +30,8 @@ struct Report {
   std::uint64_t stale = 0;
   std::uint64_t changes = 0;
   struct Source {
-    SourceReport said;
-    Knowledge knowledge = Knowledge::nothing;
+    SourceStatus status;
+    Freshness freshness = Freshness::never;
     base::Nanoseconds age{0};  // since it was last confirmed, if ever
   };
   std::vector<Source> sources;  // empty unless somebody is asked
@@ -68,23 +68,23 @@ class Neighbours {
   [[nodiscard]] Report report() const;
 
   // This process in the registry.
-  Entry& entry() { return entry_; }
+  RegistryEntry& entry() { return entry_; }
 
  private:
   void start();
   [[nodiscard]] std::vector<std::unique_ptr<Source>> make_sources() const;
-  [[nodiscard]] Rules rules() const { return {settings_.max_age, settings_.stale}; }
-  void complain(const std::string& complaint);
+  [[nodiscard]] StalenessRules rules() const { return {settings_.max_age, settings_.stale}; }
+  void warn(const std::string& warning);
 
   const base::Settings& settings_;
-  const bool asks_;  // a count is needed and not set
+  const bool needs_sources_;  // a count is needed and not set
   std::atomic<unsigned> vms_;
-  Entry entry_;
+  RegistryEntry entry_;
   mutable std::mutex mutex_;  // guards the next two
-  std::shared_ptr<Follower> follower_;
-  bool asked_ = false;
+  std::shared_ptr<SourcePoller> poller_;
+  bool started_ = false;
   std::atomic<bool> ended_{false};
-  std::atomic<bool> complained_{false};
+  std::atomic<bool> warned_{false};
 };
 
 }  // namespace cleave::neighbours

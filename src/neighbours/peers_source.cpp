@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "neighbours/registry.h"
+#include "neighbours/registry_folder.h"
 
 namespace cleave::neighbours {
 namespace {
 
 constexpr base::Nanoseconds kPeriod = std::chrono::seconds(1);
 
-bool shares_a_device(const Entry::Devices& ours, const cleave_registry_entry& theirs) {
+bool shares_a_device(const RegistryEntry::Devices& ours, const cleave_registry_entry& theirs) {
   return std::any_of(ours.begin(), ours.end(), [&](std::uint64_t device) {
     return device != 0 && std::find(std::begin(theirs.devices), std::end(theirs.devices), device) !=
                               std::end(theirs.devices);
@@ -19,13 +19,13 @@ bool shares_a_device(const Entry::Devices& ours, const cleave_registry_entry& th
 }  // namespace
 
 void PeersSource::step(base::Nanoseconds now) {
-  if (now < next_) return;
-  next_ = now + kPeriod;
-  const Entry::Devices ours = entry_.devices();
-  const auto others = living_entries(entry_.folder(), entry_.file());
+  if (now < next_scan_) return;
+  next_scan_ = now + kPeriod;
+  const RegistryEntry::Devices ours = entry_.devices();
+  const auto others = live_entries(entry_.folder(), entry_.file());
   const auto peers = std::count_if(others.begin(), others.end(),
                                    [&](const auto& theirs) { return shares_a_device(ours, theirs); });
-  heard_ = Heard{1 + static_cast<unsigned>(peers), now};
+  last_count_ = TimedCount{1 + static_cast<unsigned>(peers), now};
 }
 
 }  // namespace cleave::neighbours

@@ -4,7 +4,7 @@
 // Not thread-safe.
 #pragma once
 
-#include "neighbours/entry.h"
+#include "neighbours/registry_entry.h"
 #include "neighbours/source.h"
 
 namespace cleave::neighbours {
@@ -12,20 +12,20 @@ namespace cleave::neighbours {
 class PeersSource final : public Source {
  public:
   // `entry` is this process's and must outlive the source.
-  explicit PeersSource(const Entry& entry) : entry_(entry) {}
+  explicit PeersSource(const RegistryEntry& entry) : entry_(entry) {}
 
   [[nodiscard]] std::string name() const override { return "peers"; }
-  [[nodiscard]] std::string place() const override { return entry_.folder(); }
-  [[nodiscard]] std::string state() const override { return heard_ ? "counted" : "not counted yet"; }
-  [[nodiscard]] std::optional<Heard> heard() const override { return heard_; }
-  [[nodiscard]] Wish wish() const override { return {-1, 0, next_}; }
+  [[nodiscard]] std::string endpoint() const override { return entry_.folder(); }
+  [[nodiscard]] std::string state() const override { return last_count_ ? "counted" : "not counted yet"; }
+  [[nodiscard]] std::optional<TimedCount> last_count() const override { return last_count_; }
+  [[nodiscard]] WakeCondition wake_condition() const override { return {-1, 0, next_scan_}; }
   void step(base::Nanoseconds now) override;
-  [[nodiscard]] bool settled() const override { return heard_.has_value(); }
+  [[nodiscard]] bool first_answer_known() const override { return last_count_.has_value(); }
 
  private:
-  const Entry& entry_;
-  std::optional<Heard> heard_;
-  base::Nanoseconds next_{0};
+  const RegistryEntry& entry_;
+  std::optional<TimedCount> last_count_;
+  base::Nanoseconds next_scan_{0};
 };
 
 }  // namespace cleave::neighbours

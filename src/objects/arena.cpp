@@ -9,19 +9,19 @@ namespace cleave::objects {
 namespace {
 
 // Addresses only; memory is used as objects come. Less where the process may not have so many.
-constexpr std::size_t kMostReserved = std::size_t{16} << 30U;
-constexpr std::size_t kLeastReserved = std::size_t{4} << 20U;
-constexpr std::size_t kPiece = std::size_t{256} << 10U;
+constexpr std::size_t kMaxReserved = std::size_t{16} << 30U;
+constexpr std::size_t kMinReserved = std::size_t{4} << 20U;
+constexpr std::size_t kCommitStep = std::size_t{256} << 10U;
 
 // Where there is room for so much and neither programs nor the kernel put anything: shared virtual memory has
-// to be had at addresses that another process has found free (remote/client/svm_blocks.h), and that one's are
+// to be had at addresses that another process has found free (remote/client/objects/svm_blocks.h), and that one's are
 // from where the kernel puts memory. As random as libraries' addresses are.
-void* preferred_place() {
+void* preferred_address() {
   constexpr std::uint64_t kBeginning = std::uint64_t{1} << 44U;
   constexpr std::uint64_t kPlaces = 1024;
   static const char anything = 0;
   const std::uint64_t place = (reinterpret_cast<std::uintptr_t>(&anything) >> 12U) % kPlaces;
-  const std::uint64_t address = kBeginning + 4 * kMostReserved * place;
+  const std::uint64_t address = kBeginning + 4 * kMaxReserved * place;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address to begin with
   return sizeof(void*) == sizeof address ? reinterpret_cast<void*>(address) : nullptr;
 }
@@ -37,20 +37,20 @@ bool Arena::begin(const Table& dispatch) {
   const std::scoped_lock lock(mutex_);
   if (reserved_ != 0) return true;
   dispatch_ = &dispatch;
-  for (std::size_t size = kMostReserved; size >= kLeastReserved; size /= 4) {
+  for (std::size_t size = kMaxReserved; size >= kMinReserved; size /= 4) {
     void* const range =
-        mmap(preferred_place(), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(preferred_address(), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) continue;
     reserved_ = size;
     base_.store(reinterpret_cast<std::uintptr_t>(range), std::memory_order_relaxed);
-    return make_usable();
+    return commit_more();
   }
   return false;
 }
 
-bool Arena::make_usable() {
-  const std::size_t usable = usable_.load(std::memory_order_relaxed);
-  const std::size_t more = std::min(kPiece, reserved_ - usable);
+bool Arena::commit_more() {
+  const std::size_t usable = committed_.load(std::memory_order_relaxed);
+  const std::size_t more = std::min(kCommitStep, reserved_ - usable);
   if (more == 0) return false;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
   auto* const piece = reinterpret_cast<std::byte*>(base_.load(std::memory_order_relaxed)) + usable;
@@ -59,27 +59,27 @@ bool Arena::make_usable() {
     auto* const object = new (piece + offset) Object;
     object->dispatch = dispatch_;
   }
-  usable_.store(usable + more, std::memory_order_release);
+  committed_.store(usable + more, std::memory_order_release);
   return true;
 }
 
-Object* Arena::take() {
+Object* Arena::allocate() {
   const std::scoped_lock lock(mutex_);
-  if (gone_ > kRest) return reuse();
-  Object* const fresh = first_use();
-  return fresh != nullptr || gone_ == 0 ? fresh : reuse();
+  if (quarantined_ > kQuarantine) return take_quarantined();
+  Object* const fresh = take_unused();
+  return fresh != nullptr || quarantined_ == 0 ? fresh : take_quarantined();
 }
 
-Object* Arena::reuse() {
+Object* Arena::take_quarantined() {
   Object* const object = oldest_;
   oldest_ = object->parents[0];
   if (oldest_ == nullptr) newest_ = nullptr;
-  --gone_;
+  --quarantined_;
   return object;
 }
 
-Object* Arena::first_use() {
-  if (used_ == usable_.load(std::memory_order_relaxed) && !make_usable()) return nullptr;
+Object* Arena::take_unused() {
+  if (used_ == committed_.load(std::memory_order_relaxed) && !commit_more()) return nullptr;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
   auto* const object = reinterpret_cast<Object*>(base_.load(std::memory_order_relaxed) + used_);
   used_ += kObjectSize;
@@ -96,12 +96,12 @@ void Arena::disown_all() {
   }
 }
 
-void Arena::give_back(Object& object) {
+void Arena::recycle(Object& object) {
   const std::scoped_lock lock(mutex_);
   object.parents[0] = nullptr;
   (newest_ == nullptr ? oldest_ : newest_->parents[0]) = &object;
   newest_ = &object;
-  ++gone_;
+  ++quarantined_;
 }
 
 }  // namespace cleave::objects

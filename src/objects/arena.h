@@ -27,16 +27,16 @@ class Arena {
   ~Arena();
 
   // So many objects that are gone wait before the first of them is used again.
-  static constexpr std::size_t kRest = 4096;
+  static constexpr std::size_t kQuarantine = 4096;
 
   // Reserves the range. Every object will have this dispatch pointer. False if there is no memory. Once.
   bool begin(const Table& dispatch);
 
   // A slot whose tag says that it is gone, all else as it was left; null if memory has run out.
-  Object* take();
+  Object* allocate();
 
   // Requires: the tag says that it is gone.
-  void give_back(Object& object);
+  void recycle(Object& object);
 
   // The live object of that kind at the address, or null.
   [[nodiscard]] Object* find(const void* address, Kind kind) const {
@@ -48,7 +48,7 @@ class Arena {
   [[nodiscard]] Object* slot_at(const void* address) const {
     const std::uintptr_t offset =
         reinterpret_cast<std::uintptr_t>(address) - base_.load(std::memory_order_relaxed);
-    if (offset >= usable_.load(std::memory_order_acquire) || offset % kObjectSize != 0) return nullptr;
+    if (offset >= committed_.load(std::memory_order_acquire) || offset % kObjectSize != 0) return nullptr;
     return static_cast<Object*>(const_cast<void*>(address));
   }
 
@@ -59,19 +59,19 @@ class Arena {
   std::mutex& lock() { return mutex_; }
 
  private:
-  Object* reuse();
-  Object* first_use();
-  bool make_usable();
+  Object* take_quarantined();
+  Object* take_unused();
+  bool commit_more();
 
   std::atomic<std::uintptr_t> base_{0};
-  std::atomic<std::size_t> usable_{0};  // bytes
+  std::atomic<std::size_t> committed_{0};  // bytes
   std::mutex mutex_;
   const Table* dispatch_ = nullptr;
   std::size_t reserved_ = 0;  // bytes
   std::size_t used_ = 0;      // bytes that have been handed out at least once
   Object* oldest_ = nullptr;  // of those that are gone, a list through parents[0]
   Object* newest_ = nullptr;
-  std::size_t gone_ = 0;
+  std::size_t quarantined_ = 0;
 };
 
 }  // namespace cleave::objects

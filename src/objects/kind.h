@@ -30,32 +30,32 @@ struct KindOf {
 };
 
 template <Kind kKind, cl_int kInvalid>
-struct IsHandle {
+struct HandleTraits {
   static constexpr bool is_handle = true;
   static constexpr Kind kind = kKind;
   static constexpr cl_int invalid = kInvalid;
 };
 
 template <>
-struct KindOf<cl_platform_id> : IsHandle<Kind::platform, CL_INVALID_PLATFORM> {};
+struct KindOf<cl_platform_id> : HandleTraits<Kind::platform, CL_INVALID_PLATFORM> {};
 template <>
-struct KindOf<cl_device_id> : IsHandle<Kind::device, CL_INVALID_DEVICE> {};
+struct KindOf<cl_device_id> : HandleTraits<Kind::device, CL_INVALID_DEVICE> {};
 template <>
-struct KindOf<cl_context> : IsHandle<Kind::context, CL_INVALID_CONTEXT> {};
+struct KindOf<cl_context> : HandleTraits<Kind::context, CL_INVALID_CONTEXT> {};
 template <>
-struct KindOf<cl_command_queue> : IsHandle<Kind::queue, CL_INVALID_COMMAND_QUEUE> {};
+struct KindOf<cl_command_queue> : HandleTraits<Kind::queue, CL_INVALID_COMMAND_QUEUE> {};
 template <>
-struct KindOf<cl_mem> : IsHandle<Kind::memory, CL_INVALID_MEM_OBJECT> {};
+struct KindOf<cl_mem> : HandleTraits<Kind::memory, CL_INVALID_MEM_OBJECT> {};
 template <>
-struct KindOf<cl_sampler> : IsHandle<Kind::sampler, CL_INVALID_SAMPLER> {};
+struct KindOf<cl_sampler> : HandleTraits<Kind::sampler, CL_INVALID_SAMPLER> {};
 template <>
-struct KindOf<cl_program> : IsHandle<Kind::program, CL_INVALID_PROGRAM> {};
+struct KindOf<cl_program> : HandleTraits<Kind::program, CL_INVALID_PROGRAM> {};
 template <>
-struct KindOf<cl_kernel> : IsHandle<Kind::kernel, CL_INVALID_KERNEL> {};
+struct KindOf<cl_kernel> : HandleTraits<Kind::kernel, CL_INVALID_KERNEL> {};
 template <>
-struct KindOf<cl_event> : IsHandle<Kind::event, CL_INVALID_EVENT> {};
+struct KindOf<cl_event> : HandleTraits<Kind::event, CL_INVALID_EVENT> {};
 
 template <typename Handle>
-concept IsAHandle = KindOf<Handle>::is_handle;
+concept OpenClHandle = KindOf<Handle>::is_handle;
 
 }  // namespace cleave::objects

@@ -53,7 +53,7 @@ inline constexpr std::uint64_t references_of(std::uint64_t counts) { return coun
 
 inline void* raw_of(const Object& object) { return object.raw.load(std::memory_order_relaxed); }
 
-template <IsAHandle Handle>
+template <OpenClHandle Handle>
 Handle handle_of(Object* object) {
   return reinterpret_cast<Handle>(object);
 }

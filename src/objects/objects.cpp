@@ -6,29 +6,29 @@ namespace cleave::objects {
 namespace {
 
 // A context's sub-devices beyond what fits in an object.
-struct Held {
+struct ExtraParent {
   Object* object;
-  Held* next;
+  ExtraParent* next;
 };
 
-Held* held_by(const Object& object) {
+ExtraParent* extra_parents_of(const Object& object) {
   if (object.kind != Kind::context) return nullptr;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): what also_hold() has put there
-  return reinterpret_cast<Held*>(object.extra.load(std::memory_order_relaxed));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what add_parent() has put there
+  return reinterpret_cast<ExtraParent*>(object.extra.load(std::memory_order_relaxed));
 }
 
 }  // namespace
 
 bool Objects::begin(const Table& dispatch, Indexed indexed) {
   if (index_ == nullptr && indexed == Indexed::yes) {
-    index_ = new (std::nothrow) Index;
+    index_ = new (std::nothrow) HandleIndex;
     if (index_ == nullptr) return false;
   }
   return arena_.begin(dispatch);
 }
 
 Object* Objects::prepare(Kind kind, Object& parent) {
-  Object* const object = arena_.take();
+  Object* const object = arena_.allocate();
   if (object == nullptr) return nullptr;
   // A clone belongs to its kernel's program.
   const bool clone = kind == Kind::kernel && parent.kind == Kind::kernel && parent.parents[0] != nullptr;
@@ -44,13 +44,13 @@ Object* Objects::prepare(Kind kind, Object& parent) {
   return object;
 }
 
-void Objects::discard(Object& object) { bury(object); }
+void Objects::discard(Object& object) { reap(object); }
 
 Object& Objects::publish(Object& object, void* raw, std::uint64_t counts) {
   object.raw.store(raw, std::memory_order_relaxed);
   object.counts.store(counts, std::memory_order_relaxed);
   object.tag.store(live(object.kind), std::memory_order_release);
-  if (index_ != nullptr && is_answered(object.kind)) {
+  if (index_ != nullptr && is_indexed(object.kind)) {
     try {
       index_->put(raw, object);
     } catch (const std::bad_alloc&) {
@@ -61,7 +61,7 @@ Object& Objects::publish(Object& object, void* raw, std::uint64_t counts) {
 }
 
 Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data) {
-  Object* const object = arena_.take();
+  Object* const object = arena_.allocate();
   if (object == nullptr) return nullptr;
   object->kind = kind;
   object->root = true;
@@ -79,7 +79,7 @@ Object* Objects::wrap(Kind kind, void* raw, Object& asked) {
     if (parent != nullptr && parent->kind == kind && raw_of(*parent) == raw) return parent;
   }
   if (Object* const known = index_->find(raw, kind)) return known;
-  const std::scoped_lock lock(wrapping_);
+  const std::scoped_lock lock(wrap_mutex_);
   Object* const known = index_->find(raw, kind);
   return known != nullptr ? known : make_root(kind, raw, asked.driver, asked.dispatch_data);
 }
@@ -94,49 +94,49 @@ bool Objects::retain(Object& object) {
   return false;
 }
 
-Objects::Left Objects::release(Object& object) {
-  if (object.root) return Left::some;
+Objects::Remaining Objects::release(Object& object) {
+  if (object.root) return Remaining::some;
   std::uint64_t counts = object.counts.load(std::memory_order_relaxed);
   while (references_of(counts) != 0) {
     if (!object.counts.compare_exchange_weak(counts, counts - kReference, std::memory_order_acq_rel))
       continue;
-    if (counts != kReference) return Left::some;
-    retire(object);
-    return Left::none;
+    if (counts != kReference) return Remaining::some;
+    invalidate(object);
+    return Remaining::none;
   }
-  return Left::invalid;
+  return Remaining::invalid;
 }
 
 void Objects::drop(Object& object) {
   if (object.counts.fetch_sub(kHolder, std::memory_order_acq_rel) != kHolder) return;
-  retire(object);
-  bury(object);
+  invalidate(object);
+  reap(object);
 }
 
-void Objects::retire(Object& object) {
+void Objects::invalidate(Object& object) {
   object.tag.store(kGone, std::memory_order_release);
-  if (index_ != nullptr && is_answered(object.kind)) index_->forget(raw_of(object), object);
+  if (index_ != nullptr && is_indexed(object.kind)) index_->forget(raw_of(object), object);
 }
 
-void Objects::bury(Object& object) {
-  if (at_end_ != nullptr && raw_of(object) != nullptr) at_end_(object);
+void Objects::reap(Object& object) {
+  if (finalizer_ != nullptr && raw_of(object) != nullptr) finalizer_(object);
   for (Object* const parent : object.parents) {
     if (parent != nullptr) drop(*parent);
   }
-  for (Held* held = held_by(object); held != nullptr;) {
-    const Held last = *held;
+  for (ExtraParent* held = extra_parents_of(object); held != nullptr;) {
+    const ExtraParent last = *held;
     delete held;
     drop(*last.object);
     held = last.next;
   }
-  arena_.give_back(object);
+  arena_.recycle(object);
 }
 
-bool Objects::also_hold(Object& child, Object& parent) {
+bool Objects::add_parent(Object& child, Object& parent) {
   if (child.parents[1] == nullptr) {
     child.parents[1] = &parent;
   } else {
-    auto* const held = new (std::nothrow) Held{&parent, held_by(child)};
+    auto* const held = new (std::nothrow) ExtraParent{&parent, extra_parents_of(child)};
     if (held == nullptr || child.kind != Kind::context) return delete held, false;
     child.extra.store(reinterpret_cast<std::uintptr_t>(held), std::memory_order_relaxed);
   }
@@ -145,7 +145,7 @@ bool Objects::also_hold(Object& child, Object& parent) {
 }
 
 void Objects::lock_all() {
-  wrapping_.lock();
+  wrap_mutex_.lock();
   arena_.lock().lock();
   if (index_ != nullptr) index_->lock_all();
 }
@@ -153,7 +153,7 @@ void Objects::lock_all() {
 void Objects::unlock_all() {
   if (index_ != nullptr) index_->unlock_all();
   arena_.lock().unlock();
-  wrapping_.unlock();
+  wrap_mutex_.unlock();
 }
 
 }  // namespace cleave::objects

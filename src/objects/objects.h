@@ -4,7 +4,7 @@
 //   want of it publish   the driver has made its object: from now on the handle is valid, with one reference
 //   of the program's discard   the driver has not release   the program gives a reference back; if nothing is
 //   left, the handle is invalid from here on, and
-//             `bury` follows when the driver has been told
+//             `reap` follows when the driver has been told
 //
 // Thread-safe. Nothing here throws. Finding an object takes no lock; making and losing one takes the arena's
 // and, for the kinds that queries answer with, one of the index.
@@ -14,7 +14,7 @@
 #include <mutex>
 
 #include "objects/arena.h"
-#include "objects/index.h"
+#include "objects/handle_index.h"
 #include "objects/object.h"
 
 namespace cleave::objects {
@@ -34,11 +34,11 @@ class Objects {
   // From now on called with each object that was published, when nothing holds it any more and before what it
   // holds itself is dropped. For faces that keep something of their own behind `raw`. Before there are
   // objects.
-  using AtEnd = void (*)(Object&) noexcept;
-  void call_at_end(AtEnd function) { at_end_ = function; }
+  using Finalizer = void (*)(Object&) noexcept;
+  void set_finalizer(Finalizer function) { finalizer_ = function; }
 
   // The live object behind a handle that a program gave, or null.
-  template <IsAHandle Handle>
+  template <OpenClHandle Handle>
   [[nodiscard]] Object* find(Handle handle) const {
     return arena_.find(handle, KindOf<Handle>::kind);
   }
@@ -62,12 +62,12 @@ class Objects {
   // One more of the program's references; false if the object has gone meanwhile.
   bool retain(Object& object);
 
-  enum class Left : std::uint8_t { invalid, some, none };
-  Left release(Object& object);
-  void bury(Object& object);
+  enum class Remaining : std::uint8_t { invalid, some, none };
+  Remaining release(Object& object);
+  void reap(Object& object);
 
   // `child` holds `parent`, too. Before the child is known to others. False if there is no memory.
-  bool also_hold(Object& child, Object& parent);
+  bool add_parent(Object& child, Object& parent);
 
   void hold(Object& object) { object.counts.fetch_add(kHolder, std::memory_order_relaxed); }
   void drop(Object& object);
@@ -79,19 +79,19 @@ class Objects {
   // In the child, before unlock_all(): all objects but roots are the parent's. Their handles are not valid,
   // and what is behind them is never touched again; neither is their memory used for others.
   void disown_all() { arena_.disown_all(); }
-  template <IsAHandle Handle>
+  template <OpenClHandle Handle>
   [[nodiscard]] bool is_disowned(Handle handle) const {
     const Object* const object = arena_.slot_at(handle);
     return object != nullptr && object->tag.load(std::memory_order_relaxed) == disowned(KindOf<Handle>::kind);
   }
 
  private:
-  void retire(Object& object);
+  void invalidate(Object& object);
 
   Arena arena_;
-  Index* index_ = nullptr;
-  AtEnd at_end_ = nullptr;
-  std::mutex wrapping_;  // a driver's handle gets one object, whoever asks first
+  HandleIndex* index_ = nullptr;
+  Finalizer finalizer_ = nullptr;
+  std::mutex wrap_mutex_;  // a driver's handle gets one object, whoever asks first
 };
 
 }  // namespace cleave::objects

@@ -3,23 +3,23 @@
 namespace cleave::observe {
 namespace {
 
-constexpr std::size_t kMostNames = 4096;
+constexpr std::size_t kMaxNames = 4096;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-Tally& Tally::operator+=(const Tally& other) {
+KernelStatistics& KernelStatistics::operator+=(const KernelStatistics& other) {
   launches += other.launches;
   split += other.split;
   slices += other.slices;
-  for (std::size_t i = 0; i < kReasons; ++i) whole[i] += other.whole[i];
+  for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) unsplit[i] += other.unsplit[i];
   pipelined += other.pipelined;
-  for (std::size_t i = 0; i < kQueuedReasons; ++i) queued[i] += other.queued[i];
+  for (std::size_t i = 0; i < kSingleQueueReasons; ++i) queued[i] += other.queued[i];
   added += other.added;
   return *this;
 }
 
-void KernelCounters::count_whole(std::size_t reason) noexcept { whole_[reason].fetch_add(1, kRelaxed); }
+void KernelCounters::count_unsplit(std::size_t reason) noexcept { whole_[reason].fetch_add(1, kRelaxed); }
 
 void KernelCounters::count_split(std::size_t slices, base::Nanoseconds added) noexcept {
   split_.fetch_add(1, kRelaxed);
@@ -31,19 +31,19 @@ void KernelCounters::count_pipelined() noexcept { pipelined_.fetch_add(1, kRelax
 
 void KernelCounters::count_queued(std::size_t reason) noexcept { queued_[reason].fetch_add(1, kRelaxed); }
 
-Tally KernelCounters::tally() const {
-  Tally tally;
-  tally.split = split_.load(kRelaxed);
-  tally.slices = slices_.load(kRelaxed);
-  tally.added = base::Nanoseconds(added_.load(kRelaxed));
-  tally.launches = tally.split;
-  for (std::size_t i = 0; i < kReasons; ++i) {
-    tally.whole[i] = whole_[i].load(kRelaxed);
-    tally.launches += tally.whole[i];
+KernelStatistics KernelCounters::statistics() const {
+  KernelStatistics statistics;
+  statistics.split = split_.load(kRelaxed);
+  statistics.slices = slices_.load(kRelaxed);
+  statistics.added = base::Nanoseconds(added_.load(kRelaxed));
+  statistics.launches = statistics.split;
+  for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
+    statistics.unsplit[i] = whole_[i].load(kRelaxed);
+    statistics.launches += statistics.unsplit[i];
   }
-  tally.pipelined = pipelined_.load(kRelaxed);
-  for (std::size_t i = 0; i < kQueuedReasons; ++i) tally.queued[i] = queued_[i].load(kRelaxed);
-  return tally;
+  statistics.pipelined = pipelined_.load(kRelaxed);
+  for (std::size_t i = 0; i < kSingleQueueReasons; ++i) statistics.queued[i] = queued_[i].load(kRelaxed);
+  return statistics;
 }
 
 void KernelCounters::reset() noexcept {
@@ -59,7 +59,7 @@ KernelCounters& Counters::of(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return found->second;
-  return by_name_[by_name_.size() < kMostNames ? name : "(others)"];
+  return by_name_[by_name_.size() < kMaxNames ? name : "(others)"];
 }
 
 std::string Counters::name_of(const KernelCounters& counters) const {
@@ -74,8 +74,8 @@ std::vector<Counters::Named> Counters::all() const {
   const std::scoped_lock lock(mutex_);
   std::vector<Named> named;
   for (const auto& [name, counters] : by_name_) {
-    const Tally tally = counters.tally();
-    if (tally.launches != 0) named.push_back({name, tally});
+    const KernelStatistics statistics = counters.statistics();
+    if (statistics.launches != 0) named.push_back({name, statistics});
   }
   return named;
 }

@@ -20,47 +20,47 @@
 namespace cleave::observe {
 
 // Reasons for staying whole are counted by number; their names are given by whoever reads the counters.
-inline constexpr std::size_t kReasons = 15;
+inline constexpr std::size_t kUnsplitReasonCount = 15;
 // So are the reasons for going through one queue where several would have been used.
-inline constexpr std::size_t kQueuedReasons = 7;
+inline constexpr std::size_t kSingleQueueReasons = 7;
 
-struct Tally {
+struct KernelStatistics {
   std::uint64_t launches = 0;
   std::uint64_t split = 0;
   std::uint64_t slices = 0;  // driver launches that split launches were made of
-  std::array<std::uint64_t, kReasons> whole{};
+  std::array<std::uint64_t, kUnsplitReasonCount> unsplit{};
   std::uint64_t pipelined = 0;  // split launches that went over several queues
-  std::array<std::uint64_t, kQueuedReasons> queued{};
+  std::array<std::uint64_t, kSingleQueueReasons> queued{};
   // Time that calls of split launches took beyond their first driver launch.
   base::Nanoseconds added{0};
 
-  Tally& operator+=(const Tally& other);
+  KernelStatistics& operator+=(const KernelStatistics& other);
 };
 
 // The counters of one kernel name.
 class KernelCounters {
  public:
-  void count_whole(std::size_t reason) noexcept;
+  void count_unsplit(std::size_t reason) noexcept;
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
   void count_pipelined() noexcept;
   void count_queued(std::size_t reason) noexcept;
-  [[nodiscard]] Tally tally() const;
+  [[nodiscard]] KernelStatistics statistics() const;
   void reset() noexcept;
 
  private:
   std::atomic<std::uint64_t> split_{0};
   std::atomic<std::uint64_t> slices_{0};
   std::atomic<std::uint64_t> added_{0};  // nanoseconds
-  std::array<std::atomic<std::uint64_t>, kReasons> whole_{};
+  std::array<std::atomic<std::uint64_t>, kUnsplitReasonCount> whole_{};
   std::atomic<std::uint64_t> pipelined_{0};
-  std::array<std::atomic<std::uint64_t>, kQueuedReasons> queued_{};
+  std::array<std::atomic<std::uint64_t>, kSingleQueueReasons> queued_{};
 };
 
 class Counters {
  public:
   struct Named {
     std::string name;
-    Tally tally;
+    KernelStatistics statistics;
   };
 
   // The counters of all kernels of that name. Never invalidated. A program that makes up new names without

@@ -18,9 +18,9 @@ std::string formatted(const char* format, Args... args) {
   return text;
 }
 
-Tally sum(const std::vector<Counters::Named>& kernels) {
-  Tally total;
-  for (const auto& kernel : kernels) total += kernel.tally;
+KernelStatistics sum(const std::vector<Counters::Named>& kernels) {
+  KernelStatistics total;
+  for (const auto& kernel : kernels) total += kernel.statistics;
   return total;
 }
 
@@ -32,43 +32,45 @@ std::string duration(base::Nanoseconds time) {
 }
 
 // "3: 2 small, 1 kernel", or "0".
-std::string whole_and_why(const Tally& tally, const Circumstances& circumstances) {
+std::string unsplit_with_reasons(const KernelStatistics& statistics, const SummaryContext& summary_context) {
   std::string why;
-  for (std::size_t i = 0; i < kReasons; ++i) {
-    if (tally.whole[i] == 0) continue;
-    why += formatted("%s%" PRIu64 " %s", why.empty() ? ": " : ", ", tally.whole[i], circumstances.reasons[i]);
+  for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
+    if (statistics.unsplit[i] == 0) continue;
+    why += formatted("%s%" PRIu64 " %s", why.empty() ? ": " : ", ", statistics.unsplit[i],
+                     summary_context.reasons[i]);
   }
-  return formatted("%" PRIu64, tally.launches - tally.split) + why;
+  return formatted("%" PRIu64, statistics.launches - statistics.split) + why;
 }
 
 // " (monitor: known, silent 2 times)", or nothing where the user has set the number.
-std::string where_from(const NeighbourFigures& neighbours) {
+std::string describe_source(const NeighbourFigures& neighbours) {
   if (neighbours.state == "fixed" || neighbours.state.empty()) return {};
   const std::string silent =
       neighbours.stale == 0 ? "" : formatted(", silent %" PRIu64 " times", neighbours.stale);
   return " (" + neighbours.source + ": " + neighbours.state + silent + ")";
 }
 
-std::string json_of(const Tally& tally, const Circumstances& circumstances) {
-  std::string text =
-      formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"added_ns\":%" PRId64
-                ",\"whole\":{",
-                tally.launches, tally.split, tally.slices, static_cast<std::int64_t>(tally.added.count()));
-  for (std::size_t i = 0; i < kReasons; ++i) {
-    text += formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", circumstances.reasons[i], tally.whole[i]);
-  }
-  text += formatted("},\"pipelined\":%" PRIu64 ",\"queued\":{", tally.pipelined);
-  for (std::size_t i = 0; i < kQueuedReasons; ++i) {
+std::string json_of(const KernelStatistics& statistics, const SummaryContext& summary_context) {
+  std::string text = formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64
+                               ",\"added_ns\":%" PRId64 ",\"whole\":{",
+                               statistics.launches, statistics.split, statistics.slices,
+                               static_cast<std::int64_t>(statistics.added.count()));
+  for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
     text +=
-        formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", circumstances.queued_reasons[i], tally.queued[i]);
+        formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", summary_context.reasons[i], statistics.unsplit[i]);
+  }
+  text += formatted("},\"pipelined\":%" PRIu64 ",\"queued\":{", statistics.pipelined);
+  for (std::size_t i = 0; i < kSingleQueueReasons; ++i) {
+    text += formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", summary_context.queued_reasons[i],
+                      statistics.queued[i]);
   }
   return text + "}";
 }
 
-std::string json_of(const std::vector<LessonFigures>& lessons) {
+std::string json_of(const std::vector<CostFigures>& lessons) {
   if (lessons.empty()) return {};
   std::string text;
-  for (const LessonFigures& lesson : lessons) {
+  for (const CostFigures& lesson : lessons) {
     text += formatted("%s{\"launch\":%s,\"slices\":%zu,\"loss\":%.4f,\"duration_ns\":%" PRId64
                       ",\"measured\":%" PRIu64 ",\"words\":%s}",
                       text.empty() ? "" : ",", quoted(lesson.launch).c_str(), lesson.slices, lesson.loss,
@@ -80,49 +82,50 @@ std::string json_of(const std::vector<LessonFigures>& lessons) {
 
 }  // namespace
 
-std::string as_text(const std::vector<Counters::Named>& kernels, const Circumstances& circumstances) {
+std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
   if (kernels.empty()) return {};
   std::size_t width = 6;
   for (const auto& kernel : kernels) width = std::max(width, std::min<std::size_t>(kernel.name.size(), 40));
 
   std::string text =
-      formatted("cleave: %u VM%s%s, policy %s\n", circumstances.vms, circumstances.vms == 1 ? "" : "s",
-                where_from(circumstances.neighbours).c_str(), circumstances.policy.c_str());
-  const auto row = [&](const std::string& name, const Tally& tally) {
+      formatted("cleave: %u VM%s%s, policy %s\n", summary_context.vms, summary_context.vms == 1 ? "" : "s",
+                describe_source(summary_context.neighbours).c_str(), summary_context.policy.c_str());
+  const auto row = [&](const std::string& name, const KernelStatistics& statistics) {
     text += formatted("cleave: %-*s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10s  %s\n",
-                      static_cast<int>(width), name.c_str(), tally.launches, tally.split, tally.slices,
-                      duration(tally.added).c_str(), whole_and_why(tally, circumstances).c_str());
+                      static_cast<int>(width), name.c_str(), statistics.launches, statistics.split,
+                      statistics.slices, duration(statistics.added).c_str(),
+                      unsplit_with_reasons(statistics, summary_context).c_str());
   };
   text += formatted("cleave: %-*s %9s %9s %9s %10s  %s\n", static_cast<int>(width), "kernel", "launches",
                     "split", "slices", "added", "whole");
-  for (const auto& kernel : kernels) row(kernel.name, kernel.tally);
+  for (const auto& kernel : kernels) row(kernel.name, kernel.statistics);
   if (kernels.size() > 1) row("all", sum(kernels));
-  for (const LessonFigures& lesson : circumstances.lessons)
+  for (const CostFigures& lesson : summary_context.lessons)
     text += "cleave: learnt: " + lesson.launch + ": " + lesson.words + "\n";
-  if (circumstances.waits.polite != 0) {
-    text +=
-        formatted("cleave: %" PRIu64 " polite wait%s, %s slept\n", circumstances.waits.polite,
-                  circumstances.waits.polite == 1 ? "" : "s", duration(circumstances.waits.slept).c_str());
+  if (summary_context.waits.polite != 0) {
+    text += formatted("cleave: %" PRIu64 " polite wait%s, %s slept\n", summary_context.waits.polite,
+                      summary_context.waits.polite == 1 ? "" : "s",
+                      duration(summary_context.waits.slept).c_str());
   }
   return text;
 }
 
-std::string as_json(const std::vector<Counters::Named>& kernels, const Circumstances& circumstances) {
-  const NeighbourFigures& neighbours = circumstances.neighbours;
+std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
+  const NeighbourFigures& neighbours = summary_context.neighbours;
   std::string text = formatted(
       "{\"version\":1,\"vms\":%u,\"neighbours\":{\"source\":%s,\"state\":%s,\"stale\":%" PRIu64
       ",\"changes\":%" PRIu64 "},\"waits\":{\"polite\":%" PRIu64 ",\"slept_ns\":%" PRId64 "},\"policy\":%s,",
-      circumstances.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
-      neighbours.stale, neighbours.changes, circumstances.waits.polite,
-      static_cast<std::int64_t>(circumstances.waits.slept.count()), quoted(circumstances.policy).c_str());
-  text += json_of(sum(kernels), circumstances) + ",\"kernels\":[";
+      summary_context.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
+      neighbours.stale, neighbours.changes, summary_context.waits.polite,
+      static_cast<std::int64_t>(summary_context.waits.slept.count()), quoted(summary_context.policy).c_str());
+  text += json_of(sum(kernels), summary_context) + ",\"kernels\":[";
   bool first = true;
   for (const auto& kernel : kernels) {
     text += formatted("%s{\"name\":%s,", first ? "" : ",", quoted(kernel.name).c_str());
-    text += json_of(kernel.tally, circumstances) + "}";
+    text += json_of(kernel.statistics, summary_context) + "}";
     first = false;
   }
-  return text + "]" + json_of(circumstances.lessons) + "}\n";
+  return text + "]" + json_of(summary_context.lessons) + "}\n";
 }
 
 }  // namespace cleave::observe

@@ -24,7 +24,7 @@ struct WaitFigures {
 };
 
 // What was learnt of one kernel in one size (the policies `budget` and `quantum`).
-struct LessonFigures {
+struct CostFigures {
   std::string launch;  // name of the kernel and its size
   std::string words;   // what came of it, for people
   std::size_t slices = 1;
@@ -34,20 +34,20 @@ struct LessonFigures {
 };
 
 // What a summary needs to know beside the counters.
-struct Circumstances {
+struct SummaryContext {
   unsigned vms = 1;
   NeighbourFigures neighbours;
   WaitFigures waits;
-  std::vector<LessonFigures> lessons;
-  std::string policy;                                        // as the user would write it
-  std::array<const char*, kReasons> reasons{};               // names of the reasons for staying whole
-  std::array<const char*, kQueuedReasons> queued_reasons{};  // and of those for going through one queue
+  std::vector<CostFigures> lessons;
+  std::string policy;                                             // as the user would write it
+  std::array<const char*, kUnsplitReasonCount> reasons{};         // names of the reasons for staying whole
+  std::array<const char*, kSingleQueueReasons> queued_reasons{};  // and of those for going through one queue
 };
 
 // A table of a few lines, each beginning with "cleave: ". Empty without launches.
-std::string as_text(const std::vector<Counters::Named>& kernels, const Circumstances& circumstances);
+std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context);
 
 // One JSON object and a newline.
-std::string as_json(const std::vector<Counters::Named>& kernels, const Circumstances& circumstances);
+std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context);
 
 }  // namespace cleave::observe

@@ -30,14 +30,16 @@ JsonObject event(const char* phase, Track track, base::Nanoseconds time) {
   return made;
 }
 
-void say(JsonObject& event, const TraceEvents::What& what) {
+void add_what(JsonObject& event, const TraceEvents::What& what) {
   event.add("name", what.name).add("cat", what.category);
   if (!what.arguments.empty()) event.add_json("args", what.arguments);
 }
 
 void append(std::string& text, const JsonObject& event) { text.append(",\n").append(event.text()); }
 
-std::string just(std::string_view key, std::string_view value) { return JsonObject().add(key, value).text(); }
+std::string object_with(std::string_view key, std::string_view value) {
+  return JsonObject().add(key, value).text();
+}
 
 }  // namespace
 
@@ -46,13 +48,13 @@ Track thread_track() noexcept { return gettid(); }
 void TraceEvents::span(Track track, base::Nanoseconds begin, base::Nanoseconds end, const What& what) {
   JsonObject made = event("X", track, begin);
   made.add_json("dur", microseconds(end - begin));
-  say(made, what);
+  add_what(made, what);
   append(text_, made);
 }
 
 void TraceEvents::begin(Track track, base::Nanoseconds time, const What& what) {
   JsonObject made = event("B", track, time);
-  say(made, what);
+  add_what(made, what);
   append(text_, made);
 }
 
@@ -65,7 +67,7 @@ void TraceEvents::end(Track track, base::Nanoseconds time, std::string_view argu
 void TraceEvents::instant(Track track, base::Nanoseconds time, const What& what) {
   JsonObject made = event("i", track, time);
   made.add("s", "t");
-  say(made, what);
+  add_what(made, what);
   append(text_, made);
 }
 
@@ -77,12 +79,13 @@ void TraceEvents::counter(base::Nanoseconds time, std::string_view name, std::ui
 }
 
 void TraceEvents::name_process(std::string_view name, std::string_view labels) {
-  append(text_, event("M").add("name", "process_name").add_json("args", just("name", name)));
-  append(text_, event("M").add("name", "process_labels").add_json("args", just("labels", labels)));
+  append(text_, event("M").add("name", "process_name").add_json("args", object_with("name", name)));
+  append(text_, event("M").add("name", "process_labels").add_json("args", object_with("labels", labels)));
 }
 
 void TraceEvents::name_track(Track track, std::string_view name) {
-  append(text_, event("M").add("tid", track).add("name", "thread_name").add_json("args", just("name", name)));
+  append(text_,
+         event("M").add("tid", track).add("name", "thread_name").add_json("args", object_with("name", name)));
 }
 
 }  // namespace cleave::observe

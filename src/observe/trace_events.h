@@ -1,5 +1,5 @@
 // What a trace says, in the words of the Chrome trace format: one JSON object an event, gathered here and
-// handed to a Trace (observe/trace.h) at once. What each event means stands in docs/trace.md.
+// handed to a Trace (observe/trace_writer.h) at once. What each event means stands in docs/trace.md.
 //
 // Source: "Trace Event Format", the JSON array format.
 //

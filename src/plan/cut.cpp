@@ -6,9 +6,9 @@
 namespace cleave::plan {
 namespace {
 
-constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
 
-std::size_t product(std::size_t a, std::size_t b) { return (a != 0 && b > kMost / a) ? kMost : a * b; }
+std::size_t product(std::size_t a, std::size_t b) { return (a != 0 && b > kMax / a) ? kMax : a * b; }
 
 // One of `parts` shares of `total`: the first `total % parts` of them are one larger than the others.
 struct Share {
@@ -33,7 +33,7 @@ std::size_t holder(std::size_t total, std::size_t parts, std::size_t at) {
 // How far the sizes of boxes are apart, in groups, if `total` layers of `across` groups are cut into `number`
 // bands and these into `parts` boxes altogether.
 std::size_t spread(std::size_t total, std::size_t across, std::size_t number, std::size_t parts) {
-  std::size_t least = kMost;
+  std::size_t least = kMax;
   std::size_t most = 0;
   // Thicker bands come first, and so do those with one box more: the kinds of bands begin where either ends.
   for (const std::size_t band : {std::size_t{0}, total % number, parts % number, number - 1}) {
@@ -52,13 +52,13 @@ std::size_t spread(std::size_t total, std::size_t across, std::size_t number, st
 
 std::size_t items(const Extent& global) { return product(product(global[0], global[1]), global[2]); }
 
-Cut::Cut(const NDRange& range, std::size_t wanted, Order order) : range_(range), groups_{1, 1, 1} {
+Cut::Cut(const NDRange& range, std::size_t wanted_slices, Order order) : range_(range), groups_{1, 1, 1} {
   for (unsigned d = 0; d < range.dims; ++d) groups_[d] = range.groups(d);
-  count_ = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(items(groups_), 1));
-  if (order == Order::any) prepare_bands();
+  count_ = std::clamp<std::size_t>(wanted_slices, 1, std::max<std::size_t>(items(groups_), 1));
+  if (order == Order::any) precompute_bands();
 }
 
-void Cut::prepare_bands() {
+void Cut::precompute_bands() {
   std::size_t found = 0;
   Parts parts{count_, count_};
   for (unsigned d = range_.dims; d-- > 1 && parts[1] > 1;) {
@@ -67,12 +67,12 @@ void Cut::prepare_bands() {
       if (each > groups_[d] && groups_[d] > 1 && !known)
         bands_[found++] = {d, each, most_even_bands(d, each)};
     }
-    parts = within(d, parts);
+    parts = parts_per_band(d, parts);
   }
 }
 
-Cut::Parts Cut::within(unsigned d, const Parts& parts) const {
-  Parts inner{kMost, 1};
+Cut::Parts Cut::parts_per_band(unsigned d, const Parts& parts) const {
+  Parts inner{kMax, 1};
   for (const std::size_t each : parts) {
     const std::size_t number = bands(d, each);
     inner[0] = std::min(inner[0], each / number);
@@ -97,7 +97,7 @@ std::size_t Cut::most_even_bands(unsigned d, std::size_t parts) const {
   std::size_t across = 1;  // groups of a band of thickness 1
   for (unsigned inner = 0; inner < d; ++inner) across = product(across, groups_[inner]);
   std::size_t best = groups_[d];
-  std::size_t least = kMost;
+  std::size_t least = kMax;
   for (std::size_t thickness = 1; thickness <= std::min(groups_[d], kThickest) && least != 0; ++thickness) {
     const std::size_t number = groups_[d] / thickness;
     if (parts / number >= across) break;  // a band would have more slices than groups across
@@ -117,16 +117,16 @@ Slice Cut::slice(std::size_t index) const {
     const std::size_t number = bands(d, parts);
     const std::size_t band = holder(parts, number, index);
     const Share taken = share(groups_[d], number, band);
-    const Share within = share(parts, number, band);
-    parts = within.size;  // `parts` and `index` now count within the band
-    index -= within.first;
-    take(slice, d, taken.first, taken.size);
+    const Share parts_per_band = share(parts, number, band);
+    parts = parts_per_band.size;  // `parts` and `index` now count within the band
+    index -= parts_per_band.first;
+    set_groups(slice, d, taken.first, taken.size);
   }
   return slice;
 }
 
-Rest Cut::rest(std::size_t index) const {
-  Rest rest;
+Remainder Cut::remainder(std::size_t index) const {
+  Remainder remainder;
   // `box` is what holds the slice that is looked at: at first the launch, then one band of it, and so on
   // inwards.
   Slice box{range_.offset, range_.global};
@@ -136,44 +136,44 @@ Rest Cut::rest(std::size_t index) const {
     const std::size_t number = bands(d, parts);
     const std::size_t band = holder(parts, number, index);
     const Share taken = share(groups_[d], number, band);
-    const Share within = share(parts, number, band);
-    parts = within.size;
-    index -= within.first;
+    const Share parts_per_band = share(parts, number, band);
+    parts = parts_per_band.size;
+    index -= parts_per_band.first;
     begins = index == 0;
     const std::size_t first = begins ? taken.first : taken.first + taken.size;
     if (first < groups_[d]) {
       Slice after = box;
-      take(after, d, first, groups_[d] - first);
-      rest.boxes[rest.count++] = after;
+      set_groups(after, d, first, groups_[d] - first);
+      remainder.boxes[remainder.count++] = after;
     }
-    take(box, d, taken.first, taken.size);
+    set_groups(box, d, taken.first, taken.size);
   }
-  if (rest.count == 0) rest.boxes[rest.count++] = box;
-  std::reverse(rest.boxes.begin(), rest.boxes.begin() + rest.count);
-  return rest;
+  if (remainder.count == 0) remainder.boxes[remainder.count++] = box;
+  std::reverse(remainder.boxes.begin(), remainder.boxes.begin() + remainder.count);
+  return remainder;
 }
 
-void Cut::take(Slice& box, unsigned d, std::size_t first, std::size_t size) const {
+void Cut::set_groups(Slice& box, unsigned d, std::size_t first, std::size_t size) const {
   const std::size_t begin = first * range_.local[d];
   box.offset[d] = range_.offset[d] + begin;
   box.global[d] = first + size == groups_[d] ? range_.global[d] - begin : size * range_.local[d];
 }
 
-bool Cut::cuts(unsigned d) const {
+bool Cut::cuts_dimension(unsigned d) const {
   if (d >= range_.dims) return false;
   Parts parts{count_, count_};
-  for (unsigned outer = range_.dims; outer-- > d + 1;) parts = within(outer, parts);
+  for (unsigned outer = range_.dims; outer-- > d + 1;) parts = parts_per_band(outer, parts);
   return bands(d, parts[0]) > 1 || bands(d, parts[1]) > 1;
 }
 
-Cut::Uneven Cut::uneven() const {
-  Uneven found = Uneven::none;
+Cut::SmallerGroup Cut::uneven() const {
+  SmallerGroup found = SmallerGroup::none;
   Parts parts{count_, count_};
-  for (unsigned d = range_.dims; d-- > 0; parts = within(d, parts)) {
+  for (unsigned d = range_.dims; d-- > 0; parts = parts_per_band(d, parts)) {
     const std::size_t number = std::max(bands(d, parts[0]), bands(d, parts[1]));
     if (number < 2 || !range_.uneven(d)) continue;
-    if (number > groups_[d] / 2) return Uneven::alone;  // the last slab, or band, is one group thick
-    found = Uneven::with_others;
+    if (number > groups_[d] / 2) return SmallerGroup::alone;  // the last slab, or band, is one group thick
+    found = SmallerGroup::shared_slice;
   }
   return found;
 }

@@ -30,7 +30,7 @@ enum class Order : std::uint8_t { ascending, any };
 
 // What is left of a launch from some slice on, as the fewest boxes. In ascending linear group id, where the
 // slices are.
-struct Rest {
+struct Remainder {
   std::array<Slice, 3> boxes{};
   unsigned count = 0;  // 1 to 3
 };
@@ -39,9 +39,9 @@ struct Rest {
 // nothing.
 class Cut {
  public:
-  // Cuts `range` into at most `wanted` slices: exactly `wanted` where the launch has as many work-groups,
-  // else one for each group. Requires: local sizes are explicit and not 0; `wanted` is at least 1.
-  Cut(const NDRange& range, std::size_t wanted, Order order = Order::ascending);
+  // Cuts `range` into at most `wanted_slices` slices: exactly `wanted_slices` where the launch has as many work-groups,
+  // else one for each group. Requires: local sizes are explicit and not 0; `wanted_slices` is at least 1.
+  Cut(const NDRange& range, std::size_t wanted_slices, Order order = Order::ascending);
 
   // How many slices there are, at least 1. With 1 the launch stays whole.
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -52,16 +52,16 @@ class Cut {
   [[nodiscard]] Slice slice(std::size_t index) const;
 
   // Whether any two slices differ in dimension `d`.
-  [[nodiscard]] bool cuts(unsigned d) const;
+  [[nodiscard]] bool cuts_dimension(unsigned d) const;
 
   // Everything from slice `index` of `count()` on.
-  [[nodiscard]] Rest rest(std::size_t index) const;
+  [[nodiscard]] Remainder remainder(std::size_t index) const;
 
   // What becomes of a last, smaller group in a dimension that is cut: there is none, it shares its slice with
   // full groups, or it is launched alone. A driver that accepts the whole launch accepts the first two for
   // sure: a launch that is smaller than its own work-group is another matter.
-  enum class Uneven : std::uint8_t { none, with_others, alone };
-  [[nodiscard]] Uneven uneven() const;
+  enum class SmallerGroup : std::uint8_t { none, shared_slice, alone };
+  [[nodiscard]] SmallerGroup uneven() const;
 
  private:
   // Into how many bands dimension `d` of a box is cut that is to become `parts` slices and still has all its
@@ -69,15 +69,15 @@ class Cut {
   [[nodiscard]] std::size_t bands(unsigned d, std::size_t parts) const;
   [[nodiscard]] std::size_t most_even_bands(unsigned d, std::size_t parts) const;
   // Reckons most_even_bands() beforehand, for all that bands() will be asked.
-  void prepare_bands();
+  void precompute_bands();
 
   // The fewest and the most slices that boxes of a kind become.
   using Parts = std::array<std::size_t, 2>;
   // The same for the bands that dimension `d` of such boxes is cut into.
-  [[nodiscard]] Parts within(unsigned d, const Parts& parts) const;
+  [[nodiscard]] Parts parts_per_band(unsigned d, const Parts& parts) const;
 
   // Narrows dimension `d` of `box` to `size` groups from group `first` of the launch on.
-  void take(Slice& box, unsigned d, std::size_t first, std::size_t size) const;
+  void set_groups(Slice& box, unsigned d, std::size_t first, std::size_t size) const;
 
   NDRange range_;
   Extent groups_;

@@ -30,58 +30,60 @@ std::size_t total_groups(const NDRange& range) {
   return items(groups);
 }
 
-// The most slices, up to `wanted`, that cut one dimension only.
-std::size_t slabs(const NDRange& range, std::size_t wanted) {
+// The most slices, up to `wanted_slices`, that cut one dimension only.
+std::size_t most_slabs(const NDRange& range, std::size_t wanted_slices) {
   for (unsigned d = range.dims; d-- > 0;) {
-    if (range.groups(d) > 1) return std::min(wanted, range.groups(d));
+    if (range.groups(d) > 1) return std::min(wanted_slices, range.groups(d));
   }
   return 1;
 }
 
 // How many slices can carry a tag; 1 if none can.
-std::size_t taggable(const NDRange& range, std::size_t wanted, Order order) {
-  for (const std::size_t slices : {wanted, slabs(range, wanted)}) {
+std::size_t most_taggable_slices(const NDRange& range, std::size_t wanted_slices, Order order) {
+  for (const std::size_t slices : {wanted_slices, most_slabs(range, wanted_slices)}) {
     if (slices > 1 && Tag::of(range, Cut(range, slices, order))) return slices;
   }
   return 1;
 }
 
-// Whether slices may go over several queues (see choose_way in mode.h).
+// Whether slices may go over several queues (see choose_method in mode.h).
 bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {
   using Mode = base::LaunchMode;
-  return !kernel.talks && (mode == Mode::pipelined || (mode == Mode::automatic && device.prefers_pipelines));
+  return !kernel.talks &&
+         (mode == Mode::pipelined || (mode == Mode::automatic && device.gains_from_pipelining));
 }
 
-Decision settle_cut(const NDRange& range, const Cut& cut, bool uneven_accepted) {
-  if (!ids_fit(range)) return Decision::stay(Whole::shape);
-  if (cut.uneven() == Cut::Uneven::alone) return Decision::stay(Whole::shape);
-  if (cut.uneven() == Cut::Uneven::with_others && !uneven_accepted) return Decision::stay(Whole::shape);
+Decision validate_shape(const NDRange& range, const Cut& cut, bool uneven_accepted) {
+  if (!ids_fit(range)) return Decision::unsplit(UnsplitReason::shape);
+  if (cut.uneven() == Cut::SmallerGroup::alone) return Decision::unsplit(UnsplitReason::shape);
+  if (cut.uneven() == Cut::SmallerGroup::shared_slice && !uneven_accepted)
+    return Decision::unsplit(UnsplitReason::shape);
   return Decision::split(cut.count());
 }
 
 }  // namespace
 
-const char* name(Whole why) {
-  static constexpr std::array<const char*, kWholeReasons> kNames = {
+const char* name(UnsplitReason why) {
+  static constexpr std::array<const char*, kUnsplitReasons> kNames = {
       "policy", "denied",   "alone",     "one_group", "small", "binary", "kernel", "shape",
       "shared", "recorded", "measuring", "costly",    "brief", "remote", "held"};
   return kNames[static_cast<std::size_t>(why)];
 }
 
-Decision wanted(const base::Settings& settings, const Kernel& kernel, const Device& device, std::size_t items,
-                unsigned vms) {
+Decision wanted_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                       std::size_t items, unsigned vms) {
   using Kind = base::SplitPolicy::Kind;
-  if (settings.policy.kind == Kind::off) return Decision::stay(Whole::policy);
-  if (kernel.denied) return Decision::stay(Whole::denied);
+  if (settings.policy.kind == Kind::off) return Decision::unsplit(UnsplitReason::policy);
+  if (kernel.denied) return Decision::unsplit(UnsplitReason::denied);
   const bool for_others = settings.policy.kind == Kind::alpha || settings.policy.kind == Kind::budget;
-  if (for_others && vms <= 1) return Decision::stay(Whole::alone);
-  if (items < settings.min_items.value_or(device.cores)) return Decision::stay(Whole::small);
-  if (kernel.source == Kernel::Source::unseen) return Decision::stay(Whole::binary);
-  if (kernel.source == Kernel::Source::unsplittable) return Decision::stay(Whole::kernel);
+  if (for_others && vms <= 1) return Decision::unsplit(UnsplitReason::alone);
+  if (items < settings.min_items.value_or(device.cores)) return Decision::unsplit(UnsplitReason::small);
+  if (kernel.source == Kernel::Source::unseen) return Decision::unsplit(UnsplitReason::binary);
+  if (kernel.source == Kernel::Source::unsplittable) return Decision::unsplit(UnsplitReason::kernel);
 
   if (settings.policy.kind == Kind::fixed) {
     return settings.policy.slices > 1 ? Decision::split(settings.policy.slices)
-                                      : Decision::stay(Whole::policy);
+                                      : Decision::unsplit(UnsplitReason::policy);
   }
   const unsigned device_alpha = device.alpha != 0 ? device.alpha : settings.alpha;
   const unsigned alpha = kernel.alpha != 0 ? kernel.alpha : device_alpha;
@@ -90,38 +92,39 @@ Decision wanted(const base::Settings& settings, const Kernel& kernel, const Devi
   return Decision::split(bounded ? std::max(usual, kUnknownQuantum) : usual);
 }
 
-std::size_t held_at_once(const Device& device, const NDRange& range) {
+std::size_t groups_resident_at_once(const Device& device, const NDRange& range) {
   const std::size_t group = std::max<std::size_t>(1, items(range.local));
   return std::max<std::size_t>(1, std::min(device.resident_groups, device.resident_items / group));
 }
 
-Decision filling(const base::Settings& settings, const Kernel& kernel, const Device& device,
-                 const NDRange& range, std::size_t slices) {
+Decision limit_to_full_device(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                              const NDRange& range, std::size_t slices) {
   if (settings.policy.kind != base::SplitPolicy::Kind::alpha || settings.min_items)
     return Decision::split(slices);
   const std::size_t groups = total_groups(range);
-  const std::size_t held = held_at_once(device, range);
-  if (groups <= held) return Decision::stay(groups < 2 ? Whole::one_group : Whole::held);
+  const std::size_t held = groups_resident_at_once(device, range);
+  if (groups <= held) return Decision::unsplit(groups < 2 ? UnsplitReason::one_group : UnsplitReason::held);
   const std::size_t side_by_side = may_overlap(settings.launch, kernel, device) ? device.queues : 1;
   // So that no number is too large: groups × queues / held, rounded down.
   const std::size_t filled = groups / held * side_by_side + groups % held * side_by_side / held;
-  return filled < 2 ? Decision::stay(Whole::held) : Decision::split(std::min(slices, filled));
+  return filled < 2 ? Decision::unsplit(UnsplitReason::held) : Decision::split(std::min(slices, filled));
 }
 
-std::size_t most_slices(const base::Settings& settings, unsigned vms) {
+std::size_t max_slices(const base::Settings& settings, unsigned vms) {
   return std::size_t{vms} * settings.alpha_max;
 }
 
-Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
-                bool uneven_accepted) {
+Decision validate_cut(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
+                      bool uneven_accepted) {
   const Order order = order_of(kernel);
   const Cut cut(range, slices, order);
-  if (cut.count() < 2) return Decision::stay(Whole::one_group);
-  if (kernel.talks && total_groups(range) <= device.resident_groups) return Decision::stay(Whole::kernel);
-  if (kernel.source != Kernel::Source::tagged) return settle_cut(range, cut, uneven_accepted);
-  const std::size_t tagged = taggable(range, cut.count(), order);
-  return tagged > 1 ? settle_cut(range, Cut(range, tagged, order), uneven_accepted)
-                    : Decision::stay(Whole::shape);
+  if (cut.count() < 2) return Decision::unsplit(UnsplitReason::one_group);
+  if (kernel.talks && total_groups(range) <= device.resident_groups)
+    return Decision::unsplit(UnsplitReason::kernel);
+  if (kernel.source != Kernel::Source::tagged) return validate_shape(range, cut, uneven_accepted);
+  const std::size_t tagged = most_taggable_slices(range, cut.count(), order);
+  return tagged > 1 ? validate_shape(range, Cut(range, tagged, order), uneven_accepted)
+                    : Decision::unsplit(UnsplitReason::shape);
 }
 
 }  // namespace cleave::plan

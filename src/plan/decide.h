@@ -19,7 +19,7 @@
 namespace cleave::plan {
 
 // Why a launch stays whole. The names are those of the statistics (docs/statistics.md).
-enum class Whole : std::uint8_t {
+enum class UnsplitReason : std::uint8_t {
   policy,     // splitting is off, by choice or because the configuration is not sound
   denied,     // the kernel is on the deny list
   alone,      // this is the only VM of its host
@@ -36,8 +36,8 @@ enum class Whole : std::uint8_t {
   remote,     // the device is a server's, which splits itself
   held,       // the device holds all its work-groups at once, or nearly: slices would gain nobody anything
 };
-inline constexpr std::size_t kWholeReasons = 15;
-const char* name(Whole why);
+inline constexpr std::size_t kUnsplitReasons = 15;
+const char* name(UnsplitReason why);
 
 // What is known of a kernel.
 struct Kernel {
@@ -68,27 +68,28 @@ struct Device {
   std::size_t resident_items = 1;   // and of the work-items
   unsigned alpha = 0;               // α for this device, 0: the general one
   unsigned queues = 1;  // on so many a launch may be at a time, so that others still get in between
-  bool prefers_pipelines = false;  // slices on several queues gain something, and nothing speaks against them
+  bool gains_from_pipelining =
+      false;  // slices on several queues gain something, and nothing speaks against them
 };
 
 // The answer: so many slices (at least 2), or whole and why.
 struct Decision {
   std::size_t slices = 1;
-  std::optional<Whole> whole;
+  std::optional<UnsplitReason> unsplit_reason;
 
   static Decision split(std::size_t slices) { return {slices, std::nullopt}; }
-  static Decision stay(Whole why) { return {1, why}; }
+  static Decision unsplit(UnsplitReason why) { return {1, why}; }
 };
 
 // How many slices are wanted for a launch of `items` work-items, with `vms` virtual machines on the host,
 // this one included. Does not look at work-groups, so that it can be asked before the local size is known.
 // With a policy that learns, the number holds for launches of which nothing is known.
-Decision wanted(const base::Settings& settings, const Kernel& kernel, const Device& device, std::size_t items,
-                unsigned vms);
+Decision wanted_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                       std::size_t items, unsigned vms);
 
 // An upper bound of the work-groups of `range`, whose local sizes are explicit, that the device holds at
 // once.
-std::size_t held_at_once(const Device& device, const NDRange& range);
+std::size_t groups_resident_at_once(const Device& device, const NDRange& range);
 
 // How many of the `slices` wanted under the policy `alpha` leave the device full: those that may be under way
 // at a time (one, or one on each of `device.queues`) hold as many work-groups together as it does. More would
@@ -96,16 +97,16 @@ std::size_t held_at_once(const Device& device, const NDRange& range);
 // launch that the device holds as a whole stays whole: others find room beside it, and cannot be let in
 // earlier. `settings.min_items` switches this rule off with the other one for small launches; other policies
 // have none. Requires: the local sizes are explicit.
-Decision filling(const base::Settings& settings, const Kernel& kernel, const Device& device,
-                 const NDRange& range, std::size_t slices);
+Decision limit_to_full_device(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                              const NDRange& range, std::size_t slices);
 
 // The most slices that the policy `budget` may choose.
-std::size_t most_slices(const base::Settings& settings, unsigned vms);
+std::size_t max_slices(const base::Settings& settings, unsigned vms);
 
 // Whether `range`, whose local sizes are explicit, can be cut into the `slices` that are wanted, or into
 // fewer where only those can carry a tag that the kernel needs. `uneven_accepted`: the driver is known to
 // accept launches of this kernel on this device that end in smaller work-groups.
-Decision settle(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
-                bool uneven_accepted);
+Decision validate_cut(const NDRange& range, const Kernel& kernel, const Device& device, std::size_t slices,
+                      bool uneven_accepted);
 
 }  // namespace cleave::plan

@@ -6,7 +6,7 @@
 namespace cleave::plan {
 namespace {
 
-std::size_t nvidia_cores_of_a_multiprocessor(std::uint32_t major, std::uint32_t minor) {
+std::size_t nvidia_cores_per_multiprocessor(std::uint32_t major, std::uint32_t minor) {
   switch (major) {
     case 2:
       return minor == 0 ? 32 : 48;
@@ -23,14 +23,14 @@ std::size_t nvidia_cores_of_a_multiprocessor(std::uint32_t major, std::uint32_t 
   }
 }
 
-std::size_t cores_of_a_unit(const DeviceFigures& figures) {
-  if (!figures.gpu) return 1;
-  switch (figures.vendor) {
+std::size_t cores_per_unit(const DeviceProperties& properties) {
+  if (!properties.gpu) return 1;
+  switch (properties.vendor) {
     case kNvidia:
-      return nvidia_cores_of_a_multiprocessor(figures.nv_major, figures.nv_minor);
+      return nvidia_cores_per_multiprocessor(properties.nv_major, properties.nv_minor);
     case kAmd:
-      return figures.amd_simds != 0 && figures.amd_lanes != 0
-                 ? std::size_t{figures.amd_simds} * figures.amd_lanes
+      return properties.amd_simds != 0 && properties.amd_lanes != 0
+                 ? std::size_t{properties.amd_simds} * properties.amd_lanes
                  : 64;
     case kIntel:
       return 8;
@@ -41,27 +41,27 @@ std::size_t cores_of_a_unit(const DeviceFigures& figures) {
 
 }  // namespace
 
-std::size_t cores(const DeviceFigures& figures) {
-  return std::max<std::size_t>(1, figures.compute_units * cores_of_a_unit(figures));
+std::size_t cores(const DeviceProperties& properties) {
+  return std::max<std::size_t>(1, properties.compute_units * cores_per_unit(properties));
 }
 
-std::size_t resident_groups(const DeviceFigures& figures) {
-  const std::size_t of_a_unit = figures.cpu ? 1 : figures.gpu && figures.vendor == kNvidia ? 32 : 128;
-  return std::max<std::size_t>(1, figures.compute_units * of_a_unit);
+std::size_t resident_groups(const DeviceProperties& properties) {
+  const std::size_t per_unit = properties.cpu ? 1 : properties.gpu && properties.vendor == kNvidia ? 32 : 128;
+  return std::max<std::size_t>(1, properties.compute_units * per_unit);
 }
 
-std::size_t resident_items(const DeviceFigures& figures) {
-  if (!figures.gpu) return std::numeric_limits<std::size_t>::max();
+std::size_t resident_items(const DeviceProperties& properties) {
+  if (!properties.gpu) return std::numeric_limits<std::size_t>::max();
   constexpr std::size_t kAmdItems = std::size_t{40} * 64;
   constexpr std::size_t kIntelItems = std::size_t{8} * 32;
-  const std::size_t of_a_unit = figures.vendor == kAmd     ? kAmdItems
-                                : figures.vendor == kIntel ? kIntelItems
-                                                           : 2048;
-  return std::max<std::size_t>(1, figures.compute_units * of_a_unit);
+  const std::size_t per_unit = properties.vendor == kAmd     ? kAmdItems
+                               : properties.vendor == kIntel ? kIntelItems
+                                                             : 2048;
+  return std::max<std::size_t>(1, properties.compute_units * per_unit);
 }
 
-unsigned usable_queues(const DeviceFigures& figures) {
-  return figures.gpu && figures.vendor == kNvidia ? 6 : 4;
+unsigned usable_queues(const DeviceProperties& properties) {
+  return properties.gpu && properties.vendor == kNvidia ? 6 : 4;
 }
 
 }  // namespace cleave::plan

@@ -10,18 +10,18 @@ namespace cleave::plan {
 namespace {
 
 // The first and the last slice are on the program's queue; with two there is nothing left to deal.
-constexpr std::size_t kFewestSlices = 3;
+constexpr std::size_t kMinPipelinedSlices = 3;
 
 // A slice's own end is long if its work-groups take very different times, and then it needs more than one
 // slice beside it. With so many queues that matters little any more (docs/measurements.md), and so many times
 // what fills the device may be in flight for it.
 constexpr std::size_t kQueuesForUnevenGroups = 4;
-constexpr std::size_t kMostTimesFilled = 10;
+constexpr std::size_t kMaxTimesFilled = 10;
 
 // Nobody is served by more slices, however short a quantum is asked for.
-constexpr double kMostInQuantum = 100'000;
+constexpr double kMaxSlicesInQuantum = 100'000;
 
-constexpr int kMostRounds = 12;
+constexpr int kMaxRounds = 12;
 
 std::size_t groups_of(const NDRange& range) {
   Extent groups{1, 1, 1};
@@ -30,27 +30,27 @@ std::size_t groups_of(const NDRange& range) {
 }
 
 // Of bands that are cut into different numbers of slices, either the first or the last has the longest.
-std::size_t items_of_the_longest(const Cut& cut) {
+std::size_t items_of_largest_slice(const Cut& cut) {
   return std::max(items(cut.slice(0).global), items(cut.slice(cut.count() - 1).global));
 }
 
-std::size_t groups_of_a_slice(const NDRange& range, std::size_t slices) {
+std::size_t groups_per_slice(const NDRange& range, std::size_t slices) {
   return std::max<std::size_t>(1, groups_of(range) / slices);
 }
 
 }  // namespace
 
-const char* name(Queued why) {
-  static constexpr std::array<const char*, kQueuedReasons> kNames = {"device", "talks", "few",    "pending",
-                                                                     "queue",  "busy",  "refused"};
+const char* name(SingleQueueReason why) {
+  static constexpr std::array<const char*, kSingleQueueReasons> kNames = {
+      "device", "talks", "few", "pending", "queue", "busy", "refused"};
   return kNames[static_cast<std::size_t>(why)];
 }
 
 unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t slices) {
-  const std::size_t resident = held_at_once(device, range);
-  const std::size_t in_a_slice = groups_of_a_slice(range, slices);
+  const std::size_t resident = groups_resident_at_once(device, range);
+  const std::size_t in_a_slice = groups_per_slice(range, slices);
   const std::size_t to_fill = 1 + resident / in_a_slice + (resident % in_a_slice != 0 ? 1 : 0);
-  const std::size_t in_flight = std::min(kQueuesForUnevenGroups, kMostTimesFilled * resident / in_a_slice);
+  const std::size_t in_flight = std::min(kQueuesForUnevenGroups, kMaxTimesFilled * resident / in_a_slice);
   const std::size_t most = std::min<std::size_t>(device.queues, slices - 1);
   return static_cast<unsigned>(std::max<std::size_t>(2, std::min(most, std::max(to_fill, in_flight))));
 }
@@ -59,38 +59,39 @@ std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, 
                               bool pipelined) {
   const std::size_t groups = groups_of(range);
   const auto all = static_cast<double>(items(range.global));
-  auto slices = static_cast<std::size_t>(std::clamp(std::ceil(quanta), 1.0, kMostInQuantum));
+  auto slices = static_cast<std::size_t>(std::clamp(std::ceil(quanta), 1.0, kMaxSlicesInQuantum));
   // Slices are not all alike where there are few work-groups, and shorter ones may be on more queues, which
   // makes them longer again. Each round comes nearer.
-  for (int round = 0; slices > 1 && slices < groups && round < kMostRounds; ++round) {
-    const bool several = pipelined && slices >= kFewestSlices;
+  for (int round = 0; slices > 1 && slices < groups && round < kMaxRounds; ++round) {
+    const bool several = pipelined && slices >= kMinPipelinedSlices;
     const unsigned queues = several ? queues_to_fill(device, range, slices) : 1;
-    const auto longest = static_cast<double>(items_of_the_longest(Cut(range, slices, order)));
+    const auto longest = static_cast<double>(items_of_largest_slice(Cut(range, slices, order)));
     const double excess = quanta * queues * longest / all;
     if (excess <= 1) break;
     const double enough = std::ceil(static_cast<double>(slices) * excess);
-    slices = static_cast<std::size_t>(std::min(enough, kMostInQuantum));
+    slices = static_cast<std::size_t>(std::min(enough, kMaxSlicesInQuantum));
   }
   return std::max<std::size_t>(1, std::min(slices, groups));
 }
 
-Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& device, const NDRange& range,
-               std::size_t slices, const Moment& moment) {
+LaunchMethod choose_method(base::LaunchMode wanted_slices, const Kernel& kernel, const Device& device,
+                           const NDRange& range, std::size_t slices, const LaunchConditions& conditions) {
   using Wanted = base::LaunchMode;
-  if (wanted == Wanted::queued) return {};
-  if (wanted == Wanted::sequential) {
+  if (wanted_slices == Wanted::queued) return {};
+  if (wanted_slices == Wanted::sequential) {
     // Waiting inside the call is safe only if nothing upstream can be waiting for the program, and if the
     // kernel itself cannot be.
-    const bool may_wait =
-        !kernel.talks && !moment.user_event_pending && !moment.stalls && !moment.in_callback;
+    const bool may_wait = !kernel.talks && !conditions.user_event_pending && !conditions.pacing_stalls &&
+                          !conditions.in_callback;
     return {may_wait ? Mode::sequential : Mode::queued, 1, std::nullopt};
   }
-  if (wanted == Wanted::automatic && !device.prefers_pipelines) return Way::queue(Queued::device);
-  if (kernel.talks) return Way::queue(Queued::talks);
-  if (slices < kFewestSlices) return Way::queue(Queued::few);
-  if (moment.user_event_pending) return Way::queue(Queued::pending);
-  if (!moment.has_twins) return Way::queue(Queued::queue);
-  return Way::pipeline(queues_to_fill(device, range, slices));
+  if (wanted_slices == Wanted::automatic && !device.gains_from_pipelining)
+    return LaunchMethod::queue(SingleQueueReason::device);
+  if (kernel.talks) return LaunchMethod::queue(SingleQueueReason::talks);
+  if (slices < kMinPipelinedSlices) return LaunchMethod::queue(SingleQueueReason::few);
+  if (conditions.user_event_pending) return LaunchMethod::queue(SingleQueueReason::pending);
+  if (!conditions.can_add_queues) return LaunchMethod::queue(SingleQueueReason::queue);
+  return LaunchMethod::pipeline(queues_to_fill(device, range, slices));
 }
 
 }  // namespace cleave::plan

@@ -26,7 +26,7 @@ enum class Mode : std::uint8_t {
 
 // Why a launch that would be pipelined by the settings is queued. The names are those of the statistics
 // (docs/statistics.md).
-enum class Queued : std::uint8_t {
+enum class SingleQueueReason : std::uint8_t {
   device,   // it gains nothing there, or the driver is not up to it
   talks,    // the kernel's work-groups may look at each other, so they must run in order
   few,      // too few slices to fill several queues
@@ -35,30 +35,30 @@ enum class Queued : std::uint8_t {
   busy,     // all helper queues hold slices of other launches that have not ended, and no more can be made
   refused,  // the driver refused a helper queue, or a marker
 };
-inline constexpr std::size_t kQueuedReasons = 7;
-const char* name(Queued why);
+inline constexpr std::size_t kSingleQueueReasons = 7;
+const char* name(SingleQueueReason why);
 
 // The answer: a mode; with `pipelined` on how many queues (at least 2, the program's own included), and with
 // `queued` why it is not `pipelined`, if it would have been.
-struct Way {
+struct LaunchMethod {
   Mode mode = Mode::queued;
   unsigned queues = 1;
-  std::optional<Queued> why;
+  std::optional<SingleQueueReason> why;
 
-  static Way pipeline(unsigned queues) { return {Mode::pipelined, queues, std::nullopt}; }
-  static Way queue(Queued why) { return {Mode::queued, 1, why}; }
+  static LaunchMethod pipeline(unsigned queues) { return {Mode::pipelined, queues, std::nullopt}; }
+  static LaunchMethod queue(SingleQueueReason why) { return {Mode::queued, 1, why}; }
 };
 
 // What else stands for or against a mode at the moment.
-struct Moment {
+struct LaunchConditions {
   bool user_event_pending = false;
-  bool stalls = false;       // pacing has been given up on that queue too often
+  bool pacing_stalls = false;  // pacing has been given up on that queue too often
   bool in_callback = false;  // of the program's: others' commands may need this very thread to come to an end
-  bool has_twins = false;    // further queues like the program's can be made
+  bool can_add_queues = false;  // further queues like the program's can be made
 };
 
-Way choose_way(base::LaunchMode wanted, const Kernel& kernel, const Device& device, const NDRange& range,
-               std::size_t slices, const Moment& moment);
+LaunchMethod choose_method(base::LaunchMode wanted_slices, const Kernel& kernel, const Device& device,
+                           const NDRange& range, std::size_t slices, const LaunchConditions& conditions);
 
 // The number of queues on which slices fill the device: one for what begins, and as many as hold together
 // what the device can; four where that is little work all the same, for kernels whose work-groups take

@@ -38,8 +38,8 @@ class Tag {
   [[nodiscard]] bool encode(unsigned cut_dims);
 
   NDRange range_;
-  std::uint32_t bits_ = 0;  // all but what depends on the slice
-  unsigned first_of_ = 3;   // the dimension whose groups before the slice are told, or 3
+  std::uint32_t bits_ = 0;        // all but what depends on the slice
+  unsigned first_group_dim_ = 3;  // the dimension whose groups before the slice are told, or 3
 };
 
 }  // namespace cleave::plan

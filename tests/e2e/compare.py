@@ -32,7 +32,7 @@ _parser.add_argument("--simulated", type=Path, help="the simulated driver's libr
 _parser.add_argument("--other-loaders", nargs="*", default=[], help="loaders to test besides the system's")
 _parser.add_argument("--nm", help="the command")
 _parser.add_argument("--readelf", help="the command")
-_parser.add_argument("--functions", type=Path, help="icd/functions.def")
+_parser.add_argument("--functions", type=Path, help="src/opencl/functions.def")
 OPTIONS, _rest = _parser.parse_known_args()
 
 CLEAVE = OPTIONS.cleave.resolve()

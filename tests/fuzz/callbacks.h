@@ -9,30 +9,30 @@
 #include <string>
 #include <thread>
 
-#include "facts.h"
+#include "observations.h"
 
 namespace fuzz {
 
 // How often callbacks came for each state. They may outlive the one who waited for them.
 class Callbacks {
  public:
-  void ask(cl_event event, cl_int state, Facts& facts) {
+  void ask(cl_event event, cl_int state, Observations& observations) {
     auto* counts = new std::shared_ptr<Counts>(counts_);
     const cl_int status = clSetEventCallback(event, state, come, counts);
     if (status == CL_SUCCESS)
       ++asked_;
     else
       delete counts;
-    if (status != CL_SUCCESS) facts.add("callback", status);
+    if (status != CL_SUCCESS) observations.add("callback", status);
   }
 
   // Waits until all have come, which they do soon after their commands are complete.
-  void add_to(Facts& facts) const {
+  void add_to(Observations& observations) const {
     if (asked_ == 0) return;
     for (int tries = 0; tries < 5000 && counts_->all < asked_; ++tries)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    facts.add("callbacks", std::to_string(counts_->all) + "of" + std::to_string(asked_) + ",good" +
-                               std::to_string(counts_->good));
+    observations.add("callbacks", std::to_string(counts_->all) + "of" + std::to_string(asked_) + ",good" +
+                                      std::to_string(counts_->good));
   }
 
  private:

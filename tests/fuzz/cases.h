@@ -1,11 +1,11 @@
 // The two kinds of cases.
 #pragma once
 
-#include "construct.h"
-#include "facts.h"
+#include "launch_shapes.h"
+#include "observations.h"
 #include "options.h"
 #include "platform.h"
-#include "shape.h"
+#include "program_builds.h"
 
 namespace fuzz {
 
@@ -13,14 +13,14 @@ namespace fuzz {
 struct Setting {
   const Options& options;
   const Platform& platform;
-  Built& built;
+  BuiltProgram& built;
   const Shapes& shapes;
 };
 
 // One kernel, launched once, with or without a mistake in the call.
-void launch_case(const Setting& setting, Random random, Facts& facts);
+void launch_case(const Setting& setting, Random random, Observations& observations);
 
 // Commands on several buffers, queues and contexts.
-void sequence_case(const Setting& setting, Random random, Facts& facts);
+void sequence_case(const Setting& setting, Random random, Observations& observations);
 
 }  // namespace fuzz

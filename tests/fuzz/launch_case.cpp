@@ -1,15 +1,15 @@
 #include <iterator>
 #include <string>
 
-#include "arguments.h"
 #include "callbacks.h"
 #include "cases.h"
+#include "kernel_arguments.h"
 
 namespace fuzz {
 
 namespace {
 
-enum class Mistake {
+enum class InvalidArgument {
   none,
   no_dims,
   many_dims,
@@ -25,7 +25,7 @@ enum class Mistake {
   other_context
 };
 
-constexpr const char* kMistakes[] = {
+constexpr const char* kInvalidArgumentNames[] = {
     "none",        "no-dims",          "many-dims",  "no-global",  "zero-global", "zero-local",   "odd-local",
     "large-local", "missing-argument", "empty-list", "null-event", "wide-offset", "other-context"};
 
@@ -40,51 +40,54 @@ struct Call {
 
 class LaunchCase {
  public:
-  LaunchCase(const Setting& setting, Random random, Facts& facts)
-      : setting_(setting), random_(random), facts_(facts) {}
+  LaunchCase(const Setting& setting, Random random, Observations& observations)
+      : setting_(setting), random_(random), observations_(observations) {}
 
   void run() {
-    cl_program program = setting_.built.program(0, facts_);
-    if (program == nullptr) return facts_.add("program", "none");
+    cl_program program = setting_.built.program(0, observations_);
+    if (program == nullptr) return observations_.add("program", "none");
     head_ = &random_.one_of(setting_.built.text().kernels);
     shape_ = setting_.shapes.one(random_, *head_);
-    mistake_ = static_cast<Mistake>(random_.chance(8) ? random_.below(std::size(kMistakes)) : 0);
-    if (setting_.options.without.count(name()) != 0) mistake_ = Mistake::none;
-    const Buffers buffers(context(), Random::stream(random_.next(), "buffers", 0), shape_.items(), facts_);
+    invalid_argument_ =
+        static_cast<InvalidArgument>(random_.chance(8) ? random_.below(std::size(kInvalidArgumentNames)) : 0);
+    if (setting_.options.without.count(name()) != 0) invalid_argument_ = InvalidArgument::none;
+    const Buffers buffers(context(), Random::stream(random_.next(), "buffers", 0), shape_.items(),
+                          observations_);
     make_queue();
     make_kernel(program);
     if (!kernel_) return;
-    const unsigned left_out = mistake_ == Mistake::missing_argument ? 1U << random_.below(kArguments) : 0;
-    set_arguments(kernel_.get(), setting_.platform, buffers, shape_, random_.word(), facts_, left_out);
+    const unsigned left_out =
+        invalid_argument_ == InvalidArgument::missing_argument ? 1U << random_.below(kArguments) : 0;
+    set_arguments(kernel_.get(), setting_.platform, buffers, shape_, random_.word(), observations_, left_out);
     enqueue();
     afterwards(buffers);
     end();
-    buffers.add_to(facts_, queue_.get());
-    if (event_) facts_.event("event", event_.get(), queue_.get());
-    callbacks_.add_to(facts_);
+    buffers.add_to(observations_, queue_.get());
+    if (event_) observations_.event("event", event_.get(), queue_.get());
+    callbacks_.add_to(observations_);
   }
 
  private:
   const Context& context() const { return setting_.platform.contexts[0]; }
 
-  std::string name() const { return kMistakes[static_cast<int>(mistake_)]; }
+  std::string name() const { return kInvalidArgumentNames[static_cast<int>(invalid_argument_)]; }
 
   void make_queue() {
     cl_command_queue_properties properties = random_.chance(40) ? CL_QUEUE_PROFILING_ENABLE : 0;
     if (random_.chance(25)) properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     cl_int status = CL_SUCCESS;
     queue_ = Queue(clCreateCommandQueue(context().get(), setting_.platform.device, properties, &status));
-    facts_.add("queue", status);
-    facts_.note("queue with properties " + std::to_string(properties));
+    observations_.add("queue", status);
+    observations_.note("queue with properties " + std::to_string(properties));
   }
 
   void make_kernel(cl_program program) {
     cl_int status = CL_SUCCESS;
     kernel_ = Kernel(clCreateKernel(program, head_->name.c_str(), &status));
-    facts_.add("kernel", status);
+    observations_.add("kernel", status);
     if (!setting_.platform.dialect.clones || !random_.chance(10) || !kernel_) return;
     kernel_ = Kernel(clCloneKernel(kernel_.get(), &status));
-    facts_.add("clone", status);
+    observations_.add("clone", status);
   }
 
   void enqueue() {
@@ -96,35 +99,35 @@ class LaunchCase {
     call.wait_count = static_cast<cl_uint>(call.waits.size());
     Sizes odd = shape_.local;
     odd[0] = shape_.global[0] / 2 + 1;
-    switch (mistake_) {
-      case Mistake::no_dims:
+    switch (invalid_argument_) {
+      case InvalidArgument::no_dims:
         call.dims = 0;
         break;
-      case Mistake::many_dims:
+      case InvalidArgument::many_dims:
         call.dims = 4;
         break;
-      case Mistake::no_global:
+      case InvalidArgument::no_global:
         call.global = nullptr;
         break;
-      case Mistake::zero_global:
+      case InvalidArgument::zero_global:
         call.global = kZero.data();
         break;
-      case Mistake::zero_local:
+      case InvalidArgument::zero_local:
         call.local = kZero.data();
         break;
-      case Mistake::odd_local:
+      case InvalidArgument::odd_local:
         call.local = odd.data();
         break;
-      case Mistake::large_local:
+      case InvalidArgument::large_local:
         call.local = kLarge.data();
         break;
-      case Mistake::empty_list:
+      case InvalidArgument::empty_list:
         call.waits.assign(1, nullptr), call.wait_count = 0;
         break;
-      case Mistake::null_event:
+      case InvalidArgument::null_event:
         call.waits.assign(1, nullptr), call.wait_count = 1;
         break;
-      case Mistake::wide_offset:
+      case InvalidArgument::wide_offset:
         call.offset = kWide.data();
         break;
       default:
@@ -132,11 +135,11 @@ class LaunchCase {
     }
     const bool wanted = random_.chance(70);
     const cl_event* list = call.waits.empty() ? nullptr : call.waits.data();
-    facts_.note("clEnqueueNDRangeKernel(queue, " + head_->name + ", " + shape_.text() +
-                "), mistake: " + name() + (wanted ? ", with an event" : ""));
-    facts_.add("enqueue",
-               clEnqueueNDRangeKernel(queue_.get(), kernel_.get(), call.dims, call.offset, call.global,
-                                      call.local, call.wait_count, list, wanted ? event_.out() : nullptr));
+    observations_.note("clEnqueueNDRangeKernel(queue, " + head_->name + ", " + shape_.text() +
+                       "), mistake: " + name() + (wanted ? ", with an event" : ""));
+    observations_.add("enqueue", clEnqueueNDRangeKernel(queue_.get(), kernel_.get(), call.dims, call.offset,
+                                                        call.global, call.local, call.wait_count, list,
+                                                        wanted ? event_.out() : nullptr));
   }
 
   // Sometimes another command's event, or one that is set later.
@@ -147,12 +150,13 @@ class LaunchCase {
       status = clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, before_.out());
       list.push_back(before_.get());
     }
-    if (setting_.platform.dialect.user_events && (random_.chance(8) || mistake_ == Mistake::other_context)) {
-      const unsigned context = mistake_ == Mistake::other_context ? 1 : 0;
+    if (setting_.platform.dialect.user_events &&
+        (random_.chance(8) || invalid_argument_ == InvalidArgument::other_context)) {
+      const unsigned context = invalid_argument_ == InvalidArgument::other_context ? 1 : 0;
       user_ = Event(clCreateUserEvent(setting_.platform.contexts[context].get(), &status));
       list.push_back(user_.get());
     }
-    if (!list.empty()) facts_.add("wait", status);
+    if (!list.empty()) observations_.add("wait", status);
     return list;
   }
 
@@ -161,32 +165,32 @@ class LaunchCase {
     if (random_.chance(30)) {
       Shape other = shape_;
       other.global = other.offset = {7, 7, 7};
-      Facts unseen(false);
+      Observations unseen(false);
       set_arguments(kernel_.get(), setting_.platform, buffers, other, 12345, unseen);
-      facts_.note("new arguments");
+      observations_.note("new arguments");
     }
-    if (random_.chance(40)) facts_.add("release", kernel_.reset());
+    if (random_.chance(40)) observations_.add("release", kernel_.reset());
     for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
       if (event_ && setting_.platform.dialect.callbacks && random_.chance(15))
-        callbacks_.ask(event_.get(), state, facts_);
-    if (user_) facts_.add("user", clSetUserEventStatus(user_.get(), CL_COMPLETE));
-    if (random_.chance(40)) facts_.add("flush", clFlush(queue_.get()));
+        callbacks_.ask(event_.get(), state, observations_);
+    if (user_) observations_.add("user", clSetUserEventStatus(user_.get(), CL_COMPLETE));
+    if (random_.chance(40)) observations_.add("flush", clFlush(queue_.get()));
   }
 
   void end() {
     cl_event event = event_.get();
     if (event != nullptr && random_.chance(50))
-      facts_.add("waited", clWaitForEvents(1, &event));
+      observations_.add("waited", clWaitForEvents(1, &event));
     else
-      facts_.add("finish", clFinish(queue_.get()));
+      observations_.add("finish", clFinish(queue_.get()));
   }
 
   const Setting& setting_;
   Random random_;
-  Facts& facts_;
-  const KernelHead* head_ = nullptr;
+  Observations& observations_;
+  const KernelSpec* head_ = nullptr;
   Shape shape_;
-  Mistake mistake_ = Mistake::none;
+  InvalidArgument invalid_argument_ = InvalidArgument::none;
   Queue queue_;
   Kernel kernel_;
   Event before_;
@@ -197,8 +201,8 @@ class LaunchCase {
 
 }  // namespace
 
-void launch_case(const Setting& setting, Random random, Facts& facts) {
-  LaunchCase(setting, random, facts).run();
+void launch_case(const Setting& setting, Random random, Observations& observations) {
+  LaunchCase(setting, random, observations).run();
 }
 
 }  // namespace fuzz

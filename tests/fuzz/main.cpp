@@ -10,8 +10,8 @@ namespace {
 
 using namespace fuzz;
 
-void print(unsigned program, const std::string& what, const Facts& facts) {
-  std::printf("%u.%s%s\n", program, what.c_str(), facts.line().c_str());
+void print(unsigned program, const std::string& what, const Observations& observations) {
+  std::printf("%u.%s%s\n", program, what.c_str(), observations.line().c_str());
   std::fflush(stdout);
 }
 
@@ -22,17 +22,17 @@ void show_text(const ProgramText& text) {
   std::printf("# text begins\n%s# text ends\n", text.whole().c_str());
 }
 
-void print_program(Built& built, const Platform& platform, unsigned number, const Options& options) {
+void print_program(BuiltProgram& built, const Platform& platform, unsigned number, const Options& options) {
   const bool attributes = options.without.count("attributes") == 0;
-  Facts facts(options.show);
-  const cl_program program = built.program(0, facts);
-  for (const KernelHead& head : built.text().kernels) {
+  Observations observations(options.show);
+  const cl_program program = built.program(0, observations);
+  for (const KernelSpec& head : built.text().kernels) {
     if (program == nullptr) break;
     cl_int status = CL_SUCCESS;
     const Kernel kernel(clCreateKernel(program, head.name.c_str(), &status));
-    if (kernel) add_kernel(facts, kernel.get(), platform.device, attributes);
+    if (kernel) add_kernel(observations, kernel.get(), platform.device, attributes);
   }
-  print(number, program == nullptr ? "unbuilt" : "built", facts);
+  print(number, program == nullptr ? "unbuilt" : "built", observations);
 }
 
 void run_program(const Options& options, const Platform& platform, unsigned number) {
@@ -40,22 +40,22 @@ void run_program(const Options& options, const Platform& platform, unsigned numb
   ProgramText text = write_program(Random(random.next()), platform.dialect);
   text.drop(options.dropped);
   if (options.show) show_text(text);
-  const Way way = choose_way(random, platform.dialect);
-  Built built(platform, text, way, options.folder);
+  const BuildMethod way = choose_build_method(random, platform.dialect);
+  BuiltProgram built(platform, text, way, options.folder);
   const Shapes shapes(Random(random.next()), platform.dialect, options);
   print_program(built, platform, number, options);
   if (options.first_case == 0) {
-    Facts facts(options.show);
-    build_mistaken(platform, text, Random(random.next()), facts);
-    print(number, "mistaken", facts);
+    Observations observations(options.show);
+    build_invalid(platform, text, Random(random.next()), observations);
+    print(number, "mistaken", observations);
   }
   const Setting setting{options, platform, built, shapes};
   for (unsigned place = options.first_case; place < options.first_case + options.cases; ++place) {
     Random own = Random::stream(options.seed ^ number, "case", place);
-    Facts facts(options.show);
+    Observations observations(options.show);
     const bool sequence = own.chance(30);
-    (sequence ? sequence_case : launch_case)(setting, own, facts);
-    print(number, std::to_string(place) + (sequence ? " sequence" : " launch"), facts);
+    (sequence ? sequence_case : launch_case)(setting, own, observations);
+    print(number, std::to_string(place) + (sequence ? " sequence" : " launch"), observations);
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include "handle.h"
 #include "options.h"
-#include "text.h"
+#include "program_text.h"
 
 namespace fuzz {
 

@@ -2,10 +2,10 @@
 #include <list>
 #include <map>
 
-#include "arguments.h"
 #include "callbacks.h"
 #include "cases.h"
-#include "lane.h"
+#include "command_chain.h"
+#include "kernel_arguments.h"
 
 namespace fuzz {
 
@@ -46,22 +46,22 @@ Do choose_step(Random& random) {
 
 class Sequence {
  public:
-  Sequence(const Setting& setting, Random& random, Facts& facts)
-      : setting_(setting), facts_(facts), user_events_(setting.platform.dialect.user_events) {
+  Sequence(const Setting& setting, Random& random, Observations& observations)
+      : setting_(setting), observations_(observations), user_events_(setting.platform.dialect.user_events) {
     const unsigned contexts = random.chance(20) ? 2 : 1;
     for (unsigned context = 0; context < contexts; ++context) {
       programs_[context] = setting.built.program(context, unseen_);
       for (unsigned count = random.between(1, 2); count > 0; --count) add_queue(context, random);
       for (unsigned count = random.between(1, 2); count > 0; --count)
-        lanes_.emplace_back(setting.platform, context, Random(random.next()), setting.options.most_items,
-                            facts);
+        chains_.emplace_back(setting.platform, context, Random(random.next()), setting.options.most_items,
+                             observations);
     }
     for (unsigned count = random.between(4, 14); count > 0; --count)
       steps_.push_back({choose_step(random), random.below(8), random.below(8), random.next()});
   }
 
   void run() {
-    if (programs_[0] == nullptr) return facts_.add("program", "none");
+    if (programs_[0] == nullptr) return observations_.add("program", "none");
     for (std::size_t number = 0; number < steps_.size(); ++number)
       if (setting_.options.dropped_steps.count(static_cast<unsigned>(number)) == 0)
         take(steps_[number], number);
@@ -74,45 +74,45 @@ class Sequence {
     cl_command_queue_properties properties = out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
     if (random.chance(40)) properties |= CL_QUEUE_PROFILING_ENABLE;
     queues_.push_back({create_queue(context, properties), context, out_of_order});
-    facts_.note("queue with properties " + std::to_string(properties));
+    observations_.note("queue with properties " + std::to_string(properties));
   }
 
   Queue create_queue(unsigned context, cl_command_queue_properties properties) {
     cl_int status = CL_SUCCESS;
     Queue queue(clCreateCommandQueue(setting_.platform.contexts[context].get(), setting_.platform.device,
                                      properties, &status));
-    if (status != CL_SUCCESS) facts_.add("queue", status);
+    if (status != CL_SUCCESS) observations_.add("queue", status);
     return queue;
   }
 
   // Another queue in its place, while commands of the old one may still be running.
-  void renew(OwnQueue& queue) {
+  void renew(QueueSlot& queue) {
     if (held() || setting_.options.without.count("renewed-queues") != 0) return;
-    for (Lane& lane : lanes_) lane.leave(queue, facts_);
+    for (CommandChain& lane : chains_) lane.leave(queue, observations_);
     Queue fresh =
         create_queue(queue.context, queue.out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
     if (!fresh) return;
-    facts_.add("release", queue.handle.reset());
+    observations_.add("release", queue.handle.reset());
     queue.handle = std::move(fresh);
   }
 
-  OwnQueue& queue_of(const Lane& lane, unsigned number) {
-    std::vector<OwnQueue*> able;
-    for (OwnQueue& queue : queues_)
+  QueueSlot& queue_of(const CommandChain& lane, unsigned number) {
+    std::vector<QueueSlot*> able;
+    for (QueueSlot& queue : queues_)
       if (queue.context == lane.context()) able.push_back(&queue);
     return *able[number % able.size()];
   }
 
   void take(const Step& step, std::size_t number) {
-    auto lane = lanes_.begin();
-    std::advance(lane, step.lane % lanes_.size());
-    OwnQueue& queue = queue_of(*lane, step.queue);
+    auto lane = chains_.begin();
+    std::advance(lane, step.lane % chains_.size());
+    QueueSlot& queue = queue_of(*lane, step.queue);
     Random random(step.seed);
-    facts_.note("step " + std::to_string(number) + ", lane " + std::to_string(step.lane % lanes_.size()) +
-                ", queue " + std::to_string(step.queue));
+    observations_.note("step " + std::to_string(number) + ", lane " +
+                       std::to_string(step.lane % chains_.size()) + ", queue " + std::to_string(step.queue));
     switch (step.what) {
       case Do::flush:
-        return facts_.add("flush", clFlush(queue.handle.get()));
+        return observations_.add("flush", clFlush(queue.handle.get()));
       case Do::finish:
         return finish(queue);
       case Do::wait:
@@ -131,35 +131,35 @@ class Sequence {
   // Nothing may block while a user event is not set.
   bool held() const { return pending_[0] != nullptr || pending_[1] != nullptr; }
 
-  void finish(const OwnQueue& queue) {
+  void finish(const QueueSlot& queue) {
     if (held()) return;
-    for (const OwnQueue& other : queues_) clFlush(other.handle.get());
-    facts_.add("finish", clFinish(queue.handle.get()));
+    for (const QueueSlot& other : queues_) clFlush(other.handle.get());
+    observations_.add("finish", clFinish(queue.handle.get()));
   }
 
   void wait_for_last() {
     if (held() || events_.empty()) return;
-    for (const OwnQueue& other : queues_) clFlush(other.handle.get());
+    for (const QueueSlot& other : queues_) clFlush(other.handle.get());
     cl_event event = events_.back().event.get();
-    facts_.add("waited", clWaitForEvents(1, &event));
+    observations_.add("waited", clWaitForEvents(1, &event));
   }
 
   void create_user_event(unsigned context) {
     if (!user_events_ || pending_[context] != nullptr) return;
     cl_int status = CL_SUCCESS;
     user_.emplace_back(clCreateUserEvent(setting_.platform.contexts[context].get(), &status));
-    facts_.add("user", status);
+    observations_.add("user", status);
     pending_[context] = user_.back().get();
   }
 
   void set_user_events() {
     for (cl_event& event : pending_)
       if (event != nullptr)
-        facts_.add("set", clSetUserEventStatus(std::exchange(event, nullptr), CL_COMPLETE));
+        observations_.add("set", clSetUserEventStatus(std::exchange(event, nullptr), CL_COMPLETE));
   }
 
-  void command(Do what, Lane& lane, OwnQueue& queue, Random& random) {
-    std::vector<cl_event> waits = lane.waits(queue, random.chance(25), facts_);
+  void command(Do what, CommandChain& lane, QueueSlot& queue, Random& random) {
+    std::vector<cl_event> waits = lane.waits(queue, random.chance(25), observations_);
     if (pending_[lane.context()] != nullptr && random.chance(40)) waits.push_back(pending_[lane.context()]);
     const cl_uint count = static_cast<cl_uint>(waits.size());
     const cl_event* list = count == 0 ? nullptr : waits.data();
@@ -167,16 +167,17 @@ class Sequence {
     const bool wanted = queue.out_of_order || random.chance(60);
     cl_event* out = wanted ? event.out() : nullptr;
     const cl_int status = enqueue(what, lane, queue.handle.get(), random, count, list, out);
-    facts_.add("s", status);
+    observations_.add("s", status);
     if (status != CL_SUCCESS) return;
     lane.done(queue, event.get());
     if (!event) return;
     for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
-      if (setting_.platform.dialect.callbacks && random.chance(8)) callbacks_.ask(event.get(), state, facts_);
+      if (setting_.platform.dialect.callbacks && random.chance(8))
+        callbacks_.ask(event.get(), state, observations_);
     events_.push_back({std::move(event), queue.handle.get()});
   }
 
-  cl_int enqueue(Do what, const Lane& lane, cl_command_queue queue, Random& random, cl_uint count,
+  cl_int enqueue(Do what, const CommandChain& lane, cl_command_queue queue, Random& random, cl_uint count,
                  const cl_event* list, cl_event* out) {
     const Buffers& own = lane.buffers();
     const std::size_t from = random.below(100) * sizeof(cl_uint);
@@ -208,7 +209,7 @@ class Sequence {
 
   cl_bool blocking(Random& random) {
     if (held() || !random.chance(40)) return CL_FALSE;
-    for (const OwnQueue& queue : queues_) clFlush(queue.handle.get());
+    for (const QueueSlot& queue : queues_) clFlush(queue.handle.get());
     return CL_TRUE;
   }
 
@@ -218,7 +219,7 @@ class Sequence {
     if (held() || setting_.options.without.count("maps") != 0) {
       return clEnqueueMarkerWithWaitList(queue, count, list, out);
     }
-    for (const OwnQueue& other : queues_) clFlush(other.handle.get());
+    for (const QueueSlot& other : queues_) clFlush(other.handle.get());
     cl_int status = CL_SUCCESS;
     void* mapped = clEnqueueMapBuffer(queue, own.cells.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 4096,
                                       count, list, nullptr, &status);
@@ -227,9 +228,9 @@ class Sequence {
     return clEnqueueUnmapMemObject(queue, own.cells.get(), mapped, 0, nullptr, out);
   }
 
-  cl_int launch(bool task, const Lane& lane, cl_command_queue queue, Random& random, cl_uint count,
+  cl_int launch(bool task, const CommandChain& lane, cl_command_queue queue, Random& random, cl_uint count,
                 const cl_event* list, cl_event* out) {
-    const KernelHead& head = random.one_of(setting_.built.text().kernels);
+    const KernelSpec& head = random.one_of(setting_.built.text().kernels);
     Shape shape = task ? Shape{} : setting_.shapes.one(random, head);
     cl_int status = CL_SUCCESS;
     Kernel fresh;
@@ -238,13 +239,14 @@ class Sequence {
     if (status != CL_SUCCESS) return status;
     if (setting_.platform.dialect.clones && random.chance(8))
       kernel = Kernel(clCloneKernel(kernel.get(), &status));
-    set_arguments(kernel.get(), setting_.platform, lane.buffers(), shape, random.word(), facts_);
-    const Buffer brief = random.chance(15) ? lane.buffers().brief_cells(kernel.get(), facts_) : Buffer();
+    set_arguments(kernel.get(), setting_.platform, lane.buffers(), shape, random.word(), observations_);
+    const Buffer brief =
+        random.chance(15) ? lane.buffers().temporary_cells(kernel.get(), observations_) : Buffer();
     status = task ? clEnqueueTask(queue, kernel.get(), count, list, out)
                   : clEnqueueNDRangeKernel(queue, kernel.get(), shape.dims, shape.offset_or_null(),
                                            shape.global.data(), shape.local_or_null(), count, list, out);
-    facts_.note((task ? "clEnqueueTask(queue, " : "clEnqueueNDRangeKernel(queue, ") + head.name + ", " +
-                shape.text() + ")");
+    observations_.note((task ? "clEnqueueTask(queue, " : "clEnqueueNDRangeKernel(queue, ") + head.name +
+                       ", " + shape.text() + ")");
     const cl_uint other = 12345;
     if (random.chance(40)) clSetKernelArg(kernel.get(), 6, sizeof other, &other);
     return status;
@@ -252,13 +254,15 @@ class Sequence {
 
   void end() {
     set_user_events();
-    for (const OwnQueue& queue : queues_) facts_.add("flush", clFlush(queue.handle.get()));
-    for (const OwnQueue& queue : queues_) facts_.add("finish", clFinish(queue.handle.get()));
-    for (const Lane& lane : lanes_) lane.finish(facts_);
-    for (const Lane& lane : lanes_) lane.buffers().add_to(facts_, queue_of(lane, 0).handle.get());
-    for (const Words& words : memory_) facts_.hash("memory", words.data(), words.size() * sizeof words[0]);
-    for (const Ended& ended : events_) facts_.event("event", ended.event.get(), ended.queue);
-    callbacks_.add_to(facts_);
+    for (const QueueSlot& queue : queues_) observations_.add("flush", clFlush(queue.handle.get()));
+    for (const QueueSlot& queue : queues_) observations_.add("finish", clFinish(queue.handle.get()));
+    for (const CommandChain& lane : chains_) lane.finish(observations_);
+    for (const CommandChain& lane : chains_)
+      lane.buffers().add_to(observations_, queue_of(lane, 0).handle.get());
+    for (const Words& words : memory_)
+      observations_.hash("memory", words.data(), words.size() * sizeof words[0]);
+    for (const Ended& ended : events_) observations_.event("event", ended.event.get(), ended.queue);
+    callbacks_.add_to(observations_);
   }
 
   struct Ended {
@@ -267,12 +271,12 @@ class Sequence {
   };
 
   const Setting& setting_;
-  Facts& facts_;
-  Facts unseen_{false};
+  Observations& observations_;
+  Observations unseen_{false};
   bool user_events_;
   cl_program programs_[2] = {};
-  std::deque<OwnQueue> queues_;
-  std::list<Lane> lanes_;
+  std::deque<QueueSlot> queues_;
+  std::list<CommandChain> chains_;
   std::vector<Step> steps_;
   std::vector<Ended> events_;
   std::list<Event> user_;
@@ -284,8 +288,8 @@ class Sequence {
 
 }  // namespace
 
-void sequence_case(const Setting& setting, Random random, Facts& facts) {
-  Sequence(setting, random, facts).run();
+void sequence_case(const Setting& setting, Random random, Observations& observations) {
+  Sequence(setting, random, observations).run();
 }
 
 }  // namespace fuzz

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "text.h"
+#include "program_text.h"
 
 namespace fuzz {
 

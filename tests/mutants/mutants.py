@@ -30,17 +30,17 @@ MUTANTS = {
     ),
     "first_slices_event_returned": (
         LAUNCH,
-        {"outcome_.last = std::move(previous_);": "outcome_.last = std::move(previous_);\n"
-         "      std::swap(outcome_.first, outcome_.last);"},
+        {"result_.last = std::move(previous_);": "result_.last = std::move(previous_);\n"
+         "      std::swap(result_.first, result_.last);"},
     ),
     "wait_list_on_the_last_slice_only": (
         LAUNCH,
         {
-            "behind(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits)": "behind(before) : "
+            "wait_list_after(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits)": "wait_list_after(before) : "
             "std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
             "if (chained_ && launch.waits > 0) prepare_chain();": "",
-            "  cl_int enqueue_rest(": "  bool is_last() const { return outcome_.slices + 1 == cut_.count(); }\n"
-            "  cl_int enqueue_rest(",
+            "  cl_int enqueue_remainder(": "  bool is_last() const { return result_.slices + 1 == cut_.count(); }\n"
+            "  cl_int enqueue_remainder(",
         },
     ),
     "failures_left_to_the_driver": (LAUNCH, {"if (chained_ && launch.waits > 0) prepare_chain();": ""}),
@@ -50,16 +50,16 @@ MUTANTS = {
                                   "static_cast<std::uint32_t>(groups / 2);"}),
     "offset_leaked": (TAG, {"(cut_dims << kCutDims)": "((cut_dims & 2U) << kCutDims)"}),
     "work_dimensions_not_repaired": (TAG, {"(range_.dims << kDims)": "(3U << kDims)"}),
-    "tag_left_out": (LAUNCH, {"if (launch_.tag) offset[2]": "if (launch_.tag && outcome_.slices > 0) offset[2]"}),
-    "error_codes_swallowed": (LAUNCH, {"outcome_.error = enqueue_rest(i);": "static_cast<void>(enqueue_rest(i));"}),
+    "tag_left_out": (LAUNCH, {"if (launch_.tag) offset[2]": "if (launch_.tag && result_.slices > 0) offset[2]"}),
+    "error_codes_swallowed": (LAUNCH, {"result_.error = enqueue_remainder(i);": "static_cast<void>(enqueue_remainder(i));"}),
     "start_of_the_last_slice": (
-        "src/interpose/events.cpp",
+        "src/interpose/launch/events.cpp",
         {"time = earliest(p.next, *record, name, time);": "static_cast<void>(earliest);"},
     ),
     "arguments_captured_late": (
         LAUNCH,
         {
-            '#include "launch/wait.h"': '#include <thread>\n\n#include "launch/wait.h"',
+            '#include "launch/event_wait.h"': '#include <thread>\n\n#include "launch/event_wait.h"',
             "\n// One launch being carried out.": LATE,
             "      if (failed_ ||": "      if (last && !event) {\n        enqueue_late(next_, launch_, cut_.slice(i));\n"
             "        break;\n      }\n      if (failed_ ||",
@@ -91,36 +91,36 @@ MUTANTS = {
         PIPELINE,
         {"first || !launch_.wants_event ? gate() : helper.last()": "gate()"},
     ),
-    "order_not_kept_after_an_error": (PIPELINE, {"if (outcome_.error != CL_SUCCESS) keep_order();": ""}),
+    "order_not_kept_after_an_error": (PIPELINE, {"if (result_.error != CL_SUCCESS) enqueue_order_marker();": ""}),
     "tag_left_out_on_helpers": (PIPELINE, {"if (launch_.tag) offset[2]": "if (launch_.tag && lane.queue == "
                                            "launch_.queue) offset[2]"}),
-    "helpers_given_away_while_busy": ("src/interpose/helpers.cpp", {"      status > CL_COMPLETE)\n    return false;":
+    "helpers_given_away_while_busy": ("src/interpose/queues/helper_queues.cpp", {"      status > CL_COMPLETE)\n    return false;":
                                                                     "      status > CL_QUEUED)\n    return false;"}),
-    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.talks) return Way::queue(Queued::talks);": ""}),
+    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.talks) return LaunchMethod::queue(SingleQueueReason::talks);": ""}),
     "start_of_the_own_queues_first_slice": (
-        "src/interpose/enqueue.cpp",
+        "src/interpose/launch/enqueue.cpp",
         {"if (first != nullptr && p.next.clRetainEvent(first)": "if (false && p.next.clRetainEvent(first)"},
     ),
     "drivers_own_finish_left_out": (
-        "src/interpose/waiting.cpp",
-        {"const cl_int error = p.next.clFinish(queue);": "const cl_int error = wait.polite() ? CL_SUCCESS : "
+        "src/interpose/waits/wait_calls.cpp",
+        {"const cl_int error = p.next.clFinish(queue);": "const cl_int error = wait.sleeping() ? CL_SUCCESS : "
          "p.next.clFinish(queue);"},
     ),
     "transfer_out_of_order_waits_for_all": (
-        "src/interpose/wait.cpp",
+        "src/interpose/waits/wait.cpp",
         {"const bool for_all = in_order_ || kind_ == WaitKind::finish;": "const bool for_all = true;"},
     ),
     "watched_without_a_flush": (
-        "src/interpose/wait.cpp",
+        "src/interpose/waits/wait.cpp",
         {"return p_.next.clFlush(queue_) == CL_SUCCESS;": "return true;"},
     ),
-    "callbacks_watch": ("src/interpose/wait.cpp", {"!CallbackScope::inside() && ": ""}),
+    "callbacks_watch": ("src/interpose/waits/wait.cpp", {"!CallbackScope::inside() && ": ""}),
     "pending_user_event_forgotten": (
-        "src/interpose/wait.cpp",
-        {"(p.pending.empty() && !history_->shared())": "!history_->shared()"},
+        "src/interpose/waits/wait.cpp",
+        {"(p.pending_user_events.empty() && !history_->shared())": "!history_->shared()"},
     ),
     "prelude_not_taken_back": (
-        "src/interpose/programs.cpp",
+        "src/interpose/programs/source_programs.cpp",
         {"!build_with_prelude(p, build, devices)) {": "(static_cast<void>(build_with_prelude(p, build, devices)), false)) {"},
     ),
 }

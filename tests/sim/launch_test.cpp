@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/rig.h"
+#include "tests/sim/driver_fixture.h"
 
 namespace cleave::sim {
 namespace {
@@ -23,33 +23,34 @@ const std::size_t* or_null(const std::vector<std::size_t>& values) {
   return values.empty() ? nullptr : values.data();
 }
 
-cl_int enqueue(Rig& rig, const char* kernel, const Range& range) {
-  return rig.cl.clEnqueueNDRangeKernel(rig.queue, rig.make_kernel(kernel), range.dims, or_null(range.offset),
-                                       or_null(range.global), or_null(range.local), 0, nullptr, nullptr);
+cl_int enqueue(DriverFixture& fixture, const char* kernel, const Range& range) {
+  return fixture.cl.clEnqueueNDRangeKernel(fixture.queue, fixture.make_kernel(kernel), range.dims,
+                                           or_null(range.offset), or_null(range.global), or_null(range.local),
+                                           0, nullptr, nullptr);
 }
 
 TEST(Validation, RefusesWhatIsNoNDRange) {
-  Rig rig;
-  EXPECT_EQ(enqueue(rig, "idle", {.dims = 0}), CL_INVALID_WORK_DIMENSION);
-  EXPECT_EQ(enqueue(rig, "idle", {.dims = 4, .global = {1, 1, 1, 1}}), CL_INVALID_WORK_DIMENSION);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {}}), CL_INVALID_GLOBAL_WORK_SIZE);
-  EXPECT_EQ(enqueue(rig, "idle", {.dims = 2, .global = {4, 0}}), CL_INVALID_GLOBAL_WORK_SIZE);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {2}, .local = {}, .offset = {~std::size_t{0}}}),
+  DriverFixture fixture;
+  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 0}), CL_INVALID_WORK_DIMENSION);
+  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 4, .global = {1, 1, 1, 1}}), CL_INVALID_WORK_DIMENSION);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {}}), CL_INVALID_GLOBAL_WORK_SIZE);
+  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 2, .global = {4, 0}}), CL_INVALID_GLOBAL_WORK_SIZE);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {2}, .local = {}, .offset = {~std::size_t{0}}}),
             CL_INVALID_GLOBAL_OFFSET);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {1}, .local = {}, .offset = {~std::size_t{0}}}), CL_SUCCESS);
-  EXPECT_TRUE(rig.driver.launches().size() == 1);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {~std::size_t{0}}}), CL_SUCCESS);
+  EXPECT_TRUE(fixture.driver.launches().size() == 1);
 }
 
 TEST(Validation, AddressBitsBoundGlobalIds) {
   Options options;
   options.address_bits = 32;
   options.per_item = 0ns;
-  Rig rig(options);
+  DriverFixture fixture(options);
   const std::size_t top = std::size_t{1} << 32;
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {top}}), CL_INVALID_GLOBAL_WORK_SIZE);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {64}, .local = {}, .offset = {top - 63}}),
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {top}}), CL_INVALID_GLOBAL_WORK_SIZE);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .local = {}, .offset = {top - 63}}),
             CL_INVALID_GLOBAL_OFFSET);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {64}, .local = {}, .offset = {top - 64}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .local = {}, .offset = {top - 64}}), CL_SUCCESS);
 }
 
 TEST(Validation, WorkGroupsMustFitTheDeviceAndTheKernel) {
@@ -57,17 +58,17 @@ TEST(Validation, WorkGroupsMustFitTheDeviceAndTheKernel) {
   options.non_uniform = false;
   options.max_work_group_size = 64;
   options.max_work_item_sizes = {64, 8, 4};
-  Rig rig(options);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {65}, .local = {64}}), CL_INVALID_WORK_GROUP_SIZE);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {64}, .local = {0}}), CL_INVALID_WORK_GROUP_SIZE);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {128}, .local = {128}}), CL_INVALID_WORK_ITEM_SIZE);
-  EXPECT_EQ(enqueue(rig, "idle", {.dims = 2, .global = {64, 8}, .local = {64, 2}}),
+  DriverFixture fixture(options);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {65}, .local = {64}}), CL_INVALID_WORK_GROUP_SIZE);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .local = {0}}), CL_INVALID_WORK_GROUP_SIZE);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {128}, .local = {128}}), CL_INVALID_WORK_ITEM_SIZE);
+  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 2, .global = {64, 8}, .local = {64, 2}}),
             CL_INVALID_WORK_GROUP_SIZE);
-  EXPECT_EQ(enqueue(rig, "idle", {.dims = 2, .global = {64, 8}, .local = {8, 8}}), CL_SUCCESS);
-  EXPECT_EQ(enqueue(rig, "fixed", {.dims = 2, .global = {8, 2}, .local = {4, 2}}),
+  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 2, .global = {64, 8}, .local = {8, 8}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "fixed", {.dims = 2, .global = {8, 2}, .local = {4, 2}}),
             CL_INVALID_WORK_GROUP_SIZE);
-  EXPECT_EQ(enqueue(rig, "fixed", {.dims = 2, .global = {8, 2}}), CL_INVALID_WORK_GROUP_SIZE);
-  EXPECT_EQ(enqueue(rig, "fixed", {.dims = 2, .global = {16, 4}, .local = {8, 2}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "fixed", {.dims = 2, .global = {8, 2}}), CL_INVALID_WORK_GROUP_SIZE);
+  EXPECT_EQ(enqueue(fixture, "fixed", {.dims = 2, .global = {16, 4}, .local = {8, 2}}), CL_SUCCESS);
 }
 
 TEST(Validation, OptionsAllowWhatSomeDriversDo) {
@@ -75,103 +76,105 @@ TEST(Validation, OptionsAllowWhatSomeDriversDo) {
   options.non_uniform = true;
   options.required_size_refuses_null = false;
   options.zero_global_size = true;
-  Rig rig(options);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {65}, .local = {64}}), CL_SUCCESS);
-  EXPECT_EQ(enqueue(rig, "fixed", {.dims = 2, .global = {16, 4}}), CL_SUCCESS);
-  EXPECT_EQ(enqueue(rig, "idle", {.dims = 2, .global = {4, 0}}), CL_SUCCESS);
-  EXPECT_EQ(rig.driver.launches()[1].local, (Size3{8, 2, 1}));
-  EXPECT_EQ(rig.driver.launches()[2].items(), 0u);
+  DriverFixture fixture(options);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {65}, .local = {64}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "fixed", {.dims = 2, .global = {16, 4}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 2, .global = {4, 0}}), CL_SUCCESS);
+  EXPECT_EQ(fixture.driver.launches()[1].local, (Size3{8, 2, 1}));
+  EXPECT_EQ(fixture.driver.launches()[2].items(), 0u);
 }
 
 TEST(Validation, UniformBuildsNeedUniformGroups) {
-  Rig rig;
-  rig.cl.clReleaseProgram(rig.program);
-  rig.program = rig.cl.clCreateProgramWithSource(rig.context, 1, const_cast<const char**>(&rig_source),
-                                                 nullptr, nullptr);
-  rig.cl.clBuildProgram(rig.program, 0, nullptr, "-cl-uniform-work-group-size", nullptr, nullptr);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {65}, .local = {64}}), CL_INVALID_WORK_GROUP_SIZE);
+  DriverFixture fixture;
+  fixture.cl.clReleaseProgram(fixture.program);
+  fixture.program = fixture.cl.clCreateProgramWithSource(
+      fixture.context, 1, const_cast<const char**>(&fixture_source), nullptr, nullptr);
+  fixture.cl.clBuildProgram(fixture.program, 0, nullptr, "-cl-uniform-work-group-size", nullptr, nullptr);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {65}, .local = {64}}), CL_INVALID_WORK_GROUP_SIZE);
 }
 
 TEST(Validation, HandlesOfOtherKindsAndStaleOnesAreRefused) {
-  Rig rig;
-  const cl_kernel kernel = rig.make_kernel("idle");
+  DriverFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel("idle");
   const std::size_t one = 1;
   const auto launch = [&](cl_command_queue queue, cl_kernel which) {
-    return rig.cl.clEnqueueNDRangeKernel(queue, which, 1, nullptr, &one, nullptr, 0, nullptr, nullptr);
+    return fixture.cl.clEnqueueNDRangeKernel(queue, which, 1, nullptr, &one, nullptr, 0, nullptr, nullptr);
   };
   EXPECT_EQ(launch(nullptr, kernel), CL_INVALID_COMMAND_QUEUE);
   EXPECT_EQ(launch(reinterpret_cast<cl_command_queue>(kernel), kernel), CL_INVALID_COMMAND_QUEUE);
   EXPECT_EQ(launch(reinterpret_cast<cl_command_queue>(0x10), kernel), CL_INVALID_COMMAND_QUEUE);
-  EXPECT_EQ(launch(rig.queue, reinterpret_cast<cl_kernel>(rig.queue)), CL_INVALID_KERNEL);
-  const cl_kernel gone = rig.cl.clCreateKernel(rig.program, "idle", nullptr);
-  EXPECT_EQ(rig.cl.clReleaseKernel(gone), CL_SUCCESS);
-  EXPECT_EQ(launch(rig.queue, gone), CL_INVALID_KERNEL);
-  EXPECT_EQ(rig.cl.clReleaseKernel(gone), CL_INVALID_KERNEL);
+  EXPECT_EQ(launch(fixture.queue, reinterpret_cast<cl_kernel>(fixture.queue)), CL_INVALID_KERNEL);
+  const cl_kernel gone = fixture.cl.clCreateKernel(fixture.program, "idle", nullptr);
+  EXPECT_EQ(fixture.cl.clReleaseKernel(gone), CL_SUCCESS);
+  EXPECT_EQ(launch(fixture.queue, gone), CL_INVALID_KERNEL);
+  EXPECT_EQ(fixture.cl.clReleaseKernel(gone), CL_INVALID_KERNEL);
 }
 
 TEST(Validation, ContextsMustMatch) {
-  Rig rig;
-  const cl_device_id device = rig.driver.device();
-  const cl_context other = rig.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-  const cl_command_queue queue = rig.cl.clCreateCommandQueue(other, device, 0, nullptr);
-  const cl_event foreign = rig.cl.clCreateUserEvent(other, nullptr);
+  DriverFixture fixture;
+  const cl_device_id device = fixture.driver.device();
+  const cl_context other = fixture.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+  const cl_command_queue queue = fixture.cl.clCreateCommandQueue(other, device, 0, nullptr);
+  const cl_event foreign = fixture.cl.clCreateUserEvent(other, nullptr);
   const std::size_t one = 1;
-  EXPECT_EQ(rig.cl.clEnqueueNDRangeKernel(queue, rig.make_kernel("idle"), 1, nullptr, &one, nullptr, 0,
-                                          nullptr, nullptr),
+  EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(queue, fixture.make_kernel("idle"), 1, nullptr, &one, nullptr,
+                                              0, nullptr, nullptr),
             CL_INVALID_CONTEXT);
-  EXPECT_EQ(rig.cl.clEnqueueNDRangeKernel(rig.queue, rig.make_kernel("idle"), 1, nullptr, &one, nullptr, 1,
-                                          &foreign, nullptr),
+  EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, fixture.make_kernel("idle"), 1, nullptr, &one,
+                                              nullptr, 1, &foreign, nullptr),
             CL_INVALID_CONTEXT);
-  const cl_event both[] = {foreign, rig.user_event()};
-  EXPECT_EQ(rig.cl.clWaitForEvents(2, both), CL_INVALID_CONTEXT);
-  rig.cl.clReleaseEvent(foreign);
-  rig.cl.clReleaseCommandQueue(queue);
-  rig.cl.clReleaseContext(other);
+  const cl_event both[] = {foreign, fixture.user_event()};
+  EXPECT_EQ(fixture.cl.clWaitForEvents(2, both), CL_INVALID_CONTEXT);
+  fixture.cl.clReleaseEvent(foreign);
+  fixture.cl.clReleaseCommandQueue(queue);
+  fixture.cl.clReleaseContext(other);
 }
 
 TEST(Validation, WaitListsMustBeConsistent) {
-  Rig rig;
-  const cl_kernel kernel = rig.make_kernel("idle");
-  const cl_event event = rig.user_event();
+  DriverFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel("idle");
+  const cl_event event = fixture.user_event();
   const cl_event wrong = reinterpret_cast<cl_event>(kernel);
   const std::size_t one = 1;
   const auto launch = [&](cl_uint count, const cl_event* waits) {
-    return rig.cl.clEnqueueNDRangeKernel(rig.queue, kernel, 1, nullptr, &one, nullptr, count, waits, nullptr);
+    return fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &one, nullptr, count, waits,
+                                             nullptr);
   };
   EXPECT_EQ(launch(1, nullptr), CL_INVALID_EVENT_WAIT_LIST);
   EXPECT_EQ(launch(0, &event), CL_INVALID_EVENT_WAIT_LIST);
   EXPECT_EQ(launch(1, &wrong), CL_INVALID_EVENT_WAIT_LIST);
-  EXPECT_TRUE(rig.driver.launches().empty());
+  EXPECT_TRUE(fixture.driver.launches().empty());
 }
 
 TEST(Validation, ArgumentsMustBeSetAndAlive) {
-  Rig rig;
-  const cl_kernel kernel = rig.make_kernel("add");
+  DriverFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel("add");
   const std::size_t one = 1;
   const auto launch = [&] {
-    return rig.cl.clEnqueueNDRangeKernel(rig.queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, nullptr);
+    return fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr,
+                                             nullptr);
   };
-  cl_mem buffer = rig.cl.clCreateBuffer(rig.context, 0, 4, nullptr, nullptr);
-  rig.cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  cl_mem buffer = fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, nullptr);
+  fixture.cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
   EXPECT_EQ(launch(), CL_INVALID_KERNEL_ARGS);
   const cl_int n = 1;
-  rig.cl.clSetKernelArg(kernel, 1, sizeof n, &n);
+  fixture.cl.clSetKernelArg(kernel, 1, sizeof n, &n);
   EXPECT_EQ(launch(), CL_SUCCESS);
-  rig.cl.clFinish(rig.queue);
-  rig.cl.clReleaseMemObject(buffer);
+  fixture.cl.clFinish(fixture.queue);
+  fixture.cl.clReleaseMemObject(buffer);
   EXPECT_EQ(launch(), CL_INVALID_KERNEL_ARGS);
 }
 
 TEST(Validation, ArgumentsGoByTheirParameters) {
-  Rig rig;
-  const cl_kernel kernel = rig.make_kernel("all");
-  const cl_mem buffer = rig.make_buffer({1});
+  DriverFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel("all");
+  const cl_mem buffer = fixture.make_buffer({1});
   const cl_sampler sampler =
-      rig.cl.clCreateSampler(rig.context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, nullptr);
+      fixture.cl.clCreateSampler(fixture.context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, nullptr);
   const cl_mem none = nullptr;
   const cl_float4 vector{};
   const auto set = [&](cl_uint index, std::size_t size, const void* value) {
-    return rig.cl.clSetKernelArg(kernel, index, size, value);
+    return fixture.cl.clSetKernelArg(kernel, index, size, value);
   };
   EXPECT_EQ(set(0, sizeof buffer, &buffer), CL_SUCCESS);
   EXPECT_EQ(set(0, 4, &buffer), CL_INVALID_ARG_SIZE);
@@ -184,19 +187,19 @@ TEST(Validation, ArgumentsGoByTheirParameters) {
   EXPECT_EQ(set(5, sizeof sampler, &sampler), CL_SUCCESS);
   EXPECT_EQ(set(5, sizeof buffer, &buffer), CL_INVALID_SAMPLER);
   EXPECT_EQ(set(6, 4, &vector), CL_INVALID_ARG_INDEX);
-  rig.cl.clReleaseSampler(sampler);
+  fixture.cl.clReleaseSampler(sampler);
 }
 
 TEST(Launch, ArgumentsAreThoseOfTheEnqueue) {
-  Rig rig;
-  const cl_mem buffer = rig.make_buffer({0});
-  const cl_kernel kernel = rig.make_add(buffer, 1);
-  rig.launch(rig.queue, kernel);
+  DriverFixture fixture;
+  const cl_mem buffer = fixture.make_buffer({0});
+  const cl_kernel kernel = fixture.make_add(buffer, 1);
+  fixture.launch(fixture.queue, kernel);
   const cl_int more = 10;
-  rig.cl.clSetKernelArg(kernel, 1, sizeof more, &more);
-  rig.launch(rig.queue, kernel);
-  EXPECT_EQ(rig.read(buffer, 1), std::vector<cl_int>{11});
-  const auto launches = rig.driver.launches();
+  fixture.cl.clSetKernelArg(kernel, 1, sizeof more, &more);
+  fixture.launch(fixture.queue, kernel);
+  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{11});
+  const auto launches = fixture.driver.launches();
   cl_int first = 0;
   std::memcpy(&first, launches[0].arguments[1].bytes.data(), sizeof first);
   EXPECT_EQ(first, 1);
@@ -205,18 +208,18 @@ TEST(Launch, ArgumentsAreThoseOfTheEnqueue) {
 }
 
 TEST(Launch, RecordsAllThatTheProgramAskedFor) {
-  Rig rig;
-  const cl_event gate = rig.user_event();
+  DriverFixture fixture;
+  const cl_event gate = fixture.user_event();
   const std::size_t offset[] = {3, 5};
   const std::size_t global[] = {16, 8};
   const std::size_t local[] = {4, 2};
   cl_event event = nullptr;
-  EXPECT_EQ(rig.cl.clEnqueueNDRangeKernel(rig.queue, rig.make_kernel("idle"), 2, offset, global, local, 1,
-                                          &gate, &event),
+  EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, fixture.make_kernel("idle"), 2, offset, global,
+                                              local, 1, &gate, &event),
             CL_SUCCESS);
-  rig.keep(event);
-  rig.launch(rig.queue, rig.make_kernel("other"), 100);
-  const auto launches = rig.driver.launches();
+  fixture.keep(event);
+  fixture.launch(fixture.queue, fixture.make_kernel("other"), 100);
+  const auto launches = fixture.driver.launches();
   ASSERT_EQ(launches.size(), 2u);
   EXPECT_EQ(launches[0].kernel, "idle");
   EXPECT_EQ(launches[0].work_dim, 2u);
@@ -229,24 +232,24 @@ TEST(Launch, RecordsAllThatTheProgramAskedFor) {
   EXPECT_EQ(launches[0].thread, std::this_thread::get_id());
   EXPECT_TRUE(launches[1].null_local);
   EXPECT_EQ(launches[1].local, (Size3{50, 1, 1}));
-  rig.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  rig.cl.clFinish(rig.queue);
-  const auto done = rig.driver.launches();
+  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  fixture.cl.clFinish(fixture.queue);
+  const auto done = fixture.driver.launches();
   EXPECT_EQ(done[0].status, CL_COMPLETE);
   EXPECT_GT(done[0].ended, done[0].started);
   EXPECT_EQ(done[1].started, done[0].ended);
 }
 
 TEST(Launch, ItemsSeeTheirOwnLaunchOnly) {
-  Rig rig;
+  DriverFixture fixture;
   std::vector<Item> items;
-  rig.driver.kernel("idle", [&](Execution& e) {
+  fixture.driver.kernel("idle", [&](Execution& e) {
     EXPECT_EQ(e.num_groups(), (Size3{2, 3, 1}));
     e.for_each_item([&](const Item& item) { items.push_back(item); });
   });
-  EXPECT_EQ(enqueue(rig, "idle", {.dims = 2, .global = {8, 6}, .local = {4, 2}, .offset = {100, 10}}),
+  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 2, .global = {8, 6}, .local = {4, 2}, .offset = {100, 10}}),
             CL_SUCCESS);
-  rig.cl.clFinish(rig.queue);
+  fixture.cl.clFinish(fixture.queue);
   ASSERT_EQ(items.size(), 48u);
   const Item& last = items.back();
   EXPECT_EQ(last.global_id, (Size3{107, 15, 0}));
@@ -258,52 +261,53 @@ TEST(Launch, ItemsSeeTheirOwnLaunchOnly) {
 }
 
 TEST(Launch, TheLastGroupMayBeSmaller) {
-  Rig rig;
+  DriverFixture fixture;
   std::vector<std::size_t> sizes;
-  rig.driver.kernel("idle", [&](Execution& e) {
+  fixture.driver.kernel("idle", [&](Execution& e) {
     e.for_each_item([&](const Item& item) {
       if (item.local_linear_id == 0) sizes.push_back(item.local_size[0]);
       EXPECT_EQ(item.enqueued_local_size[0], 4u);
     });
   });
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {10}, .local = {4}}), CL_SUCCESS);
-  rig.cl.clFinish(rig.queue);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {10}, .local = {4}}), CL_SUCCESS);
+  fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 4, 2}));
 }
 
 TEST(Launch, OffsetBitsAreKeptAndSignExtended) {
   Options options;
   options.offset_bits = 32;
-  Rig rig(options);
+  DriverFixture fixture(options);
   std::vector<std::size_t> seen;
-  rig.driver.kernel("idle", [&](Execution& e) { seen.push_back(e.global_offset()[0]); });
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {1}, .local = {}, .offset = {0x7fffffff}}), CL_SUCCESS);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {1}, .local = {}, .offset = {0x80000000}}), CL_SUCCESS);
-  EXPECT_EQ(enqueue(rig, "idle", {.global = {1}, .local = {}, .offset = {0x500000001}}), CL_SUCCESS);
-  rig.cl.clFinish(rig.queue);
+  fixture.driver.kernel("idle", [&](Execution& e) { seen.push_back(e.global_offset()[0]); });
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {0x7fffffff}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {0x80000000}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {0x500000001}}), CL_SUCCESS);
+  fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(seen, (std::vector<std::size_t>{0x7fffffff, 0xffffffff80000000, 1}));
-  EXPECT_EQ(rig.driver.launches()[2].offset[0], 0x500000001u);
+  EXPECT_EQ(fixture.driver.launches()[2].offset[0], 0x500000001u);
 }
 
 TEST(Launch, TheDriversLocalSizeIsTheOneItSuggests) {
-  Rig rig;
+  DriverFixture fixture;
   const auto suggest = reinterpret_cast<clGetKernelSuggestedLocalWorkSizeKHR_fn>(
-      rig.cl.clGetExtensionFunctionAddressForPlatform(rig.driver.platform(),
-                                                      "clGetKernelSuggestedLocalWorkSizeKHR"));
+      fixture.cl.clGetExtensionFunctionAddressForPlatform(fixture.driver.platform(),
+                                                          "clGetKernelSuggestedLocalWorkSizeKHR"));
   ASSERT_NE(suggest, nullptr);
   for (const std::size_t global : {1u, 7u, 64u, 96u, 101u, 1000u}) {
     std::size_t local = 0;
-    EXPECT_EQ(suggest(rig.queue, rig.make_kernel("idle"), 1, nullptr, &global, &local), CL_SUCCESS);
-    rig.launch(rig.queue, rig.make_kernel("idle"), global);
-    EXPECT_EQ(rig.driver.launches().back().local[0], local) << global;
+    EXPECT_EQ(suggest(fixture.queue, fixture.make_kernel("idle"), 1, nullptr, &global, &local), CL_SUCCESS);
+    fixture.launch(fixture.queue, fixture.make_kernel("idle"), global);
+    EXPECT_EQ(fixture.driver.launches().back().local[0], local) << global;
   }
 }
 
 TEST(Launch, TasksAndNativeKernelsAreCommandsToo) {
-  Rig rig;
-  const cl_mem buffer = rig.make_buffer({4});
-  EXPECT_EQ(rig.cl.clEnqueueTask(rig.queue, rig.make_add(buffer, 1), 0, nullptr, nullptr), CL_SUCCESS);
-  EXPECT_EQ(rig.driver.launches().back().global, (Size3{1, 1, 1}));
+  DriverFixture fixture;
+  const cl_mem buffer = fixture.make_buffer({4});
+  EXPECT_EQ(fixture.cl.clEnqueueTask(fixture.queue, fixture.make_add(buffer, 1), 0, nullptr, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(fixture.driver.launches().back().global, (Size3{1, 1, 1}));
   struct Arguments {
     cl_int* data;
     cl_int factor;
@@ -313,22 +317,22 @@ TEST(Launch, TasksAndNativeKernelsAreCommandsToo) {
     const auto& a = *static_cast<Arguments*>(given);
     *a.data *= a.factor;
   };
-  EXPECT_EQ(rig.cl.clEnqueueNativeKernel(rig.queue, multiply, &arguments, sizeof arguments, 1, &buffer,
-                                         &place, 0, nullptr, nullptr),
+  EXPECT_EQ(fixture.cl.clEnqueueNativeKernel(fixture.queue, multiply, &arguments, sizeof arguments, 1,
+                                             &buffer, &place, 0, nullptr, nullptr),
             CL_SUCCESS);
-  EXPECT_EQ(rig.read(buffer, 1), std::vector<cl_int>{15});
+  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{15});
 }
 
 TEST(Launch, CloningTakesTheArgumentsAlong) {
-  Rig rig;
-  const cl_mem buffer = rig.make_buffer({0});
-  const cl_kernel original = rig.make_add(buffer, 1);
-  const cl_kernel clone = rig.cl.clCloneKernel(original, nullptr);
+  DriverFixture fixture;
+  const cl_mem buffer = fixture.make_buffer({0});
+  const cl_kernel original = fixture.make_add(buffer, 1);
+  const cl_kernel clone = fixture.cl.clCloneKernel(original, nullptr);
   const cl_int hundred = 100;
-  rig.cl.clSetKernelArg(original, 1, sizeof hundred, &hundred);
-  rig.launch(rig.queue, clone);
-  EXPECT_EQ(rig.read(buffer, 1), std::vector<cl_int>{1});
-  rig.cl.clReleaseKernel(clone);
+  fixture.cl.clSetKernelArg(original, 1, sizeof hundred, &hundred);
+  fixture.launch(fixture.queue, clone);
+  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{1});
+  fixture.cl.clReleaseKernel(clone);
 }
 
 }  // namespace

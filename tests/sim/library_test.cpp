@@ -33,7 +33,7 @@ TEST(Library, ExportsEveryFunctionOfTheList) {
   ASSERT_NE(library, nullptr) << ::dlerror();
 #define CL_FUNCTION(version, result, name, parameters, arguments) \
   EXPECT_NE(::dlsym(library, #name), nullptr) << #name;
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
   EXPECT_NE(::dlsym(library, "clIcdGetPlatformIDsKHR"), nullptr);
 }

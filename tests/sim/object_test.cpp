@@ -4,32 +4,33 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/rig.h"
+#include "tests/sim/driver_fixture.h"
 
 namespace cleave::sim {
 namespace {
 
-cl_uint references(Rig& rig, cl_context context) {
+cl_uint references(DriverFixture& fixture, cl_context context) {
   cl_uint count = 0;
-  EXPECT_EQ(rig.cl.clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, nullptr),
+  EXPECT_EQ(fixture.cl.clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, nullptr),
             CL_SUCCESS);
   return count;
 }
 
 TEST(Object, CountsTheProgramsReferencesAlone) {
-  Rig rig;
-  EXPECT_EQ(references(rig, rig.context), 1u);
-  rig.cl.clRetainContext(rig.context);
-  EXPECT_EQ(references(rig, rig.context), 2u);
-  EXPECT_EQ(rig.cl.clReleaseContext(rig.context), CL_SUCCESS);
-  EXPECT_EQ(references(rig, rig.context), 1u);
+  DriverFixture fixture;
+  EXPECT_EQ(references(fixture, fixture.context), 1u);
+  fixture.cl.clRetainContext(fixture.context);
+  EXPECT_EQ(references(fixture, fixture.context), 2u);
+  EXPECT_EQ(fixture.cl.clReleaseContext(fixture.context), CL_SUCCESS);
+  EXPECT_EQ(references(fixture, fixture.context), 1u);
 }
 
 TEST(Object, OneReleaseTooManyIsAnError) {
-  Rig rig;
-  const cl_command_queue queue = rig.cl.clCreateCommandQueue(rig.context, rig.driver.device(), 0, nullptr);
-  EXPECT_EQ(rig.cl.clReleaseCommandQueue(queue), CL_SUCCESS);
-  EXPECT_EQ(rig.cl.clReleaseCommandQueue(queue), CL_INVALID_COMMAND_QUEUE);
+  DriverFixture fixture;
+  const cl_command_queue queue =
+      fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(), 0, nullptr);
+  EXPECT_EQ(fixture.cl.clReleaseCommandQueue(queue), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clReleaseCommandQueue(queue), CL_INVALID_COMMAND_QUEUE);
 }
 
 TEST(Object, OthersKeepWhatTheyNeed) {
@@ -56,36 +57,36 @@ TEST(Object, OthersKeepWhatTheyNeed) {
 }
 
 TEST(Object, HandlesAreNotUsedTwice) {
-  Rig rig;
-  const cl_event first = rig.cl.clCreateUserEvent(rig.context, nullptr);
-  rig.cl.clReleaseEvent(first);
-  for (int i = 0; i < 100; ++i) EXPECT_NE(rig.user_event(), first);
+  DriverFixture fixture;
+  const cl_event first = fixture.cl.clCreateUserEvent(fixture.context, nullptr);
+  fixture.cl.clReleaseEvent(first);
+  for (int i = 0; i < 100; ++i) EXPECT_NE(fixture.user_event(), first);
 }
 
 TEST(Object, BeginsWithTheDispatchTable) {
-  Rig rig;
+  DriverFixture fixture;
   const auto table_of = [](const void* handle) {
     return *static_cast<const cl_icd_dispatch* const*>(handle);
   };
-  EXPECT_EQ(table_of(rig.driver.platform()), &Driver::table());
-  EXPECT_EQ(table_of(rig.driver.device()), &Driver::table());
-  EXPECT_EQ(table_of(rig.queue), &Driver::table());
-  EXPECT_EQ(table_of(rig.user_event()), &Driver::table());
+  EXPECT_EQ(table_of(fixture.driver.platform()), &Driver::table());
+  EXPECT_EQ(table_of(fixture.driver.device()), &Driver::table());
+  EXPECT_EQ(table_of(fixture.queue), &Driver::table());
+  EXPECT_EQ(table_of(fixture.user_event()), &Driver::table());
 }
 
 TEST(Object, DestructorCallbacksComeInReverseAndAfterTheLastUse) {
-  Rig rig;
+  DriverFixture fixture;
   static std::vector<int> order;
   order.clear();
-  const cl_mem buffer = rig.cl.clCreateBuffer(rig.context, 0, 4, nullptr, nullptr);
-  rig.cl.clSetMemObjectDestructorCallback(
+  const cl_mem buffer = fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, nullptr);
+  fixture.cl.clSetMemObjectDestructorCallback(
       buffer, [](cl_mem, void*) { order.push_back(1); }, nullptr);
-  rig.cl.clSetMemObjectDestructorCallback(
+  fixture.cl.clSetMemObjectDestructorCallback(
       buffer, [](cl_mem, void*) { order.push_back(2); }, nullptr);
-  rig.launch(rig.queue, rig.make_add(buffer, 1));
-  rig.cl.clReleaseMemObject(buffer);
+  fixture.launch(fixture.queue, fixture.make_add(buffer, 1));
+  fixture.cl.clReleaseMemObject(buffer);
   EXPECT_TRUE(order.empty());
-  rig.cl.clFinish(rig.queue);
+  fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(order, (std::vector<int>{2, 1}));
 }
 
@@ -93,11 +94,11 @@ TEST(Object, ContextsAndProgramsTellOfTheirEnd) {
   static int ends;
   ends = 0;
   {
-    Rig rig;
-    rig.cl.clSetContextDestructorCallback(
-        rig.context, [](cl_context, void*) { ++ends; }, nullptr);
-    rig.cl.clSetProgramReleaseCallback(
-        rig.program, [](cl_program, void*) { ends += 10; }, nullptr);
+    DriverFixture fixture;
+    fixture.cl.clSetContextDestructorCallback(
+        fixture.context, [](cl_context, void*) { ++ends; }, nullptr);
+    fixture.cl.clSetProgramReleaseCallback(
+        fixture.program, [](cl_program, void*) { ends += 10; }, nullptr);
     EXPECT_EQ(ends, 0);
   }
   EXPECT_EQ(ends, 11);
@@ -120,27 +121,28 @@ TEST(Object, LeaksAreSeenAndFreedWithTheDriver) {
 }
 
 TEST(Queue, KeepsItsPropertiesAsGiven) {
-  Rig rig;
+  DriverFixture fixture;
   const cl_queue_properties given[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
   const cl_command_queue queue =
-      rig.cl.clCreateCommandQueueWithProperties(rig.context, rig.driver.device(), given, nullptr);
+      fixture.cl.clCreateCommandQueueWithProperties(fixture.context, fixture.driver.device(), given, nullptr);
   cl_queue_properties got[5]{};
   std::size_t size = 0;
-  EXPECT_EQ(rig.cl.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, sizeof got, got, &size),
+  EXPECT_EQ(fixture.cl.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, sizeof got, got, &size),
             CL_SUCCESS);
   EXPECT_EQ(size, sizeof given);
   EXPECT_EQ(got[1], given[1]);
-  EXPECT_EQ(rig.cl.clGetCommandQueueInfo(rig.queue, CL_QUEUE_SIZE, sizeof got, got, &size), CL_INVALID_VALUE);
-  rig.cl.clReleaseCommandQueue(queue);
+  EXPECT_EQ(fixture.cl.clGetCommandQueueInfo(fixture.queue, CL_QUEUE_SIZE, sizeof got, got, &size),
+            CL_INVALID_VALUE);
+  fixture.cl.clReleaseCommandQueue(queue);
 }
 
 TEST(Queue, OutOfOrderIsRefusedWhereTheDeviceHasItNot) {
   Options options;
   options.out_of_order = false;
-  Rig rig(options);
+  DriverFixture fixture(options);
   cl_int code = 0;
-  EXPECT_EQ(rig.cl.clCreateCommandQueue(rig.context, rig.driver.device(),
-                                        CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code),
+  EXPECT_EQ(fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(),
+                                            CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code),
             nullptr);
   EXPECT_EQ(code, CL_INVALID_QUEUE_PROPERTIES);
 }
@@ -150,34 +152,37 @@ TEST(Device, IsWhatTheOptionsSay) {
   options.devices = 3;
   options.compute_units = 7;
   options.device_type = CL_DEVICE_TYPE_ACCELERATOR;
-  Rig rig(options);
+  DriverFixture fixture(options);
   cl_uint count = 0;
-  EXPECT_EQ(rig.cl.clGetDeviceIDs(rig.driver.platform(), CL_DEVICE_TYPE_ALL, 0, nullptr, &count), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clGetDeviceIDs(fixture.driver.platform(), CL_DEVICE_TYPE_ALL, 0, nullptr, &count),
+            CL_SUCCESS);
   EXPECT_EQ(count, 3u);
-  EXPECT_EQ(rig.cl.clGetDeviceIDs(nullptr, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_DEVICE_NOT_FOUND);
-  EXPECT_EQ(rig.cl.clGetDeviceIDs(nullptr, 1 << 20, 0, nullptr, &count), CL_INVALID_DEVICE_TYPE);
+  EXPECT_EQ(fixture.cl.clGetDeviceIDs(nullptr, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_DEVICE_NOT_FOUND);
+  EXPECT_EQ(fixture.cl.clGetDeviceIDs(nullptr, 1 << 20, 0, nullptr, &count), CL_INVALID_DEVICE_TYPE);
   cl_uint units = 0;
-  rig.cl.clGetDeviceInfo(rig.driver.device(2), CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
+  fixture.cl.clGetDeviceInfo(fixture.driver.device(2), CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                             nullptr);
   EXPECT_EQ(units, 7u);
   std::size_t size = 0;
-  EXPECT_EQ(rig.cl.clGetDeviceInfo(rig.driver.device(1), CL_DEVICE_NAME, 0, nullptr, &size), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clGetDeviceInfo(fixture.driver.device(1), CL_DEVICE_NAME, 0, nullptr, &size),
+            CL_SUCCESS);
   std::string name(size, '\0');
-  rig.cl.clGetDeviceInfo(rig.driver.device(1), CL_DEVICE_NAME, size, name.data(), nullptr);
+  fixture.cl.clGetDeviceInfo(fixture.driver.device(1), CL_DEVICE_NAME, size, name.data(), nullptr);
   EXPECT_EQ(name.c_str(), std::string("Simulated device 2"));
 }
 
 TEST(Device, CanBePartitioned) {
-  Rig rig;
+  DriverFixture fixture;
   const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 8, 0};
   cl_device_id halves[2]{};
   cl_uint count = 0;
-  EXPECT_EQ(rig.cl.clCreateSubDevices(rig.driver.device(), equally, 2, halves, &count), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clCreateSubDevices(fixture.driver.device(), equally, 2, halves, &count), CL_SUCCESS);
   ASSERT_EQ(count, 2u);
-  EXPECT_EQ(rig.driver.live(Kind::device), 2u);
+  EXPECT_EQ(fixture.driver.live(Kind::device), 2u);
   cl_device_id parent = nullptr;
-  rig.cl.clGetDeviceInfo(halves[0], CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, nullptr);
-  EXPECT_EQ(parent, rig.driver.device());
-  for (const cl_device_id half : halves) EXPECT_EQ(rig.cl.clReleaseDevice(half), CL_SUCCESS);
+  fixture.cl.clGetDeviceInfo(halves[0], CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, nullptr);
+  EXPECT_EQ(parent, fixture.driver.device());
+  for (const cl_device_id half : halves) EXPECT_EQ(fixture.cl.clReleaseDevice(half), CL_SUCCESS);
 }
 
 }  // namespace

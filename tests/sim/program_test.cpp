@@ -5,30 +5,30 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/driver/source.h"
-#include "tests/sim/rig.h"
+#include "tests/sim/driver/programs/kernel_scanner.h"
+#include "tests/sim/driver_fixture.h"
 
 namespace cleave::sim {
 namespace {
 
-std::string kernel_names(Rig& rig, cl_program program) {
+std::string kernel_names(DriverFixture& fixture, cl_program program) {
   std::string names(200, '\0');
   std::size_t size = 0;
-  EXPECT_EQ(rig.cl.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, names.size(), names.data(), &size),
+  EXPECT_EQ(fixture.cl.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, names.size(), names.data(), &size),
             CL_SUCCESS);
   names.resize(size - 1);
   return names;
 }
 
-cl_program with_source(Rig& rig, const char* text) {
-  return rig.cl.clCreateProgramWithSource(rig.context, 1, &text, nullptr, nullptr);
+cl_program with_source(DriverFixture& fixture, const char* text) {
+  return fixture.cl.clCreateProgramWithSource(fixture.context, 1, &text, nullptr, nullptr);
 }
 
-std::string build_log(Rig& rig, cl_program program) {
+std::string build_log(DriverFixture& fixture, cl_program program) {
   std::string log(500, '\0');
   std::size_t size = 0;
-  rig.cl.clGetProgramBuildInfo(program, rig.driver.device(), CL_PROGRAM_BUILD_LOG, log.size(), log.data(),
-                               &size);
+  fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_LOG, log.size(),
+                                   log.data(), &size);
   log.resize(size - 1);
   return log;
 }
@@ -73,115 +73,119 @@ TEST(Source, SurvivesTextThatIsNoProgram) {
 }
 
 TEST(Program, BuildsWhatTheTextDeclares) {
-  Rig rig;
-  EXPECT_EQ(kernel_names(rig, rig.program), "add;note;idle;other;fixed;all");
+  DriverFixture fixture;
+  EXPECT_EQ(kernel_names(fixture, fixture.program), "add;note;idle;other;fixed;all");
   cl_int code = 0;
-  EXPECT_EQ(rig.cl.clCreateKernel(rig.program, "missing", &code), nullptr);
+  EXPECT_EQ(fixture.cl.clCreateKernel(fixture.program, "missing", &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_KERNEL_NAME);
-  const cl_program unbuilt = with_source(rig, "kernel void k() {}");
-  EXPECT_EQ(rig.cl.clCreateKernel(unbuilt, "k", &code), nullptr);
+  const cl_program unbuilt = with_source(fixture, "kernel void k() {}");
+  EXPECT_EQ(fixture.cl.clCreateKernel(unbuilt, "k", &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_PROGRAM_EXECUTABLE);
-  rig.cl.clReleaseProgram(unbuilt);
+  fixture.cl.clReleaseProgram(unbuilt);
 }
 
 TEST(Program, KeepsItsTextAndOptions) {
-  Rig rig;
+  DriverFixture fixture;
   const char* strings[] = {"kernel void a() {}", "kernel void b() {} and more"};
   const std::size_t lengths[] = {0, 18};
-  const cl_program program = rig.cl.clCreateProgramWithSource(rig.context, 2, strings, lengths, nullptr);
-  EXPECT_EQ(rig.cl.clBuildProgram(program, 0, nullptr, "-D X=1", nullptr, nullptr), CL_SUCCESS);
+  const cl_program program =
+      fixture.cl.clCreateProgramWithSource(fixture.context, 2, strings, lengths, nullptr);
+  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "-D X=1", nullptr, nullptr), CL_SUCCESS);
   char text[100];
-  rig.cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof text, text, nullptr);
+  fixture.cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof text, text, nullptr);
   EXPECT_STREQ(text, "kernel void a() {}kernel void b() {}");
-  rig.cl.clGetProgramBuildInfo(program, rig.driver.device(), CL_PROGRAM_BUILD_OPTIONS, sizeof text, text,
-                               nullptr);
+  fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_OPTIONS, sizeof text,
+                                   text, nullptr);
   EXPECT_STREQ(text, "-D X=1");
-  rig.cl.clReleaseProgram(program);
+  fixture.cl.clReleaseProgram(program);
 }
 
 TEST(Program, FailsToBuildOnDemand) {
   Options options;
   options.fail_build = "forbidden";
-  Rig rig(options);
-  const cl_program program = with_source(rig, "kernel void forbidden() {}");
-  EXPECT_EQ(rig.cl.clBuildProgram(program, 0, nullptr, nullptr, nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
-  EXPECT_NE(build_log(rig, program).find("forbidden"), std::string::npos);
-  cl_build_status status = CL_BUILD_NONE;
-  rig.cl.clGetProgramBuildInfo(program, rig.driver.device(), CL_PROGRAM_BUILD_STATUS, sizeof status, &status,
-                               nullptr);
-  EXPECT_EQ(status, CL_BUILD_ERROR);
-  rig.cl.clReleaseProgram(program);
-  const cl_program fine = with_source(rig, "kernel void k() {}");
-  EXPECT_EQ(rig.cl.clBuildProgram(fine, 0, nullptr, "-D forbidden", nullptr, nullptr),
+  DriverFixture fixture(options);
+  const cl_program program = with_source(fixture, "kernel void forbidden() {}");
+  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, nullptr, nullptr, nullptr),
             CL_BUILD_PROGRAM_FAILURE);
-  EXPECT_EQ(rig.cl.clBuildProgram(fine, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
-  rig.cl.clReleaseProgram(fine);
+  EXPECT_NE(build_log(fixture, program).find("forbidden"), std::string::npos);
+  cl_build_status status = CL_BUILD_NONE;
+  fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_STATUS, sizeof status,
+                                   &status, nullptr);
+  EXPECT_EQ(status, CL_BUILD_ERROR);
+  fixture.cl.clReleaseProgram(program);
+  const cl_program fine = with_source(fixture, "kernel void k() {}");
+  EXPECT_EQ(fixture.cl.clBuildProgram(fine, 0, nullptr, "-D forbidden", nullptr, nullptr),
+            CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(fixture.cl.clBuildProgram(fine, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  fixture.cl.clReleaseProgram(fine);
 }
 
 TEST(Program, CallsBackWhenItIsBuilt) {
-  Rig rig;
-  const cl_program program = with_source(rig, "kernel void k() {}");
+  DriverFixture fixture;
+  const cl_program program = with_source(fixture, "kernel void k() {}");
   cl_program told = nullptr;
   const auto notify = [](cl_program built, void* data) { *static_cast<cl_program*>(data) = built; };
-  EXPECT_EQ(rig.cl.clBuildProgram(program, 0, nullptr, "", notify, &told), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", notify, &told), CL_SUCCESS);
   EXPECT_EQ(told, program);
-  rig.cl.clReleaseProgram(program);
+  fixture.cl.clReleaseProgram(program);
 }
 
 TEST(Program, IsNotBuiltUnderItsKernels) {
-  Rig rig;
-  rig.make_kernel("idle");
-  EXPECT_EQ(rig.cl.clBuildProgram(rig.program, 0, nullptr, "", nullptr, nullptr), CL_INVALID_OPERATION);
+  DriverFixture fixture;
+  fixture.make_kernel("idle");
+  EXPECT_EQ(fixture.cl.clBuildProgram(fixture.program, 0, nullptr, "", nullptr, nullptr),
+            CL_INVALID_OPERATION);
 }
 
 TEST(Program, BinariesRoundTrip) {
-  Rig rig;
+  DriverFixture fixture;
   std::size_t size = 0;
-  EXPECT_EQ(rig.cl.clGetProgramInfo(rig.program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr),
-            CL_SUCCESS);
+  EXPECT_EQ(
+      fixture.cl.clGetProgramInfo(fixture.program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr),
+      CL_SUCCESS);
   std::vector<unsigned char> binary(size);
   unsigned char* place = binary.data();
-  EXPECT_EQ(rig.cl.clGetProgramInfo(rig.program, CL_PROGRAM_BINARIES, sizeof place, &place, nullptr),
+  EXPECT_EQ(fixture.cl.clGetProgramInfo(fixture.program, CL_PROGRAM_BINARIES, sizeof place, &place, nullptr),
             CL_SUCCESS);
-  const cl_device_id device = rig.driver.device();
+  const cl_device_id device = fixture.driver.device();
   const unsigned char* given = binary.data();
   cl_int status = 1;
   cl_int code = 1;
   const cl_program copy =
-      rig.cl.clCreateProgramWithBinary(rig.context, 1, &device, &size, &given, &status, &code);
+      fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &given, &status, &code);
   EXPECT_EQ(status, CL_SUCCESS);
   EXPECT_EQ(code, CL_SUCCESS);
-  EXPECT_EQ(rig.cl.clBuildProgram(copy, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
-  EXPECT_EQ(kernel_names(rig, copy), kernel_names(rig, rig.program));
+  EXPECT_EQ(fixture.cl.clBuildProgram(copy, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(kernel_names(fixture, copy), kernel_names(fixture, fixture.program));
   std::size_t source = 0;
-  rig.cl.clGetProgramInfo(copy, CL_PROGRAM_SOURCE, 0, nullptr, &source);
+  fixture.cl.clGetProgramInfo(copy, CL_PROGRAM_SOURCE, 0, nullptr, &source);
   EXPECT_EQ(source, 1u);
-  rig.cl.clReleaseProgram(copy);
+  fixture.cl.clReleaseProgram(copy);
   binary[0] ^= 1;
-  EXPECT_EQ(rig.cl.clCreateProgramWithBinary(rig.context, 1, &device, &size, &given, &status, &code),
+  EXPECT_EQ(fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &given, &status, &code),
             nullptr);
   EXPECT_EQ(code, CL_INVALID_BINARY);
 }
 
 TEST(Program, CompilesAndLinks) {
-  Rig rig;
-  const cl_program first = with_source(rig, "kernel void one() {}");
-  const cl_program second = with_source(rig, "kernel void two() {}");
+  DriverFixture fixture;
+  const cl_program first = with_source(fixture, "kernel void one() {}");
+  const cl_program second = with_source(fixture, "kernel void two() {}");
   const cl_program inputs[] = {first, second};
   for (const cl_program input : inputs) {
-    EXPECT_EQ(rig.cl.clCompileProgram(input, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
+    EXPECT_EQ(fixture.cl.clCompileProgram(input, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
               CL_SUCCESS);
   }
   cl_int code = 0;
   const cl_program linked =
-      rig.cl.clLinkProgram(rig.context, 0, nullptr, "", 2, inputs, nullptr, nullptr, &code);
+      fixture.cl.clLinkProgram(fixture.context, 0, nullptr, "", 2, inputs, nullptr, nullptr, &code);
   ASSERT_EQ(code, CL_SUCCESS);
-  EXPECT_EQ(kernel_names(rig, linked), "one;two");
-  for (const cl_program program : {first, second, linked}) rig.cl.clReleaseProgram(program);
+  EXPECT_EQ(kernel_names(fixture, linked), "one;two");
+  for (const cl_program program : {first, second, linked}) fixture.cl.clReleaseProgram(program);
 }
 
 TEST(Program, ReadsEntryPointsOfSpirV) {
-  Rig rig;
+  DriverFixture fixture;
   const std::vector<std::uint32_t> module = {
       0x07230203,      0x00010200, 0, 10,       0,  // header
       (5u << 16) | 15, 6,          4, 0x646461, 7,  // OpEntryPoint Kernel %4 "add" %7
@@ -190,58 +194,62 @@ TEST(Program, ReadsEntryPointsOfSpirV) {
       (3u << 16) | 55, 3,          6,               //
       (1u << 16) | 56};                             // OpFunctionEnd
   const cl_program program =
-      rig.cl.clCreateProgramWithIL(rig.context, module.data(), module.size() * 4, nullptr);
-  ASSERT_EQ(rig.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
-  EXPECT_EQ(kernel_names(rig, program), "add");
-  const cl_kernel kernel = rig.cl.clCreateKernel(program, "add", nullptr);
-  const cl_mem buffer = rig.make_buffer({5});
+      fixture.cl.clCreateProgramWithIL(fixture.context, module.data(), module.size() * 4, nullptr);
+  ASSERT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(kernel_names(fixture, program), "add");
+  const cl_kernel kernel = fixture.cl.clCreateKernel(program, "add", nullptr);
+  const cl_mem buffer = fixture.make_buffer({5});
   const cl_int n = 2;
-  EXPECT_EQ(rig.cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
-  EXPECT_EQ(rig.cl.clSetKernelArg(kernel, 1, sizeof n, &n), CL_SUCCESS);
-  rig.launch(rig.queue, kernel);
-  EXPECT_EQ(rig.read(buffer, 1), std::vector<cl_int>{7});
-  rig.cl.clReleaseKernel(kernel);
-  rig.cl.clReleaseProgram(program);
+  EXPECT_EQ(fixture.cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clSetKernelArg(kernel, 1, sizeof n, &n), CL_SUCCESS);
+  fixture.launch(fixture.queue, kernel);
+  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{7});
+  fixture.cl.clReleaseKernel(kernel);
+  fixture.cl.clReleaseProgram(program);
 }
 
 TEST(Program, HasBuiltInKernels) {
-  Rig rig;
-  const cl_device_id device = rig.driver.device();
+  DriverFixture fixture;
+  const cl_device_id device = fixture.driver.device();
   cl_int code = 0;
   const cl_program program =
-      rig.cl.clCreateProgramWithBuiltInKernels(rig.context, 1, &device, "sim_builtin;add", &code);
+      fixture.cl.clCreateProgramWithBuiltInKernels(fixture.context, 1, &device, "sim_builtin;add", &code);
   ASSERT_EQ(code, CL_SUCCESS);
-  EXPECT_EQ(kernel_names(rig, program), "sim_builtin;add");
-  rig.cl.clReleaseProgram(program);
-  EXPECT_EQ(rig.cl.clCreateProgramWithBuiltInKernels(rig.context, 1, &device, "none", &code), nullptr);
+  EXPECT_EQ(kernel_names(fixture, program), "sim_builtin;add");
+  fixture.cl.clReleaseProgram(program);
+  EXPECT_EQ(fixture.cl.clCreateProgramWithBuiltInKernels(fixture.context, 1, &device, "none", &code),
+            nullptr);
   EXPECT_EQ(code, CL_INVALID_VALUE);
 }
 
 TEST(Kernel, CreatesAllOfAProgramAtOnce) {
-  Rig rig;
+  DriverFixture fixture;
   cl_uint count = 0;
-  EXPECT_EQ(rig.cl.clCreateKernelsInProgram(rig.program, 0, nullptr, &count), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clCreateKernelsInProgram(fixture.program, 0, nullptr, &count), CL_SUCCESS);
   ASSERT_EQ(count, 6u);
   std::vector<cl_kernel> kernels(count);
-  EXPECT_EQ(rig.cl.clCreateKernelsInProgram(rig.program, 2, kernels.data(), nullptr), CL_INVALID_VALUE);
-  EXPECT_EQ(rig.cl.clCreateKernelsInProgram(rig.program, count, kernels.data(), nullptr), CL_SUCCESS);
-  for (const cl_kernel kernel : kernels) rig.cl.clReleaseKernel(kernel);
+  EXPECT_EQ(fixture.cl.clCreateKernelsInProgram(fixture.program, 2, kernels.data(), nullptr),
+            CL_INVALID_VALUE);
+  EXPECT_EQ(fixture.cl.clCreateKernelsInProgram(fixture.program, count, kernels.data(), nullptr), CL_SUCCESS);
+  for (const cl_kernel kernel : kernels) fixture.cl.clReleaseKernel(kernel);
 }
 
 TEST(Kernel, AnswersQueries) {
-  Rig rig;
-  const cl_kernel kernel = rig.make_kernel("all");
+  DriverFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel("all");
   char name[20];
-  EXPECT_EQ(rig.cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, nullptr), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, nullptr),
+            CL_SUCCESS);
   EXPECT_STREQ(name, "all");
-  EXPECT_EQ(rig.cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 3, name, nullptr), CL_INVALID_VALUE);
+  EXPECT_EQ(fixture.cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 3, name, nullptr), CL_INVALID_VALUE);
   cl_kernel_arg_address_qualifier address = 0;
-  rig.cl.clGetKernelArgInfo(kernel, 2, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address, nullptr);
+  fixture.cl.clGetKernelArgInfo(kernel, 2, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address,
+                                nullptr);
   EXPECT_EQ(address, static_cast<cl_kernel_arg_address_qualifier>(CL_KERNEL_ARG_ADDRESS_LOCAL));
   Size3 required{};
-  rig.cl.clGetKernelWorkGroupInfo(rig.make_kernel("fixed"), rig.driver.device(),
-                                  CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required.data(),
-                                  nullptr);
+  fixture.cl.clGetKernelWorkGroupInfo(fixture.make_kernel("fixed"), fixture.driver.device(),
+                                      CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required.data(),
+                                      nullptr);
   EXPECT_EQ(required, (Size3{8, 2, 1}));
 }
 

@@ -5,58 +5,59 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/driver/functions.h"
-#include "tests/sim/rig.h"
+#include "tests/sim/driver/core/functions.h"
+#include "tests/sim/driver_fixture.h"
 
 namespace cleave::sim {
 namespace {
 
 TEST(Fault, StrikesTheNthCallAndThatAlone) {
-  Rig rig;
-  rig.driver.fail("clFlush", 2, CL_OUT_OF_RESOURCES);
-  EXPECT_EQ(rig.cl.clFlush(rig.queue), CL_SUCCESS);
-  EXPECT_EQ(rig.cl.clFlush(rig.queue), CL_OUT_OF_RESOURCES);
-  EXPECT_EQ(rig.cl.clFlush(rig.queue), CL_SUCCESS);
-  EXPECT_EQ(rig.driver.faults_left(), 0u);
+  DriverFixture fixture;
+  fixture.driver.fail("clFlush", 2, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clFlush(fixture.queue), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
+  EXPECT_EQ(fixture.driver.faults_left(), 0u);
 }
 
 TEST(Fault, SeveralCountTheSameCalls) {
-  Rig rig;
-  rig.driver.fail("clFlush", 1, -1);
-  rig.driver.fail("clFlush", 3, -3);
+  DriverFixture fixture;
+  fixture.driver.fail("clFlush", 1, -1);
+  fixture.driver.fail("clFlush", 3, -3);
   std::vector<cl_int> codes;
-  for (int i = 0; i < 4; ++i) codes.push_back(rig.cl.clFlush(rig.queue));
+  for (int i = 0; i < 4; ++i) codes.push_back(fixture.cl.clFlush(fixture.queue));
   EXPECT_EQ(codes, (std::vector<cl_int>{-1, 0, -3, 0}));
 }
 
 TEST(Fault, AFailedEnqueueDoesNothing) {
-  Rig rig;
-  const cl_mem buffer = rig.make_buffer({0});
-  const cl_kernel kernel = rig.make_add(buffer, 1);
-  rig.driver.fail("clEnqueueNDRangeKernel", 1, CL_OUT_OF_HOST_MEMORY);
+  DriverFixture fixture;
+  const cl_mem buffer = fixture.make_buffer({0});
+  const cl_kernel kernel = fixture.make_add(buffer, 1);
+  fixture.driver.fail("clEnqueueNDRangeKernel", 1, CL_OUT_OF_HOST_MEMORY);
   const std::size_t one = 1;
   cl_event event = nullptr;
-  EXPECT_EQ(rig.cl.clEnqueueNDRangeKernel(rig.queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, &event),
-            CL_OUT_OF_HOST_MEMORY);
+  EXPECT_EQ(
+      fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, &event),
+      CL_OUT_OF_HOST_MEMORY);
   EXPECT_EQ(event, nullptr);
-  EXPECT_TRUE(rig.driver.launches().empty());
-  EXPECT_EQ(rig.driver.count("clEnqueueNDRangeKernel"), 1u);
-  EXPECT_EQ(rig.read(buffer, 1), std::vector<cl_int>{0});
+  EXPECT_TRUE(fixture.driver.launches().empty());
+  EXPECT_EQ(fixture.driver.count("clEnqueueNDRangeKernel"), 1u);
+  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{0});
 }
 
 TEST(Fault, ReachesErrcodeAndPointers) {
-  Rig rig;
+  DriverFixture fixture;
   cl_int code = 0;
-  rig.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  EXPECT_EQ(rig.cl.clCreateBuffer(rig.context, 0, 4, nullptr, &code), nullptr);
+  fixture.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, &code), nullptr);
   EXPECT_EQ(code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  rig.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  EXPECT_EQ(rig.cl.clCreateBuffer(rig.context, 0, 4, nullptr, nullptr), nullptr);
-  rig.driver.fail("clSVMAlloc", 1, CL_OUT_OF_RESOURCES);
-  EXPECT_EQ(rig.cl.clSVMAlloc(rig.context, CL_MEM_READ_WRITE, 4, 0), nullptr);
-  rig.driver.fail("clCreateContext", 1, CL_OUT_OF_HOST_MEMORY);
-  const cl_device_id device = rig.driver.device();
-  EXPECT_EQ(rig.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), nullptr);
+  fixture.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, nullptr), nullptr);
+  fixture.driver.fail("clSVMAlloc", 1, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(fixture.cl.clSVMAlloc(fixture.context, CL_MEM_READ_WRITE, 4, 0), nullptr);
+  fixture.driver.fail("clCreateContext", 1, CL_OUT_OF_HOST_MEMORY);
+  const cl_device_id device = fixture.driver.device();
+  EXPECT_EQ(fixture.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), nullptr);
   EXPECT_EQ(code, CL_OUT_OF_HOST_MEMORY);
 }
 
@@ -73,12 +74,12 @@ TEST(DriverDeathTest, ThereIsOneAtATime) {
 }
 
 TEST(Log, SaysWhatWasCalledWithWhatAndWhatCameBack) {
-  Rig rig;
-  rig.driver.forget();
-  rig.launch(rig.queue, rig.make_kernel("idle"), 128);
-  rig.cl.clFlush(rig.queue);
-  rig.cl.clReleaseMemObject(nullptr);
-  const auto log = rig.driver.log();
+  DriverFixture fixture;
+  fixture.driver.forget();
+  fixture.launch(fixture.queue, fixture.make_kernel("idle"), 128);
+  fixture.cl.clFlush(fixture.queue);
+  fixture.cl.clReleaseMemObject(nullptr);
+  const auto log = fixture.driver.log();
   ASSERT_EQ(log.size(), 4u);
   EXPECT_EQ(log[0].function, "clCreateKernel");
   EXPECT_EQ(log[0].arguments, "program#1, \"idle\", null");
@@ -95,43 +96,43 @@ TEST(Log, SaysWhatWasCalledWithWhatAndWhatCameBack) {
 TEST(Log, QuietKeepsCountsOnly) {
   Options options;
   options.quiet = true;
-  Rig rig(options);
-  rig.launch(rig.queue, rig.make_kernel("idle"));
-  EXPECT_TRUE(rig.driver.log().empty());
-  EXPECT_TRUE(rig.driver.launches().empty());
-  EXPECT_EQ(rig.driver.count("clEnqueueNDRangeKernel"), 1u);
+  DriverFixture fixture(options);
+  fixture.launch(fixture.queue, fixture.make_kernel("idle"));
+  EXPECT_TRUE(fixture.driver.log().empty());
+  EXPECT_TRUE(fixture.driver.launches().empty());
+  EXPECT_EQ(fixture.driver.count("clEnqueueNDRangeKernel"), 1u);
 }
 
 TEST(Log, ObserversSeeEachCallAsItReturns) {
   Options options;
   options.quiet = true;
-  Rig rig(options);
+  DriverFixture fixture(options);
   std::vector<std::string> seen;
-  rig.driver.on_call(
+  fixture.driver.on_call(
       [&](const Call& call) { seen.push_back(call.function + ' ' + error_name(call.result)); });
-  rig.cl.clFlush(rig.queue);
-  rig.cl.clFlush(nullptr);
-  rig.driver.on_call(nullptr);
+  fixture.cl.clFlush(fixture.queue);
+  fixture.cl.clFlush(nullptr);
+  fixture.driver.on_call(nullptr);
   EXPECT_EQ(seen, (std::vector<std::string>{"clFlush CL_SUCCESS", "clFlush CL_INVALID_COMMAND_QUEUE"}));
 }
 
 TEST(Table, HasEveryFunction) {
 #define CL_FUNCTION(version, result, name, parameters, arguments) \
   EXPECT_NE(Driver::table().name, nullptr) << #name;
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
 }
 
 TEST(Table, RefusesWhatIsOutOfScopeAfterLookingAtTheHandles) {
-  Rig rig;
+  DriverFixture fixture;
   cl_int code = 0;
-  EXPECT_EQ(rig.cl.clCreateFromGLBuffer(rig.context, CL_MEM_READ_WRITE, 1, &code), nullptr);
+  EXPECT_EQ(fixture.cl.clCreateFromGLBuffer(fixture.context, CL_MEM_READ_WRITE, 1, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_OPERATION);
-  EXPECT_EQ(rig.cl.clCreateFromGLBuffer(nullptr, CL_MEM_READ_WRITE, 1, &code), nullptr);
+  EXPECT_EQ(fixture.cl.clCreateFromGLBuffer(nullptr, CL_MEM_READ_WRITE, 1, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_CONTEXT);
-  EXPECT_EQ(rig.cl.clCreatePipe(rig.context, 0, 4, 4, nullptr, &code), nullptr);
+  EXPECT_EQ(fixture.cl.clCreatePipe(fixture.context, 0, 4, 4, nullptr, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_OPERATION);
-  EXPECT_EQ(rig.driver.count("clCreateFromGLBuffer"), 2u);
+  EXPECT_EQ(fixture.driver.count("clCreateFromGLBuffer"), 2u);
 }
 
 TEST(Table, AnswersWithAnErrorWhileThereIsNoDriver) {
@@ -145,20 +146,20 @@ TEST(Table, AnswersWithAnErrorWhileThereIsNoDriver) {
 TEST(Extension, IsFoundByName) {
   Options options;
   options.suggested_local_size = false;
-  Rig rig(options);
-  const auto find = [&](const char* name) { return rig.cl.clGetExtensionFunctionAddress(name); };
+  DriverFixture fixture(options);
+  const auto find = [&](const char* name) { return fixture.cl.clGetExtensionFunctionAddress(name); };
   EXPECT_NE(find("clIcdGetPlatformIDsKHR"), nullptr);
   EXPECT_EQ(find("clGetKernelSuggestedLocalWorkSizeKHR"), nullptr);
   EXPECT_EQ(find("clSomethingElse"), nullptr);
   int mark = 0;
-  rig.driver.extension("clSomethingElse", &mark);
+  fixture.driver.extension("clSomethingElse", &mark);
   EXPECT_EQ(find("clSomethingElse"), &mark);
   const auto create = reinterpret_cast<clCreateCommandQueueWithPropertiesKHR_fn>(
       find("clCreateCommandQueueWithPropertiesKHR"));
-  const cl_command_queue queue = create(rig.context, rig.driver.device(), nullptr, nullptr);
+  const cl_command_queue queue = create(fixture.context, fixture.driver.device(), nullptr, nullptr);
   ASSERT_NE(queue, nullptr);
-  rig.cl.clReleaseCommandQueue(queue);
-  EXPECT_EQ(rig.driver.count("clCreateCommandQueueWithPropertiesKHR"), 1u);
+  fixture.cl.clReleaseCommandQueue(queue);
+  EXPECT_EQ(fixture.driver.count("clCreateCommandQueueWithPropertiesKHR"), 1u);
 }
 
 }  // namespace

@@ -1,23 +1,23 @@
-#include "icd/absent.h"
-
 #include <gtest/gtest.h>
 
-namespace cleave::icd {
+#include "opencl/missing_functions.h"
+
+namespace cleave::opencl {
 namespace {
 
 TEST(Absent, EveryFunctionHasAnAnswer) {
   Table table{};
-  fill_absent(table);
+  fill_missing_functions(table);
 #define CL_FUNCTION(version, result, name, parameters, arguments) EXPECT_NE(table.name, nullptr);
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
 }
 
 TEST(Absent, AnswersAreErrorsNotCrashes) {
   Table table{};
-  fill_absent(table);
+  fill_missing_functions(table);
   cl_uint count = 0;
-  EXPECT_EQ(table.clGetPlatformIDs(0, nullptr, &count), kNoPlatform);
+  EXPECT_EQ(table.clGetPlatformIDs(0, nullptr, &count), kPlatformNotFound);
   cl_int error = CL_SUCCESS;
   EXPECT_EQ(table.clCreateContext(nullptr, 0, nullptr, nullptr, nullptr, &error), nullptr);
   EXPECT_EQ(error, CL_INVALID_OPERATION);
@@ -30,9 +30,9 @@ TEST(Absent, AnswersAreErrorsNotCrashes) {
 TEST(Absent, WhatIsThereStays) {
   Table table{};
   table.clFinish = [](cl_command_queue) -> cl_int { return 42; };
-  fill_absent(table);
+  fill_missing_functions(table);
   EXPECT_EQ(table.clFinish(nullptr), 42);
 }
 
 }  // namespace
-}  // namespace cleave::icd
+}  // namespace cleave::opencl

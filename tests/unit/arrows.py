@@ -7,6 +7,7 @@ import sys
 MAY_INCLUDE = {
     "include/cleave": set(),
     "src/base": {"include/cleave"},
+    "src/opencl": {"src/base"},
     "src/plan": {"src/base"},
     "src/kernels": {"src/base"},
     "src/neighbours": {"src/base", "include/cleave"},
@@ -15,13 +16,13 @@ MAY_INCLUDE = {
     "src/observe": {"src/base"},
     "src/objects": {"src/base"},
     "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/launch",
-                      "src/observe", "include/cleave"},
+                      "src/observe", "src/opencl", "include/cleave"},
     "src/cli": {"include/cleave"},
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
-    "remote/client": {"src/base", "src/kernels", "src/objects", "remote/protocol", "remote/transport", "include/cleave"},
-    "remote/server": {"src/base", "src/interpose", "remote/protocol", "remote/transport", "icd", "include/cleave"},
-    "icd": {"src/base", "src/interpose", "src/objects", "include/cleave"},
+    "remote/client": {"src/base", "src/kernels", "src/objects", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
+    "remote/server": {"src/base", "src/interpose", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
+    "icd": {"src/base", "src/interpose", "src/opencl", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base"},
 }
 NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/learn", "src/observe", "monitor", "remote/protocol", "remote/transport")

@@ -9,16 +9,16 @@ namespace {
 
 TEST(Backoff, DoublesUpToItsLongestAndStaysWithinHalfOfIt) {
   Backoff backoff(1);
-  base::Nanoseconds limit = Backoff::kFirst;
+  base::Nanoseconds limit = Backoff::kInitialDelay;
   for (int i = 0; i < 20; ++i) {
     const base::Nanoseconds pause = backoff.next();
     EXPECT_GE(pause, limit / 2);
     EXPECT_LE(pause, limit);
-    limit = std::min(limit * 2, Backoff::kLongest);
+    limit = std::min(limit * 2, Backoff::kMaxDelay);
   }
-  EXPECT_EQ(limit, Backoff::kLongest);
+  EXPECT_EQ(limit, Backoff::kMaxDelay);
   backoff.reset();
-  EXPECT_LE(backoff.next(), Backoff::kFirst);
+  EXPECT_LE(backoff.next(), Backoff::kInitialDelay);
 }
 
 TEST(Backoff, IsNotTheSameForAll) {

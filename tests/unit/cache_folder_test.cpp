@@ -1,4 +1,4 @@
-#include "interpose/cache_folder.h"
+#include "interpose/state/cache_folder.h"
 
 #include <cstdlib>
 #include <fcntl.h>

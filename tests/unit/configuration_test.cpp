@@ -60,9 +60,9 @@ TEST_F(ConfigurationTest, DefaultsAreThoseOfTheList) {
   const Settings fresh;
   // What the list says the defaults are must be what a fresh Settings holds.
   for (const Setting& setting : settings_list()) {
-    if (*setting.fallback == '\0') continue;
+    if (*setting.default_text == '\0') continue;
     Settings applied;
-    EXPECT_TRUE(setting.apply(applied, setting.fallback)) << setting.key;
+    EXPECT_TRUE(setting.apply(applied, setting.default_text)) << setting.key;
     EXPECT_EQ(applied.disable, fresh.disable);
     EXPECT_EQ(applied.policy.kind, fresh.policy.kind);
     EXPECT_EQ(applied.alpha, fresh.alpha);
@@ -160,7 +160,7 @@ TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
 TEST_F(ConfigurationTest, WaitModes) {
   EXPECT_EQ(with({}).settings.wait, WaitMode::automatic);
   EXPECT_EQ(with({{"CLEAVE_WAIT", "native"}}).settings.wait, WaitMode::native);
-  EXPECT_EQ(with({{"CLEAVE_WAIT", "polite"}}).settings.wait, WaitMode::polite);
+  EXPECT_EQ(with({{"CLEAVE_WAIT", "polite"}}).settings.wait, WaitMode::sleeping);
 }
 
 INSTANTIATE_TEST_SUITE_P(

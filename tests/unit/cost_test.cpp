@@ -1,7 +1,5 @@
 // The cost model over made-up devices: curves of all shapes, noise with wild times in it, changes. All of it
 // is the same in every run.
-#include "learn/cost.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,13 +9,15 @@
 
 #include <gtest/gtest.h>
 
+#include "learn/cost_model.h"
+
 namespace cleave::learn {
 namespace {
 
 // Numbers that are the same everywhere, which the standard library's distributions are not.
-class Dice {
+class RandomSource {
  public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
+  explicit RandomSource(std::uint64_t seed) : state_(seed) {}
   double uniform(double least, double most) { return least + (most - least) * next(); }
   double spread(double least, double most) { return std::exp(uniform(std::log(least), std::log(most))); }
   double exponential() { return -std::log(1 - next()); }
@@ -37,39 +37,39 @@ class Dice {
 using Loss = std::function<double(double slices)>;
 
 // So much for each slice.
-Loss line(Dice& dice) {
-  const double each = dice.spread(0.0002, 0.03);
+Loss line(RandomSource& random) {
+  const double each = random.spread(0.0002, 0.03);
   return [=](double n) { return each * (n - 1); };
 }
 // Nothing until slices no longer fill the device, as over several queues.
-Loss knee(Dice& dice) {
-  const double from = dice.spread(20, 600);
-  const double each = dice.spread(0.0005, 0.01);
+Loss knee(RandomSource& random) {
+  const double from = random.spread(20, 600);
+  const double each = random.spread(0.0005, 0.01);
   return [=](double n) { return n < 2 ? 0 : 0.001 + each * std::max(0.0, n - from); };
 }
-Loss bent(Dice& dice) {
-  const double each = dice.spread(1e-5, 0.003);
+Loss bent(RandomSource& random) {
+  const double each = random.spread(1e-5, 0.003);
   return [=](double n) { return each * std::pow(n - 1, 1.5); };
 }
 // Something for being split at all.
-Loss fixed(Dice& dice) {
-  const double all = dice.spread(0.005, 0.06);
-  const double each = dice.spread(0.0002, 0.03);
+Loss fixed(RandomSource& random) {
+  const double all = random.spread(0.005, 0.06);
+  const double each = random.spread(0.0002, 0.03);
   return [=](double n) { return n < 2 ? 0 : all + each * (n - 1); };
 }
 // Some numbers happen to fit the device better than others.
-Loss waves(Dice& dice) {
-  const double each = dice.spread(0.0002, 0.03);
-  const double phase = dice.uniform(0, 6.28);
+Loss waves(RandomSource& random) {
+  const double each = random.spread(0.0002, 0.03);
+  const double phase = random.uniform(0, 6.28);
   return [=](double n) { return each * (n - 1) * (1 + 0.15 * std::sin(n * 1.7 + phase)); };
 }
-Loss none(Dice&) {
+Loss none(RandomSource&) {
   return [](double) { return 0.0; };
 }
 
 struct Shape {
   const char* name;
-  Loss (*make)(Dice&);
+  Loss (*make)(RandomSource&);
 };
 constexpr Shape kShapes[] = {{"line", line},   {"knee", knee},   {"bent", bent},
                              {"fixed", fixed}, {"waves", waves}, {"none", none}};
@@ -87,25 +87,25 @@ constexpr double kBudget = 0.05;
 constexpr int kDevices = 300;
 
 // Noise adds up to a few times `noise`, and every twentieth time much more.
-double noisy(Dice& dice, double noise) {
-  const double usual = std::abs(dice.normal()) * noise;
-  return noise > 0 && dice.uniform(0, 1) < 0.05 ? usual + 0.3 * dice.exponential() : usual;
+double noisy(RandomSource& random, double noise) {
+  const double usual = std::abs(random.normal()) * noise;
+  return noise > 0 && random.uniform(0, 1) < 0.05 ? usual + 0.3 * random.exponential() : usual;
 }
 
 Rates rates_after(int launches, const Shape& shape, double noise) {
   Rates rates;
-  Dice dice(7);
+  RandomSource random(7);
   for (int device = 0; device < kDevices; ++device) {
-    const Loss loss = shape.make(dice);
-    const double whole = dice.spread(1e5, 1e10);
-    const auto limit = static_cast<std::size_t>(dice.uniform(40, 640));
-    Cost cost;
+    const Loss loss = shape.make(random);
+    const double whole = random.spread(1e5, 1e10);
+    const auto limit = static_cast<std::size_t>(random.uniform(40, 640));
+    CostModel cost;
     for (int i = 0; i < launches; ++i) {
       const Choice choice = cost.within_budget(kBudget, limit, true).value_or(Choice{});
       const auto n = static_cast<double>(choice.slices);
       rates.lost += loss(n) / launches / kDevices;
       const double warming = i == 0 ? 0.5 : 0;
-      cost.observe(choice.slices, time_of(whole * (1 + loss(n)) * (1 + noisy(dice, noise) + warming)));
+      cost.observe(choice.slices, time_of(whole * (1 + loss(n)) * (1 + noisy(random, noise) + warming)));
     }
     std::size_t possible = 1;
     for (std::size_t n = 2; n <= limit; ++n) {
@@ -120,7 +120,7 @@ Rates rates_after(int launches, const Shape& shape, double noise) {
   return rates;
 }
 
-TEST(Cost, ConvergesInTenLaunches) {
+TEST(CostModel, ConvergesInTenLaunches) {
   for (const double noise : {0.0, 0.005, 0.01}) {
     for (const Shape& shape : kShapes) {
       const Rates rates = rates_after(10, shape, noise);
@@ -137,7 +137,7 @@ TEST(Cost, ConvergesInTenLaunches) {
 }
 
 // Launches of that cost until the last of `launches`; returns the last choice that was no trial.
-std::size_t run(Cost& cost, int launches, double whole, double each, std::size_t limit = 640,
+std::size_t run(CostModel& cost, int launches, double whole, double each, std::size_t limit = 640,
                 double budget = kBudget) {
   std::size_t last = 0;
   for (int i = 0; i < launches; ++i) {
@@ -148,8 +148,8 @@ std::size_t run(Cost& cost, int launches, double whole, double each, std::size_t
   return last;
 }
 
-TEST(Cost, KeepsToWhatItFound) {
-  Cost cost;
+TEST(CostModel, KeepsToWhatItFound) {
+  CostModel cost;
   const std::size_t found = run(cost, 12, 1e7, 0.001);
   EXPECT_GE(found, 25U);
   EXPECT_LE(found, 51U);
@@ -162,8 +162,8 @@ TEST(Cost, KeepsToWhatItFound) {
   EXPECT_LE(others, 20U) << "whole launches and second looks are rare";
 }
 
-TEST(Cost, FollowsChanges) {
-  Cost cost;
+TEST(CostModel, FollowsChanges) {
+  CostModel cost;
   run(cost, 12, 1e7, 0.0004);
   EXPECT_GE(run(cost, 20, 1e7, 0.0004), 60U);
   run(cost, 20, 1e6, 0.004);  // a tenth of the work, so that slices cost ten times as much of it
@@ -172,9 +172,9 @@ TEST(Cost, FollowsChanges) {
   EXPECT_LE(found, 14U);
 }
 
-TEST(Cost, NeverMoreThanTheLimit) {
+TEST(CostModel, NeverMoreThanTheLimit) {
   for (std::size_t limit = 1; limit < 40; ++limit) {
-    Cost cost;
+    CostModel cost;
     for (int i = 0; i < 30; ++i) {
       const auto choice = cost.within_budget(kBudget, limit, true);
       ASSERT_TRUE(choice);
@@ -188,13 +188,13 @@ TEST(Cost, NeverMoreThanTheLimit) {
   }
 }
 
-TEST(Cost, StaysWholeWhereTwoSlicesCostTooMuch) {
-  Cost cost;
+TEST(CostModel, StaysWholeWhereTwoSlicesCostTooMuch) {
+  CostModel cost;
   EXPECT_EQ(run(cost, 12, 1e5, 0.2), 1U);
 }
 
-TEST(Cost, KnowsNothingWithoutTimes) {
-  Cost cost;
+TEST(CostModel, KnowsNothingWithoutTimes) {
+  CostModel cost;
   EXPECT_FALSE(cost.within_budget(kBudget, 100, false));
   EXPECT_EQ(cost.duration().count(), 0);
   EXPECT_EQ(cost.within_budget(kBudget, 100, true)->slices, 1U);
@@ -204,18 +204,18 @@ TEST(Cost, KnowsNothingWithoutTimes) {
   EXPECT_EQ(cost.launches(), 0U);
 }
 
-TEST(Cost, DurationMindsNoWildTime) {
-  Cost cost;
+TEST(CostModel, DurationMindsNoWildTime) {
+  CostModel cost;
   cost.observe(1, time_of(5e6));
   EXPECT_EQ(cost.duration(), time_of(5e6));
   for (const double time : {4e6, 4.1e6, 9e9, 4.2e6, 4e6}) cost.observe(1, time_of(time));
   EXPECT_EQ(cost.duration(), time_of(4.2e6));
 }
 
-TEST(Cost, GoesOnFromWhatAnotherFound) {
-  Cost first;
+TEST(CostModel, GoesOnFromWhatAnotherFound) {
+  CostModel first;
   const std::size_t found = run(first, 30, 1e7, 0.001);
-  Cost second = Cost::from(first.losses(), first.duration());
+  CostModel second = CostModel::from(first.losses(), first.duration());
   EXPECT_NEAR(static_cast<double>(second.duration().count()), static_cast<double>(first.duration().count()),
               1);
   const auto choice = second.within_budget(kBudget, 640, true);
@@ -225,15 +225,15 @@ TEST(Cost, GoesOnFromWhatAnotherFound) {
   EXPECT_LE(later, 14U) << "and finds out if it does not hold here";
 }
 
-TEST(Cost, TakesNothingFromWhatIsNotInOrder) {
-  using Losses = Cost::Losses;
+TEST(CostModel, TakesNothingFromWhatIsNotInOrder) {
+  using Losses = CostModel::Losses;
   const auto duration = time_of(1e6);
   for (const Losses& losses : {Losses{{{1, 0.1}}}, Losses{{{16, -0.1}}}, Losses{{{16, 0.2}, {8, 0.3}}},
                                Losses{{{16, 0.2}, {32, 0.1}}}, Losses{{{16, std::nan("")}}},
                                Losses{{{2'000'000, 0.1}}}, Losses{{{16, INFINITY}}}}) {
-    EXPECT_FALSE(Cost::from(losses, duration).within_budget(kBudget, 100, false));
+    EXPECT_FALSE(CostModel::from(losses, duration).within_budget(kBudget, 100, false));
   }
-  EXPECT_FALSE(Cost::from({{{16, 0.01}}}, base::Nanoseconds(-1)).within_budget(kBudget, 100, false));
+  EXPECT_FALSE(CostModel::from({{{16, 0.01}}}, base::Nanoseconds(-1)).within_budget(kBudget, 100, false));
 }
 
 }  // namespace

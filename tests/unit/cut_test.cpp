@@ -83,10 +83,10 @@ TEST(Cut, AMillionRandomLaunchesAreCoveredOnceInOrder) {
   for (int i = 0; i < 1'000'000; ++i) {
     const NDRange range = random_range(random);
     const std::size_t total = total_groups(range);
-    const std::size_t wanted =
+    const std::size_t wanted_slices =
         std::uniform_int_distribution<std::size_t>(1, i % 4 == 0 ? total + 5 : 25)(random);
-    const Cut cut(range, wanted);
-    ASSERT_EQ(cut.count(), std::min(wanted, total)) << "not as many as asked for, or more";
+    const Cut cut(range, wanted_slices);
+    ASSERT_EQ(cut.count(), std::min(wanted_slices, total)) << "not as many as asked for, or more";
     std::size_t next = 0;
     // All slices of small plans; of large ones a sample, each against the one before it.
     const std::size_t step = cut.count() > 40 ? cut.count() / 13 : 1;
@@ -107,14 +107,14 @@ TEST(Cut, WhatIsLeftIsWhatTheLaterSlicesHold) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 100'000; ++i) {
     const NDRange range = random_range(random);
-    const std::size_t wanted = std::uniform_int_distribution<std::size_t>(2, 60)(random);
-    const Cut cut(range, wanted);
+    const std::size_t wanted_slices = std::uniform_int_distribution<std::size_t>(2, 60)(random);
+    const Cut cut(range, wanted_slices);
     const std::size_t from = std::uniform_int_distribution<std::size_t>(0, cut.count() - 1)(random);
     std::size_t next = linear_id(range, groups_of(range, cut.slice(from)).begin);
-    const Rest rest = cut.rest(from);
-    ASSERT_GE(rest.count, 1U);
-    for (unsigned b = 0; b < rest.count; ++b)
-      expect_run_of_groups(range, groups_of(range, rest.boxes[b]), next);
+    const Remainder remainder = cut.remainder(from);
+    ASSERT_GE(remainder.count, 1U);
+    for (unsigned b = 0; b < remainder.count; ++b)
+      expect_run_of_groups(range, groups_of(range, remainder.boxes[b]), next);
     ASSERT_EQ(next, total_groups(range));
     ASSERT_FALSE(HasFailure()) << "launch " << i;
   }
@@ -148,9 +148,9 @@ TEST(Cut, InAnyOrderEveryGroupIsInOneSlice) {
     const NDRange range = random_range(random);
     const std::size_t total = total_groups(range);
     if (total > 3000) continue;
-    const std::size_t wanted = std::uniform_int_distribution<std::size_t>(1, total + 3)(random);
-    const Cut cut(range, wanted, Order::any);
-    ASSERT_EQ(cut.count(), std::min(wanted, total)) << "not as many as asked for, or more";
+    const std::size_t wanted_slices = std::uniform_int_distribution<std::size_t>(1, total + 3)(random);
+    const Cut cut(range, wanted_slices, Order::any);
+    ASSERT_EQ(cut.count(), std::min(wanted_slices, total)) << "not as many as asked for, or more";
     Cover all(range);
     Extent cut_in{0, 0, 0};
     bool alone = false;
@@ -163,8 +163,9 @@ TEST(Cut, InAnyOrderEveryGroupIsInOneSlice) {
       }
     }
     ASSERT_TRUE(all.each_once()) << "launch " << i;
-    for (unsigned d = 0; d < 3; ++d) ASSERT_EQ(cut.cuts(d), cut_in[d] != 0) << "launch " << i << ", " << d;
-    ASSERT_TRUE(!alone || cut.uneven() == Cut::Uneven::alone) << "launch " << i;
+    for (unsigned d = 0; d < 3; ++d)
+      ASSERT_EQ(cut.cuts_dimension(d), cut_in[d] != 0) << "launch " << i << ", " << d;
+    ASSERT_TRUE(!alone || cut.uneven() == Cut::SmallerGroup::alone) << "launch " << i;
     ASSERT_FALSE(HasFailure()) << "launch " << i;
   }
 }
@@ -178,9 +179,9 @@ TEST(Cut, InAnyOrderWhatIsLeftIsWhatTheLaterSlicesHold) {
     const std::size_t from = std::uniform_int_distribution<std::size_t>(0, cut.count() - 1)(random);
     Cover all(range);
     for (std::size_t s = 0; s < from; ++s) all.add(cut.slice(s));
-    const Rest rest = cut.rest(from);
-    ASSERT_GE(rest.count, 1U);
-    for (unsigned b = 0; b < rest.count; ++b) all.add(rest.boxes[b]);
+    const Remainder remainder = cut.remainder(from);
+    ASSERT_GE(remainder.count, 1U);
+    for (unsigned b = 0; b < remainder.count; ++b) all.add(remainder.boxes[b]);
     ASSERT_TRUE(all.each_once()) << "launch " << i;
     ASSERT_FALSE(HasFailure()) << "launch " << i;
   }
@@ -201,12 +202,13 @@ TEST(Cut, InAnyOrderFiveHundredSlicesOfAProductAreAlike) {
   EXPECT_EQ(sizes_of(range, Cut(range, 500)), std::pair(std::size_t{160}, std::size_t{320}));
   EXPECT_EQ(sizes_of(range, Cut(range, 500, Order::any)), std::pair(std::size_t{203}, std::size_t{216}));
   EXPECT_EQ(sizes_of(range, Cut(range, 640, Order::any)), std::pair(std::size_t{160}, std::size_t{160}));
-  for (std::size_t wanted = 321; wanted < 1400; ++wanted) {
-    const Cut cut(range, wanted, Order::any);
-    ASSERT_EQ(cut.count(), wanted);
+  for (std::size_t wanted_slices = 321; wanted_slices < 1400; ++wanted_slices) {
+    const Cut cut(range, wanted_slices, Order::any);
+    ASSERT_EQ(cut.count(), wanted_slices);
     const auto [least, most] = sizes_of(range, cut);
-    EXPECT_LE(most * 100, least * 134) << wanted;
-    EXPECT_LE(most * wanted * 100, 320 * 320 * 122) << wanted << ": the largest against the mean";
+    EXPECT_LE(most * 100, least * 134) << wanted_slices;
+    EXPECT_LE(most * wanted_slices * 100, 320 * 320 * 122)
+        << wanted_slices << ": the largest against the mean";
   }
 }
 
@@ -224,34 +226,34 @@ TEST(Cut, InAnyOrderTheSizesDifferAsLittleAsBandsCanMakeThem) {
     const std::size_t rows = range.global[1];
     const std::size_t total = total_groups(range);
     if (total <= rows + 1) continue;
-    const std::size_t wanted = rows + below(total - rows - 1);
+    const std::size_t wanted_slices = rows + below(total - rows - 1);
     std::size_t best = SIZE_MAX;
     for (std::size_t thickness = 1; thickness <= rows; ++thickness) {
       const std::size_t bands = rows / thickness;
-      if (wanted / bands >= range.global[0]) break;
+      if (wanted_slices / bands >= range.global[0]) break;
       std::size_t least = SIZE_MAX;
       std::size_t most = 0;
       for (std::size_t band = 0; band < bands; ++band) {
-        const std::size_t boxes = share_of(wanted, bands, band);
+        const std::size_t boxes = share_of(wanted_slices, bands, band);
         const std::size_t height = share_of(rows, bands, band);
         least = std::min(least, height * share_of(range.global[0], boxes, boxes - 1));
         most = std::max(most, height * share_of(range.global[0], boxes, 0));
       }
       best = std::min(best, most - least);
     }
-    const auto [least, most] = sizes_of(range, Cut(range, wanted, Order::any));
-    ASSERT_EQ(most - least, best) << rows << " rows of " << range.global[0] << " in " << wanted;
-    const auto [layer_least, layer_most] = sizes_of(range, Cut(range, wanted));
+    const auto [least, most] = sizes_of(range, Cut(range, wanted_slices, Order::any));
+    ASSERT_EQ(most - least, best) << rows << " rows of " << range.global[0] << " in " << wanted_slices;
+    const auto [layer_least, layer_most] = sizes_of(range, Cut(range, wanted_slices));
     ASSERT_LE(most - least, layer_most - layer_least);
   }
 }
 
 TEST(Cut, InAnyOrderSlabsAreThoseOfAscendingOrder) {
   const NDRange range = range_of(2, {5120, 5120, 1}, {16, 16, 1});
-  for (const std::size_t wanted : {1, 2, 20, 100, 319, 320}) {
-    const Cut any(range, wanted, Order::any);
-    const Cut ascending(range, wanted);
-    for (std::size_t s = 0; s < wanted; ++s) {
+  for (const std::size_t wanted_slices : {1, 2, 20, 100, 319, 320}) {
+    const Cut any(range, wanted_slices, Order::any);
+    const Cut ascending(range, wanted_slices);
+    for (std::size_t s = 0; s < wanted_slices; ++s) {
       EXPECT_EQ(any.slice(s).offset, ascending.slice(s).offset);
       EXPECT_EQ(any.slice(s).global, ascending.slice(s).global);
     }
@@ -260,13 +262,13 @@ TEST(Cut, InAnyOrderSlabsAreThoseOfAscendingOrder) {
 
 TEST(Cut, SlabsDifferByAtMostOneUnitTheLargerFirst) {
   for (std::size_t groups = 1; groups < 60; ++groups) {
-    for (std::size_t wanted = 1; wanted <= groups; ++wanted) {
+    for (std::size_t wanted_slices = 1; wanted_slices <= groups; ++wanted_slices) {
       const NDRange range = range_of(2, {64, groups * 8, 1}, {16, 8, 1});
-      const Cut cut(range, wanted);
+      const Cut cut(range, wanted_slices);
       std::size_t before = SIZE_MAX;
       for (std::size_t s = 0; s < cut.count(); ++s) {
         const std::size_t units = cut.slice(s).global[1] / 8;
-        EXPECT_TRUE(units == groups / wanted || units == groups / wanted + 1);
+        EXPECT_TRUE(units == groups / wanted_slices || units == groups / wanted_slices + 1);
         EXPECT_LE(units, before);
         before = units;
       }
@@ -276,9 +278,9 @@ TEST(Cut, SlabsDifferByAtMostOneUnitTheLargerFirst) {
 
 TEST(Cut, LayersDifferByAtMostOneSliceAndSlicesOfALayerByOneUnit) {
   const NDRange range = range_of(2, {5120, 5120, 1}, {16, 16, 1});
-  for (const std::size_t wanted : {321, 500, 640, 777, 5000}) {
-    const Cut cut(range, wanted);
-    ASSERT_EQ(cut.count(), wanted);
+  for (const std::size_t wanted_slices : {321, 500, 640, 777, 5000}) {
+    const Cut cut(range, wanted_slices);
+    ASSERT_EQ(cut.count(), wanted_slices);
     std::vector<std::size_t> slices_of_layer(320);
     for (std::size_t s = 0; s < cut.count(); ++s) {
       const Slice slice = cut.slice(s);
@@ -286,7 +288,7 @@ TEST(Cut, LayersDifferByAtMostOneSliceAndSlicesOfALayerByOneUnit) {
       ++slices_of_layer[slice.offset[1] / 16];
     }
     for (const std::size_t slices : slices_of_layer) {
-      EXPECT_TRUE(slices == wanted / 320 || slices == wanted / 320 + 1);
+      EXPECT_TRUE(slices == wanted_slices / 320 || slices == wanted_slices / 320 + 1);
     }
   }
 }
@@ -308,19 +310,20 @@ TEST(Cut, SmallerLastGroupIsInTheLastSlice) {
 }
 
 TEST(Cut, SaysWhatBecomesOfASmallerLastGroup) {
-  using Uneven = Cut::Uneven;
-  EXPECT_EQ(Cut(range_of(1, {100, 1, 1}, {10, 1, 1}), 4).uneven(), Uneven::none);
-  EXPECT_EQ(Cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 4).uneven(), Uneven::with_others);
-  EXPECT_EQ(Cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 6).uneven(), Uneven::alone);
-  EXPECT_EQ(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 4).uneven(), Uneven::none)
+  using SmallerGroup = Cut::SmallerGroup;
+  EXPECT_EQ(Cut(range_of(1, {100, 1, 1}, {10, 1, 1}), 4).uneven(), SmallerGroup::none);
+  EXPECT_EQ(Cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 4).uneven(), SmallerGroup::shared_slice);
+  EXPECT_EQ(Cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 6).uneven(), SmallerGroup::alone);
+  EXPECT_EQ(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 4).uneven(), SmallerGroup::none)
       << "the dimension is not cut";
-  EXPECT_EQ(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 8).uneven(), Uneven::with_others);
-  EXPECT_EQ(Cut(range_of(2, {100, 43, 1}, {10, 10, 1}), 8).uneven(), Uneven::alone) << "a layer of its own";
+  EXPECT_EQ(Cut(range_of(2, {103, 40, 1}, {10, 10, 1}), 8).uneven(), SmallerGroup::shared_slice);
+  EXPECT_EQ(Cut(range_of(2, {100, 43, 1}, {10, 10, 1}), 8).uneven(), SmallerGroup::alone)
+      << "a layer of its own";
   for (std::size_t n = 11; n < 400; ++n) {
-    for (std::size_t wanted = 2; wanted < 45; ++wanted) {
-      const Cut cut(range_of(1, {n, 1, 1}, {10, 1, 1}), wanted);
+    for (std::size_t wanted_slices = 2; wanted_slices < 45; ++wanted_slices) {
+      const Cut cut(range_of(1, {n, 1, 1}, {10, 1, 1}), wanted_slices);
       const bool alone = n % 10 != 0 && cut.count() > 1 && cut.slice(cut.count() - 1).global[0] < 10;
-      EXPECT_TRUE(!alone || cut.uneven() == Uneven::alone) << n << " in " << wanted;
+      EXPECT_TRUE(!alone || cut.uneven() == SmallerGroup::alone) << n << " in " << wanted_slices;
     }
   }
 }

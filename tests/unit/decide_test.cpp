@@ -31,72 +31,77 @@ NDRange line(std::size_t global, std::size_t local, std::size_t offset = 0) {
 
 TEST(Decide, SlicesAreVmsTimesAlpha) {
   for (unsigned vms = 2; vms < 20; ++vms) {
-    EXPECT_EQ(wanted(kAlpha, kSplittable, kDevice, kMany, vms).slices, vms * 4);
-    EXPECT_FALSE(wanted(kAlpha, kSplittable, kDevice, kMany, vms).whole);
+    EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, kMany, vms).slices, vms * 4);
+    EXPECT_FALSE(wanted_slices(kAlpha, kSplittable, kDevice, kMany, vms).unsplit_reason);
   }
 }
 
 TEST(Decide, AloneStaysWhole) {
-  EXPECT_EQ(wanted(kAlpha, kSplittable, kDevice, kMany, 1).whole, Whole::alone);
+  EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, kMany, 1).unsplit_reason, UnsplitReason::alone);
 }
 
 TEST(Decide, FewerItemsThanCoresStayWhole) {
-  EXPECT_EQ(wanted(kAlpha, kSplittable, kDevice, 479, 5).whole, Whole::small);
-  EXPECT_FALSE(wanted(kAlpha, kSplittable, kDevice, 480, 5).whole);
+  EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, 479, 5).unsplit_reason, UnsplitReason::small);
+  EXPECT_FALSE(wanted_slices(kAlpha, kSplittable, kDevice, 480, 5).unsplit_reason);
 }
 
 TEST(Decide, MinItemsReplacesTheCores) {
   base::Settings settings = kAlpha;
   settings.min_items = 0;
-  EXPECT_FALSE(wanted(settings, kSplittable, kDevice, 1, 5).whole);
+  EXPECT_FALSE(wanted_slices(settings, kSplittable, kDevice, 1, 5).unsplit_reason);
   settings.min_items = 1000;
-  EXPECT_EQ(wanted(settings, kSplittable, kDevice, 999, 5).whole, Whole::small);
+  EXPECT_EQ(wanted_slices(settings, kSplittable, kDevice, 999, 5).unsplit_reason, UnsplitReason::small);
 }
 
 TEST(Decide, FixedHoldsWhateverTheVmCount) {
   const auto fixed = settings_with({SplitPolicy::Kind::fixed, 7});
-  EXPECT_EQ(wanted(fixed, kSplittable, kDevice, kMany, 1).slices, 7U);
-  EXPECT_EQ(wanted(fixed, kSplittable, kDevice, kMany, 50).slices, 7U);
-  EXPECT_EQ(wanted(settings_with({SplitPolicy::Kind::fixed, 1}), kSplittable, kDevice, kMany, 5).whole,
-            Whole::policy);
+  EXPECT_EQ(wanted_slices(fixed, kSplittable, kDevice, kMany, 1).slices, 7U);
+  EXPECT_EQ(wanted_slices(fixed, kSplittable, kDevice, kMany, 50).slices, 7U);
+  EXPECT_EQ(wanted_slices(settings_with({SplitPolicy::Kind::fixed, 1}), kSplittable, kDevice, kMany, 5)
+                .unsplit_reason,
+            UnsplitReason::policy);
 }
 
 TEST(Decide, PoliciesThatLearnBeginWithAlpha) {
   const auto budget = settings_with({SplitPolicy::Kind::budget, 0});
-  EXPECT_EQ(wanted(budget, kSplittable, kDevice, kMany, 1).whole, Whole::alone);
-  EXPECT_EQ(wanted(budget, kSplittable, kDevice, kMany, 5).slices, 20U);
+  EXPECT_EQ(wanted_slices(budget, kSplittable, kDevice, kMany, 1).unsplit_reason, UnsplitReason::alone);
+  EXPECT_EQ(wanted_slices(budget, kSplittable, kDevice, kMany, 5).slices, 20U);
   const auto quantum = settings_with({SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)});
-  EXPECT_EQ(wanted(quantum, kSplittable, kDevice, kMany, 1).slices, 16U)
+  EXPECT_EQ(wanted_slices(quantum, kSplittable, kDevice, kMany, 1).slices, 16U)
       << "alone, but a bound was asked for";
-  EXPECT_EQ(wanted(quantum, kSplittable, kDevice, kMany, 50).slices, 200U);
+  EXPECT_EQ(wanted_slices(quantum, kSplittable, kDevice, kMany, 50).slices, 200U);
 }
 
 TEST(Decide, BudgetHasAMostForEachVm) {
   base::Settings settings;
-  EXPECT_EQ(most_slices(settings, 5), 500U);
+  EXPECT_EQ(max_slices(settings, 5), 500U);
   settings.alpha_max = 7;
-  EXPECT_EQ(most_slices(settings, 3), 21U);
+  EXPECT_EQ(max_slices(settings, 3), 21U);
 }
 
 TEST(Decide, OffStaysWhole) {
-  EXPECT_EQ(wanted(settings_with({SplitPolicy::Kind::off, 0}), kSplittable, kDevice, kMany, 5).whole,
-            Whole::policy);
+  EXPECT_EQ(wanted_slices(settings_with({SplitPolicy::Kind::off, 0}), kSplittable, kDevice, kMany, 5)
+                .unsplit_reason,
+            UnsplitReason::policy);
 }
 
 TEST(Decide, KernelsThatMayNotBeSplitSayWhy) {
-  EXPECT_EQ(wanted(kAlpha, {.source = Kernel::Source::unseen}, kDevice, kMany, 5).whole, Whole::binary);
-  EXPECT_EQ(wanted(kAlpha, {.source = Kernel::Source::unsplittable}, kDevice, kMany, 5).whole, Whole::kernel);
-  EXPECT_EQ(wanted(kAlpha, {.source = Kernel::Source::splittable, .denied = true}, kDevice, kMany, 5).whole,
-            Whole::denied);
+  EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::unseen}, kDevice, kMany, 5).unsplit_reason,
+            UnsplitReason::binary);
+  EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::unsplittable}, kDevice, kMany, 5).unsplit_reason,
+            UnsplitReason::kernel);
+  EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::splittable, .denied = true}, kDevice, kMany, 5)
+                .unsplit_reason,
+            UnsplitReason::denied);
 }
 
 TEST(Decide, AlphaOfTheKernelBeforeTheDevicesBeforeTheGeneral) {
   Kernel kernel = kSplittable;
   Device device = kDevice;
   device.alpha = 2;
-  EXPECT_EQ(wanted(kAlpha, kernel, device, kMany, 5).slices, 10U);
+  EXPECT_EQ(wanted_slices(kAlpha, kernel, device, kMany, 5).slices, 10U);
   kernel.alpha = 3;
-  EXPECT_EQ(wanted(kAlpha, kernel, device, kMany, 5).slices, 15U);
+  EXPECT_EQ(wanted_slices(kAlpha, kernel, device, kMany, 5).slices, 15U);
 }
 
 // As an H200 has them: 132 multiprocessors.
@@ -104,13 +109,14 @@ const Device kGpu{.cores = 16896,
                   .resident_groups = std::size_t{132} * 32,
                   .resident_items = std::size_t{132} * 2048,
                   .queues = 6,
-                  .prefers_pipelines = true};
+                  .gains_from_pipelining = true};
 const Device kCpu{.cores = 16, .resident_groups = 16, .resident_items = kMany};
 
 std::size_t filled(const Device& device, std::size_t groups, std::size_t local, base::Settings settings) {
-  const Decision decision = filling(settings, kSplittable, device, line(groups * local, local), 20);
-  if (decision.whole) {
-    EXPECT_EQ(decision.whole, groups == 1 ? Whole::one_group : Whole::held);
+  const Decision decision =
+      limit_to_full_device(settings, kSplittable, device, line(groups * local, local), 20);
+  if (decision.unsplit_reason) {
+    EXPECT_EQ(decision.unsplit_reason, groups == 1 ? UnsplitReason::one_group : UnsplitReason::held);
     return 1;
   }
   return decision.slices;
@@ -138,7 +144,7 @@ TEST(Filling, OnOneQueueEachSliceFillsTheDevice) {
   queued.launch = base::LaunchMode::queued;
   EXPECT_EQ(filled(kGpu, 2112, 256, queued), 2U);
   const Kernel talks{.source = Kernel::Source::splittable, .talks = true};
-  EXPECT_EQ(filling(kAlpha, talks, kGpu, line(2112 * 256, 256), 20).slices, 2U);
+  EXPECT_EQ(limit_to_full_device(kAlpha, talks, kGpu, line(2112 * 256, 256), 20).slices, 2U);
   base::Settings pipelined = kAlpha;
   pipelined.launch = base::LaunchMode::pipelined;
   Device several = kCpu;
@@ -148,7 +154,7 @@ TEST(Filling, OnOneQueueEachSliceFillsTheDevice) {
 
 TEST(Filling, HugeLaunchesDoNotOverflow) {
   const Decision decision =
-      filling(kAlpha, kSplittable, kGpu, line(std::numeric_limits<std::size_t>::max(), 1), 20);
+      limit_to_full_device(kAlpha, kSplittable, kGpu, line(std::numeric_limits<std::size_t>::max(), 1), 20);
   EXPECT_EQ(decision.slices, 20U);
 }
 
@@ -164,29 +170,33 @@ TEST(Filling, IsTheRuleOfAlphaAlone) {
 }
 
 TEST(Settle, OneGroupStaysWhole) {
-  EXPECT_EQ(settle(line(64, 64), kSplittable, kDevice, 20, false).whole, Whole::one_group);
+  EXPECT_EQ(validate_cut(line(64, 64), kSplittable, kDevice, 20, false).unsplit_reason,
+            UnsplitReason::one_group);
 }
 
 TEST(Settle, NoMoreSlicesThanGroups) {
-  EXPECT_EQ(settle(line(192, 64), kSplittable, kDevice, 20, false).slices, 3U);
+  EXPECT_EQ(validate_cut(line(192, 64), kSplittable, kDevice, 20, false).slices, 3U);
 }
 
 TEST(Settle, GroupsThatMayWaitForEachOtherAreCutOnlyIfTheyCannotAllBeResident) {
   const Kernel talks{.source = Kernel::Source::splittable, .talks = true};
-  EXPECT_EQ(settle(line(480 * 64, 64), talks, kDevice, 20, false).whole, Whole::kernel);
-  EXPECT_EQ(settle(line(481 * 64, 64), talks, kDevice, 20, false).slices, 20U);
-  EXPECT_EQ(settle(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
+  EXPECT_EQ(validate_cut(line(480 * 64, 64), talks, kDevice, 20, false).unsplit_reason,
+            UnsplitReason::kernel);
+  EXPECT_EQ(validate_cut(line(481 * 64, 64), talks, kDevice, 20, false).slices, 20U);
+  EXPECT_EQ(validate_cut(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
 }
 
 TEST(Settle, UnevenGroupsAreCutOffOnlyWhereTheDriverIsKnownToTakeThem) {
-  EXPECT_EQ(settle(line(1000, 64), kSplittable, kDevice, 4, false).whole, Whole::shape);
-  EXPECT_EQ(settle(line(1000, 64), kSplittable, kDevice, 4, true).slices, 4U);
+  EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, false).unsplit_reason,
+            UnsplitReason::shape);
+  EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, true).slices, 4U);
 }
 
 TEST(Settle, IdsBeyond31BitsStayWhole) {
   constexpr std::size_t kLargest = 0x7fffffff;
-  EXPECT_EQ(settle(line(kLargest - 63, 64, 64), kSplittable, kDevice, 4, true).whole, Whole::shape);
-  EXPECT_EQ(settle(line(kLargest - 63, 64, 63), kSplittable, kDevice, 4, true).slices, 4U);
+  EXPECT_EQ(validate_cut(line(kLargest - 63, 64, 64), kSplittable, kDevice, 4, true).unsplit_reason,
+            UnsplitReason::shape);
+  EXPECT_EQ(validate_cut(line(kLargest - 63, 64, 63), kSplittable, kDevice, 4, true).slices, 4U);
 }
 
 }  // namespace

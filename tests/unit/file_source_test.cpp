@@ -41,20 +41,20 @@ class File : public testing::Test {
 TEST_F(File, IsReadAgainWhenItHasChanged) {
   write("3\n");
   FileSource source(path());
-  EXPECT_FALSE(source.settled());
+  EXPECT_FALSE(source.first_answer_known());
   source.step(100s);
-  EXPECT_TRUE(source.settled());
-  ASSERT_TRUE(source.heard());
-  EXPECT_EQ(source.heard()->vms, 3U);
+  EXPECT_TRUE(source.first_answer_known());
+  ASSERT_TRUE(source.last_count());
+  EXPECT_EQ(source.last_count()->vms, 3U);
   write("4\n");  // within one tick of the file system's clock, and of the same size
   source.step(100s + 1ms);
-  EXPECT_EQ(source.heard()->vms, 3U) << "it is not looked at before its time";
-  source.step(source.wish().until);
-  EXPECT_EQ(source.heard()->vms, 4U);
-  EXPECT_EQ(source.heard()->at, 101s);
-  source.step(source.wish().until);
-  EXPECT_EQ(source.heard()->at, 102s) << "a file that stands there is confirmed";
-  EXPECT_EQ(source.take_complaint(), "");
+  EXPECT_EQ(source.last_count()->vms, 3U) << "it is not looked at before its time";
+  source.step(source.wake_condition().until);
+  EXPECT_EQ(source.last_count()->vms, 4U);
+  EXPECT_EQ(source.last_count()->at, 101s);
+  source.step(source.wake_condition().until);
+  EXPECT_EQ(source.last_count()->at, 102s) << "a file that stands there is confirmed";
+  EXPECT_EQ(source.take_warning(), "");
 }
 
 TEST_F(File, WithoutANumberConfirmsNothingAndIsNamed) {
@@ -63,35 +63,35 @@ TEST_F(File, WithoutANumberConfirmsNothingAndIsNamed) {
   source.step(100s);
   write("many\n");
   source.step(101s);
-  EXPECT_EQ(source.heard()->vms, 3U);
-  EXPECT_EQ(source.heard()->at, 100s);
-  EXPECT_NE(source.take_complaint().find(path()), std::string::npos);
+  EXPECT_EQ(source.last_count()->vms, 3U);
+  EXPECT_EQ(source.last_count()->at, 100s);
+  EXPECT_NE(source.take_warning().find(path()), std::string::npos);
   unlink(path().c_str());
   source.step(102s);
-  EXPECT_EQ(source.heard()->at, 100s);
+  EXPECT_EQ(source.last_count()->at, 100s);
   write("6");
   source.step(103s);
-  EXPECT_EQ(source.heard()->vms, 6U);
+  EXPECT_EQ(source.last_count()->vms, 6U);
 }
 
 TEST_F(File, ThatIsNoneIsNotRead) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   FileSource pipe(path());
   pipe.step(1s);  // would hang
-  EXPECT_FALSE(pipe.heard());
+  EXPECT_FALSE(pipe.last_count());
   FileSource folder("/");
   folder.step(1s);
-  EXPECT_FALSE(folder.heard());
+  EXPECT_FALSE(folder.last_count());
   FileSource endless("/dev/zero");
   endless.step(1s);
-  EXPECT_FALSE(endless.heard());
+  EXPECT_FALSE(endless.last_count());
 }
 
 TEST_F(File, LongerThanAnyNumberIsNone) {
   write("5" + std::string(1 << 20, ' '));
   FileSource source(path());
   source.step(1s);
-  EXPECT_FALSE(source.heard());
+  EXPECT_FALSE(source.last_count());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "interpose/gate.h"
+#include "interpose/queues/gate.h"
 
 #include <atomic>
 #include <memory>
@@ -35,7 +35,7 @@ TEST(Gate, OthersWaitAndAreSeenToWait) {
   ASSERT_TRUE(gate.close());
   std::atomic<bool> inside{false};
   std::jthread other([&] {
-    const Passage passage(gate);
+    const GateGuard passage(gate);
     inside = true;
   });
   while (gate.waiting().load() == 0) std::this_thread::yield();
@@ -51,13 +51,13 @@ TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
   Gate gate;
   std::atomic<int> inside{0};
   std::atomic<int> met{0};
-  std::atomic<int> closed{0};
+  std::atomic<int> is_exclusive{0};
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 3; ++t) {
       threads.emplace_back([&] {
-        while (closed < kTimes) {
-          const Passage passage(gate);
+        while (is_exclusive < kTimes) {
+          const GateGuard passage(gate);
           ++inside;
           --inside;
         }
@@ -65,10 +65,10 @@ TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
     }
     for (int t = 0; t < 2; ++t) {
       threads.emplace_back([&] {
-        while (closed < kTimes) {
-          const Closure closure(&gate);
-          if (!closure.closed()) continue;
-          ++closed;
+        while (is_exclusive < kTimes) {
+          const ExclusiveGate closure(&gate);
+          if (!closure.is_exclusive()) continue;
+          ++is_exclusive;
           if (inside.load() != 0) ++met;
         }
       });

@@ -33,7 +33,7 @@ TEST_F(IncludesTest, AreFollowedThroughFilesAndFolders) {
   write("a.h", "A\n#include \"sub/b.h\"\n");
   write("sub/b.h", "B\n#include \"c.h\"\n#include \"a.h\"\n");
   write("sub/c.h", "C\n");
-  const Included found = included_by("#include <a.h>\n", {"/nowhere", folder_}, {});
+  const Included found = find_includes("#include <a.h>\n", {"/nowhere", folder_}, {});
   EXPECT_TRUE(found.complete);
   EXPECT_THAT(found.texts, UnorderedElementsAre("A\n#include \"sub/b.h\"\n",
                                                 "B\n#include \"c.h\"\n#include \"a.h\"\n", "C\n"));
@@ -43,30 +43,30 @@ TEST_F(IncludesTest, EveryFileThatCouldBeMeantCounts) {
   write("one/a.h", "1");
   write("two/a.h", "2");
   const Included found =
-      included_by("#include \"a.h\"\n", {folder_ + "/one", folder_ + "/two"}, {{"a.h", "3"}});
+      find_includes("#include \"a.h\"\n", {folder_ + "/one", folder_ + "/two"}, {{"a.h", "3"}});
   EXPECT_THAT(found.texts, UnorderedElementsAre("1", "2", "3"));
 }
 
 TEST_F(IncludesTest, HeadersOfTheProgramAreFound) {
   const Included found =
-      included_by("#include \"x/a.h\"\n", {}, {{"x/a.h", "#include \"b.h\"\n"}, {"b.h", "B"}});
+      find_includes("#include \"x/a.h\"\n", {}, {{"x/a.h", "#include \"b.h\"\n"}, {"b.h", "B"}});
   EXPECT_TRUE(found.complete);
   EXPECT_THAT(found.texts, UnorderedElementsAre("#include \"b.h\"\n", "B"));
-  EXPECT_THAT(included_by("", {}, {{"a.h", "A"}}).texts, ElementsAre("A"))
+  EXPECT_THAT(find_includes("", {}, {{"a.h", "A"}}).texts, ElementsAre("A"))
       << "also what nobody seems to include";
 }
 
 TEST_F(IncludesTest, WhatIsNotFoundOrNamedByAMacroIsMissed) {
-  EXPECT_FALSE(included_by("#include \"no such file\"\n", {folder_}, {}).complete);
-  EXPECT_FALSE(included_by("#define A <a.h>\n#include A\n", {folder_}, {}).complete);
-  EXPECT_FALSE(included_by("#include <.>\n", {folder_}, {}).complete) << "a folder is no header";
-  EXPECT_TRUE(included_by("// #include \"no such file\"\n", {folder_}, {}).complete);
+  EXPECT_FALSE(find_includes("#include \"no such file\"\n", {folder_}, {}).complete);
+  EXPECT_FALSE(find_includes("#define A <a.h>\n#include A\n", {folder_}, {}).complete);
+  EXPECT_FALSE(find_includes("#include <.>\n", {folder_}, {}).complete) << "a folder is no header";
+  EXPECT_TRUE(find_includes("// #include \"no such file\"\n", {folder_}, {}).complete);
 }
 
 TEST_F(IncludesTest, CirclesEnd) {
   write("a.h", "#include \"b.h\"\n");
   write("b.h", "#include \"a.h\"\n");
-  EXPECT_EQ(included_by("#include \"a.h\"\n", {folder_}, {}).texts.size(), 2U);
+  EXPECT_EQ(find_includes("#include \"a.h\"\n", {folder_}, {}).texts.size(), 2U);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ int in_child(int error, Act act) {
 TEST(Say, WritesOneLineInOnePiece) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  EXPECT_EQ(in_child(ends[1], [] { say("something"); }), 0);
+  EXPECT_EQ(in_child(ends[1], [] { log_line("something"); }), 0);
   char text[64] = {};
   EXPECT_EQ(read(ends[0], text, sizeof text - 1), 18);
   EXPECT_STREQ(text, "cleave: something\n");
@@ -39,10 +39,10 @@ TEST(Say, ClosedPipeDoesNotEndTheProgram) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   close(ends[0]);
-  EXPECT_EQ(in_child(ends[1], [] { say("nobody reads this"); }), 0);
+  EXPECT_EQ(in_child(ends[1], [] { log_line("nobody reads this"); }), 0);
   EXPECT_EQ(in_child(ends[1],
                      [] {
-                       say("nobody reads this");
+                       log_line("nobody reads this");
                        // What the program itself writes there is its own affair, as ever.
                        static_cast<void>(write(STDERR_FILENO, "x", 1));
                      }),

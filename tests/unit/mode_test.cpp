@@ -14,12 +14,12 @@ using base::LaunchMode;
 
 // An H200, as its driver describes it.
 Device h200() {
-  const DeviceFigures figures{.gpu = true, .vendor = kNvidia, .compute_units = 132, .nv_major = 9};
-  return {.cores = cores(figures),
-          .resident_groups = resident_groups(figures),
-          .resident_items = resident_items(figures),
-          .queues = usable_queues(figures),
-          .prefers_pipelines = true};
+  const DeviceProperties properties{.gpu = true, .vendor = kNvidia, .compute_units = 132, .nv_major = 9};
+  return {.cores = cores(properties),
+          .resident_groups = resident_groups(properties),
+          .resident_items = resident_items(properties),
+          .queues = usable_queues(properties),
+          .gains_from_pipelining = true};
 }
 
 NDRange product() {
@@ -32,47 +32,51 @@ NDRange product() {
 
 const Kernel kFromSource{.source = Kernel::Source::splittable};
 const Kernel kTalks{.source = Kernel::Source::splittable, .talks = true};
-constexpr Moment kFree{.user_event_pending = false, .stalls = false, .has_twins = true};
+constexpr LaunchConditions kFree{.user_event_pending = false, .pacing_stalls = false, .can_add_queues = true};
 
-Way choose(LaunchMode wanted, const Kernel& kernel = kFromSource, const Device& device = h200(),
-           const Moment& moment = kFree, std::size_t slices = 20) {
-  return choose_way(wanted, kernel, device, product(), slices, moment);
+LaunchMethod choose(LaunchMode wanted_slices, const Kernel& kernel = kFromSource,
+                    const Device& device = h200(), const LaunchConditions& conditions = kFree,
+                    std::size_t slices = 20) {
+  return choose_method(wanted_slices, kernel, device, product(), slices, conditions);
 }
 
-TEST(Way, IsPipelinedByItselfWhereTheDeviceGainsByIt) {
+TEST(LaunchMethod, IsPipelinedByItselfWhereTheDeviceGainsByIt) {
   EXPECT_EQ(choose(LaunchMode::automatic).mode, Mode::pipelined);
   EXPECT_EQ(choose(LaunchMode::pipelined).mode, Mode::pipelined);
   Device device = h200();
-  device.prefers_pipelines = false;
+  device.gains_from_pipelining = false;
   EXPECT_EQ(choose(LaunchMode::automatic, kFromSource, device).mode, Mode::queued);
-  EXPECT_EQ(choose(LaunchMode::automatic, kFromSource, device).why, Queued::device);
+  EXPECT_EQ(choose(LaunchMode::automatic, kFromSource, device).why, SingleQueueReason::device);
   EXPECT_EQ(choose(LaunchMode::pipelined, kFromSource, device).mode, Mode::pipelined) << "asked for by name";
 }
 
-TEST(Way, KernelsWhoseGroupsMayLookAtEachOtherStayInOrderWhateverIsAsked) {
-  for (const auto wanted :
+TEST(LaunchMethod, KernelsWhoseGroupsMayLookAtEachOtherStayInOrderWhateverIsAsked) {
+  for (const auto wanted_slices :
        {LaunchMode::automatic, LaunchMode::pipelined, LaunchMode::queued, LaunchMode::sequential})
-    EXPECT_EQ(choose(wanted, kTalks).mode, Mode::queued);
-  EXPECT_EQ(choose(LaunchMode::pipelined, kTalks).why, Queued::talks);
+    EXPECT_EQ(choose(wanted_slices, kTalks).mode, Mode::queued);
+  EXPECT_EQ(choose(LaunchMode::pipelined, kTalks).why, SingleQueueReason::talks);
 }
 
-TEST(Way, SaysWhatStandsAgainstPipelining) {
-  for (const auto wanted : {LaunchMode::automatic, LaunchMode::pipelined}) {
-    EXPECT_EQ(choose(wanted, kFromSource, h200(), kFree, 2).why, Queued::few);
-    EXPECT_EQ(choose(wanted, kFromSource, h200(), {.user_event_pending = true, .has_twins = true}).why,
-              Queued::pending);
-    EXPECT_EQ(choose(wanted, kFromSource, h200(), {.has_twins = false}).why, Queued::queue);
+TEST(LaunchMethod, SaysWhatStandsAgainstPipelining) {
+  for (const auto wanted_slices : {LaunchMode::automatic, LaunchMode::pipelined}) {
+    EXPECT_EQ(choose(wanted_slices, kFromSource, h200(), kFree, 2).why, SingleQueueReason::few);
+    EXPECT_EQ(
+        choose(wanted_slices, kFromSource, h200(), {.user_event_pending = true, .can_add_queues = true}).why,
+        SingleQueueReason::pending);
+    EXPECT_EQ(choose(wanted_slices, kFromSource, h200(), {.can_add_queues = false}).why,
+              SingleQueueReason::queue);
   }
 }
 
-TEST(Way, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
+TEST(LaunchMethod, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
   EXPECT_EQ(choose(LaunchMode::queued).mode, Mode::queued);
   EXPECT_FALSE(choose(LaunchMode::queued).why);
   EXPECT_EQ(choose(LaunchMode::sequential).mode, Mode::sequential);
-  for (const Moment& moment :
-       {Moment{.user_event_pending = true}, Moment{.stalls = true}, Moment{.in_callback = true}}) {
-    EXPECT_EQ(choose(LaunchMode::sequential, kFromSource, h200(), moment).mode, Mode::queued);
-    EXPECT_FALSE(choose(LaunchMode::sequential, kFromSource, h200(), moment).why);
+  for (const LaunchConditions& conditions :
+       {LaunchConditions{.user_event_pending = true}, LaunchConditions{.pacing_stalls = true},
+        LaunchConditions{.in_callback = true}}) {
+    EXPECT_EQ(choose(LaunchMode::sequential, kFromSource, h200(), conditions).mode, Mode::queued);
+    EXPECT_FALSE(choose(LaunchMode::sequential, kFromSource, h200(), conditions).why);
   }
 }
 
@@ -119,15 +123,16 @@ TEST(QueuesToFill, LargeGroupsFillTheDeviceSooner) {
 }
 
 TEST(QueuesToFill, ProcessorsHoldOneGroupForEachCore) {
-  const DeviceFigures figures{.cpu = true, .compute_units = 4};
-  const Device device{.resident_groups = resident_groups(figures),
-                      .resident_items = resident_items(figures),
-                      .queues = usable_queues(figures)};
+  const DeviceProperties properties{.cpu = true, .compute_units = 4};
+  const Device device{.resident_groups = resident_groups(properties),
+                      .resident_items = resident_items(properties),
+                      .queues = usable_queues(properties)};
   EXPECT_EQ(queues_to_fill(device, product(), 20), 2U);
 }
 
-TEST(Queued, HasANameForEachReason) {
-  for (std::size_t i = 0; i < kQueuedReasons; ++i) EXPECT_STRNE(name(static_cast<Queued>(i)), "");
+TEST(SingleQueueReason, HasANameForEachReason) {
+  for (std::size_t i = 0; i < kSingleQueueReasons; ++i)
+    EXPECT_STRNE(name(static_cast<SingleQueueReason>(i)), "");
 }
 
 std::size_t in_quantum(double quanta, bool pipelined, const NDRange& range = product()) {

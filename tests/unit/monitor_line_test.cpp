@@ -12,37 +12,37 @@ namespace {
 using LineKind = MonitorLine::Kind;
 
 TEST(MonitorLine, WhatIsWrittenIsRead) {
-  const auto greeting = read_monitor_line(greeting_line(2000));
+  const auto greeting = parse_monitor_line(greeting_line(2000));
   ASSERT_TRUE(greeting);
   EXPECT_EQ(greeting->kind, LineKind::greeting);
   EXPECT_EQ(greeting->version, static_cast<unsigned>(CLEAVE_MONITOR_PROTOCOL));
   EXPECT_EQ(greeting->heartbeat_ms, 2000U);
-  const auto count = read_monitor_line(count_line(UINT64_MAX, kMostMachines, 7));
+  const auto count = parse_monitor_line(count_line(UINT64_MAX, kMaxMachines, 7));
   ASSERT_TRUE(count);
   EXPECT_EQ(count->kind, LineKind::count);
   EXPECT_EQ(count->sequence, UINT64_MAX);
-  EXPECT_EQ(count->running, kMostMachines);
+  EXPECT_EQ(count->running, kMaxMachines);
   EXPECT_EQ(count->busy, 7U);
-  const auto unknown = read_monitor_line(unknown_line(3));
+  const auto unknown = parse_monitor_line(unknown_line(3));
   ASSERT_TRUE(unknown);
   EXPECT_EQ(unknown->kind, LineKind::unknown);
   EXPECT_EQ(unknown->sequence, 3U);
-  const auto alive = read_monitor_line(alive_line(3));
+  const auto alive = parse_monitor_line(alive_line(3));
   ASSERT_TRUE(alive);
   EXPECT_EQ(alive->kind, LineKind::alive);
   EXPECT_EQ(alive->sequence, 3U);
-  EXPECT_EQ(read_monitor_line(bye_line("full"))->kind, LineKind::bye);
+  EXPECT_EQ(parse_monitor_line(bye_line("full"))->kind, LineKind::bye);
 }
 
 TEST(MonitorLine, WhatALaterVersionSaysIsPassedOver) {
-  EXPECT_EQ(read_monitor_line("load 0.5")->kind, LineKind::other);
-  EXPECT_EQ(read_monitor_line("countdown")->kind, LineKind::other);
-  EXPECT_EQ(read_monitor_line("count 1 2 1 paused=4")->running, 2U);
-  const auto greeting = read_monitor_line("cleave-monitor 2 tls heartbeat=50 x=y");
+  EXPECT_EQ(parse_monitor_line("load 0.5")->kind, LineKind::other);
+  EXPECT_EQ(parse_monitor_line("countdown")->kind, LineKind::other);
+  EXPECT_EQ(parse_monitor_line("count 1 2 1 paused=4")->running, 2U);
+  const auto greeting = parse_monitor_line("cleave-monitor 2 tls heartbeat=50 x=y");
   ASSERT_TRUE(greeting);
   EXPECT_EQ(greeting->version, 2U);
   EXPECT_EQ(greeting->heartbeat_ms, 50U);
-  EXPECT_EQ(read_monitor_line("cleave-monitor 1")->heartbeat_ms, 0U);
+  EXPECT_EQ(parse_monitor_line("cleave-monitor 1")->heartbeat_ms, 0U);
 }
 
 TEST(MonitorLine, BrokenLinesAreNone) {
@@ -67,16 +67,16 @@ TEST(MonitorLine, BrokenLinesAreNone) {
                                  "count 1 2 1\r",
                                  "count\t1 2 1",
                                  "k\xc3\xa4se"}) {
-    EXPECT_FALSE(read_monitor_line(text)) << text;
+    EXPECT_FALSE(parse_monitor_line(text)) << text;
   }
-  EXPECT_FALSE(read_monitor_line(std::string("bye\0x", 5)));
+  EXPECT_FALSE(parse_monitor_line(std::string("bye\0x", 5)));
 }
 
 TEST(MonitorLine, ItsLengthHasALimit) {
   const std::string longest(CLEAVE_MONITOR_LINE_MAX - 1, 'x');
-  EXPECT_TRUE(read_monitor_line(longest));
-  EXPECT_FALSE(read_monitor_line(longest + 'x'));
-  EXPECT_LT(count_line(UINT64_MAX, kMostMachines, kMostMachines).size(), longest.size());
+  EXPECT_TRUE(parse_monitor_line(longest));
+  EXPECT_FALSE(parse_monitor_line(longest + 'x'));
+  EXPECT_LT(count_line(UINT64_MAX, kMaxMachines, kMaxMachines).size(), longest.size());
 }
 
 }  // namespace

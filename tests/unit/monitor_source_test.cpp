@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "tests/unit/listener.h"
+#include "tests/unit/fake_monitor.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -15,62 +15,62 @@ using namespace std::chrono_literals;
 
 constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
 
-base::Address nowhere() { return *base::read_address("unix:/nonexistent/socket"); }
+base::Address nowhere() { return *base::parse_address("unix:/nonexistent/socket"); }
 
 TEST(MonitorSource, FollowsAndComesBackSoonAfterAGoodConversation) {
-  Listener listener;
+  FakeMonitor listener;
   MonitorSource source({listener.address()}, true, 1);
   source.step(1s);
   ASSERT_TRUE(listener.answer());
-  EXPECT_FALSE(source.settled());
+  EXPECT_FALSE(source.first_answer_known());
   listener.say(std::string(kGreeting) + "count 1 3 0\n");
   source.step(2s);
-  EXPECT_TRUE(source.settled());
-  ASSERT_TRUE(source.heard());
-  EXPECT_EQ(source.heard()->vms, 3U);
+  EXPECT_TRUE(source.first_answer_known());
+  ASSERT_TRUE(source.last_count());
+  EXPECT_EQ(source.last_count()->vms, 3U);
   EXPECT_EQ(source.state(), "connected");
-  EXPECT_EQ(source.wish().events, POLLIN);
+  EXPECT_EQ(source.wake_condition().events, POLLIN);
   listener.say("alive 1\n");
   source.step(20s);
-  EXPECT_EQ(source.heard()->at, 20s);
+  EXPECT_EQ(source.last_count()->at, 20s);
 
   listener.hang_up();
   source.step(21s);
   EXPECT_EQ(source.state(), "unreachable");
-  EXPECT_EQ(source.heard()->vms, 3U);
-  EXPECT_EQ(source.wish().fd, -1);
-  EXPECT_LE(source.wish().until, 21s + Backoff::kFirst);
-  source.step(source.wish().until - 1ns);
+  EXPECT_EQ(source.last_count()->vms, 3U);
+  EXPECT_EQ(source.wake_condition().fd, -1);
+  EXPECT_LE(source.wake_condition().until, 21s + Backoff::kInitialDelay);
+  source.step(source.wake_condition().until - 1ns);
   EXPECT_FALSE(listener.answer());
-  source.step(source.wish().until);
+  source.step(source.wake_condition().until);
   ASSERT_TRUE(listener.answer());
   listener.say(std::string(kGreeting) + "count 1 6 0\n");
   source.step(22s);
-  EXPECT_EQ(source.heard()->vms, 6U);
-  EXPECT_EQ(source.take_complaint(), "");
+  EXPECT_EQ(source.last_count()->vms, 6U);
+  EXPECT_EQ(source.take_warning(), "");
 }
 
 TEST(MonitorSource, CountsThatAreStaleBeforeTheNextHeartbeatAreWorthAWord) {
   for (const auto max_age : {1s, 2s, 3s}) {
-    Listener listener;
+    FakeMonitor listener;
     MonitorSource source({listener.address()}, false, 1, max_age);
     source.step(1s);
     ASSERT_TRUE(listener.answer());
     listener.say(std::string(kGreeting) + "count 1 3 0\n");
     source.step(2s);
-    EXPECT_EQ(source.heard()->vms, 3U);
-    const std::string said = source.take_complaint();
+    EXPECT_EQ(source.last_count()->vms, 3U);
+    const std::string said = source.take_warning();
     EXPECT_EQ(said.find("set 3 or more") != std::string::npos, max_age < 3s) << said;
   }
 }
 
 TEST(MonitorSource, NextAddressIsTriedAtOnce) {
-  Listener listener;
+  FakeMonitor listener;
   MonitorSource source({nowhere(), listener.address()}, false, 1);
   source.step(1s);
   EXPECT_TRUE(listener.answer());
-  EXPECT_EQ(source.place(), as_text(listener.address()));
-  EXPECT_EQ(source.take_complaint(), "");
+  EXPECT_EQ(source.endpoint(), as_text(listener.address()));
+  EXPECT_EQ(source.take_warning(), "");
 }
 
 TEST(MonitorSource, NobodyThereIsSettledAndAskedLessAndLess) {
@@ -78,33 +78,33 @@ TEST(MonitorSource, NobodyThereIsSettledAndAskedLessAndLess) {
   base::Nanoseconds now = 1s;
   for (int i = 0; i < 12; ++i) {
     source.step(now);
-    EXPECT_TRUE(source.settled());
-    EXPECT_GT(source.wish().until, now);
-    EXPECT_TRUE(i < 11 || source.wish().until - now >= Backoff::kLongest / 2);
-    now = source.wish().until;
+    EXPECT_TRUE(source.first_answer_known());
+    EXPECT_GT(source.wake_condition().until, now);
+    EXPECT_TRUE(i < 11 || source.wake_condition().until - now >= Backoff::kMaxDelay / 2);
+    now = source.wake_condition().until;
   }
-  EXPECT_FALSE(source.heard());
-  EXPECT_EQ(source.take_complaint(), "") << "nobody has been named";
+  EXPECT_FALSE(source.last_count());
+  EXPECT_EQ(source.take_warning(), "") << "nobody has been named";
   MonitorSource named({nowhere()}, true, 1);
   named.step(1s);
-  EXPECT_NE(named.take_complaint().find("unix:/nonexistent/socket does not answer"), std::string::npos);
+  EXPECT_NE(named.take_warning().find("unix:/nonexistent/socket does not answer"), std::string::npos);
 }
 
 TEST(MonitorSource, WhoDoesNotGreetIsLeftAlone) {
-  Listener listener;
+  FakeMonitor listener;
   MonitorSource source({listener.address()}, true, 1);
   source.step(1s);
   ASSERT_TRUE(listener.answer());
-  const base::Nanoseconds deadline = source.wish().until;
+  const base::Nanoseconds deadline = source.wake_condition().until;
   EXPECT_EQ(deadline, 6s);
   source.step(deadline);
   EXPECT_FALSE(listener.say("x") && listener.say("x"));
-  EXPECT_TRUE(source.settled());
+  EXPECT_TRUE(source.first_answer_known());
   EXPECT_EQ(source.state(), "unreachable");
 }
 
 TEST(MonitorSource, ShortConversationsAreHadLessAndLessOften) {
-  Listener listener;
+  FakeMonitor listener;
   MonitorSource source({listener.address()}, true, 1);
   base::Nanoseconds now = 1s;
   for (int i = 0; i < 12; ++i) {
@@ -112,34 +112,34 @@ TEST(MonitorSource, ShortConversationsAreHadLessAndLessOften) {
     ASSERT_TRUE(listener.answer());
     listener.say(std::string(kGreeting) + "count 1 3 0\nbye again\n");
     source.step(now);
-    EXPECT_TRUE(i < 11 || source.wish().until - now >= Backoff::kLongest / 2);
-    now = source.wish().until;
+    EXPECT_TRUE(i < 11 || source.wake_condition().until - now >= Backoff::kMaxDelay / 2);
+    now = source.wake_condition().until;
   }
 }
 
 TEST(MonitorSource, HostileServersGetOneReadAStep) {
   for (const char* text : {"\xff\xff\xff", "GET / HTTP/1.1\r\n\r\n", "cleave-monitor 9\n"}) {
-    Listener listener;
+    FakeMonitor listener;
     MonitorSource source({listener.address()}, false, 1);
     source.step(1s);
     ASSERT_TRUE(listener.answer());
     listener.say(std::string(text) + std::string(100'000, 'x'));
     for (int i = 0; i < 40; ++i) source.step(1s);
     EXPECT_EQ(source.state(), "unreachable") << text;
-    EXPECT_FALSE(source.heard());
-    EXPECT_NE(source.take_complaint(), "");
+    EXPECT_FALSE(source.last_count());
+    EXPECT_NE(source.take_warning(), "");
   }
 }
 
 TEST(MonitorSource, DescriptorThatTheProgramTookIsLeftToIt) {
-  Listener listener;
+  FakeMonitor listener;
   MonitorSource source({listener.address()}, false, 1);
   source.step(1s);
   ASSERT_TRUE(listener.answer());
   listener.say(std::string(kGreeting) + "count 1 3 0\n");
   source.step(2s);
   // As daemons do: close what one does not know, and open one's own.
-  const int theirs = source.wish().fd;
+  const int theirs = source.wake_condition().fd;
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
   ASSERT_EQ(dup2(ends[0], theirs), theirs);
@@ -152,10 +152,10 @@ TEST(MonitorSource, DescriptorThatTheProgramTookIsLeftToIt) {
 }
 
 TEST(MonitorSource, HostThatIsNotKnownIsSaid) {
-  MonitorSource source({*base::read_address("tcp:a..b:1")}, true, 1);
+  MonitorSource source({*base::parse_address("tcp:a..b:1")}, true, 1);
   source.step(1s);
-  EXPECT_TRUE(source.settled());
-  EXPECT_NE(source.take_complaint().find("a..b"), std::string::npos);
+  EXPECT_TRUE(source.first_answer_known());
+  EXPECT_NE(source.take_warning().find("a..b"), std::string::npos);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "tests/unit/listener.h"
+#include "tests/unit/fake_monitor.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 constexpr const char* kFastGreeting = "cleave-monitor 1 heartbeat=500\n";
 
-base::Settings following(const Listener& listener) {
+base::Settings following(const FakeMonitor& listener) {
   base::Settings settings;
   settings.monitor = listener.address();
   settings.max_age = 1s;
@@ -51,7 +51,7 @@ class Server {
     stop_ = true;
     thread_.join();
   }
-  const Listener& listener() const { return listener_; }
+  const FakeMonitor& listener() const { return listener_; }
   int connections() const { return connections_; }
 
  private:
@@ -65,7 +65,7 @@ class Server {
     }
   }
 
-  Listener listener_;
+  FakeMonitor listener_;
   const std::string text_;
   std::atomic<bool> stop_{false};
   std::atomic<int> connections_{0};
@@ -73,19 +73,19 @@ class Server {
 };
 
 TEST(Neighbours, FixedCountAsksNobody) {
-  const Listener listener;
+  const FakeMonitor listener;
   base::Settings settings = following(listener);
   settings.vms = 5;
   Neighbours neighbours(settings);
   neighbours.begin();
   EXPECT_EQ(neighbours.vms(), 5U);
   EXPECT_EQ(neighbours.report().state, Report::State::fixed);
-  EXPECT_FALSE(const_cast<Listener&>(listener).answer());
+  EXPECT_FALSE(const_cast<FakeMonitor&>(listener).answer());
 }
 
 TEST(Neighbours, PolicyWithoutACountAsksNobody) {
   for (const auto kind : {base::SplitPolicy::Kind::off, base::SplitPolicy::Kind::fixed}) {
-    Listener listener;
+    FakeMonitor listener;
     base::Settings settings = following(listener);
     settings.policy.kind = kind;
     Neighbours neighbours(settings);
@@ -96,7 +96,7 @@ TEST(Neighbours, PolicyWithoutACountAsksNobody) {
 }
 
 TEST(Neighbours, NobodyIsAskedBeforeTheFirstLaunch) {
-  Listener listener;
+  FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
   EXPECT_EQ(neighbours.vms(), 1U);
@@ -107,7 +107,7 @@ TEST(Neighbours, NobodyIsAskedBeforeTheFirstLaunch) {
 }
 
 TEST(Neighbours, CountIsFollowedAndGoesStale) {
-  Listener listener;
+  FakeMonitor listener;
   base::Settings settings = following(listener);
   settings.stale = {StaleCount::Kind::number, 2};
   Neighbours neighbours(settings);
@@ -124,7 +124,7 @@ TEST(Neighbours, CountIsFollowedAndGoesStale) {
   EXPECT_EQ(report.state, Report::State::stale);
   EXPECT_EQ(report.stale, 1U);
   ASSERT_EQ(report.sources.size(), 1U);
-  EXPECT_EQ(report.sources[0].said.heard->vms, 4U);
+  EXPECT_EQ(report.sources[0].status.last_count->vms, 4U);
   listener.say("alive 2\n");
   EXPECT_TRUE(comes([&] { return neighbours.vms() == 4; }));
 }
@@ -154,9 +154,9 @@ TEST(Neighbours, HostileServersAreOneLineAndNoHarm) {
       EXPECT_EQ(neighbours.vms(), 1U);
       EXPECT_EQ(neighbours.report().state, Report::State::alone);
     }
-    const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(said, HasSubstr("neighbours.monitor"));
-    EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+    const std::string status = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(status, HasSubstr("neighbours.monitor"));
+    EXPECT_EQ(status.find('\n'), status.size() - 1) << status;
   }
 }
 
@@ -176,7 +176,7 @@ TEST(Neighbours, FloodOfCountsIsSurvived) {
 }
 
 TEST(Neighbours, EndIsPromptWhileTheServerHangsAndTheCountStays) {
-  Listener listener;
+  FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
   neighbours.begin();
@@ -190,7 +190,7 @@ TEST(Neighbours, EndIsPromptWhileTheServerHangsAndTheCountStays) {
 }
 
 TEST(Neighbours, NobodyIsAskedAfterTheEnd) {
-  Listener listener;
+  FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
   neighbours.end();

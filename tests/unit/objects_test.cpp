@@ -25,7 +25,7 @@ struct ObjectsTest : testing::Test {
   Object& make(Kind kind, Object& parent) { return objects->publish(*objects->prepare(kind, parent), raw()); }
 
   void release(Object& object) {
-    if (objects->release(object) == Objects::Left::none) objects->bury(object);
+    if (objects->release(object) == Objects::Remaining::none) objects->reap(object);
   }
 
   // For the length of the test only: what is in them stays reachable for sanitizers.
@@ -57,10 +57,10 @@ TEST_F(ObjectsTest, FindsItsOwnOfThatKindOnly) {
 TEST_F(ObjectsTest, GoWithTheLastReference) {
   Object& context = make(Kind::context, *platform);
   EXPECT_TRUE(objects->retain(context));
-  EXPECT_EQ(objects->release(context), Objects::Left::some);
-  EXPECT_EQ(objects->release(context), Objects::Left::none);
+  EXPECT_EQ(objects->release(context), Objects::Remaining::some);
+  EXPECT_EQ(objects->release(context), Objects::Remaining::none);
   EXPECT_EQ(objects->find(&context, Kind::context), nullptr);
-  objects->bury(context);
+  objects->reap(context);
   EXPECT_EQ(context.dispatch, &kTable) << "a loader reads it before it calls us";
 }
 
@@ -77,7 +77,7 @@ TEST_F(ObjectsTest, OfTheParentProcessOnlyRootsAreValid) {
   EXPECT_FALSE(objects->is_disowned(handle_of<cl_command_queue>(&context)));
   EXPECT_FALSE(objects->is_disowned(handle_of<cl_context>(&ended)));
   EXPECT_FALSE(objects->is_disowned(handle_of<cl_context>(nullptr)));
-  for (std::size_t i = 0; i < 2 * Arena::kRest; ++i) {
+  for (std::size_t i = 0; i < 2 * Arena::kQuarantine; ++i) {
     Object& next = make(Kind::context, *platform);
     ASSERT_NE(&next, &context) << "its memory is not used again";
     release(next);
@@ -92,7 +92,7 @@ TEST_F(ObjectsTest, AParentLivesAsLongAsItsChildren) {
   release(queue);
   EXPECT_EQ(objects->wrap(Kind::queue, raw_of(queue), event), &queue) << "the same handle as before";
   EXPECT_EQ(objects->find(&context, Kind::context), &context);
-  EXPECT_EQ(objects->release(queue), Objects::Left::invalid) << "the program has no reference left";
+  EXPECT_EQ(objects->release(queue), Objects::Remaining::invalid) << "the program has no reference left";
   release(event);
   EXPECT_EQ(objects->find(&queue, Kind::queue), nullptr);
   EXPECT_EQ(objects->find(&context, Kind::context), nullptr);
@@ -130,7 +130,7 @@ TEST_F(ObjectsTest, AContextHoldsManySubDevices) {
   std::vector<Object*> parts;
   for (int i = 0; i < 5; ++i) {
     parts.push_back(&make(Kind::device, *device));
-    ASSERT_TRUE(objects->also_hold(context, *parts.back()));
+    ASSERT_TRUE(objects->add_parent(context, *parts.back()));
   }
   objects->publish(context, raw());
   for (Object* const part : parts) release(*part);
@@ -143,7 +143,7 @@ TEST_F(ObjectsTest, RootsNeverGo) {
   void* const device = raw();
   Object* const object = objects->wrap(Kind::device, device, *platform);
   EXPECT_EQ(objects->wrap(Kind::device, device, *platform), object);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(objects->release(*object), Objects::Left::some);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(objects->release(*object), Objects::Remaining::some);
   EXPECT_EQ(objects->find(object, Kind::device), object);
   EXPECT_EQ(objects->wrap(Kind::device, nullptr, *platform), nullptr);
 }
@@ -151,7 +151,7 @@ TEST_F(ObjectsTest, RootsNeverGo) {
 TEST_F(ObjectsTest, WhatIsGoneRestsBeforeItIsUsedAgain) {
   Object& first = make(Kind::event, *platform);
   release(first);
-  for (std::size_t i = 0; i < Arena::kRest; ++i) {
+  for (std::size_t i = 0; i < Arena::kQuarantine; ++i) {
     Object& other = make(Kind::event, *platform);
     EXPECT_NE(&other, &first);
     release(other);
@@ -175,7 +175,7 @@ int ended = 0;
 
 TEST_F(ObjectsTest, WhoAsksIsToldOfEachEndOnce) {
   ended = 0;
-  objects->call_at_end([](Object&) noexcept { ++ended; });
+  objects->set_finalizer([](Object&) noexcept { ++ended; });
   Object& context = make(Kind::context, *platform);
   Object& queue = make(Kind::queue, context);
   release(context);
@@ -201,7 +201,7 @@ TEST_F(ObjectsTest, ThreadsCountRight) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(objects->find(&context, Kind::context), &context);
-  EXPECT_EQ(objects->release(context), Objects::Left::none);
+  EXPECT_EQ(objects->release(context), Objects::Remaining::none);
 }
 
 }  // namespace

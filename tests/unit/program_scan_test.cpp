@@ -13,18 +13,18 @@ constexpr const char* kTalker = "kernel void talker(global int* a) { atomic_inc(
 
 bool splits(const std::string& text, const char* kernel) {
   const Scan scan = ProgramScan(text).of(kernel);
-  return !scan.sees && !scan.opaque;
+  return !scan.reads_ndrange && !scan.opaque;
 }
 
 TEST(ProgramScan, KernelThatSeesTheCutDoesNotKeepTheOthersWhole) {
   const ProgramScan scan(std::string(kClean) + kSeer + kTalker);
-  EXPECT_FALSE(scan.of("clean").sees);
-  EXPECT_FALSE(scan.of("clean").talks);
-  EXPECT_TRUE(scan.of("seer").sees);
-  EXPECT_FALSE(scan.of("talker").sees);
-  EXPECT_TRUE(scan.of("talker").talks);
-  EXPECT_TRUE(scan.whole().sees);
-  EXPECT_TRUE(scan.of("no such kernel").sees) << "then the whole text counts";
+  EXPECT_FALSE(scan.of("clean").reads_ndrange);
+  EXPECT_FALSE(scan.of("clean").communicates);
+  EXPECT_TRUE(scan.of("seer").reads_ndrange);
+  EXPECT_FALSE(scan.of("talker").reads_ndrange);
+  EXPECT_TRUE(scan.of("talker").communicates);
+  EXPECT_TRUE(scan.whole().reads_ndrange);
+  EXPECT_TRUE(scan.of("no such kernel").reads_ndrange) << "then the whole text counts";
 }
 
 TEST(ProgramScan, FunctionsThatAKernelMayReachCount) {
@@ -94,9 +94,9 @@ TEST(ProgramScan, NamesThatOptionsChangeCountForAll) {
        {std::pair("int far(void) { return get_group_id(0); }\n", "-Dfar=near"),
         std::pair("int near NOTHING (void) { return get_group_id(0); }\n", "-DNOTHING="),
         std::pair("int near(void CLOSE { return get_group_id(0); }\n", "-DCLOSE=)")}) {
-    Surroundings with;
+    BuildInputs with;
     with.options = options;
-    EXPECT_TRUE(ProgramScan(function + caller, with).of("caller").sees) << function;
+    EXPECT_TRUE(ProgramScan(function + caller, with).of("caller").reads_ndrange) << function;
   }
 }
 
@@ -159,23 +159,23 @@ TEST(ProgramScan, TypesAndValuesAreNoFunctions) {
   for (const char* type : {"struct __attribute__((packed)) S { volatile int x; };\n",
                            "typedef struct __attribute__((packed)) { volatile int x; } S;\n",
                            "constant T t[] __attribute__((aligned(16))) = {volatile};\n"}) {
-    EXPECT_TRUE(ProgramScan(std::string(type) + kClean).of("clean").talks) << type;
+    EXPECT_TRUE(ProgramScan(std::string(type) + kClean).of("clean").communicates) << type;
   }
 }
 
 TEST(ProgramScan, CppCountsAsAWhole) {
-  Surroundings with;
+  BuildInputs with;
   with.options = "-cl-std=CLC++";
-  EXPECT_TRUE(ProgramScan(std::string(kClean) + kSeer, with).of("clean").sees);
+  EXPECT_TRUE(ProgramScan(std::string(kClean) + kSeer, with).of("clean").reads_ndrange);
 }
 
 TEST(ProgramScan, NamesToPasteToMeddle) {
   const std::string paste = "#define CAT(a, b) a##b\n";
-  EXPECT_TRUE(ProgramScan(paste + "#define X get_group_id\n").whole().meddles);
-  EXPECT_FALSE(ProgramScan("#define X get_group_id\n").whole().meddles);
-  Surroundings with;
+  EXPECT_TRUE(ProgramScan(paste + "#define X get_group_id\n").whole().breaks_prelude);
+  EXPECT_FALSE(ProgramScan("#define X get_group_id\n").whole().breaks_prelude);
+  BuildInputs with;
   with.options = "-DX=get_global_size";
-  EXPECT_TRUE(ProgramScan(paste, with).whole().meddles);
+  EXPECT_TRUE(ProgramScan(paste, with).whole().breaks_prelude);
 }
 
 // Texts whose braces may mean something else than they seem: the whole text counts.
@@ -203,38 +203,39 @@ TEST(ProgramScan, IncludesAndPastingMakeTheWholeTextCount) {
 }
 
 TEST(ProgramScan, HeadersCount) {
-  Surroundings with;
+  BuildInputs with;
   with.headers = {"int far() { return get_group_id(0); }"};
   const std::string text = std::string("#include \"x.h\"\n") + kClean;
-  EXPECT_TRUE(ProgramScan(text, with).of("clean").sees);
+  EXPECT_TRUE(ProgramScan(text, with).of("clean").reads_ndrange);
   with.headers = {"int far() { return 1; }"};
-  EXPECT_FALSE(ProgramScan(text, with).of("clean").sees);
+  EXPECT_FALSE(ProgramScan(text, with).of("clean").reads_ndrange);
   with.complete = false;
   EXPECT_TRUE(ProgramScan(text, with).of("clean").opaque) << "one of them is unknown";
 }
 
 TEST(ProgramScan, OptionsCount) {
   const std::string text = std::string("kernel void a(global int* p) { p[0] = G(0); }\n") + kSeer;
-  Surroundings with;
-  EXPECT_FALSE(ProgramScan(text, with).of("a").sees);
+  BuildInputs with;
+  EXPECT_FALSE(ProgramScan(text, with).of("a").reads_ndrange);
   with.options = "-DG=get_group_id";
-  EXPECT_TRUE(ProgramScan(text, with).of("a").sees);
+  EXPECT_TRUE(ProgramScan(text, with).of("a").reads_ndrange);
   with.options = "-DG=seer";
-  EXPECT_TRUE(ProgramScan(text, with).of("a").sees) << "a macro may lead to any function that it names";
+  EXPECT_TRUE(ProgramScan(text, with).of("a").reads_ndrange)
+      << "a macro may lead to any function that it names";
   with.options = "-DBEGIN={";
-  EXPECT_TRUE(ProgramScan(text, with).of("a").sees) << "the braces may mean something else";
+  EXPECT_TRUE(ProgramScan(text, with).of("a").reads_ndrange) << "the braces may mean something else";
   with.options = "-Dget_group_id=x";
-  EXPECT_TRUE(ProgramScan(text, with).whole().meddles);
+  EXPECT_TRUE(ProgramScan(text, with).whole().breaks_prelude);
 }
 
 TEST(ProgramScan, WhatHeldOnceHoldsAlways) {
   const std::string text = std::string(kClean) + "kernel void a(global int* p) { p[0] = G; }\n";
-  Surroundings with;
+  BuildInputs with;
   with.options = "-DG=get_work_dim()";
   ProgramScan scan(text);
-  EXPECT_FALSE(scan.of("a").sees);
+  EXPECT_FALSE(scan.of("a").reads_ndrange);
   scan.add(ProgramScan(text, with));
-  EXPECT_TRUE(scan.of("a").sees);
+  EXPECT_TRUE(scan.of("a").reads_ndrange);
 }
 
 }  // namespace

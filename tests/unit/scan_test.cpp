@@ -1,9 +1,9 @@
-#include "kernels/scan.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "kernels/source_scan.h"
 
 namespace cleave::kernels {
 namespace {
@@ -22,11 +22,12 @@ Scan scan_source(const std::string& source) { return scan_text(without_splices(s
 
 TEST(Scan, PlainKernelSeesNothing) {
   const Scan scan = scan_source(kPlain);
-  EXPECT_FALSE(scan.sees || scan.meddles || scan.opaque || scan.talks || scan.pastes || scan.includes);
-  EXPECT_TRUE(scan.sees_groups);
-  EXPECT_TRUE(scan.ids);
-  EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_global_id(0)] = 1; }").sees_groups);
-  EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_local_id(0)] = 1; }").ids);
+  EXPECT_FALSE(scan.reads_ndrange || scan.breaks_prelude || scan.opaque || scan.communicates ||
+               scan.pastes_tokens || scan.has_includes);
+  EXPECT_TRUE(scan.reads_work_group);
+  EXPECT_TRUE(scan.reads_global_id);
+  EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_global_id(0)] = 1; }").reads_work_group);
+  EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_local_id(0)] = 1; }").reads_global_id);
 }
 
 class Sees : public testing::TestWithParam<const char*> {};
@@ -34,8 +35,8 @@ class Sees : public testing::TestWithParam<const char*> {};
 TEST_P(Sees, IsNoticedAndCanBeMended) {
   for (const std::string& text : {std::string(GetParam()), std::string(kPlain) + ";\n" + GetParam()}) {
     const Scan scan = scan_source(text);
-    EXPECT_TRUE(scan.sees) << text;
-    EXPECT_FALSE(scan.opaque || scan.meddles) << text;
+    EXPECT_TRUE(scan.reads_ndrange) << text;
+    EXPECT_FALSE(scan.opaque || scan.breaks_prelude) << text;
   }
 }
 
@@ -54,7 +55,7 @@ class SeesNothing : public testing::TestWithParam<const char*> {};
 
 TEST_P(SeesNothing, IsLeftAlone) {
   const Scan scan = scan_source(GetParam());
-  EXPECT_FALSE(scan.sees || scan.opaque || scan.meddles) << GetParam();
+  EXPECT_FALSE(scan.reads_ndrange || scan.opaque || scan.breaks_prelude) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(Scan, SeesNothing,
@@ -71,17 +72,17 @@ class Opaque : public testing::TestWithParam<const char*> {};
 TEST(Scan, WhatMayBeReadOtherwiseIsUnsound) {
   for (const char* text : {"#warning see /* below\n#define ID get_group_id(0)\n// */\n",
                            "#if 0\n#include <x/*y>\n\" */ \" /* \"\n#endif\n", "x = 1_p+get_group_id(0);"}) {
-    EXPECT_TRUE(scan_source(text).unsound) << text;
+    EXPECT_TRUE(scan_source(text).ambiguous) << text;
   }
 }
 
 TEST(Scan, WhatCannotBeReadMeddles) {
   for (const char* text : {"?\?=define X\n", "%:x", "\\u0067", "#import <x>\n", "#pragma what\n", "don't\n",
                            "a$b", "_Pragma(\"x\")"}) {
-    EXPECT_TRUE(scan_source(text).meddles) << text;
+    EXPECT_TRUE(scan_source(text).breaks_prelude) << text;
   }
-  EXPECT_TRUE(scan_source(std::string("a\0b", 3)).unsound);
-  EXPECT_TRUE(scan_source(std::string("// \\\0\n get_group_id(0)", 21)).sees);
+  EXPECT_TRUE(scan_source(std::string("a\0b", 3)).ambiguous);
+  EXPECT_TRUE(scan_source(std::string("// \\\0\n get_group_id(0)", 21)).reads_ndrange);
 }
 
 TEST_P(Opaque, CannotBeMended) {
@@ -105,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class Meddles : public testing::TestWithParam<const char*> {};
 
-TEST_P(Meddles, IsNoticed) { EXPECT_TRUE(scan_source(GetParam()).meddles) << GetParam(); }
+TEST_P(Meddles, IsNoticed) { EXPECT_TRUE(scan_source(GetParam()).breaks_prelude) << GetParam(); }
 
 INSTANTIATE_TEST_SUITE_P(
     Scan, Meddles,
@@ -124,17 +125,19 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
   for (const char* text :
        {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "void f() { CALL(get_group_id, 0) }"}) {
-    EXPECT_TRUE(scan_source(text).meddles_if) << text;
-    EXPECT_FALSE(scan_source(text).meddles) << text;
+    EXPECT_TRUE(scan_source(text).breaks_prelude_if_pasting) << text;
+    EXPECT_FALSE(scan_source(text).breaks_prelude) << text;
   }
-  EXPECT_FALSE(scan_source("#define X get_group_id(0)\n#if defined(X) && N\n#endif\n").meddles_if);
-  EXPECT_FALSE(scan_source("#if A\nint f() {\n#else\nint g() {\n#endif\nreturn get_group_id(0); }").meddles);
+  EXPECT_FALSE(
+      scan_source("#define X get_group_id(0)\n#if defined(X) && N\n#endif\n").breaks_prelude_if_pasting);
+  EXPECT_FALSE(
+      scan_source("#if A\nint f() {\n#else\nint g() {\n#endif\nreturn get_group_id(0); }").breaks_prelude);
 }
 
 class Talks : public testing::TestWithParam<const char*> {};
 
 TEST_P(Talks, IsNoticedAndStaysSplittable) {
-  EXPECT_TRUE(scan_source(GetParam()).talks) << GetParam();
+  EXPECT_TRUE(scan_source(GetParam()).communicates) << GetParam();
   EXPECT_FALSE(scan_source(GetParam()).opaque) << GetParam();
 }
 
@@ -152,28 +155,31 @@ TEST(Scan, IncludesAreNamed) {
   EXPECT_TRUE(includes_of("// #include <a>\n\"#include <b>\"\n").empty());
 }
 
-Scan pasted(const std::string& text) { return scan_pasted({text}, ""); }
+Scan pasted(const std::string& text) { return scan_pasted_names({text}, ""); }
 
 constexpr const char* kJoin = "#define C(a, b) a##b\n";
 
 TEST(Scan, NamesAreFormedFromWhatIsThere) {
-  EXPECT_TRUE(pasted("get_ ## group_id").sees);
-  EXPECT_TRUE(pasted(std::string(kJoin) + "C(get_, C(gro, up_)) id").sees);
-  EXPECT_FALSE(pasted(std::string(kJoin) + "get_group id").sees) << "the second underscore is not there";
+  EXPECT_TRUE(pasted("get_ ## group_id").reads_ndrange);
+  EXPECT_TRUE(pasted(std::string(kJoin) + "C(get_, C(gro, up_)) id").reads_ndrange);
+  EXPECT_FALSE(pasted(std::string(kJoin) + "get_group id").reads_ndrange)
+      << "the second underscore is not there";
   EXPECT_TRUE(pasted("__builtin ## _ptx").opaque);
   EXPECT_TRUE(pasted("as ## m").opaque);
-  EXPECT_TRUE(pasted("ato ## mic_inc").talks);
+  EXPECT_TRUE(pasted("ato ## mic_inc").communicates);
   EXPECT_FALSE(pasted("get_group_id(12)").opaque) << "no symbol without its beginning";
   EXPECT_TRUE(pasted("_Z ## 12get_group_id ## j").opaque);
-  EXPECT_TRUE(pasted("#define D def ## ined(get_ ## group_id)").meddles);
+  EXPECT_TRUE(pasted("#define D def ## ined(get_ ## group_id)").breaks_prelude);
   EXPECT_FALSE(pasted("global i a size_t JOIN(x, y)").opaque) << "only whole words: alias";
   const Scan scan = pasted("convert_ ## int4 vload ## 4 helper_ ## add");
-  EXPECT_FALSE(scan.sees || scan.opaque || scan.talks);
+  EXPECT_FALSE(scan.reads_ndrange || scan.opaque || scan.communicates);
 }
 
 class Pasted : public testing::TestWithParam<const char*> {};
 
-TEST_P(Pasted, NamesThatOperatorsLetMeetAreFormed) { EXPECT_TRUE(pasted(GetParam()).sees) << GetParam(); }
+TEST_P(Pasted, NamesThatOperatorsLetMeetAreFormed) {
+  EXPECT_TRUE(pasted(GetParam()).reads_ndrange) << GetParam();
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, Pasted,
@@ -186,24 +192,24 @@ INSTANTIATE_TEST_SUITE_P(
                     "#define C(x) get_ /* */ ## /* */ x\nC(group_id)"));
 
 TEST(Scan, WhatNoOperatorLetsMeetIsNotFormed) {
-  EXPECT_FALSE(pasted("#define ADD(x) x##_add\nget_group _id ADD(cfloat)").sees);
-  EXPECT_FALSE(pasted("#define C(x) get_##x##_id\ngroup_size").sees);
+  EXPECT_FALSE(pasted("#define ADD(x) x##_add\nget_group _id ADD(cfloat)").reads_ndrange);
+  EXPECT_FALSE(pasted("#define C(x) get_##x##_id\ngroup_size").reads_ndrange);
   EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").opaque);
-  EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").talks);
-  EXPECT_FALSE(pasted("#define C (x) c_##y\nget_ group_id").sees) << "takes no parameters";
+  EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").communicates);
+  EXPECT_FALSE(pasted("#define C (x) c_##y\nget_ group_id").reads_ndrange) << "takes no parameters";
 }
 
 TEST(Scan, HowOptionsWriteMacrosIsNotGuessed) {
-  EXPECT_TRUE(scan_pasted({"get_gr C(oup_id)"}, options_as_text("-DC(x)=y##z")).sees);
-  EXPECT_FALSE(scan_pasted({"get_gr C(oup_id)"}, options_as_text("-DC(x)=y")).sees);
+  EXPECT_TRUE(scan_pasted_names({"get_gr C(oup_id)"}, options_as_directive("-DC(x)=y##z")).reads_ndrange);
+  EXPECT_FALSE(scan_pasted_names({"get_gr C(oup_id)"}, options_as_directive("-DC(x)=y")).reads_ndrange);
 }
 
 TEST(ScanOptions, HarmlessOnesStaySo) {
   for (const char* options : {"", "-DN=16 -D M=4", "-cl-fast-relaxed-math -cl-mad-enable -cl-std=CL2.0",
                               "-I include -Werror -w", "-DNAME=\"x y\""}) {
-    EXPECT_FALSE(scan_options(options).opaque || scan_options(options).meddles) << options;
-    const Scan scan = scan_text(options_as_text(options));
-    EXPECT_FALSE(scan.opaque || scan.meddles || scan.sees) << options;
+    EXPECT_FALSE(scan_options(options).opaque || scan_options(options).breaks_prelude) << options;
+    const Scan scan = scan_text(options_as_directive(options));
+    EXPECT_FALSE(scan.opaque || scan.breaks_prelude || scan.reads_ndrange) << options;
   }
 }
 
@@ -217,17 +223,17 @@ TEST(ScanOptions, WhatBringsTextInIsOpaque) {
 TEST(ScanOptions, MacrosCountAsText) {
   for (const char* options : {"-DG=get_group_id", "-DP=get_global_size(0)", "-D G=get_gro\"\"up_id",
                               "-DG=get_gr\"oup_id\"", "-I//a -DG=get_group_id", "-DX=/* -DG=get_group_id"}) {
-    const Scan scan = scan_text(options_as_text(options));
-    EXPECT_TRUE(scan.sees) << options;
-    EXPECT_FALSE(scan.meddles) << options;
+    const Scan scan = scan_text(options_as_directive(options));
+    EXPECT_TRUE(scan.reads_ndrange) << options;
+    EXPECT_FALSE(scan.breaks_prelude) << options;
   }
-  EXPECT_TRUE(scan_text(options_as_text("-D F(a,b)=a##b")).pastes);
+  EXPECT_TRUE(scan_text(options_as_directive("-D F(a,b)=a##b")).pastes_tokens);
 }
 
 TEST(ScanOptions, WhatRedefinesAFunctionMeddles) {
   for (const char* options : {"-Dget_group_id=f", "-D get_global_id(x)=x", "-U get_work_dim", "-D__cleave_on",
                               "-D\"get_group_id=f\"", "-Dsize_t=uint", "-Dinline=", "-include x.h"}) {
-    EXPECT_TRUE(scan_options(options).meddles) << options;
+    EXPECT_TRUE(scan_options(options).breaks_prelude) << options;
   }
 }
 

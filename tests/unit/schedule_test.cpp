@@ -1,12 +1,11 @@
-#include "launch/schedule.h"
-
 #include <algorithm>
 #include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "launch/burning.h"
+#include "launch/poll_schedule.h"
+#include "launch/spin_detector.h"
 
 namespace cleave::launch {
 namespace {
@@ -15,12 +14,12 @@ using namespace std::chrono_literals;
 using base::Nanoseconds;
 
 // A wait for something that ends after `duration`, in virtual time; each sleep takes `over` too long.
-struct Played {
+struct PlayedSchedule {
   Nanoseconds late{0};
   unsigned looks = 0;
 };
-Played play(const Schedule& schedule, Nanoseconds duration, Nanoseconds over) {
-  Played played;
+PlayedSchedule play(const PollSchedule& schedule, Nanoseconds duration, Nanoseconds over) {
+  PlayedSchedule played;
   Nanoseconds now{0};
   for (; now < duration; ++played.looks) now += schedule.next(now) + over;
   played.late = now - duration;
@@ -31,64 +30,64 @@ Nanoseconds bound(Nanoseconds duration) {
   return std::max(duration * 3 / 100, std::chrono::duration_cast<Nanoseconds>(60us));
 }
 
-TEST(Schedule, EndIsNoticedInTimeWhateverWasPredicted) {
+TEST(PollSchedule, EndIsNoticedInTimeWhateverWasPredicted) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> exponent(3, 10);  // 1 µs to 10 s
   for (int i = 0; i < 3000; ++i) {
     const Nanoseconds duration(static_cast<std::int64_t>(std::pow(10, exponent(random))));
     const Nanoseconds predicted(static_cast<std::int64_t>(std::pow(10, exponent(random))));
-    for (const Schedule& schedule : {Schedule(), Schedule(predicted), Schedule(duration)}) {
+    for (const PollSchedule& schedule : {PollSchedule(), PollSchedule(predicted), PollSchedule(duration)}) {
       ASSERT_LE(play(schedule, duration, 20us).late, bound(duration))
           << duration.count() << " ns, predicted " << predicted.count();
     }
   }
 }
 
-TEST(Schedule, LongWaitHasFewLooks) {
-  EXPECT_LT(play(Schedule(), 1s, 10us).looks, 1000U);
-  EXPECT_LT(play(Schedule(1s), 1s, 10us).looks, 450U);
+TEST(PollSchedule, LongWaitHasFewLooks) {
+  EXPECT_LT(play(PollSchedule(), 1s, 10us).looks, 1000U);
+  EXPECT_LT(play(PollSchedule(1s), 1s, 10us).looks, 450U);
 }
 
-TEST(Schedule, WhatWasPredictedIsNoticedSooner) {
+TEST(PollSchedule, WhatWasPredictedIsNoticedSooner) {
   Nanoseconds late{0};
   for (Nanoseconds duration = 1s; duration < 1100ms; duration += 777us) {
-    late = std::max(late, play(Schedule(1s), duration, 0us).late);
+    late = std::max(late, play(PollSchedule(1s), duration, 0us).late);
   }
   EXPECT_LE(late, 5ms);
   for (Nanoseconds duration = 950ms; duration < 1050ms; duration += 777us) {
-    EXPECT_LE(play(Schedule(1s), duration, 0us).late, 2100us);
+    EXPECT_LE(play(PollSchedule(1s), duration, 0us).late, 2100us);
   }
 }
 
-TEST(Burning, ThreeLongWaitsTell) {
-  Burning burning;
+TEST(SpinDetector, ThreeLongWaitsTell) {
+  SpinDetector burning;
   burning.add(2ms, 1900us);
   burning.add(2ms, 1900us);
-  EXPECT_EQ(burning.verdict(), Burning::Verdict::unknown);
+  EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::unknown);
   burning.add(2ms, 1900us);
-  EXPECT_EQ(burning.verdict(), Burning::Verdict::burns);
+  EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::spins);
   for (int i = 0; i < 100; ++i) burning.add(1s, 0s);
-  EXPECT_EQ(burning.verdict(), Burning::Verdict::burns) << "it stands";
+  EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::spins) << "it stands";
 }
 
-TEST(Burning, OneVeryLongWaitTells) {
-  Burning burning;
+TEST(SpinDetector, OneVeryLongWaitTells) {
+  SpinDetector burning;
   burning.add(1s, 1ms);
-  EXPECT_EQ(burning.verdict(), Burning::Verdict::sleeps);
+  EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::sleeps);
 }
 
-TEST(Burning, SpinningForAMomentIsNotBurning) {
-  Burning burning;
+TEST(SpinDetector, SpinningForAMomentIsNotBurning) {
+  SpinDetector burning;
   for (int i = 0; i < 100; ++i) burning.add(200us, 200us);
-  EXPECT_EQ(burning.verdict(), Burning::Verdict::unknown) << "short waits say nothing";
+  EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::unknown) << "short waits say nothing";
   for (int i = 0; i < 3; ++i) burning.add(10ms, 200us);
-  EXPECT_EQ(burning.verdict(), Burning::Verdict::sleeps);
+  EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::sleeps);
 }
 
-TEST(Burning, ShareOfABusyProcessorIsBurning) {
-  Burning burning;
+TEST(SpinDetector, ShareOfABusyProcessorIsBurning) {
+  SpinDetector burning;
   for (int i = 0; i < 3; ++i) burning.add(1s, 200ms);
-  EXPECT_EQ(burning.verdict(), Burning::Verdict::burns);
+  EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::spins);
 }
 
 }  // namespace

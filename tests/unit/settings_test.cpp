@@ -24,9 +24,10 @@ TEST(Settings, EachStandsInItsDocumentWithItsDefault) {
   std::ifstream file(CLEAVE_DOCS "/configuration.md");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   for (const Setting& setting : settings_list()) {
-    const std::string fallback = *setting.fallback != '\0' ? std::string("`") + setting.fallback + "` " : "";
+    const std::string default_text =
+        *setting.default_text != '\0' ? std::string("`") + setting.default_text + "` " : "";
     const std::string row =
-        std::string("\n| `") + setting.variable + "` | `" + setting.key + "` | " + fallback + "| ";
+        std::string("\n| `") + setting.variable + "` | `" + setting.key + "` | " + default_text + "| ";
     EXPECT_NE(text.find(row), std::string::npos) << row;
   }
 }
@@ -39,12 +40,12 @@ TEST(Settings, PatternsAreTheShells) {
 }
 
 TEST(WholeNumber, TakesDigitsOnly) {
-  EXPECT_EQ(whole_number("0", 0, 10), 0U);
-  EXPECT_EQ(whole_number("18446744073709551615", 0, UINT64_MAX), UINT64_MAX);
+  EXPECT_EQ(parse_unsigned("0", 0, 10), 0U);
+  EXPECT_EQ(parse_unsigned("18446744073709551615", 0, UINT64_MAX), UINT64_MAX);
   for (const char* text : {"", "+1", "-1", " 1", "1 ", "0x10", "1.0", "18446744073709551616", "one"}) {
-    EXPECT_FALSE(whole_number(text, 0, UINT64_MAX)) << text;
+    EXPECT_FALSE(parse_unsigned(text, 0, UINT64_MAX)) << text;
   }
-  EXPECT_FALSE(whole_number("11", 0, 10));
+  EXPECT_FALSE(parse_unsigned("11", 0, 10));
 }
 
 }  // namespace

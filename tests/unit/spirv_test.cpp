@@ -1,5 +1,3 @@
-#include "kernels/spirv.h"
-
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -12,13 +10,15 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/spirv_scan.h"
+
 #include <spirv/unified1/spirv.hpp11>
 
 namespace cleave::kernels {
 
 void PrintTo(const Scan& scan, std::ostream* out) {
-  *out << "sees " << scan.sees << " opaque " << scan.opaque << " talks " << scan.talks << " sees_groups "
-       << scan.sees_groups;
+  *out << "sees " << scan.reads_ndrange << " opaque " << scan.opaque << " talks " << scan.communicates
+       << " sees_groups " << scan.reads_work_group;
 }
 
 namespace {
@@ -31,12 +31,12 @@ using Word = std::uint32_t;
 using Words = std::vector<Word>;
 
 constexpr Scan kHarmless{};
-constexpr Scan kSees{.sees = true};
+constexpr Scan kSees{.reads_ndrange = true};
 constexpr Scan kOpaque{.opaque = true};
-constexpr Scan kTalks{.talks = true};
-constexpr Scan kSeesGroups{.sees_groups = true};
-constexpr Scan kKeeps{.keeps = true};
-constexpr Scan kSeesBoth{.sees = true, .sees_groups = true};
+constexpr Scan kTalks{.communicates = true};
+constexpr Scan kSeesGroups{.reads_work_group = true};
+constexpr Scan kKeeps{.keeps_state = true};
+constexpr Scan kSeesBoth{.reads_ndrange = true, .reads_work_group = true};
 
 template <typename Enumerant>
 Word number(Enumerant enumerant) {
@@ -274,7 +274,8 @@ TEST(Spirv, ASizeBetweenTwoWordsIsUnreadable) {
 }
 
 TEST(Spirv, UnknownHeadersAreOpaque) {
-  constexpr Scan kEverything{.sees = true, .opaque = true, .talks = true, .sees_groups = true};
+  constexpr Scan kEverything{
+      .reads_ndrange = true, .opaque = true, .communicates = true, .reads_work_group = true};
   for (const Word version : {0x00000000U, 0x00010700U, 0x00020000U, 0x01010000U, 0x00010201U}) {
     EXPECT_EQ(scan(header(version)), kEverything) << std::hex << version;
   }

@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Circumstances circumstances() {
-  Circumstances result;
+SummaryContext summary_context() {
+  SummaryContext result;
   result.vms = 5;
   result.neighbours = {"monitor", "known", 2, 7};
   result.waits = {3, std::chrono::milliseconds(1500)};
@@ -25,23 +25,23 @@ Circumstances circumstances() {
 TEST(Counters, KernelsOfOneNameShareThem) {
   Counters counters;
   counters.of("mm").count_split(20, base::Nanoseconds(500));
-  counters.of("mm").count_whole(4);
+  counters.of("mm").count_unsplit(4);
   counters.of("never launched");
   const auto all = counters.all();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].name, "mm");
-  EXPECT_EQ(all[0].tally.launches, 2U);
-  EXPECT_EQ(all[0].tally.split, 1U);
-  EXPECT_EQ(all[0].tally.slices, 20U);
-  EXPECT_EQ(all[0].tally.whole[4], 1U);
+  EXPECT_EQ(all[0].statistics.launches, 2U);
+  EXPECT_EQ(all[0].statistics.split, 1U);
+  EXPECT_EQ(all[0].statistics.slices, 20U);
+  EXPECT_EQ(all[0].statistics.unsplit[4], 1U);
 }
 
 TEST(Counters, NamesWithoutEndDoNotGrowMemoryWithoutEnd) {
   Counters counters;
-  for (int i = 0; i < 10000; ++i) counters.of("kernel_" + std::to_string(i)).count_whole(0);
+  for (int i = 0; i < 10000; ++i) counters.of("kernel_" + std::to_string(i)).count_unsplit(0);
   EXPECT_LE(counters.all().size(), 4097U);
   std::uint64_t launches = 0;
-  for (const auto& kernel : counters.all()) launches += kernel.tally.launches;
+  for (const auto& kernel : counters.all()) launches += kernel.statistics.launches;
   EXPECT_EQ(launches, 10000U);
 }
 
@@ -55,7 +55,7 @@ TEST(Counters, ThreadsLoseNothing) {
       });
     }
   }
-  EXPECT_EQ(counters.all()[0].tally.slices, 80000U);
+  EXPECT_EQ(counters.all()[0].statistics.slices, 80000U);
 }
 
 TEST(Summary, JsonHasWhatScriptsRelyOn) {
@@ -63,9 +63,9 @@ TEST(Summary, JsonHasWhatScriptsRelyOn) {
   counters.of("mm\"\\\n").count_split(20, base::Nanoseconds(500));
   counters.of("mm\"\\\n").count_pipelined();
   for (int i = 0; i < 2; ++i) counters.of("mm\"\\\n").count_queued(1);
-  counters.of("k").count_whole(4);
+  counters.of("k").count_unsplit(4);
   EXPECT_EQ(
-      as_json(counters.all(), circumstances()),
+      as_json(counters.all(), summary_context()),
       R"({"version":1,"vms":5,"neighbours":{"source":"monitor","state":"known","stale":2,"changes":7},"waits":{"polite":3,"slept_ns":1500000000},"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
       R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"brief":0,"remote":0,"held":0},)"
       R"("pipelined":1,"queued":{"device":0,"talks":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0},)"
@@ -81,14 +81,14 @@ TEST(Summary, JsonHasWhatScriptsRelyOn) {
 TEST(Summary, TextSaysWhyAndAddsUp) {
   Counters counters;
   counters.of("mm").count_split(20, base::Nanoseconds(1'500'000));
-  counters.of("small_one").count_whole(4);
-  const std::string text = as_text(counters.all(), circumstances());
+  counters.of("small_one").count_unsplit(4);
+  const std::string text = as_text(counters.all(), summary_context());
   EXPECT_THAT(text, HasSubstr("5 VMs (monitor: known, silent 2 times), policy alpha"));
   EXPECT_THAT(text, HasSubstr("1: 1 small"));
   EXPECT_THAT(text, HasSubstr("1.5 ms"));
   EXPECT_THAT(text, HasSubstr("\ncleave: all "));
   EXPECT_THAT(text, HasSubstr("\ncleave: 3 polite waits, 1.50 s slept\n"));
-  EXPECT_EQ(as_text({}, circumstances()), "");
+  EXPECT_EQ(as_text({}, summary_context()), "");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // The trace's file: valid JSON at any time, a limit, forks, and places that cannot be written.
 
-#include "observe/trace.h"
-
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
@@ -15,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "observe/json.h"
+#include "observe/trace_writer.h"
 
 namespace cleave::observe {
 namespace {
@@ -45,7 +44,7 @@ class TraceFile : public testing::Test {
     return std::system(("python3 -c \"" + script + "\" " + file + " " + std::to_string(count)).c_str()) == 0;
   }
 
-  static void add(Trace& trace, const std::string& name = "something") {
+  static void add(TraceWriter& trace, const std::string& name = "something") {
     TraceEvents events;
     events.span(thread_track(), base::Nanoseconds(1'500), base::Nanoseconds(2'001'250), {name, "test", "{}"});
     trace.add(events, thread_track());
@@ -70,7 +69,7 @@ TEST(Json, StringsHoldAnything) {
 
 TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {
   {
-    Trace trace(path(), "a test", base::Clock::system());
+    TraceWriter trace(path(), "a test", base::Clock::system());
     add(trace, "a\"b\\\n\xff");
     TraceEvents events;
     events.counter(base::Nanoseconds(3), "VMs", 5);
@@ -90,7 +89,7 @@ TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {
 }
 
 TEST_F(TraceFile, IsValidAtAnyTime) {
-  Trace trace(path(), "a test", base::Clock::system());
+  TraceWriter trace(path(), "a test", base::Clock::system());
   trace.add(TraceEvents(), thread_track());
   EXPECT_NE(access(path().c_str(), F_OK), 0) << "nothing has happened";
   for (int i = 1; i <= 3; ++i) {
@@ -105,7 +104,7 @@ TEST_F(TraceFile, IsValidAtAnyTime) {
 
 TEST_F(TraceFile, ReplacesWhatWasThere) {
   std::ofstream(path()) << std::string(10'000, 'x');
-  { add(*std::make_unique<Trace>(path(), "a test", base::Clock::system())); }
+  { add(*std::make_unique<TraceWriter>(path(), "a test", base::Clock::system())); }
   EXPECT_TRUE(has_events(path(), 1));
 }
 
@@ -113,7 +112,7 @@ TEST_F(TraceFile, EndsAtItsLimitWithOneLine) {
   constexpr std::uint64_t kLimit = 10'000;
   testing::internal::CaptureStderr();
   {
-    Trace trace(path(), "a test", base::Clock::system(), kLimit);
+    TraceWriter trace(path(), "a test", base::Clock::system(), kLimit);
     for (int i = 0; i < 1000; ++i) add(trace);
   }
   const std::string said = testing::internal::GetCapturedStderr();
@@ -129,7 +128,7 @@ TEST_F(TraceFile, EndsAtItsLimitWithOneLine) {
 TEST_F(TraceFile, PathThatCannotBeWrittenIsOneLine) {
   testing::internal::CaptureStderr();
   {
-    Trace trace(path("no/such/folder"), "a test", base::Clock::system());
+    TraceWriter trace(path("no/such/folder"), "a test", base::Clock::system());
     for (int i = 0; i < 3; ++i) add(trace);
   }
   const std::string said = testing::internal::GetCapturedStderr();
@@ -139,11 +138,11 @@ TEST_F(TraceFile, PathThatCannotBeWrittenIsOneLine) {
 }
 
 TEST_F(TraceFile, FileInUseByAnotherIsLeftAlone) {
-  Trace first(path(), "a test", base::Clock::system());
+  TraceWriter first(path(), "a test", base::Clock::system());
   add(first);
   first.flush();
   {
-    Trace second(path(), "a test", base::Clock::system());
+    TraceWriter second(path(), "a test", base::Clock::system());
     for (int i = 0; i < 2; ++i) add(second);
   }
   EXPECT_TRUE(has_events(path(), 1));
@@ -152,7 +151,7 @@ TEST_F(TraceFile, FileInUseByAnotherIsLeftAlone) {
 
 TEST_F(TraceFile, ForkedChildHasItsOwn) {
   for (const std::string& name : {std::string("trace"), std::string("trace-%p")}) {
-    Trace trace(path(name), "a test", base::Clock::system());
+    TraceWriter trace(path(name), "a test", base::Clock::system());
     add(trace);  // still gathered when the child comes to be
     trace.before_fork();
     const pid_t child = fork();
@@ -175,7 +174,7 @@ TEST_F(TraceFile, ForkedChildHasItsOwn) {
 }
 
 TEST_F(TraceFile, ChildThatTracesNothingWritesNothing) {
-  Trace trace(path(), "a test", base::Clock::system());
+  TraceWriter trace(path(), "a test", base::Clock::system());
   add(trace);
   trace.before_fork();
   const pid_t child = fork();
@@ -193,7 +192,7 @@ TEST_F(TraceFile, ChildThatTracesNothingWritesNothing) {
 
 // A program may close all descriptors and open its own files in their place.
 TEST_F(TraceFile, DescriptorThatIsNowTheProgramsIsNotWrittenTo) {
-  Trace trace(path(), "a test", base::Clock::system());
+  TraceWriter trace(path(), "a test", base::Clock::system());
   add(trace);
   trace.flush();
   const int own = open(path("own").c_str(), O_CREAT | O_RDWR, 0644);
@@ -211,7 +210,7 @@ TEST_F(TraceFile, DescriptorThatIsNowTheProgramsIsNotWrittenTo) {
 TEST_F(TraceFile, PipeGetsItWhole) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   const int reader = open(path().c_str(), O_RDONLY | O_NONBLOCK);
-  { add(*std::make_unique<Trace>(path(), "a test", base::Clock::system())); }
+  { add(*std::make_unique<TraceWriter>(path(), "a test", base::Clock::system())); }
   std::string text(10'000, '\0');
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(reader, text.data(), text.size()))));
   close(reader);

@@ -1,26 +1,25 @@
-#include "kernels/variables.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "kernels/program_scan.h"
+#include "kernels/program_variables.h"
 
 namespace cleave::kernels {
 namespace {
 
-bool keeps(const std::string& text) { return keeps_variables({text}, "-cl-std=CL2.0"); }
+bool keeps_state(const std::string& text) { return has_program_variables({text}, "-cl-std=CL2.0"); }
 
 class Kept : public testing::TestWithParam<const char*> {};
 
 TEST_P(Kept, IsSeen) {
   const std::string kernel = "kernel void k(global int* p) { p[get_global_id(0)] = 1; }\n";
-  EXPECT_TRUE(keeps(GetParam())) << GetParam();
-  EXPECT_TRUE(keeps(GetParam() + ("\n" + kernel))) << GetParam();
-  EXPECT_TRUE(keeps(kernel + GetParam())) << GetParam();
-  Surroundings with;
+  EXPECT_TRUE(keeps_state(GetParam())) << GetParam();
+  EXPECT_TRUE(keeps_state(GetParam() + ("\n" + kernel))) << GetParam();
+  EXPECT_TRUE(keeps_state(kernel + GetParam())) << GetParam();
+  BuildInputs with;
   with.options = "-cl-std=CL2.0";
-  EXPECT_TRUE(ProgramScan(kernel + GetParam(), with).of("k").keeps) << GetParam();
+  EXPECT_TRUE(ProgramScan(kernel + GetParam(), with).of("k").keeps_state) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -79,24 +78,24 @@ TEST(Variables, WhatKeepsNothing) {
         "#define G global\n#define LOOP for (;;) x\n",
         "union U { int a; } __attribute__((packed));",
         "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"}) {
-    EXPECT_FALSE(keeps(text)) << text;
+    EXPECT_FALSE(keeps_state(text)) << text;
   }
 }
 
 TEST(Variables, LanguagesThatHaveNone) {
   for (const char* const options : {"", "-DN=4", "-cl-std=CL1.2", "-cl-std=CL1.1 -w", "-cl-std=CL3.0"}) {
-    EXPECT_FALSE(keeps_variables({"int x;"}, options)) << options;
+    EXPECT_FALSE(has_program_variables({"int x;"}, options)) << options;
   }
   for (const char* const options : {"-cl-std=CL2.0", "-cl-std=CL1.2 -cl-std=CL2.0", "-cl-std=CLC++",
                                     "-cl-st\"d=CL2.0\"", "@file", "-std=CL2.0", "-cl-std CL2.0"}) {
-    EXPECT_TRUE(keeps_variables({"int x;"}, options)) << options;
+    EXPECT_TRUE(has_program_variables({"int x;"}, options)) << options;
   }
 }
 
 TEST(Variables, NamesThatOptionsDefineAreInDoubt) {
-  EXPECT_FALSE(keeps_variables({"int f(void);"}, "-cl-std=CL2.0"));
-  EXPECT_TRUE(keeps_variables({"int f(void);"}, "-cl-std=CL2.0 -Df=x,"));
-  EXPECT_TRUE(keeps_variables({"void f(void) { S int x; }"}, "-cl-std=CL2.0 -DS=static"));
+  EXPECT_FALSE(has_program_variables({"int f(void);"}, "-cl-std=CL2.0"));
+  EXPECT_TRUE(has_program_variables({"int f(void);"}, "-cl-std=CL2.0 -Df=x,"));
+  EXPECT_TRUE(has_program_variables({"void f(void) { S int x; }"}, "-cl-std=CL2.0 -DS=static"));
 }
 
 }  // namespace

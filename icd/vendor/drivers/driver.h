@@ -17,7 +17,7 @@
 
 namespace cleave::vendor::drivers {
 
-inline constexpr std::size_t kMostDrivers = 64;
+inline constexpr std::size_t kMostPlatforms = 64;
 
 using FindFunction = void*(CL_API_CALL*)(const char*);
 
@@ -28,28 +28,28 @@ struct Driver {
 };
 
 // CL_ICD2_TAG_KHR, which the headers of many systems do not have yet. "OPENCL31"
-inline constexpr std::intptr_t kTag =
+inline constexpr std::intptr_t kIcd2Tag =
     sizeof(void*) == 4 ? std::intptr_t{0x434C3331} : static_cast<std::intptr_t>(0x4F50454E434C3331);
 
-inline bool has_tag(const Table& table) {
-  return reinterpret_cast<std::intptr_t>(table.clGetPlatformIDs) == kTag &&
-         reinterpret_cast<std::intptr_t>(table.clUnloadCompiler) == kTag;
+inline bool is_icd2_table(const Table& table) {
+  return reinterpret_cast<std::intptr_t>(table.clGetPlatformIDs) == kIcd2Tag &&
+         reinterpret_cast<std::intptr_t>(table.clUnloadCompiler) == kIcd2Tag;
 }
 
 // How any driver's object begins.
-struct Beginning {
+struct ObjectHeader {
   const Table* dispatch;
   const Table* dispatch_data;
 };
 
 // The table of functions that a driver's object is to be called through. Requires: not null.
 inline const Table& table_of(const void* object) {
-  const auto& beginning = *static_cast<const Beginning*>(object);
-  return has_tag(*beginning.dispatch) ? *beginning.dispatch_data : *beginning.dispatch;
+  const auto& beginning = *static_cast<const ObjectHeader*>(object);
+  return is_icd2_table(*beginning.dispatch) ? *beginning.dispatch_data : *beginning.dispatch;
 }
 
 // Loads what `paths` name (libraries, .icd files, folders of .icd files) and asks for the platforms, at most
-// kMostDrivers. Faces of Cleave and OpenCL loaders are passed over, or calls would go round in circles. What
+// kMostPlatforms. Faces of Cleave and OpenCL loaders are passed over, or calls would go round in circles. What
 // cannot be loaded is one line each in `problems`. The libraries stay loaded for ever.
 std::vector<Driver> load(const std::vector<std::string>& paths, std::vector<std::string>& problems);
 

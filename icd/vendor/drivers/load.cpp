@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-#include "icd/mark.h"
+#include "icd/elf_note.h"
 #include "icd/vendor/drivers/driver.h"
 
 namespace cleave::vendor::drivers {
@@ -78,7 +78,7 @@ bool is_loader(void* library) {
 }
 
 // A table of its own for a driver of cl_khr_icd 2; false if it does not keep to it.
-bool give_table(cl_platform_id platform, FindFunction find, void* library) {
+bool install_dispatch_table(cl_platform_id platform, FindFunction find, void* library) {
   const auto find_for_platform =
       find_function<FindForPlatform>(find, library, "clIcdGetFunctionAddressForPlatformKHR");
   const auto set_data = find_function<SetDispatchData>(find, library, "clIcdSetPlatformDispatchDataKHR");
@@ -86,13 +86,13 @@ bool give_table(cl_platform_id platform, FindFunction find, void* library) {
   auto table = std::make_unique<Table>();
 #define CL_FUNCTION(version, result, name, parameters, arguments) \
   table->name = reinterpret_cast<decltype(Table::name)>(find_for_platform(platform, #name));
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
   return set_data(platform, table.release()) == CL_SUCCESS;  // the driver's objects point to it for ever
 }
 
 const Table* dispatch_of(cl_platform_id platform) {
-  return reinterpret_cast<const Beginning*>(platform)->dispatch;
+  return reinterpret_cast<const ObjectHeader*>(platform)->dispatch;
 }
 
 void add_platforms(void* library, FindFunction find, std::vector<Driver>& drivers) {
@@ -102,8 +102,8 @@ void add_platforms(void* library, FindFunction find, std::vector<Driver>& driver
   std::vector<cl_platform_id> platforms(count);
   if (get_platforms(count, platforms.data(), nullptr) != CL_SUCCESS) return;
   for (cl_platform_id const platform : platforms) {
-    if (platform == nullptr || dispatch_of(platform) == nullptr || drivers.size() == kMostDrivers) continue;
-    if (has_tag(*dispatch_of(platform)) && !give_table(platform, find, library)) continue;
+    if (platform == nullptr || dispatch_of(platform) == nullptr || drivers.size() == kMostPlatforms) continue;
+    if (is_icd2_table(*dispatch_of(platform)) && !install_dispatch_table(platform, find, library)) continue;
     const bool known = std::any_of(drivers.begin(), drivers.end(),
                                    [&](const Driver& driver) { return driver.platform == platform; });
     if (!known) drivers.push_back({platform, find});
@@ -121,7 +121,7 @@ void add_library(const std::string& path, std::vector<Driver>& drivers, std::vec
   const auto find = reinterpret_cast<FindFunction>(dlsym(library, "clGetExtensionFunctionAddress"));
   if (find == nullptr) {
     problems.push_back(path + " is no OpenCL driver: it has no clGetExtensionFunctionAddress");
-  } else if (icd::is_cleave(reinterpret_cast<const void*>(find)) || is_loader(library)) {
+  } else if (icd::is_cleave_library(reinterpret_cast<const void*>(find)) || is_loader(library)) {
     problems.push_back(path + " is Cleave or an OpenCL loader, which cannot be wrapped: name a driver");
   } else {
     add_platforms(library, find, drivers);

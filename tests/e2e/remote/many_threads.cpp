@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "ordered_work.h"
+#include "ordered_commands.h"
 
 namespace {
 
@@ -25,14 +25,14 @@ using work::Bytes;
 using work::did;
 using work::made;
 using work::OrderedQueue;
+using work::SharedContext;
 using work::SharedEvent;
-using work::World;
 
 constexpr std::size_t kMany = 130;   // queues
 constexpr std::size_t kOfMany = 64;  // bytes that each of them writes
-constexpr std::size_t kMostUnderWay = std::size_t{40} << 20U;
+constexpr std::size_t kMaxBytesInFlight = std::size_t{40} << 20U;
 
-struct Orders {
+struct Options {
   std::size_t steps;
   steady_clock::time_point until;
   unsigned seed;
@@ -41,7 +41,7 @@ struct Orders {
 
 class Worker : public work::OrderedWork {
  public:
-  Worker(World& world, const Orders& orders, unsigned number)
+  Worker(SharedContext& world, const Options& orders, unsigned number)
       : OrderedWork(world, orders.seed * 1000 + number, number),
         add_(world.kernel("add")),
         add_to_sum_(world.kernel("add_to_sum")),
@@ -53,20 +53,32 @@ class Worker : public work::OrderedWork {
   Worker& operator=(const Worker&) = delete;
   ~Worker() = default;
 
-  void any_step() {
+  void random_step() {
     using Step = void (Worker::*)();
-    constexpr Step kSteps[] = {
-        &Worker::write,         &Worker::write,      &Worker::read,       &Worker::read,
-        &Worker::fill,          &Worker::copy,       &Worker::launch,     &Worker::launch,
-        &Worker::map,           &Worker::add_to_sum, &Worker::add_to_sum, &Worker::use_for_a_moment,
-        &Worker::shut_gate,     &Worker::mark,       &Worker::be_called,  &Worker::flush_or_finish,
-        &Worker::set_somebodys, &Worker::add_much};
+    constexpr Step kSteps[] = {&Worker::write,
+                               &Worker::write,
+                               &Worker::read,
+                               &Worker::read,
+                               &Worker::fill,
+                               &Worker::copy,
+                               &Worker::launch,
+                               &Worker::launch,
+                               &Worker::map,
+                               &Worker::add_to_sum,
+                               &Worker::add_to_sum,
+                               &Worker::use_temporary_buffer,
+                               &Worker::wait_for_user_event,
+                               &Worker::mark,
+                               &Worker::be_called,
+                               &Worker::flush_or_finish,
+                               &Worker::set_a_user_event,
+                               &Worker::add_much};
     if (one_in(60)) {
       use_many_queues();
     } else {
       (this->*kSteps[below(std::size(kSteps))])();
     }
-    if (bytes_under_way_ > kMostUnderWay || one_in(40)) end_all();
+    if (bytes_in_flight_ > kMaxBytesInFlight || one_in(40)) end_all();
   }
 
   // Waits for all of it and looks at what has come.
@@ -80,7 +92,7 @@ class Worker : public work::OrderedWork {
   static constexpr cl_uint kCalledPlace = 0;
 
   void set_sum_arguments(const work::Kernel& kernel, cl_uint place, cl_uint n) {
-    cl_mem sums = world_.sums.get();
+    cl_mem sums = shared_.sums.get();
     did("clSetKernelArg", [&] { return clSetKernelArg(kernel.get(), 0, sizeof sums, &sums); });
     did("clSetKernelArg", [&] { return clSetKernelArg(kernel.get(), 1, sizeof place, &place); });
     did("clSetKernelArg", [&] { return clSetKernelArg(kernel.get(), 2, sizeof n, &n); });
@@ -195,10 +207,10 @@ class Worker : public work::OrderedWork {
   }
 
   void add_to_sum() {
-    const auto place = static_cast<cl_uint>(1 + below(World::kSums - 1));
+    const auto place = static_cast<cl_uint>(1 + below(SharedContext::kSums - 1));
     const cl_uint n = random_() % 1000;
     const std::size_t items = 1 + below(100);
-    world_.expected_sums[place] += n * static_cast<cl_uint>(items);
+    shared_.expected_sums[place] += n * static_cast<cl_uint>(items);
     set_sum_arguments(add_to_sum_, place, n);
     enqueue("a launch", any_queue(), {}, [&](auto queue, auto count, auto list, auto event) {
       return clEnqueueNDRangeKernel(queue, add_to_sum_.get(), 1, nullptr, &items, nullptr, count, list,
@@ -211,7 +223,7 @@ class Worker : public work::OrderedWork {
     OrderedQueue& queue = any_queue();
     const std::size_t one = 1;
     const std::size_t times = below(100);
-    world_.expected_sums[1] += static_cast<cl_uint>(times);
+    shared_.expected_sums[1] += static_cast<cl_uint>(times);
     set_sum_arguments(add_to_sum_, 1, 1);
     for (std::size_t i = 0; i < times; ++i) {
       did("a launch", [&] {
@@ -222,11 +234,11 @@ class Worker : public work::OrderedWork {
   }
 
   // A buffer, and perhaps a queue, that are let go of while they are in use.
-  void use_for_a_moment() {
+  void use_temporary_buffer() {
     Buffer& target = any_buffer();
     const Part part = any_words(target);
     const cl_uint pattern = random_();
-    const work::Memory moment = world_.buffer(part.size);
+    const work::Memory moment = shared_.buffer(part.size);
     OrderedQueue& queue = own_[below(2)];
     did("a fill", [&] {
       return clEnqueueFillBuffer(queue.handle.get(), moment.get(), &pattern, sizeof pattern, 0, part.size, 0,
@@ -240,13 +252,13 @@ class Worker : public work::OrderedWork {
   }
 
   // The next commands wait for what somebody else does.
-  void shut_gate() {
-    gate_ = world_.user_event();
+  void wait_for_user_event() {
+    gate_ = shared_.user_event();
     behind_gate_ = 1 + below(6);
-    world_.gates.add(gate_, CL_COMPLETE);
+    shared_.gates.add(gate_, CL_COMPLETE);
   }
 
-  void set_somebodys() { world_.gates.set_one(); }
+  void set_a_user_event() { shared_.gates.set_one(); }
 
   void mark() {
     OrderedQueue& queue = any_queue();
@@ -277,7 +289,7 @@ class Worker : public work::OrderedWork {
     });
     did("clSetUserEventStatus", [&] { return clSetUserEventStatus(call->gate.get(), CL_COMPLETE); });
     --worker.calls_;
-  } catch (const work::Lost& lost) {
+  } catch (const work::DeviceLost& lost) {
     work::wrong(lost.call, "error " + std::to_string(lost.error));
   }
 
@@ -293,8 +305,8 @@ class Worker : public work::OrderedWork {
                                          list == nullptr ? nullptr : &list, &raw);
     });
     const SharedEvent event = work::shared_event(raw);
-    const SharedEvent gate = world_.user_event();
-    ++world_.expected_sums[kCalledPlace];
+    const SharedEvent gate = shared_.user_event();
+    ++shared_.expected_sums[kCalledPlace];
     ++calls_;
     did("clSetEventCallback", [&] {
       return clSetEventCallback(raw, CL_COMPLETE, &ended, new Call{this, gate});
@@ -312,11 +324,11 @@ class Worker : public work::OrderedWork {
 
   // A little on each of very many queues, some of which are let go of at once.
   void use_many_queues() {
-    const std::scoped_lock lock(world_.many_queues);
+    const std::scoped_lock lock(shared_.many_queues);
     Buffer wide = new_buffer(kMany * kOfMany);
     std::vector<OrderedQueue> queues;
     std::vector<SharedEvent> ends;
-    for (std::size_t i = 0; i < kMany; ++i) queues.push_back(world_.queue(one_in(16) ? 1 : 0, true));
+    for (std::size_t i = 0; i < kMany; ++i) queues.push_back(shared_.queue(one_in(16) ? 1 : 0, true));
     for (std::size_t i = 0; i < kMany; ++i) {
       const std::size_t times = 1 + below(12);
       cl_event event = nullptr;
@@ -356,17 +368,17 @@ class Worker : public work::OrderedWork {
   std::atomic<unsigned> calls_{0};
 };
 
-std::uint32_t work_on(World& world, const Orders& orders, unsigned number) try {
+std::uint32_t work_on(SharedContext& world, const Options& orders, unsigned number) try {
   Worker worker(world, orders, number);
-  for (std::size_t i = 0; i < orders.steps && steady_clock::now() < orders.until; ++i) worker.any_step();
+  for (std::size_t i = 0; i < orders.steps && steady_clock::now() < orders.until; ++i) worker.random_step();
   worker.end_all();
   return worker.check_all();
-} catch (const work::Lost& lost) {
+} catch (const work::DeviceLost& lost) {
   work::wrong(lost.call, "error " + std::to_string(lost.error));
 }
 
-void check_sums(World& world) {
-  std::vector<cl_uint> sums(World::kSums);
+void check_sums(SharedContext& world) {
+  std::vector<cl_uint> sums(SharedContext::kSums);
   did("a blocking read", [&] {
     return clEnqueueReadBuffer(world.queues[0].handle.get(), world.sums.get(), CL_TRUE, 0,
                                sums.size() * sizeof sums[0], sums.data(), 0, nullptr, nullptr);
@@ -383,11 +395,11 @@ int main(int count, char** arguments) try {
   const std::string length = arguments[1];
   const bool timed = length.back() == 's';
   const std::size_t number = std::stoul(length);
-  const Orders orders{
+  const Options orders{
       timed ? SIZE_MAX : number,
       timed ? steady_clock::now() + std::chrono::seconds(number) : steady_clock::time_point::max(),
       static_cast<unsigned>(std::stoul(arguments[2])), static_cast<unsigned>(std::stoul(arguments[3]))};
-  World world;
+  SharedContext world;
   std::vector<std::uint32_t> sums(orders.threads);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < orders.threads; ++i)
@@ -398,7 +410,7 @@ int main(int count, char** arguments) try {
   for (const std::uint32_t sum : sums) timed ? 0 : std::printf(" %08x", sum);
   std::puts(" right");
   return 0;
-} catch (const work::Lost& lost) {
+} catch (const work::DeviceLost& lost) {
   std::fprintf(stderr, "%s: error %d\n", lost.call, lost.error);
   return 1;
 }

@@ -32,7 +32,7 @@
 
 #include <sys/wait.h>
 
-#include "work_steps.h"
+#include "checked_work.h"
 
 namespace {
 
@@ -52,7 +52,7 @@ std::string outcome_of(const char* good, Work work) {
   try {
     work();
     return good;
-  } catch (const work::Lost& lost) {
+  } catch (const work::DeviceLost& lost) {
     return "error " + std::to_string(lost.error);
   }
 }
@@ -155,7 +155,8 @@ std::string fork_often(State& state, int count) {
   std::thread busy([&] {
     work::Random random(17);
     const work::Rig rig(state.device, *state.held);
-    while (!enough && others == "right") others = outcome_of("right", [&] { work::any_step(rig, random); });
+    while (!enough && others == "right")
+      others = outcome_of("right", [&] { work::random_step(rig, random); });
   });
   int well = 0;
   for (int i = 0; i < count; ++i) well += is_child_well(state, i) ? 1 : 0;

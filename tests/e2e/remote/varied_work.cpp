@@ -13,14 +13,14 @@
 #include <string>
 #include <thread>
 
-#include "work_steps.h"
+#include "checked_work.h"
 
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-struct Orders {
+struct Options {
   steady_clock::time_point until;
   unsigned seed;
   milliseconds pause;
@@ -30,7 +30,7 @@ struct Orders {
 // What became of all the work. Thread-safe.
 class Outcome {
  public:
-  void lose(const work::Lost& lost) {
+  void lose(const work::DeviceLost& lost) {
     const std::scoped_lock lock(mutex_);
     if (!lost_) lost_ = lost;
     over_ = true;
@@ -40,35 +40,35 @@ class Outcome {
   [[nodiscard]] bool is_lost() const { return over_; }
 
   void print(const std::string& recovered) const {
-    const work::Longest longest = work::longest();
+    const work::SlowestCall slowest_call = work::slowest_call();
     std::printf(
         "{\"error\": %d, \"call\": \"%s\", \"steps\": %u, \"longest_ms\": %.1f, \"longest_call\": \"%s\", "
         "\"recovered\": %s}\n",
-        lost_ ? lost_->error : 0, lost_ ? lost_->call : "", steps_.load(), longest.milliseconds, longest.call,
-        recovered.c_str());
+        lost_ ? lost_->error : 0, lost_ ? lost_->call : "", steps_.load(), slowest_call.milliseconds,
+        slowest_call.call, recovered.c_str());
   }
 
  private:
   std::mutex mutex_;
-  std::optional<work::Lost> lost_;
+  std::optional<work::DeviceLost> lost_;
   std::atomic<bool> over_{false};
   std::atomic<unsigned> steps_{0};
 };
 
-void work_on(const work::Rig& rig, const Orders& orders, unsigned number, Outcome& outcome) {
+void work_on(const work::Rig& rig, const Options& orders, unsigned number, Outcome& outcome) {
   work::Random random(orders.seed * 2 + number);
   try {
     while (!outcome.is_over() && steady_clock::now() < orders.until) {
-      work::any_step(rig, random);
+      work::random_step(rig, random);
       outcome.count_step();
       if (orders.pause.count() != 0) std::this_thread::sleep_for(orders.pause);
     }
-  } catch (const work::Lost& lost) {
+  } catch (const work::DeviceLost& lost) {
     outcome.lose(lost);
   }
 }
 
-void work_together(cl_device_id device, const Orders& orders, Outcome& outcome) {
+void work_together(cl_device_id device, const Options& orders, Outcome& outcome) {
   try {
     const work::Rig first(device);
     const work::Rig second(device, first);
@@ -76,19 +76,19 @@ void work_together(cl_device_id device, const Orders& orders, Outcome& outcome) 
     work_on(first, orders, 0, outcome);
     other.join();
     if (outcome.is_lost()) work::expect_all_lost(second);
-  } catch (const work::Lost& lost) {
+  } catch (const work::DeviceLost& lost) {
     outcome.lose(lost);
   }
 }
 
-bool recovers(cl_device_id device, const Orders& orders) {
+bool recovers(cl_device_id device, const Options& orders) {
   const auto until = steady_clock::now() + orders.recover;
   work::Random random(orders.seed);
   while (steady_clock::now() < until) {
     try {
       work::add_up(work::Rig(device), random);
       return true;
-    } catch (const work::Lost&) {
+    } catch (const work::DeviceLost&) {
       std::this_thread::sleep_for(milliseconds(50));
     }
   }
@@ -99,9 +99,9 @@ bool recovers(cl_device_id device, const Orders& orders) {
 
 int main(int count, char** arguments) {
   const auto argument = [&](int i) { return i < count ? std::atoi(arguments[i]) : 0; };
-  const Orders orders{steady_clock::now() + std::chrono::seconds(argument(1)),
-                      static_cast<unsigned>(argument(2)), milliseconds(argument(3)),
-                      std::chrono::seconds(argument(4))};
+  const Options orders{steady_clock::now() + std::chrono::seconds(argument(1)),
+                       static_cast<unsigned>(argument(2)), milliseconds(argument(3)),
+                       std::chrono::seconds(argument(4))};
   Outcome outcome;
   cl_device_id const device = work::first_device();
   if (device == nullptr) {  // before the program knew of any

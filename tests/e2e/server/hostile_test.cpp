@@ -98,8 +98,8 @@ TEST_F(Hostile, SpoiltBytesNeverCrashAWorker) {
 
 TEST_F(Hostile, ViolationsEndTheConnection) {
   is_violation("an id of the server's", [](RawClient& client) {
-    client.add({},
-               wire::CreateCreateBuffer(client.builder, kServersIds + 77, kContext, CL_MEM_READ_WRITE, 64));
+    client.add(
+        {}, wire::CreateCreateBuffer(client.builder, kFirstServerId + 77, kContext, CL_MEM_READ_WRITE, 64));
   });
   is_violation("the id 0", [](RawClient& client) {
     client.add({}, wire::CreateCreateBuffer(client.builder, 0, kContext, CL_MEM_READ_WRITE, 64));
@@ -111,7 +111,7 @@ TEST_F(Hostile, ViolationsEndTheConnection) {
     client.add({.queue = kQueue, .event = kBuffer}, wire::CreateMarker(client.builder));
   });
   is_violation("an event's id of the server's", [](RawClient& client) {
-    client.add({.queue = kQueue, .event = kServersIds}, wire::CreateMarker(client.builder));
+    client.add({.queue = kQueue, .event = kFirstServerId}, wire::CreateMarker(client.builder));
   });
   is_violation("a read that nobody waits for", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, 64));
@@ -164,7 +164,7 @@ TEST_F(Hostile, WrongHandlesGetTheErrorOfTheirKind) {
     expected[++request] = error;
     client->add({.request = request, .queue = queue}, body);
   };
-  for (const std::uint64_t wrong : {std::uint64_t{0}, std::uint64_t{99}, kServersIds + 99, UINT64_MAX}) {
+  for (const std::uint64_t wrong : {std::uint64_t{0}, std::uint64_t{99}, kFirstServerId + 99, UINT64_MAX}) {
     expect(CL_INVALID_COMMAND_QUEUE, wrong == 0 ? kBuffer : wrong, wire::CreateMarker(b));
     expect(CL_INVALID_MEM_OBJECT, kQueue, wire::CreateReadBuffer(b, wrong, 0, 64));
     expect(CL_INVALID_MEM_OBJECT, kQueue, wire::CreateCopyBuffer(b, kBuffer, wrong, 0, 0, 64));
@@ -267,13 +267,13 @@ TEST_F(Hostile, IncludedFilesThatLieElsewhereEndTheConnection) {
   for (const std::string name : {"x.h", "../x.h", "/../x.h", "/a/../../x.h", "/a/..", "", "/..", "/a/../.."})
     is_refused(name, {name}, {4}, 4);
   is_refused("a zero in a name", {std::string("/a\0/../../b", 11)}, {4}, 4);
-  is_refused("a long name", {"/" + std::string(kMostSourcePath, 'x')}, {4}, 4);
+  is_refused("a long name", {"/" + std::string(kMaxIncludePath, 'x')}, {4}, 4);
   is_refused("fewer bytes than sizes", {"/a"}, {5}, 4);
   is_refused("more bytes than sizes", {"/a"}, {3}, 4);
   is_refused("sizes that wrap around", {"/a", "/b"}, {UINT64_MAX, 5}, 4);
   is_refused("names without sizes", {"/a", "/b"}, {4}, 4);
-  is_refused("too many", std::vector<std::string>(kMostSources + 1, "/a"),
-             std::vector<std::uint64_t>(kMostSources + 1, 0), 0);
+  is_refused("too many", std::vector<std::string>(kMaxIncludes + 1, "/a"),
+             std::vector<std::uint64_t>(kMaxIncludes + 1, 0), 0);
 }
 
 TEST_F(Hostile, IncludedFilesThatContradictEachOtherAreLeftOut) {
@@ -365,13 +365,13 @@ TEST_F(Hostile, QueriesThatWriteThroughPointersAreNotPassedOn) {
   auto& b = client->builder;
   std::uint32_t request = 0;
   for (cl_uint param = 0x1000; param < 0x1300; ++param) {
-    client->add({.request = ++request}, wire::CreateQuery(b, wire::What::memory, kBuffer, 0, param));
-    client->add({.request = ++request}, wire::CreateQuery(b, wire::What::queue, kQueue, 0, param));
+    client->add({.request = ++request}, wire::CreateQuery(b, wire::InfoSubject::memory, kBuffer, 0, param));
+    client->add({.request = ++request}, wire::CreateQuery(b, wire::InfoSubject::queue, kQueue, 0, param));
     client->add({.request = ++request},
-                wire::CreateQuery(b, wire::What::kernel_sub_group, kBuffer, client->device, param));
-    client->add({.request = ++request}, wire::CreateQuery(b, wire::What::image, kBuffer, 0, param));
+                wire::CreateQuery(b, wire::InfoSubject::kernel_sub_group, kBuffer, client->device, param));
+    client->add({.request = ++request}, wire::CreateQuery(b, wire::InfoSubject::image, kBuffer, 0, param));
   }
-  client->add({.request = ++request}, wire::CreateQuery(b, static_cast<wire::What>(200), kBuffer));
+  client->add({.request = ++request}, wire::CreateQuery(b, static_cast<wire::InfoSubject>(200), kBuffer));
   ASSERT_TRUE(client->send());
   EXPECT_TRUE(client->await_answer(request));
 }
@@ -382,7 +382,7 @@ TEST_F(Hostile, AnotherClientsObjectsDoNotExist) {
   RawClient thief(endpoint_);
   ASSERT_TRUE(thief.begin());
   auto& b = thief.builder;
-  thief.add({.request = 1}, wire::CreateQuery(b, wire::What::memory, kBuffer, 0, CL_MEM_SIZE));
+  thief.add({.request = 1}, wire::CreateQuery(b, wire::InfoSubject::memory, kBuffer, 0, CL_MEM_SIZE));
   thief.add({.request = 2, .queue = kQueue}, wire::CreateReadBuffer(b, kBuffer, 0, 64));
   thief.add({.request = 3},
             wire::CreateRelease(b, b.CreateVector<std::uint64_t>({kBuffer, kQueue, kContext})));
@@ -400,10 +400,11 @@ TEST_F(Hostile, AnotherClientsObjectsDoNotExist) {
 TEST_F(Hostile, TheServersOwnObjectsCannotBeReleased) {
   const auto client = ready();
   auto& b = client->builder;
-  client->add(
-      {.request = 1},
-      wire::CreateRelease(b, b.CreateVector<std::uint64_t>({client->device, client->platform, kServersIds})));
-  client->add({.request = 2}, wire::CreateQuery(b, wire::What::device, client->device, 0, CL_DEVICE_NAME));
+  client->add({.request = 1},
+              wire::CreateRelease(
+                  b, b.CreateVector<std::uint64_t>({client->device, client->platform, kFirstServerId})));
+  client->add({.request = 2},
+              wire::CreateQuery(b, wire::InfoSubject::device, client->device, 0, CL_DEVICE_NAME));
   client->send();
   ASSERT_TRUE(client->await_answer(2));
   EXPECT_EQ(client->heard.answers[2], CL_SUCCESS);

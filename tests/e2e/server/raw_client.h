@@ -16,7 +16,7 @@
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
 #include "remote/transport/connect.h"
-#include "remote/transport/descriptors.h"
+#include "remote/transport/descriptor_passing.h"
 #include "remote/transport/frames.h"
 
 namespace cleave::remote {
@@ -41,10 +41,10 @@ class RawClient {
   static constexpr std::chrono::seconds kPatience{20};
 
   explicit RawClient(const Endpoint& endpoint, const TlsFiles& tls = {}) {
-    Connected connected = connect_to(endpoint, tls, soon());
+    ConnectResult connected = connect_to(endpoint, tls, soon());
     problem = connected.problem;
     stream = std::move(connected.stream);
-    if (stream) input = std::make_unique<FrameInput>(*stream, kPatience);
+    if (stream) input = std::make_unique<FrameReader>(*stream, kPatience);
   }
 
   static Time soon() { return std::chrono::steady_clock::now() + kPatience; }
@@ -80,7 +80,7 @@ class RawClient {
   // Its memory is the input's: valid until the next frame.
   const wire::Welcome* await_welcome() {
     FrameHeader header;
-    if (input->next(header, soon()) != Got::data || header.kind != FrameKind::welcome) return nullptr;
+    if (input->next(header, soon()) != ReadStatus::data || header.kind != FrameKind::welcome) return nullptr;
     const auto* const welcome = verified_welcome(input->message());
     if (welcome == nullptr || welcome->refusal() != wire::Refusal::none) return welcome;
     platform = welcome->platforms()->Get(0)->id();
@@ -151,9 +151,9 @@ class RawClient {
     const Time until = std::chrono::steady_clock::now() + patience;
     while (!enough()) {
       FrameHeader header;
-      const Got got = input->next(header, until);
-      if (got != Got::data) {
-        heard.gone = got == Got::gone;
+      const ReadStatus got = input->next(header, until);
+      if (got != ReadStatus::data) {
+        heard.gone = got == ReadStatus::closed;
         return enough();
       }
       const auto* const events = verified_events(input->message(), header.payload);
@@ -182,14 +182,14 @@ class RawClient {
     std::array<std::byte, 4096> buffer;
     std::size_t size = 0;
     const Time until = soon();
-    Got got = Got::data;
-    while (got == Got::data) got = stream->read(buffer, size, until);
-    return got == Got::gone;
+    ReadStatus got = ReadStatus::data;
+    while (got == ReadStatus::data) got = stream->read(buffer, size, until);
+    return got == ReadStatus::closed;
   }
 
   std::string problem;
   std::unique_ptr<Stream> stream;
-  std::unique_ptr<FrameInput> input;
+  std::unique_ptr<FrameReader> input;
   std::uint64_t platform = 0;
   std::uint64_t device = 0;
   flatbuffers::FlatBufferBuilder builder;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/opencl.h"
-#include "remote/transport/slots.h"
+#include "remote/transport/ring_slots.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 
@@ -71,7 +71,7 @@ class Rings : public testing::Test {
   }
   std::byte* slot(unsigned number) { return shared_ + kSlotsAt + number * kSliceSize; }
   static std::uint64_t length(unsigned slice) { return std::min(kSliceSize, kDataSize - slice * kSliceSize); }
-  bool await(unsigned number) { return await_slot(word(number), RawClient::soon()); }
+  bool await(unsigned number) { return wait_for_slot(word(number), RawClient::soon()); }
 
   // As a client writes that has all of its slots.
   void tell(RawClient& client, unsigned slice, unsigned number, std::uint8_t flag = 0) {
@@ -107,7 +107,7 @@ TEST_F(Rings, CarryDataThroughSlotsThatComeBack) {
   send_head(*client, kSliceCount);
   for (unsigned slice = 0; slice < kSliceCount; ++slice) {
     ASSERT_TRUE(await(slice % kSlotCount)) << slice;
-    tell(*client, slice, slice % kSlotCount, slice % 4 == 3 ? kTakeACopy : 0);
+    tell(*client, slice, slice % kSlotCount, slice % 4 == 3 ? kCopySlotFlag : 0);
   }
   ASSERT_TRUE(client->await_completion(20));
   EXPECT_EQ(client->heard.completions[20], CL_COMPLETE);
@@ -158,7 +158,7 @@ TEST_F(Rings, ACopyIsTakenWhateverTheQueueIsWaitingFor) {
   send_head(*client, kSliceCount);
   tell(*client, 0, 0);
   for (unsigned slice = 1; slice < kSliceCount; ++slice) {
-    tell(*client, slice, 1, kTakeACopy);
+    tell(*client, slice, 1, kCopySlotFlag);
     ASSERT_TRUE(await(1)) << slice;
   }
   EXPECT_FALSE(is_returned(word(0)));
@@ -216,7 +216,7 @@ TEST_F(Rings, WrongOnesEndTheConnection) {
   const auto read = [](auto& b) { return wire::CreateReadBuffer(b, kBuffer, 0, kDataSize); };
   RawClient::Options options = in_ring(kSliceCount);
   is_wrong("a slot that there is not", options, write, kSlotCount);
-  is_wrong("a copy of a slot that there is not", options, write, kSlotCount | kTakeACopy);
+  is_wrong("a copy of a slot that there is not", options, write, kSlotCount | kCopySlotFlag);
   is_wrong("no slot for a write", options, write, kNoSlot);
   options.shared = wire::Shared(kSlotsAt + 1, kSlotCount * kSliceSize);
   is_wrong("slots that end outside", options, write);
@@ -231,7 +231,7 @@ TEST_F(Rings, WrongOnesEndTheConnection) {
     options.ring = wire::Ring(words, kSliceSize);
     is_wrong("words outside, or not aligned", options, write);
   }
-  for (const std::uint64_t slice : {std::uint64_t{0}, std::uint64_t{kLeastSlice - 1}, UINT64_MAX}) {
+  for (const std::uint64_t slice : {std::uint64_t{0}, std::uint64_t{kMinSlice - 1}, UINT64_MAX}) {
     options.ring = wire::Ring(kWordsAt, slice);
     is_wrong("slices too small or too large", options, write);
   }
@@ -242,7 +242,7 @@ TEST_F(Rings, WrongOnesEndTheConnection) {
   options = in_ring(kSliceCount - kSlotCount);
   options.request = 5;
   is_wrong("a read into a slot that there is not", options, read, kSlotCount);
-  is_wrong("a read with a copy", options, read, kTakeACopy);
+  is_wrong("a read with a copy", options, read, kCopySlotFlag);
   options.payload = kSliceCount;
   is_wrong("a read's payload that is too long", options, read);
   const wire::Size3 origin(0, 0, 0);

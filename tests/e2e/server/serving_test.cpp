@@ -190,7 +190,7 @@ TEST_F(Serving, AnswersComeAtTheEndWhereThatIsAskedFor) {
     client.add({}, wire::CreateCreateUserEvent(b, 30, kContext));
     client.add({.request = 1, .queue = kQueue, .waits = {30}, .payload = 64, .at_end = true},
                wire::CreateWriteBuffer(b, kBuffer, 0, 64));
-    client.add({.request = 2}, wire::CreateQuery(b, wire::What::memory, kBuffer, 0, CL_MEM_SIZE));
+    client.add({.request = 2}, wire::CreateQuery(b, wire::InfoSubject::memory, kBuffer, 0, CL_MEM_SIZE));
     client.send({bytes(data)});
     ASSERT_TRUE(client.await_answer(2));
     EXPECT_EQ(client.heard.answers.count(1), 0U);

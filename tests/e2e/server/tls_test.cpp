@@ -59,7 +59,7 @@ class TlsPair {
     const auto maker = TlsServer::make(server_files, problem);
     EXPECT_TRUE(maker) << problem;
     std::thread accepting([&] { server = maker->accept(far[0], steady_clock::now() + kLong, name).stream; });
-    client = tls_client(near[0], "127.0.0.1", client_files, steady_clock::now() + kLong).stream;
+    client = connect_tls(near[0], "127.0.0.1", client_files, steady_clock::now() + kLong).stream;
     accepting.join();
     is_made_ = true;
     forth.join();
@@ -133,21 +133,21 @@ TEST_F(Tls, HalfARecordIsNothingYet) {
   TlsPair pair(files("client"), files("server"));
   ASSERT_TRUE(pair.client && pair.server);
   EXPECT_EQ(pair.name, "client");
-  EXPECT_FALSE(pair.server->has_some());
+  EXPECT_FALSE(pair.server->has_data());
   ASSERT_TRUE(write_text(*pair.client, "twelve bytes"));
   std::array<std::byte, 64> buffer;
   std::size_t size = 0;
   for (const std::size_t most : {3, 2, 10}) {
     ASSERT_EQ(pair.pass(most), most);
-    EXPECT_FALSE(pair.server->has_some());
-    EXPECT_EQ(pair.server->read(buffer, size, kAtOnce), Got::timeout);
-    EXPECT_FALSE(pair.server->has_some());
+    EXPECT_FALSE(pair.server->has_data());
+    EXPECT_EQ(pair.server->read(buffer, size, kNoWait), ReadStatus::timeout);
+    EXPECT_FALSE(pair.server->has_data());
   }
   ASSERT_GT(pair.pass(4096), 0U);
-  EXPECT_TRUE(pair.server->has_some());
-  ASSERT_EQ(pair.server->read(buffer, size, kAtOnce), Got::data);
+  EXPECT_TRUE(pair.server->has_data());
+  ASSERT_EQ(pair.server->read(buffer, size, kNoWait), ReadStatus::data);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(buffer.data()), size), "twelve bytes");
-  EXPECT_FALSE(pair.server->has_some());
+  EXPECT_FALSE(pair.server->has_data());
 }
 
 TEST_F(Tls, ARecordThatIsSpoiltIsTheEndAndSaysSo) {
@@ -160,10 +160,10 @@ TEST_F(Tls, ARecordThatIsSpoiltIsTheEndAndSaysSo) {
   std::size_t size = 0;
   std::array<std::byte, 64> buffer;
   pair.drop(5);
-  while (!pair.server->has_some()) ASSERT_GT(pair.pass(4096), 0U);
-  EXPECT_EQ(pair.server->read(buffer, size, kAtOnce), Got::gone);
+  while (!pair.server->has_data()) ASSERT_GT(pair.pass(4096), 0U);
+  EXPECT_EQ(pair.server->read(buffer, size, kNoWait), ReadStatus::closed);
   EXPECT_EQ(pair.server->last_words().substr(0, 5), "TLS: ");
-  EXPECT_EQ(pair.server->read(buffer, size, steady_clock::now() + kLong), Got::gone);
+  EXPECT_EQ(pair.server->read(buffer, size, steady_clock::now() + kLong), ReadStatus::closed);
 }
 
 // A record takes several times the patience, each part of it much less.

@@ -101,7 +101,7 @@ TEST_F(Transports, MetricsTellWhatHappens) {
   std::string answer;
   std::array<std::byte, 4096> buffer;
   std::size_t size = 0;
-  while (reader.stream->read(buffer, size, RawClient::soon()) == Got::data) {
+  while (reader.stream->read(buffer, size, RawClient::soon()) == ReadStatus::data) {
     answer.append(reinterpret_cast<const char*>(buffer.data()), size);
   }
   EXPECT_NE(answer.find("\ncleave_server_clients 1\n"), std::string::npos) << answer;

@@ -1,4 +1,4 @@
-"""Fails the build unless icd/functions.def lists the functions that the system's OpenCL headers declare.
+"""Fails the build unless src/opencl/functions.def lists the functions that the system's OpenCL headers declare.
 
 The headers are preprocessed with every version and all deprecated functions switched on, so that what is compared is
 what a program could be compiled against. Listed must be all of cl.h, cl_gl.h and cl_egl.h but for extensions of one

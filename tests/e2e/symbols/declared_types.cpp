@@ -1,4 +1,4 @@
-// Only compiled, never run: every line of icd/functions.def has the type of the function that the system's
+// Only compiled, never run: every line of src/opencl/functions.def has the type of the function that the system's
 // headers declare, and fills its entry of the loader's table.
 
 #include <CL/cl.h>
@@ -10,7 +10,7 @@
 
 namespace listed {
 #define CL_FUNCTION(version, result, name, parameters, arguments) result CL_API_CALL name parameters;
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
 }  // namespace listed
 
@@ -19,5 +19,5 @@ namespace listed {
                 #name " is listed with other types than the headers declare");      \
   static_assert(std::is_same_v<decltype(&::name), decltype(cl_icd_dispatch::name)>, \
                 #name " does not fit its entry of the loader's table");
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION

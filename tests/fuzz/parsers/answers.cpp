@@ -13,11 +13,11 @@
 #include <string>
 #include <thread>
 
-#include "answers/plan.h"
-#include "answers/program.h"
-#include "answers/server.h"
+#include "answers/client_program.h"
+#include "answers/listener.h"
+#include "answers/script.h"
 #include "harness.h"
-#include "remote/client/state.h"
+#include "remote/client/objects/client.h"
 
 namespace {
 
@@ -38,22 +38,23 @@ unsigned threads() {
 }
 
 // Returns when all that was posted before has been called.
-void drain(Callbacks& callbacks) {
+void drain(CallbackQueue& callbacks) {
   std::promise<void> done;
   callbacks.post([&] { done.set_value(); });
   require(done.get_future().wait_for(kForEver) == std::future_status::ready, "callbacks come to an end");
 }
 
 void drain_all() {
-  for (Callbacks* const one : {&client.relays, &client.movers, &client.callbacks}) drain(*one);
+  for (CallbackQueue* const one : {&client.internal_callbacks, &client.migration_worker, &client.callbacks})
+    drain(*one);
 }
 
 // What is made once, before anything is counted.
-struct Surroundings {
-  std::array<Door, Plan::kServers> doors{Door(0), Door(1)};
+struct BuildInputs {
+  std::array<ListeningSocket, Script::kServers> listening_sockets{ListeningSocket(0), ListeningSocket(1)};
   unsigned threads_without_client = 0;
 
-  Surroundings() {
+  BuildInputs() {
     // What kernels print goes where nobody reads it.
     require(std::freopen("/dev/null", "w", stdout) != nullptr, "there is nowhere");
     ::setenv("CLEAVE_CONFIG", "/dev/null", 1);
@@ -64,9 +65,9 @@ struct Surroundings {
 };
 
 // The client without all that it had to do with a server.
-void forget_all() {
+void reset_client() {
   for (const Object* const device : client.devices)
-    delete static_cast<Body*>(cleave::objects::raw_of(*device));
+    delete static_cast<ObjectState*>(cleave::objects::raw_of(*device));
   client.devices.clear();
   client.platform = nullptr;
   client.platform_texts.clear();
@@ -77,17 +78,17 @@ void forget_all() {
   new (&client.servers) Servers;
   client.objects.~Objects();
   new (&client.objects) cleave::objects::Objects;
-  client.begun = false;
+  client.started = false;
 }
 
 // Whatever the servers do not say now is not said any more.
-void leave_servers() {
+void close_connections() {
   for (std::size_t i = 0; i < client.servers.count(); ++i) {
     if (const auto connection = client.servers.current(i)) connection->leave();
   }
 }
 
-void await_end(unsigned threads_left) {
+void await_thread_count(unsigned threads_left) {
   const auto until = steady_clock::now() + kForEver;
   while (threads() != threads_left) {
     require(steady_clock::now() < until, "connections come to an end");
@@ -98,28 +99,28 @@ void await_end(unsigned threads_left) {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static Surroundings surroundings;
-  const Plan plan = read_plan({data, size});
+  static BuildInputs surroundings;
+  const Script plan = read_script({data, size});
   const bool several = plan.program + 1 == Program::kCount;
-  std::string addresses = surroundings.doors[0].address();
-  if (several) addresses += "," + surroundings.doors[1].address();
+  std::string addresses = surroundings.listening_sockets[0].address();
+  if (several) addresses += "," + surroundings.listening_sockets[1].address();
   ::setenv("CLEAVE_REMOTE", addresses.c_str(), 1);
-  std::optional<Server> first(std::in_place, surroundings.doors[0], plan, 0);
+  std::optional<Server> first(std::in_place, surroundings.listening_sockets[0], plan, 0);
   std::optional<Server> second;
-  if (several) second.emplace(surroundings.doors[1], plan, 1);
+  if (several) second.emplace(surroundings.listening_sockets[1], plan, 1);
   begin();
   {
     Program program(client.table, plan.is_good());
     program.run(plan.program);
-    leave_servers();
+    close_connections();
     // The servers', and the client's own that stay.
-    await_end(surroundings.threads_without_client + (several ? 2 : 1));
+    await_thread_count(surroundings.threads_without_client + (several ? 2 : 1));
     drain_all();
     drain_all();
-    program.check_calls();
+    program.check_callbacks();
   }
   first.reset();
   second.reset();
-  forget_all();
+  reset_client();
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "answers/plan.h"
+#include "answers/script.h"
 #include "base/opencl.h"
 #include "remote/protocol/messages.h"
 
@@ -21,7 +21,7 @@ class Seed {
   explicit Seed(unsigned program, std::uint8_t options = 0, std::uint8_t features = kAllFeatures)
       : text_{static_cast<char>(program | options), static_cast<char>(features)} {}
 
-  Seed& deed(unsigned after, Deed::Kind kind, std::uint8_t options = 0, const std::string& bytes = {},
+  Seed& deed(unsigned after, Fault::Kind kind, std::uint8_t options = 0, const std::string& bytes = {},
              std::uint16_t payload = 0) {
     text_.push_back(static_cast<char>(after));
     text_.push_back(static_cast<char>(static_cast<std::uint8_t>(kind) | options));
@@ -40,10 +40,10 @@ class Seed {
 };
 
 // A frame with one item.
-template <typename Body>
-std::string frame(flatbuffers::FlatBufferBuilder& b, flatbuffers::Offset<Body> body,
+template <typename ObjectState>
+std::string frame(flatbuffers::FlatBufferBuilder& b, flatbuffers::Offset<ObjectState> body,
                   std::uint64_t payload = 0) {
-  const auto item = wire::CreateItem(b, payload, wire::EventTraits<Body>::enum_value, body.Union());
+  const auto item = wire::CreateItem(b, payload, wire::EventTraits<ObjectState>::enum_value, body.Union());
   b.Finish(wire::CreateEvents(b, b.CreateVector(std::vector{item}), 1000, 1000));
   std::string text(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize());
   b.Clear();
@@ -68,7 +68,7 @@ std::vector<Odd> odd_frames() {
   all.push_back(
       {"values", frame(b, wire::CreateAnswer(b, 1, 0, 1, b.CreateVector<std::int64_t>({64})), 64), 64});
   all.push_back({"more", frame(b, wire::CreateAnswer(b, 1, 0, 0, 0, 0, 0, 0, true), 32), 32});
-  const auto info = wire::CreateInfo(b, wire::What::kernel, CL_KERNEL_NUM_ARGS, 0, 0, 0, bytes(4));
+  const auto info = wire::CreateInfo(b, wire::InfoSubject::kernel, CL_KERNEL_NUM_ARGS, 0, 0, 0, bytes(4));
   all.push_back({"infos", frame(b, wire::CreateAnswer(b, 1, 0, 1, 0, 0, b.CreateVector(std::vector{info})))});
   const auto device = wire::CreateDevice(b, 5);
   all.push_back(
@@ -89,36 +89,36 @@ std::vector<Odd> odd_frames() {
 void write_bad(const std::string& folder) {
   for (unsigned program = 0; program < kProgramCount; ++program) {
     const std::string number = "_" + std::to_string(program);
-    const auto second = program + 1 == kProgramCount ? kSecond : std::uint8_t{0};
+    const auto second = program + 1 == kProgramCount ? kOnSecondServer : std::uint8_t{0};
     unsigned place = 1;
     for (const Odd& odd : odd_frames()) {
       place = place * 5 % 13;
       Seed(program, kLate)
-          .deed(place, Deed::Kind::insert, 0, odd.message, odd.payload)
-          .deed(2, Deed::Kind::replace, kPatched | second, odd.message, odd.payload)
+          .deed(place, Fault::Kind::insert, 0, odd.message, odd.payload)
+          .deed(2, Fault::Kind::replace, kWithCommandIds | second, odd.message, odd.payload)
           .write(folder + "/" + odd.name + number);
     }
     // Each of its answers with a byte changed that says how long something is, or so.
     for (unsigned i = 0; i < 24; ++i) {
       const std::string change{static_cast<char>(8 + 4 * i), 0, static_cast<char>(i % 3)};
       Seed(program, kLate)
-          .deed(i, Deed::Kind::edit, kPatched, change)
+          .deed(i, Fault::Kind::edit, kWithCommandIds, change)
           .write(folder + "/edit_" + std::to_string(i) + number);
     }
     Seed(program, kLate)
-        .deed(4, Deed::Kind::withhold)
-        .deed(3, Deed::Kind::withhold)
+        .deed(4, Fault::Kind::withhold)
+        .deed(3, Fault::Kind::withhold)
         .write(folder + "/late" + number);
-    Seed(program).deed(6, Deed::Kind::withhold, second).write(folder + "/never" + number);
+    Seed(program).deed(6, Fault::Kind::withhold, second).write(folder + "/never" + number);
     Seed(program)
-        .deed(5, Deed::Kind::leave)
-        .deed(2, Deed::Kind::leave, second)
+        .deed(5, Fault::Kind::leave)
+        .deed(2, Fault::Kind::leave, second)
         .write(folder + "/left" + number);
-    Seed(program).deed(5, Deed::Kind::raw, second, "no frame").write(folder + "/raw" + number);
-    Seed(program).deed(7, Deed::Kind::twice, second).write(folder + "/twice" + number);
-    Seed(program).deed(3, Deed::Kind::scribble, 0, "\xff").write(folder + "/scribble" + number);
+    Seed(program).deed(5, Fault::Kind::raw, second, "no frame").write(folder + "/raw" + number);
+    Seed(program).deed(7, Fault::Kind::twice, second).write(folder + "/twice" + number);
+    Seed(program).deed(3, Fault::Kind::scribble, 0, "\xff").write(folder + "/scribble" + number);
     Seed(program, kWelcome)
-        .deed(0, Deed::Kind::edit, 0, std::string("\x40\x00\x01", 3))
+        .deed(0, Fault::Kind::edit, 0, std::string("\x40\x00\x01", 3))
         .write(folder + "/welcome" + number);
   }
 }

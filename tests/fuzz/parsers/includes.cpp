@@ -4,22 +4,22 @@
 #include <string>
 
 #include "harness.h"
-#include "remote/client/build_options.h"
-#include "remote/client/directives.h"
-#include "remote/server/source_folder.h"
+#include "remote/client/includes/build_options.h"
+#include "remote/client/includes/directives.h"
+#include "remote/server/builds/source_folder.h"
 
 namespace {
 
 using cleave::fuzz::require;
-using cleave::remote::client::directives_of;
+using cleave::remote::client::parse_directives;
 using cleave::remote::client::read_build_options;
-using cleave::remote::server::is_source_path;
-using cleave::remote::server::without_source_folders;
+using cleave::remote::server::is_include_path;
+using cleave::remote::server::strip_source_folders;
 
 void check_directives(const std::string& text) {
-  const auto found = directives_of(text);
+  const auto found = parse_directives(text);
   for (const auto& include : found.includes) require(!include.name.empty(), "an include names something");
-  const auto more = directives_of("/* a comment */\n#include \"one.h\"\n" + text);
+  const auto more = parse_directives("/* a comment */\n#include \"one.h\"\n" + text);
   require(more.includes.size() == found.includes.size() + 1, "a line in front adds what it says");
   require(more.definitions == found.definitions, "and nothing else");
 }
@@ -34,14 +34,14 @@ void check_options(const std::string& options) {
 }
 
 void check_path(const std::string& path) {
-  if (!is_source_path(path)) return;
+  if (!is_include_path(path)) return;
   const std::filesystem::path inside = std::filesystem::path("/root" + path).lexically_normal();
   require(*++inside.begin() == "root", "a path stays below the root");
 }
 
 void check_log(const std::string& log) {
-  require(without_source_folders(log).size() <= log.size(), "leaving out adds nothing");
-  require(without_source_folders("x" + log).starts_with("x"), "what is in front stays");
+  require(strip_source_folders(log).size() <= log.size(), "leaving out adds nothing");
+  require(strip_source_folders("x" + log).starts_with("x"), "what is in front stays");
 }
 
 }  // namespace

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "harness.h"
-#include "icd/absent.h"
+#include "opencl/missing_functions.h"
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
-#include "remote/server/session.h"
+#include "remote/server/session/session.h"
 
 namespace {
 
@@ -248,7 +248,7 @@ Table make_table() {
     std::memset(to, 1, whole);
     return enqueued(event);
   };
-  cleave::icd::fill_absent(t);
+  cleave::opencl::fill_missing_functions(t);
   return t;
 }
 
@@ -269,15 +269,15 @@ class Client final : public Stream {
     }
   }
 
-  Got read(std::span<std::byte> into, std::size_t& size, Time) override {
+  ReadStatus read(std::span<std::byte> into, std::size_t& size, Time) override {
     size = std::min(into.size(), said_.size() - at_);
-    if (size == 0) return Got::gone;
+    if (size == 0) return ReadStatus::closed;
     std::memcpy(into.data(), said_.data() + at_, size);
     at_ += size;
-    return Got::data;
+    return ReadStatus::data;
   }
 
-  bool write(std::span<iovec> parts, Duration, const Meanwhile&) override {
+  bool write(std::span<iovec> parts, Duration, const WhileBlocked&) override {
     std::vector<std::uint64_t> message((parts[1].iov_len + 7) / 8);
     std::memcpy(message.data(), parts[1].iov_base, parts[1].iov_len);
     std::uint64_t payload = 0;
@@ -290,7 +290,7 @@ class Client final : public Stream {
     return true;
   }
 
-  bool has_some() override { return at_ < said_.size(); }
+  bool has_data() override { return at_ < said_.size(); }
   void shutdown() override {}
   [[nodiscard]] int descriptor() const override { return -1; }
 
@@ -303,13 +303,14 @@ class Client final : public Stream {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Table table = make_table();
-  static server::Printed printed;  // of which there is nothing: it has no pipe
+  static server::KernelOutput printed;  // of which there is nothing: it has no pipe
   Client client(data, size);
-  FrameInput input(client, std::chrono::seconds(1));
+  FrameReader input(client, std::chrono::seconds(1));
   server::Outbox outbox(client, printed, std::chrono::seconds(1), [] {});
   server::Objects objects;
-  server::enter({{kServersIds, reinterpret_cast<cl_platform_id>(0x10), {{kServersIds + 1, the_device()}}}},
-                objects);
+  server::enter(
+      {{kFirstServerId, reinterpret_cast<cl_platform_id>(0x10), {{kFirstServerId + 1, the_device()}}}},
+      objects);
   server::SessionLimits limits;
   limits.memory = limits.staging = 8U << 20U;
   limits.program = 1U << 20U;

@@ -54,7 +54,7 @@ class Conversation {
   std::string text_;
 };
 
-constexpr std::uint64_t kDevice = cleave::remote::kServersIds + 1;
+constexpr std::uint64_t kDevice = cleave::remote::kFirstServerId + 1;
 
 void begin(Conversation& talk, std::uint64_t bits) {
   auto& b = talk.builder;
@@ -107,8 +107,8 @@ Conversation kernels() {
   talk.add({.queue = 2, .waits = {20, 21}}, wire::CreateMarker(b));
   talk.add({}, wire::CreateSetUserEventStatus(b, 21, 0));
   talk.end_frame();
-  talk.add({.request = 3}, wire::CreateQuery(b, wire::What::program, 4, 0, CL_PROGRAM_BINARIES));
-  talk.add({.request = 4}, wire::CreateQuery(b, wire::What::kernel, 6, 0, CL_KERNEL_NUM_ARGS));
+  talk.add({.request = 3}, wire::CreateQuery(b, wire::InfoSubject::program, 4, 0, CL_PROGRAM_BINARIES));
+  talk.add({.request = 4}, wire::CreateQuery(b, wire::InfoSubject::kernel, 6, 0, CL_KERNEL_NUM_ARGS));
   talk.add({.request = 5, .payload = 14},
            wire::CreateCreateProgramWithBinary(b, 7, 1, b.CreateVector<std::uint64_t>({kDevice}),
                                                b.CreateVector<std::uint64_t>({14})));

@@ -90,7 +90,7 @@ void check_lines(const Configuration& configuration, const Variables& variables)
 }
 
 void check_whole_number(const std::string& text) {
-  const auto number = cleave::base::whole_number(text, 1, kMost);
+  const auto number = cleave::base::parse_unsigned(text, 1, kMost);
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   require(!number || digits, "a number is digits");
   require(!number || (*number >= 1 && *number <= kMost), "a number is in its range");

@@ -5,7 +5,7 @@
 #include "harness.h"
 #include "kernels/lexer.h"
 #include "kernels/program_scan.h"
-#include "kernels/scan.h"
+#include "kernels/source_scan.h"
 
 namespace {
 
@@ -18,11 +18,15 @@ using cleave::kernels::without_splices;
 constexpr std::size_t kNamesTried = 8;
 
 // The only places that know what a Scan is made of.
-bool is_harmless(const Scan& scan) { return !scan.sees && !scan.meddles && !scan.opaque && !scan.includes; }
+bool is_harmless(const Scan& scan) {
+  return !scan.reads_ndrange && !scan.breaks_prelude && !scan.opaque && !scan.has_includes;
+}
 bool is_covered(const Scan& less, const Scan& more) {
-  return less.sees <= more.sees && less.meddles <= more.meddles && less.opaque <= more.opaque &&
-         less.talks <= more.talks && less.sees_groups <= more.sees_groups && less.pastes <= more.pastes &&
-         less.meddles_if <= more.meddles_if && less.includes <= more.includes && less.unsound <= more.unsound;
+  return less.reads_ndrange <= more.reads_ndrange && less.breaks_prelude <= more.breaks_prelude &&
+         less.opaque <= more.opaque && less.communicates <= more.communicates &&
+         less.reads_work_group <= more.reads_work_group && less.pastes_tokens <= more.pastes_tokens &&
+         less.breaks_prelude_if_pasting <= more.breaks_prelude_if_pasting &&
+         less.has_includes <= more.has_includes && less.ambiguous <= more.ambiguous;
 }
 bool is_same(const Scan& a, const Scan& b) { return is_covered(a, b) && is_covered(b, a); }
 
@@ -79,7 +83,7 @@ void check_options(const std::string& options) {
   }
   const Scan scan = with_options(options);
   // A name more is a name more to paste.
-  if (!scan.pastes)
+  if (!scan.pastes_tokens)
     require(is_same(with_options("-DX=1 " + options), scan), "a plain definition changes nothing");
 }
 

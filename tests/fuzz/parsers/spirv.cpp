@@ -1,6 +1,4 @@
 // The scan of SPIR-V modules.
-#include "kernels/spirv.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "harness.h"
+#include "kernels/spirv_scan.h"
 
 #include <spirv/unified1/spirv.hpp11>
 
@@ -36,8 +35,8 @@ Bytes bytes_of(const std::vector<Word>& words) {
 }
 
 bool covers(const Scan& more, const Scan& less) {
-  return more.sees >= less.sees && more.opaque >= less.opaque && more.talks >= less.talks &&
-         more.sees_groups >= less.sees_groups;
+  return more.reads_ndrange >= less.reads_ndrange && more.opaque >= less.opaque &&
+         more.communicates >= less.communicates && more.reads_work_group >= less.reads_work_group;
 }
 
 // The simplest reading of the rules, to hold the scan against.
@@ -60,7 +59,7 @@ bool names_a_total_or_enqueues(const std::vector<Word>& words) {
 
 void check_what_is_readable(const Bytes& module, const Scan& found) {
   std::vector<Word> words = words_of(module);
-  if (!found.sees && !found.opaque) {
+  if (!found.reads_ndrange && !found.opaque) {
     require(!names_a_total_or_enqueues(words), "a harmless module neither names a total nor enqueues");
   }
 
@@ -83,7 +82,7 @@ void check_what_is_readable(const Bytes& module, const Scan& found) {
                {4U << 16U | static_cast<Word>(Op::OpDecorate), 1, static_cast<Word>(spv::Decoration::BuiltIn),
                 static_cast<Word>(BuiltIn::WorkgroupId)});
   const auto seeing = scan_spirv(bytes_of(words));
-  require(seeing && seeing->sees && covers(*seeing, found), "a module that gets a group id sees");
+  require(seeing && seeing->reads_ndrange && covers(*seeing, found), "a module that gets a group id sees");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@
 
 namespace cleave::sim {
 
-class Session;
+class DriverState;
 
 class Driver {
  public:
@@ -61,7 +61,7 @@ class Driver {
 
   const Options& options() const;
 
-  // Every function of icd/functions.def. The same table for all drivers.
+  // Every function of src/opencl/functions.def. The same table for all drivers.
   static const cl_icd_dispatch& table();
 
   // The handles that clGetPlatformIDs and clGetDeviceIDs give, for tests in a hurry.
@@ -118,7 +118,7 @@ class Driver {
   bool hung() const;
 
  private:
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<DriverState> state_;
 };
 
 }  // namespace cleave::sim

@@ -21,7 +21,7 @@ struct Options {
   std::string platform_version = "OpenCL 3.0 sim";  // devices report the same
   std::string icd_suffix = "SIM";
   // cl_khr_icd 2 and nothing else: objects point to a table that has the two tags and no function.
-  bool tagged = false;
+  bool icd_v2_only = false;
   std::string device_name = "Simulated device";  // more than one are numbered: "Simulated device 2"
   std::string device_vendor = "Cleave";
   std::string driver_version = "1.0";
@@ -38,7 +38,7 @@ struct Options {
   bool out_of_order = true;  // host queues may be out of order
   bool queue_hints =
       false;  // queues may have a priority and a throttle (cl_khr_priority_hints and the other)
-  bool counts_queues = false;  // a context's reference count has its queues in it, as PoCL's has
+  bool context_counts_queues = false;  // a context's reference count has its queues in it, as PoCL's has
   bool images = true;
   // clGetKernelSuggestedLocalWorkSizeKHR and its extension string are there.
   bool suggested_local_size = true;
@@ -60,9 +60,9 @@ struct Options {
   base::Nanoseconds submit_delay{0};  // from flushed to CL_SUBMITTED
   unsigned concurrent_commands = 1;   // how many commands a device runs at once
   // Waits take processor time, all threads' on one account.
-  bool waits_burn = false;
+  bool waits_use_cpu = false;
   // What did not run because of its wait list does not keep from running what waits for it.
-  bool forgets_failures = false;
+  bool ignores_wait_list_failures = false;
   // Commands stay CL_QUEUED until clFlush, clFinish or a wait on their own queue.
   bool lazy_flush = false;
 

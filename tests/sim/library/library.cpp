@@ -19,14 +19,14 @@
 #include <string>
 #include <string_view>
 
-#include "base/forever.h"
+#include "base/no_destructor.h"
+#include "tests/sim/driver/core/extensions.h"
 #include "tests/sim/driver/driver.h"
-#include "tests/sim/driver/extensions.h"
-#include "tests/sim/driver/zero.h"
+#include "tests/sim/driver/zero/zero_driver.h"
 
 namespace {
 
-using cleave::base::Forever;
+using cleave::base::NoDestructor;
 using cleave::sim::Call;
 using cleave::sim::Driver;
 using cleave::sim::Execution;
@@ -49,7 +49,7 @@ class Library {
   Library() : log_path_(environment("CLEAVE_SIM_LOG")), zero_(environment("CLEAVE_SIM") == "zero") {
     if (zero_) return;
     Driver::Options options;
-    options.tagged = environment("CLEAVE_SIM") == "tagged";
+    options.icd_v2_only = environment("CLEAVE_SIM") == "tagged";
     options.quiet = log_path_.empty();
     // Programs may look at an event again and again and not sleep in between.
     options.poll_cost = std::chrono::microseconds(1);
@@ -81,7 +81,7 @@ class Library {
 };
 
 Library& library() {
-  static Forever<Library> the_library;
+  static NoDestructor<Library> the_library;
   static const int registered = std::atexit([] { library().write_log(); });
   static_cast<void>(registered);
   return *the_library;
@@ -94,7 +94,7 @@ extern "C" {
 
 #define CL_FUNCTION(version, result, name, parameters, arguments) \
   CL_API_ENTRY result CL_API_CALL name parameters { return library().table().name arguments; }
-#include "icd/functions.def"
+#include "opencl/functions.def"
 #undef CL_FUNCTION
 
 CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,

@@ -27,9 +27,9 @@ TEST(ClientInput, PassesOverAllElse) {
   ClientInput input;
   for (const char* line :
        {"\n", "pin\n", "ping \n", "pingo\n", "ping\rx\n", "PING\n", "xping\n", "ping\r\r\n"}) {
-    const auto heard = input.take(line);
-    EXPECT_FALSE(heard.ping) << line;
-    EXPECT_FALSE(heard.too_long) << line;
+    const auto received = input.take(line);
+    EXPECT_FALSE(received.ping) << line;
+    EXPECT_FALSE(received.too_long) << line;
   }
 }
 

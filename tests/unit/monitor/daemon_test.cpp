@@ -8,8 +8,8 @@
 
 #include "eventually.h"
 #include "fake_hypervisor.h"
-#include "peer.h"
 #include "temporary_folder.h"
+#include "test_client.h"
 
 namespace cleave::monitor {
 namespace {
@@ -18,8 +18,8 @@ class DaemonTest : public testing::Test {
  protected:
   DaemonTest() {
     options_.connect = {"fake:"};
-    options_.listen = {*base::read_address("unix:" + path_)};
-    options_.metrics = {*base::read_address("unix:" + metrics_path_)};
+    options_.listen = {*base::parse_address("unix:" + path_)};
+    options_.metrics = {*base::parse_address("unix:" + metrics_path_)};
     options_.interval = std::chrono::milliseconds(100);
     options_.heartbeat = std::chrono::milliseconds(100);
   }
@@ -36,23 +36,23 @@ class DaemonTest : public testing::Test {
     loop_.join();
   }
 
-  static bool hears(Peer& peer, const std::string& line) {
+  static bool receives(TestClient& peer, const std::string& line) {
     std::string all;
-    return eventually([&] { return (all += peer.heard()).find(line) != std::string::npos; });
+    return eventually([&] { return (all += peer.received()).find(line) != std::string::npos; });
   }
 
-  static bool hears_count(Peer& peer, unsigned running) {
+  static bool receives_count(TestClient& peer, unsigned running) {
     const std::regex line("count [0-9]+ " + std::to_string(running) + " [0-9]+\n");
     std::string all;
-    return eventually([&] { return std::regex_search(all += peer.heard(), line); });
+    return eventually([&] { return std::regex_search(all += peer.received(), line); });
   }
 
   std::string get(const std::string& request) {
-    Peer peer = Peer::to(metrics_path_);
+    TestClient peer = TestClient::to(metrics_path_);
     peer.say(request);
     std::string all;
     EXPECT_TRUE(eventually([&] {
-      all += peer.heard();
+      all += peer.received();
       return peer.gone();
     }));
     return all;
@@ -70,13 +70,13 @@ class DaemonTest : public testing::Test {
 
 TEST_F(DaemonTest, AChangeReachesAClient) {
   start();
-  Peer peer = Peer::to(path_);
-  ASSERT_TRUE(hears(peer, " 0 0\n"));
+  TestClient peer = TestClient::to(path_);
+  ASSERT_TRUE(receives(peer, " 0 0\n"));
   hypervisor_.run(1, true);
-  EXPECT_TRUE(hears(peer, " 1 1\n"));
-  EXPECT_TRUE(hears(peer, " 1 0\n"));
+  EXPECT_TRUE(receives(peer, " 1 1\n"));
+  EXPECT_TRUE(receives(peer, " 1 0\n"));
   hypervisor_.run(1, false);
-  EXPECT_TRUE(hears(peer, " 0 0\n"));
+  EXPECT_TRUE(receives(peer, " 0 0\n"));
 }
 
 TEST_F(DaemonTest, SeveralHypervisorsAreSummed) {
@@ -84,39 +84,39 @@ TEST_F(DaemonTest, SeveralHypervisorsAreSummed) {
   hypervisor_.run(1, true);
   hypervisor_.run(2, true);
   start();
-  Peer peer = Peer::to(path_);
-  EXPECT_TRUE(hears_count(peer, 4));
+  TestClient peer = TestClient::to(path_);
+  EXPECT_TRUE(receives_count(peer, 4));
 }
 
 TEST_F(DaemonTest, AHypervisorThatHangsHoldsUpNobody) {
   hypervisor_.run(1, true);
   start();
-  Peer peer = Peer::to(path_);
-  ASSERT_TRUE(hears_count(peer, 1));
+  TestClient peer = TestClient::to(path_);
+  ASSERT_TRUE(receives_count(peer, 1));
   hypervisor_.hang(true);
-  EXPECT_TRUE(hears(peer, "unknown "));
-  Peer another = Peer::to(path_);
-  EXPECT_TRUE(hears(another, "unknown "));
+  EXPECT_TRUE(receives(peer, "unknown "));
+  TestClient another = TestClient::to(path_);
+  EXPECT_TRUE(receives(another, "unknown "));
   another.say("ping\n");
-  EXPECT_TRUE(hears(another, "alive "));
+  EXPECT_TRUE(receives(another, "alive "));
   EXPECT_TRUE(get("GET /healthz HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503 "));
   hypervisor_.hang(false);
-  EXPECT_TRUE(hears_count(peer, 1));
+  EXPECT_TRUE(receives_count(peer, 1));
 }
 
 TEST_F(DaemonTest, WhatHangsFromTheBeginningHoldsUpNobody) {
   hypervisor_.hang(true);
   start();
-  Peer peer = Peer::to(path_);
-  EXPECT_TRUE(hears(peer, "unknown 1\n"));
-  EXPECT_TRUE(hears(peer, "alive 1\n"));
+  TestClient peer = TestClient::to(path_);
+  EXPECT_TRUE(receives(peer, "unknown 1\n"));
+  EXPECT_TRUE(receives(peer, "alive 1\n"));
 }
 
 TEST_F(DaemonTest, AnswersOverHttp) {
   hypervisor_.run(1, true);
   start();
-  Peer peer = Peer::to(path_);
-  ASSERT_TRUE(hears_count(peer, 1));
+  TestClient peer = TestClient::to(path_);
+  ASSERT_TRUE(receives_count(peer, 1));
   EXPECT_TRUE(get("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
   const std::string metrics = get("GET /metrics HTTP/1.1\r\n\r\n");
   EXPECT_NE(metrics.find("\r\n\r\n# HELP "), std::string::npos);
@@ -126,14 +126,14 @@ TEST_F(DaemonTest, AnswersOverHttp) {
   EXPECT_TRUE(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"));
   EXPECT_TRUE(get("GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
   EXPECT_TRUE(get("BREW /coffee HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 400 "));
-  EXPECT_TRUE(get(std::string(2 * HttpServer::kLongestRequest, 'x')).starts_with("HTTP/1.1 400 "));
+  EXPECT_TRUE(get(std::string(2 * HttpServer::kMaxRequestSize, 'x')).starts_with("HTTP/1.1 400 "));
 }
 
 TEST_F(DaemonTest, TooManyHttpConnectionsAreCutOff) {
   start();
-  std::vector<Peer> idle;
-  for (std::size_t i = 0; i < HttpServer::kMost; ++i) {
-    idle.push_back(Peer::to(metrics_path_));
+  std::vector<TestClient> idle;
+  for (std::size_t i = 0; i < HttpServer::kMaxConnections; ++i) {
+    idle.push_back(TestClient::to(metrics_path_));
     idle.back().say("GET /");
   }
   EXPECT_EQ(get("GET /healthz HTTP/1.1\r\n\r\n"), "");
@@ -143,12 +143,12 @@ TEST_F(DaemonTest, TooManyHttpConnectionsAreCutOff) {
 
 TEST_F(DaemonTest, StoppedItSaysGoodbyeAndTheSocketIsGone) {
   start();
-  Peer peer = Peer::to(path_);
-  ASSERT_TRUE(hears(peer, "cleave-monitor 1 "));
+  TestClient peer = TestClient::to(path_);
+  ASSERT_TRUE(receives(peer, "cleave-monitor 1 "));
   stop();
-  EXPECT_TRUE(hears(peer, "bye stopping\n"));
-  EXPECT_TRUE(daemon_->ended_by(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
-  EXPECT_FALSE(Peer::to(path_).connected());
+  EXPECT_TRUE(receives(peer, "bye stopping\n"));
+  EXPECT_TRUE(daemon_->wait_until_ended(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_FALSE(TestClient::to(path_).connected());
 }
 
 TEST_F(DaemonTest, StopsWithConnectionsOpenAtAnyMoment) {
@@ -156,10 +156,10 @@ TEST_F(DaemonTest, StopsWithConnectionsOpenAtAnyMoment) {
     asio::io_context context;
     Daemon daemon(context, hypervisor_, options_, open_sockets(options_));
     std::thread loop([&] { context.run(); });
-    Peer client = Peer::to(path_);
-    Peer scraper = Peer::to(metrics_path_);
+    TestClient client = TestClient::to(path_);
+    TestClient scraper = TestClient::to(metrics_path_);
     scraper.say("GET /");
-    EXPECT_TRUE(hears(client, "cleave-monitor 1 "));
+    EXPECT_TRUE(receives(client, "cleave-monitor 1 "));
     std::this_thread::sleep_for(std::chrono::milliseconds(round % 7));
     asio::post(context, [&] { daemon.stop(); });
     loop.join();
@@ -169,8 +169,8 @@ TEST_F(DaemonTest, StopsWithConnectionsOpenAtAnyMoment) {
 TEST_F(DaemonTest, ItsStatusIsForPeople) {
   hypervisor_.run(1, true);
   start();
-  Peer peer = Peer::to(path_);
-  ASSERT_TRUE(hears(peer, " 1 0\n"));
+  TestClient peer = TestClient::to(path_);
+  ASSERT_TRUE(receives(peer, " 1 0\n"));
   stop();
   EXPECT_EQ(daemon_->status(), "1 running, 0 busy; 1 of 1 hypervisors connected");
 }

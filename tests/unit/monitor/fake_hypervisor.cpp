@@ -11,14 +11,14 @@ Uuid uuid_of(unsigned domain) {
   return uuid;
 }
 
-class FakeHypervisor::FakeSession : public Session {
+class FakeHypervisor::FakeSession : public HypervisorConnection {
  public:
   explicit FakeSession(FakeHypervisor& owner) : owner_(owner) {}
 
   std::vector<Uuid> running() override {
     Lock lock(owner_.mutex_);
     owner_.pass(lock);
-    ++owner_.listings_;
+    ++owner_.list_calls_;
     std::vector<Uuid> uuids;
     for (const unsigned domain : owner_.running_) uuids.push_back(uuid_of(domain));
     return uuids;
@@ -39,24 +39,24 @@ class FakeHypervisor::FakeSession : public Session {
 };
 
 void FakeHypervisor::pass(Lock& lock) {
-  ++stuck_;
-  changed_.wait(lock, [&] { return !hangs_; });
-  --stuck_;
+  ++blocked_calls_;
+  changed_.wait(lock, [&] { return !blocks_; });
+  --blocked_calls_;
   if (fails_) throw HypervisorError("the call failed");
 }
 
-std::unique_ptr<Session> FakeHypervisor::connect(const std::string& /*uri*/,
-                                                 std::shared_ptr<SessionEvents> events) {
+std::unique_ptr<HypervisorConnection> FakeHypervisor::connect(const std::string& /*uri*/,
+                                                              std::shared_ptr<HypervisorEvents> events) {
   Lock lock(mutex_);
   ++attempts_;
   pass(lock);
-  if (refuses_) throw HypervisorError("refused");
+  if (refuses_connections_) throw HypervisorError("refused");
   events_ = std::move(events);
   return std::make_unique<FakeSession>(*this);
 }
 
-void FakeHypervisor::run(unsigned domain, bool runs, bool event_is_lost) {
-  std::shared_ptr<SessionEvents> events;
+void FakeHypervisor::run(unsigned domain, bool runs, bool drop_event) {
+  std::shared_ptr<HypervisorEvents> events;
   {
     const Lock lock(mutex_);
     if (runs) {
@@ -64,19 +64,19 @@ void FakeHypervisor::run(unsigned domain, bool runs, bool event_is_lost) {
     } else {
       running_.erase(domain);
     }
-    if (!event_is_lost) events = events_;
+    if (!drop_event) events = events_;
   }
   if (events) events->changed(uuid_of(domain), runs);
 }
 
 void FakeHypervisor::refuse(bool refuse) {
   const Lock lock(mutex_);
-  refuses_ = refuse;
+  refuses_connections_ = refuse;
 }
 
 void FakeHypervisor::hang(bool hang) {
   const Lock lock(mutex_);
-  hangs_ = hang;
+  blocks_ = hang;
   changed_.notify_all();
 }
 
@@ -86,7 +86,7 @@ void FakeHypervisor::fail(bool fail) {
 }
 
 void FakeHypervisor::die() {
-  std::shared_ptr<SessionEvents> events;
+  std::shared_ptr<HypervisorEvents> events;
   {
     const Lock lock(mutex_);
     events = std::exchange(events_, nullptr);
@@ -99,14 +99,14 @@ unsigned FakeHypervisor::attempts() {
   return attempts_;
 }
 
-unsigned FakeHypervisor::stuck() {
+unsigned FakeHypervisor::blocked_calls() {
   const Lock lock(mutex_);
-  return stuck_;
+  return blocked_calls_;
 }
 
-unsigned FakeHypervisor::listings() {
+unsigned FakeHypervisor::list_calls() {
   const Lock lock(mutex_);
-  return listings_;
+  return list_calls_;
 }
 
 }  // namespace cleave::monitor

@@ -19,10 +19,11 @@ class FakeHypervisor : public Hypervisor {
  public:
   ~FakeHypervisor() override { hang(false); }
 
-  std::unique_ptr<Session> connect(const std::string& uri, std::shared_ptr<SessionEvents> events) override;
+  std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
+                                                std::shared_ptr<HypervisorEvents> events) override;
 
   // The domain begins or ceases to run; the watcher hears of it unless the event gets lost.
-  void run(unsigned domain, bool runs, bool event_is_lost = false);
+  void run(unsigned domain, bool runs, bool drop_event = false);
 
   // From now on connecting fails, or no longer.
   void refuse(bool refuse);
@@ -33,9 +34,9 @@ class FakeHypervisor : public Hypervisor {
   // The connection dies, and the watcher is told.
   void die();
 
-  unsigned attempts();  // to connect
-  unsigned stuck();     // calls that hang now
-  unsigned listings();
+  unsigned attempts();       // to connect
+  unsigned blocked_calls();  // calls that hang now
+  unsigned list_calls();
 
  private:
   class FakeSession;
@@ -46,13 +47,13 @@ class FakeHypervisor : public Hypervisor {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<unsigned> running_;
-  std::shared_ptr<SessionEvents> events_;
-  bool refuses_ = false;
-  bool hangs_ = false;
+  std::shared_ptr<HypervisorEvents> events_;
+  bool refuses_connections_ = false;
+  bool blocks_ = false;
   bool fails_ = false;
   unsigned attempts_ = 0;
-  unsigned stuck_ = 0;
-  unsigned listings_ = 0;
+  unsigned blocked_calls_ = 0;
+  unsigned list_calls_ = 0;
 };
 
 }  // namespace cleave::monitor

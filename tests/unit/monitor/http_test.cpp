@@ -20,7 +20,7 @@ TEST(Http, WhatIsNoRequestHasNoPath) {
   }
 }
 
-Report counted(unsigned running) {
+Report report_with(unsigned running) {
   Report report;
   report.connected = true;
   report.counts = Counts{running, 1};
@@ -30,31 +30,31 @@ Report counted(unsigned running) {
 }
 
 TEST(Metrics, LeaveOutWhatIsNotKnown) {
-  Tally tally(1, std::chrono::seconds(5));
+  Totals tally(1, std::chrono::seconds(5));
   const Hub hub({});
   EXPECT_NE(metrics(tally, hub).find("\ncleave_monitor_known 0\n"), std::string::npos);
   EXPECT_EQ(metrics(tally, hub).find("cleave_monitor_running"), std::string::npos);
-  tally.report(0, counted(3), TimePoint(std::chrono::seconds(1)));
+  tally.report(0, report_with(3), TimePoint(std::chrono::seconds(1)));
   EXPECT_NE(metrics(tally, hub).find("\ncleave_monitor_running 3\n"), std::string::npos);
 }
 
 TEST(Metrics, SumOverHypervisors) {
-  Tally tally(2, std::chrono::seconds(5));
-  tally.report(0, counted(3), TimePoint(std::chrono::seconds(1)));
-  tally.report(1, counted(5), TimePoint(std::chrono::seconds(1)));
+  Totals tally(2, std::chrono::seconds(5));
+  tally.report(0, report_with(3), TimePoint(std::chrono::seconds(1)));
+  tally.report(1, report_with(5), TimePoint(std::chrono::seconds(1)));
   const std::string text = metrics(tally, Hub({}));
   EXPECT_NE(text.find("\ncleave_monitor_running 8\n"), std::string::npos);
   EXPECT_NE(text.find("\ncleave_monitor_corrections_total 8\n"), std::string::npos);
 }
 
 TEST(Metrics, HealthIsThatOneHypervisorIsConnected) {
-  Tally tally(2, std::chrono::seconds(5));
+  Totals tally(2, std::chrono::seconds(5));
   const Hub hub({});
-  EXPECT_EQ(page("/healthz", tally, hub).status, 503U);
-  tally.report(0, counted(3), TimePoint(std::chrono::seconds(1)));
-  EXPECT_EQ(page("/healthz", tally, hub).status, 200U);
-  EXPECT_EQ(page("/healthz", tally, hub).body, "1 of 2 hypervisors connected\n");
-  EXPECT_EQ(page("/", tally, hub).status, 404U);
+  EXPECT_EQ(metrics_page("/healthz", tally, hub).status, 503U);
+  tally.report(0, report_with(3), TimePoint(std::chrono::seconds(1)));
+  EXPECT_EQ(metrics_page("/healthz", tally, hub).status, 200U);
+  EXPECT_EQ(metrics_page("/healthz", tally, hub).body, "1 of 2 hypervisors connected\n");
+  EXPECT_EQ(metrics_page("/", tally, hub).status, 404U);
 }
 
 }  // namespace

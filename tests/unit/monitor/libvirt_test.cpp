@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kUri = "test:///default";
 
-class Seen : public SessionEvents {
+class EventLog : public HypervisorEvents {
  public:
   void changed(const Uuid& /*domain*/, bool running) override {
     const std::lock_guard lock(mutex_);
@@ -57,7 +57,7 @@ class LibvirtTest : public testing::Test {
 
 TEST_F(LibvirtTest, EventsSayWhatRuns) {
   define("events");
-  const auto seen = std::make_shared<Seen>();
+  const auto seen = std::make_shared<EventLog>();
   const auto session = libvirt_.connect(kUri, seen);
   ASSERT_EQ(virDomainCreate(domain_), 0);
   EXPECT_TRUE(eventually([&] { return seen->text() == "+"; }));
@@ -71,7 +71,7 @@ TEST_F(LibvirtTest, EventsSayWhatRuns) {
 
 TEST_F(LibvirtTest, ListsOnlyWhatRuns) {
   define("listed");
-  const auto session = libvirt_.connect(kUri, std::make_shared<Seen>());
+  const auto session = libvirt_.connect(kUri, std::make_shared<EventLog>());
   const std::size_t before = session->running().size();
   ASSERT_EQ(virDomainCreate(domain_), 0);
   EXPECT_EQ(session->running().size(), before + 1);
@@ -84,7 +84,7 @@ TEST_F(LibvirtTest, ListsOnlyWhatRuns) {
 }
 
 TEST_F(LibvirtTest, KnowsProcessorTimes) {
-  const auto session = libvirt_.connect(kUri, std::make_shared<Seen>());
+  const auto session = libvirt_.connect(kUri, std::make_shared<EventLog>());
   const auto first = session->cpu_times();
   ASSERT_FALSE(first.empty());
   EXPECT_EQ(first.size(), session->running().size());
@@ -130,14 +130,14 @@ TEST_F(LibvirtTest, AFileSaysWhichDomainsThereAre) {
          << "</test:runstate></domain>";
   }
   file << "</node>" << std::flush;
-  const auto session = libvirt_.connect("test://" + folder.file("node.xml"), std::make_shared<Seen>());
+  const auto session = libvirt_.connect("test://" + folder.file("node.xml"), std::make_shared<EventLog>());
   EXPECT_EQ(session->running().size(), 3U);
 }
 
 TEST_F(LibvirtTest, WhatCannotBeConnectedSaysWhy) {
   for (const char* uri : {"nonsense:///x", "test:///no/such/file"}) {
     try {
-      libvirt_.connect(uri, std::make_shared<Seen>());
+      libvirt_.connect(uri, std::make_shared<EventLog>());
       ADD_FAILURE() << uri;
     } catch (const HypervisorError& error) {
       EXPECT_NE(std::string(error.what()), "") << uri;
@@ -146,7 +146,7 @@ TEST_F(LibvirtTest, WhatCannotBeConnectedSaysWhy) {
 }
 
 TEST_F(LibvirtTest, TheEventsAreLetGoOf) {
-  const auto seen = std::make_shared<Seen>();
+  const auto seen = std::make_shared<EventLog>();
   libvirt_.connect(kUri, seen).reset();
   EXPECT_TRUE(eventually([&] { return seen.use_count() == 1; }));
 }

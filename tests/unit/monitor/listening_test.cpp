@@ -6,17 +6,17 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "peer.h"
 #include "temporary_folder.h"
+#include "test_client.h"
 
 #include <netinet/in.h>
 
 namespace cleave::monitor {
 namespace {
 
-base::Address address(const std::string& text) { return base::read_address(text).value(); }
+base::Address address(const std::string& text) { return base::parse_address(text).value(); }
 
-std::string complaint(const base::Address& where, const UnixSocketOptions& options = {}) {
+std::string error_text(const base::Address& where, const UnixSocketOptions& options = {}) {
   try {
     listen_on(where, options);
   } catch (const ListenError& error) {
@@ -35,7 +35,7 @@ class UnixSocket : public testing::Test {
   // What a daemon leaves that was killed.
   void leave_dead_socket() const {
     const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
-    const UnixName name(path_);
+    const UnixAddress name(path_);
     ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
     ASSERT_EQ(::listen(socket.get(), 1), 0);
   }
@@ -50,7 +50,7 @@ TEST_F(UnixSocket, HasTheModeAskedForWhateverTheMask) {
   const ListeningSocket socket = listen_on(address_, {0622, ""});
   EXPECT_EQ(::umask(before), 0077U);
   EXPECT_EQ(mode_of(path_), 0622U);
-  EXPECT_TRUE(Peer::to(path_).connected());
+  EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
 TEST_F(UnixSocket, GoesWithItsOwner) {
@@ -60,39 +60,39 @@ TEST_F(UnixSocket, GoesWithItsOwner) {
 
 TEST_F(UnixSocket, ADeadDaemonsIsReplaced) {
   leave_dead_socket();
-  ASSERT_FALSE(Peer::to(path_).connected());
+  ASSERT_FALSE(TestClient::to(path_).connected());
   const ListeningSocket socket = listen_on(address_, {});
-  EXPECT_TRUE(Peer::to(path_).connected());
+  EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
 TEST_F(UnixSocket, ALivingDaemonsIsNot) {
   const ListeningSocket first = listen_on(address_, {});
-  EXPECT_EQ(complaint(address_), "a daemon that lives listens there; stop it, or name another path");
-  EXPECT_TRUE(Peer::to(path_).connected());
+  EXPECT_EQ(error_text(address_), "a daemon that lives listens there; stop it, or name another path");
+  EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
 TEST_F(UnixSocket, NorIsThatOfSomebodyWhoKnowsNoLock) {
   const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
-  const UnixName name(path_);
+  const UnixAddress name(path_);
   ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
   ASSERT_EQ(::listen(socket.get(), 5), 0);
-  EXPECT_EQ(complaint(address_), "a daemon that lives listens there; stop it, or name another path");
+  EXPECT_EQ(error_text(address_), "a daemon that lives listens there; stop it, or name another path");
 }
 
 TEST_F(UnixSocket, AFileThatIsNoSocketIsLeftAlone) {
   std::ofstream(path_) << "precious";
-  EXPECT_EQ(complaint(address_), "there is a file that is no socket; remove it, or name another path");
+  EXPECT_EQ(error_text(address_), "there is a file that is no socket; remove it, or name another path");
   EXPECT_TRUE(std::filesystem::is_regular_file(path_));
 }
 
 TEST_F(UnixSocket, ItsFolderIsMadeIfItsParentIsThere) {
   const ListeningSocket socket = listen_on(address("unix:" + folder_.file("run/monitor.sock")), {});
-  EXPECT_TRUE(Peer::to(folder_.file("run/monitor.sock")).connected());
-  EXPECT_NE(complaint(address("unix:" + folder_.file("a/b/monitor.sock"))), "");
+  EXPECT_TRUE(TestClient::to(folder_.file("run/monitor.sock")).connected());
+  EXPECT_NE(error_text(address("unix:" + folder_.file("a/b/monitor.sock"))), "");
 }
 
 TEST_F(UnixSocket, AnUnknownGroupIsNamed) {
-  EXPECT_NE(complaint(address_, {0660, "no-such-group"}).find("'no-such-group' (--socket-group)"),
+  EXPECT_NE(error_text(address_, {0660, "no-such-group"}).find("'no-such-group' (--socket-group)"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
@@ -100,9 +100,9 @@ TEST_F(UnixSocket, AnUnknownGroupIsNamed) {
 TEST_F(UnixSocket, AnAbstractNameLeavesNoFile) {
   const std::string name = "@cleave-monitor-test-" + std::to_string(getpid());
   const ListeningSocket socket = listen_on(address("unix:" + name), {});
-  EXPECT_TRUE(Peer::to(name).connected());
+  EXPECT_TRUE(TestClient::to(name).connected());
   EXPECT_FALSE(std::filesystem::exists(name));
-  EXPECT_NE(complaint(address("unix:" + name)), "");
+  EXPECT_NE(error_text(address("unix:" + name)), "");
 }
 
 TEST(Tcp, AnAddressInUseIsSaidToBe) {
@@ -111,13 +111,13 @@ TEST(Tcp, AnAddressInUseIsSaidToBe) {
   socklen_t size = sizeof name;
   ASSERT_EQ(::getsockname(first.socket.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
   const std::string port = std::to_string(ntohs(name.sin_port));
-  EXPECT_EQ(complaint(address("tcp:127.0.0.1:" + port)),
+  EXPECT_EQ(error_text(address("tcp:127.0.0.1:" + port)),
             "somebody else listens there; stop it, or name another port");
 }
 
 TEST(Tcp, SaysWhatIsWrongWithAnAddress) {
-  EXPECT_NE(complaint(address("tcp:localhost:0")).find("wants an IP address"), std::string::npos);
-  EXPECT_NE(complaint(address("tcp:192.0.2.1:0")).find("no network of this host"), std::string::npos);
+  EXPECT_NE(error_text(address("tcp:localhost:0")).find("wants an IP address"), std::string::npos);
+  EXPECT_NE(error_text(address("tcp:192.0.2.1:0")).find("no network of this host"), std::string::npos);
 }
 
 TEST(Reach, AWildcardIsEveryNetwork) {

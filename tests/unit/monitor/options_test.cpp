@@ -20,7 +20,7 @@ class OptionsTest : public testing::Test {
     words.insert(words.begin(), {"cleave-monitord", "--config", empty.c_str()});
     return read_command_line(words).value();
   }
-  std::string complaint(const std::vector<const char*>& words) {
+  std::string error_text(const std::vector<const char*>& words) {
     try {
       read(words);
     } catch (const OptionError& error) {
@@ -33,7 +33,7 @@ class OptionsTest : public testing::Test {
     words.insert(words.begin(), {"cleave-monitord", "--config", path.c_str()});
     return read_command_line(words).value();
   }
-  std::string complaint_with(const std::string& text) {
+  std::string error_text_with(const std::string& text) {
     try {
       read_with(text);
     } catch (const OptionError& error) {
@@ -81,7 +81,7 @@ TEST_F(OptionsTest, Values) {
 }
 
 TEST_F(OptionsTest, WrongValuesAreNamedWithWhatIsExpected) {
-  EXPECT_EQ(complaint({"--listen", "tcp:1"}),
+  EXPECT_EQ(error_text({"--listen", "tcp:1"}),
             "--listen: 'tcp:1' is not understood; expected unix:PATH, tcp:IP:PORT or vsock:any:PORT");
   for (const auto& words : std::vector<std::vector<const char*>>{{"--connect", "qemu"},
                                                                  {"--metrics", "9460"},
@@ -94,37 +94,37 @@ TEST_F(OptionsTest, WrongValuesAreNamedWithWhatIsExpected) {
                                                                  {"--patience", "-1"},
                                                                  {"--interval", "1.5"},
                                                                  {"--busy-share", "101"}}) {
-    const std::string said = complaint(words);
+    const std::string said = error_text(words);
     EXPECT_TRUE(said.starts_with(std::string(words[0]) + ": '" + words[1] + "' is not understood; expected "))
         << said;
   }
 }
 
 TEST_F(OptionsTest, UnknownAndDoubledOptions) {
-  EXPECT_NE(complaint({"--frob"}).find("--frob"), std::string::npos);
-  EXPECT_NE(complaint({"stray"}).find("stray"), std::string::npos);
-  EXPECT_NE(complaint({"--heartbeat", "100", "--heartbeat", "200"}).find("--heartbeat"), std::string::npos);
-  EXPECT_NE(complaint({"--listen"}).find("--listen"), std::string::npos);
+  EXPECT_NE(error_text({"--frob"}).find("--frob"), std::string::npos);
+  EXPECT_NE(error_text({"stray"}).find("stray"), std::string::npos);
+  EXPECT_NE(error_text({"--heartbeat", "100", "--heartbeat", "200"}).find("--heartbeat"), std::string::npos);
+  EXPECT_NE(error_text({"--listen"}).find("--listen"), std::string::npos);
 }
 
 TEST_F(OptionsTest, AWildcardMustBeAllowed) {
   EXPECT_EQ(
-      complaint({"--listen", "tcp:0.0.0.0:27460"}),
+      error_text({"--listen", "tcp:0.0.0.0:27460"}),
       "--listen: tcp:0.0.0.0:27460 is every network of this host; name one address, or add --allow-wildcard");
-  EXPECT_NE(complaint({"--listen", "tcp:[::]:27460"}), "");
-  EXPECT_EQ(complaint({"--listen", "tcp:0.0.0.0:27460", "--allow-wildcard"}), "");
-  EXPECT_EQ(complaint({"--allow-wildcard", "--listen", "tcp:[::]:27460"}), "");
+  EXPECT_NE(error_text({"--listen", "tcp:[::]:27460"}), "");
+  EXPECT_EQ(error_text({"--listen", "tcp:0.0.0.0:27460", "--allow-wildcard"}), "");
+  EXPECT_EQ(error_text({"--allow-wildcard", "--listen", "tcp:[::]:27460"}), "");
 }
 
 TEST_F(OptionsTest, NamesAreNotLookedUp) {
-  EXPECT_NE(complaint({"--listen", "tcp:localhost:1"}).find("name the IP address"), std::string::npos);
+  EXPECT_NE(error_text({"--listen", "tcp:localhost:1"}).find("name the IP address"), std::string::npos);
 }
 
 TEST_F(OptionsTest, MetricsStayOnTheHost) {
-  EXPECT_NE(complaint({"--metrics", "tcp:192.0.2.1:9460"}).find("loopback"), std::string::npos);
-  EXPECT_NE(complaint({"--metrics", "tcp:0.0.0.0:9460", "--allow-wildcard"}).find("loopback"),
+  EXPECT_NE(error_text({"--metrics", "tcp:192.0.2.1:9460"}).find("loopback"), std::string::npos);
+  EXPECT_NE(error_text({"--metrics", "tcp:0.0.0.0:9460", "--allow-wildcard"}).find("loopback"),
             std::string::npos);
-  EXPECT_EQ(complaint({"--metrics", "unix:/run/metrics"}), "");
+  EXPECT_EQ(error_text({"--metrics", "unix:/run/metrics"}), "");
 }
 
 TEST_F(OptionsTest, TheFileHasTheSameNames) {
@@ -147,13 +147,13 @@ TEST_F(OptionsTest, TheCommandLineWins) {
 
 TEST_F(OptionsTest, MistakesInTheFileAreNamedWithTheirLine) {
   const std::string path = folder_.file("monitord.toml");
-  EXPECT_EQ(complaint_with("\nheartbeat = 5\n"),
+  EXPECT_EQ(error_text_with("\nheartbeat = 5\n"),
             path + ":2: heartbeat: '5' is not understood; expected milliseconds, from 100 to 3600000");
-  EXPECT_EQ(complaint_with("# x\nlisten.to = 1\n"),
+  EXPECT_EQ(error_text_with("# x\nlisten.to = 1\n"),
             path + ":2: listen.to: there is no such option; see cleave-monitord --help");
-  EXPECT_NE(complaint_with("listen = [1]\n").find(path + ":1: listen: "), std::string::npos);
-  EXPECT_NE(complaint_with("listen = \n").find("--config: " + path + ": line 1"), std::string::npos);
-  EXPECT_NE(complaint_with("allow-wildcard = 1\n").find("expected true or false"), std::string::npos);
+  EXPECT_NE(error_text_with("listen = [1]\n").find(path + ":1: listen: "), std::string::npos);
+  EXPECT_NE(error_text_with("listen = \n").find("--config: " + path + ": line 1"), std::string::npos);
+  EXPECT_NE(error_text_with("allow-wildcard = 1\n").find("expected true or false"), std::string::npos);
 }
 
 TEST_F(OptionsTest, AFileThatIsNotThereIsAMistake) {
@@ -171,7 +171,7 @@ TEST(Manual, NamesEveryOption) {
   const std::string guide = contents(CLEAVE_SOURCE "/docs/monitor.md");
   const std::string man = contents(CLEAVE_SOURCE "/monitor/cleave-monitord.8");
   const std::string example = contents(CLEAVE_SOURCE "/monitor/monitord.toml");
-  for (const OptionEntry& entry : option_entries()) {
+  for (const OptionEntry& entry : option_table()) {
     EXPECT_NE(guide.find(std::string("`--") + entry.name), std::string::npos) << entry.name;
     EXPECT_NE(man.find(std::string("\n.It Fl -") + entry.name), std::string::npos) << entry.name;
     EXPECT_NE(example.find(std::string("\n#") + entry.name + " = "), std::string::npos) << entry.name;

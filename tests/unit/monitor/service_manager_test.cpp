@@ -12,22 +12,22 @@
 namespace cleave::monitor {
 namespace {
 
-class Variable {
+class ScopedVariable {
  public:
-  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { unsetenv(name_); }
+  ScopedVariable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+  ~ScopedVariable() { unsetenv(name_); }
 
  private:
   const char* name_;
 };
 
-std::string told_to(const std::string& path) {
+std::string notification_to(const std::string& path) {
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const UnixName name(path);
+  const UnixAddress name(path);
   EXPECT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
-  const Variable variable("NOTIFY_SOCKET", path);
+  const ScopedVariable variable("NOTIFY_SOCKET", path);
   notify("READY=1");
   std::array<char, 100> text{};
   const ssize_t got = ::recv(socket.get(), text.data(), text.size(), MSG_DONTWAIT);
@@ -36,15 +36,15 @@ std::string told_to(const std::string& path) {
 
 TEST(ServiceManager, IsTold) {
   const TemporaryFolder folder;
-  EXPECT_EQ(told_to(folder.file("notify")), "READY=1");
-  EXPECT_EQ(told_to("@cleave-notify-" + std::to_string(getpid())), "READY=1");
+  EXPECT_EQ(notification_to(folder.file("notify")), "READY=1");
+  EXPECT_EQ(notification_to("@cleave-notify-" + std::to_string(getpid())), "READY=1");
 }
 
 TEST(ServiceManager, MayBeAbsent) {
   notify("READY=1");
-  const Variable variable("NOTIFY_SOCKET", "/no/such/socket");
+  const ScopedVariable variable("NOTIFY_SOCKET", "/no/such/socket");
   notify("READY=1");
-  EXPECT_EQ(take_inherited(), 0);
+  EXPECT_EQ(take_inherited_descriptors(), 0);
   EXPECT_FALSE(watchdog());
 }
 
@@ -52,22 +52,22 @@ TEST(ServiceManager, DescriptorsAreTakenOnceAndOnlyIfMeantForUs) {
   const std::string us = std::to_string(getpid());
   setenv("LISTEN_PID", us.c_str(), 1);
   setenv("LISTEN_FDS", "2", 1);
-  EXPECT_EQ(take_inherited(), 2);
-  EXPECT_EQ(take_inherited(), 0);
+  EXPECT_EQ(take_inherited_descriptors(), 2);
+  EXPECT_EQ(take_inherited_descriptors(), 0);
   for (const char* count : {"-1", "x", "", "2147483648"}) {
     setenv("LISTEN_PID", us.c_str(), 1);
     setenv("LISTEN_FDS", count, 1);
-    EXPECT_EQ(take_inherited(), 0) << count;
+    EXPECT_EQ(take_inherited_descriptors(), 0) << count;
   }
   setenv("LISTEN_PID", "1", 1);
   setenv("LISTEN_FDS", "2", 1);
-  EXPECT_EQ(take_inherited(), 0);
+  EXPECT_EQ(take_inherited_descriptors(), 0);
 }
 
 TEST(ServiceManager, TheWatchdogsTime) {
-  const Variable time("WATCHDOG_USEC", "30000000");
+  const ScopedVariable time("WATCHDOG_USEC", "30000000");
   EXPECT_EQ(watchdog(), std::chrono::seconds(30));
-  const Variable process("WATCHDOG_PID", std::to_string(getpid() + 1));
+  const ScopedVariable process("WATCHDOG_PID", std::to_string(getpid() + 1));
   EXPECT_FALSE(watchdog());
   setenv("WATCHDOG_PID", std::to_string(getpid()).c_str(), 1);
   EXPECT_EQ(watchdog(), std::chrono::seconds(30));

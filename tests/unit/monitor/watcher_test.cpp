@@ -35,7 +35,7 @@ class Inbox {
   bool counts(unsigned running) {
     return eventually([&] { return newest().counts && newest().counts->running == running; });
   }
-  bool is_blind() {
+  bool has_lost_connection() {
     return eventually([&] { return reports() > 0 && !newest().connected && !newest().counts; });
   }
 
@@ -73,7 +73,7 @@ TEST_F(WatcherTest, AnEventAloneMovesTheCount) {
   EXPECT_TRUE(inbox_.counts(1));
   hypervisor_.run(1, false);
   EXPECT_TRUE(inbox_.counts(0));
-  EXPECT_EQ(hypervisor_.listings(), 1U);
+  EXPECT_EQ(hypervisor_.list_calls(), 1U);
   EXPECT_EQ(inbox_.newest().events, 2U);
 }
 
@@ -123,7 +123,7 @@ TEST_F(WatcherTest, AfterALossItConnectsAndHearsEventsAgain) {
   ASSERT_TRUE(inbox_.counts(0));
   hypervisor_.refuse(true);
   hypervisor_.die();
-  EXPECT_TRUE(inbox_.is_blind());
+  EXPECT_TRUE(inbox_.has_lost_connection());
   EXPECT_TRUE(eventually([&] { return inbox_.newest().losses == 1; }));
   hypervisor_.run(1, true, true);  // while nobody listens
   hypervisor_.refuse(false);
@@ -137,7 +137,7 @@ TEST_F(WatcherTest, ADeadConnectionThatNobodyReportsIsNoticedByTheListing) {
   watch(prompt());
   ASSERT_TRUE(inbox_.counts(0));
   hypervisor_.fail(true);
-  EXPECT_TRUE(inbox_.is_blind());
+  EXPECT_TRUE(inbox_.has_lost_connection());
   hypervisor_.fail(false);
   EXPECT_TRUE(inbox_.counts(0));
 }
@@ -146,22 +146,23 @@ TEST_F(WatcherTest, ALossIsReportedWhileACallHangs) {
   watch(prompt());
   ASSERT_TRUE(inbox_.counts(0));
   hypervisor_.hang(true);
-  ASSERT_TRUE(eventually([&] { return hypervisor_.stuck() == 1; }));
+  ASSERT_TRUE(eventually([&] { return hypervisor_.blocked_calls() == 1; }));
   hypervisor_.die();
-  EXPECT_TRUE(inbox_.is_blind());
+  EXPECT_TRUE(inbox_.has_lost_connection());
   hypervisor_.hang(false);
   EXPECT_TRUE(inbox_.counts(0));
 }
 
 TEST_F(WatcherTest, WhatADeadSessionStillSaysIsIgnored) {
-  std::shared_ptr<SessionEvents> old;
+  std::shared_ptr<HypervisorEvents> old;
   class Keeping : public FakeHypervisor {
    public:
-    std::unique_ptr<Session> connect(const std::string& uri, std::shared_ptr<SessionEvents> events) override {
+    std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
+                                                  std::shared_ptr<HypervisorEvents> events) override {
       if (!first) first = events;
       return FakeHypervisor::connect(uri, std::move(events));
     }
-    std::shared_ptr<SessionEvents> first;
+    std::shared_ptr<HypervisorEvents> first;
   } hypervisor;
   WatcherOptions options = prompt();
   options.interval = options.settle = kNever;
@@ -182,18 +183,18 @@ TEST_F(WatcherTest, StoppedItSaysNothingMore) {
   watcher_->stop();
   const unsigned before = inbox_.reports();
   hypervisor_.run(1, true);
-  EXPECT_TRUE(watcher_->ended_by(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_TRUE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
   EXPECT_EQ(inbox_.reports(), before);
 }
 
 TEST_F(WatcherTest, WhileACallHangsItHasNotEnded) {
   hypervisor_.hang(true);
   watch(prompt());
-  ASSERT_TRUE(eventually([&] { return hypervisor_.stuck() == 1; }));
+  ASSERT_TRUE(eventually([&] { return hypervisor_.blocked_calls() == 1; }));
   watcher_->stop();
-  EXPECT_FALSE(watcher_->ended_by(std::chrono::steady_clock::now() + milliseconds(20)));
+  EXPECT_FALSE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + milliseconds(20)));
   hypervisor_.hang(false);
-  EXPECT_TRUE(watcher_->ended_by(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_TRUE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
 }
 
 }  // namespace

@@ -1,27 +1,26 @@
 // What commands are taken to do to memory objects in contexts over several servers.
-#include "remote/client/spread/access.h"
-
 #include <cstring>
 
 #include <gtest/gtest.h>
 
-#include "remote/client/queries.h"
+#include "remote/client/link/info_query.h"
+#include "remote/client/multi_server/memory_access.h"
 
-namespace cleave::remote::client::spread {
+namespace cleave::remote::client::multi_server {
 namespace {
 
 // Never looked into.
 Connection& no_connection() { return *reinterpret_cast<Connection*>(std::uintptr_t{4096}); }
 
-void say(KernelBody& kernel, cl_kernel_arg_info name, cl_uint index, cl_uint value) {
-  Infos::Info info;
+void say(KernelState& kernel, cl_kernel_arg_info name, cl_uint index, cl_uint value) {
+  InfoCache::Info info;
   info.bytes.resize(sizeof value);
   std::memcpy(info.bytes.data(), &value, sizeof value);
-  kernel.infos.put(key_of(wire::What::kernel_argument, name, index), info);
+  kernel.infos.put(info_key(wire::InfoSubject::kernel_argument, name, index), info);
 }
 
 TEST(Access, AKernelMayWriteWhatNobodySaysThatItOnlyReads) {
-  KernelBody kernel(no_connection(), 1);
+  KernelState kernel(no_connection(), 1);
   EXPECT_TRUE(may_write(kernel, 0));
   say(kernel, CL_KERNEL_ARG_ADDRESS_QUALIFIER, 0, CL_KERNEL_ARG_ADDRESS_GLOBAL);
   say(kernel, CL_KERNEL_ARG_ACCESS_QUALIFIER, 0, CL_KERNEL_ARG_ACCESS_NONE);
@@ -33,7 +32,7 @@ TEST(Access, AKernelMayWriteWhatNobodySaysThatItOnlyReads) {
 }
 
 TEST(Access, AKernelOnlyReadsConstantMemoryAndImagesThatItReads) {
-  KernelBody kernel(no_connection(), 1);
+  KernelState kernel(no_connection(), 1);
   say(kernel, CL_KERNEL_ARG_ADDRESS_QUALIFIER, 1, CL_KERNEL_ARG_ADDRESS_CONSTANT);
   EXPECT_FALSE(may_write(kernel, 1));
   say(kernel, CL_KERNEL_ARG_ACCESS_QUALIFIER, 2, CL_KERNEL_ARG_ACCESS_READ_ONLY);
@@ -50,7 +49,7 @@ TEST(Access, ALaunchWritesItsArgumentsButThoseThatAreOnlyRead) {
 }
 
 TEST(Access, AWriteOfAllOfABufferGivesItNewContents) {
-  MemoryBody buffer(no_connection(), 1);
+  MemoryState buffer(no_connection(), 1);
   buffer.size = 100;
   EXPECT_EQ(access_of_write(buffer, 0, 100), Access::overwrite);
   EXPECT_EQ(access_of_write(buffer, 0, 99), Access::write);
@@ -59,11 +58,11 @@ TEST(Access, AWriteOfAllOfABufferGivesItNewContents) {
   objects::Object whole;
   buffer.parent = &whole;
   EXPECT_EQ(access_of_write(buffer, 0, 100), Access::write) << "the rest of the whole stays";
-  MemoryBody image(no_connection(), 1);
+  MemoryState image(no_connection(), 1);
   image.type = CL_MEM_OBJECT_IMAGE1D;
   image.size = 100;
   EXPECT_EQ(access_of_write(image, 0, 100), Access::write);
 }
 
 }  // namespace
-}  // namespace cleave::remote::client::spread
+}  // namespace cleave::remote::client::multi_server

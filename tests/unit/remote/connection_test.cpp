@@ -1,6 +1,6 @@
 // Who reads a connection, and who is woken by what comes: a client's connection to a server that does what
 // the test says.
-#include "remote/client/connection.h"
+#include "remote/client/link/connection.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -15,7 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "remote/client/wire_types.h"
+#include "remote/client/link/wire_types.h"
 #include "remote/protocol/features.h"
 #include "remote/transport/frames.h"
 #include "remote/transport/listen.h"
@@ -45,11 +45,11 @@ class ScriptedServer {
                               problem);
     });
     EXPECT_TRUE(wait_for(listening.socket, POLLIN, std::chrono::steady_clock::now() + kLong));
-    stream_ = stream_on(::accept(listening.socket, nullptr, nullptr));
+    stream_ = make_socket_stream(::accept(listening.socket, nullptr, nullptr));
     ::close(listening.socket);
-    input_ = std::make_unique<FrameInput>(*stream_, kTimeout);
+    input_ = std::make_unique<FrameReader>(*stream_, kTimeout);
     FrameHeader header;
-    EXPECT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), Got::data);
+    EXPECT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);
     flatbuffers::FlatBufferBuilder builder;
     wire::WelcomeBuilder welcome(builder);
     welcome.add_version(kVersion);
@@ -92,7 +92,7 @@ class ScriptedServer {
   // Everything, until the client's `last` command has come.
   bool read_until(wire::Body last) {
     FrameHeader header;
-    while (input_->next(header, std::chrono::steady_clock::now() + kLong) == Got::data) {
+    while (input_->next(header, std::chrono::steady_clock::now() + kLong) == ReadStatus::data) {
       const auto* const commands = flatbuffers::GetRoot<wire::Commands>(input_->message().data())->commands();
       const bool is_last = commands->Get(commands->size() - 1)->body_type() == last;
       if (!input_->skip_payload(header.payload)) return false;
@@ -118,7 +118,7 @@ class ScriptedServer {
 
   const std::filesystem::path folder_ = make_folder();
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<FrameInput> input_;
+  std::unique_ptr<FrameReader> input_;
   std::shared_ptr<Connection> connection_;
 };
 
@@ -126,7 +126,7 @@ class ScriptedServer {
 TEST(Connection, WhatComesBetweenALookAndTheSleepWakesTheSleeper) {
   ScriptedServer server;
   std::atomic<bool> has_come{false};
-  server.client().at_end_of(1, [&] { has_come = true; });
+  server.client().on_memory_released(1, [&] { has_come = true; });
   std::atomic<unsigned> looks{0};
   std::atomic<bool> over{false};
   std::thread reader([&] { server.client().wait([&] { return ++looks, over.load(); }); });
@@ -157,7 +157,7 @@ TEST(Connection, IsReadWhileItsOwnThreadSends) {
   auto program = std::async(std::launch::async, [&] {
     cl_int error = CL_SUCCESS;
     for (unsigned i = 0; i < 300 && error == CL_SUCCESS; ++i) {
-      const Box box = Box::line(data.data(), data.size());
+      const Box box = Box::contiguous(data.data(), data.size());
       error = server.client().post_data(
           {.queue = 1}, box, [&](auto& b) { return wire::CreateWriteBuffer(b, 2, 0, data.size()); });
       std::this_thread::sleep_for(milliseconds(1));  // so that it is sent by the connection's thread

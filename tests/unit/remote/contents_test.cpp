@@ -1,283 +1,287 @@
 // Where the contents of memory objects are in contexts over several servers, and what is moved when.
-#include "remote/client/spread/contents.h"
+#include "ordering_fixture.h"
+#include "remote/client/multi_server/coherence.h"
 
-#include "several.h"
-
-namespace cleave::remote::client::spread {
+namespace cleave::remote::client::multi_server {
 namespace {
 
-class ContentsTest : public Several {
+class ContentsTest : public OrderingFixture {
  protected:
   ContentsTest() { end(write(0)); }
 
-  Issued read(std::size_t part) { return issue(part, {{contents_, Access::read}}); }
-  Issued write(std::size_t part) { return issue(part, {{contents_, Access::write}}); }
-  Issued overwrite(std::size_t part) { return issue(part, {{contents_, Access::overwrite}}); }
+  TestCommand read(std::size_t shard) { return issue(shard, {{coherence_, Access::read}}); }
+  TestCommand write(std::size_t shard) { return issue(shard, {{coherence_, Access::write}}); }
+  TestCommand overwrite(std::size_t shard) { return issue(shard, {{coherence_, Access::overwrite}}); }
   // A command there, and what is to be moved for it.
-  Issued move_to(std::size_t part) {
-    Issued issued = read(part);
-    EXPECT_EQ(issued.needs.moves.size(), 1U);
+  TestCommand migrate_to(std::size_t shard) {
+    TestCommand issued = read(shard);
+    EXPECT_EQ(issued.dependencies.migrations.size(), 1U);
     return issued;
   }
-  [[nodiscard]] bool is_newest(std::size_t part) const { return contents_->copies[part].is_newest; }
+  [[nodiscard]] bool is_current(std::size_t shard) const { return coherence_->replicas[shard].is_current; }
 
   // Written on the first server by a command that has ended.
-  std::shared_ptr<Contents> contents_ = make_contents();
+  std::shared_ptr<CoherenceState> coherence_ = make_coherence();
 };
 
 TEST_F(ContentsTest, OfANewObjectAreEverywhere) {
-  const auto made = make_contents();
+  const auto made = make_coherence();
   EXPECT_EQ(issue(0, {{made, Access::read}}).move(), nullptr);
   EXPECT_EQ(issue(1, {{made, Access::write}}).move(), nullptr);
 }
 
 TEST_F(ContentsTest, AreWhereTheyWereWrittenLast) {
   EXPECT_EQ(read(0).move(), nullptr);
-  const Issued there = read(1);
+  const TestCommand there = read(1);
   ASSERT_NE(there.move(), nullptr);
   EXPECT_EQ(there.move()->from, 0U);
   EXPECT_EQ(there.move()->to, 1U);
-  EXPECT_TRUE(has(there.needs.steps, there.move()->done)) << "the command waits for them";
+  EXPECT_TRUE(contains_step(there.dependencies.operations, there.move()->done))
+      << "the command waits for them";
 }
 
 TEST_F(ContentsTest, ThatAreReadElsewhereAreInBothPlaces) {
-  const Issued first = move_to(1);
-  const Issued second = read(1);
+  const TestCommand first = migrate_to(1);
+  const TestCommand second = read(1);
   EXPECT_EQ(second.move(), nullptr) << "they are on their way";
-  EXPECT_TRUE(has(second.needs.steps, first.move()->done));
+  EXPECT_TRUE(contains_step(second.dependencies.operations, first.move()->done));
   carry_out(*first.move());
-  EXPECT_TRUE(read(1).needs.steps.empty());
-  EXPECT_TRUE(read(0).needs.steps.empty());
+  EXPECT_TRUE(read(1).dependencies.operations.empty());
+  EXPECT_TRUE(read(0).dependencies.operations.empty());
 }
 
 TEST_F(ContentsTest, ThatAreWrittenElsewhereAreThereAlone) {
-  const Issued written = write(1);
+  const TestCommand written = write(1);
   ASSERT_NE(written.move(), nullptr) << "it may write some of them only";
   carry_out(*written.move());
-  const Issued back = move_to(0);
+  const TestCommand back = migrate_to(0);
   EXPECT_EQ(back.move()->from, 1U);
-  EXPECT_TRUE(has(back.move()->needs, written.step())) << "when they have been written";
+  EXPECT_TRUE(contains_step(back.move()->dependencies, written.operation())) << "when they have been written";
 }
 
 TEST_F(ContentsTest, ReadsOnTwoServersDoNotWaitForEachOther) {
-  carry_out(*move_to(1).move());
-  const Issued here = read(0);
-  const Issued there = read(1);
-  EXPECT_TRUE(here.needs.steps.empty());
-  EXPECT_TRUE(there.needs.steps.empty());
+  carry_out(*migrate_to(1).move());
+  const TestCommand here = read(0);
+  const TestCommand there = read(1);
+  EXPECT_TRUE(here.dependencies.operations.empty());
+  EXPECT_TRUE(there.dependencies.operations.empty());
 }
 
 TEST_F(ContentsTest, AMoveWaitsForThoseWhoWriteThemAndForAllWhoUseThePlaceWhereTheyCome) {
-  const Issued reader = read(0);
-  const Issued writer = write(0);
-  carry_out(*move_to(1).move());
-  const Issued elsewhere = read(1);
-  const Issued again = write(0);
-  const Issued there = move_to(1);
-  EXPECT_FALSE(has(there.move()->needs, reader.step())) << "it reads what the move reads";
-  EXPECT_TRUE(has(there.move()->needs, writer.step()));
-  EXPECT_TRUE(has(there.move()->needs, again.step()));
-  EXPECT_TRUE(has(there.move()->needs, elsewhere.step()));
+  const TestCommand reader = read(0);
+  const TestCommand writer = write(0);
+  carry_out(*migrate_to(1).move());
+  const TestCommand elsewhere = read(1);
+  const TestCommand again = write(0);
+  const TestCommand there = migrate_to(1);
+  EXPECT_FALSE(contains_step(there.move()->dependencies, reader.operation()))
+      << "it reads what the move reads";
+  EXPECT_TRUE(contains_step(there.move()->dependencies, writer.operation()));
+  EXPECT_TRUE(contains_step(there.move()->dependencies, again.operation()));
+  EXPECT_TRUE(contains_step(there.move()->dependencies, elsewhere.operation()));
 }
 
 TEST_F(ContentsTest, AMoveWaitsForNothingThatIsOver) {
-  const Issued writer = write(0);
-  const Issued failed = write(0);
+  const TestCommand writer = write(0);
+  const TestCommand failed = write(0);
   end(writer);
   end(failed, kFailed);
-  EXPECT_TRUE(move_to(1).move()->needs.empty());
+  EXPECT_TRUE(migrate_to(1).move()->dependencies.empty());
 }
 
 TEST_F(ContentsTest, AMoveToWhereTheyWereOnceWaitsForTheMoveFromThere) {
-  const Issued written = write(1);
-  const Issued back = move_to(0);
-  EXPECT_TRUE(has(back.move()->needs, written.move()->done)) << "it reads what this one writes";
-  EXPECT_TRUE(has(back.move()->givers, written.move()->done)) << "and has nothing to give if that fails";
+  const TestCommand written = write(1);
+  const TestCommand back = migrate_to(0);
+  EXPECT_TRUE(contains_step(back.move()->dependencies, written.move()->done))
+      << "it reads what this one writes";
+  EXPECT_TRUE(contains_step(back.move()->suppliers, written.move()->done))
+      << "and has nothing to give if that fails";
 }
 
 TEST_F(ContentsTest, ThatAreNewAltogetherAreNotBroughtFirst) {
   EXPECT_EQ(overwrite(1).move(), nullptr);
-  EXPECT_EQ(move_to(0).move()->from, 1U);
+  EXPECT_EQ(migrate_to(0).move()->from, 1U);
 }
 
 TEST_F(ContentsTest, ThatAreNewComeBehindOlderOnesThatAreOnTheirWay) {
-  const Issued there = move_to(1);
-  EXPECT_TRUE(has(overwrite(1).needs.steps, there.move()->done));
+  const TestCommand there = migrate_to(1);
+  EXPECT_TRUE(contains_step(overwrite(1).dependencies.operations, there.move()->done));
 }
 
 TEST_F(ContentsTest, ThatDidNotArriveAreNotThere) {
-  const Issued there = move_to(1);
+  const TestCommand there = migrate_to(1);
   carry_out(*there.move(), kFailed);
-  EXPECT_FALSE(is_newest(1));
-  EXPECT_TRUE(is_newest(0));
-  EXPECT_EQ(move_to(1).move()->from, 0U);
+  EXPECT_FALSE(is_current(1));
+  EXPECT_TRUE(is_current(0));
+  EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
 TEST_F(ContentsTest, OfALostServerAloneAreLostUntilThereAreNewOnes) {
-  there_[0] = false;
-  EXPECT_TRUE(decide(1, make_queue(), {{contents_, Access::read}}).is_lost());
-  EXPECT_TRUE(decide(1, make_queue(), {{contents_, Access::write}}).is_lost());
+  connected_[0] = false;
+  EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::read}}).is_lost());
+  EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::write}}).is_lost());
   EXPECT_FALSE(overwrite(1).is_lost());
   EXPECT_FALSE(read(1).is_lost());
 }
 
 TEST_F(ContentsTest, OfALostServerThatOthersHaveAreNotLost) {
-  carry_out(*move_to(1).move());
-  there_[0] = false;
+  carry_out(*migrate_to(1).move());
+  connected_[0] = false;
   EXPECT_EQ(read(1).move(), nullptr);
   EXPECT_FALSE(write(1).is_lost());
 }
 
 TEST_F(ContentsTest, ThatWereOnTheirWayFromALostServerAreLost) {
-  const Issued written = write(1);
-  there_[0] = false;
-  carry_out(*written.move(), kGone);
+  const TestCommand written = write(1);
+  connected_[0] = false;
+  carry_out(*written.move(), kConnectionLost);
   end(written, kFailed);
-  EXPECT_TRUE(decide(1, make_queue(), {{contents_, Access::read}}).is_lost());
+  EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::read}}).is_lost());
 }
 
 TEST_F(ContentsTest, NothingIsDecidedOnWhereOneOfSeveralObjectsIsLost) {
-  const auto other = make_contents();
+  const auto other = make_coherence();
   end(issue(1, {{other, Access::write}}));
-  there_[0] = false;
-  EXPECT_TRUE(decide(1, make_queue(), {{other, Access::write}, {contents_, Access::read}}).is_lost());
-  EXPECT_TRUE(other->copies[1].uses.empty() || other->copies[1].uses[0].step->is_over());
+  connected_[0] = false;
+  EXPECT_TRUE(decide(1, make_queue(), {{other, Access::write}, {coherence_, Access::read}}).is_lost());
+  EXPECT_TRUE(other->replicas[1].uses.empty() || other->replicas[1].uses[0].operation->is_over());
 }
 
 TEST_F(ContentsTest, TheNewestOfAQueueInOrderStandsForThoseBefore) {
   Object& queue = make_queue();
-  std::vector<Issued> launches;
+  std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
-    launches.push_back(decide(0, queue, {{contents_, i == 0 ? Access::write : Access::read}}));
+    launches.push_back(decide(0, queue, {{coherence_, i == 0 ? Access::write : Access::read}}));
     send(launches.back());
   }
-  EXPECT_LE(contents_->copies[0].uses.size(), 3U);
-  const Issued there = move_to(1);
-  ASSERT_EQ(there.move()->needs.size(), 1U);
-  EXPECT_FALSE(has(there.move()->needs, launches[0].step())) << "one that ends later";
+  EXPECT_LE(coherence_->replicas[0].uses.size(), 3U);
+  const TestCommand there = migrate_to(1);
+  ASSERT_EQ(there.move()->dependencies.size(), 1U);
+  EXPECT_FALSE(contains_step(there.move()->dependencies, launches[0].operation())) << "one that ends later";
 }
 
 TEST_F(ContentsTest, OneThatHasNotBeenSentStandsForNoOther) {
   Object& queue = make_queue();
-  Issued first = decide(0, queue, {{contents_, Access::write}});
+  TestCommand first = decide(0, queue, {{coherence_, Access::write}});
   send(first);
-  const Issued second = decide(0, queue, {{contents_, Access::write}});
-  const Issued third = decide(0, queue, {{contents_, Access::write}});
-  const Issued there = move_to(1);
-  EXPECT_TRUE(has(there.move()->needs, first.step()));
-  EXPECT_TRUE(has(there.move()->needs, second.step()));
-  EXPECT_TRUE(has(there.move()->needs, third.step()));
+  const TestCommand second = decide(0, queue, {{coherence_, Access::write}});
+  const TestCommand third = decide(0, queue, {{coherence_, Access::write}});
+  const TestCommand there = migrate_to(1);
+  EXPECT_TRUE(contains_step(there.move()->dependencies, first.operation()));
+  EXPECT_TRUE(contains_step(there.move()->dependencies, second.operation()));
+  EXPECT_TRUE(contains_step(there.move()->dependencies, third.operation()));
 }
 
 TEST_F(ContentsTest, OnAQueueOutOfOrderEachStandsForItself) {
   Object& queue = make_queue();
-  std::vector<Issued> launches;
+  std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
-    launches.push_back(decide(0, queue, {{contents_, Access::write}}, {}, false));
+    launches.push_back(decide(0, queue, {{coherence_, Access::write}}, {}, false));
     send(launches.back());
   }
-  const Issued there = move_to(1);
-  for (const Issued& one : launches) EXPECT_TRUE(has(there.move()->needs, one.step()));
+  const TestCommand there = migrate_to(1);
+  for (const TestCommand& one : launches)
+    EXPECT_TRUE(contains_step(there.move()->dependencies, one.operation()));
 }
 
 TEST_F(ContentsTest, UsesThatAreOverAreForgotten) {
   for (int i = 0; i < 1000; ++i) end(read(0));
-  EXPECT_LE(contents_->copies[0].uses.size(), 32U);
+  EXPECT_LE(coherence_->replicas[0].uses.size(), 32U);
 }
 
 // Commands that were to overwrite the contents.
-using Overwriting = ContentsTest;
+using PendingOverwrite = ContentsTest;
 
-TEST_F(Overwriting, ThatFailsLeavesTheContentsThatWereThere) {
+TEST_F(PendingOverwrite, ThatFailsLeavesTheContentsThatWereThere) {
   end(overwrite(1), kFailed);
   EXPECT_EQ(read(0).move(), nullptr);
-  EXPECT_EQ(move_to(1).move()->from, 0U);
+  EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(Overwriting, ThatWasNeverSentLeavesTheContentsThatWereThere) {
-  const Issued refused = decide(1, make_queue(), {{contents_, Access::overwrite}});
-  ordering_->take_back(refused.entry);
+TEST_F(PendingOverwrite, ThatWasNeverSentLeavesTheContentsThatWereThere) {
+  const TestCommand refused = decide(1, make_queue(), {{coherence_, Access::overwrite}});
+  order_->withdraw(refused.entry);
   EXPECT_EQ(read(0).move(), nullptr);
-  EXPECT_EQ(move_to(1).move()->from, 0U);
+  EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(Overwriting, ThatHasNotEndedGivesNothingToOthersIfItFails) {
-  const Issued written = overwrite(1);
-  const Issued back = move_to(0);
-  EXPECT_TRUE(has(back.move()->givers, written.step()));
+TEST_F(PendingOverwrite, ThatHasNotEndedGivesNothingToOthersIfItFails) {
+  const TestCommand written = overwrite(1);
+  const TestCommand back = migrate_to(0);
+  EXPECT_TRUE(contains_step(back.move()->suppliers, written.operation()));
   end(written, kFailed);
   carry_out(*back.move(), kFailed);
   EXPECT_EQ(read(0).move(), nullptr) << "the move has not touched what was there";
 }
 
-TEST_F(Overwriting, ThatEndsWellIsNotLookedBackOn) {
+TEST_F(PendingOverwrite, ThatEndsWellIsNotLookedBackOn) {
   end(overwrite(1));
-  EXPECT_EQ(move_to(0).move()->from, 1U);
-  EXPECT_TRUE(contents_->overwritings.empty());
+  EXPECT_EQ(migrate_to(0).move()->from, 1U);
+  EXPECT_TRUE(coherence_->pending_overwrites.empty());
 }
 
-TEST_F(Overwriting, OfWhatIsThereAloneNeedsNoLookBack) {
-  const Issued written = overwrite(0);
-  EXPECT_TRUE(contents_->overwritings.empty());
+TEST_F(PendingOverwrite, OfWhatIsThereAloneNeedsNoLookBack) {
+  const TestCommand written = overwrite(0);
+  EXPECT_TRUE(coherence_->pending_overwrites.empty());
   end(written, kFailed);
   EXPECT_EQ(read(0).move(), nullptr);
 }
 
-TEST_F(Overwriting, ThatFailsWithWhatWasToBuildOnItLeavesTheContentsThatWereThere) {
-  const Issued written = overwrite(1);
-  const Issued changed = write(1);
+TEST_F(PendingOverwrite, ThatFailsWithWhatWasToBuildOnItLeavesTheContentsThatWereThere) {
+  const TestCommand written = overwrite(1);
+  const TestCommand changed = write(1);
   end(written, kFailed);
   end(changed, kFailed);
   EXPECT_EQ(read(0).move(), nullptr);
 }
 
-TEST_F(Overwriting, ThatOthersHaveBuiltOnLosesTheContentsIfItFails) {
-  const Issued written = overwrite(1);
-  const Issued changed = write(1);
+TEST_F(PendingOverwrite, ThatOthersHaveBuiltOnLosesTheContentsIfItFails) {
+  const TestCommand written = overwrite(1);
+  const TestCommand changed = write(1);
   end(written, kFailed);
   end(changed);
-  EXPECT_TRUE(decide(0, make_queue(), {{contents_, Access::read}}).is_lost());
-  EXPECT_TRUE(decide(1, make_queue(), {{contents_, Access::read}}).is_lost());
+  EXPECT_TRUE(decide(0, make_queue(), {{coherence_, Access::read}}).is_lost());
+  EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::read}}).is_lost());
   EXPECT_FALSE(overwrite(0).is_lost());
 }
 
-TEST_F(Overwriting, ThatFailsBehindOneThatEndsWellLeavesWhatThatHasWritten) {
-  const Issued first = overwrite(1);
-  const Issued second = overwrite(0);
+TEST_F(PendingOverwrite, ThatFailsBehindOneThatEndsWellLeavesWhatThatHasWritten) {
+  const TestCommand first = overwrite(1);
+  const TestCommand second = overwrite(0);
   end(second, kFailed);
   end(first);
   EXPECT_EQ(read(1).move(), nullptr);
-  EXPECT_EQ(move_to(0).move()->from, 1U);
+  EXPECT_EQ(migrate_to(0).move()->from, 1U);
 }
 
-TEST_F(Overwriting, ThatFailsBehindOneThatFailsLeavesWhatWasThereBeforeBoth) {
-  const Issued first = overwrite(1);
-  const Issued second = overwrite(0);
-  const Issued third = overwrite(1);
+TEST_F(PendingOverwrite, ThatFailsBehindOneThatFailsLeavesWhatWasThereBeforeBoth) {
+  const TestCommand first = overwrite(1);
+  const TestCommand second = overwrite(0);
+  const TestCommand third = overwrite(1);
   end(first, kFailed);
   end(second, kFailed);
   end(third, kFailed);
   EXPECT_EQ(read(0).move(), nullptr);
-  EXPECT_EQ(move_to(1).move()->from, 0U);
+  EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(Overwriting, ThatEndsWellBehindOneThatFailsIsWhatThereIs) {
-  const Issued first = overwrite(1);
-  const Issued second = overwrite(1);
+TEST_F(PendingOverwrite, ThatEndsWellBehindOneThatFailsIsWhatThereIs) {
+  const TestCommand first = overwrite(1);
+  const TestCommand second = overwrite(1);
   end(first, kFailed);
   end(second);
   EXPECT_EQ(read(1).move(), nullptr);
-  EXPECT_EQ(move_to(0).move()->from, 1U);
+  EXPECT_EQ(migrate_to(0).move()->from, 1U);
 }
 
-TEST_F(Overwriting, ManyTimesIsNotRememberedForEver) {
-  std::vector<Issued> all;
+TEST_F(PendingOverwrite, ManyTimesIsNotRememberedForEver) {
+  std::vector<TestCommand> all;
   for (std::size_t i = 0; i < 1000; ++i) {
     all.push_back(overwrite(i % 2));
     if (i >= 2) end(all[i - 2], i % 3 == 0 ? kFailed : CL_COMPLETE);
   }
-  EXPECT_LE(contents_->overwritings.size(), 4U);
+  EXPECT_LE(coherence_->pending_overwrites.size(), 4U);
 }
 
 }  // namespace
-}  // namespace cleave::remote::client::spread
+}  // namespace cleave::remote::client::multi_server

@@ -1,6 +1,4 @@
 // Which files a client sends along with a program.
-#include "remote/client/includes.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,8 +8,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "remote/client/build_options.h"
-#include "remote/client/directives.h"
+#include "remote/client/includes/build_options.h"
+#include "remote/client/includes/directives.h"
+#include "remote/client/includes/include_search.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {
@@ -22,7 +21,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(DirectivesOfATextAre, ItsIncludesInEveryForm) {
-  const Directives found = directives_of(
+  const Directives found = parse_directives(
       "#include \"a.h\"\n# include <b/c.h> // and why\n#include MACRO\n#include_next <d.h>\n#import \"e.h\"\n"
       "#import <f.h>\n#inc\\\nlude \"g.h\"\n/* #include \"no.h\" */\nint x; #include \"no.h\"\n"
       "const char* s = \"#include\\n#include <no.h>\";");
@@ -30,11 +29,11 @@ TEST(DirectivesOfATextAre, ItsIncludesInEveryForm) {
                                           Include{Form::macro, "MACRO"}, Include{Form::angled, "d.h", true},
                                           Include{Form::quoted, "e.h"}, Include{Form::angled, "f.h"},
                                           Include{Form::quoted, "g.h"}));
-  EXPECT_TRUE(found.understood);
+  EXPECT_TRUE(found.fully_parsed);
 }
 
 TEST(DirectivesOfATextAre, QuestionsAndMacros) {
-  const Directives found = directives_of(
+  const Directives found = parse_directives(
       "#if __has_include(\"a.h\") && X < 3 && __has_include(<b.h>)\n#define A \"c.h\"\n#elif "
       "__has_include_next(<d.h>)\n#define B <e.h>\n#define F(x) <x>\n#define EMPTY\n#endif\n");
   EXPECT_THAT(found.includes, ElementsAre(Include{Form::quoted, "a.h"}, Include{Form::angled, "b.h"},
@@ -43,9 +42,9 @@ TEST(DirectivesOfATextAre, QuestionsAndMacros) {
 }
 
 TEST(DirectivesOfATextAre, NotUnderstoodWhereOnlyACompilerCan) {
-  EXPECT_FALSE(directives_of("#include NAME(x)\n").understood);
-  EXPECT_FALSE(directives_of("#include\n").understood);
-  EXPECT_TRUE(directives_of("#define NAME(x) <x>\n").understood);
+  EXPECT_FALSE(parse_directives("#include NAME(x)\n").fully_parsed);
+  EXPECT_FALSE(parse_directives("#include\n").fully_parsed);
+  EXPECT_TRUE(parse_directives("#define NAME(x) <x>\n").fully_parsed);
 }
 
 TEST(BuildOptions, SayWhereFoldersBegin) {
@@ -84,7 +83,7 @@ class SourcesOf : public testing::Test {
   // What is sent: paths, without those of the current folder, and texts.
   std::map<std::string, std::string> files(std::string_view text, std::string_view options = "",
                                            const std::vector<std::string_view>& given = {}) {
-    sources_ = sources_of({text}, given, options);
+    sources_ = find_included_files({text}, given, options);
     std::map<std::string, std::string> sent;
     std::size_t at = 0;
     for (std::size_t i = 0; i < sources_.names.size(); ++i) {
@@ -108,7 +107,7 @@ class SourcesOf : public testing::Test {
   std::filesystem::path folder_;
   std::filesystem::path before_;
   std::string here_;
-  Sources sources_;
+  IncludedFiles sources_;
 };
 
 TEST_F(SourcesOf, NothingAreWhereNothingIsIncluded) {
@@ -186,7 +185,7 @@ TEST_F(SourcesOf, OnlyFilesAreRead) {
 
 TEST_F(SourcesOf, TooMuchIsNotSentAndSaid) {
   write("huge.h", "");
-  std::filesystem::resize_file("huge.h", kMostSourceBytes + 1);
+  std::filesystem::resize_file("huge.h", kMaxIncludeBytes + 1);
   write("small.h", "x");
   EXPECT_EQ(files("#include \"huge.h\"\n#include \"small.h\""), (Files{{"./small.h", "x"}}));
   EXPECT_THAT(sources_.problem, testing::HasSubstr("too large"));

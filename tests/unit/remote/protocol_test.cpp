@@ -23,8 +23,8 @@ std::span<const std::byte> bytes_of(const std::vector<std::uint64_t>& words, std
 
 TEST(Frame, ComesBackAsItWent) {
   for (const FrameHeader& header :
-       {FrameHeader{FrameKind::hello, kMostHello, 0}, FrameHeader{FrameKind::welcome, 1, 0},
-        FrameHeader{FrameKind::commands, kMostMessage, kMostPayload},
+       {FrameHeader{FrameKind::hello, kMaxHelloSize, 0}, FrameHeader{FrameKind::welcome, 1, 0},
+        FrameHeader{FrameKind::commands, kMaxMessageSize, kMaxPayload},
         FrameHeader{FrameKind::events, 77, 0x123456789a}}) {
     EXPECT_EQ(decode(encode(header)), header);
   }
@@ -39,12 +39,12 @@ TEST(Frame, IsLittleEndianWhateverTheMachineIs) {
 
 TEST(Frame, BeyondTheLimitsIsNone) {
   const auto is_refused = [](const FrameHeader& header) { return !decode(encode(header)); };
-  EXPECT_TRUE(is_refused({FrameKind::hello, kMostHello + 1, 0}));
+  EXPECT_TRUE(is_refused({FrameKind::hello, kMaxHelloSize + 1, 0}));
   EXPECT_TRUE(is_refused({FrameKind::hello, 64, 1}));
   EXPECT_TRUE(is_refused({FrameKind::welcome, 64, 1}));
   EXPECT_TRUE(is_refused({FrameKind::commands, 0, 0}));
-  EXPECT_TRUE(is_refused({FrameKind::commands, kMostMessage + 1, 0}));
-  EXPECT_TRUE(is_refused({FrameKind::commands, 64, kMostPayload + 1}));
+  EXPECT_TRUE(is_refused({FrameKind::commands, kMaxMessageSize + 1, 0}));
+  EXPECT_TRUE(is_refused({FrameKind::commands, 64, kMaxPayload + 1}));
   EXPECT_TRUE(is_refused({static_cast<FrameKind>(0), 64, 0}));
   EXPECT_TRUE(is_refused({static_cast<FrameKind>(5), 64, 0}));
   HeaderBytes reserved = encode({FrameKind::commands, 64, 0});
@@ -53,12 +53,12 @@ TEST(Frame, BeyondTheLimitsIsNone) {
 }
 
 TEST(Hello, WithATokenOfTheLargestSizePassesAndALongerOneDoesNot) {
-  for (const std::size_t size : {kMostToken, kMostToken + 1}) {
+  for (const std::size_t size : {kMaxToken, kMaxToken + 1}) {
     flatbuffers::FlatBufferBuilder builder;
     const auto token = builder.CreateString(std::string(size, 'x'));
     builder.Finish(wire::CreateHello(builder, kVersion, kVersion, 0, wire::ByteOrder::little, token));
     const auto words = aligned(builder);
-    EXPECT_EQ(verified_hello(bytes_of(words, builder.GetSize())) != nullptr, size == kMostToken);
+    EXPECT_EQ(verified_hello(bytes_of(words, builder.GetSize())) != nullptr, size == kMaxToken);
   }
 }
 
@@ -90,8 +90,8 @@ TEST(Commands, PayloadsAddUp) {
 }
 
 TEST(Commands, AreNotTooMany) {
-  EXPECT_NE(verified_commands(Writes(kMostCommands).bytes(), 0), nullptr);
-  EXPECT_EQ(verified_commands(Writes(kMostCommands + 1).bytes(), 0), nullptr);
+  EXPECT_NE(verified_commands(Writes(kMaxCommands).bytes(), 0), nullptr);
+  EXPECT_EQ(verified_commands(Writes(kMaxCommands + 1).bytes(), 0), nullptr);
 }
 
 TEST(Commands, WithoutABodyOrOfAnUnknownKindAreRefused) {

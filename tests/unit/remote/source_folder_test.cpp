@@ -1,5 +1,5 @@
 // Where the server keeps what a program includes.
-#include "remote/server/source_folder.h"
+#include "remote/server/builds/source_folder.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -37,12 +37,12 @@ IncludedFiles some(const std::vector<std::pair<std::string, std::string>>& list)
 
 TEST(SourcePaths, NeverLeadAboveTheRoot) {
   for (const char* path : {"/a", "/a/b.h", "/a/../b", "/a/./b", "//a//b", "/a/b/../../c", "/a/", "/a/../"})
-    EXPECT_TRUE(is_source_path(path)) << path;
+    EXPECT_TRUE(is_include_path(path)) << path;
   for (const char* path :
        {"", "/", "a", "../a", "/..", "/../a", "/a/../../b", "/a/..", "/.", "/a/../../a/b/c"})
-    EXPECT_FALSE(is_source_path(path) && std::string(path) != "/") << path;
-  EXPECT_FALSE(is_source_path(std::string_view("/a\0b", 4)));
-  EXPECT_FALSE(is_source_path("/" + std::string(kMostSourcePath, 'a')));
+    EXPECT_FALSE(is_include_path(path) && std::string(path) != "/") << path;
+  EXPECT_FALSE(is_include_path(std::string_view("/a\0b", 4)));
+  EXPECT_FALSE(is_include_path("/" + std::string(kMaxIncludePath, 'a')));
 }
 
 TEST(SourceFolders, HoldTheFilesForAsLongAsTheyLive) {
@@ -118,11 +118,11 @@ TEST(SourceFolders, AreWhereTheirThreadIsAndNoOther) {
 TEST(SourceFolders, AreLeftOutOfWhatTheCompilerSays) {
   const SourceFolder folder(some({{"/a.h", "1"}}));
   const std::string& path = folder.path();
-  EXPECT_EQ(without_source_folders(path + "/home/me/././inc/a.h:1:2: error\n" + path + "/opt/b.h:3: \"" +
-                                   path + "/home/me/././../c.h\" " + path),
+  EXPECT_EQ(strip_source_folders(path + "/home/me/././inc/a.h:1:2: error\n" + path + "/opt/b.h:3: \"" + path +
+                                 "/home/me/././../c.h\" " + path),
             "inc/a.h:1:2: error\n/opt/b.h:3: \"../c.h\" ");
-  EXPECT_EQ(without_source_folders("nothing of the kind"), "nothing of the kind");
-  EXPECT_EQ(without_source_folders(path.substr(0, path.size() - 3)), "");
+  EXPECT_EQ(strip_source_folders("nothing of the kind"), "nothing of the kind");
+  EXPECT_EQ(strip_source_folders(path.substr(0, path.size() - 3)), "");
 }
 
 TEST(SourceFolders, ThoseThatACrashHasLeftAreRemovedLater) {
@@ -134,7 +134,7 @@ TEST(SourceFolders, ThoseThatACrashHasLeftAreRemovedLater) {
   const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
   std::filesystem::last_write_time(left, long_ago);
   std::filesystem::last_write_time(in_use.path(), long_ago);
-  remove_left_source_folders();
+  remove_stale_source_folders();
   EXPECT_FALSE(std::filesystem::exists(left));
   EXPECT_TRUE(std::filesystem::exists(young)) << "another worker may be about to lock it";
   EXPECT_TRUE(std::filesystem::exists(in_use.path() + "/a.h"));

@@ -1,5 +1,5 @@
 // Shared virtual memory at addresses that somebody else has chosen.
-#include "remote/client/svm_blocks.h"
+#include "remote/client/objects/svm_blocks.h"
 
 #include <cstring>
 #include <unistd.h>
@@ -39,9 +39,9 @@ class Svm : public testing::Test {
     return {address, size, &connection(server), 7};
   }
   void free(std::uintptr_t address) {
-    const auto taken = blocks_.take(pointer(address), connection(1));
+    const auto taken = blocks_.remove(pointer(address), connection(1));
     ASSERT_TRUE(taken);
-    blocks_.forget(*taken);
+    blocks_.release_pages(*taken);
   }
 
   static constexpr std::size_t kPages = 16;
@@ -105,17 +105,17 @@ TEST_F(Svm, TwoServersNeverShareBytes) {
   EXPECT_FALSE(blocks_.add(block(at(1, 50), 51, 2)));
   EXPECT_FALSE(blocks_.add(block(at(1), page_, 2)));
   EXPECT_TRUE(blocks_.add(block(at(1, 200), 10, 2)));
-  EXPECT_FALSE(blocks_.take(pointer(at(1, 200)), connection(1))) << "another server's";
+  EXPECT_FALSE(blocks_.remove(pointer(at(1, 200)), connection(1))) << "another server's";
   free(at(1, 100));
-  blocks_.forget(*blocks_.take(pointer(at(1, 200)), connection(2)));
+  blocks_.release_pages(*blocks_.remove(pointer(at(1, 200)), connection(2)));
 }
 
 TEST_F(Svm, ABlockMayComeAgainBeforeTheOldOneIsForgotten) {
   ASSERT_TRUE(blocks_.add(block(at(1), page_)));
-  const auto old = blocks_.take(pointer(at(1)), connection(1));
+  const auto old = blocks_.remove(pointer(at(1)), connection(1));
   ASSERT_TRUE(old);
   ASSERT_TRUE(blocks_.add(block(at(1), 2 * page_)));
-  blocks_.forget(*old);
+  blocks_.release_pages(*old);
   std::memset(pointer(at(1)), 1, 2 * page_);
   free(at(1));
 }

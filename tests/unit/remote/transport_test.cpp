@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "remote/transport/connect.h"
-#include "remote/transport/descriptors.h"
+#include "remote/transport/descriptor_passing.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
 #include "remote/transport/listen.h"
@@ -56,8 +56,8 @@ struct Pair {
   Pair() {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    left = stream_on(ends[0]);
-    right = stream_on(ends[1]);
+    left = make_socket_stream(ends[0]);
+    right = make_socket_stream(ends[1]);
   }
   std::unique_ptr<Stream> left;
   std::unique_ptr<Stream> right;
@@ -68,7 +68,7 @@ TEST(Stream, ReadingWaitsNoLongerThanItMay) {
   std::array<std::byte, 8> buffer;
   std::size_t size = 0;
   const auto begin = steady_clock::now();
-  EXPECT_EQ(pair.left->read(buffer, size, begin + milliseconds(50)), Got::timeout);
+  EXPECT_EQ(pair.left->read(buffer, size, begin + milliseconds(50)), ReadStatus::timeout);
   EXPECT_GE(steady_clock::now() - begin, milliseconds(50));
   EXPECT_LT(steady_clock::now() - begin, seconds(5));
 }
@@ -88,7 +88,7 @@ TEST(Stream, ShutdownWakesTheReader) {
   });
   std::array<std::byte, 8> buffer;
   std::size_t size = 0;
-  EXPECT_EQ(pair.left->read(buffer, size, steady_clock::now() + kPatience), Got::gone);
+  EXPECT_EQ(pair.left->read(buffer, size, steady_clock::now() + kPatience), ReadStatus::closed);
   later.join();
 }
 
@@ -109,7 +109,7 @@ TEST(Stream, ManyPartsOfAllSizesArriveWholeAndInOrder) {
     while (done < got.size()) {
       std::size_t size = 0;
       auto rest = std::as_writable_bytes(std::span(got)).subspan(done);
-      if (pair.right->read(rest, size, steady_clock::now() + kPatience) != Got::data) return;
+      if (pair.right->read(rest, size, steady_clock::now() + kPatience) != ReadStatus::data) return;
       done += size;
     }
   });
@@ -128,10 +128,10 @@ TEST(Frames, PayloadsLargeAndSmallGoStraightThrough) {
     for (int i = 0; i < 3; ++i)
       EXPECT_TRUE(write_frame(*pair.left, FrameKind::commands, message, payloads, kPatience));
   });
-  FrameInput input(*pair.right, kPatience);
+  FrameReader input(*pair.right, kPatience);
   for (int i = 0; i < 3; ++i) {
     FrameHeader header;
-    ASSERT_EQ(input.next(header, steady_clock::now() + kPatience), Got::data);
+    ASSERT_EQ(input.next(header, steady_clock::now() + kPatience), ReadStatus::data);
     EXPECT_EQ(header, (FrameHeader{FrameKind::commands, 100, large.size() + small.size()}));
     EXPECT_TRUE(std::equal(input.message().begin(), input.message().end(), message.begin(), message.end()));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(input.message().data()) % 8, 0U);
@@ -152,43 +152,43 @@ TEST(Frames, PayloadsLargeAndSmallGoStraightThrough) {
 
 TEST(Frames, WhatALookHasFoundIsRead) {
   Pair pair;
-  FrameInput input(*pair.right, kPatience);
-  input.linger();  // in vain
+  FrameReader input(*pair.right, kPatience);
+  input.spin();  // in vain
   const std::vector<std::byte> message(100, std::byte{7});
   ASSERT_TRUE(write_frame(*pair.left, FrameKind::commands, message, {}, kPatience));
-  input.linger();
-  input.linger();
+  input.spin();
+  input.spin();
   FrameHeader header;
-  ASSERT_EQ(input.next(header, steady_clock::now() + kPatience), Got::data);
+  ASSERT_EQ(input.next(header, steady_clock::now() + kPatience), ReadStatus::data);
   EXPECT_TRUE(std::equal(input.message().begin(), input.message().end(), message.begin(), message.end()));
   pair.left.reset();
-  input.linger();
-  EXPECT_EQ(input.next(header, steady_clock::now() + kPatience), Got::gone);
+  input.spin();
+  EXPECT_EQ(input.next(header, steady_clock::now() + kPatience), ReadStatus::closed);
 }
 
 // How often somebody who lingers for no time at all asks, so many times in vain.
-unsigned looks_in_vain(Linger& linger, unsigned times) {
+unsigned looks_in_vain(BriefSpin& spin, unsigned times) {
   unsigned looks = 0;
   for (unsigned i = 0; i < times; ++i) {
-    EXPECT_FALSE(linger.until([&] { return ++looks == 0; }));
+    EXPECT_FALSE(spin.until([&] { return ++looks == 0; }));
   }
   return looks;
 }
 
 TEST(Lingering, IsGivenUpWhereItIsInVainAndTakenUpAgain) {
   if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
-  Linger linger{Duration::zero()};
-  EXPECT_TRUE(linger.until([] { return true; }));
-  EXPECT_LT(looks_in_vain(linger, 1000), 100U);
+  BriefSpin spin{Duration::zero()};
+  EXPECT_TRUE(spin.until([] { return true; }));
+  EXPECT_LT(looks_in_vain(spin, 1000), 100U);
   unsigned tries = 1;
-  while (!linger.until([] { return true; })) ++tries;
+  while (!spin.until([] { return true; })) ++tries;
   EXPECT_LT(tries, 100U);
-  EXPECT_TRUE(linger.until([] { return true; }));
+  EXPECT_TRUE(spin.until([] { return true; }));
 }
 
 TEST(Lingering, EndsWhenSomethingElseIsToBeDone) {
-  Linger linger{std::chrono::hours(1)};
-  EXPECT_FALSE(linger.until([] { return false; }, [] { return true; }));
+  BriefSpin spin{std::chrono::hours(1)};
+  EXPECT_FALSE(spin.until([] { return false; }, [] { return true; }));
 }
 
 TEST(Frames, AFrameThatStopsHalfwayIsAnEndAndNotAWait) {
@@ -196,9 +196,9 @@ TEST(Frames, AFrameThatStopsHalfwayIsAnEndAndNotAWait) {
   const HeaderBytes header = encode({FrameKind::commands, 100, 0});
   iovec part{const_cast<std::byte*>(header.data()), header.size()};
   ASSERT_TRUE(pair.left->write(std::span(&part, 1), kPatience));
-  FrameInput input(*pair.right, milliseconds(50));
+  FrameReader input(*pair.right, milliseconds(50));
   FrameHeader got;
-  EXPECT_EQ(input.next(got, steady_clock::now() + kPatience), Got::gone);
+  EXPECT_EQ(input.next(got, steady_clock::now() + kPatience), ReadStatus::closed);
 }
 
 TEST(Frames, AFrameThatComesAByteAtATimeHasToBeThereInTime) {
@@ -215,22 +215,22 @@ TEST(Frames, AFrameThatComesAByteAtATimeHasToBeThereInTime) {
       std::this_thread::sleep_for(milliseconds(10));
     }
   });
-  FrameInput input(*pair.right, kPatience);
+  FrameReader input(*pair.right, kPatience);
   const Time until = steady_clock::now() + milliseconds(200);
-  input.set_end(until);
+  input.set_deadline(until);
   FrameHeader got;
-  EXPECT_EQ(input.next(got, until), Got::gone);
+  EXPECT_EQ(input.next(got, until), ReadStatus::closed);
   is_over = true;
   slow.join();
 }
 
 TEST(Frames, AMessageBeyondWhatIsAllowedHereIsAnEnd) {
   const Pair pair;
-  const std::vector<std::byte> message(kMostHello + 1);
+  const std::vector<std::byte> message(kMaxHelloSize + 1);
   ASSERT_TRUE(write_frame(*pair.left, FrameKind::commands, message, {}, kPatience));
-  FrameInput input(*pair.right, kPatience);
+  FrameReader input(*pair.right, kPatience);
   FrameHeader got;
-  EXPECT_EQ(input.next(got, steady_clock::now() + kPatience, kMostHello), Got::gone);
+  EXPECT_EQ(input.next(got, steady_clock::now() + kPatience, kMaxHelloSize), ReadStatus::closed);
 }
 
 TEST(Descriptors, GoWithTheFirstByteAndExtraOnesAreClosed) {
@@ -255,12 +255,12 @@ TEST(Connecting, SaysWhyItCannot) {
   EXPECT_EQ(connect_to(*read_endpoint("unix:/nowhere/server.sock"), {}, soon).problem, "no server there");
   const Listening listening = listen_on(*read_endpoint("tcp:127.0.0.1:0"), 0600);
   ASSERT_GE(listening.socket, 0) << listening.problem;
-  const Connected connected = connect_to(listening.endpoint, {}, soon);
+  const ConnectResult connected = connect_to(listening.endpoint, {}, soon);
   EXPECT_TRUE(connected.stream);
   // A server that does not answer a TLS handshake holds nobody up.
   Endpoint secure = listening.endpoint;
   secure.tls = true;
-  const Connected refused = connect_to(secure, {}, steady_clock::now() + milliseconds(100));
+  const ConnectResult refused = connect_to(secure, {}, steady_clock::now() + milliseconds(100));
   EXPECT_FALSE(refused.stream);
   EXPECT_EQ(refused.problem, "TLS: no answer in time");
   ::close(listening.socket);

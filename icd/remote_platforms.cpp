@@ -1,0 +1,190 @@
+#include "icd/remote_platforms.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <dlfcn.h>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+#include "base/log.h"
+#include "base/remote_platform.h"
+#include "opencl/missing_functions.h"
+
+namespace cleave::icd {
+namespace {
+
+// The client's door (remote/client/library/entry.h).
+using OfferPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*, const Table**);
+constexpr const char* kOfferPlatforms = "clOfferPlatformsCLEAVE";
+using FindFunction = void*(CL_API_CALL*)(const char*);
+
+// The face's half of the process-wide state. Written by add_remote_platforms(), read-only from then on, but for
+// `table`.
+struct Remote {
+  Table below{};  // the loader's, as it was
+  OfferPlatforms offer = nullptr;
+  bool required = false;
+  std::atomic<const Table*> table{nullptr};  // the client's, once somebody has asked for platforms
+};
+constinit Remote remote;
+
+// Whether a handle is the client's: it leads to the client's table, as every driver's leads to its own.
+bool is_own(const void* handle) {
+  const Table* const table = remote.table.load(std::memory_order_acquire);
+  return handle != nullptr && table != nullptr && *static_cast<const Table* const*>(handle) == table;
+}
+
+// The table for a call about this handle. Loaders refuse some calls with platforms that they have not found
+// themselves.
+const Table& table_for(const void* handle) {
+  return is_own(handle) ? *remote.table.load(std::memory_order_acquire) : remote.below;
+}
+
+bool is_remote(cl_platform_id platform) {
+  std::array<char, 256> name{};
+  remote.below.clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
+  return base::is_remote_platform(name.data());
+}
+
+// The loader's, and behind them the client's, unless somebody below has offered them already.
+std::vector<cl_platform_id> all_platforms() {
+  cl_uint count = 0;
+  std::vector<cl_platform_id> platforms;
+  if (remote.below.clGetPlatformIDs(0, nullptr, &count) == CL_SUCCESS && count != 0) {
+    platforms.resize(count);
+    if (remote.below.clGetPlatformIDs(count, platforms.data(), nullptr) != CL_SUCCESS) platforms.clear();
+  }
+  if (std::any_of(platforms.begin(), platforms.end(), is_remote)) return platforms;
+  cl_platform_id own = nullptr;
+  const Table* table = nullptr;
+  if (remote.offer(1, &own, nullptr, &table) == CL_SUCCESS) {
+    remote.table.store(table, std::memory_order_release);
+    platforms.push_back(own);
+  } else if (remote.required) {
+    platforms.clear();
+  }
+  return platforms;
+}
+
+cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, cl_uint* count) try {
+  if ((entries == 0 && platforms != nullptr) || (platforms == nullptr && count == nullptr))
+    return CL_INVALID_VALUE;
+  const std::vector<cl_platform_id> all = all_platforms();
+  if (count != nullptr) *count = static_cast<cl_uint>(all.size());
+  if (all.empty()) return opencl::kPlatformNotFound;
+  if (platforms != nullptr) std::copy_n(all.begin(), std::min<std::size_t>(entries, all.size()), platforms);
+  return CL_SUCCESS;
+} catch (...) {
+  return CL_OUT_OF_HOST_MEMORY;
+}
+
+// The remote platform if it is the only one there is.
+cl_platform_id only_platform() try {
+  const std::vector<cl_platform_id> all = all_platforms();
+  return all.size() == 1 && is_remote(all[0]) ? all[0] : nullptr;
+} catch (...) {
+  return nullptr;
+}
+
+cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries,
+                                  cl_device_id* devices, cl_uint* count) {
+  if (platform == nullptr) platform = only_platform();
+  return table_for(platform).clGetDeviceIDs(platform, type, entries, devices, count);
+}
+
+cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void* value,
+                                     size_t* size_ret) {
+  if (platform == nullptr) platform = only_platform();
+  return table_for(platform).clGetPlatformInfo(platform, name, size, value, size_ret);
+}
+
+using Notify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
+
+cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count,
+                                      const cl_device_id* devices, Notify notify, void* user_data,
+                                      cl_int* error_ret) {
+  const void* const first = count != 0 && devices != nullptr ? devices[0] : nullptr;
+  return table_for(first).clCreateContext(properties, count, devices, notify, user_data, error_ret);
+}
+
+cl_platform_id platform_in(const cl_context_properties* properties) {
+  for (; properties != nullptr && *properties != 0; properties += 2) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+    if (*properties == CL_CONTEXT_PLATFORM) return reinterpret_cast<cl_platform_id>(properties[1]);
+  }
+  return nullptr;
+}
+
+cl_context CL_API_CALL create_context_from_type(const cl_context_properties* properties, cl_device_type type,
+                                                Notify notify, void* user_data, cl_int* error_ret) {
+  cl_platform_id platform = platform_in(properties);
+  if (platform == nullptr) platform = only_platform();
+  return table_for(platform).clCreateContextFromType(properties, type, notify, user_data, error_ret);
+}
+
+cl_int CL_API_CALL unload_platform_compiler(cl_platform_id platform) {
+  return table_for(platform).clUnloadPlatformCompiler(platform);
+}
+
+void* CL_API_CALL find_function(cl_platform_id platform, const char* name) {
+  return table_for(platform).clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
+}  // namespace
+
+bool wants_remote(const base::Settings& settings) {
+  return !settings.disable && !settings.remote.servers.empty();
+}
+
+std::string remote_library_path() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&remote_library_path), &info) == 0 || info.dli_fname == nullptr)
+    return {};
+  std::string folder = info.dli_fname;
+  for (const char* const from : {"/libcleave-remote.so", "/../libcleave-remote.so"}) {
+    std::string path = folder.substr(0, folder.rfind('/')) + from;
+    if (access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
+
+void add_remote_platforms(Table& next, const base::Settings& settings, bool has_loader) noexcept try {
+  const std::string path = remote_library_path();
+  if (path.empty())
+    return base::log_line("CLEAVE_REMOTE: libcleave-remote.so is missing; install Cleave again");
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto find = library == nullptr
+                        ? nullptr
+                        : reinterpret_cast<FindFunction>(dlsym(library, "clGetExtensionFunctionAddress"));
+  const auto offer = find == nullptr ? nullptr : reinterpret_cast<OfferPlatforms>(find(kOfferPlatforms));
+  if (offer == nullptr) {
+    const char* const reason = dlerror();
+    return base::log_line("CLEAVE_REMOTE: " + path + " cannot be loaded" +
+                          (reason == nullptr ? "" : std::string(": ") + reason));
+  }
+  if (!has_loader) {
+    const Table* table = nullptr;
+    offer(0, nullptr, nullptr, &table);
+    if (table != nullptr) next = *table;
+    return;
+  }
+  remote.below = next;
+  remote.offer = offer;
+  remote.required = settings.remote.required;
+  next.clGetPlatformIDs = get_platform_ids;
+  next.clGetPlatformInfo = get_platform_info;
+  next.clGetDeviceIDs = get_device_ids;
+  next.clCreateContext = create_context;
+  next.clCreateContextFromType = create_context_from_type;
+  if (next.clUnloadPlatformCompiler != nullptr) next.clUnloadPlatformCompiler = unload_platform_compiler;
+  if (next.clGetExtensionFunctionAddressForPlatform != nullptr) {
+    next.clGetExtensionFunctionAddressForPlatform = find_function;
+  }
+} catch (...) {
+  base::log_line("out of memory while the remote devices were looked for");
+}
+
+}  // namespace cleave::icd

@@ -1,0 +1,115 @@
+// Queries that answer with handles: the driver answers, and its handles are replaced by ours where they
+// stand.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <initializer_list>
+
+#include "icd/vendor/translate.h"
+
+namespace cleave::vendor {
+
+using objects::Kind;
+
+// Replaces the driver's handles in `bytes` bytes at `place` (of any alignment) by ours. CL_OUT_OF_HOST_MEMORY
+// if one cannot be had; it is null then.
+inline cl_int wrap_handles(Kind kind, void* place, std::size_t bytes, Object& asked) {
+  cl_int error = CL_SUCCESS;
+  auto* const list = static_cast<std::byte*>(place);
+  for (std::size_t i = 0; i + sizeof(void*) <= bytes; i += sizeof(void*)) {
+    void* raw = nullptr;
+    std::memcpy(&raw, list + i, sizeof raw);
+    void* const ours = vendor.objects.wrap(kind, raw, asked);
+    if (raw != nullptr && ours == nullptr) error = CL_OUT_OF_HOST_MEMORY;
+    std::memcpy(list + i, &ours, sizeof ours);
+  }
+  return error;
+}
+
+// One name to which a query answers with handles of one kind.
+struct HandleParam {
+  cl_uint name;
+  Kind kind;
+};
+
+// Calls ask(size_ret), which must ask the driver for `name`, and translates what it has answered with.
+template <typename Ask>
+cl_int query_handles(Object& asked, std::initializer_list<HandleParam> answers, cl_uint name, void* value,
+                     size_t* size_ret, Ask ask) {
+  size_t answered = 0;
+  const cl_int error = ask(&answered);
+  if (error != CL_SUCCESS) return error;
+  if (size_ret != nullptr) *size_ret = answered;
+  if (value == nullptr) return CL_SUCCESS;
+  for (const HandleParam& answer : answers) {
+    if (answer.name == name) return wrap_handles(answer.kind, value, answered, asked);
+  }
+  return CL_SUCCESS;
+}
+
+// A query of the usual shape, and all its answers that are handles.
+template <auto Entry, HandleParam... kAnswers>
+struct HandleQuery;
+
+template <typename Handle, cl_int (CL_API_CALL* Table::*Entry)(Handle, cl_uint, size_t, void*, size_t*),
+          HandleParam... kAnswers>
+struct HandleQuery<Entry, kAnswers...> {
+  static cl_int CL_API_CALL call(Handle handle, cl_uint name, size_t size, void* value, size_t* size_ret) {
+    Object* const object = vendor.objects.find(handle);
+    if (object == nullptr) return KindOf<Handle>::invalid;
+    const auto raw = static_cast<Handle>(objects::raw_of(*object));
+    if (((name != kAnswers.name) && ...)) return (vendor.next->*Entry)(raw, name, size, value, size_ret);
+    return query_handles(*object, {kAnswers...}, name, value, size_ret, [&](size_t* answered) {
+      return (vendor.next->*Entry)(raw, name, size, value, answered);
+    });
+  }
+};
+
+// A query about a kernel on one of its devices. Where there is but one, null stands for it.
+template <auto Entry>
+struct KernelDeviceQuery;
+template <typename... Rest, cl_int (CL_API_CALL* Table::*Entry)(cl_kernel, cl_device_id, Rest...)>
+struct KernelDeviceQuery<Entry> {
+  static cl_int CL_API_CALL call(cl_kernel handle, cl_device_id device_handle, Rest... rest) {
+    const Object* const kernel = vendor.objects.find(handle);
+    const Object* const device = device_handle == nullptr ? nullptr : vendor.objects.find(device_handle);
+    if (kernel == nullptr) return CL_INVALID_KERNEL;
+    if (device_handle != nullptr && device == nullptr) return CL_INVALID_DEVICE;
+    return (vendor.next->*Entry)(
+        static_cast<cl_kernel>(objects::raw_of(*kernel)),
+        device == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*device)), rest...);
+  }
+};
+
+// The driver has made `count` objects below `parent`: ours take their places. If there is no memory for all,
+// none is left and all are released.
+template <OpenClHandle Handle>
+cl_int wrap_created(Handle* list, cl_uint count, Object& parent, cl_int(CL_API_CALL* release)(Handle)) {
+  for (cl_uint i = 0; i < count; ++i) {
+    Object* const made = vendor.objects.prepare(KindOf<Handle>::kind, parent);
+    if (made == nullptr) {
+      for (cl_uint k = 0; k < i; ++k) {
+        Object& before = *vendor.objects.find(list[k]);
+        list[k] = static_cast<Handle>(objects::raw_of(before));
+        vendor.objects.release(before);
+        vendor.objects.reap(before);
+      }
+      for (cl_uint k = 0; k < count; ++k) release(list[k]);
+      return CL_OUT_OF_HOST_MEMORY;
+    }
+    list[i] = objects::handle_of<Handle>(&vendor.objects.publish(*made, list[i]));
+  }
+  return CL_SUCCESS;
+}
+
+// What we answer ourselves, in the usual way.
+inline cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) {
+  if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
+  if (value != nullptr) std::memcpy(value, data, bytes);
+  if (size_ret != nullptr) *size_ret = bytes;
+  return CL_SUCCESS;
+}
+
+}  // namespace cleave::vendor

@@ -1,0 +1,15 @@
+// What loaders call, besides OpenCL itself. Source: cl_khr_icd 2.0.
+#pragma once
+
+#include "base/opencl.h"
+
+namespace cleave::vendor {
+
+// The loader's table for a platform's objects. To be called before the program has any of them, as loaders
+// do.
+cl_int CL_API_CALL set_platform_dispatch_data(cl_platform_id handle, void* data);
+
+// The table that all our objects point to: our functions, and the tag of cl_khr_icd 2 in two places.
+Table make_dispatch_table();
+
+}  // namespace cleave::vendor

@@ -1,0 +1,185 @@
+#include <optional>
+#include <utility>
+
+#include "monitor/libvirt.h"
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+
+namespace cleave::monitor {
+namespace {
+
+// A libvirtd that is dead or stopped is given up after (count + 1) intervals, 6 s.
+constexpr int kKeepaliveSeconds = 2;
+constexpr unsigned kKeepaliveCount = 2;
+
+struct CloseConnection {
+  void operator()(virConnectPtr connection) const { virConnectClose(connection); }
+};
+using Connection = std::unique_ptr<virConnect, CloseConnection>;
+
+class DomainList {
+ public:
+  DomainList(virConnectPtr connection, unsigned flags)
+      : count_(virConnectListAllDomains(connection, &domains_, flags)) {
+    if (count_ < 0) throw HypervisorError(virGetLastErrorMessage());
+  }
+  DomainList(const DomainList&) = delete;
+  DomainList& operator=(const DomainList&) = delete;
+  ~DomainList() {
+    for (int i = 0; i < count_; ++i) virDomainFree(domains_[i]);
+    free(domains_);  // NOLINT(cppcoreguidelines-no-malloc): libvirt's documentation asks for it
+  }
+
+  [[nodiscard]] int size() const { return count_; }
+  virDomainPtr operator[](int i) const { return domains_[i]; }
+
+ private:
+  virDomainPtr* domains_ = nullptr;
+  int count_;
+};
+
+class StatsList {
+ public:
+  StatsList(virConnectPtr connection, unsigned what, unsigned flags)
+      : count_(virConnectGetAllDomainStats(connection, what, &records_, flags)) {}
+  StatsList(const StatsList&) = delete;
+  StatsList& operator=(const StatsList&) = delete;
+  ~StatsList() {
+    if (records_ != nullptr) virDomainStatsRecordListFree(records_);
+  }
+
+  // False where the hypervisor has no such statistics.
+  [[nodiscard]] bool exists() const { return count_ >= 0; }
+  [[nodiscard]] int size() const { return count_; }
+  virDomainStatsRecord& operator[](int i) const { return *records_[i]; }
+
+ private:
+  virDomainStatsRecordPtr* records_ = nullptr;
+  int count_;
+};
+
+std::optional<Uuid> uuid_of(virDomainPtr domain) {
+  Uuid uuid{};
+  return virDomainGetUUID(domain, uuid.data()) == 0 ? std::optional(uuid) : std::nullopt;
+}
+
+// Whether the domain runs after the event; empty where the event says nothing about that.
+std::optional<bool> runs_after(int event) {
+  switch (event) {
+    case VIR_DOMAIN_EVENT_STARTED:
+    case VIR_DOMAIN_EVENT_RESUMED:
+      return true;
+    case VIR_DOMAIN_EVENT_SUSPENDED:
+    case VIR_DOMAIN_EVENT_STOPPED:
+    case VIR_DOMAIN_EVENT_SHUTDOWN:
+    case VIR_DOMAIN_EVENT_PMSUSPENDED:
+    case VIR_DOMAIN_EVENT_CRASHED:
+      return false;
+    default:
+      return std::nullopt;
+  }
+}
+
+const char* close_reason_text(int close_reason) {
+  switch (close_reason) {
+    case VIR_CONNECT_CLOSE_REASON_EOF:
+      return "it closed the connection";
+    case VIR_CONNECT_CLOSE_REASON_KEEPALIVE:
+      return "it does not answer";
+    case VIR_CONNECT_CLOSE_REASON_ERROR:
+      return "the connection broke";
+    default:
+      return "the connection was closed";
+  }
+}
+
+// libvirt may still be calling back when a callback is deregistered, so each registration owns a share of the
+// events.
+using SharedEvents = std::shared_ptr<HypervisorEvents>;
+
+void free_events(void* share) { delete static_cast<SharedEvents*>(share); }
+
+int on_lifecycle(virConnectPtr /*connection*/, virDomainPtr domain, int event, int /*detail*/, void* share) {
+  const auto runs = runs_after(event);
+  const auto uuid = uuid_of(domain);
+  if (runs && uuid) (*static_cast<SharedEvents*>(share))->changed(*uuid, *runs);
+  return 0;
+}
+
+void on_close(virConnectPtr /*connection*/, int reason, void* events) {
+  static_cast<HypervisorEvents*>(events)->lost(close_reason_text(reason));
+}
+
+std::optional<std::chrono::nanoseconds> cpu_time_of(const virDomainStatsRecord& record) {
+  unsigned long long used = 0;
+  if (virTypedParamsGetULLong(record.params, record.nparams, "cpu.time", &used) == 1) {
+    return std::chrono::nanoseconds(used);
+  }
+  virDomainInfo info{};
+  if (virDomainGetInfo(record.dom, &info) == 0) return std::chrono::nanoseconds(info.cpuTime);
+  return std::nullopt;
+}
+
+class LibvirtConnection : public HypervisorConnection {
+ public:
+  LibvirtConnection(const std::string& uri, SharedEvents events)
+      : events_(std::move(events)), connection_(virConnectOpenReadOnly(uri.c_str())) {
+    if (!connection_) throw HypervisorError(virGetLastErrorMessage());
+    // Not every driver has keepalive, a close callback or events; the listings notice then, a little later.
+    virConnectSetKeepAlive(connection_.get(), kKeepaliveSeconds, kKeepaliveCount);
+    // It is called under a lock that deregistering takes, too: nothing comes after that.
+    close_callback_registered_ =
+        virConnectRegisterCloseCallback(connection_.get(), on_close, events_.get(), nullptr) == 0;
+    auto for_lifecycle = std::make_unique<SharedEvents>(events_);
+    lifecycle_ = virConnectDomainEventRegisterAny(connection_.get(), nullptr, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                                                  VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle),
+                                                  for_lifecycle.get(), free_events);
+    if (lifecycle_ >= 0) static_cast<void>(for_lifecycle.release());
+  }
+  LibvirtConnection(const LibvirtConnection&) = delete;
+  LibvirtConnection& operator=(const LibvirtConnection&) = delete;
+  ~LibvirtConnection() override {
+    // Registered callbacks keep a connection open.
+    if (lifecycle_ >= 0) virConnectDomainEventDeregisterAny(connection_.get(), lifecycle_);
+    if (close_callback_registered_) virConnectUnregisterCloseCallback(connection_.get(), on_close);
+  }
+
+  std::vector<Uuid> running() override {
+    const DomainList domains(connection_.get(), VIR_CONNECT_LIST_DOMAINS_RUNNING);
+    std::vector<Uuid> uuids;
+    for (int i = 0; i < domains.size(); ++i) {
+      if (const auto uuid = uuid_of(domains[i])) uuids.push_back(*uuid);
+    }
+    return uuids;
+  }
+
+  std::vector<CpuTime> cpu_times() override {
+    const StatsList stats(
+        connection_.get(), VIR_DOMAIN_STATS_CPU_TOTAL,
+        VIR_CONNECT_GET_ALL_DOMAINS_STATS_RUNNING | VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+    std::vector<CpuTime> times;
+    if (!stats.exists()) return times;
+    for (int i = 0; i < stats.size(); ++i) {
+      const auto uuid = uuid_of(stats[i].dom);
+      const auto used = cpu_time_of(stats[i]);
+      if (uuid && used) times.push_back({*uuid, *used});
+    }
+    return times;
+  }
+
+ private:
+  SharedEvents events_;
+  Connection connection_;
+  bool close_callback_registered_ = false;
+  int lifecycle_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<HypervisorConnection> Libvirt::connect(const std::string& uri,
+                                                       std::shared_ptr<HypervisorEvents> events) {
+  return std::make_unique<LibvirtConnection>(uri, std::move(events));
+}
+
+}  // namespace cleave::monitor

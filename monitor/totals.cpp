@@ -1,0 +1,43 @@
+#include "monitor/totals.h"
+
+#include <algorithm>
+
+#include "base/monitor_line.h"
+
+namespace cleave::monitor {
+
+bool Totals::report(std::size_t hypervisor, const Report& report, TimePoint now) {
+  reports_.at(hypervisor) = report;
+  return expire(now);
+}
+
+bool Totals::expire(TimePoint now) {
+  for (Report& report : reports_) {
+    if (!report.counts || now - report.listed <= patience_) continue;
+    report.counts.reset();
+    report.connected = false;
+  }
+  return recompute();
+}
+
+std::size_t Totals::connected() const {
+  return static_cast<std::size_t>(
+      std::count_if(reports_.begin(), reports_.end(), [](const Report& report) { return report.connected; }));
+}
+
+bool Totals::recompute() {
+  const bool known = std::all_of(reports_.begin(), reports_.end(),
+                                 [](const Report& report) { return report.counts.has_value(); });
+  Counts sum;
+  for (const Report& report : reports_) {
+    if (!known) break;
+    // A client refuses a count beyond the protocol's limit.
+    sum.running = std::min(sum.running + report.counts->running, base::kMaxMachines);
+    sum.busy = std::min(sum.busy + report.counts->busy, base::kMaxMachines);
+  }
+  if (known == total_.known && sum == total_.counts) return false;
+  total_ = {total_.sequence + 1, known, sum};
+  return true;
+}
+
+}  // namespace cleave::monitor

@@ -1,0 +1,199 @@
+#include <algorithm>
+
+#include "remote/client/api/api.h"
+#include "remote/client/devices/catalog.h"
+#include "remote/client/link/info_query.h"
+#include "remote/client/objects/client.h"
+#include "remote/client/objects/info_output.h"
+
+namespace cleave::remote::client {
+namespace {
+
+using ErrorNotify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
+
+struct Properties {
+  std::vector<cl_context_properties> all;  // as the program gave them, with the ending zero
+  std::vector<std::int64_t> sent;
+};
+
+cl_int parse_properties(const cl_context_properties* given, Properties& properties) {
+  if (given == nullptr) return CL_SUCCESS;
+  for (; *given != 0; given += 2) {
+    const auto seen = [&](cl_context_properties name) {
+      for (std::size_t i = 0; i < properties.all.size(); i += 2) {
+        if (properties.all[i] == name) return true;
+      }
+      return false;
+    };
+    if (seen(given[0])) return CL_INVALID_PROPERTY;
+    properties.all.insert(properties.all.end(), given, given + 2);
+    if (given[0] == CL_CONTEXT_PLATFORM) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+      if (find(reinterpret_cast<cl_platform_id>(given[1])) == nullptr) return CL_INVALID_PLATFORM;
+      continue;
+    }
+    properties.sent.insert(properties.sent.end(), given, given + 2);
+  }
+  properties.all.push_back(0);
+  return CL_SUCCESS;
+}
+
+struct ContextRequest {
+  Properties properties;
+  std::vector<Object*> devices;
+  ErrorNotify notify = nullptr;
+  void* user_data = nullptr;
+};
+
+// What the body knows besides its connection. False: a sub-device is one of a connection that has ended.
+bool fill(ContextState& state, const ContextRequest& request, Object& object, std::vector<Id>& ids) {
+  state.devices = request.devices;
+  state.properties = request.properties.all;
+  state.notify = request.notify;
+  state.user_data = request.user_data;
+  state.max_allocation = UINT64_MAX;
+  for (Object* const device : request.devices) {
+    const DeviceState& of = state_of<DeviceState>(*device);
+    if (of.connection_ref != nullptr && of.connection_ref != state.connection_ref) return false;
+    ids.push_back(of.id);
+    state.max_allocation = std::min(state.max_allocation, of.max_allocation);
+    if (device != request.devices[0] && !device->root) client.objects.add_parent(object, *device);
+  }
+  return true;
+}
+
+cl_int create_on(Connection& connection, const ContextRequest& request, Object*& made) {
+  const auto both = prepare<ContextState>(*request.devices[0], connection, connection.new_id());
+  auto* const object = both.first;
+  auto* const state = both.second;
+  if (object == nullptr) return CL_OUT_OF_HOST_MEMORY;
+  state->connection_ref = connection.shared_from_this();
+  std::vector<Id> ids;
+  cl_int error = kConnectionLost;
+  if (fill(*state, request, *object, ids)) {
+    PendingRequest pending;
+    error = connection.call({}, pending, [&](auto& b) {
+      return wire::CreateCreateContext(b, state->id, b.CreateVector(ids),
+                                       b.CreateVector(request.properties.sent), request.notify != nullptr);
+    });
+  }
+  if (error != CL_SUCCESS) {
+    delete state;
+    client.objects.discard(*object);
+    return error;
+  }
+  made = &client.objects.publish(*object, static_cast<ObjectState*>(state));
+  connection.subscribe(*made);
+  return CL_SUCCESS;
+}
+
+cl_context create(const ContextRequest& request, cl_int* error_ret) {
+  Object* made = nullptr;
+  const cl_int error = call_device(state_of<DeviceState>(*request.devices[0]), [&](Connection& connection) {
+    return create_on(connection, request, made);
+  });
+  if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
+  if (error_ret != nullptr) *error_ret = CL_SUCCESS;
+  return objects::handle_of<cl_context>(made);
+}
+
+}  // namespace
+
+cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,
+                                       const cl_device_id* devices, ErrorNotify notify, void* user_data,
+                                       cl_int* error_ret) {
+  if (count == 0 || devices == nullptr || (notify == nullptr && user_data != nullptr))
+    return fail<cl_context>(error_ret, CL_INVALID_VALUE);
+  Properties taken;
+  const cl_int error = parse_properties(properties, taken);
+  if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
+  std::vector<Object*> list;
+  for (cl_uint i = 0; i < count; ++i) {
+    Object* const device = find(devices[i]);
+    if (device == nullptr) return fail<cl_context>(error_ret, CL_INVALID_DEVICE);
+    if (std::find(list.begin(), list.end(), device) != list.end()) continue;
+    list.push_back(device);
+    if (state_of<DeviceState>(*device).group != state_of<DeviceState>(*list[0]).group)
+      return fail<cl_context>(error_ret, CL_INVALID_DEVICE);
+  }
+  return create({std::move(taken), std::move(list), notify, user_data}, error_ret);
+}
+
+cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
+                                               ErrorNotify notify, void* user_data, cl_int* error_ret) {
+  begin();
+  if (client.platform == nullptr) return fail<cl_context>(error_ret, CL_INVALID_PLATFORM);
+  if (notify == nullptr && user_data != nullptr) return fail<cl_context>(error_ret, CL_INVALID_VALUE);
+  Properties taken;
+  const cl_int error = parse_properties(properties, taken);
+  if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
+  cl_uint count = 0;
+  const cl_int found =
+      client::clGetDeviceIDs(objects::handle_of<cl_platform_id>(client.platform), type, 0, nullptr, &count);
+  if (found != CL_SUCCESS) return fail<cl_context>(error_ret, found);
+  std::vector<Object*> devices = devices_of_type(type);
+  const unsigned group = state_of<DeviceState>(*devices[0]).group;
+  std::erase_if(devices, [&](const Object* device) { return state_of<DeviceState>(*device).group != group; });
+  return create({std::move(taken), std::move(devices), notify, user_data}, error_ret);
+}
+
+cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, size_t size, void* value,
+                                    size_t* size_ret) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_CONTEXT;
+  const ContextState& state = state_of<ContextState>(*object);
+  const InfoOutput output{size, value, size_ret};
+  switch (name) {
+    case CL_CONTEXT_REFERENCE_COUNT:
+      return output.write(references(*object));
+    case CL_CONTEXT_NUM_DEVICES:
+      return output.write(static_cast<cl_uint>(state.devices.size()));
+    case CL_CONTEXT_DEVICES:
+      return output.write_list(state.devices);  // a handle is an object's address
+    case CL_CONTEXT_PROPERTIES:
+      return output.write_list(state.properties);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+cl_int CL_API_CALL clSetContextDestructorCallback(cl_context handle,
+                                                  void(CL_CALLBACK* function)(cl_context, void*),
+                                                  void* user_data) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_CONTEXT;
+  if (function == nullptr) return CL_INVALID_VALUE;
+  auto& destructor_callbacks = state_of<ContextState>(*object).destructor_callbacks;
+  const std::scoped_lock lock(destructor_callbacks.mutex);
+  destructor_callbacks.callbacks.push_back({function, user_data});
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags flags, cl_mem_object_type type,
+                                              cl_uint entries, cl_image_format* formats, cl_uint* count) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_CONTEXT;
+  if (entries == 0 && formats != nullptr) return CL_INVALID_VALUE;
+  ContextState& state = state_of<ContextState>(*object);
+  const InfoCache::Key key{static_cast<cl_uint>(wire::InfoSubject::image_formats), type, 0, flags};
+  if (state.infos.find(key) == nullptr) {
+    std::array<std::uint8_t, sizeof flags> input{};
+    std::memcpy(input.data(), &flags, sizeof flags);
+    std::vector<std::byte> bytes;
+    const cl_int error = query_server(*state.connection, wire::InfoSubject::image_formats, state.id, 0, type,
+                                      0, input, nullptr, bytes);
+    if (error != CL_SUCCESS && !state.connection->alive()) return error;
+    state.infos.put(key, {error, bytes});
+  }
+  const InfoCache::Info& info = *state.infos.find(key);
+  if (info.error != CL_SUCCESS) return info.error;
+  const std::size_t is_reachable = info.bytes.size() / sizeof(cl_image_format);
+  if (count != nullptr) *count = static_cast<cl_uint>(is_reachable);
+  if (formats != nullptr && is_reachable != 0) {
+    std::memcpy(formats, info.bytes.data(),
+                std::min<std::size_t>(entries, is_reachable) * sizeof(cl_image_format));
+  }
+  return CL_SUCCESS;
+}
+
+}  // namespace cleave::remote::client

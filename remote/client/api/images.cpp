@@ -1,0 +1,262 @@
+// Images: what the client must know of them to move their pixels and to answer for them.
+#include <algorithm>
+
+#include "remote/client/api/api.h"
+#include "remote/client/api/memory.h"
+#include "remote/client/link/info_query.h"
+#include "remote/client/objects/client.h"
+#include "remote/client/objects/info_output.h"
+
+namespace cleave::remote::client {
+namespace {
+
+constexpr cl_mem_flags kHostData = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+constexpr cl_mem_flags kAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+
+std::size_t channels_of(cl_channel_order order) {
+  switch (order) {
+    case CL_R:
+    case CL_A:
+    case CL_INTENSITY:
+    case CL_LUMINANCE:
+    case CL_Rx:
+    case CL_DEPTH:
+      return 1;
+    case CL_RG:
+    case CL_RA:
+    case CL_RGx:
+      return 2;
+    case CL_RGB:
+    case CL_RGBx:
+    case CL_sRGB:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+std::size_t channel_size(cl_channel_type type) {
+  switch (type) {
+    case CL_SNORM_INT8:
+    case CL_UNORM_INT8:
+    case CL_SIGNED_INT8:
+    case CL_UNSIGNED_INT8:
+      return 1;
+    case CL_SNORM_INT16:
+    case CL_UNORM_INT16:
+    case CL_SIGNED_INT16:
+    case CL_UNSIGNED_INT16:
+    case CL_HALF_FLOAT:
+      return 2;
+    case CL_SIGNED_INT32:
+    case CL_UNSIGNED_INT32:
+    case CL_FLOAT:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+std::array<std::size_t, 3> extent_of(const cl_image_desc& desc) {
+  const auto most = [](std::size_t size) { return std::max<std::size_t>(size, 1); };
+  switch (desc.image_type) {
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+      return {most(desc.image_width), most(desc.image_array_size), 1};
+    case CL_MEM_OBJECT_IMAGE2D:
+      return {most(desc.image_width), most(desc.image_height), 1};
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+      return {most(desc.image_width), most(desc.image_height), most(desc.image_array_size)};
+    case CL_MEM_OBJECT_IMAGE3D:
+      return {most(desc.image_width), most(desc.image_height), most(desc.image_depth)};
+    default:
+      return {most(desc.image_width), 1, 1};
+  }
+}
+
+// The distance of an array's images stands in the slice pitch, also where these have one row.
+void set_pitches(MemoryState& state, bool with_host) {
+  const auto [width, rows, slices] = extent_of(state.description);
+  const bool lines = state.description.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+  const std::size_t row = with_host ? state.description.image_row_pitch : 0;
+  const std::size_t slice = with_host ? state.description.image_slice_pitch : 0;
+  state.row_pitch = row != 0 ? row : width * state.pixel_bytes;
+  if (lines) {
+    // Its rows are its images.
+    state.slice_pitch = slice != 0 ? slice : state.row_pitch;
+    return;
+  }
+  state.slice_pitch = slices == 1 ? 0 : slice != 0 ? slice : state.row_pitch * rows;
+}
+
+Box host_box(const MemoryState& state, void* host) {
+  const auto [width, rows, slices] = extent_of(state.description);
+  const bool lines = state.description.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+  return {static_cast<std::byte*>(host),
+          width * state.pixel_bytes,
+          rows,
+          slices,
+          lines ? state.slice_pitch : state.row_pitch,
+          state.slice_pitch};
+}
+
+cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags,
+                    const cl_image_format* format, const cl_image_desc* desc, void* host, cl_int* error_ret) {
+  Object* const context = find(handle);
+  if (context == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_CONTEXT);
+  if (format == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+  if (desc == nullptr) return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
+  if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return fail<cl_mem>(error_ret, error);
+  const bool with_host = (flags & kHostData) != 0;
+  if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
+  // Its pixels would have to stay where they are, which servers do for buffers alone.
+  if ((flags & CL_MEM_USE_HOST_PTR) != 0 && client.svm.find(host, 1))
+    return fail<cl_mem>(error_ret, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  Object* const base = desc->mem_object == nullptr ? nullptr : find(desc->mem_object);
+  if (desc->mem_object != nullptr && base == nullptr)
+    return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
+  const ContextState& of = state_of<ContextState>(*context);
+  const auto both =
+      prepare<MemoryState>(base != nullptr ? *base : *context, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const state = both.second;
+  if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  state->context = context;
+  state->parent = base;
+  state->type = desc->image_type;
+  state->flags = (flags & kAccess) == 0
+                     ? flags | (base != nullptr ? state_of<MemoryState>(*base).flags & kAccess
+                                                : static_cast<cl_mem_flags>(CL_MEM_READ_WRITE))
+                     : flags;
+  state->format = *format;
+  state->description = *desc;
+  state->pixel_bytes = pixel_size(*format);
+  if (base != nullptr) {
+    state->flags |= state_of<MemoryState>(*base).flags &
+                    (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+  }
+  if ((flags & CL_MEM_USE_HOST_PTR) != 0) state->host = host;
+  if (base != nullptr) state->host = state_of<MemoryState>(*base).host;
+  set_pitches(*state, with_host || base != nullptr);
+  state->properties = property_list(properties);
+  const auto extent = extent_of(*desc);
+  state->size = state->pixel_bytes * extent[0] * extent[1] * extent[2];
+  const Box data = with_host && state->pixel_bytes != 0 ? host_box(*state, host) : Box{};
+  std::vector<std::uint64_t> sent(state->properties.begin(), state->properties.end());
+  if (!sent.empty()) sent.pop_back();
+  PendingRequest pending;
+  const cl_int error = of.connection->call(
+      {}, pending,
+      [&](auto& b) {
+        flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> list;
+        if (!sent.empty()) list = b.CreateVector(sent);
+        const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
+        const bool pitches = base != nullptr;
+        const wire::ImageDesc wire_desc(desc->image_width, desc->image_height, desc->image_depth,
+                                        desc->image_array_size, pitches ? desc->image_row_pitch : 0,
+                                        pitches ? desc->image_slice_pitch : 0, desc->image_type,
+                                        desc->num_mip_levels, desc->num_samples);
+        return wire::CreateCreateImage(b, state->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
+                                       base == nullptr ? 0 : state_of<ObjectState>(*base).id, list);
+      },
+      data);
+  return publish_memory(object, state, error, error_ret);
+}
+
+}  // namespace
+
+std::size_t pixel_size(const cl_image_format& format) {
+  switch (format.image_channel_data_type) {
+    case CL_UNORM_SHORT_565:
+    case CL_UNORM_SHORT_555:
+      return 2;
+    case CL_UNORM_INT_101010:
+    case CL_UNORM_INT_101010_2:
+    case CL_UNORM_INT24:
+      return 4;
+    default:
+      return channels_of(format.image_channel_order) * channel_size(format.image_channel_data_type);
+  }
+}
+
+std::array<std::size_t, 3> extent_of(const MemoryState& image) { return extent_of(image.description); }
+
+cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                                 const cl_image_desc* desc, void* host, cl_int* error_ret) {
+  return create_image(context, nullptr, flags, format, desc, host, error_ret);
+}
+
+cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_mem_properties* properties,
+                                               cl_mem_flags flags, const cl_image_format* format,
+                                               const cl_image_desc* desc, void* host, cl_int* error_ret) {
+  return create_image(context, properties, flags, format, desc, host, error_ret);
+}
+
+cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                                   size_t width, size_t height, size_t row_pitch, void* host,
+                                   cl_int* error_ret) {
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+  desc.image_width = width;
+  desc.image_height = height;
+  desc.image_row_pitch = row_pitch;
+  return create_image(context, nullptr, flags, format, &desc, host, error_ret);
+}
+
+cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                                   size_t width, size_t height, size_t depth, size_t row_pitch,
+                                   size_t slice_pitch, void* host, cl_int* error_ret) {
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE3D;
+  desc.image_width = width;
+  desc.image_height = height;
+  desc.image_depth = depth;
+  desc.image_row_pitch = row_pitch;
+  desc.image_slice_pitch = slice_pitch;
+  return create_image(context, nullptr, flags, format, &desc, host, error_ret);
+}
+
+cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size, void* value,
+                                  size_t* size_ret) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_MEM_OBJECT;
+  const MemoryState& state = state_of<MemoryState>(*object);
+  if (state.type == CL_MEM_OBJECT_BUFFER || state.type == CL_MEM_OBJECT_PIPE) return CL_INVALID_MEM_OBJECT;
+  const InfoOutput output{size, value, size_ret};
+  const cl_image_desc& desc = state.description;
+  const bool has_rows = desc.image_type == CL_MEM_OBJECT_IMAGE2D ||
+                        desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
+                        desc.image_type == CL_MEM_OBJECT_IMAGE3D;
+  const bool is_array =
+      desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY || desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+  switch (name) {
+    case CL_IMAGE_FORMAT:
+      return output.write(state.format);
+    case CL_IMAGE_ELEMENT_SIZE:
+      return output.write(state.pixel_bytes);
+    case CL_IMAGE_ROW_PITCH:
+      return output.write(state.row_pitch);
+    case CL_IMAGE_SLICE_PITCH:
+      return output.write(state.slice_pitch);
+    case CL_IMAGE_WIDTH:
+      return output.write(desc.image_width);
+    case CL_IMAGE_HEIGHT:
+      return output.write(has_rows ? desc.image_height : std::size_t{0});
+    case CL_IMAGE_DEPTH:
+      return output.write(desc.image_type == CL_MEM_OBJECT_IMAGE3D ? desc.image_depth : std::size_t{0});
+    case CL_IMAGE_ARRAY_SIZE:
+      return output.write(is_array ? desc.image_array_size : std::size_t{0});
+    case CL_IMAGE_BUFFER: {
+      const bool on_buffer =
+          state.parent != nullptr && state_of<MemoryState>(*state.parent).type == CL_MEM_OBJECT_BUFFER;
+      return output.write(objects::handle_of<cl_mem>(on_buffer ? state.parent : nullptr));
+    }
+    case CL_IMAGE_NUM_MIP_LEVELS:
+      return output.write(desc.num_mip_levels);
+    case CL_IMAGE_NUM_SAMPLES:
+      return output.write(desc.num_samples);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+}  // namespace cleave::remote::client

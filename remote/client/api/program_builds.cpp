@@ -1,0 +1,236 @@
+// Building, compiling and linking. The call waits for the server, other threads go on; a callback is called
+// besides.
+#include <algorithm>
+
+#include "remote/client/api/api.h"
+#include "remote/client/api/programs.h"
+#include "remote/client/includes/include_search.h"
+#include "remote/client/link/info_query.h"
+#include "remote/client/objects/client.h"
+#include "remote/client/objects/info_output.h"
+#include "remote/protocol/features.h"
+
+namespace cleave::remote::client {
+namespace {
+
+using BuildNotify = void(CL_CALLBACK*)(cl_program, void*);
+
+bool has_build_ended(cl_int error) {
+  return error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE ||
+         error == CL_LINK_PROGRAM_FAILURE;
+}
+
+cl_int resolve_devices(const std::vector<Object*>& known, cl_uint count, const cl_device_id* list,
+                       std::vector<Id>& ids) {
+  if ((count == 0) != (list == nullptr)) return CL_INVALID_VALUE;
+  std::vector<Object*> devices;
+  for (cl_uint i = 0; i < count; ++i) devices.push_back(find(list[i]));
+  return device_ids(known, devices, ids) ? CL_SUCCESS : CL_INVALID_DEVICE;
+}
+
+// What was known of the program is so no more.
+void reset_build_info(ProgramState& state) {
+  state.infos.clear();
+  const std::scoped_lock lock(state.mutex);
+  state.kernels.clear();
+}
+
+// What a build is about besides its program and devices.
+struct BuildInput {
+  std::string options;
+  IncludedFiles sources;
+
+  [[nodiscard]] Box data() { return Box::contiguous(sources.texts.data(), sources.texts.size()); }
+
+  template <typename Builder>
+  flatbuffers::Offset<wire::Included> included(Builder& b) const {
+    if (sources.empty()) return 0;
+    const auto names = b.CreateVectorOfStrings(sources.names);
+    const auto sizes = b.CreateVector(sources.sizes);
+    return wire::CreateIncluded(b, names, sizes, b.CreateVectorOfStrings(sources.options));
+  }
+};
+
+BuildInput build_input_for(const ProgramState& program, const char* options,
+                           std::vector<std::string_view> headers = {},
+                           const std::vector<std::string_view>& names = {}) {
+  headers.emplace_back(program.source);
+  BuildInput text{options == nullptr ? "" : options, {}};
+  text.sources = find_included_files(headers, names, text.options);
+  const std::uint64_t features = program.connection->welcome().features();
+  if (!text.sources.empty() && (features & bit(Feature::includes)) == 0) {
+    text.sources = {};
+    text.sources.problem = "the server takes no files that programs include";
+  }
+  return text;
+}
+
+// What the program is told of a build: its own options, and what could not be had if that may be why it
+// failed.
+void amend_build_info(ProgramState& state, const BuildInput& text, cl_int error) {
+  const bool failed = error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
+  const auto amend = [&](Object* device, cl_program_build_info name, const std::string& value, bool whole) {
+    const auto key = info_key(wire::InfoSubject::program_build, name, 0, state_of<DeviceState>(*device).id);
+    const InfoCache::Info* const info = state.infos.find(key);
+    if (info == nullptr || info->error != CL_SUCCESS) return;
+    const std::string all = (whole ? std::string() : cached_string(state.infos, key)) + value;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(all.c_str());
+    state.infos.put(key, {CL_SUCCESS, {bytes, bytes + all.size() + 1}});
+  };
+  for (Object* const device : state.devices) {
+    if (!text.sources.empty()) amend(device, CL_PROGRAM_BUILD_OPTIONS, text.options, true);
+    if (failed && !text.sources.problem.empty())
+      amend(device, CL_PROGRAM_BUILD_LOG, "cleave: " + text.sources.problem + "\n", false);
+  }
+}
+
+void end_build(Object& program, const PendingRequest& pending, const BuildInput& text, BuildNotify notify,
+               void* user_data) {
+  ProgramState& state = state_of<ProgramState>(program);
+  state.infos.clear();
+  if (pending.answer() != nullptr) cache_infos(state.infos, pending.answer()->infos());
+  amend_build_info(state, text, pending.error);
+  if (notify == nullptr || !has_build_ended(pending.error)) return;
+  client.objects.hold(program);
+  client.callbacks.post([&program, notify, user_data] {
+    notify(objects::handle_of<cl_program>(&program), user_data);
+    client.objects.drop(program);
+  });
+}
+
+}  // namespace
+
+bool device_ids(const std::vector<Object*>& known, const std::vector<Object*>& devices,
+                std::vector<Id>& ids) {
+  for (Object* const device : devices) {
+    if (device == nullptr || std::find(known.begin(), known.end(), device) == known.end()) return false;
+    ids.push_back(state_of<DeviceState>(*device).id);
+  }
+  return true;
+}
+
+cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* list,
+                                  const char* options, BuildNotify notify, void* user_data) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_PROGRAM;
+  ProgramState& state = state_of<ProgramState>(*object);
+  if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
+  std::vector<Id> devices;
+  if (const cl_int error = resolve_devices(state.devices, count, list, devices); error != CL_SUCCESS)
+    return error;
+  reset_build_info(state);
+  BuildInput text = build_input_for(state, options);
+  PendingRequest pending;
+  const cl_int error = state.connection->call(
+      {}, pending,
+      [&](auto& b) {
+        const auto list_offset = b.CreateVector(devices);
+        const auto options_offset = b.CreateString(text.options);
+        return wire::CreateBuildProgram(b, state.id, list_offset, options_offset, text.included(b));
+      },
+      text.data());
+  end_build(*object, pending, text, notify, user_data);
+  return error;
+}
+
+cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* list,
+                                    const char* options, cl_uint headers, const cl_program* header_list,
+                                    const char** header_names, BuildNotify notify, void* user_data) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_PROGRAM;
+  ProgramState& state = state_of<ProgramState>(*object);
+  if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
+  if ((headers == 0) != (header_list == nullptr) || (headers == 0) != (header_names == nullptr))
+    return CL_INVALID_VALUE;
+  std::vector<Id> devices;
+  if (const cl_int error = resolve_devices(state.devices, count, list, devices); error != CL_SUCCESS)
+    return error;
+  std::vector<Id> ids;
+  std::vector<std::string_view> texts;
+  std::vector<std::string> names;
+  for (cl_uint i = 0; i < headers; ++i) {
+    const Object* const header = find(header_list[i]);
+    if (header == nullptr || header_names[i] == nullptr) return CL_INVALID_PROGRAM;
+    ids.push_back(state_of<ProgramState>(*header).id);
+    texts.emplace_back(state_of<ProgramState>(*header).source);
+    names.emplace_back(header_names[i]);
+  }
+  reset_build_info(state);
+  BuildInput text = build_input_for(state, options, texts, {names.begin(), names.end()});
+  PendingRequest pending;
+  const cl_int error = state.connection->call(
+      {}, pending,
+      [&](auto& b) {
+        const auto names_offset = b.CreateVectorOfStrings(names);
+        const auto options_offset = b.CreateString(text.options);
+        const auto list_offset = b.CreateVector(devices);
+        const auto headers_offset = b.CreateVector(ids);
+        return wire::CreateCompileProgram(b, state.id, list_offset, options_offset, headers_offset,
+                                          names_offset, text.included(b));
+      },
+      text.data());
+  end_build(*object, pending, text, notify, user_data);
+  return error;
+}
+
+cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* list,
+                                     const char* options, cl_uint programs, const cl_program* program_list,
+                                     BuildNotify notify, void* user_data, cl_int* error_ret) {
+  Object* const context = find(handle);
+  if (context == nullptr) return fail<cl_program>(error_ret, CL_INVALID_CONTEXT);
+  if (programs == 0 || program_list == nullptr || (notify == nullptr && user_data != nullptr))
+    return fail<cl_program>(error_ret, CL_INVALID_VALUE);
+  const ContextState& of = state_of<ContextState>(*context);
+  std::vector<Id> devices;
+  if (const cl_int error = resolve_devices(of.devices, count, list, devices); error != CL_SUCCESS)
+    return fail<cl_program>(error_ret, error);
+  std::vector<Id> ids;
+  for (cl_uint i = 0; i < programs; ++i) {
+    const Object* const program = find(program_list[i]);
+    if (program == nullptr) return fail<cl_program>(error_ret, CL_INVALID_PROGRAM);
+    ids.push_back(state_of<ProgramState>(*program).id);
+  }
+  const auto both = prepare_program(*context);
+  auto* const object = both.first;
+  auto* const state = both.second;
+  if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  state->devices = of.devices;
+  if (count != 0) {
+    state->devices.clear();
+    for (cl_uint i = 0; i < count; ++i) state->devices.push_back(find(list[i]));
+  }
+  PendingRequest pending;
+  const cl_int error = of.connection->call({}, pending, [&](auto& b) {
+    const auto text = b.CreateString(options == nullptr ? "" : options);
+    const auto list_offset = b.CreateVector(devices);
+    return wire::CreateLinkProgram(b, state->id, of.id, list_offset, text, b.CreateVector(ids));
+  });
+  if (error_ret != nullptr) *error_ret = error;
+  // A program that could not be linked can still be asked why, if the driver made one: then there is
+  // something to tell.
+  const auto* const told = pending.answer() == nullptr ? nullptr : pending.answer()->infos();
+  if (error != CL_SUCCESS && (told == nullptr || told->size() == 0)) {
+    delete state;
+    client.objects.discard(*object);
+    return nullptr;
+  }
+  client.objects.publish(*object, static_cast<ObjectState*>(state));
+  end_build(*object, pending, {}, notify, user_data);
+  return objects::handle_of<cl_program>(object);
+}
+
+cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device_handle,
+                                         cl_program_build_info name, size_t size, void* value,
+                                         size_t* size_ret) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_PROGRAM;
+  ProgramState& state = state_of<ProgramState>(*object);
+  Object* const device = find(device_handle);
+  if (device == nullptr ||
+      std::find(state.devices.begin(), state.devices.end(), device) == state.devices.end())
+    return CL_INVALID_DEVICE;
+  return cached_or_queried(*state.connection, state.infos, wire::InfoSubject::program_build, state.id,
+                           state_of<DeviceState>(*device).id, name, 0, {size, value, size_ret});
+}
+
+}  // namespace cleave::remote::client

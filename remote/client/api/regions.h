@@ -1,0 +1,43 @@
+// Boxes of memory objects and of the program's memory, as OpenCL describes them, and whether they are right.
+#pragma once
+
+#include <cstddef>
+
+#include "remote/client/link/box.h"
+#include "remote/client/objects/object_state.h"
+
+namespace cleave::remote::client {
+
+inline bool is_image(const MemoryState& state) {
+  return state.type != CL_MEM_OBJECT_BUFFER && state.type != CL_MEM_OBJECT_PIPE;
+}
+
+// As in clEnqueueReadBufferRect: in bytes.
+struct Rect {
+  const size_t* origin;
+  const size_t* region;
+  std::size_t row_pitch;
+  std::size_t slice_pitch;
+
+  // Fills in pitches that were left open. False if something is not as OpenCL asks for.
+  bool complete();
+  // The first byte behind it. Requires: complete().
+  [[nodiscard]] std::size_t end() const;
+  [[nodiscard]] Box box(void* pointer) const;
+};
+
+// As in clEnqueueReadImage: a region of an image in pixels, and its pitches in the program's memory.
+struct ImageRegion {
+  const size_t* origin;
+  const size_t* region;
+  std::size_t row_pitch;
+  std::size_t slice_pitch;
+
+  bool complete(const MemoryState& image);
+  [[nodiscard]] Box box(const MemoryState& image, void* pointer) const;
+};
+
+// Whether the region lies within the image.
+bool is_within(const MemoryState& image, const size_t* origin, const size_t* region);
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,100 @@
+#include "remote/client/api/api.h"
+#include "remote/client/objects/client.h"
+#include "remote/client/objects/info_output.h"
+
+namespace cleave::remote::client {
+namespace {
+
+void apply(SamplerState& state, cl_sampler_properties name, cl_sampler_properties value) {
+  switch (name) {
+    case CL_SAMPLER_NORMALIZED_COORDS:
+      state.normalized = static_cast<cl_bool>(value);
+      break;
+    case CL_SAMPLER_ADDRESSING_MODE:
+      state.addressing = static_cast<cl_addressing_mode>(value);
+      break;
+    case CL_SAMPLER_FILTER_MODE:
+      state.filter = static_cast<cl_filter_mode>(value);
+      break;
+    default:
+      break;
+  }
+}
+
+cl_sampler create(cl_context handle, const std::vector<cl_sampler_properties>& pairs,
+                  const std::vector<cl_sampler_properties>& list, bool plain, cl_int* error_ret) {
+  Object* const context = find(handle);
+  if (context == nullptr) return fail<cl_sampler>(error_ret, CL_INVALID_CONTEXT);
+  const ContextState& of = state_of<ContextState>(*context);
+  const auto both = prepare<SamplerState>(*context, *of.connection, of.connection->new_id());
+  auto* const object = both.first;
+  auto* const state = both.second;
+  if (object == nullptr) return fail<cl_sampler>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  state->context = context;
+  state->list = list;
+  std::vector<std::uint64_t> sent;
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    apply(*state, pairs[i], pairs[i + 1]);
+    if (!plain) sent.push_back(pairs[i]);
+    sent.push_back(pairs[i + 1]);
+  }
+  PendingRequest pending;
+  const cl_int error = of.connection->call({}, pending, [&](auto& b) {
+    return wire::CreateCreateSampler(b, state->id, of.id, b.CreateVector(sent), plain);
+  });
+  if (error != CL_SUCCESS) {
+    delete state;
+    client.objects.discard(*object);
+    return fail<cl_sampler>(error_ret, error);
+  }
+  if (error_ret != nullptr) *error_ret = CL_SUCCESS;
+  return objects::handle_of<cl_sampler>(&client.objects.publish(*object, static_cast<ObjectState*>(state)));
+}
+
+}  // namespace
+
+cl_sampler CL_API_CALL clCreateSampler(cl_context context, cl_bool normalized, cl_addressing_mode addressing,
+                                       cl_filter_mode filter, cl_int* error_ret) {
+  return create(context,
+                {CL_SAMPLER_NORMALIZED_COORDS, normalized, CL_SAMPLER_ADDRESSING_MODE, addressing,
+                 CL_SAMPLER_FILTER_MODE, filter},
+                {}, true, error_ret);
+}
+
+cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context,
+                                                     const cl_sampler_properties* properties,
+                                                     cl_int* error_ret) {
+  std::vector<cl_sampler_properties> pairs;
+  for (; properties != nullptr && *properties != 0; properties += 2) {
+    pairs.insert(pairs.end(), properties, properties + 2);
+  }
+  std::vector<cl_sampler_properties> list = pairs;
+  if (properties != nullptr) list.push_back(0);
+  return create(context, pairs, list, false, error_ret);
+}
+
+cl_int CL_API_CALL clGetSamplerInfo(cl_sampler handle, cl_sampler_info name, size_t size, void* value,
+                                    size_t* size_ret) {
+  Object* const object = find(handle);
+  if (object == nullptr) return CL_INVALID_SAMPLER;
+  const SamplerState& state = state_of<SamplerState>(*object);
+  const InfoOutput output{size, value, size_ret};
+  switch (name) {
+    case CL_SAMPLER_REFERENCE_COUNT:
+      return output.write(references(*object));
+    case CL_SAMPLER_CONTEXT:
+      return output.write(objects::handle_of<cl_context>(state.context));
+    case CL_SAMPLER_NORMALIZED_COORDS:
+      return output.write(state.normalized);
+    case CL_SAMPLER_ADDRESSING_MODE:
+      return output.write(state.addressing);
+    case CL_SAMPLER_FILTER_MODE:
+      return output.write(state.filter);
+    case CL_SAMPLER_PROPERTIES:
+      return output.write_list(state.list);
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+}  // namespace cleave::remote::client

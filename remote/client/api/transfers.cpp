@@ -1,0 +1,140 @@
+// Reads and writes of buffers and images, between the program's memory and the socket. All that can be wrong
+// with them is known here, so they never wait for the server's opinion.
+#include <algorithm>
+
+#include "remote/client/api/api.h"
+#include "remote/client/api/command.h"
+#include "remote/client/api/memory.h"
+#include "remote/client/api/regions.h"
+#include "remote/client/link/wire_types.h"
+
+namespace cleave::remote::client {
+namespace {
+
+constexpr cl_mem_flags kNotReadable = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+constexpr cl_mem_flags kNotWritable = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+
+// A buffer of the program's that the host may use like that; null: `command.error` says why not.
+MemoryState* buffer_for(Command& command, cl_mem handle, cl_mem_flags forbidden) {
+  if (command.error != CL_SUCCESS) return nullptr;
+  MemoryState* const state = command.memory(handle);
+  if (state == nullptr) return nullptr;
+  if (state->type != CL_MEM_OBJECT_BUFFER) return command.error = CL_INVALID_MEM_OBJECT, nullptr;
+  if ((state->flags & forbidden) != 0) return command.error = CL_INVALID_OPERATION, nullptr;
+  return state;
+}
+
+MemoryState* image_for(Command& command, cl_mem handle, cl_mem_flags forbidden) {
+  if (command.error != CL_SUCCESS) return nullptr;
+  MemoryState* const state = command.memory(handle);
+  if (state == nullptr) return nullptr;
+  if (!is_image(*state)) return command.error = CL_INVALID_MEM_OBJECT, nullptr;
+  if ((state->flags & forbidden) != 0) return command.error = CL_INVALID_OPERATION, nullptr;
+  return state;
+}
+
+bool is_within(const MemoryState& buffer, std::size_t offset, std::size_t size) {
+  return offset <= buffer.size && size <= buffer.size - offset;
+}
+
+template <typename Make>
+cl_int write(Command& command, bool blocking, const Box& box, Make make) {
+  return blocking ? command.send_blocking(make, box) : command.send(make, box);
+}
+
+}  // namespace
+
+cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                                       size_t size, void* pointer, cl_uint wait_count,
+                                       const cl_event* wait_list, cl_event* event) {
+  Command command({queue, wait_count, wait_list, event, CL_COMMAND_READ_BUFFER});
+  const MemoryState* const state = buffer_for(command, buffer, kNotReadable);
+  if (state == nullptr) return command.error;
+  if (pointer == nullptr || size == 0 || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
+  return command.send_read(blocking != CL_FALSE, Box::contiguous(pointer, size),
+                           [&](auto& b) { return wire::CreateReadBuffer(b, state->id, offset, size); });
+}
+
+cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                        size_t offset, size_t size, const void* pointer, cl_uint wait_count,
+                                        const cl_event* wait_list, cl_event* event) {
+  Command command({queue, wait_count, wait_list, event, CL_COMMAND_WRITE_BUFFER});
+  const MemoryState* const state = buffer_for(command, buffer, kNotWritable);
+  if (state == nullptr) return command.error;
+  if (pointer == nullptr || size == 0 || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
+  return write(command, blocking != CL_FALSE, Box::contiguous(const_cast<void*>(pointer), size),
+               [&](auto& b) { return wire::CreateWriteBuffer(b, state->id, offset, size); });
+}
+
+cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                           const size_t* origin, const size_t* host_origin,
+                                           const size_t* region, size_t row_pitch, size_t slice_pitch,
+                                           size_t host_row_pitch, size_t host_slice_pitch, void* pointer,
+                                           cl_uint wait_count, const cl_event* wait_list, cl_event* event) {
+  Command command({queue, wait_count, wait_list, event, CL_COMMAND_READ_BUFFER_RECT});
+  const MemoryState* const state = buffer_for(command, buffer, kNotReadable);
+  if (state == nullptr) return command.error;
+  Rect rect{origin, region, row_pitch, slice_pitch};
+  Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
+  if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > state->size)
+    return CL_INVALID_VALUE;
+  return command.send_read(blocking != CL_FALSE, host.box(pointer), [&](auto& b) {
+    const wire::Size3 at = size3(origin);
+    const wire::Size3 extent = size3(region);
+    return wire::CreateReadBufferRect(b, state->id, &at, &extent, rect.row_pitch, rect.slice_pitch);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                            const size_t* origin, const size_t* host_origin,
+                                            const size_t* region, size_t row_pitch, size_t slice_pitch,
+                                            size_t host_row_pitch, size_t host_slice_pitch,
+                                            const void* pointer, cl_uint wait_count,
+                                            const cl_event* wait_list, cl_event* event) {
+  Command command({queue, wait_count, wait_list, event, CL_COMMAND_WRITE_BUFFER_RECT});
+  const MemoryState* const state = buffer_for(command, buffer, kNotWritable);
+  if (state == nullptr) return command.error;
+  Rect rect{origin, region, row_pitch, slice_pitch};
+  Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
+  if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > state->size)
+    return CL_INVALID_VALUE;
+  return write(command, blocking != CL_FALSE, host.box(const_cast<void*>(pointer)), [&](auto& b) {
+    const wire::Size3 at = size3(origin);
+    const wire::Size3 extent = size3(region);
+    return wire::CreateWriteBufferRect(b, state->id, &at, &extent, rect.row_pitch, rect.slice_pitch);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                      const size_t* origin, const size_t* region, size_t row_pitch,
+                                      size_t slice_pitch, void* pointer, cl_uint wait_count,
+                                      const cl_event* wait_list, cl_event* event) {
+  Command command({queue, wait_count, wait_list, event, CL_COMMAND_READ_IMAGE});
+  const MemoryState* const state = image_for(command, image, kNotReadable);
+  if (state == nullptr) return command.error;
+  ImageRegion host{origin, region, row_pitch, slice_pitch};
+  if (pointer == nullptr || !host.complete(*state)) return CL_INVALID_VALUE;
+  return command.send_read(blocking != CL_FALSE, host.box(*state, pointer), [&](auto& b) {
+    const wire::Size3 at = size3(origin);
+    const wire::Size3 extent = size3(region);
+    return wire::CreateReadImage(b, state->id, &at, &extent);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                       const size_t* origin, const size_t* region, size_t row_pitch,
+                                       size_t slice_pitch, const void* pointer, cl_uint wait_count,
+                                       const cl_event* wait_list, cl_event* event) {
+  Command command({queue, wait_count, wait_list, event, CL_COMMAND_WRITE_IMAGE});
+  const MemoryState* const state = image_for(command, image, kNotWritable);
+  if (state == nullptr) return command.error;
+  ImageRegion host{origin, region, row_pitch, slice_pitch};
+  if (pointer == nullptr || !host.complete(*state)) return CL_INVALID_VALUE;
+  return write(command, blocking != CL_FALSE, host.box(*state, const_cast<void*>(pointer)), [&](auto& b) {
+    const wire::Size3 at = size3(origin);
+    const wire::Size3 extent = size3(region);
+    return wire::CreateWriteImage(b, state->id, &at, &extent);
+  });
+}
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,284 @@
+#include "remote/client/includes/include_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <unistd.h>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "remote/client/includes/build_options.h"
+#include "remote/client/includes/directives.h"
+#include "remote/protocol/include_paths.h"
+#include "remote/protocol/limits.h"
+
+namespace cleave::remote::client {
+namespace {
+
+class File {
+ public:
+  // Whatever else has that name, a pipe or a device, is not waited for.
+  explicit File(const std::string& path)
+      : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+    struct stat status {};
+    is_regular_ = descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  [[nodiscard]] bool is_regular() const { return is_regular_; }
+
+  // False: it is longer than `most`, or cannot be read.
+  bool append_to(std::string& text, std::uint64_t most) const {
+    std::array<char, 1 << 14U> some{};
+    for (std::uint64_t all = 0;;) {
+      const ssize_t got = read(descriptor_, some.data(), some.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return got == 0;
+      all += static_cast<std::uint64_t>(got);
+      if (all > most) return false;
+      text.append(some.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  int descriptor_;
+  bool is_regular_ = false;
+};
+
+std::string current_folder() {
+  std::error_code error;
+  const std::string path = std::filesystem::current_path(error).string();
+  std::string plain;
+  for (const char c : path) {
+    if (is_plain(c)) {
+      plain.push_back(c);
+      continue;
+    }
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto code = static_cast<unsigned char>(c);
+    plain.append({'%', kDigits[code >> 4U], kDigits[code & 15U]});
+  }
+  return plain;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+// Above the root of all folders, which here is there itself and there is somewhere else.
+bool leaves_root(const std::string& absolute) {
+  std::ptrdiff_t depth = 0;
+  for (const auto& part : std::filesystem::path(absolute).relative_path()) {
+    if (part == "..") --depth;
+    if (part != ".." && part != "." && !part.empty()) ++depth;
+    if (depth < 0) return true;
+  }
+  return false;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::string joined_path(std::string folder, const std::string& name) {
+  return folder.append("/").append(name);
+}
+
+constexpr const char* kExpanded = "a file that it includes is named by the expansion of a macro";
+
+class IncludeSearch {
+ public:
+  IncludeSearch(const std::vector<std::string_view>& given, const BuildOptions& options)
+      : provided_names_(given.begin(), given.end()), current_folder_(current_folder()) {
+    for (const BuildOptions::Folder& folder : options.folders) folders_.push_back(folder.path);
+    for (const std::string& definition : options.definitions) define(definition);
+  }
+
+  void scan(std::string_view text, const std::optional<std::string>& folder) {
+    Directives directives = parse_directives(text);
+    if (!directives.fully_parsed) sources_.problem = kExpanded;
+    for (Definition& one : directives.definitions) definitions_.insert({one.name, one.text});
+    for (const Include& include : directives.includes) {
+      if (include.form == Include::Form::macro) {
+        macros_.push_back({include, folder});
+      } else {
+        find_file(include, folder);
+      }
+    }
+  }
+
+  IncludedFiles run() {
+    // What a macro is may be said in a file that only another macro has led to.
+    bool all_known = true;
+    do {
+      while (!unscanned_.empty()) {
+        const Unscanned next = std::move(unscanned_.front());
+        unscanned_.pop_front();
+        scan(std::string_view(sources_.texts).substr(next.at, next.size), next.folder);
+      }
+      all_known = true;
+      for (std::size_t i = 0; i < macros_.size(); ++i) {
+        std::set<std::string> seen;
+        all_known = expand(macros_[i], macros_[i].include.name, seen) && all_known;
+      }
+    } while (!unscanned_.empty());
+    if (!all_known) sources_.problem = kExpanded;
+    return std::move(sources_);
+  }
+
+  // As the compiler there will call a path that it is given; without the server's folder in front.
+  [[nodiscard]] std::string server_path(const std::string& path) const {
+    return path.starts_with('/') ? path : current_folder_ + std::string(kCurrentFolderMark) + path;
+  }
+  [[nodiscard]] bool needs_current_folder() const { return needs_current_folder_; }
+
+ private:
+  struct Unscanned {
+    std::size_t at;
+    std::size_t size;
+    std::string folder;
+  };
+  struct Macro {
+    Include include;
+    std::optional<std::string> folder;
+  };
+
+  // Of an option, where the quotes around a file's name may have been the shell's.
+  void define(const std::string& option) {
+    const std::size_t equals = option.find('=');
+    if (equals == std::string::npos) return;
+    std::string text = option.substr(equals + 1);
+    if (parse_operand(text).name.empty()) text = '"' + text + '"';
+    definitions_.insert({option.substr(0, equals), std::move(text)});
+  }
+
+  // All that the macro is anywhere defined as. Whether it is.
+  bool expand(const Macro& macro, const std::string& name, std::set<std::string>& seen) {
+    if (!seen.insert(name).second) return false;
+    bool known = false;
+    for (auto one = definitions_.lower_bound({name, {}}); one != definitions_.end() && one->first == name;
+         ++one) {
+      Include include = parse_operand(one->second);
+      if (include.name.empty()) continue;
+      include.is_include_next = macro.include.is_include_next;
+      if (include.form == Include::Form::macro) {
+        known = expand(macro, include.name, seen) || known;
+      } else {
+        known = true;
+        find_file(include, macro.folder);
+      }
+    }
+    return known;
+  }
+
+  void find_file(const Include& include, const std::optional<std::string>& folder) {
+    const std::string& name = include.name;
+    if (name.starts_with('/')) {
+      if (File(name).is_regular()) sources_.problem = "a file that it includes is named by an absolute path";
+      return;
+    }
+    const bool beside = include.form == Include::Form::quoted && folder.has_value();
+    if (beside && add_file(joined_path(*folder, name)) && !include.is_include_next) return;
+    // The program's own headers come before all folders.
+    if (provided_names_.count(name) != 0) return;
+    if (add_file(joined_path(".", name))) {
+      needs_current_folder_ = true;
+      if (!include.is_include_next) return;
+    }
+    for (const std::string& one : folders_) {
+      if (add_file(joined_path(one, name)) && !include.is_include_next) return;
+    }
+  }
+
+  // Whether there is such a file.
+  bool add_file(const std::string& path) {
+    const std::string name = server_path(path);
+    const std::string plain = std::filesystem::path(name).lexically_normal().string();
+    if (visited_.count(plain) != 0) {
+      // By another way, of which the folders have to be there as well.
+      const std::string folder = folder_of(name) + "/";
+      if (name.find("..") != std::string::npos && visited_.insert(folder).second) add(folder, 0);
+      return true;
+    }
+    const File file(path);
+    if (!file.is_regular()) return false;
+    const std::size_t at = sources_.texts.size();
+    const bool fits = !leaves_root(name) && sources_.names.size() < kMaxIncludes &&
+                      name.size() <= kMaxIncludePath && file.append_to(sources_.texts, kMaxIncludeBytes - at);
+    if (!fits) {
+      sources_.texts.resize(at);
+      sources_.problem = "the files that it includes are too many, too large, or in folders above all others";
+      return true;
+    }
+    visited_.insert(plain);
+    add(name, sources_.texts.size() - at);
+    unscanned_.push_back({at, sources_.texts.size() - at, folder_of(path)});
+    return true;
+  }
+
+  [[nodiscard]] bool has_room_for(const std::string& name) const {
+    return sources_.names.size() < kMaxIncludes && name.size() <= kMaxIncludePath &&
+           name.size() <= kMaxIncludePaths - paths_;
+  }
+
+  void add(const std::string& name, std::size_t size) {
+    if (!has_room_for(name)) return;
+    paths_ += name.size();
+    sources_.names.push_back(name);
+    sources_.sizes.push_back(size);
+  }
+
+  const std::set<std::string> provided_names_;
+  const std::string current_folder_;
+  std::vector<std::string> folders_;
+  std::set<std::pair<std::string, std::string>> definitions_;  // a macro may have several
+  std::vector<Macro> macros_;
+  std::set<std::string> visited_;
+  std::deque<Unscanned> unscanned_;
+  std::size_t paths_ = 0;  // bytes of all names
+  bool needs_current_folder_ = false;
+  IncludedFiles sources_;
+};
+
+// The current folder comes first, as with the drivers that we know of. What is no folder here may be one
+// there.
+std::vector<std::string> rewritten_options(std::string_view options, const BuildOptions& read,
+                                           const IncludeSearch& search) {
+  std::vector<std::string> pieces(1);
+  if (search.needs_current_folder()) {
+    pieces.back() = "-I ";
+    pieces.push_back(search.server_path("") + ". ");
+  }
+  std::size_t done = 0;
+  for (const BuildOptions::Folder& folder : read.folders) {
+    if (!is_folder(folder.path)) continue;
+    pieces.back().append(options.substr(done, folder.at - done));
+    std::string path = search.server_path(folder.path);
+    pieces.push_back(path.substr(0, path.size() - folder.path.size()));
+    done = folder.at;
+  }
+  pieces.back().append(options.substr(done));
+  return pieces;
+}
+
+}  // namespace
+
+IncludedFiles find_included_files(const std::vector<std::string_view>& texts,
+                                  const std::vector<std::string_view>& given, std::string_view options) {
+  const BuildOptions read = read_build_options(options);
+  IncludeSearch search(given, read);
+  for (const std::string_view text : texts) search.scan(text, std::nullopt);
+  IncludedFiles sources = search.run();
+  if (!sources.empty()) sources.options = rewritten_options(options, read, search);
+  return sources;
+}
+
+}  // namespace cleave::remote::client

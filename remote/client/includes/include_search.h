@@ -1,0 +1,40 @@
+// The files of this machine that a program includes, to be sent to a server along with it.
+//
+// A file is looked for where the drivers that we know of look, in their order: beside the file that includes
+// it, in the current folder, in the folders of the options -I. The first that is there is taken. Of what no
+// compilation would read only this is read: what stands behind a condition that does not hold.
+//
+// On the server a file gets the path that it has here, below a folder that only the server knows. So the
+// compiler finds there what it would have found here, and its options are the program's own with that folder
+// in front of each path. Paths that are relative here begin with the current one and kCurrentFolderMark, which is how the
+// server makes them relative again in what the compiler says.
+//
+// Source: OpenCL 3.0 API, section 5.8.6.1; where PoCL 3.1 and NVIDIA's driver 580 look and what they print
+// was tried out.
+//
+// Thread-safe. Reads files; may throw std::bad_alloc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave::remote::client {
+
+struct IncludedFiles {
+  std::vector<std::string> names;    // absolute; one that ends in a slash is a folder
+  std::vector<std::uint64_t> sizes;  // of each in `texts`
+  std::string texts;
+  std::vector<std::string>
+      options;          // what stands before, between and behind the places of the server's folder
+  std::string problem;  // what could not be had, for people
+
+  [[nodiscard]] bool empty() const { return names.empty(); }
+};
+
+// `texts` are the program's and those of headers that are no files, `given` the names of these.
+IncludedFiles find_included_files(const std::vector<std::string_view>& texts,
+                                  const std::vector<std::string_view>& given, std::string_view options);
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,79 @@
+// A box of bytes in the program's memory: rows of one length, in slices. On the wire the rows lie one behind
+// the other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace cleave::remote::client {
+
+struct Box {
+  std::byte* base = nullptr;
+  std::size_t width = 0;  // bytes in a row
+  std::size_t rows = 1;
+  std::size_t slices = 1;
+  std::size_t row_pitch = 0;
+  std::size_t slice_pitch = 0;
+
+  static Box contiguous(void* memory, std::size_t bytes) {
+    return {static_cast<std::byte*>(memory), bytes, 1, 1, bytes, bytes};
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return width * rows * slices; }
+
+  // Whether it is one run of bytes.
+  [[nodiscard]] bool is_contiguous() const {
+    return (rows == 1 || row_pitch == width) && (slices == 1 || slice_pitch == width * rows);
+  }
+
+  // Calls visit(pointer, bytes) for each run of bytes from `done` on (bytes in wire order), until it gives
+  // false.
+  template <typename Visit>
+  void for_each_run(std::size_t done, Visit visit) const {
+    const std::size_t run = is_contiguous() ? bytes() : width;
+    for (std::size_t at = done; at < bytes();) {
+      const std::size_t inside = at % run;
+      if (!visit(place(at), run - inside)) return;
+      at += run - inside;
+    }
+  }
+
+  // Copies so many of its bytes, from `done` on in wire order, to `target`.
+  void copy_to(std::byte* target, std::size_t done, std::size_t count) const {
+    for_each_run(done, [&](const std::byte* place, std::size_t run) {
+      const std::size_t now = std::min(run, count);
+      std::memcpy(target, place, now);
+      target += now;
+      count -= now;
+      return count != 0;
+    });
+  }
+
+  // And the other way, by copy(target, source, bytes).
+  template <typename Copy>
+  void copy_from(const std::byte* source, std::size_t done, std::size_t count, Copy copy) const {
+    for_each_run(done, [&](std::byte* place, std::size_t run) {
+      const std::size_t now = std::min(run, count);
+      copy(place, source, now);
+      source += now;
+      count -= now;
+      return count != 0;
+    });
+  }
+
+  void copy_from(const std::byte* source, std::size_t done, std::size_t count) const {
+    copy_from(source, done, count,
+              [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
+  }
+
+  // Where byte `at` of the wire belongs.
+  [[nodiscard]] std::byte* place(std::size_t at) const {
+    if (is_contiguous()) return base + at;
+    const std::size_t row = at / width;
+    return base + row / rows * slice_pitch + row % rows * row_pitch + at % width;
+  }
+};
+
+}  // namespace cleave::remote::client

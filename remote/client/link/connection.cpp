@@ -1,0 +1,285 @@
+// How a connection begins, who reads it, and how it ends.
+#include "remote/client/link/connection.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <poll.h>
+#include <pthread.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
+#include "remote/client/objects/client.h"
+#include "remote/protocol/features.h"
+#include "remote/protocol/verify.h"
+#include "remote/transport/connect.h"
+#include "remote/transport/descriptor_passing.h"
+
+namespace cleave::remote::client {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// While others read the watcher looks after them so often; it reads again soon after they have stopped.
+constexpr milliseconds kShortestRest{1};
+constexpr milliseconds kLongestRest{8};
+constexpr std::size_t kMostTokenFile = 4096;
+// Addresses of the server's have to be ours as well.
+constexpr std::uint64_t kKnown = bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers) |
+                                 (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
+constexpr std::uint64_t kSharing = bit(Feature::shared_memory) | bit(Feature::shared_ring);
+// Shared memory that has not been used for so long goes back to the system.
+constexpr milliseconds kUnused{5000};
+
+std::string first_line(const std::string& path, std::string& problem) {
+  if (path.empty()) return {};
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || line.size() > kMostTokenFile)
+    problem = "no token can be read from " + path;
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  return line;
+}
+
+std::string program_name() {
+  std::ifstream file("/proc/self/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+steady_clock::time_point at(steady_clock::rep ticks) {
+  return steady_clock::time_point(steady_clock::duration(ticks));
+}
+
+void drain(int descriptor) {
+  std::uint64_t count = 0;
+  while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Connection::Connection(std::unique_ptr<Stream> stream, const base::RemoteSettings& settings)
+    : stream_(std::move(stream)),
+      timeout_(settings.timeout),
+      heartbeat_(settings.timeout / 4),
+      input_(*stream_, settings.timeout) {}
+
+Connection::~Connection() {
+  for (const int descriptor : {timer_, wake_}) {
+    if (descriptor >= 0) close(descriptor);
+  }
+}
+
+std::shared_ptr<Connection> Connection::open(const std::string& address, const base::RemoteSettings& settings,
+                                             bool query, Time until, std::string& problem) {
+  const auto endpoint = read_endpoint(address);
+  if (!endpoint) return problem = "not an address", nullptr;
+  ConnectResult connected =
+      connect_to(*endpoint, {settings.authorities, settings.certificate, settings.key}, until);
+  if (connected.stream == nullptr) return problem = connected.problem, nullptr;
+  std::shared_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
+  // A unix socket's server is on this machine. Without memory to share all goes over the socket.
+  if (endpoint->address.kind == base::Address::Kind::unix_socket && !query)
+    made->shared_ = SharedArea::make();
+  if (!made->handshake(settings, query, until, problem)) return nullptr;
+  made->timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  made->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (made->timer_ < 0 || made->wake_ < 0) return problem = "too many open files", nullptr;
+  try {
+    std::thread([made] { made->watch(); }).detach();
+  } catch (const std::system_error&) {
+    return problem = "no thread can be started", nullptr;
+  }
+  return made;
+}
+
+// The memory that is to be shared goes with the first byte.
+bool Connection::send_hello(std::span<const std::byte> message) {
+  if (shared_ == nullptr) return write_frame(*stream_, FrameKind::hello, message, {}, timeout_);
+  const HeaderBytes header = encode({FrameKind::hello, static_cast<std::uint32_t>(message.size()), 0});
+  std::vector<std::byte> all(header.begin(), header.end());
+  all.insert(all.end(), message.begin(), message.end());
+  return send_with_descriptor(stream_->descriptor(), all, shared_->descriptor());
+}
+
+bool Connection::handshake(const base::RemoteSettings& settings, bool query, Time until,
+                           std::string& problem) {
+  const std::string token = first_line(settings.token_file, problem);
+  if (!problem.empty()) return false;
+  Builder builder;
+  const auto token_text = builder.CreateString(token);
+  const auto name = builder.CreateString(program_name());
+  const std::uint64_t features = kKnown | (shared_ == nullptr ? 0 : kSharing);
+  builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, features, wire::ByteOrder::little,
+                                   token_text, name, static_cast<std::uint32_t>(heartbeat_.count()), query));
+  const auto begin = steady_clock::now();
+  const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
+  if (!send_hello(message)) return problem = "the connection broke off", false;
+  FrameHeader header;
+  input_.set_deadline(until);
+  const ReadStatus got = input_.next(header, until);
+  input_.set_deadline(Time::max());
+  if (got == ReadStatus::timeout || (got == ReadStatus::closed && steady_clock::now() >= until))
+    return problem = "no answer in time", false;
+  if (got == ReadStatus::closed) {
+    problem = stream_->last_words();
+    if (problem.empty()) problem = "the connection broke off at the start";
+    return false;
+  }
+  round_trip_ = steady_clock::now() - begin;
+  const std::span<const std::byte> answer = input_.message();
+  welcome_bytes_.assign(answer.begin(), answer.end());
+  welcome_ = header.kind == FrameKind::welcome ? verified_welcome(welcome_bytes_) : nullptr;
+  if (welcome_ == nullptr) return problem = "what is there is no cleave-serverd", false;
+  if (welcome_->refusal() != wire::Refusal::none) {
+    problem = "it refuses: " + printable(welcome_->text() == nullptr ? "" : welcome_->text()->str());
+    return false;
+  }
+  if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
+    return problem = "it speaks another version of the protocol", false;
+  if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)
+    return problem = "it lets nothing be sent", false;
+  if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
+  supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
+  supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
+  // A server whose signs of life are far apart is given the time for them.
+  timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
+  input_.set_stall_timeout(timeout_);
+  const std::chrono::nanoseconds half_way(begin.time_since_epoch() + round_trip_ / 2);
+  clock_ahead_ = welcome_->time() - static_cast<std::uint64_t>(half_way.count());
+  last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  return true;
+}
+
+void Connection::wait_with(Condition done, void* function) {
+  wait_calls_.fetch_add(1, std::memory_order_relaxed);
+  std::unique_lock lock(reader_mutex_);
+  // Who waits for what ends with the connection sees that end, too: end_connection() is to have come so far.
+  while (!ended_ && !done(function)) {
+    if (has_reader_) {
+      // Counted before the last look. Of this and the reader's look at the count one comes first: either what
+      // has been read is seen here, or this sleeper is seen there.
+      sleepers_.fetch_add(1, std::memory_order_acq_rel);
+      if (!ended_ && !done(function)) reader_changed_.wait(lock);
+      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+      continue;
+    }
+    has_reader_ = true;
+    lock.unlock();
+    bool going = true;
+    while (going && !done(function)) {
+      input_.spin();
+      going = read_frame();
+      if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) continue;
+      const std::scoped_lock again(reader_mutex_);  // it may have been for one of them
+      reader_changed_.notify_all();
+    }
+    if (!going) end_connection();
+    lock.lock();
+    release_reader_role(lock);
+  }
+}
+
+// What is left to be read, or to be expected, is the next sleeper's affair, or the watcher's.
+void Connection::release_reader_role(std::unique_lock<std::mutex>& lock) {
+  const bool is_buffered = input_.has_buffered();  // the next reader's from here on
+  has_reader_ = false;
+  if (sleepers_.load(std::memory_order_relaxed) != 0) {
+    reader_changed_.notify_all();
+    return;
+  }
+  lock.unlock();
+  if (unawaited_.load(std::memory_order_relaxed) != 0 || is_buffered || stream_->has_data()) {
+    const std::uint64_t one = 1;
+    if (write(wake_, &one, sizeof one) < 0) {  // it is awake, then
+    }
+  }
+  lock.lock();
+}
+
+void Connection::read_as_watcher() {
+  std::unique_lock lock(reader_mutex_);
+  if (has_reader_ || !alive()) return;
+  has_reader_ = true;
+  lock.unlock();
+  bool going = true;
+  while (going && input_.has_more() && sleepers_.load(std::memory_order_relaxed) == 0) going = read_frame();
+  // Readable, and nothing there: the end of the stream.
+  if (going && !input_.has_more() && at_end_of_stream()) going = false;
+  if (!going) end_connection();
+  lock.lock();
+  has_reader_ = false;
+  if (sleepers_.load(std::memory_order_relaxed) != 0 || !going) reader_changed_.notify_all();
+}
+
+bool Connection::at_end_of_stream() {
+  pollfd hung{stream_->descriptor(), POLLIN | POLLRDHUP, 0};
+  if (poll(&hung, 1, 0) <= 0) return false;
+  return (hung.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0 && !input_.has_more();
+}
+
+// True if there is something to read.
+bool Connection::sleep_until_something(bool others_read, milliseconds most) {
+  std::array<pollfd, 3> waited{{{timer_, POLLIN, 0}, {wake_, POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
+  if (poll(waited.data(), others_read ? 2 : 3, static_cast<int>(most.count())) <= 0) return false;
+  if (waited[0].revents != 0) {
+    drain(timer_);
+    if (out_.try_lock()) {
+      flush_as_watcher();
+      out_.unlock();
+    } else {
+      arm_flush_timer();  // who sends now may not send this
+    }
+  }
+  if (waited[1].revents != 0) drain(wake_);
+  return waited[1].revents != 0 || waited[2].revents != 0;
+}
+
+void Connection::watch() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  std::uint64_t before = 0;
+  milliseconds rest = kShortestRest;
+  const milliseconds calm = std::max(heartbeat_ / 2, milliseconds(10));
+  while (alive()) {
+    const std::uint64_t waits = wait_calls_.load(std::memory_order_relaxed);
+    bool others_read = waits != before;
+    if (!others_read) {
+      const std::scoped_lock lock(reader_mutex_);
+      others_read = has_reader_;
+    }
+    before = waits;
+    rest = others_read ? std::min(2 * rest, kLongestRest) : kShortestRest;
+    if (sleep_until_something(others_read, others_read ? rest : calm)) read_as_watcher();
+    check_liveness();
+    if (shared_ != nullptr) shared_->trim(kUnused);
+  }
+}
+
+void Connection::check_liveness() {
+  const auto now = steady_clock::now();
+  if (now - input_.last_received() > timeout_) stream_->shutdown();
+  if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_.try_lock()) return;
+  add({}, 0, {}, [](Builder& b) { return wire::CreatePing(b, 0); });
+  flush_as_watcher();
+  out_.unlock();
+}
+
+void Connection::close_in_child() {
+  self_in_child_ = shared_from_this();  // who held locks in it is not here
+  closed_.store(true, std::memory_order_release);
+  // So that the server sees the parent's end.
+  for (const int descriptor : {stream_->descriptor(), timer_, wake_}) close(descriptor);
+  if (shared_ != nullptr) shared_->close_in_child();
+}
+
+}  // namespace cleave::remote::client

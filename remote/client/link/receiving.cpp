@@ -1,0 +1,342 @@
+// The half of a connection that reads, and does what came.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/log.h"
+#include "remote/client/api/events.h"
+#include "remote/client/link/connection.h"
+#include "remote/client/objects/client.h"
+#include "remote/protocol/limits.h"
+#include "remote/protocol/verify.h"
+
+namespace cleave::remote::client {
+namespace {
+
+constexpr std::chrono::hours kForEver{24 * 365};
+
+}  // namespace
+
+bool Connection::read_frame() {
+  FrameHeader header;
+  if (input_.next(header, std::chrono::steady_clock::now() + kForEver) != ReadStatus::data) return false;
+  if (header.kind != FrameKind::events) return false;
+  const wire::Events* const events = verified_events(input_.message(), header.payload);
+  return events != nullptr && handle(*events);
+}
+
+bool Connection::read_payload(const Box& box, std::size_t from, std::size_t bytes) {
+  bool whole = true;
+  box.for_each_run(from, [&](std::byte* place, std::size_t run) {
+    const std::size_t now = std::min(run, bytes);
+    whole = input_.read_payload({place, now});
+    bytes -= now;
+    return whole && bytes != 0;
+  });
+  return whole;
+}
+
+bool Connection::handle(const wire::Events& events) {
+  if (events.items() != nullptr) {
+    for (const wire::Item* const item : *events.items()) {
+      if (!handle(*item)) return false;
+    }
+  }
+  // Totals only grow; a server that says otherwise harms nobody but its own client.
+  commands_ended_.store(events.commands_ended(), std::memory_order_relaxed);
+  bytes_ended_.store(events.bytes_ended(), std::memory_order_relaxed);
+  return true;
+}
+
+bool Connection::handle(const wire::Item& item) {
+  switch (item.event_type()) {
+    case wire::Event::Answer:
+      return handle_answer(*item.event_as_Answer(), item.payload());
+    case wire::Event::Output:
+      return print_kernel_output(item.payload());
+    case wire::Event::Completion:
+      if (!handle_completion(*item.event_as_Completion())) return false;
+      break;
+    case wire::Event::EventStatus:
+      handle_status(*item.event_as_EventStatus());
+      break;
+    case wire::Event::Failure:
+      handle_failure(*item.event_as_Failure());
+      break;
+    case wire::Event::ContextError:
+      handle_context_error(*item.event_as_ContextError());
+      break;
+    case wire::Event::MemoryGone:
+      handle_memory_released(item.event_as_MemoryGone()->memory());
+      break;
+    case wire::Event::Goodbye:
+      if (item.event_as_Goodbye()->text() != nullptr) {
+        base::log_line("the server ends the connection: " +
+                       printable(item.event_as_Goodbye()->text()->str()));
+      }
+      return false;
+    default:  // Pong: that it came is enough
+      break;
+  }
+  return input_.skip_payload(item.payload());
+}
+
+// A program that is told of a read's end, or of what can only come after it, may take the memory away into
+// which the read's data was to go. So what comes then ends the connection. False: the program would be told
+// that all went well, and there is no data.
+bool Connection::is_consistent_with_reads(const EndNotice& notice) {
+  const std::scoped_lock lock(requests_);
+  for (PendingRequest* const read : unawaited_reads_) {
+    const bool is_later =
+        notice.request != 0 ? read->sequence < notice.request : read->first_later_id <= notice.event;
+    const bool is_behind = notice.queue == read->queue && is_later && (notice.request != 0 || read->in_order);
+    if (!is_behind && (notice.event == 0 || read->event != notice.event)) continue;
+    if (notice.good) return false;
+    read->destination_released = true;
+  }
+  return true;
+}
+
+bool Connection::receive_data(PendingRequest& pending, std::uint64_t payload) {
+  if (pending.destination_released) return false;
+  const std::uint64_t before = pending.received;
+  pending.received += payload;
+  if (!pending.collect) {
+    return payload <= pending.destination.bytes() - before &&
+           read_payload(pending.destination, before, payload);
+  }
+  if (payload > kMaxProgram - before) return false;
+  // Memory is taken as the data comes: what is announced may never come.
+  constexpr std::uint64_t kNoWait = std::uint64_t{1} << 20U;
+  for (std::uint64_t left = payload; left != 0;) {
+    const std::uint64_t now = std::min(left, kNoWait);
+    const std::size_t end = pending.collected.size();
+    pending.collected.resize(end + now);
+    if (!input_.read_payload(std::span(pending.collected).subspan(end, now))) return false;
+    left -= now;
+  }
+  return true;
+}
+
+// What the ring could not carry.
+bool Connection::receive_ring_data(PendingRequest& pending, std::uint64_t at, std::uint64_t payload) {
+  const std::uint64_t whole = pending.destination.bytes();
+  pending.received += payload;
+  return at <= whole && payload <= whole - at && read_payload(pending.destination, at, payload);
+}
+
+// Whether what the answer says to be there is: the read's own data, and that of reads before it.
+bool Connection::is_complete(const wire::Answer& answer, const PendingRequest& pending) {
+  const bool good = answer.error() == CL_SUCCESS;
+  const bool over_socket = !pending.place && !pending.collect;  // of a ring its owner knows
+  if (good && over_socket && pending.received != pending.destination.bytes()) return false;
+  // One that failed need not have waited for others, unless it was to do nothing else.
+  const bool ends_others = pending.ends != 0 && (good || pending.is_finish);
+  return !ends_others || is_consistent_with_reads({good, 0, pending.ends, pending.sequence});
+}
+
+bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload) {
+  PendingRequest* pending = nullptr;
+  {
+    const std::scoped_lock lock(requests_);
+    const auto found = pending_.find(answer.request());
+    if (found == pending_.end()) return false;
+    pending = found->second;
+  }
+  // Still in the table while the data comes, so that it is ended if that breaks off.
+  if (pending->in_ring) {
+    if (payload != 0 && !receive_ring_data(*pending, answer.value(), payload)) return false;
+  } else {
+    // A part that has failed has no data, and may stand before others.
+    if (answer.more() && payload != 0 && answer.value() != pending->received) return false;
+    if (payload != 0 && (pending->place || !receive_data(*pending, payload))) return false;
+  }
+  if (answer.more()) return true;
+  if (!is_complete(answer, *pending)) return false;
+  if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS && !pending->destination_released)
+    pending->destination.copy_from(pending->place.data(), 0, pending->destination.bytes());
+  pending->keep(answer, input_.message());
+  // What has not come is not counted as ended.
+  if (answer.error() != CL_SUCCESS) {
+    const std::uint64_t asked = pending->payload();
+    bytes_sent_.fetch_sub(asked - std::min(asked, pending->received), std::memory_order_relaxed);
+  }
+  {
+    const std::scoped_lock lock(requests_);
+    pending_.erase(answer.request());
+    if (pending->queue != 0) std::erase(unawaited_reads_, pending);
+  }
+  if (pending->queue != 0 && pending->error != CL_SUCCESS && !pending->on_complete) fail_read(*pending);
+  complete_request(*pending);
+  return true;
+}
+
+// A read that nobody waits for has failed: its event has, whatever else comes of it, or the next wait for the
+// queue says so.
+void Connection::fail_read(const PendingRequest& read) {
+  const std::scoped_lock lock(events_);
+  if (const auto event = expected_events_.find(read.event); event != expected_events_.end())
+    return set_status(*event->second, read.error);
+  const auto queue = read.event != 0 ? subscribers_.end() : subscribers_.find(read.queue);
+  if (queue == subscribers_.end()) return;
+  cl_int none = CL_SUCCESS;
+  state_of<QueueState>(*queue->second).failure.compare_exchange_strong(none, read.error);
+}
+
+void Connection::complete_request(PendingRequest& pending) {
+  if (!pending.owned_by_connection) {
+    // The thread that waits may go on at once, and take the request with it.
+    pending.done.store(true, std::memory_order_release);
+    return;
+  }
+  const std::unique_ptr<PendingRequest> owned_by_connection(&pending);
+  unawaited_.fetch_sub(1, std::memory_order_relaxed);
+  if (owned_by_connection->on_complete) owned_by_connection->on_complete(*owned_by_connection);
+}
+
+bool Connection::handle_completion(const wire::Completion& completion) {
+  Object* event = nullptr;
+  {
+    const std::scoped_lock lock(events_);
+    places_in_flight_.erase(completion.event());
+    const auto found = expected_events_.find(completion.event());
+    if (found == expected_events_.end()) return true;
+    event = found->second;
+    expected_events_.erase(found);
+  }
+  EventState& state = state_of<EventState>(*event);
+  const bool good = completion.status() >= CL_COMPLETE;
+  const Id queue = state.queue == nullptr || !good ? 0 : state_of<QueueState>(*state.queue).id;
+  const bool fits = is_consistent_with_reads({good, completion.event(), queue, 0});
+  if (const wire::Times* const times = completion.times()) {
+    state.times = {times->queued(), times->submit(), times->start(), times->end(), times->complete()};
+    state.has_times = true;
+  }
+  set_status(*event, fits ? std::min(completion.status(), CL_COMPLETE) : kConnectionLost);
+  client.objects.drop(*event);
+  return fits;
+}
+
+void Connection::handle_status(const wire::EventStatus& status) {
+  const std::scoped_lock lock(events_);
+  const auto found = expected_events_.find(status.event());
+  if (found != expected_events_.end() && status.status() > CL_COMPLETE)
+    set_status(*found->second, status.status());
+}
+
+void Connection::handle_failure(const wire::Failure& failure) {
+  const std::scoped_lock lock(events_);
+  const auto found = subscribers_.find(failure.queue());
+  if (found == subscribers_.end() || found->second->kind != Kind::queue) return;
+  cl_int none = CL_SUCCESS;
+  state_of<QueueState>(*found->second).failure.compare_exchange_strong(none, driver_error(failure.error()));
+}
+
+void Connection::handle_context_error(const wire::ContextError& error) {
+  const std::scoped_lock lock(events_);
+  const auto found = subscribers_.find(error.context());
+  if (found == subscribers_.end() || found->second->kind != Kind::context) return;
+  const ContextState& context = state_of<ContextState>(*found->second);
+  if (context.notify == nullptr) return;
+  std::string text = error.text() == nullptr ? "" : error.text()->str();
+  std::vector<std::uint8_t> data;
+  if (error.data() != nullptr) data.assign(error.data()->begin(), error.data()->end());
+  client.callbacks.post([notify = context.notify, user_data = context.user_data, text = std::move(text),
+                         data = std::move(data)] {
+    notify(text.c_str(), data.empty() ? nullptr : data.data(), data.size(), user_data);
+  });
+}
+
+void Connection::handle_memory_released(Id memory) {
+  std::function<void()> function;
+  {
+    const std::scoped_lock lock(events_);
+    const auto found = memory_callbacks_.find(memory);
+    if (found == memory_callbacks_.end()) return;
+    function = std::move(found->second);
+    memory_callbacks_.erase(found);
+  }
+  function();
+}
+
+// What kernels print is the program's own output, and goes where its own would.
+bool Connection::print_kernel_output(std::uint64_t payload) {
+  std::array<std::byte, 4096> bytes;
+  while (payload != 0) {
+    const std::size_t now = std::min<std::uint64_t>(payload, bytes.size());
+    if (!input_.read_payload({bytes.data(), now})) return false;
+    std::fwrite(bytes.data(), 1, now, stdout);
+    payload -= now;
+  }
+  std::fflush(stdout);
+  return true;
+}
+
+// By the reader, once: nothing comes any more.
+void Connection::end_connection() {
+  std::unordered_map<std::uint32_t, PendingRequest*> requests;
+  std::unordered_map<Id, Object*> events;
+  std::unordered_map<Id, std::function<void()>> ends;
+  {
+    const std::scoped_lock lock(requests_, events_);
+    if (closed_.exchange(true, std::memory_order_acq_rel)) return;
+    requests.swap(pending_);
+    unawaited_reads_.clear();
+    events.swap(expected_events_);
+    ends.swap(memory_callbacks_);
+  }
+  stream_->shutdown();
+  for (const auto& [sequence, pending] : requests) {
+    pending->error = kConnectionLost;
+    complete_request(*pending);
+  }
+  for (const auto& [id, event] : events) {
+    set_status(*event, kConnectionLost);
+    client.objects.drop(*event);
+  }
+  for (const auto& [id, function] : ends) function();
+  ended_.store(true, std::memory_order_release);
+}
+
+void Connection::expect(Object& event) {
+  client.objects.hold(event);
+  const std::scoped_lock lock(events_);
+  expected_events_.emplace(state_of<EventState>(event).id, &event);
+}
+
+void Connection::forget(Object& event) {
+  {
+    const std::scoped_lock lock(events_);
+    if (expected_events_.erase(state_of<EventState>(event).id) == 0) return;
+  }
+  client.objects.drop(event);
+}
+
+void Connection::on_memory_released(Id memory, std::function<void()> function) {
+  {
+    const std::scoped_lock lock(events_);
+    if (alive()) {
+      memory_callbacks_.emplace(memory, std::move(function));
+      return;
+    }
+  }
+  function();
+}
+
+void Connection::subscribe(Object& object) {
+  const std::scoped_lock lock(events_);
+  subscribers_.emplace(state_of<ObjectState>(object).id, &object);
+}
+
+Object* Connection::subscriber(Id object) {
+  const std::scoped_lock lock(events_);
+  const auto found = subscribers_.find(object);
+  return found == subscribers_.end() ? nullptr : found->second;
+}
+
+void Connection::unsubscribe(Id object) {
+  const std::scoped_lock lock(events_);
+  subscribers_.erase(object);
+}
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,308 @@
+// The half of a connection that sends.
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <thread>
+
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+
+#include "remote/client/link/connection.h"
+#include "remote/protocol/frame.h"
+#include "remote/protocol/limits.h"
+
+namespace cleave::remote::client {
+namespace {
+
+// Data up to this size is copied, so that its command can wait for others.
+constexpr std::size_t kSmallData = 4096;
+// From this size on copying it once more costs less than what the socket does with it.
+constexpr std::size_t kWorthSharing = std::size_t{32} * 1024;
+// So much is sent at once: large enough to share a system call, small enough to begin early.
+constexpr std::size_t kMostGathered = std::size_t{16} * 1024;
+constexpr std::size_t kMostGatheredData = std::size_t{64} * 1024;
+constexpr std::size_t kMostGatheredCommands = kMaxCommands / 2;
+constexpr std::size_t kManyReleases = 256;
+// So long nothing ends where it is the program's turn.
+constexpr std::chrono::milliseconds kStallTime{50};
+// Shorter rows are put together before they are sent.
+constexpr std::size_t kShortRun = 2048;
+
+std::chrono::steady_clock::rep now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+// Sends a box's bytes in wire order.
+class BoxWriter {
+ public:
+  BoxWriter(Stream& stream, Duration patience) : stream_(stream), patience_(patience) {}
+
+  bool write(const Box& box) {
+    bool sent = true;
+    box.for_each_run(0, [&](std::byte* place, std::size_t run) {
+      sent = run < kShortRun ? stage(place, run) : flush_staged() && put(place, run);
+      return sent;
+    });
+    return sent && flush_staged();
+  }
+
+ private:
+  bool stage(const std::byte* place, std::size_t run) {
+    if (staged_ + run > staging_.size() && !flush_staged()) return false;
+    std::copy_n(place, run, staging_.data() + staged_);
+    staged_ += run;
+    return true;
+  }
+  bool flush_staged() {
+    const std::size_t staged = staged_;
+    staged_ = 0;
+    return staged == 0 || put(staging_.data(), staged);
+  }
+
+  bool put(std::byte* place, std::size_t size) {
+    iovec part{place, size};
+    return stream_.write(std::span(&part, 1), patience_);
+  }
+
+  Stream& stream_;
+  const Duration patience_;
+  std::array<std::byte, std::size_t{16} * 1024> staging_{};
+  std::size_t staged_ = 0;
+};
+
+}  // namespace
+
+bool Connection::has_window(WindowNeeds needs, std::uint64_t windows) const {
+  const std::uint64_t commands = windows * welcome_->window_commands();
+  return (!needs.command || commands_sent_ < commands_ended_.load(std::memory_order_relaxed) + commands) &&
+         (!needs.data || bytes_sent_.load(std::memory_order_relaxed) <
+                             bytes_ended_.load(std::memory_order_relaxed) + welcome_->window_bytes());
+}
+
+cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, const CommandHeader& head,
+                                 std::uint64_t bytes) {
+  if (!alive()) return kConnectionLost;
+  if (releases_urgent_.load(std::memory_order_acquire)) send_releases();
+  const WindowNeeds needs{head.queue != 0, bytes != 0};
+  if (head.urgent || has_window(needs)) [[likely]]
+    return CL_SUCCESS;
+  return wait_for_window(lock, needs);
+}
+
+Connection::WindowReservation Connection::reserve_window(bool has_data, cl_int& error) {
+  WindowReservation turn(reservations_);
+  std::unique_lock lock(out_);
+  error = alive() ? wait_for_window(lock, {true, has_data}) : kConnectionLost;
+  return turn;
+}
+
+// What makes room: ends of commands and of data, and data that does not come because its read has failed.
+Connection::WindowProgress Connection::window_progress() const {
+  return {commands_ended_.load(std::memory_order_relaxed), bytes_ended_.load(std::memory_order_relaxed),
+          bytes_sent_.load(std::memory_order_relaxed)};
+}
+
+// The windows may be closed by what waits for the program itself, for a user event: then it is no use to wait
+// long. Commands go beyond them as far as the server lets them, data as far as it has room.
+cl_int Connection::wait_for_window(std::unique_lock<std::mutex>& lock, WindowNeeds needs) {
+  using std::chrono::steady_clock;
+  const auto may_wait_for_program = [this] { return open_user_events_.load(std::memory_order_relaxed) != 0; };
+  const auto ends = [this] { return std::pair(commands_ended_.load(), bytes_ended_.load()); };
+  auto since = steady_clock::now();
+  while (true) {
+    // Looked at before the room is: what makes room after that is seen, too.
+    const WindowProgress before = window_progress();
+    if (has_window(needs)) return CL_SUCCESS;
+    if (may_wait_for_program() && stalled_at_ == ends() &&
+        has_window({needs.command, false}, kMaxWindows - 1))
+      return CL_SUCCESS;
+    const auto ended = ends();
+    lock.unlock();
+    if (may_wait_for_program()) {
+      poll_server();
+    } else {
+      wait([&] { return window_progress() != before || may_wait_for_program(); });
+    }
+    lock.lock();
+    if (!alive()) return kConnectionLost;
+    const auto now = steady_clock::now();
+    if (ends() != ended || !may_wait_for_program()) since = now;
+    if (now - since > kStallTime) stalled_at_ = ended;
+    if (now - since > timeout_) return CL_OUT_OF_RESOURCES;
+  }
+}
+
+// Returns soon, with the newest of what there is to hear.
+void Connection::poll_server() {
+  PendingRequest pending;
+  call({}, pending, [](Builder& b) { return wire::CreateQuery(b, wire::InfoSubject::platform); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void Connection::add_command(const CommandHeader& head, std::uint32_t request,
+                             const PayloadInfo& payload_info, wire::Body type,
+                             flatbuffers::Offset<void> body) {
+  flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> waits;
+  if (!head.waits.empty()) waits = builder_.CreateVector(head.waits.data(), head.waits.size());
+  wire::CommandBuilder command(builder_);
+  command.add_payload(payload_info.payload);
+  command.add_event(head.event);
+  command.add_queue(head.queue);
+  if (!head.waits.empty()) command.add_waits(waits);
+  command.add_body(body);
+  if (payload_info.shared) command.add_shared(&*payload_info.shared);
+  if (payload_info.ring) command.add_ring(&*payload_info.ring);
+  command.add_request(request);
+  command.add_body_type(type);
+  command.add_at_end(payload_info.answer_at_end);
+  command.add_empty_list(head.has_empty_wait_list);
+  commands_.push_back(command.Finish());
+  if (head.queue == 0) return;  // the windows are those of queues
+  ++commands_sent_;
+  bytes_sent_.fetch_add(payload_info.payload, std::memory_order_relaxed);
+}
+
+cl_int Connection::end_command(const Box& data, FlushTiming when) {
+  const bool large = data.bytes() > kSmallData;
+  if (!large && data.bytes() != 0) {
+    data.for_each_run(0, [&](const std::byte* place, std::size_t run) {
+      small_data_.insert(small_data_.end(), place, place + run);
+      return true;
+    });
+  }
+  if (large || when == FlushTiming::now || builder_.GetSize() > kMostGathered ||
+      commands_.size() > kMostGatheredCommands || small_data_.size() > kMostGatheredData) {
+    flush_locked(large ? data : Box{});
+  } else if (!gathered_.load(std::memory_order_relaxed)) {
+    gathered_.store(true, std::memory_order_release);
+    arm_flush_timer();
+  }
+  return alive() ? CL_SUCCESS : kConnectionLost;
+}
+
+cl_int Connection::flush_with(std::uint64_t more, const std::function<bool()>& write_more) {
+  flush_locked(more, write_more);
+  return alive() ? CL_SUCCESS : kConnectionLost;
+}
+
+// For a ring, within flush_with().
+Ring::Peer Connection::server() {
+  return {[this](std::span<const std::byte> slots) {
+            iovec part{const_cast<std::byte*>(slots.data()), slots.size()};
+            return stream_->write(std::span(&part, 1), timeout_);
+          },
+          [this] { return alive(); }};
+}
+
+bool Connection::uses_socket_only(std::size_t bytes) const {
+  return shared_ == nullptr || bytes < kWorthSharing;
+}
+
+SharedArea::Place Connection::share(std::size_t bytes) {
+  const bool worth = !uses_socket_only(bytes) && bytes <= kMaxSharedTransfer;
+  return !worth || !alive() ? SharedArea::Place() : shared_->allocate(bytes);
+}
+
+bool Connection::has_commands_in_flight() {
+  const std::scoped_lock lock(out_);
+  return commands_sent_ != commands_ended_.load(std::memory_order_relaxed);
+}
+
+void Connection::keep_until_complete(Id event, SharedArea::Place place) {
+  const std::scoped_lock lock(events_);
+  places_in_flight_.emplace(event, std::move(place));
+}
+
+void Connection::arm_flush_timer() {
+  const itimerspec soon{{0, 0}, {0, std::chrono::nanoseconds(kFlushDelay).count()}};
+  timerfd_settime(timer_, 0, &soon, nullptr);
+}
+
+void Connection::release(Id id, bool urgent) {
+  bool first = false;
+  {
+    const std::scoped_lock lock(released_mutex_);
+    first = released_.empty();
+    released_.push_back(id);
+    if (urgent || released_.size() >= kManyReleases) releases_urgent_.store(true, std::memory_order_release);
+  }
+  if (!first || !alive()) return;
+  gathered_.store(true, std::memory_order_release);
+  arm_flush_timer();
+}
+
+// Under out_.
+void Connection::send_releases() {
+  std::vector<Id> ids;
+  {
+    const std::scoped_lock lock(released_mutex_);
+    ids.swap(released_);
+    releases_urgent_.store(false, std::memory_order_relaxed);
+  }
+  if (ids.empty()) return;
+  add({}, 0, {}, [&](Builder& b) { return wire::CreateRelease(b, b.CreateVector(ids)); });
+}
+
+void Connection::flush() {
+  if (!gathered_.load(std::memory_order_acquire)) return;
+  const std::scoped_lock lock(out_);
+  flush_locked({});
+}
+
+void Connection::flush_locked(const Box& data) {
+  flush_locked(data.bytes(), [&] { return data.bytes() == 0 || BoxWriter(*stream_, timeout_).write(data); });
+}
+
+// Others may be about to wait for what nobody reads but the watcher. And the server need not read before it
+// has been read from.
+void Connection::flush_as_watcher() {
+  watcher_sends_ = true;
+  flush_locked({});
+  watcher_sends_ = false;
+}
+
+// With so many bytes more of payload, which are behind what has been gathered.
+void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& write_more) {
+  send_releases();
+  if (commands_.empty()) {
+    gathered_.store(false, std::memory_order_release);
+    return;
+  }
+  builder_.Finish(wire::CreateCommands(builder_, builder_.CreateVector(commands_)));
+  FrameHeader header{FrameKind::commands, builder_.GetSize(), small_data_.size() + more};
+  HeaderBytes bytes = encode(header);
+  std::array<iovec, 3> parts{{{bytes.data(), bytes.size()},
+                              {builder_.GetBufferPointer(), builder_.GetSize()},
+                              {small_data_.data(), small_data_.size()}}};
+  WhileBlocked meanwhile;
+  if (watcher_sends_) meanwhile = [this] { read_as_watcher(); };
+  bool sent =
+      alive() && stream_->write(std::span(parts).first(small_data_.empty() ? 2 : 3), timeout_, meanwhile);
+  sent = sent && write_more();
+  if (!sent) stream_->shutdown();  // the reader ends the connection
+  builder_.Clear();
+  commands_.clear();
+  small_data_.clear();
+  gathered_.store(false, std::memory_order_release);
+  last_sent_.store(now(), std::memory_order_relaxed);
+}
+
+void Connection::ring() {
+  post({}, [](Builder& b) { return wire::CreatePing(b, 0); });
+  flush();
+}
+
+std::uint32_t Connection::register_request(PendingRequest& pending) {
+  const std::scoped_lock lock(requests_);
+  if (!alive()) return 0;
+  do {
+    if (++next_request_ == 0) next_request_ = 1;
+  } while (pending_.contains(next_request_));
+  pending_.emplace(next_request_, &pending);
+  pending.sequence = ++requests_made_;
+  pending.first_later_id = next_id_.load(std::memory_order_relaxed);
+  if (pending.queue != 0) unawaited_reads_.push_back(&pending);
+  bytes_sent_.fetch_add(pending.payload(), std::memory_order_relaxed);
+  if (pending.owned_by_connection) unawaited_.fetch_add(1, std::memory_order_relaxed);
+  return next_request_;
+}
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,112 @@
+#include "remote/client/link/shared_area.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <iterator>
+#include <new>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+namespace cleave::remote::client {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+// Memory is asked for in steps.
+constexpr std::size_t kBackedAtOnce = std::size_t{1} << 20U;
+
+// A file beyond the process's limit would cost it a SIGXFSZ.
+bool fits_file_size_limit(std::size_t size) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
+}
+
+std::size_t rounded(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
+
+}  // namespace
+
+std::unique_ptr<SharedArea> SharedArea::make(std::size_t size) {
+  if (!fits_file_size_limit(size)) return nullptr;
+  const int descriptor = ::memfd_create("cleave-remote", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0) return nullptr;
+  const bool good = ::ftruncate(descriptor, static_cast<off_t>(size)) == 0 &&
+                    ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+  void* const data =
+      good ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) : MAP_FAILED;
+  if (data == MAP_FAILED) {
+    ::close(descriptor);
+    return nullptr;
+  }
+  ::madvise(data, size, MADV_DONTFORK);
+  return std::unique_ptr<SharedArea>(new SharedArea(descriptor, static_cast<std::byte*>(data), size));
+}
+
+SharedArea::~SharedArea() {
+  ::munmap(data_, size_);
+  ::close(descriptor_);
+}
+
+SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
+  if (size == 0 || size > size_) return {};
+  const std::scoped_lock lock(mutex_);
+  reclaim_idle();
+  std::size_t offset = 0;
+  for (const auto& [begin, end] : allocated_) {
+    if (begin - offset >= size) break;
+    offset = end;
+  }
+  if (size > size_ - offset) return {};
+  const std::size_t end = rounded(offset + size, kPage);
+  if (end > backed_) {
+    // Memory that is touched first and found missing then would end the process.
+    const std::size_t more = std::min(rounded(end, kBackedAtOnce), size_);
+    if (::fallocate(descriptor_, 0, static_cast<off_t>(backed_), static_cast<off_t>(more - backed_)) != 0)
+      return {};
+    backed_ = more;
+  }
+  allocated_.emplace(offset, end);
+  last_taken_ = std::chrono::steady_clock::now();
+  return {*this, offset};
+} catch (const std::bad_alloc&) {
+  return {};
+}
+
+void SharedArea::release(const Place& place) noexcept try {
+  const std::scoped_lock lock(mutex_);
+  if (place.is_idle_ != nullptr && !place.is_idle_(place.data())) {
+    awaiting_idle_.emplace(place.offset_, place.is_idle_);
+  } else {
+    allocated_.erase(place.offset_);
+  }
+} catch (const std::bad_alloc&) {  // it stays taken
+}
+
+void SharedArea::reclaim_idle() {
+  for (auto one = awaiting_idle_.begin(); one != awaiting_idle_.end();) {
+    const std::size_t offset = one->first;
+    const bool rests = one->second(data_ + offset);
+    one = rests ? awaiting_idle_.erase(one) : std::next(one);
+    if (rests) allocated_.erase(offset);
+  }
+}
+
+void SharedArea::trim(std::chrono::milliseconds unused) noexcept {
+  const std::scoped_lock lock(mutex_);
+  reclaim_idle();
+  if (!allocated_.empty() || backed_ <= kKeptOnTrim) return;
+  if (std::chrono::steady_clock::now() - last_taken_ < unused) return;
+  if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kKeptOnTrim),
+                  static_cast<off_t>(backed_ - kKeptOnTrim)) == 0)
+    backed_ = kKeptOnTrim;
+}
+
+std::size_t SharedArea::backed() const {
+  const std::scoped_lock lock(mutex_);
+  return backed_;
+}
+
+void SharedArea::close_in_child() const { ::close(descriptor_); }
+
+}  // namespace cleave::remote::client

@@ -1,0 +1,36 @@
+// User events: each is on one server, and gates stand for it on the others.
+#include "remote/client/api/events.h"
+
+#include "remote/client/multi_server/api.h"
+#include "remote/client/multi_server/command_order.h"
+#include "remote/client/multi_server/composite.h"
+
+namespace cleave::remote::client::multi_server {
+
+cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error_ret) {
+  Object& context = *find(handle);
+  const CompositeContext& of = context_of(context);
+  std::size_t shard = 0;
+  while (shard + 1 < of.shards.size() && !connection_of(of, shard).alive()) ++shard;
+  const cl_event event = client::clCreateUserEvent(of.shards[shard], error_ret);
+  if (event == nullptr || client.objects.add_parent(*find(event), context)) return event;
+  client::clReleaseEvent(event);
+  return fail<cl_event>(error_ret, CL_OUT_OF_HOST_MEMORY);
+}
+
+// What waited for it can be decided on now, also if its own server has gone meanwhile.
+cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
+  Object& event = *find(handle);
+  const HeldObject held(event);
+  const cl_int error = client::clSetUserEventStatus(handle, status);
+  if (error != CL_SUCCESS && error != kConnectionLost) return error;
+  Object* const context = program_context(state_of<EventState>(event).context);
+  const CompositeContext& of = context_of(*context);
+  bool any_alive = false;  // in a child of the process that made them none is
+  for (std::size_t shard = 0; shard < of.shards.size(); ++shard)
+    any_alive = any_alive || connection_of(of, shard).alive();
+  if (any_alive) of.order->decide_pending();
+  return any_alive ? CL_SUCCESS : error;
+}
+
+}  // namespace cleave::remote::client::multi_server

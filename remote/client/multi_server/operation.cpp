@@ -1,0 +1,136 @@
+#include "remote/client/multi_server/operation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "remote/client/api/api.h"
+#include "remote/client/api/events.h"
+#include "remote/client/objects/client.h"
+
+namespace cleave::remote::client::multi_server {
+namespace {
+
+void CL_CALLBACK run_waiter(cl_event, cl_int status, void* data) {
+  const std::unique_ptr<Waiter> waiter(static_cast<Waiter*>(data));
+  (*waiter)(std::min(status, CL_COMPLETE));
+}
+
+}  // namespace
+
+void on_end(Object& event, Waiter waiter) { notify_end(event, &run_waiter, new Waiter(std::move(waiter))); }
+
+Operation::~Operation() {
+  if (event_ != nullptr) client.objects.drop(*event_);
+}
+
+void Operation::bind_event(Object& event) {
+  client.objects.hold(event);
+  bool observed = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    event_ = &event;
+    observed = observed_ = !waiters_.empty();
+  }
+  if (observed) observe_event();
+}
+
+void Operation::end(cl_int status) {
+  std::vector<Waiter> waiters;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (ended_) return;
+    ended_ = true;
+    status_ = status;
+    waiters.swap(waiters_);
+  }
+  for (const Waiter& waiter : waiters) waiter(status);
+}
+
+void Operation::cancel() {
+  {
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+  }
+  end(CL_COMPLETE);
+}
+
+bool Operation::has_ended() const {
+  return ended_ || (event_ != nullptr && client::is_over(state_of<EventState>(*event_)));
+}
+
+cl_int Operation::status() const {
+  return ended_ || event_ == nullptr ? status_
+                                     : std::min(state_of<EventState>(*event_).status.load(), CL_COMPLETE);
+}
+
+bool Operation::is_over() {
+  const std::scoped_lock lock(mutex_);
+  return has_ended();
+}
+
+bool Operation::has_failed() {
+  const std::scoped_lock lock(mutex_);
+  return cancelled_ || (has_ended() && status() < CL_COMPLETE);
+}
+
+bool Operation::is_sent() {
+  const std::scoped_lock lock(mutex_);
+  return ended_ || event_ != nullptr;
+}
+
+bool Operation::has_event() {
+  const std::scoped_lock lock(mutex_);
+  return event_ != nullptr;
+}
+
+bool Operation::is_bound_to(const Object& event) {
+  const std::scoped_lock lock(mutex_);
+  return event_ == &event;
+}
+
+void Operation::on_end(Waiter waiter) {
+  std::unique_lock lock(mutex_);
+  if (has_ended()) {
+    const cl_int now = status();
+    lock.unlock();
+    waiter(now);
+    return;
+  }
+  waiters_.push_back(std::move(waiter));
+  const bool is_first = event_ != nullptr && !std::exchange(observed_, true);
+  lock.unlock();
+  if (is_first) observe_event();
+}
+
+void Operation::observe_event() {
+  multi_server::on_end(*event_, [self = shared_from_this()](cl_int status) { self->end(status); });
+}
+
+Gate::~Gate() {
+  if (const cl_event event = event_.load()) client::clReleaseEvent(event);
+}
+
+cl_event Gate::create_event(Object& shard, cl_int& error) {
+  event_.store(make_user_event(shard, SetBy::us, &error));
+  return event_.load();
+}
+
+void Gate::wait_for(Operation& operation) {
+  hold();
+  operation.on_end([self = shared_from_this()](cl_int status) { self->resolve_one(status); });
+}
+
+void Gate::wait_for(Object& event) {
+  hold();
+  multi_server::on_end(event, [self = shared_from_this()](cl_int status) { self->resolve_one(status); });
+}
+
+void Gate::resolve_one(cl_int status) {
+  if (status < CL_COMPLETE) status_.store(status);
+  const bool is_last = unresolved_.fetch_sub(1) == 1;
+  const cl_event event = event_.load();
+  if (event == nullptr || (!is_last && status_.load() == CL_COMPLETE) || is_open_.exchange(true)) return;
+  client::clSetUserEventStatus(event, status_.load());
+}
+
+}  // namespace cleave::remote::client::multi_server

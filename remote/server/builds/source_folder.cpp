@@ -1,0 +1,208 @@
+#include "remote/server/builds/source_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <random>
+#include <sched.h>
+#include <unistd.h>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "remote/protocol/include_paths.h"
+#include "remote/protocol/limits.h"
+
+namespace cleave::remote::server {
+namespace {
+
+constexpr std::size_t kDigits = 16;
+
+// The beginning of every folder's path. It becomes part of options, which blanks would take apart.
+const std::string& path_prefix() {
+  static const std::string path = [] {
+    const char* const set = std::getenv("TMPDIR");
+    std::string parent = set != nullptr ? set : "";
+    if (!parent.starts_with('/') || !std::all_of(parent.begin(), parent.end(), is_plain)) parent = "/tmp";
+    while (parent.ends_with('/')) parent.pop_back();
+    return parent + "/cleave-sources-";
+  }();
+  return path;
+}
+
+// FNV-1a. Who finds two contents with one number has gained nothing: they are never in one folder.
+class ContentHash {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    value_ = (value_ ^ 0x100U) * 0x100000001b3U;
+  }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+std::uint64_t content_hash(const IncludedFiles& files) {
+  ContentHash number;
+  for (const std::string& name : files.names) number.add(name);
+  for (const std::uint64_t size : files.sizes) number.add(std::to_string(size));
+  number.add(files.texts);
+  return number.value();
+}
+
+// Nobody else can lock it while it is in use. -1: it is, or is no folder.
+int lock_folder(const std::string& path) {
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0 || ::flock(folder, LOCK_EX | LOCK_NB) == 0) return folder;
+  ::close(folder);
+  return -1;
+}
+
+// Calls visit(part) for the names between slashes.
+template <typename Visit>
+bool for_each_component(std::string_view path, Visit visit) {
+  while (!path.empty()) {
+    const std::size_t size = std::min(path.find('/'), path.size());
+    const std::string_view component = path.substr(0, size);
+    path.remove_prefix(std::min(size + 1, path.size()));
+    if (!component.empty() && component != "." && !visit(component, path.empty())) return false;
+  }
+  return true;
+}
+
+bool write_file(const std::string& path, std::string_view text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return errno == EEXIST;  // the same file by two ways
+  while (!text.empty()) {
+    const ssize_t done = ::write(file, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) break;
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  ::close(file);
+  return text.empty();
+}
+
+}  // namespace
+
+bool is_include_path(std::string_view path) {
+  std::size_t depth = 0;
+  bool ends_in_name = false;
+  const bool stays = for_each_component(path, [&](std::string_view component, bool) {
+    ends_in_name = component != "..";
+    if (!ends_in_name && depth == 0) return false;
+    depth += ends_in_name ? 1 : SIZE_MAX;
+    return true;
+  });
+  return stays && path.starts_with('/') && path.size() <= kMaxIncludePath &&
+         path.find('\0') == std::string_view::npos && (ends_in_name || path.ends_with('/'));
+}
+
+SourceFolder::SourceFolder(const IncludedFiles& files) : problem_(files.problem) {
+  if (files.names.empty()) return;
+  static const bool first = (remove_stale_source_folders(), true);
+  static_cast<void>(first);
+  std::random_device random;
+  const bool made = make(content_hash(files)) || make(std::uint64_t{random()} << 32U | random());
+  std::size_t missing = made ? 0 : files.names.size();
+  std::string_view rest = files.texts;
+  for (std::size_t i = 0; made && i < files.names.size(); ++i) {
+    const std::string_view text = rest.substr(0, files.sizes[i]);
+    rest.remove_prefix(text.size());
+    if (!is_include_path(files.names[i]) || !write(files.names[i], text)) ++missing;
+  }
+  if (missing != 0) problem_ = "the server cannot keep " + std::to_string(missing) + " included files";
+}
+
+SourceFolder::~SourceFolder() {
+  if (previous_folder_ >= 0) {
+    static_cast<void>(!::fchdir(previous_folder_));
+    ::close(previous_folder_);
+  }
+  std::error_code error;
+  if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+bool SourceFolder::make(std::uint64_t number) {
+  std::array<char, kDigits + 1> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(number));
+  const std::string path = path_prefix() + digits.data();
+  if (::mkdir(path.c_str(), 0700) != 0) return false;
+  path_ = path;
+  lock_ = lock_folder(path);
+  enter();
+  return true;
+}
+
+void SourceFolder::enter() {
+  if (::unshare(CLONE_FS) != 0) return;
+  previous_folder_ = ::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (previous_folder_ >= 0) static_cast<void>(!::chdir(path_.c_str()));
+}
+
+// Each folder on the way is made, also one that ".." leaves again: a compiler goes that way.
+bool SourceFolder::write(std::string_view name, std::string_view text) const {
+  const bool is_folder = name.ends_with('/');
+  std::vector<std::size_t> ends;
+  std::string at = path_;
+  return for_each_component(name, [&](std::string_view component, bool is_last) {
+    if (component == "..") {
+      at.resize(ends.back());
+      ends.pop_back();
+      return true;
+    }
+    ends.push_back(at.size());
+    at.append("/").append(component);
+    if (is_last && !is_folder) return write_file(at, text);
+    return ::mkdir(at.c_str(), 0700) == 0 || errno == EEXIST;
+  });
+}
+
+std::string SourceFolder::options(const IncludedFiles& files) const {
+  std::string all;
+  for (std::size_t i = 0; i < files.options.size(); ++i) {
+    if (i != 0) all += path_;
+    all += files.options[i];
+  }
+  return all;
+}
+
+void remove_stale_source_folders() {
+  // Between its making and its locking a folder is young.
+  constexpr std::time_t kMinStaleAge = 60;
+  const std::filesystem::path prefix = path_prefix();
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(prefix.parent_path(), error)) {
+    if (!entry.path().filename().string().starts_with(prefix.filename().string())) continue;
+    const int folder = lock_folder(entry.path());
+    if (folder < 0) continue;
+    struct stat status {};
+    const bool is_stale = ::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() &&
+                          status.st_mtime + kMinStaleAge < std::time(nullptr);
+    if (is_stale) std::filesystem::remove_all(entry.path(), error);
+    ::close(folder);
+  }
+}
+
+std::string strip_source_folders(std::string_view text) {
+  std::string without;
+  for (;;) {
+    const std::size_t at = text.find(path_prefix());
+    without.append(text.substr(0, at));
+    if (at == std::string_view::npos) return without;
+    text.remove_prefix(std::min(at + path_prefix().size() + kDigits, text.size()));
+    const auto end = std::find_if_not(text.begin(), text.end(), is_plain);
+    const std::string_view path(text.data(), static_cast<std::size_t>(end - text.begin()));
+    const std::size_t here = path.find(kCurrentFolderMark);
+    if (here != std::string_view::npos) text.remove_prefix(here + kCurrentFolderMark.size());
+  }
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,229 @@
+// Questions that the client cannot answer from what it has been told.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "remote/server/session/session.h"
+
+namespace cleave::remote::server {
+namespace {
+
+// What is answered with handles, which mean nothing to the client: it knows those objects itself.
+constexpr std::array<cl_uint, 19> kHandleInfos{
+    CL_DEVICE_PLATFORM,      CL_DEVICE_PARENT_DEVICE, CL_CONTEXT_DEVICES,
+    CL_CONTEXT_PROPERTIES,   CL_QUEUE_CONTEXT,        CL_QUEUE_DEVICE,
+    CL_QUEUE_DEVICE_DEFAULT, CL_MEM_CONTEXT,          CL_MEM_ASSOCIATED_MEMOBJECT,
+    CL_MEM_HOST_PTR,         CL_IMAGE_BUFFER,         CL_SAMPLER_CONTEXT,
+    CL_PROGRAM_CONTEXT,      CL_PROGRAM_DEVICES,      CL_PROGRAM_BINARIES,
+    CL_KERNEL_CONTEXT,       CL_KERNEL_PROGRAM,       CL_EVENT_COMMAND_QUEUE,
+    CL_EVENT_CONTEXT};
+
+template <typename Value>
+bool take(const flatbuffers::Vector<std::uint8_t>* input, Value& value) {
+  if (input == nullptr || input->size() != sizeof value) return false;
+  std::memcpy(&value, input->data(), sizeof value);
+  return true;
+}
+
+InfoResult value_result(cl_int error, const void* value, std::size_t size) {
+  const auto* const bytes = static_cast<const std::uint8_t*>(value);
+  return {error,
+          error == CL_SUCCESS ? std::vector<std::uint8_t>(bytes, bytes + size) : std::vector<std::uint8_t>()};
+}
+
+InfoResult image_formats(const Table& cl, cl_context context, const wire::Query& query) {
+  cl_mem_flags flags = 0;
+  if (!take(query.input(), flags)) return {CL_INVALID_VALUE, {}};
+  cl_uint count = 0;
+  cl_int error = cl.clGetSupportedImageFormats(context, flags, query.param(), 0, nullptr, &count);
+  std::vector<cl_image_format> formats(std::min(count, cl_uint{65536}));
+  if (error == CL_SUCCESS && !formats.empty()) {
+    error = cl.clGetSupportedImageFormats(context, flags, query.param(), static_cast<cl_uint>(formats.size()),
+                                          formats.data(), nullptr);
+  }
+  return value_result(error, formats.data(), formats.size() * sizeof(cl_image_format));
+}
+
+InfoResult sub_group(const Table& cl, cl_kernel kernel, cl_device_id device, const wire::Query& query) {
+  const auto* const input = query.input();
+  std::array<std::size_t, 3> values{};
+  const std::size_t size = input != nullptr ? input->size() : 0;
+  if (size > sizeof values) return {CL_INVALID_VALUE, {}};
+  if (size > 0) std::memcpy(values.data(), input->data(), size);
+  std::array<std::size_t, 3> answer{};
+  // `index` is the size that the program has room for: the answer's length may follow it.
+  const std::size_t room = std::min<std::size_t>(query.index(), sizeof answer);
+  std::size_t length = 0;
+  const cl_int error = cl.clGetKernelSubGroupInfo(
+      kernel, device, query.param(), size, size > 0 ? values.data() : nullptr, room, answer.data(), &length);
+  return value_result(error, answer.data(), std::min(length, sizeof answer));
+}
+
+using SuggestedLocalSize = cl_int(CL_API_CALL*)(cl_command_queue, cl_kernel, cl_uint, const std::size_t*,
+                                                const std::size_t*, std::size_t*);
+
+InfoResult suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, const wire::Query& query) {
+  std::array<std::uint64_t, 7> in{};
+  if (!take(query.input(), in) || in[0] < 1 || in[0] > 3) return {CL_INVALID_VALUE, {}};
+  cl_device_id device = nullptr;
+  cl_platform_id platform = nullptr;
+  cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+  cl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+  const auto ask = reinterpret_cast<SuggestedLocalSize>(
+      cl.clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
+  if (ask == nullptr) return {CL_INVALID_OPERATION, {}};
+  std::array<std::size_t, 3> out{};
+  const cl_int error =
+      ask(queue, kernel, static_cast<cl_uint>(in[0]), in.data() + 1, in.data() + 4, out.data());
+  return value_result(error, out.data(), sizeof out);
+}
+
+}  // namespace
+
+InfoResult ClientSession::build_info(cl_program program, cl_device_id device,
+                                     cl_program_build_info param) const {
+  if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
+  InfoResult result =
+      query_info([&](auto... rest) { return cl_.clGetProgramBuildInfo(program, device, param, rest...); });
+  if (param != CL_PROGRAM_BUILD_LOG || result.bytes.empty()) return result;
+  const std::string_view log(reinterpret_cast<const char*>(result.bytes.data()), result.bytes.size() - 1);
+  const std::string text = strip_source_folders(log);
+  result.bytes.assign(text.c_str(), text.c_str() + text.size() + 1);
+  return result;
+}
+
+// The one handle that is told of, as its id.
+InfoResult ClientSession::default_device_queue(cl_command_queue queue) const {
+  if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
+  cl_command_queue answer = nullptr;
+  const cl_int error = cl_.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE_DEFAULT, sizeof answer,
+                                                 static_cast<void*>(&answer), nullptr);
+  std::uint64_t id = 0;
+  for (const auto& one : objects_.queues()) {
+    if (answer != nullptr && one->handle() == answer) id = one->info().id;
+  }
+  return value_result(error, &id, sizeof id);
+}
+
+InfoResult ClientSession::ask(const wire::Query& query) {
+  const std::uint64_t id = query.object();
+  const cl_uint param = query.param();
+  if (query.what() == wire::InfoSubject::queue && param == CL_QUEUE_DEVICE_DEFAULT)
+    return default_device_queue(objects_.handle<cl_command_queue>(id));
+  if (query.what() != wire::InfoSubject::image_formats &&
+      std::find(kHandleInfos.begin(), kHandleInfos.end(), param) != kHandleInfos.end()) {
+    return {CL_INVALID_VALUE, {}};
+  }
+  const auto about = [&]<typename Handle>(Handle handle, auto function) {
+    if (handle == nullptr) return InfoResult{KindOf<Handle>::invalid, {}};
+    return query_info([&](auto... rest) { return function(handle, param, rest...); });
+  };
+  const auto device = objects_.handle<cl_device_id>(query.device());
+  switch (query.what()) {
+    case wire::InfoSubject::platform:
+      return about(objects_.handle<cl_platform_id>(id), cl_.clGetPlatformInfo);
+    case wire::InfoSubject::device:
+      return about(objects_.handle<cl_device_id>(id), cl_.clGetDeviceInfo);
+    case wire::InfoSubject::context:
+      return about(objects_.handle<cl_context>(id), cl_.clGetContextInfo);
+    case wire::InfoSubject::queue:
+      return about(objects_.handle<cl_command_queue>(id), cl_.clGetCommandQueueInfo);
+    case wire::InfoSubject::memory:
+      return about(objects_.handle<cl_mem>(id), cl_.clGetMemObjectInfo);
+    case wire::InfoSubject::image:
+      return about(objects_.handle<cl_mem>(id), cl_.clGetImageInfo);
+    case wire::InfoSubject::pipe:
+      return about(objects_.handle<cl_mem>(id), cl_.clGetPipeInfo);
+    case wire::InfoSubject::sampler:
+      return about(objects_.handle<cl_sampler>(id), cl_.clGetSamplerInfo);
+    case wire::InfoSubject::program:
+      return about(objects_.handle<cl_program>(id), cl_.clGetProgramInfo);
+    case wire::InfoSubject::program_build:
+      return build_info(objects_.handle<cl_program>(id), device, param);
+    case wire::InfoSubject::kernel:
+      return about(objects_.handle<cl_kernel>(id), cl_.clGetKernelInfo);
+    case wire::InfoSubject::kernel_argument:
+      return about(objects_.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
+        return cl_.clGetKernelArgInfo(kernel, query.index(), rest...);
+      });
+    case wire::InfoSubject::kernel_work_group:
+      return about(objects_.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
+        return cl_.clGetKernelWorkGroupInfo(kernel, device, rest...);
+      });
+    case wire::InfoSubject::event:
+      return about(objects_.handle<cl_event>(id), cl_.clGetEventInfo);
+    case wire::InfoSubject::event_profiling:
+      return about(objects_.handle<cl_event>(id), cl_.clGetEventProfilingInfo);
+    default:
+      break;
+  }
+  const auto kernel = objects_.handle<cl_kernel>(id);
+  if (query.what() == wire::InfoSubject::kernel_sub_group) {
+    return kernel != nullptr ? sub_group(cl_, kernel, device, query) : InfoResult{CL_INVALID_KERNEL, {}};
+  }
+  if (query.what() == wire::InfoSubject::suggested_local_size) {
+    const auto queue = objects_.handle<cl_command_queue>(query.device());
+    if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
+    return kernel != nullptr ? suggested(cl_, queue, kernel, query) : InfoResult{CL_INVALID_KERNEL, {}};
+  }
+  if (query.what() == wire::InfoSubject::image_formats) {
+    const auto context = objects_.handle<cl_context>(id);
+    return context != nullptr ? image_formats(cl_, context, query) : InfoResult{CL_INVALID_CONTEXT, {}};
+  }
+  if (query.what() == wire::InfoSubject::device_and_host_timer) {
+    const auto asked = objects_.handle<cl_device_id>(id);
+    if (asked == nullptr) return {CL_INVALID_DEVICE, {}};
+    std::array<cl_ulong, 2> times{};
+    return value_result(cl_.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1), times.data(),
+                        sizeof times);
+  }
+  return {CL_INVALID_VALUE, {}};
+}
+
+// The driver writes through pointers that the caller gives, one for each device.
+void ClientSession::answer_binaries(const wire::Command& command, cl_program program) {
+  if (program == nullptr) return reply(command, 0, CL_INVALID_PROGRAM);
+  cl_uint count = 0;
+  cl_int error = cl_.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
+  std::vector<std::size_t> sizes(count);
+  if (error == CL_SUCCESS) {
+    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(),
+                                 nullptr);
+  }
+  std::vector<std::vector<unsigned char>> binaries;
+  std::vector<unsigned char*> pointers;
+  std::vector<std::int64_t> values;
+  for (const std::size_t size : sizes) {
+    binaries.emplace_back(size);
+    pointers.push_back(size > 0 ? binaries.back().data() : nullptr);
+    values.push_back(static_cast<std::int64_t>(size));
+  }
+  if (error == CL_SUCCESS) {
+    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
+                                 pointers.data(), nullptr);
+  }
+  if (error != CL_SUCCESS) return reply(command, 0, error);
+  std::vector<std::byte> all;
+  for (const auto& binary : binaries) {
+    const auto bytes = std::as_bytes(std::span(binary));
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  auto& builder = answers_.builder();
+  const auto list = builder.CreateVector(values);
+  answers_.add(wire::CreateAnswer(builder, command.request(), CL_SUCCESS, 0, list), all);
+  outbox_.send(answers_);
+}
+
+void ClientSession::handle(const wire::Command& command, const wire::Query& message) {
+  if (command.request() == 0) return report_violation("a question whose answer nobody wants");
+  if (message.what() == wire::InfoSubject::program && message.param() == CL_PROGRAM_BINARIES) {
+    return answer_binaries(command, objects_.handle<cl_program>(message.object()));
+  }
+  const InfoResult result = ask(message);
+  auto& builder = answers_.builder();
+  const auto bytes = builder.CreateVector(result.bytes);
+  answers_.add(wire::CreateAnswer(builder, command.request(), result.error, 0, 0, bytes));
+}
+
+}  // namespace cleave::remote::server

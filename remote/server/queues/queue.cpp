@@ -1,0 +1,313 @@
+#include "remote/server/queues/queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace cleave::remote::server {
+namespace {
+
+// Where nobody waits for single commands, so many make the thread look after them.
+constexpr std::size_t kMaxUnawaited = 64;  // of one queue; see ClientSession::look_if_crowded()
+
+}  // namespace
+
+void Queue::register_read(Pending& pending) {
+  if (!pending.is_read || pending.request == 0 || pending.event.get() == nullptr) return;
+  pending.read = std::make_shared<PendingRead>();
+  pending.read->event = pending.event.duplicate();
+  pending.read->first = pending.first.duplicate();
+  pending.read->request = pending.request;
+  pending.read->at = pending.at;
+  pending.read->more = pending.more;
+  pending.read->data = std::move(pending.data);
+  reads_.register_read(info_.id, info_.in_order, pending.read);
+}
+
+void Queue::add(Pending pending, WaitedBy waited_by) {
+  register_read(pending);
+  if (info_.in_order) {
+    push(std::move(pending), waited_by);
+  } else {
+    add_with_callback(std::move(pending));
+  }
+}
+
+void Queue::push(Pending pending, WaitedBy waited_by) {
+  bool wake = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    awaited_ += pending.is_awaited() ? 1 : 0;
+    pending_.push_back(std::move(pending));
+    wake = !batch_taken_ && has_work();
+  }
+  if (wake && waited_by == WaitedBy::by_watcher) wake_watcher();
+}
+
+// Starts it where it does not run.
+void Queue::wake_watcher() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!watcher_running_) {
+      watcher_running_ = true;
+      std::thread([self = shared_from_this()] { self->watch(); }).detach();
+    }
+  }
+  wake_.notify_one();
+}
+
+void Queue::resume_watcher() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (batch_taken_ || !has_work()) return;
+  }
+  wake_watcher();
+}
+
+void Queue::report_unawaited() {
+  {
+    const std::scoped_lock lock(mutex_);
+    report_all_ = !pending_.empty();
+  }
+  resume_watcher();
+}
+
+void Queue::poll_awaited(const std::function<bool()>& is_wanted) {
+  std::vector<Pending> batch = take_awaited();
+  if (batch.empty()) return resume_watcher();
+  const Pending* const last = last_with_event(batch);
+  const auto has_ended = [&] { return last == nullptr || status(*last) <= CL_COMPLETE; };
+  if (!spin_.until(has_ended, is_wanted)) return put_back(std::move(batch));
+  report(batch);
+  end_poll();
+}
+
+// Under the mutex.
+bool Queue::has_work() const {
+  return awaited_ > 0 || pending_.size() >= kMaxUnawaited || (report_all_ && !pending_.empty());
+}
+
+// After poll_awaited(): what is left is the watcher's.
+void Queue::end_poll() {
+  {
+    const std::scoped_lock lock(mutex_);
+    batch_taken_ = false;
+    const bool is_ending = stopping_ && (watcher_running_ || !pending_.empty());
+    if (!has_work() && !is_ending) return;
+  }
+  wake_watcher();
+}
+
+cl_int Queue::finish(std::uint32_t request, WaitedBy waited_by) {
+  Pending pending;
+  pending.request = request;
+  if (!info_.in_order) {
+    cl_event marker = nullptr;
+    const cl_int error = cl_.clEnqueueMarkerWithWaitList(info_.handle, 0, nullptr, &marker);
+    if (error != CL_SUCCESS) return error;
+    pending.event = EventReference(cl_, marker);
+    return add_with_callback(std::move(pending));
+  }
+  bool idle = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    idle = !batch_taken_ && pending_.empty();
+  }
+  if (!idle) {
+    push(std::move(pending), waited_by);
+    return CL_SUCCESS;
+  }
+  std::vector<Pending> one;
+  one.push_back(std::move(pending));
+  report(one);
+  return CL_SUCCESS;
+}
+
+void Queue::stop_when_idle() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    if (!watcher_running_ && pending_.empty()) return;
+  }
+  wake_watcher();
+}
+
+void Queue::release_when_idle() {
+  {
+    const std::scoped_lock lock(mutex_);
+    release_requested_ = true;
+  }
+  stop_when_idle();
+  if (take_release_request()) cl_.clReleaseCommandQueue(info_.handle);
+}
+
+// Yes is said once.
+bool Queue::take_release_request() {
+  const std::scoped_lock lock(mutex_);
+  return !watcher_running_ && pending_.empty() && callbacks_.empty() &&
+         std::exchange(release_requested_, false);
+}
+
+void Queue::watch() {
+  while (true) {
+    std::vector<Pending> batch = take_batch();
+    if (batch.empty()) break;
+    wait_for(batch);
+    take_ended(batch);
+    report(batch);
+    const std::scoped_lock lock(mutex_);
+    batch_taken_ = false;
+  }
+  bool release_queue = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    release_queue = std::exchange(release_requested_, false);
+  }
+  if (release_queue) cl_.clReleaseCommandQueue(info_.handle);
+  const std::scoped_lock lock(mutex_);
+  watcher_running_ = false;
+  ended_.notify_all();
+}
+
+void Queue::wait_until_stopped() {
+  std::unique_lock lock(mutex_);
+  failures_possible_ = false;
+  ended_.wait(lock, [this] { return !watcher_running_ && !polling_failures_; });
+}
+
+// Up to and with the first command that somebody waits for.
+std::vector<Pending> Queue::take_batch() {
+  std::vector<Pending> batch;
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [&] { return !batch_taken_ && (has_work() || stopping_); });
+  while (!pending_.empty()) {
+    batch.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+    if (batch.back().is_awaited()) {
+      --awaited_;
+      break;
+    }
+  }
+  report_all_ = report_all_ && !pending_.empty();
+  batch_taken_ = !batch.empty();
+  return batch;
+}
+
+// Up to and with the last one, unless the watcher has its hands full.
+std::vector<Pending> Queue::take_awaited() {
+  std::vector<Pending> batch;
+  const std::scoped_lock lock(mutex_);
+  if (batch_taken_) return batch;
+  while (awaited_ > 0) {
+    batch.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+    awaited_ -= batch.back().is_awaited() ? 1 : 0;
+  }
+  batch_taken_ = !batch.empty();
+  return batch;
+}
+
+void Queue::put_back(std::vector<Pending> batch) {
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto last = batch.rbegin(); last != batch.rend(); ++last) {
+      awaited_ += last->is_awaited() ? 1 : 0;
+      pending_.push_front(std::move(*last));
+    }
+    batch_taken_ = false;
+  }
+  wake_watcher();
+}
+
+// Null: none of them is the driver's.
+const Pending* Queue::last_with_event(const std::vector<Pending>& batch) {
+  const auto last = std::find_if(batch.rbegin(), batch.rend(),
+                                 [](const Pending& pending) { return pending.event.get() != nullptr; });
+  return last == batch.rend() ? nullptr : &*last;
+}
+
+void Queue::wait_for(const std::vector<Pending>& batch) {
+  const Pending* const last = last_with_event(batch);
+  if (last == nullptr) return;
+  cl_event event = last->event.get();
+  cl_.clWaitForEvents(1, &event);
+}
+
+// What has ended meanwhile, too. Only this thread takes from the front.
+void Queue::take_ended(std::vector<Pending>& batch) {
+  constexpr std::size_t kMost = 512;
+  while (batch.size() < kMost) {
+    const Pending* front = nullptr;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (pending_.empty()) return;
+      front = &pending_.front();  // stays where it is while others are added behind it
+    }
+    if (front->event.get() != nullptr && status(*front) > CL_COMPLETE) return;
+    const std::scoped_lock lock(mutex_);
+    awaited_ -= front->is_awaited() ? 1 : 0;
+    batch.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+  }
+}
+
+cl_int Queue::status(const Pending& pending) const {
+  if (pending.event.get() == nullptr) return pending.error;
+  return status_of(cl_, pending.event, pending.first);
+}
+
+std::optional<wire::Times> Queue::times(const Pending& pending) const {
+  if (!profiling_.load(std::memory_order_relaxed)) return {};
+  cl_event const end = pending.event.get();
+  cl_event const begin = pending.first.get() != nullptr ? pending.first.get() : end;
+  const auto ask = [this](cl_event event, cl_profiling_info what) {
+    cl_ulong time = 0;
+    return cl_.clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr) == CL_SUCCESS ? time : 0;
+  };
+  const cl_ulong end_time = ask(end, CL_PROFILING_COMMAND_END);
+  const cl_ulong complete = ask(end, CL_PROFILING_COMMAND_COMPLETE);
+  return wire::Times(ask(begin, CL_PROFILING_COMMAND_QUEUED), ask(begin, CL_PROFILING_COMMAND_SUBMIT),
+                     ask(begin, CL_PROFILING_COMMAND_START), end_time, complete != 0 ? complete : end_time);
+}
+
+// What the first of several parts has failed with is what the last one ends with.
+bool Queue::is_reported_by_last_part(const Pending& pending) const {
+  if (pending.ends) return false;
+  return pending.first.get() == nullptr || status_of(cl_, pending.first.get()) < CL_COMPLETE;
+}
+
+void Queue::report_one(Pending& pending, EventsFrame& frame) {
+  const cl_int ended = status(pending);
+  if (ended < CL_COMPLETE && pending.slot != nullptr) pending.slot->return_once();
+  if (pending.request != 0 && pending.read == nullptr)
+    frame.answer(pending.request, std::min(ended, CL_SUCCESS));
+  if (pending.event_id != 0) frame.completion(pending.event_id, ended, times(pending));
+  if (ended < CL_COMPLETE && pending.event_id == 0 && pending.request == 0 &&
+      !is_reported_by_last_part(pending))
+    frame.failure(0, info_.id, ended);
+  outbox_.count_ended(pending.ends ? 1 : 0, pending.bytes);
+}
+
+void Queue::report(std::vector<Pending>& ended) {
+  reads_.send_ended(info_.id);
+  send_completions(ended);
+}
+
+void Queue::send_completions(std::vector<Pending>& ended) {
+  EventsFrame frame;
+  std::optional<PendingReads::AnswerBatch> telling;
+  for (Pending& pending : ended) {
+    if (pending.read != nullptr && !pending.read->sent.load(std::memory_order_acquire)) {
+      if (!telling) telling.emplace(reads_);
+      telling->add(*pending.read, frame);
+    }
+    report_one(pending, frame);
+    if (frame.is_full()) outbox_.send(frame);
+  }
+  if (!frame.empty() || outbox_.has_unreported(report_every_.commands, report_every_.bytes))
+    outbox_.send(frame);
+  ended.clear();
+}
+
+}  // namespace cleave::remote::server

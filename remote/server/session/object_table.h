@@ -1,0 +1,102 @@
+// The client's objects by their ids. Another client's are in another process.
+//
+// Thread-safe: builds register what they make from threads of their own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/opencl.h"
+
+namespace cleave::remote::server {
+
+class Queue;
+
+enum class Kind : std::uint8_t { platform, device, context, queue, memory, sampler, program, kernel, event };
+
+template <typename Handle>
+struct KindOf;
+template <Kind kKind, cl_int kInvalid>
+struct Is {
+  static constexpr Kind kind = kKind;
+  static constexpr cl_int invalid = kInvalid;
+};
+template <>
+struct KindOf<cl_platform_id> : Is<Kind::platform, CL_INVALID_PLATFORM> {};
+template <>
+struct KindOf<cl_device_id> : Is<Kind::device, CL_INVALID_DEVICE> {};
+template <>
+struct KindOf<cl_context> : Is<Kind::context, CL_INVALID_CONTEXT> {};
+template <>
+struct KindOf<cl_command_queue> : Is<Kind::queue, CL_INVALID_COMMAND_QUEUE> {};
+template <>
+struct KindOf<cl_mem> : Is<Kind::memory, CL_INVALID_MEM_OBJECT> {};
+template <>
+struct KindOf<cl_sampler> : Is<Kind::sampler, CL_INVALID_SAMPLER> {};
+template <>
+struct KindOf<cl_program> : Is<Kind::program, CL_INVALID_PROGRAM> {};
+template <>
+struct KindOf<cl_kernel> : Is<Kind::kernel, CL_INVALID_KERNEL> {};
+template <>
+struct KindOf<cl_event> : Is<Kind::event, CL_INVALID_EVENT> {};
+
+// What the server knows of a kernel's argument; empty list: nothing.
+enum class ArgumentKind : std::uint8_t { unknown, value, local, memory, sampler, queue };
+using Arguments = std::vector<ArgumentKind>;
+
+struct Object {
+  Kind kind{};
+  void* handle = nullptr;                // null: an event that never was, or a program that is being linked
+  cl_int failed = CL_SUCCESS;            // the error of an event that never was
+  std::uint64_t size = 0;                // of a buffer, in bytes
+  std::shared_ptr<Queue> queue;          // of a queue
+  std::shared_ptr<Arguments> arguments;  // of a kernel
+};
+
+class ObjectTable {
+ public:
+  // False: the id is in use, is 0, or is not the client's to choose.
+  bool add(std::uint64_t id, Object object);
+  bool add_server_object(std::uint64_t id, Object object);  // platforms and their devices
+
+  // The live object of this id, whatever its kind.
+  [[nodiscard]] std::optional<Object> find(std::uint64_t id) const;
+
+  // The handle, or null where there is no object of this kind and id.
+  template <typename Handle>
+  [[nodiscard]] Handle handle(std::uint64_t id) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = map_.find(id);
+    return found != map_.end() && found->second.kind == KindOf<Handle>::kind
+               ? static_cast<Handle>(found->second.handle)
+               : nullptr;
+  }
+
+  // The id in use gets a handle (a program that has been linked). False: it has been removed meanwhile.
+  bool complete(std::uint64_t id, void* handle);
+
+  std::optional<Object> remove(std::uint64_t id);
+
+  // The id of a live device; 0: it has none.
+  [[nodiscard]] std::uint64_t id_of(cl_device_id device) const;
+
+  [[nodiscard]] std::vector<std::shared_ptr<Queue>> queues() const;
+
+  [[nodiscard]] std::size_t size() const {
+    const std::scoped_lock lock(mutex_);
+    return map_.size();
+  }
+
+ private:
+  bool insert(std::uint64_t id, Object object);
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Object> map_;
+  std::unordered_map<const void*, std::uint64_t> devices_;
+};
+
+}  // namespace cleave::remote::server

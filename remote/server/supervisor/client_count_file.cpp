@@ -1,0 +1,60 @@
+#include "remote/server/supervisor/client_count_file.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "remote/server/log.h"
+
+namespace cleave::remote::server {
+namespace {
+
+bool is_usable(const std::string& folder) {
+  ::mkdir(folder.c_str(), 0755);
+  return ::access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+}  // namespace
+
+ClientCountFile::ClientCountFile(const std::string& folder) {
+  const char* const runtime = std::getenv("RUNTIME_DIRECTORY");
+  std::string chosen = folder;
+  if (chosen.empty() && runtime != nullptr)
+    chosen = std::string(runtime).substr(0, std::string(runtime).find(':'));
+  if (chosen.empty() && is_usable("/run/cleave")) chosen = "/run/cleave";
+  if (chosen.empty()) {
+    char made[] = "/tmp/cleave-serverd.XXXXXX";
+    if (::mkdtemp(made) != nullptr) chosen = own_folder_ = made;
+    ::chmod(made, 0755);
+  }
+  if (chosen.empty() || !is_usable(chosen)) {
+    log_line("--state: " + chosen + " cannot be written to; launches are split as for a single client");
+    return;
+  }
+  // Several servers may share the folder.
+  path_ = chosen + "/clients." + std::to_string(::getpid());
+  write(0);
+}
+
+ClientCountFile::~ClientCountFile() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+  if (!own_folder_.empty()) ::rmdir(own_folder_.c_str());
+}
+
+// Replaced as a whole: a reader never sees half of it.
+void ClientCountFile::write(unsigned clients) {
+  if (path_.empty()) return;
+  const std::string text = std::to_string(std::max(clients, 1U)) + "\n";
+  const std::string next = path_ + ".new";
+  const int file = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const bool written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (file >= 0) ::close(file);
+  if (!written || std::rename(next.c_str(), path_.c_str()) != 0) log_line(path_ + " cannot be written");
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,27 @@
+// The number of clients in a file, for whoever follows it (neighbours.source = file:PATH).
+//
+// Not thread-safe: for the supervisor's thread.
+#pragma once
+
+#include <string>
+
+namespace cleave::remote::server {
+
+class ClientCountFile {
+ public:
+  // In the folder, which is made; without one, in $RUNTIME_DIRECTORY, /run/cleave or a folder of its own.
+  // What cannot be written is said once, and path() is empty.
+  explicit ClientCountFile(const std::string& folder);
+  ClientCountFile(const ClientCountFile&) = delete;
+  ClientCountFile& operator=(const ClientCountFile&) = delete;
+  ~ClientCountFile();
+
+  void write(unsigned clients);
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::string own_folder_;
+};
+
+}  // namespace cleave::remote::server

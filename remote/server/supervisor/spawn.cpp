@@ -1,0 +1,67 @@
+#include "remote/server/supervisor/spawn.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+#include <vector>
+
+#include <sys/socket.h>
+
+namespace cleave::remote::server {
+namespace {
+
+// The supervisor's environment, but for what would lead a worker to a server of its own, and with the clients
+// as its neighbours unless the operator says otherwise.
+std::vector<std::string> environment(const std::string& neighbours) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, "CLEAVE_REMOTE", std::strlen("CLEAVE_REMOTE")) == 0) continue;
+    if (std::strncmp(*variable, "NOTIFY_SOCKET=", std::strlen("NOTIFY_SOCKET=")) == 0) continue;
+    variables.emplace_back(*variable);
+  }
+  const bool is_configured =
+      std::getenv("CLEAVE_NEIGHBOURS") != nullptr || std::getenv("CLEAVE_VMS") != nullptr;
+  if (!is_configured && !neighbours.empty()) variables.push_back("CLEAVE_NEIGHBOURS=file:" + neighbours);
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  list.reserve(texts.size() + 1);
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+[[noreturn]] void exec_worker(int control, char* const* arguments, char* const* variables) {
+  ::dup2(control, STDIN_FILENO);
+  // What whoever started the server has left open is nothing for a worker.
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve("/proc/self/exe", arguments, variables);
+  ::_exit(EXIT_FAILURE);
+}
+
+}  // namespace
+
+Spawned spawn_worker(std::span<const char* const> arguments, const std::string& neighbours) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return {};
+  std::vector<std::string> texts(arguments.begin(), arguments.end());
+  texts.insert(texts.begin() + 1, "--worker");
+  std::vector<std::string> variables = environment(neighbours);
+  const std::vector<char*> argv = pointers(texts);
+  const std::vector<char*> envp = pointers(variables);
+  const pid_t process = ::fork();
+  if (process == 0) exec_worker(ends[1], argv.data(), envp.data());
+  ::close(ends[1]);
+  if (process > 0) return {process, ends[0]};
+  ::close(ends[0]);
+  return {};
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,391 @@
+#include "remote/server/supervisor/supervisor.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <list>
+#include <poll.h>
+#include <unistd.h>
+#include <utility>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "remote/server/log.h"
+#include "remote/server/supervisor/client_count_file.h"
+#include "remote/server/supervisor/metrics.h"
+#include "remote/server/supervisor/spawn.h"
+#include "remote/server/supervisor/statistics.h"
+#include "remote/server/supervisor/worker_messages.h"
+#include "remote/server/worker/privileges.h"
+#include "remote/transport/descriptor_passing.h"
+#include "remote/transport/listen.h"
+#include "remote/transport/tls.h"
+
+namespace cleave::remote::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+// So many connections may be at their beginning at a time; more are closed at once.
+constexpr std::size_t kMaxHandshaking = 32;
+// Workers that end before they are ready, one after the other: the driver is broken, and trying on would burn
+// the machine. Twice as long each time.
+constexpr std::chrono::seconds kSpawnRetryDelay{1};
+constexpr std::chrono::seconds kMaxSpawnRetryDelay{60};
+// A worker that has closed its end is about to end; a driver may hold it up for so long.
+constexpr std::chrono::milliseconds kExitGrace{200};
+// Not even that ends one within a driver that hangs in the kernel.
+constexpr std::chrono::seconds kKillGrace{2};
+
+// sd_notify(3), where there is somebody to hear it.
+void notify_service_manager(const char* text) {
+  const char* const path = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un name{};
+  if (path == nullptr || std::strlen(path) >= sizeof name.sun_path) return;
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path, std::strlen(path));
+  if (name.sun_path[0] == '@') name.sun_path[0] = '\0';
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return;
+  ::sendto(socket, text, std::strlen(text), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&name),
+           static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path)));
+  ::close(socket);
+}
+
+struct WorkerProcess {
+  enum class State : std::uint8_t { spare, handshaking, query, client };
+  State state = State::spare;
+  pid_t process = -1;
+  int control = -1;  // -1: it has closed its end
+  std::string peer;
+  std::string name;
+  std::string end_reason;
+  Time since;
+  Time killed_at = Time::max();  // if it has not ended by then
+  bool is_killed = false;
+  bool has_exited = false;
+};
+
+// What would let no worker begin is a mistake in the options, to be known before anybody connects.
+void check_for_workers(const Options& options) {
+  check_user(options.user);
+  if (options.tls.certificate.empty()) return;
+  std::string problem;
+  if (TlsServer::make(options.tls, problem) == nullptr) throw OptionError("TLS: " + problem);
+}
+
+class Supervisor {
+ public:
+  Supervisor(const Options& options, std::span<const char* const> arguments)
+      : options_(options), arguments_(arguments), count_(options.state) {
+    statistics_.most_clients = options.most_clients;
+  }
+
+  int run();
+
+ private:
+  bool listen();
+  void keep_spares();
+  void step();
+  void accept_from(const Listening& listening);
+  void assign(const Listening& listening, int socket);
+  void read_message(WorkerProcess& worker);
+  bool admit(WorkerProcess& worker, WorkerProcess::State as);
+  void close_control(WorkerProcess& worker);
+  void reap();
+  void log_and_forget(WorkerProcess& worker, int status);
+  void stop_workers();
+  [[nodiscard]] std::size_t unkillable_workers() const;
+  [[nodiscard]] int poll_timeout() const;
+  void update_client_count();
+  [[nodiscard]] std::size_t count(WorkerProcess::State state) const;
+  bool is_stop_requested();
+
+  const Options& options_;
+  const std::span<const char* const> arguments_;
+  ClientCountFile count_;
+  ServerStatistics statistics_;
+  std::vector<Listening> listeners_;
+  std::list<WorkerProcess> workers_;
+  int signals_ = -1;
+  bool stopping_ = false;
+  Time next_spawn_{};
+  std::chrono::seconds spawn_retry_delay_ = kSpawnRetryDelay;
+};
+
+bool Supervisor::listen() {
+  for (const Endpoint& endpoint : options_.listen) {
+    Listening one = listen_on(endpoint, options_.socket_mode);
+    if (one.socket < 0) {
+      log_line("--listen " + as_text(endpoint) + ": " + one.problem);
+      return false;
+    }
+    one.endpoint.tls = endpoint.tls;
+    log_line("listening on " + as_text(one.endpoint));
+    listeners_.push_back(std::move(one));
+  }
+  if (options_.metrics.empty()) return true;
+  const auto endpoint = read_endpoint(options_.metrics);
+  if (!endpoint || !is_private(*endpoint)) {
+    log_line("--metrics: \"" + options_.metrics +
+             "\" is not understood; expected a loopback address, such as tcp:127.0.0.1:9461");
+    return false;
+  }
+  const Listening one = listen_on(*endpoint, options_.socket_mode);
+  if (one.socket < 0) {
+    log_line("--metrics " + options_.metrics + ": " + one.problem);
+    return false;
+  }
+  log_line("metrics on " + as_text(one.endpoint));
+  serve_metrics(one.socket, statistics_);
+  return true;
+}
+
+std::size_t Supervisor::count(WorkerProcess::State state) const {
+  return static_cast<std::size_t>(std::count_if(
+      workers_.begin(), workers_.end(),
+      [&](const WorkerProcess& worker) { return worker.control >= 0 && worker.state == state; }));
+}
+
+std::size_t Supervisor::unkillable_workers() const {
+  return static_cast<std::size_t>(
+      std::count_if(workers_.begin(), workers_.end(), [](const WorkerProcess& worker) {
+        return worker.is_killed && steady_clock::now() >= worker.killed_at + kKillGrace;
+      }));
+}
+
+void Supervisor::keep_spares() {
+  if (steady_clock::now() < next_spawn_) return;
+  while (count(WorkerProcess::State::spare) < options_.spare) {
+    const Spawned spawned = spawn_worker(arguments_, count_.path());
+    if (spawned.process < 0) {
+      log_line(std::string("no process for a client (") + std::strerror(errno) + ")");
+      next_spawn_ = steady_clock::now() + kSpawnRetryDelay;
+      return;
+    }
+    workers_.push_back(
+        {WorkerProcess::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
+  }
+}
+
+void Supervisor::update_client_count() {
+  const auto clients = static_cast<unsigned>(count(WorkerProcess::State::client));
+  if (statistics_.clients.exchange(clients) != clients) count_.write(clients);
+}
+
+void Supervisor::accept_from(const Listening& listening) {
+  const int socket = ::accept4(listening.socket, nullptr, nullptr, SOCK_CLOEXEC);
+  if (socket < 0) return;
+  ++statistics_.connections;
+  if (count(WorkerProcess::State::handshaking) >= kMaxHandshaking) {
+    ++statistics_.rejected;
+  } else {
+    assign(listening, socket);
+  }
+  ::close(socket);
+}
+
+void Supervisor::assign(const Listening& listening, int socket) {
+  auto worker = std::find_if(workers_.begin(), workers_.end(), [](const WorkerProcess& one) {
+    return one.control >= 0 && one.state == WorkerProcess::State::spare;
+  });
+  if (worker == workers_.end()) {
+    const Spawned spawned = spawn_worker(arguments_, count_.path());
+    if (spawned.process < 0)
+      return log_line(std::string("no process for a client (") + std::strerror(errno) + ")");
+    worker = workers_.insert(
+        workers_.end(),
+        {WorkerProcess::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
+  }
+  Assignment assignment;
+  assignment.tls = listening.endpoint.tls;
+  assignment.is_unix = listening.endpoint.address.kind == base::Address::Kind::unix_socket;
+  assignment.peer = peer_of(socket);
+  const std::string packet = encode(assignment);
+  send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), socket);
+  worker->state = WorkerProcess::State::handshaking;
+  worker->peer = assignment.peer;
+  worker->since = steady_clock::now();
+}
+
+// Says whether there is room, which workers that cannot be killed take, too; one that has been killed is
+// given some time to go. A visitor needs none.
+bool Supervisor::admit(WorkerProcess& worker, WorkerProcess::State as) {
+  Admission admission;
+  admission.admitted = as == WorkerProcess::State::query ||
+                       count(WorkerProcess::State::client) + unkillable_workers() < options_.most_clients;
+  if (admission.admitted) worker.state = as;
+  spawn_retry_delay_ = kSpawnRetryDelay;  // it has begun well
+  update_client_count();
+  admission.clients = static_cast<unsigned>(count(WorkerProcess::State::client));
+  const std::string packet = encode(admission);
+  ::send(worker.control, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return admission.admitted;
+}
+
+void Supervisor::read_message(WorkerProcess& worker) {
+  std::array<char, kMaxPacket> packet;
+  const ssize_t got = ::recv(worker.control, packet.data(), packet.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return close_control(worker);
+  const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
+  switch (static_cast<WorkerMessage>(packet[0])) {
+    case WorkerMessage::client:
+      worker.name = text;
+      if (!admit(worker, WorkerProcess::State::client)) return;
+      ++statistics_.admitted;
+      return log_line("client " + worker.peer + " " + worker.name + ": came (process " +
+                      std::to_string(worker.process) + ")");
+    case WorkerMessage::query:
+      ++statistics_.queries;
+      admit(worker, WorkerProcess::State::query);
+      return;
+    case WorkerMessage::refused:
+      ++statistics_.refused;
+      worker.end_reason = "refused: " + text;
+      return;
+    case WorkerMessage::violation:
+      ++statistics_.violations;
+      worker.end_reason = "sent away: " + text;
+      return;
+    case WorkerMessage::ended:
+      worker.end_reason = "went: " + text;
+      return;
+  }
+}
+
+void Supervisor::close_control(WorkerProcess& worker) {
+  ::close(std::exchange(worker.control, -1));
+  worker.killed_at = steady_clock::now() + kExitGrace;
+  update_client_count();
+  if (worker.state != WorkerProcess::State::spare) return;
+  next_spawn_ = steady_clock::now() + spawn_retry_delay_;
+  spawn_retry_delay_ = std::min(2 * spawn_retry_delay_, kMaxSpawnRetryDelay);
+}
+
+// Waits for none of them: a driver may hold one up for ever, and the others' clients go on.
+void Supervisor::reap() {
+  for (WorkerProcess& worker : workers_) {
+    if (worker.control >= 0) continue;
+    int status = 0;
+    if (::waitpid(worker.process, &status, WNOHANG) != 0) {
+      log_and_forget(worker, status);
+    } else if (!worker.is_killed && steady_clock::now() >= worker.killed_at) {
+      ::kill(worker.process, SIGKILL);
+      worker.is_killed = true;
+    }
+  }
+  workers_.remove_if([](const WorkerProcess& worker) { return worker.has_exited; });
+}
+
+void Supervisor::log_and_forget(WorkerProcess& worker, int status) {
+  worker.has_exited = true;
+  std::string text = worker.end_reason;
+  if (WIFSIGNALED(status) && text.empty()) {
+    ++statistics_.crashed;
+    text = std::string("its worker crashed: ") + ::strsignal(WTERMSIG(status));
+  }
+  if (worker.state == WorkerProcess::State::spare) {
+    if (!stopping_) log_line("a worker could not begin" + (text.empty() ? "" : ": " + text));
+  } else if (worker.state != WorkerProcess::State::query) {
+    log_line("client " + worker.peer + (worker.name.empty() ? "" : " " + worker.name) + ": " +
+             (text.empty() ? "its worker ended" : text));
+  }
+}
+
+// Their sockets close with ours, and then they go.
+void Supervisor::stop_workers() {
+  const Time until = steady_clock::now() + kKillGrace;
+  for (WorkerProcess& worker : workers_) {
+    if (worker.control >= 0) close_control(worker);
+  }
+  for (reap(); !workers_.empty() && steady_clock::now() < until; reap()) ::usleep(1000);
+}
+
+// Whether it is to end. The others are for reap().
+bool Supervisor::is_stop_requested() {
+  signalfd_siginfo signal{};
+  if (::read(signals_, &signal, sizeof signal) != sizeof signal) return false;
+  return signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT;
+}
+
+// In ms, until something is to be done that nothing tells of.
+int Supervisor::poll_timeout() const {
+  constexpr std::chrono::milliseconds kMost{1000};
+  Time until = steady_clock::now() + kMost;
+  for (const WorkerProcess& worker : workers_) {
+    if (!worker.is_killed) until = std::min(until, worker.killed_at);
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
+  return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
+}
+
+void Supervisor::step() {
+  std::vector<pollfd> descriptors{{signals_, POLLIN, 0}};
+  for (const Listening& one : listeners_) descriptors.push_back({one.socket, POLLIN, 0});
+  std::vector<WorkerProcess*> polled;
+  for (WorkerProcess& worker : workers_) {
+    if (worker.control < 0) continue;
+    polled.push_back(&worker);
+    descriptors.push_back({worker.control, POLLIN, 0});
+  }
+  ::poll(descriptors.data(), descriptors.size(), poll_timeout());
+  if (descriptors[0].revents != 0 && is_stop_requested()) {
+    stopping_ = true;
+    return;
+  }
+  for (std::size_t i = 0; i < polled.size(); ++i) {
+    if (descriptors[1 + listeners_.size() + i].revents != 0) read_message(*polled[i]);
+  }
+  reap();
+  for (std::size_t i = 0; i < listeners_.size(); ++i) {
+    if (descriptors[1 + i].revents != 0) accept_from(listeners_[i]);
+  }
+}
+
+int Supervisor::run() {
+  sigset_t handled;
+  ::sigemptyset(&handled);
+  ::sigaddset(&handled, SIGTERM);
+  ::sigaddset(&handled, SIGINT);
+  ::sigaddset(&handled, SIGCHLD);
+  ::signal(SIGCHLD, SIG_DFL);
+  ::sigprocmask(SIG_BLOCK, &handled, nullptr);
+  signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0 || !listen()) return EXIT_FAILURE;
+  notify_service_manager("READY=1");
+  while (!stopping_) {
+    keep_spares();
+    step();
+  }
+  for (const Listening& one : listeners_) {
+    const base::Address& address = one.endpoint.address;
+    const bool is_file = address.kind == base::Address::Kind::unix_socket && address.path.front() != '@';
+    if (is_file) ::unlink(address.path.c_str());
+  }
+  stop_workers();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int run_supervisor(const Options& options, std::span<const char* const> arguments) {
+  ::signal(SIGPIPE, SIG_IGN);
+  check_for_workers(options);
+  if (::geteuid() == 0 && options.user.empty())
+    log_line("workers run as root; name a user of their own with --user");
+  Supervisor supervisor(options, arguments);
+  return supervisor.run();
+}
+
+}  // namespace cleave::remote::server

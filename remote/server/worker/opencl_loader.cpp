@@ -1,0 +1,29 @@
+#include "remote/server/worker/opencl_loader.h"
+
+#include <dlfcn.h>
+#include <utility>
+
+#include "base/configuration.h"
+#include "interpose/calls/table.h"
+#include "opencl/missing_functions.h"
+
+namespace cleave::remote::server {
+
+const Table* load_opencl(const std::string& library, std::string& problem) {
+  void* const loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) {
+    problem = ::dlerror();
+    return nullptr;
+  }
+  static Table loader{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  loader.name = reinterpret_cast<decltype(loader.name)>(::dlsym(loaded, #name));
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+  opencl::fill_missing_functions(loader);
+  const Table* const table =
+      interpose::install(loader, {"server", library}, base::load(base::process_environment()));
+  return table != nullptr ? table : &loader;
+}
+
+}  // namespace cleave::remote::server

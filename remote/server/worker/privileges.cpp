@@ -1,0 +1,78 @@
+#include "remote/server/worker/privileges.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "remote/server/log.h"
+#include "remote/server/options.h"
+
+namespace cleave::remote::server {
+namespace {
+
+// Drivers open devices and caches; a client opens nothing.
+constexpr rlim_t kMaxOpenFiles = 4096;
+
+OptionError not_permitted(const std::string& name) {
+  return OptionError("--user: not allowed to become \"" + name + "\"; only root is");
+}
+
+const passwd& find_user(const std::string& name) {
+  const passwd* const user = ::getpwnam(name.c_str());
+  if (user == nullptr) throw OptionError("--user: there is no user \"" + name + "\"");
+  return *user;
+}
+
+// Drivers keep what they have compiled below the home folder: below root's they could not.
+void switch_user(const std::string& name) {
+  const passwd& user = find_user(name);
+  if (::geteuid() == user.pw_uid) return;
+  if (::initgroups(user.pw_name, user.pw_gid) != 0 || ::setgid(user.pw_gid) != 0 ||
+      ::setuid(user.pw_uid) != 0) {
+    throw not_permitted(name);
+  }
+  ::setenv("HOME", user.pw_dir, 1);
+  ::setenv("USER", user.pw_name, 1);
+  ::setenv("LOGNAME", user.pw_name, 1);
+}
+
+void limit(__rlimit_resource resource, rlim_t most) {
+  rlimit now{};
+  ::getrlimit(resource, &now);
+  if (now.rlim_cur > most || now.rlim_cur == RLIM_INFINITY) now.rlim_cur = most;
+  if (now.rlim_max > most || now.rlim_max == RLIM_INFINITY) now.rlim_max = most;
+  ::setrlimit(resource, &now);
+}
+
+}  // namespace
+
+void check_user(const std::string& user) {
+  if (user.empty()) return;
+  const passwd& wanted = find_user(user);
+  if (::geteuid() == wanted.pw_uid) return;
+  if (::geteuid() != 0) throw not_permitted(user);
+  struct stat home {};
+  const bool owns_home = ::stat(wanted.pw_dir, &home) == 0 && home.st_uid == wanted.pw_uid;
+  if (!owns_home && std::getenv("XDG_CACHE_HOME") == nullptr && std::getenv("POCL_CACHE_DIR") == nullptr) {
+    log_line("--user: \"" + user +
+             "\" owns no home folder, where drivers keep what they have compiled; set " +
+             "XDG_CACHE_HOME to a folder of its own");
+  }
+}
+
+void drop_privileges(const std::string& user) {
+  if (!user.empty()) switch_user(user);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_NOFILE, kMaxOpenFiles);
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,53 @@
+#include "cli/bench/bench.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+#include "cli/system/installation.h"
+
+namespace cleave::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kCannot = 1;
+
+// In a build folder beside the command's own, installed where programs go that nobody calls by hand. Empty
+// where it is in neither.
+fs::path find_suite(const Installation& cleave) {
+  const fs::path beside = cleave.command.parent_path().parent_path();
+  std::error_code ignored;
+  for (const fs::path& folder : {beside / "bench", beside / "libexec/cleave/bench"}) {
+    if (fs::exists(folder / "suite/__main__.py", ignored)) return folder;
+  }
+  return {};
+}
+
+}  // namespace
+
+int bench(const std::vector<std::string>& arguments) {
+  const Installation cleave = find_installation();
+  const fs::path folder = find_suite(cleave);
+  if (folder.empty()) {
+    std::fputs("cleave: the benchmarks are not there: build Cleave with -DCLEAVE_BENCH=ON\n", stderr);
+    return kCannot;
+  }
+  ::setenv("CLEAVE_BENCH", folder.c_str(), 1);
+  ::setenv("CLEAVE_BENCH_LIBRARY", cleave.drop_in.c_str(), 1);
+  std::vector<std::string> words = {"python3", folder / "suite"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> list;
+  list.reserve(words.size() + 1);
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  ::execvp(list[0], list.data());
+  std::fprintf(stderr, "cleave: python3, which runs the benchmarks, cannot be started: %s\n",
+               std::strerror(errno));
+  return kCannot;
+}
+
+}  // namespace cleave::cli

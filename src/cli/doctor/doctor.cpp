@@ -1,0 +1,150 @@
+#include "cli/doctor/doctor.h"
+
+#include <iostream>
+
+#include "cli/doctor/spelling.h"
+#include "cli/probe/child_process.h"
+#include "cli/probe/records.h"
+#include "cli/remote/remote.h"
+#include "cli/system/drivers.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr const char* reinstall = "install Cleave again";
+
+void report_libraries(const Installation& cleave, Report& report) {
+  report.section("Libraries");
+  report.note("this command is " + cleave.command.string() + ", version " CLEAVE_VERSION);
+  const auto missing = cleave.missing();
+  for (const auto& library : missing) report.problem(library.string() + " is missing", reinstall);
+  if (missing.empty()) report.ok("drop-in, stub and layer are in " + cleave.layer.parent_path().string());
+  if (!cleave.can_be_in_layers()) {
+    report.problem("lists of libraries are split at colons, and the path above has one", "move Cleave");
+  } else if (!cleave.can_preload()) {
+    report.note("LD_PRELOAD cannot hold a path with a space; `cleave run` uses the other ways only",
+                "move Cleave to a path without spaces");
+  }
+}
+
+// Without layers, or Cleave's might be the face that answers; without drivers, since they have nothing to do
+// with it.
+ChildResult ask_drop_in(const DoctorRequest& request) {
+  const DriverSelection none({});
+  return run_child(
+      {{"probe", "library"}, {{"OPENCL_LAYERS", std::nullopt}, none.variable()}, request.timeout});
+}
+
+void report_version(const ChildResult& child, const std::vector<Record>& records, Report& report) {
+  if (const Record* failure = find(records, "failure", 2)) {
+    report.problem("the drop-in does not answer: " + (*failure)[1], reinstall);
+  } else if (!child.succeeded()) {
+    report.problem("a process that only loads the drop-in " + child.outcome_text(), reinstall);
+  } else if (const Record* version = find(records, "version", 2);
+             version != nullptr && (*version)[1] != CLEAVE_VERSION) {
+    report.problem("the drop-in's version is " + (*version)[1] + ", not this command's",
+                   "install both from the same release");
+  } else {
+    report.ok("the drop-in can be loaded, and its version is this command's");
+  }
+}
+
+void report_settings(const std::vector<Record>& records, Report& report) {
+  report.section("Settings in force");
+  std::vector<std::vector<std::string>> rows = {{"setting", "value", "from"}};
+  for (const Record& record : records) {
+    if (record[0] != "setting" || record.size() < 4) continue;
+    rows.push_back({record[1], record[2].empty() ? "-" : record[2], record[3]});
+  }
+  if (rows.size() > 1) {
+    report.table(rows);
+  } else {
+    report.note("not known: the drop-in did not say");
+  }
+  for (const Record& record : records) {
+    if (record[0] == "problem" && record.size() > 1) {
+      report.problem(record[1], "mend the variable or the file that it names");
+    }
+  }
+  // What names the file and the layers is no setting of its own, and the drop-in names the others.
+  std::vector<std::string> variables = {"CLEAVE_CONFIG", "CLEAVE_LAYERS"};
+  for (const Record& record : records) {
+    if (record[0] == "setting" && record.size() > 4 && !record[4].empty()) variables.push_back(record[4]);
+  }
+  if (variables.size() == 2) return;  // the drop-in did not say which there are
+  for (const Misspelt& variable : misspelt_variables(variables)) {
+    report.problem(variable.variable + " is not a setting of Cleave",
+                   variable.suggestion.empty() ? "unset it" : "did you mean " + variable.suggestion + "?");
+  }
+}
+
+// As a program is that opens the system's library by its path: no drop-in, only the layer.
+ChildRequest through_layer(const DoctorRequest& request, const Installation& cleave,
+                           const std::string& loader) {
+  ChildRequest child;
+  child.arguments = {"probe", "loader", loader};
+  child.environment = {{"OPENCL_LAYERS", cleave.layer.string()}, {"LD_PRELOAD", std::nullopt}};
+  child.limit = request.timeout;
+  return child;
+}
+
+void report_layers(const ChildResult& child, Report& report) {
+  const std::vector<Record> records = decode(child.output);
+  const Record* face = find(records, "face", 2);
+  const Record* platforms = find(records, "platforms", 2);
+  if (face != nullptr && (*face)[1] == "layer") {
+    report.ok("it loads Cleave's layer: programs that open it by its path are caught too");
+  } else if (platforms != nullptr && (*platforms)[1] == "0") {
+    report.note("whether it loads layers cannot be seen without a driver");
+  } else if (face != nullptr) {
+    report.note("it does not load layers: programs that open it by its path would not be caught",
+                "install ocl-icd 2.3 or the Khronos loader 3.0, or later");
+  } else if (const Record* failure = find(records, "failure", 2)) {
+    report.problem("it cannot be asked for layers: " + (*failure)[1], "mend or replace that loader");
+  } else {
+    report.problem("a process that loaded the layer and asked for the platforms " + child.outcome_text(),
+                   "see \"Platforms and devices\"; if all is well there, report it to Cleave");
+  }
+}
+
+// The loader below the drop-in; where that did not say, the one that the dynamic linker finds.
+std::string loader_of(const std::vector<Record>& records) {
+  const Record* next = find(records, "next", 2);
+  return next == nullptr || (*next)[1].find('/') == std::string::npos ? "libOpenCL.so.1" : (*next)[1];
+}
+
+void report_loader(const DoctorRequest& request, const Installation& cleave, const std::string& loader,
+                   Report& report) {
+  report.section("Loader");
+  if (loader.find('/') == std::string::npos) {
+    report.problem("the drop-in found no OpenCL loader to hand calls to",
+                   "install one (ocl-icd-libopencl1), or name it in CLEAVE_NEXT");
+    return;
+  }
+  report.ok("calls go to " + loader);
+  report_layers(run_child(through_layer(request, cleave, loader)), report);
+}
+
+}  // namespace
+
+int doctor(const DoctorRequest& request) {
+  Report report(std::cout);
+  const Installation cleave = find_installation();
+  report_libraries(cleave, report);
+  const ChildResult child = ask_drop_in(request);
+  const std::vector<Record> records = decode(child.output);
+  report_version(child, records, report);
+  report_settings(records, report);
+  if (child.succeeded()) report_loader(request, cleave, loader_of(records), report);
+  const bool registered = report_vendor(request, loader_of(records), report);
+  if (child.succeeded()) {
+    report_devices(request, report);
+    report_neighbours(records, report);
+    report_servers(records, request.timeout, report);
+  }
+  if (!request.program.empty()) report_program(request, cleave, registered, report);
+  report.conclude();
+  return report.problems() == 0 ? 0 : 1;
+}
+
+}  // namespace cleave::cli

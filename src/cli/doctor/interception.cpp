@@ -1,0 +1,160 @@
+#include "cli/doctor/interception.h"
+
+#include <filesystem>
+
+#include "cli/system/elf.h"
+#include "cli/system/executable.h"
+
+namespace cleave::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Severity = Finding::Severity;
+
+// The name under which the file wants OpenCL, or an empty text.
+std::string needed_opencl(const ElfFacts& facts) {
+  for (const std::string& name : facts.needed) {
+    if (fs::path(name).filename().native().starts_with("libOpenCL.so")) return name;
+  }
+  return "";
+}
+
+Finding other_machine(const ElfFacts& facts) {
+  const std::string kind = std::to_string(facts.bits) + "-bit " + machine_name(facts.machine);
+  return {
+      Severity::problem,
+      "it is a " + kind + " program and this Cleave is not: the libraries cannot be loaded into it",
+      "build and install Cleave for " + kind + " too, and start the program with that one's `cleave run`"};
+}
+
+Finding privileged(const std::string& reason, bool registered) {
+  if (registered) {
+    return {Severity::ok,
+            "it runs with raised privileges (" + reason +
+                "): caught by the vendor library, with no settings " + "but those of /etc/cleave/cleave.toml",
+            ""};
+  }
+  return {Severity::problem,
+          "it runs with raised privileges (" + reason +
+              "): the dynamic loader ignores LD_PRELOAD and LD_LIBRARY_PATH",
+          "register the vendor library (cleave icd install), or run a copy of the program without them, made "
+          "with `cp`"};
+}
+
+Finding statically_linked() {
+  return {Severity::problem,
+          "it is statically linked: there is no dynamic loader in it that would load Cleave",
+          "link it dynamically, against the system's libOpenCL.so.1"};
+}
+
+// OpenCL is named by a path, so that neither a preloaded library's name nor a search path counts.
+Finding needs_by_path(const std::string& name) {
+  return {Severity::note, "it needs " + name + " by its path: caught by the layer alone",
+          "see \"Loader\" above for whether that loader has layers"};
+}
+
+Finding linked(const ElfFacts& facts, const std::string& name, const Installation& cleave) {
+  if (name.find('/') != std::string::npos) return needs_by_path(name);
+  if (cleave.can_preload())
+    return {Severity::ok, "it is linked against " + name + ": caught by the preloaded library", ""};
+  // A DT_RPATH counts only where there is no DT_RUNPATH.
+  if (facts.rpath && !facts.runpath) {
+    return {Severity::note,
+            "its DT_RPATH (" + *facts.rpath + ") comes before LD_LIBRARY_PATH: caught by the layer",
+            "move Cleave to a path without spaces, so that it can be preloaded"};
+  }
+  return {Severity::ok, "it is linked against " + name + ": caught by the library search path", ""};
+}
+
+Finding not_linked(const Installation& cleave) {
+  const std::string ways = cleave.can_preload()
+                               ? "the preloaded libraries (dlopen by name) and the layer (by path)"
+                               : "the library search path (dlopen by name) and the layer (by path)";
+  return {Severity::ok,
+          "it is not linked against OpenCL itself: where it loads OpenCL later, it is caught by " + ways, ""};
+}
+
+void note_search_paths(const ElfFacts& facts, std::vector<Finding>& findings) {
+  const auto note = [&](const char* tag, const std::optional<std::string>& value) {
+    if (!value) return;
+    findings.push_back(
+        {Severity::note, std::string(tag) + " " + *value + ": does not matter for preloaded libraries", ""});
+  };
+  note("DT_RPATH", facts.rpath);
+  note("DT_RUNPATH", facts.runpath);
+}
+
+void examine_elf(const fs::path& file, const ElfFacts& facts, const Installation& cleave, bool registered,
+                 std::vector<Finding>& findings) {
+  if (!facts.is_ours()) {
+    findings.push_back(other_machine(facts));
+    return;
+  }
+  if (!facts.has_interpreter) {
+    findings.push_back(statically_linked());
+    return;
+  }
+  const std::string reason = raised_privileges(file);
+  if (!reason.empty()) {
+    findings.push_back(privileged(reason, registered));
+    return;
+  }
+  const std::string name = needed_opencl(facts);
+  findings.push_back(name.empty() ? not_linked(cleave) : linked(facts, name, cleave));
+  if (cleave.can_preload()) note_search_paths(facts, findings);
+}
+
+void examine_file(const fs::path& file, const Installation& cleave, bool registered, bool may_be_script,
+                  std::vector<Finding>& findings);
+
+// What a script does with its environment is its own affair; what starts it can be looked at.
+void examine_script(const std::string& interpreter, const Installation& cleave, bool registered,
+                    std::vector<Finding>& findings) {
+  const ProgramLookup found = find_program(interpreter);
+  if (!found.file) {
+    findings.push_back({Severity::problem,
+                        "it is a script whose interpreter " + interpreter + " " + found.reason,
+                        "install the interpreter or mend the script's first line"});
+    return;
+  }
+  findings.push_back(
+      {Severity::note, "it is a script, run by " + found.file->string() + "; about that program:", ""});
+  examine_file(*found.file, cleave, registered, false, findings);
+}
+
+void examine_file(const fs::path& file, const Installation& cleave, bool registered, bool may_be_script,
+                  std::vector<Finding>& findings) {
+  const ElfReading elf = read_elf(file);
+  if (elf.facts) {
+    examine_elf(file, *elf.facts, cleave, registered, findings);
+    return;
+  }
+  if (!elf.damage.empty()) {
+    findings.push_back(
+        {Severity::problem, "its ELF file is damaged: " + elf.damage, "install the program again"});
+    return;
+  }
+  const auto interpreter = interpreter_of(file);
+  if (interpreter && may_be_script) {
+    examine_script(*interpreter, cleave, registered, findings);
+  } else if (interpreter) {
+    findings.push_back(
+        {Severity::note, "it is a script itself: not followed further", "name its interpreter to doctor"});
+  } else {
+    findings.push_back({Severity::problem, "it is neither an ELF program nor a script with a `#!` line",
+                        "name the program that is started in the end"});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> examine_program(const std::string& name, const Installation& cleave, bool registered) {
+  const ProgramLookup found = find_program(name);
+  if (!found.file)
+    return {{Severity::problem, name + " " + found.reason, "check the name, PATH and the file's mode"}};
+  std::vector<Finding> findings = {{Severity::note, "the file is " + found.file->string(), ""}};
+  examine_file(*found.file, cleave, registered, true, findings);
+  return findings;
+}
+
+}  // namespace cleave::cli

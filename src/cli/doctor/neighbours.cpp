@@ -1,0 +1,76 @@
+#include <string_view>
+
+#include "cli/doctor/doctor.h"
+
+namespace cleave::cli {
+namespace {
+
+// The record of that setting with its value and origin, or nullptr.
+const Record* find_setting(const std::vector<Record>& records, std::string_view key) {
+  for (const Record& record : records) {
+    if (record.size() >= 4 && record[0] == "setting" && record[1] == key) return &record;
+  }
+  return nullptr;
+}
+
+std::string value_of(const std::vector<Record>& records, std::string_view key) {
+  const Record* setting = find_setting(records, key);
+  return setting != nullptr ? (*setting)[2] : "";
+}
+
+std::string machines(const std::string& count) {
+  return count + (count == "1" ? " virtual machine" : " virtual machines");
+}
+
+std::string age(const std::string& milliseconds) {
+  const unsigned long long tenths = std::stoull(milliseconds) / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s ago";
+}
+
+// neighbour NAME PLACE STATE KNOWLEDGE VMS AGE
+void report_source(const Record& source, const std::string& stale, Report& report) {
+  const std::string what = source[1] +
+                           (source[2].empty() || source[1].ends_with(source[2]) ? "" : " at " + source[2]) +
+                           ": " + source[3];
+  if (source[4] == "known") {
+    report.ok(what + ", " + machines(source[5]) + ", confirmed " + age(source[6]));
+  } else if (source[4] == "stale") {
+    report.note(what + ", silent since it said " + machines(source[5]) + " " + age(source[6]) +
+                    "; neighbours.stale=" + stale + " stands in for it",
+                "see whether cleave-monitord runs, or whatever writes the file");
+  } else {
+    report.note(what + ", no count yet",
+                source[1] == "monitor"
+                    ? "start cleave-monitord on the host, or name its address in CLEAVE_MONITOR"
+                    : "write the number of virtual machines into it");
+  }
+}
+
+}  // namespace
+
+void report_neighbours(const std::vector<Record>& records, Report& report) {
+  report.section("Neighbours");
+  const Record* vms = find(records, "vms", 2);
+  if (vms == nullptr) {
+    report.note("not known: the drop-in did not say");
+    return;
+  }
+  const Record* count = find_setting(records, "neighbours.count");
+  const bool fixed = count != nullptr && !(*count)[2].empty();
+  const std::string from =
+      fixed ? (*count)[3] : "neighbours.source=" + value_of(records, "neighbours.source");
+  report.ok("the next launch reckons with " + machines((*vms)[1]) + ", this one included (from: " + from +
+            ")");
+  for (const Record& record : records) {
+    if (record[0] == "neighbour" && record.size() > 6) {
+      report_source(record, value_of(records, "neighbours.stale"), report);
+    }
+  }
+  const std::string policy = value_of(records, "split.policy");
+  if ((*vms)[1] == "1" && (policy == "alpha" || policy == "budget")) {
+    report.note("alone, launches stay whole",
+                "to see them split, set CLEAVE_VMS or use `cleave run --vms N`");
+  }
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,121 @@
+#include "cli/icd/folders.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <sys/stat.h>
+
+namespace cleave::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kIcd = ".icd";
+constexpr const char* kTitle = "cleave icd 1";
+
+// Whether there is something of that name, also a symbolic link that leads nowhere.
+bool is_present(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename());
+  }
+  if (error) throw IcdError(folder.string() + " cannot be read: " + error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// What loaders take for a vendor's file. A folder is none.
+bool is_icd(const fs::path& folder, const std::string& name) {
+  std::error_code ignored;
+  return name.ends_with(kIcd) && name.size() > kIcd.size() &&
+         fs::symlink_status(folder / name, ignored).type() != fs::file_type::directory;
+}
+
+bool read_time(std::istream& stream, const std::string& whose, std::timespec& time) {
+  std::string word;
+  return stream >> word >> time.tv_sec >> time.tv_nsec && word == whose && stream.get() == '\n';
+}
+
+// None, too, where its writing was interrupted: each line must have its end.
+std::optional<IcdRecord> read_record(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string title;
+  IcdRecord record;
+  if (!std::getline(stream, title) || title != kTitle) return std::nullopt;
+  if (!read_time(stream, "vendors", record.vendors) || !read_time(stream, "parent", record.parent)) {
+    return std::nullopt;
+  }
+  return record;
+}
+
+void survey_wrapped(const fs::path& wrapped, IcdSurvey& found) {
+  for (const std::string& name : names_in(wrapped)) {
+    if (is_icd(wrapped, name)) {
+      found.kept.push_back(name);
+    } else if (name == kUnregisteredName) {
+      found.has_unregistered = true;
+    } else if (name != kRecordName) {
+      found.foreign_files.push_back(name);
+    }
+  }
+  found.record = read_record(wrapped / kRecordName);
+}
+
+}  // namespace
+
+std::string text_of(const IcdRecord& record) {
+  std::ostringstream text;
+  text << kTitle << '\n'
+       << "vendors " << record.vendors.tv_sec << ' ' << record.vendors.tv_nsec << '\n'
+       << "parent " << record.parent.tv_sec << ' ' << record.parent.tv_nsec << '\n';
+  return text.str();
+}
+
+IcdSurvey survey(const IcdPaths& places) {
+  IcdSurvey found;
+  found.has_vendors = is_present(places.vendors);
+  if (found.has_vendors) {
+    for (const std::string& name : names_in(places.vendors)) {
+      if (!is_icd(places.vendors, name)) continue;
+      if (name == places.registration().filename()) {
+        found.registered = library_named_in(places.registration());
+      } else {
+        found.drivers.push_back(name);
+      }
+    }
+  }
+  found.has_wrapped = is_present(places.wrapped);
+  if (found.has_wrapped) survey_wrapped(places.wrapped, found);
+  found.has_draft = is_present(places.draft());
+  if (found.has_draft) {
+    found.draft = names_in(places.draft());
+    found.draft_record = read_record(places.draft() / kRecordName);
+  }
+  return found;
+}
+
+std::string library_named_in(const fs::path& icd_file) {
+  std::ifstream file(icd_file);
+  std::string line;
+  std::getline(file, line);
+  line.erase(line.find_last_not_of(" \r") + 1);
+  return line;
+}
+
+std::timespec time_of(const fs::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) {
+    throw IcdError(folder.string() + ": " + std::generic_category().message(errno));
+  }
+  return status.st_mtim;
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,119 @@
+#include "cli/icd/steps.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "cli/icd/folders.h"
+
+namespace cleave::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kForAll = 0644;
+
+[[noreturn]] void refuse(const std::string& what, int error) {
+  std::string text = what + ": " + std::generic_category().message(error);
+  if (error == EACCES || error == EPERM) text += "; run it as root";
+  if (error == EBUSY) text += "; something is mounted there";
+  throw IcdError(text);
+}
+
+// A descriptor that closes itself.
+class Open {
+ public:
+  Open(const fs::path& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, kForAll)) {
+    if (descriptor_ < 0) refuse("cannot open " + path.string(), errno);
+  }
+  Open(const Open&) = delete;
+  Open& operator=(const Open&) = delete;
+  ~Open() { ::close(descriptor_); }
+  int operator*() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+void write_all(const Open& file, const std::string& text, const fs::path& path) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(*file, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno != EINTR) refuse("cannot write " + path.string(), errno);
+    if (wrote > 0) done += static_cast<std::size_t>(wrote);
+  }
+}
+
+// Some file systems do not know the flag: then a look beforehand must do.
+bool rename_to_free_name(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  struct stat ignored {};
+  if (::lstat(to.c_str(), &ignored) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return ::rename(from.c_str(), to.c_str()) == 0;
+}
+
+std::string describe_move(const fs::path& from, const fs::path& to) {
+  return "move " + from.string() + " to " + to.string();
+}
+
+}  // namespace
+
+IcdStep make_folder(const fs::path& folder, unsigned mode) {
+  return {"make the folder " + folder.string(), [=] {
+            if (::mkdir(folder.c_str(), 0700) != 0) refuse("cannot make " + folder.string(), errno);
+            if (::chmod(folder.c_str(), mode) != 0) refuse("cannot open up " + folder.string(), errno);
+          }};
+}
+
+IcdStep write_file(const fs::path& file, const std::string& text) {
+  return {"write " + file.string(), [=] {
+            const Open open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+            write_all(open, text, file);
+            if (::fchmod(*open, kForAll) != 0 || ::fsync(*open) != 0) {
+              refuse("cannot write " + file.string(), errno);
+            }
+          }};
+}
+
+IcdStep move(const fs::path& from, const fs::path& to) {
+  return {describe_move(from, to), [=] {
+            if (!rename_to_free_name(from, to)) refuse("cannot " + describe_move(from, to), errno);
+          }};
+}
+
+IcdStep move_over(const fs::path& from, const fs::path& to) {
+  return {describe_move(from, to), [=] {
+            if (::rename(from.c_str(), to.c_str()) != 0) refuse("cannot " + describe_move(from, to), errno);
+          }};
+}
+
+IcdStep remove_file(const fs::path& file) {
+  return {"remove " + file.string(), [=] {
+            if (::unlink(file.c_str()) != 0) refuse("cannot remove " + file.string(), errno);
+          }};
+}
+
+IcdStep remove_folder(const fs::path& folder) {
+  return {"remove the folder " + folder.string(), [=] {
+            if (::rmdir(folder.c_str()) != 0) refuse("cannot remove " + folder.string(), errno);
+          }};
+}
+
+IcdStep set_time(const fs::path& folder, const std::timespec& time) {
+  return {"set back the time of " + folder.string(), [=] {
+            const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, time};
+            if (::utimensat(AT_FDCWD, folder.c_str(), times.data(), 0) != 0) {
+              refuse("cannot set back the time of " + folder.string(), errno);
+            }
+          }};
+}
+
+}  // namespace cleave::cli

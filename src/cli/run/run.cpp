@@ -1,0 +1,101 @@
+#include "cli/run/run.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+#include "cli/system/installation.h"
+#include "cli/system/search_list.h"
+
+namespace cleave::cli {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+
+void preload(const Installation& cleave) {
+  const SearchList others = split(environment("LD_PRELOAD"), " :");
+  set("LD_PRELOAD", join(put_first({cleave.drop_in, cleave.stub}, others), ':'));
+}
+
+void prepend_library_path(const Installation& cleave) {
+  const SearchList others = split(environment("LD_LIBRARY_PATH"), ":;");
+  set("LD_LIBRARY_PATH", join(put_first({cleave.drop_in_folder}, others), ':'));
+}
+
+// The layers that the user wants. ocl-icd 2.3.1 cuts the string in place at the first colon while it loads
+// the layers, so that the children of an OpenCL program inherit the first layer only; CLEAVE_LAYERS remembers
+// all of them.
+SearchList wanted_layers() {
+  const std::string layers = environment("OPENCL_LAYERS");
+  const std::string remembered = environment("CLEAVE_LAYERS");
+  const bool was_cut = !layers.empty() && remembered.starts_with(layers + ':');
+  return split(was_cut ? remembered : layers, ":");
+}
+
+void add_layer(const Installation& cleave) {
+  const SearchList layers = put_first({cleave.layer}, wanted_layers());
+  set("OPENCL_LAYERS", join(layers, ':'));
+  if (layers.size() > 1) {
+    set("CLEAVE_LAYERS", join(layers, ':'));
+  } else {
+    ::unsetenv("CLEAVE_LAYERS");
+  }
+}
+
+bool is_complete(const Installation& cleave) {
+  const auto missing = cleave.missing();
+  if (missing.empty()) return true;
+  std::fprintf(stderr, "cleave: the installation is broken: %s is missing; install Cleave again\n",
+               missing.front().c_str());
+  return false;
+}
+
+// Every way that the installation's path allows; says so where it is not every way there is.
+bool set_environment(const Installation& cleave) {
+  const char* folder = cleave.drop_in_folder.c_str();
+  if (!cleave.can_be_in_layers() && !cleave.can_be_in_library_path()) {
+    std::fprintf(stderr,
+                 "cleave: cannot be loaded from %s: lists of libraries are split at colons; move Cleave\n",
+                 folder);
+    return false;
+  }
+  if (cleave.can_preload()) {
+    preload(cleave);
+  } else {
+    std::fprintf(
+        stderr, "cleave: LD_PRELOAD cannot hold %s (a space); using LD_LIBRARY_PATH and OPENCL_LAYERS only\n",
+        folder);
+  }
+  if (cleave.can_be_in_library_path()) prepend_library_path(cleave);
+  add_layer(cleave);
+  return true;
+}
+
+int exec_program(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  const int error = errno;
+  std::fprintf(stderr, "cleave: cannot run %s: %s\n", arguments[0], std::strerror(error));
+  return error == ENOENT ? 127 : 126;
+}
+
+}  // namespace
+
+int run(const RunRequest& request) {
+  const Installation cleave = find_installation();
+  if (!is_complete(cleave) || !set_environment(cleave)) return 1;
+  for (const auto& [name, value] : request.settings) set(name.c_str(), value);
+  return exec_program(request.command);
+}
+
+}  // namespace cleave::cli

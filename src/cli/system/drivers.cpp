@@ -1,0 +1,44 @@
+#include "cli/system/drivers.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace cleave::cli {
+
+namespace fs = std::filesystem;
+
+fs::path driver_folder() {
+  const char* named = std::getenv("OCL_ICD_VENDORS");
+  return named != nullptr && *named != '\0' ? named : "/etc/OpenCL/vendors";
+}
+
+std::vector<fs::path> installed_drivers() {
+  std::vector<fs::path> drivers;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(driver_folder(), ignored)) {
+    if (entry.path().extension() == ".icd") drivers.push_back(entry.path());
+  }
+  std::sort(drivers.begin(), drivers.end());
+  return drivers;
+}
+
+DriverSelection::DriverSelection(const std::vector<fs::path>& drivers) {
+  std::string name = (fs::temp_directory_path() / "cleave-doctor-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "cannot make the folder " + name);
+  }
+  folder_ = name;
+  // A driver that cannot be linked to is one that the process will not see, and that is what it will report.
+  std::error_code ignored;
+  for (const fs::path& driver : drivers)
+    fs::create_symlink(fs::absolute(driver), folder_ / driver.filename(), ignored);
+}
+
+DriverSelection::~DriverSelection() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,147 @@
+#include "cli/top/top.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include "cleave/registry.h"
+#include "cli/probe/child_process.h"
+#include "cli/probe/records.h"
+#include "cli/system/drivers.h"
+#include "cli/top/terminal.h"
+#include "cli/top/view.h"
+
+namespace cleave::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds library_timeout{3000};
+
+// As doctor asks the drop-in: no layer, and no driver, which could crash it.
+ChildRequest watch_neighbours(const DriverSelection& none) {
+  return {{"probe", "neighbours"}, {{"OPENCL_LAYERS", std::nullopt}, none.variable()}, {}};
+}
+
+// What the drop-in in a process of its own says of the neighbours: that is where the settings are read and
+// the monitor is followed.
+class NeighbourProbe {
+ public:
+  NeighbourProbe() : none_({}), child_(watch_neighbours(none_)) {}
+
+  int stream() const { return is_open_ ? child_.stream() : -1; }
+
+  void listen() {
+    is_open_ = child_.stream() >= 0 && child_.listen();
+    for (const Record& record : decode(child_.take_lines())) take(record);
+  }
+
+  // Until it has said something, or does not answer.
+  void await(std::chrono::milliseconds timeout) {
+    const auto end = Clock::now() + timeout;
+    while (vms_.empty() && stream() >= 0) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+      pollfd stream_or_time{stream(), POLLIN, 0};
+      if (left.count() <= 0 || ::poll(&stream_or_time, 1, static_cast<int>(left.count())) <= 0) return;
+      listen();
+    }
+  }
+
+  const std::string& vms() const { return vms_; }
+  const std::string& sources() const { return sources_; }
+  const std::string& registry() const { return registry_; }
+
+ private:
+  void take(const Record& record) {
+    if (record[0] == "setting" && record.size() > 2 && record[1] == "neighbours.registry")
+      registry_ = record[2];
+    if (record[0] == "neighbour" && record.size() > 4) {
+      said_ += (said_.empty() ? "" : ", ") + record[1] + ": " + (record[4] == "stale" ? "silent" : record[3]);
+    }
+    if (record[0] != "vms" || record.size() < 2) return;
+    vms_ = record[1];  // the last of what it says each time
+    sources_ = std::exchange(said_, {});
+  }
+
+  DriverSelection none_;
+  StreamingChild child_;
+  bool is_open_ = true;
+  std::string vms_;
+  std::string sources_;
+  std::string said_;
+  std::string registry_ = CLEAVE_REGISTRY_FOLDER;
+};
+
+Snapshot take_snapshot(const NeighbourProbe& neighbours) {
+  return {neighbours.vms(), neighbours.sources(), running_processes(neighbours.registry()), Clock::now()};
+}
+
+void print(const TopRequest& request, const Snapshot& look, const Snapshot* before) {
+  if (request.json) {
+    std::fputs(as_json(look).c_str(), stdout);
+  } else {
+    for (const std::string& line : as_lines(look, before, 0)) std::printf("%s\n", line.c_str());
+  }
+  std::fflush(stdout);
+}
+
+// One object a line until nobody reads them.
+void print_on(const TopRequest& request, NeighbourProbe& neighbours) {
+  while (std::ferror(stdout) == 0) {
+    print(request, take_snapshot(neighbours), nullptr);
+    const auto next = Clock::now() + request.interval;
+    for (auto now = Clock::now(); now < next; now = Clock::now()) {
+      pollfd stream{neighbours.stream(), POLLIN, 0};
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now);
+      if (::poll(&stream, 1, static_cast<int>(left.count())) > 0) neighbours.listen();
+    }
+  }
+}
+
+void show(const TopRequest& request, NeighbourProbe& neighbours) {
+  const Terminal terminal;
+  std::optional<Snapshot> before;
+  std::optional<Snapshot> look;
+  auto next = Clock::now();
+  for (bool ended = false; !ended;) {
+    if (Clock::now() >= next) {
+      before = std::exchange(look, take_snapshot(neighbours));
+      next = Clock::now() + request.interval;
+    }
+    const Snapshot* const rates_since = before ? &*before : nullptr;
+    terminal.draw(as_lines(*look, rates_since, terminal.size().width));
+    std::array<pollfd, 3> waiting = {
+        {{STDIN_FILENO, POLLIN, 0}, {terminal.signals(), POLLIN, 0}, {neighbours.stream(), POLLIN, 0}}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+    ::poll(waiting.data(), waiting.size(), std::max(0, static_cast<int>(left.count())));
+    if (waiting[2].revents != 0) neighbours.listen();
+    if (waiting[1].revents != 0) ended = terminal.read_signal();
+    if (waiting[0].revents != 0) ended = Terminal::quit_requested() || ended;
+  }
+}
+
+}  // namespace
+
+int top(const TopRequest& request) {
+  if (!request.once && !request.json && !Terminal::is_present()) {
+    std::fputs("cleave: a live view needs a terminal: use --once, or --json\n", stderr);
+    return 2;
+  }
+  NeighbourProbe neighbours;
+  neighbours.await(library_timeout);
+  if (request.once) {
+    print(request, take_snapshot(neighbours), nullptr);
+  } else if (request.json) {
+    print_on(request, neighbours);
+  } else {
+    show(request, neighbours);
+  }
+  return 0;
+}
+
+}  // namespace cleave::cli

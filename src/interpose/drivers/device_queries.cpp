@@ -1,0 +1,143 @@
+#include "interpose/drivers/device_queries.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "interpose/drivers/quirks.h"
+#include "plan/device.h"
+
+namespace cleave::interpose {
+namespace {
+
+// Of cl_nv_device_attribute_query and cl_amd_device_attribute_query (CL/cl_ext.h names them only in some
+// versions).
+constexpr cl_device_info kNvidiaMajor = 0x4000;
+constexpr cl_device_info kNvidiaMinor = 0x4001;
+constexpr cl_device_info kAmdSimds = 0x4040;
+constexpr cl_device_info kAmdLanes = 0x4041;
+
+// Of cl_khr_device_uuid and cl_khr_pci_bus_info, likewise.
+constexpr cl_device_info kUuid = 0x106A;
+constexpr cl_device_info kBus = 0x410F;
+
+constexpr cl_command_queue_properties kPlainProperties =
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
+
+template <typename T>
+T ask(const Table& next, cl_device_id device, cl_device_info what, T otherwise) {
+  T value = otherwise;
+  return next.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
+}
+
+// Texts and bytes that a driver gives of a device, hashed together (FNV-1a).
+class Fingerprint {
+ public:
+  // False where the driver does not answer.
+  bool take(const Table& next, cl_device_id device, cl_device_info what) {
+    std::array<unsigned char, 256> bytes{};
+    std::size_t size = 0;
+    if (next.clGetDeviceInfo(device, what, bytes.size(), bytes.data(), &size) != CL_SUCCESS) return false;
+    for (std::size_t i = 0; i < std::min(size, bytes.size()); ++i) {
+      hash_ = (hash_ ^ bytes[i]) * 0x100000001b3U;
+    }
+    return size != 0;
+  }
+  std::uint64_t value() const { return hash_ != 0 ? hash_ : 1; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+plan::DeviceProperties query_properties(const Table& next, cl_device_id device) {
+  plan::DeviceProperties properties;
+  const auto type = ask<cl_device_type>(next, device, CL_DEVICE_TYPE, 0);
+  properties.gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+  properties.cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+  properties.vendor = ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0);
+  properties.compute_units = ask<cl_uint>(next, device, CL_DEVICE_MAX_COMPUTE_UNITS, 1);
+  if (properties.gpu && properties.vendor == plan::kNvidia) {
+    properties.nv_major = ask<cl_uint>(next, device, kNvidiaMajor, 0);
+    properties.nv_minor = ask<cl_uint>(next, device, kNvidiaMinor, 0);
+  }
+  if (properties.gpu && properties.vendor == plan::kAmd) {
+    properties.amd_simds = ask<cl_uint>(next, device, kAmdSimds, 0);
+    properties.amd_lanes = ask<cl_uint>(next, device, kAmdLanes, 0);
+  }
+  return properties;
+}
+
+void apply_settings(const base::Settings& settings, const Table& next, cl_device_id device,
+                    plan::Device& facts) {
+  if (settings.devices.empty()) return;
+  std::array<char, 1024> name{};
+  if (next.clGetDeviceInfo(device, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr) != CL_SUCCESS)
+    return;
+  for (const base::NamedSettings& named : settings.devices) {
+    if (!base::matches(named.pattern, name.data())) continue;
+    if (named.alpha != 0) facts.alpha = named.alpha;
+    if (named.cores != 0) facts.cores = named.cores;
+  }
+}
+
+SuggestLocalSize find_suggest_local_size(const Table& next, cl_device_id device) {
+  const auto platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
+  if (platform == nullptr) return nullptr;
+  return reinterpret_cast<SuggestLocalSize>(
+      next.clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
+}
+
+}  // namespace
+
+plan::Device query_device(const Interposer& interposer, cl_device_id device) noexcept {
+  const plan::DeviceProperties properties = query_properties(interposer.next, device);
+  plan::Device facts;
+  facts.cores = plan::cores(properties);
+  facts.resident_groups = plan::resident_groups(properties);
+  facts.resident_items = plan::resident_items(properties);
+  facts.queues = plan::usable_queues(properties);
+  facts.gains_from_pipelining = properties.gpu && !properties.cpu;
+  try {
+    apply_settings(interposer.settings(), interposer.next, device, facts);
+  } catch (...) {  // out of memory: the driver's own figures will do
+  }
+  return facts;
+}
+
+std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept {
+  Fingerprint print;
+  bool exact = false;
+  for (const cl_device_info place : {kUuid, kBus}) exact = exact || print.take(next, device, place);
+  if (!exact) {
+    for (const cl_device_info name : {CL_DEVICE_NAME, CL_DEVICE_VENDOR}) print.take(next, device, name);
+  }
+  return print.value();
+}
+
+std::optional<QueueRecord> query_queue(const Interposer& interposer, cl_command_queue queue) noexcept {
+  QueueRecord record;
+  cl_command_queue_properties properties = 0;
+  const Table& next = interposer.next;
+  if (next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof record.device, &record.device, nullptr) !=
+          CL_SUCCESS ||
+      next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, nullptr) !=
+          CL_SUCCESS) {
+    return std::nullopt;
+  }
+  record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  record.profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
+  const Quirks quirks = quirks_of(next, record.device);
+  record.plain = (properties & ~kPlainProperties) == 0 && !quirks.offsets_clash;
+  record.failures_abort = quirks.failures_abort;
+  record.failures_multiply = quirks.failures_multiply;
+  record.copies_variables = quirks.copies_variables;
+  record.offsets_race = quirks.offsets_race;
+  record.remote = quirks.remote;
+  if (!quirks.suggest_corrupts_launches)
+    record.suggest_local_size = find_suggest_local_size(next, record.device);
+  record.facts = query_device(interposer, record.device);
+  if (quirks.queues_clash) record.facts.gains_from_pipelining = false;
+  return record;
+}
+
+}  // namespace cleave::interpose

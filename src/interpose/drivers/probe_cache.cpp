@@ -1,0 +1,131 @@
+#include "interpose/drivers/probe_cache.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <sstream>
+
+#include "interpose/state/cache_folder.h"
+#include "kernels/prelude.h"
+
+namespace cleave::interpose {
+namespace {
+
+// One line for each driver: the version of this format, a hash of the driver's name, and the facts.
+constexpr const char* kDriversFormat = "1";
+constexpr const char* kDriversFile = "drivers";
+constexpr std::size_t kMostOfDrivers = std::size_t{1} << 20U;
+
+std::string line_for(const std::string& key, const ProbeResult& facts) {
+  return std::string(kDriversFormat) + " " + key + (facts.carries_tags ? " 1" : " 0") +
+         (facts.truncates_offsets ? " 1" : " 0");
+}
+
+std::optional<ProbeResult> read_facts(const std::string& folder, const std::string& key) {
+  std::istringstream file(read_file(folder, kDriversFile, kMostOfDrivers));
+  // A line that is damaged says nothing, and nothing of those behind it.
+  for (std::string line; std::getline(file, line);) {
+    for (const ProbeResult facts : {ProbeResult{false, false}, ProbeResult{false, true},
+                                    ProbeResult{true, false}, ProbeResult{true, true}}) {
+      if (line == line_for(key, facts)) return facts;
+    }
+  }
+  return std::nullopt;
+}
+
+void keep_facts(const std::string& folder, const std::string& key, const ProbeResult& facts) {
+  append_line(folder, kDriversFile, line_for(key, facts) + "\n");
+}
+
+// The number at `at` less `shift`, if it is one behind the prelude.
+void subtract_lines(std::string& log, std::size_t at, unsigned shift) {
+  unsigned line = 0;
+  const char* const begin = log.data() + at;
+  const auto [end, error] = std::from_chars(begin, log.data() + log.size(), line);
+  if (error == std::errc{} && line > shift) {
+    log.replace(at, static_cast<std::size_t>(end - begin), std::to_string(line - shift));
+  }
+}
+
+}  // namespace
+
+ProbeCache::ProbeCache(const Table& next, base::Clock& clock, std::string folder)
+    : next_(next), clock_(clock), folder_(std::move(folder)) {}
+
+std::optional<ProbeResult> ProbeCache::look_up(cl_device_id device) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = facts_.find(device);
+  return found != facts_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+bool ProbeCache::begin(cl_device_id device) {
+  const std::scoped_lock lock(mutex_);
+  return in_flight_.insert(device).second;
+}
+
+void ProbeCache::end(cl_device_id device, const std::optional<ProbeResult>& found) {
+  const std::scoped_lock lock(mutex_);
+  in_flight_.erase(device);
+  if (found) facts_[device] = *found;
+}
+
+std::optional<ProbeResult> ProbeCache::known(cl_device_id device) noexcept try {
+  return look_up(device);
+} catch (...) {
+  return std::nullopt;
+}
+
+std::optional<ProbeResult> ProbeCache::facts(cl_device_id device) noexcept try {
+  if (const auto known = look_up(device)) return known;
+  if (!begin(device)) return std::nullopt;
+  std::optional<ProbeResult> found;
+  try {
+    const std::string driver = folder_.empty() ? "" : name_driver(next_, device);
+    const std::string key = folder_.empty() ? "" : key_of(std::as_bytes(std::span(driver)));
+    if (!key.empty()) found = read_facts(folder_, key);
+    if (!found) {
+      found = probe_driver(next_, clock_, device);
+      if (found && !key.empty()) keep_facts(folder_, key, *found);
+    }
+  } catch (...) {  // out of memory: not known
+  }
+  end(device, found);
+  return found;
+} catch (...) {
+  return std::nullopt;
+}
+
+// Whether some number in it could be a line behind the prelude.
+bool ProbeCache::may_need_line_shift(const std::string& log) {
+  const std::string_view prelude = kernels::prelude();
+  const auto shift = static_cast<unsigned>(std::count(prelude.begin(), prelude.end(), '\n'));
+  for (std::size_t at = log.find(':'); at != std::string::npos; at = log.find(':', at + 1)) {
+    unsigned number = 0;
+    std::from_chars(log.data() + at + 1, log.data() + log.size(), number);
+    if (number > shift) return true;
+  }
+  return false;
+}
+
+std::string ProbeCache::restore_line_numbers(std::string log, cl_device_id device) {
+  if (!may_need_line_shift(log)) return log;
+  std::optional<LogLines> known;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = lines_.find(device);
+    if (found != lines_.end()) known = found->second;
+  }
+  const LogLines lines = known ? *known : find_log_lines(next_, device);
+  if (!known) {
+    const std::scoped_lock lock(mutex_);
+    lines_[device] = lines;
+  }
+  if (lines.shift == 0) return log;
+  const std::string mark = lines.place + ":";
+  for (std::size_t at = log.find(mark); at != std::string::npos; at = log.find(mark, at + mark.size())) {
+    subtract_lines(log, at + mark.size(), lines.shift);
+  }
+  return log;
+}
+
+}  // namespace cleave::interpose

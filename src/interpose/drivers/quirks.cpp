@@ -1,0 +1,77 @@
+#include "interpose/drivers/quirks.h"
+
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "base/remote_platform.h"
+
+namespace cleave::interpose {
+namespace {
+
+using Text = std::array<char, 256>;
+
+Text ask(const Table& next, cl_platform_id platform, cl_platform_info what) noexcept {
+  Text text{};
+  if (next.clGetPlatformInfo(platform, what, text.size() - 1, text.data(), nullptr) != CL_SUCCESS) text = {};
+  return text;
+}
+
+// The first figure of PoCL's version; 0 where there is none.
+unsigned pocl_version(std::string_view text) noexcept {
+  for (const std::string_view name : {"PoCL ", "pocl "}) {
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos) continue;
+    unsigned version = 0;
+    std::from_chars(text.data() + at + name.size(), text.data() + text.size(), version);
+    return version;
+  }
+  return 0;
+}
+
+// Of the whole device, of which `device` may be a part: its threads are one pool.
+cl_uint threads_of(const Table& next, cl_device_id device) noexcept {
+  cl_device_id parent = nullptr;
+  while (next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent),
+                              nullptr) == CL_SUCCESS &&
+         parent != nullptr)
+    device = parent;
+  cl_uint units = 0;
+  next.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
+  return units;
+}
+
+bool has_no_variables(const Table& next, cl_device_id device) noexcept {
+  std::size_t size = 0;
+  return next.clGetDeviceInfo(device, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, sizeof size, &size, nullptr) !=
+             CL_SUCCESS ||
+         size == 0;
+}
+
+}  // namespace
+
+Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
+  Quirks quirks;
+  cl_device_type type = 0;
+  cl_platform_id platform = nullptr;
+  if (next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS ||
+      next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, static_cast<void*>(&platform),
+                           nullptr) != CL_SUCCESS)
+    return quirks;
+  const Text text = ask(next, platform, CL_PLATFORM_NAME);
+  const std::string_view name = text.data();
+  quirks.queues_clash = quirks.default_has_argument_info = name == "Portable Computing Language";
+  quirks.remote = base::is_remote_platform(name);
+  if (quirks.remote) return quirks;
+  if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
+  if (name.starts_with("Intel(R)")) quirks.suggest_corrupts_launches = quirks.failed_builds_stick = true;
+  quirks.failures_multiply = name.starts_with("Intel(R)") || name == "Oclgrind";
+  quirks.failures_abort = name == "Portable Computing Language";
+  quirks.copies_variables = quirks.failures_abort && has_no_variables(next, device);
+  const unsigned pocl = pocl_version(ask(next, platform, CL_PLATFORM_VERSION).data());
+  quirks.offsets_clash = pocl == 4 || pocl == 5;
+  quirks.offsets_race = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
+  return quirks;
+}
+
+}  // namespace cleave::interpose

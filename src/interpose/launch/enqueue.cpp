@@ -1,0 +1,413 @@
+// A launch, from the program's call to the driver's: ask what may be split and into how many slices, cut,
+// carry it out, remember the event. Whatever is in doubt on the way goes on whole, and the reason is counted.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/log.h"
+#include "interpose/calls/overrides.h"
+#include "interpose/drivers/device_queries.h"
+#include "interpose/interposer.h"
+#include "interpose/launch/cost_feedback.h"
+#include "interpose/launch/local_size.h"
+#include "interpose/launch/split_risks.h"
+#include "interpose/state/callback_scope.h"
+#include "interpose/waits/wait.h"
+#include "launch/launch.h"
+#include "launch/pipeline.h"
+#include "plan/mode.h"
+
+namespace cleave::interpose {
+namespace {
+
+using plan::Decision;
+using plan::UnsplitReason;
+
+// The program's call as it came.
+struct Call {
+  cl_command_queue queue;
+  cl_kernel kernel;
+  cl_uint dims;
+  const size_t* offset;
+  const size_t* global;
+  const size_t* local;
+  cl_uint waits;
+  const cl_event* wait_list;
+  cl_event* event;
+  LaunchTimers::Start start;     // for launches that are measured
+  LaunchTrace* trace = nullptr;  // null where nobody wants one
+
+  [[nodiscard]] cl_int forward(const Table& next) const {
+    return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
+  }
+
+  // Whether the sizes and the list can be looked at; if not, the driver has an error for them.
+  [[nodiscard]] bool is_readable() const {
+    if (dims < 1 || dims > 3 || global == nullptr) return false;
+    if (waits != 0 && wait_list == nullptr) return false;
+    for (cl_uint d = 0; d < dims; ++d) {
+      if (global[d] == 0 || (local != nullptr && local[d] == 0)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] plan::NDRange range() const {
+    plan::NDRange range;
+    range.dims = dims;
+    for (cl_uint d = 0; d < dims; ++d) {
+      range.global[d] = global[d];
+      if (offset != nullptr) range.offset[d] = offset[d];
+      if (local != nullptr) range.local[d] = local[d];
+    }
+    return range;
+  }
+};
+
+bool is_uneven(const Call& call) {
+  if (call.local == nullptr) return false;
+  for (cl_uint d = 0; d < call.dims; ++d) {
+    if (call.global[d] % call.local[d] != 0) return true;
+  }
+  return false;
+}
+
+const Table& below(const Interposer& p, const Call& call) {
+  return call.trace != nullptr ? call.trace->table() : p.next;
+}
+
+cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why) {
+  const GateGuard guard(p.gates.of(call.queue));
+  const cl_int error = call.forward(below(p, call));
+  if (error == CL_SUCCESS) p.count_unsplit(*kernel.counters, why);
+  if (error == CL_SUCCESS && call.trace != nullptr) call.trace->unsplit_reason(why);
+  return error;
+}
+
+void note(Interposer& p, const Call& call, const QueueRecord& queue, const MeasuredLaunch& ticket) {
+  note_launch(p,
+              {.queue = call.queue,
+               .profiling = queue.profiling,
+               .waits = call.waits != 0,
+               .start = call.start,
+               .event = call.event != nullptr ? *call.event : nullptr},
+              ticket);
+}
+
+// Whole, but measured: `key` is what its time is reported for.
+cl_int launch_unsplit_measured(Interposer& p, const Call& call, const KernelRecord& kernel,
+                               const QueueRecord& queue, const LearnedDecision& learned) {
+  const cl_int error = launch_unsplit(p, call, kernel, *learned.unsplit_reason);
+  if (error == CL_SUCCESS) {
+    note(p, call, queue, {learned.key, 1});
+  }
+  return error;
+}
+
+// The driver is asked with the whole launch whether it takes smaller work-groups; its answer holds from then
+// on.
+cl_int launch_unsplit_for_shape(Interposer& p, const Call& call, const KernelRecord& kernel,
+                                cl_device_id device) {
+  const cl_int error = launch_unsplit(p, call, kernel, UnsplitReason::shape);
+  if (error == CL_SUCCESS && is_uneven(call)) {
+    p.kernels.update(call.kernel, [&](KernelRecord& record) { record.uneven_accepted = device; });
+  }
+  return error;
+}
+
+plan::LaunchMethod choose_method_for(const Interposer& p, const KernelRecord& kernel,
+                                     const QueueRecord& queue, const plan::NDRange& range,
+                                     std::size_t slices) {
+  constexpr unsigned kMostStalls = 3;
+  const plan::LaunchConditions conditions{.user_event_pending = !p.pending_user_events.empty(),
+                                          .pacing_stalls = queue.pacing_stalls >= kMostStalls,
+                                          .in_callback = CallbackScope::inside(),
+                                          .can_add_queues = queue.queue_template.has_value()};
+  return plan::choose_method(p.settings().launch, kernel.facts, queue.facts, range, slices, conditions);
+}
+
+// Gives the program its event, with those of the slices beside it with which the launch began.
+void return_event(Interposer& p, const Call& call, launch::LaunchResult& result,
+                  std::span<launch::Lane> lanes) {
+  if (call.event == nullptr) return;
+  *call.event = result.last.release();
+  SplitEventRecord record;
+  std::size_t count = 0;
+  record.first_slices[count++] = result.first.release();
+  for (launch::Lane& lane : lanes) {  // a helper's own may also be the newest there, so it keeps that
+    const cl_event first = lane.first.get();
+    if (first != nullptr && p.next.clRetainEvent(first) == CL_SUCCESS) record.first_slices[count++] = first;
+  }
+  try {
+    p.split_events.add(*call.event, record);
+  } catch (...) {  // out of memory: the event is right all the same, but begins with its last slice
+    for (std::size_t i = 0; i < count; ++i) p.next.clReleaseEvent(record.first_slices[i]);
+  }
+}
+
+bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
+  return std::find(devices.begin(), devices.end(), device) != devices.end();
+}
+
+// Whether slices of this kernel can tell it of the whole launch. The driver is not tried out here: this may
+// be a callback, or the device busy.
+bool can_carry_tags(Interposer& p, const KernelRecord& kernel, cl_device_id device) {
+  if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device))) return false;
+  const auto facts = p.drivers.known(device);
+  return facts && facts->carries_tags;
+}
+
+// The one launch that a kernel with the prelude would misread: an offset in the third dimension that reaches
+// it as a negative number.
+bool is_mistaken_for_tag(Interposer& p, const Call& call, const KernelRecord& kernel) {
+  if (call.dims != 3 || call.offset == nullptr || !kernel.may_have_prelude) return false;
+  constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
+  const bool truncates_offsets = ((call.offset[2] >> 31U) & 1U) != 0;
+  const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
+  if (!truncates_offsets && !wide) return false;
+  const auto queue = query_queue(p, call.queue);
+  if (!queue) return false;
+  const auto facts = p.drivers.known(queue->device);
+  return !facts || (facts->truncates_offsets ? truncates_offsets : wide);
+}
+
+cl_int refuse() {
+  base::log_line(
+      "an offset of 2^31 or more in the third dimension of a launch was refused: set CLEAVE_DISABLE=1");
+  return CL_INVALID_GLOBAL_OFFSET;
+}
+
+bool flush(cl_command_queue queue) noexcept { return flush_if_known(interposer(), queue); }
+
+// Carries the launch out in the way that was chosen, or over one queue where there are no helpers for it;
+// `method` says which it was.
+launch::LaunchResult enqueue_slices(Interposer& p, const Table& next, const launch::Launch& launch,
+                                    const plan::Cut& cut, const QueueRecord& queue,
+                                    plan::LaunchMethod& method, HelperQueues::Lease& lease) {
+  if (method.mode == plan::Mode::pipelined) {
+    if (!queue.has_helpers)
+      p.queues.update(launch.queue, [](QueueRecord& record) { record.has_helpers = true; });
+    p.helpers.acquire(lease, launch.queue, *queue.queue_template, queue.in_order, method.queues - 1);
+    if (!lease.lanes().empty()) {
+      launch::LaunchResult result = launch::pipeline(next, p.clock, launch, cut, lease.lanes());
+      if (!result.refused) return result;
+    }
+    const bool busy = lease.lanes().empty() && !lease.refused();
+    method =
+        plan::LaunchMethod::queue(busy ? plan::SingleQueueReason::busy : plan::SingleQueueReason::refused);
+  }
+  return launch::enqueue_slices(next, p.clock, launch, cut, method.mode);
+}
+
+cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
+             const plan::NDRange& range, std::size_t slices, learn::Key key) {
+  Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
+  const ExclusiveGate exclusive(gate);
+  if (gate != nullptr && !exclusive.is_exclusive())
+    return launch_unsplit(p, call, kernel, UnsplitReason::shared);
+  const plan::Cut cut(range, slices, plan::order_of(kernel.facts));
+  const bool tagged = kernel.facts.source == plan::Kernel::Source::tagged;
+  const launch::Launch launch{.queue = call.queue,
+                              .kernel = call.kernel,
+                              .range = range,
+                              .tag = tagged ? plan::Tag::of(range, cut) : std::nullopt,
+                              .waits = call.waits,
+                              .wait_list = call.wait_list,
+                              .wants_event = call.event != nullptr,
+                              .in_order = queue.in_order,
+                              .flush = flush,
+                              .abort_pacing = gate != nullptr ? &gate->waiting() : nullptr};
+  plan::LaunchMethod method = choose_method_for(p, kernel, queue, range, cut.count());
+  HelperQueues::Lease lease(p.helpers);
+  if (call.trace != nullptr && method.mode == plan::Mode::sequential) call.trace->paced();
+  launch::LaunchResult result = enqueue_slices(p, below(p, call), launch, cut, queue, method, lease);
+  // Nothing has run yet: the whole launch has the answer that the program would have had without us.
+  if (result.slices == 0) return launch_unsplit(p, call, kernel, UnsplitReason::shape);
+  p.count_split(*kernel.counters, result.slices, result.added, method);
+  if (call.trace != nullptr) [[unlikely]]
+    call.trace->split(result.slices, method);
+  if (method.mode == plan::Mode::sequential && (result.stalled || queue.pacing_stalls != 0)) {
+    p.queues.update(call.queue, [&](QueueRecord& record) {
+      record.pacing_stalls = result.stalled ? record.pacing_stalls + 1 : 0;
+    });
+  }
+  if (result.error == CL_SUCCESS) {
+    return_event(p, call, result, lease.lanes());
+    note(p, call, queue, {key, result.slices});
+  }
+  return result.error;
+}
+
+KernelRecord known(Interposer& p, cl_kernel kernel) {
+  return p.kernels.find(kernel).value_or(KernelRecord{.facts = {},
+                                                      .counters = &p.unknown_kernel,
+                                                      .uneven_accepted = nullptr,
+                                                      .tagged = {},
+                                                      .trusted = false,
+                                                      .may_have_prelude = false,
+                                                      .keeps = false,
+                                                      .identity = 0,
+                                                      .name = {}});
+}
+
+cl_int enqueue(Interposer& p, const Call& call) {
+  const KernelRecord kernel = known(p, call.kernel);
+  if (is_mistaken_for_tag(p, call, kernel)) return refuse();
+  // What needs no look at the queue comes first: most launches that stay whole are done with that.
+  plan::NDRange range = call.range();
+  const std::size_t items = plan::items(range.global);
+  const Decision early =
+      plan::wanted_slices(p.settings(), kernel.facts, plan::Device{.cores = 0}, items, p.neighbours.vms());
+  if (early.unsplit_reason) return launch_unsplit(p, call, kernel, *early.unsplit_reason);
+
+  auto queue = p.queues.find(call.queue);
+  if (!queue) queue = query_queue(p, call.queue);
+  if (queue && queue->remote) return launch_unsplit(p, call, kernel, UnsplitReason::remote);
+  if (!queue || !queue->plain || is_unsafe_now(p, *queue, {call.wait_list, call.waits}))
+    return launch_unsplit(p, call, kernel, UnsplitReason::shape);
+  const Decision wanted_slices =
+      plan::wanted_slices(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
+  if (wanted_slices.unsplit_reason) return launch_unsplit(p, call, kernel, *wanted_slices.unsplit_reason);
+  const bool needs_tags = kernel.facts.source == plan::Kernel::Source::tagged;
+  if ((needs_tags && !can_carry_tags(p, kernel, queue->device)) || (queue->copies_variables && kernel.keeps))
+    return launch_unsplit(p, call, kernel, UnsplitReason::kernel);
+
+  if (items == 1) return launch_unsplit(p, call, kernel, UnsplitReason::one_group);
+  if (call.local == nullptr) {
+    const auto local = explicit_local_size(p, *queue, call.queue, call.kernel, kernel.facts.sees_groups,
+                                           range, wanted_slices.slices);
+    if (!local) return launch_unsplit(p, call, kernel, UnsplitReason::shape);
+    range.local = *local;
+  }
+  const Decision limit_to_full_device =
+      plan::limit_to_full_device(p.settings(), kernel.facts, queue->facts, range, wanted_slices.slices);
+  if (limit_to_full_device.unsplit_reason)
+    return launch_unsplit(p, call, kernel, *limit_to_full_device.unsplit_reason);
+  const auto validate_cut = [&](std::size_t slices) {
+    return plan::validate_cut(range, kernel.facts, queue->facts, slices,
+                              kernel.uneven_accepted == queue->device);
+  };
+  Decision validated = validate_cut(limit_to_full_device.slices);
+  LearnedDecision learned{.slices = limit_to_full_device.slices, .unsplit_reason = {}, .key = 0};
+  if (!validated.unsplit_reason && p.settings().policy.learns()) {
+    learned = decide_from_costs(p, kernel, *queue, range, limit_to_full_device.slices);
+    if (learned.unsplit_reason) return launch_unsplit_measured(p, call, kernel, *queue, learned);
+    validated = validate_cut(learned.slices);
+  }
+  if (validated.unsplit_reason == UnsplitReason::shape)
+    return launch_unsplit_for_shape(p, call, kernel, queue->device);
+  if (validated.unsplit_reason) return launch_unsplit(p, call, kernel, *validated.unsplit_reason);
+  if (learned.key != 0 && validated.slices < learned.slices)
+    p.costs.limit_slices(learned.key, validated.slices);
+  return split(p, call, kernel, *queue, range, validated.slices, learned.key);
+}
+
+inline cl_int enqueue_any(Interposer& p, const Call& call) {
+  if (call.is_readable()) return enqueue(p, call);
+  const GateGuard guard(p.gates.of(call.queue));
+  return call.forward(p.next);
+}
+
+// Not inlined, so that a launch without a trace has nothing of it.
+[[gnu::noinline]] cl_int enqueue_traced(Interposer& p, Call call) {
+  LaunchTrace trace(*p.trace, {.function = "clEnqueueNDRangeKernel",
+                               .queue = call.queue,
+                               .kernel = call.kernel,
+                               .dims = call.dims,
+                               .global = call.global,
+                               .local = call.local});
+  call.trace = &trace;
+  const cl_int error = enqueue_any(p, call);
+  trace.end(error, error == CL_SUCCESS && call.event != nullptr ? *call.event : nullptr);
+  return error;
+}
+
+[[gnu::noinline]] cl_int enqueue_task_traced(Interposer& p, cl_command_queue queue, cl_kernel kernel,
+                                             cl_uint waits, const cl_event* wait_list, cl_event* event) {
+  LaunchTrace trace(*p.trace, {.function = "clEnqueueTask",
+                               .queue = queue,
+                               .kernel = kernel,
+                               .dims = 0,
+                               .global = nullptr,
+                               .local = nullptr});
+  const GateGuard guard(p.gates.of(queue));
+  const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
+  if (error == CL_SUCCESS) p.count_unsplit(*known(p, kernel).counters, UnsplitReason::one_group);
+  if (error == CL_SUCCESS) trace.unsplit_reason(UnsplitReason::one_group);
+  trace.end(error, error == CL_SUCCESS && event != nullptr ? *event : nullptr);
+  return error;
+}
+
+using Command = cl_int(CL_API_CALL*)(void*, cl_command_queue, const void*, cl_kernel, cl_uint, const size_t*,
+                                     const size_t*, const size_t*, cl_uint, const cl_uint*, cl_uint*, void*);
+
+// The driver's own function. The program got ours in its place, so a platform has it: the kernel's.
+Command find_command(const Table& next, cl_kernel kernel) {
+  cl_context context = nullptr;
+  cl_uint count = 0;
+  next.clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(cl_context), &context, nullptr);
+  next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
+  std::vector<cl_device_id> devices(count);
+  next.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
+  cl_platform_id platform = nullptr;
+  if (devices.empty() || next.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(cl_platform_id),
+                                              &platform, nullptr) != CL_SUCCESS) {
+    return nullptr;
+  }
+  return reinterpret_cast<Command>(
+      next.clGetExtensionFunctionAddressForPlatform(platform, "clCommandNDRangeKernelKHR"));
+}
+
+}  // namespace
+
+cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                          const size_t* offset, const size_t* global, const size_t* local,
+                                          cl_uint waits, const cl_event* wait_list,
+                                          cl_event* event) noexcept {
+  Interposer& p = interposer();
+  const LaunchTimers::Start start = p.launch_timers.begin(queue, p.clock);
+  const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event, start};
+  if (!p.begin_splitting()) return call.forward(p.next);
+  p.wait_statistics.of(queue).note_work();
+  if (p.trace) [[unlikely]]
+    return enqueue_traced(p, call);
+  return enqueue_any(p, call);
+}
+
+// A task is a launch of one work-item.
+cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
+                                 const cl_event* wait_list, cl_event* event) noexcept {
+  Interposer& p = interposer();
+  p.wait_statistics.of(queue).note_work();
+  p.launch_timers.begin(queue, p.clock);
+  if (p.trace && p.begin_splitting()) return enqueue_task_traced(p, queue, kernel, waits, wait_list, event);
+  const GateGuard guard(p.gates.of(queue));
+  const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
+  if (error == CL_SUCCESS && p.begin_splitting()) {
+    p.count_unsplit(*known(p, kernel).counters, UnsplitReason::one_group);
+  }
+  return error;
+}
+
+// A command buffer records the launch as it is; it may be changed and run many times later.
+cl_int CL_API_CALL clCommandNDRangeKernelKHR(void* command_buffer, cl_command_queue queue,
+                                             const void* properties, cl_kernel kernel, cl_uint dims,
+                                             const size_t* offset, const size_t* global, const size_t* local,
+                                             cl_uint points, const cl_uint* point_list, cl_uint* point,
+                                             void* mutable_handle) noexcept try {
+  Interposer& p = interposer();
+  const Command command = find_command(p.next, kernel);
+  if (command == nullptr) return CL_INVALID_KERNEL;
+  const cl_int error = command(command_buffer, queue, properties, kernel, dims, offset, global, local, points,
+                               point_list, point, mutable_handle);
+  if (error == CL_SUCCESS && p.begin_splitting()) {
+    p.count_unsplit(*known(p, kernel).counters, UnsplitReason::recorded);
+  }
+  return error;
+} catch (...) {
+  return CL_OUT_OF_HOST_MEMORY;
+}
+
+}  // namespace cleave::interpose

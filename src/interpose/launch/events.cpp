@@ -1,0 +1,212 @@
+// Events: one that stands for a split launch must look like that of one command. It is the last slice's; what
+// concerns the command's beginning is answered by the first slice's, or whichever of several began first.
+//
+// Source: OpenCL 3.0 API, sections 5.11 "Event objects" and 5.14 "Profiling operations".
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "interpose/calls/overrides.h"
+#include "interpose/interposer.h"
+#include "interpose/launch/cost_feedback.h"
+#include "interpose/state/callback_scope.h"
+
+namespace cleave::interpose {
+namespace {
+
+// The program's callback for a split launch. Until it has been called a reference to the event is held here,
+// in the driver and in the record, so that within it the event answers for the whole launch.
+struct Callback {
+  void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
+  void* data;
+  cl_event event;  // the program's
+};
+
+// The error that the program sees if it asks.
+cl_int error_of(cl_event event, cl_int otherwise) {
+  cl_int status = CL_QUEUED;
+  const bool known = interpose::clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                                               &status, nullptr) == CL_SUCCESS;
+  return known && status < 0 ? status : otherwise;
+}
+
+void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
+  const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
+  const CallbackScope scope;
+  callback->notify(callback->event, status < 0 ? error_of(callback->event, status) : status, callback->data);
+  interpose::clReleaseEvent(callback->event);
+}
+
+// The status of whichever slice has got furthest of those with which the launch began; an error where one of
+// them failed.
+cl_int furthest(const Table& next, const SplitEventRecord& record) {
+  cl_int status = CL_QUEUED;
+  for (const cl_event first : record.first_slices) {
+    cl_int own = CL_QUEUED;
+    if (first != nullptr && next.clGetEventInfo(first, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof own, &own,
+                                                nullptr) == CL_SUCCESS)
+      status = std::min(status, own);
+  }
+  return status;
+}
+
+// When the first of them came to the point that `name` says; `otherwise` where the driver does not tell.
+cl_ulong earliest(const Table& next, const SplitEventRecord& record, cl_profiling_info name,
+                  cl_ulong otherwise) {
+  cl_ulong time = otherwise;
+  for (const cl_event first : record.first_slices) {
+    cl_ulong own = 0;
+    if (first != nullptr &&
+        next.clGetEventProfilingInfo(first, name, sizeof own, &own, nullptr) == CL_SUCCESS)
+      time = std::min(time, own);
+  }
+  return time;
+}
+
+// Whether it matters that a thread is within a callback: no wait becomes polite there, no queue is made, and
+// no launch waits between its slices.
+bool must_track_callbacks(const base::Settings& settings) {
+  return settings.wait != base::WaitMode::native || settings.launch != base::LaunchMode::queued;
+}
+
+// The program's callback for any other event, so that waits within it are known for what they are.
+struct UnsplitCallback {
+  void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
+  void* data;
+};
+
+void CL_CALLBACK call_back_unsplit(cl_event event, cl_int status, void* data) {
+  const std::unique_ptr<UnsplitCallback> callback(static_cast<UnsplitCallback*>(data));
+  const CallbackScope scope;
+  callback->notify(event, status, callback->data);
+}
+
+cl_int set_unsplit_callback(const Table& next, cl_event event, cl_int type,
+                            void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
+  auto callback = std::unique_ptr<UnsplitCallback>(new (std::nothrow) UnsplitCallback{notify, data});
+  if (!callback) return CL_OUT_OF_HOST_MEMORY;
+  const cl_int error = next.clSetEventCallback(event, type, call_back_unsplit, callback.get());
+  if (error == CL_SUCCESS) static_cast<void>(callback.release());
+  return error;
+}
+
+// Registers the callback with `at`: the program's event or its first slice's.
+cl_int set_callback(cl_event event, cl_event at, cl_int type,
+                    void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
+  auto callback = std::unique_ptr<Callback>(new (std::nothrow) Callback{notify, data, event});
+  if (!callback) return CL_OUT_OF_HOST_MEMORY;
+  if (const cl_int error = interpose::clRetainEvent(event); error != CL_SUCCESS) return error;
+  const cl_int error = interposer().next.clSetEventCallback(at, type, call_back, callback.get());
+  if (error == CL_SUCCESS) {
+    static_cast<void>(callback.release());
+  } else {
+    interpose::clReleaseEvent(event);
+  }
+  return error;
+}
+
+}  // namespace
+
+cl_event CL_API_CALL clCreateUserEvent(cl_context context, cl_int* error) noexcept {
+  Interposer& p = interposer();
+  cl_event event = p.next.clCreateUserEvent(context, error);
+  if (event == nullptr) return event;
+  try {
+    p.pending_user_events.add(event, {p.user_events_created.fetch_add(1, std::memory_order_relaxed)});
+  } catch (...) {  // out of memory: pacing has its own limit
+  }
+  return event;
+}
+
+cl_int CL_API_CALL clSetUserEventStatus(cl_event event, cl_int status) noexcept {
+  Interposer& p = interposer();
+  if (status < 0) p.has_failed_user_event = true;
+  const auto pending = p.pending_user_events.find(event);
+  const cl_int error = p.next.clSetUserEventStatus(event, status);
+  // It is pending until the driver has told all who wait for it. One of these may have given it back by now,
+  // and the driver its address to another.
+  if (error == CL_SUCCESS && pending)
+    p.pending_user_events.forget_if(
+        event, [&](const PendingUserEvent& record) { return record.number == pending->number; });
+  return error;
+}
+
+cl_int CL_API_CALL clRetainEvent(cl_event event) noexcept {
+  Interposer& p = interposer();
+  const cl_int error = p.next.clRetainEvent(event);
+  if (error != CL_SUCCESS) return error;
+  p.split_events.retain(event);
+  if (p.trace) p.trace->event_retained(event);
+  p.measured_events.retain(event);
+  p.pending_user_events.retain(event);
+  return error;
+}
+
+cl_int CL_API_CALL clReleaseEvent(cl_event event) noexcept {
+  Interposer& p = interposer();
+  if (p.trace) p.trace->event_released(event);
+  if (p.measured_events.is_last(event)) record_event_time(p, event);
+  p.measured_events.release(event);
+  if (const auto record = p.split_events.release(event)) {
+    for (const cl_event first : record->first_slices)
+      if (first != nullptr) p.next.clReleaseEvent(first);
+  }
+  p.pending_user_events.release(event);
+  return p.next.clReleaseEvent(event);
+}
+
+cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_event_info name, size_t size, void* value,
+                                  size_t* size_ret) noexcept {
+  Interposer& p = interposer();
+  const cl_int error = p.next.clGetEventInfo(event, name, size, value, size_ret);
+  if (error != CL_SUCCESS || name != CL_EVENT_COMMAND_EXECUTION_STATUS || value == nullptr) return error;
+  const auto record = p.split_events.find(event);
+  if (!record) return error;
+  // The whole command has got as far as its first slice, and has not ended before its last. If the first
+  // failed, the others failed for that reason, and its own is the one to give.
+  auto* const status = static_cast<cl_int*>(value);
+  const cl_int first = furthest(p.next, *record);
+  if (*status < 0 && first < 0) {
+    *status = first;
+  } else if (*status > CL_RUNNING) {
+    *status = std::min(*status, std::max<cl_int>(first, CL_RUNNING));
+  }
+  return error;
+}
+
+cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size, void* value,
+                                           size_t* size_ret) noexcept {
+  Interposer& p = interposer();
+  // Asked of the last slice first: what cannot be had of it cannot be had of the whole.
+  const cl_int error = p.next.clGetEventProfilingInfo(event, name, size, value, size_ret);
+  if (p.trace && error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) p.trace->event_ended(event);
+  if (error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) record_event_time(p, event);
+  const bool beginning = name == CL_PROFILING_COMMAND_QUEUED || name == CL_PROFILING_COMMAND_SUBMIT ||
+                         name == CL_PROFILING_COMMAND_START;
+  if (error != CL_SUCCESS || !beginning) return error;
+  const auto record = value != nullptr ? p.split_events.find(event) : std::nullopt;
+  if (!record) return error;
+  cl_ulong time = 0;
+  std::memcpy(&time, value, sizeof time);
+  time = earliest(p.next, *record, name, time);
+  std::memcpy(value, &time, sizeof time);
+  return error;
+}
+
+cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int type,
+                                      void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
+                                      void* data) noexcept {
+  Interposer& p = interposer();
+  if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
+  const auto record = p.split_events.find(event);
+  if (!record && !must_track_callbacks(p.settings())) {
+    return p.next.clSetEventCallback(event, type, notify, data);
+  }
+  if (!record) return set_unsplit_callback(p.next, event, type, notify, data);
+  const bool beginning = type == CL_SUBMITTED || type == CL_RUNNING;
+  return set_callback(event, beginning ? record->first_slices[0] : event, type, notify, data);
+}
+
+}  // namespace cleave::interpose

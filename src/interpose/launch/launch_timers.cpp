@@ -1,0 +1,77 @@
+#include "interpose/launch/launch_timers.h"
+
+namespace cleave::interpose {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A wait that is shorter than this, and than this share of the launch, may have come after its end.
+constexpr base::Nanoseconds kLeastWait = 30us;
+constexpr int kLeastShare = 10;
+
+// Whether a wait of `end_wait` at the end of `time` has seen the end of what was waited for.
+bool saw_the_end(base::Nanoseconds end_wait, base::Nanoseconds time) {
+  return end_wait * 2 >= time || (end_wait >= kLeastWait && end_wait * kLeastShare >= time);
+}
+
+}  // namespace
+
+LaunchTimers::Start LaunchTimers::begin(cl_command_queue queue, base::Clock& clock) {
+  Start start;
+  queues_.update(queue, [&](Record& record) {
+    start = {++record.command, record.idle, {}};
+    record.idle = false;
+    record.alone = false;
+  });
+  if (start.idle) start.time = clock.now();
+  return start;
+}
+
+void LaunchTimers::launched(cl_command_queue queue, const Start& start, const MeasuredLaunch& ticket,
+                            cl_event event, base::Clock& clock) {
+  if (!start.idle) return;
+  const base::Nanoseconds now = clock.now();
+  queues_.update(queue, [&](Record& record) {
+    if (record.command != start.command) return;
+    record.alone = true;
+    record.ticket = ticket;
+    record.start = start.time;
+    record.enqueued = now;
+    record.event = event;
+  });
+}
+
+bool LaunchTimers::is_timing(cl_command_queue queue) const {
+  const auto record = queues_.find(queue);
+  return record && record->alone && record->ticket.key != 0;
+}
+
+LaunchTimers::Wait LaunchTimers::wait(cl_command_queue queue, base::Clock& clock) const {
+  const auto record = queues_.find(queue);
+  return {record ? record->command : 0, clock.now()};
+}
+
+std::optional<TimedLaunch> LaunchTimers::end_wait(cl_command_queue queue, const Wait& wait,
+                                                  base::Clock& clock, cl_event event) {
+  const base::Nanoseconds now = clock.now();
+  std::optional<TimedLaunch> timed;
+  queues_.update(queue, [&](Record& record) {
+    if (record.command != wait.command) return;
+    if (event != nullptr && (!record.alone || record.event != event)) return;
+    const base::Nanoseconds time = now - record.start;
+    const bool enqueueing = (record.enqueued - record.start) * 2 >= time;
+    if (record.alone && record.ticket.key != 0 && (enqueueing || saw_the_end(now - wait.start, time)))
+      timed = TimedLaunch{record.ticket, time};
+    record.idle = true;
+    record.alone = false;
+  });
+  return timed;
+}
+
+void LaunchTimers::finish_command(cl_command_queue queue, const Start& start) {
+  queues_.update(queue, [&](Record& record) {
+    if (record.command == start.command) record.idle = true;
+  });
+}
+
+}  // namespace cleave::interpose

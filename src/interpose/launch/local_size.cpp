@@ -1,0 +1,59 @@
+#include "interpose/launch/local_size.h"
+
+#include <array>
+
+#include "plan/local_size.h"
+
+namespace cleave::interpose {
+namespace {
+
+bool usable(const plan::Extent& local, unsigned dims) {
+  for (unsigned d = 0; d < dims; ++d) {
+    if (local[d] == 0) return false;
+  }
+  return true;
+}
+
+template <typename T>
+bool ask(const Table& next, cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, T& value) {
+  return next.clGetKernelWorkGroupInfo(kernel, device, what, sizeof value, &value, nullptr) == CL_SUCCESS;
+}
+
+std::optional<plan::Extent> own_choice(const Table& next, cl_device_id device, cl_kernel kernel,
+                                       const plan::NDRange& range, std::size_t slices) {
+  // A driver may have more dimensions than the three that launches can use here.
+  constexpr std::size_t kMostDims = 16;
+  std::array<std::size_t, kMostDims> largest{};
+  plan::LocalLimits limits;
+  if (!ask(next, kernel, device, CL_KERNEL_WORK_GROUP_SIZE, limits.group) ||
+      !ask(next, kernel, device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, limits.multiple) ||
+      next.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof largest, largest.data(), nullptr) !=
+          CL_SUCCESS) {
+    return std::nullopt;
+  }
+  for (unsigned d = 0; d < range.dims; ++d) limits.items[d] = largest[d];
+  return plan::choose_local_size(range, limits, slices);
+}
+
+}  // namespace
+
+std::optional<plan::Extent> explicit_local_size(const Interposer& interposer, const QueueRecord& queue,
+                                                cl_command_queue handle, cl_kernel kernel, bool sees_groups,
+                                                const plan::NDRange& range, std::size_t slices) noexcept {
+  const Table& next = interposer.next;
+  plan::Extent local{0, 0, 0};
+  if (!ask(next, kernel, queue.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, local)) return std::nullopt;
+  // Whether a launch may leave a required size out depends on the version: the driver is to say, with the
+  // whole launch.
+  if (local[0] != 0) return std::nullopt;
+  local = {1, 1, 1};
+  if (queue.suggest_local_size != nullptr &&
+      queue.suggest_local_size(handle, kernel, range.dims, range.offset.data(), range.global.data(),
+                               local.data()) == CL_SUCCESS) {
+    return usable(local, range.dims) ? std::optional(local) : std::nullopt;
+  }
+  if (sees_groups) return std::nullopt;
+  return own_choice(next, queue.device, kernel, range, slices);
+}
+
+}  // namespace cleave::interpose

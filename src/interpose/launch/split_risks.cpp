@@ -1,0 +1,37 @@
+#include "interpose/launch/split_risks.h"
+
+#include <algorithm>
+
+#include "interpose/interposer.h"
+
+namespace cleave::interpose {
+namespace {
+
+// Whether something that the launch waits for has failed or may yet, and the launch with it. Intel's runtime
+// says of a marker that has failed that it is complete.
+bool may_fail(const Interposer& p, std::span<const cl_event> wait_list) {
+  if (!wait_list.empty() && p.has_failed_user_event) return true;
+  return std::any_of(wait_list.begin(), wait_list.end(), [&](cl_event event) {
+    cl_int status = CL_QUEUED;
+    return p.next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+               CL_SUCCESS ||
+           status != CL_COMPLETE;
+  });
+}
+
+// Launches with and without an offset may be in flight together. On two queues that are in order there are
+// two at most, which the driver can take.
+bool may_race(const Interposer& p, const QueueRecord& queue) {
+  constexpr std::size_t kQueuesWithoutARace = 2;
+  return !queue.in_order || p.queues.size() > kQueuesWithoutARace;
+}
+
+}  // namespace
+
+bool is_unsafe_now(const Interposer& p, const QueueRecord& queue, std::span<const cl_event> wait_list) {
+  return (queue.offsets_race && may_race(p, queue)) ||
+         (queue.failures_abort && !p.pending_user_events.empty()) ||
+         (queue.failures_multiply && may_fail(p, wait_list));
+}
+
+}  // namespace cleave::interpose

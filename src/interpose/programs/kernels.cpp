@@ -1,0 +1,121 @@
+// Kernel objects: what is known of each, from the program it was made from.
+
+#include <algorithm>
+#include <string>
+
+#include "interpose/calls/overrides.h"
+#include "interpose/interposer.h"
+#include "interpose/launch/cost_feedback.h"
+
+namespace cleave::interpose {
+namespace {
+
+std::string name_of(const Table& next, cl_kernel kernel) {
+  std::size_t size = 0;
+  if (next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &size) != CL_SUCCESS || size == 0) {
+    return "(unknown)";
+  }
+  std::string name(size, '\0');
+  if (next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, size, name.data(), nullptr) != CL_SUCCESS) {
+    return "(unknown)";
+  }
+  name.resize(std::min(name.find('\0'), size));
+  return name;
+}
+
+plan::Kernel::Source source_of(const kernels::Scan& scan, bool prelude) {
+  using Source = plan::Kernel::Source;
+  if (scan.opaque) return Source::unsplittable;
+  if (!scan.reads_ndrange) return Source::splittable;
+  return prelude ? Source::tagged : Source::unsplittable;
+}
+
+void apply_settings(const base::Settings& settings, const std::string& name, plan::Kernel& facts) {
+  for (const std::string& pattern : settings.deny) facts.denied |= base::matches(pattern, name);
+  for (const base::NamedSettings& named : settings.kernels) {
+    if (named.alpha != 0 && base::matches(named.pattern, name)) facts.alpha = named.alpha;
+  }
+}
+
+KernelRecord record_of(const base::Settings& settings, const std::optional<ProgramRecord>& program,
+                       const std::string& name) {
+  KernelRecord record;
+  apply_settings(settings, name, record.facts);
+  record.trusted = program && program->trusted;
+  record.may_have_prelude = program && program->may_have_prelude;
+  if (record.trusted) {
+    record.facts.source = plan::Kernel::Source::tagged;
+    record.facts.talks = true;
+    record.keeps = true;
+    return record;
+  }
+  if (!program || !program->scan) return record;
+  const kernels::Scan scan = program->scan->of(name);
+  record.facts.source = source_of(scan, !program->tagged.empty());
+  record.facts.talks = scan.communicates;
+  record.facts.sees_groups = scan.reads_work_group;
+  record.keeps = scan.keeps_state;
+  if (!program->tagged.empty()) {
+    record.tagged = std::make_shared<const std::vector<cl_device_id>>(program->tagged);
+  }
+  return record;
+}
+
+void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
+  try {
+    const std::string name = name_of(p.next, kernel);
+    const auto program = p.programs.find(made_from);
+    KernelRecord record = record_of(p.settings(), program, name);
+    record.counters = &p.counters.of(name);
+    if (p.settings().policy.learns()) {
+      record.identity = identity_of_kernel(name, program ? &*program : nullptr);
+      record.name = std::make_shared<const std::string>(name);
+    }
+    p.kernels.add(kernel, record);
+  } catch (...) {  // out of memory: a kernel without a record stays whole
+  }
+}
+
+}  // namespace
+
+cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char* name, cl_int* error) noexcept {
+  Interposer& p = interposer();
+  cl_kernel kernel = p.next.clCreateKernel(program, name, error);
+  if (kernel == nullptr && name != nullptr && build_without_prelude(program, name))
+    kernel = p.next.clCreateKernel(program, name, error);
+  if (kernel != nullptr) note(p, kernel, program);
+  return kernel;
+}
+
+cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel* kernels,
+                                            cl_uint* count_ret) noexcept {
+  Interposer& p = interposer();
+  // With too little room, drivers may tell how much is needed.
+  cl_uint made = count_ret != nullptr ? *count_ret : 0;
+  cl_int error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
+  if (error != CL_SUCCESS && error != CL_INVALID_VALUE && build_without_prelude(program, nullptr)) {
+    error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
+  }
+  if (count_ret != nullptr) *count_ret = made;
+  if (error != CL_SUCCESS) return error;
+  for (cl_uint i = 0; kernels != nullptr && i < made; ++i) note(p, kernels[i], program);
+  return error;
+}
+
+cl_kernel CL_API_CALL clCloneKernel(cl_kernel source, cl_int* error) noexcept {
+  Interposer& p = interposer();
+  cl_kernel kernel = p.next.clCloneKernel(source, error);
+  if (kernel == nullptr) return kernel;
+  const auto record = p.kernels.find(source);
+  if (!record) {
+    p.kernels.forget(kernel);
+    return kernel;
+  }
+  try {
+    p.kernels.add(kernel, *record);
+  } catch (...) {
+  }
+  return kernel;
+}
+
+}  // namespace cleave::interpose

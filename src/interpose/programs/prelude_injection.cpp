@@ -1,0 +1,86 @@
+#include "interpose/programs/prelude_injection.h"
+
+#include "base/settings.h"
+#include "kernels/prelude.h"
+
+namespace cleave::interpose {
+namespace {
+
+// What says in words what a driver does for those who give no options.
+constexpr std::string_view kKeepArgumentInfo = "-cl-kernel-arg-info ";
+
+// Takes the text's first line off it, without its end.
+std::string_view take_line(std::string_view& text) {
+  const auto end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+// The line of that number, from 1 on; empty if there is none.
+std::string_view line_of(std::string_view text, std::uint64_t number) {
+  std::string_view line;
+  for (; number > 0 && !text.empty(); --number) line = take_line(text);
+  return number == 0 ? line : std::string_view{};
+}
+
+// The number in FILE:NUMBER:COLUMN: MESSAGE; 0 if the line is not like that.
+std::uint64_t place_of(std::string_view message) {
+  const auto begin = message.find(':');
+  if (begin == std::string_view::npos) return 0;
+  const auto end = message.find(':', begin + 1);
+  if (end == std::string_view::npos) return 0;
+  constexpr std::uint64_t kMost = 1'000'000;
+  return base::parse_unsigned(message.substr(begin + 1, end - begin - 1), 1, kMost).value_or(0);
+}
+
+}  // namespace
+
+bool can_inject_prelude(std::string_view source) {
+  // A byte order mark is one at the very beginning only.
+  return !source.starts_with("\xef\xbb\xbf") &&
+         source.find(kernels::kReservedPrefix) == std::string_view::npos;
+}
+
+// In front, where no option can take it for its operand.
+std::string options_with_prelude(const char* options, bool keep_argument_info) {
+  std::string all(options == nullptr && keep_argument_info ? kKeepArgumentInfo : std::string_view());
+  all.append(kernels::kPreludeOption);
+  if (options != nullptr && *options != '\0') all.append(" ").append(options);
+  return all;
+}
+
+std::string remove_prelude_switch(std::string text) {
+  for (std::size_t at = text.find(kernels::kPreludeOption); at != std::string::npos;
+       at = text.find(kernels::kPreludeOption, at)) {
+    const std::size_t behind = at + kernels::kPreludeOption.size();
+    const std::size_t blank = behind < text.size() && text[behind] == ' ' ? 1 : 0;
+    text.erase(at, kernels::kPreludeOption.size() + blank);
+    // The program's own options stand behind the switch.
+    const bool told = std::string_view(text).substr(0, at).ends_with(kKeepArgumentInfo);
+    if (told) text.erase(at -= kKeepArgumentInfo.size(), kKeepArgumentInfo.size());
+  }
+  return text;
+}
+
+std::string restore_quoted_lines(const std::string& log, const std::string& source) {
+  std::string own;
+  std::string_view rest = log;
+  std::uint64_t place = 0;  // what the line above speaks of
+  while (!rest.empty()) {
+    const std::string_view line = take_line(rest);
+    const bool foreign = place != 0 && !line.empty() && line == line_of(kernels::prelude(), place);
+    own.append(foreign ? line_of(source, place) : line);
+    if (!rest.empty() || log.ends_with('\n')) own.push_back('\n');
+    place = place_of(line);
+  }
+  return own;
+}
+
+bool has_prelude(const std::string& source) { return source.starts_with(kernels::prelude()); }
+
+std::string remove_prelude(const std::string& source) {
+  return has_prelude(source) ? source.substr(kernels::prelude().size()) : source;
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,407 @@
+// Programs made from source: their text is scanned, dressed with the prelude, and built with it switched on
+// where a kernel needs that. Where that does not build, or the program could notice, it is built as it came.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "interpose/calls/overrides.h"
+#include "interpose/drivers/quirks.h"
+#include "interpose/interposer.h"
+#include "interpose/programs/prelude_injection.h"
+#include "interpose/state/owned.h"
+#include "kernels/includes.h"
+#include "kernels/prelude.h"
+
+namespace cleave::interpose {
+namespace {
+
+using Notify = void(CL_CALLBACK*)(cl_program, void*);
+using Devices = std::vector<cl_device_id>;
+
+std::string whole_text(cl_uint count, const char** strings, const size_t* lengths) {
+  std::string text;
+  for (cl_uint i = 0; i < count; ++i) {
+    const bool terminated = lengths == nullptr || lengths[i] == 0;
+    text.append(strings[i], terminated ? std::strlen(strings[i]) : lengths[i]);
+  }
+  return text;
+}
+
+bool has_strings(cl_uint count, const char** strings) {
+  return count != 0 && strings != nullptr && std::find(strings, strings + count, nullptr) == strings + count;
+}
+
+// Whether its devices are a server's. All of a context's devices are of one platform.
+bool is_remote_context(const Table& next, cl_context context) {
+  cl_uint count = 0;
+  next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
+  Devices devices(count);
+  return count != 0 &&
+         next.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(cl_device_id), devices.data(),
+                               nullptr) == CL_SUCCESS &&
+         quirks_of(next, devices.front()).remote;
+}
+
+// Nothing is changed where nothing is ever split. A server splits for itself, and would take the prelude for
+// a part of the program that it cannot see through.
+bool should_inject_prelude(Interposer& p, cl_context context, const std::string& text) {
+  return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.is_split_owner() &&
+         can_inject_prelude(text) && !is_remote_context(p.next, context);
+}
+
+// The same program with the prelude in front. Null where the driver refuses that.
+cl_program create_with_prelude(const Table& next, cl_context context, cl_uint count, const char** strings,
+                               const size_t* lengths, cl_int* error) {
+  const std::string_view prelude = kernels::prelude();
+  std::vector<const char*> all{prelude.data()};
+  std::vector<size_t> sizes{prelude.size()};
+  for (cl_uint i = 0; i < count; ++i) {
+    all.push_back(strings[i]);
+    sizes.push_back(lengths != nullptr ? lengths[i] : 0);
+  }
+  return next.clCreateProgramWithSource(context, count + 1, all.data(), sizes.data(), error);
+}
+
+// The options of the call, and those that some drivers take from the environment.
+std::string all_options(const char* options) {
+  std::string all = options != nullptr ? options : "";
+  for (const char* variable : {"POCL_EXTRA_BUILD_FLAGS", "OCLGRIND_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS",
+                               "AMD_OCL_BUILD_OPTIONS_APPEND", "CLOVER_EXTRA_BUILD_OPTIONS",
+                               "CLOVER_EXTRA_COMPILE_OPTIONS", "CLOVER_EXTRA_LINK_OPTIONS"}) {
+    if (const char* more = std::getenv(variable)) all.append(" ").append(more);
+  }
+  return all;
+}
+
+// One call of clBuildProgram or clCompileProgram.
+struct Build {
+  cl_program program;
+  cl_uint count;
+  const cl_device_id* devices;
+  const char* options;
+  Notify notify;
+  void* data;
+  // Only for clCompileProgram.
+  bool compile = false;
+  cl_uint headers = 0;
+  const cl_program* header_programs = nullptr;
+  const char** header_names = nullptr;
+
+  [[nodiscard]] cl_int run_build(const Table& next, const char* with, Notify call, void* argument) const {
+    return compile ? next.clCompileProgram(program, count, devices, with, headers, header_programs,
+                                           header_names, call, argument)
+                   : next.clBuildProgram(program, count, devices, with, call, argument);
+  }
+  [[nodiscard]] cl_int forward(const Table& next) const { return run_build(next, options, notify, data); }
+};
+
+Devices devices_of(const Table& next, const Build& build) {
+  if (build.devices != nullptr) return {build.devices, build.devices + build.count};
+  std::size_t size = 0;
+  next.clGetProgramInfo(build.program, CL_PROGRAM_DEVICES, 0, nullptr, &size);
+  Devices devices(size / sizeof(cl_device_id));
+  next.clGetProgramInfo(build.program, CL_PROGRAM_DEVICES, size, devices.data(), nullptr);
+  return devices;
+}
+
+kernels::ProgramScan scan_for(Interposer& p, const std::string& source, const Build& build) {
+  kernels::BuildInputs surroundings;
+  surroundings.options = all_options(build.options);
+  kernels::Embedded embedded;
+  const bool headers_given = build.header_programs != nullptr && build.header_names != nullptr;
+  for (cl_uint i = 0; headers_given && i < build.headers; ++i) {
+    const auto header = p.programs.find(build.header_programs[i]);
+    if (header && header->source && build.header_names[i] != nullptr) {
+      embedded.emplace_back(build.header_names[i], *header->source);
+    }
+  }
+  const kernels::Options options = kernels::parse_options(surroundings.options);
+  auto included = kernels::find_includes(source, options.folders, embedded);
+  surroundings.headers = std::move(included.texts);
+  // Folders with quotes around them may be others than they seem.
+  const bool certain = options.folders.empty() || !options.quotes || surroundings.headers.empty();
+  // Compilers may look for headers where these say, before other places.
+  const bool more = std::getenv("CPATH") != nullptr || std::getenv("C_INCLUDE_PATH") != nullptr;
+  surroundings.complete = included.complete && certain && (surroundings.headers.empty() || !more);
+  return kernels::ProgramScan(source, surroundings);
+}
+
+// Before the build, since kernels may be made on another thread before the call returns. What holds for one
+// build of a program counts for all, also when the call fails: that costs a split and never an answer.
+void note_scan(Interposer& p, cl_program program, const kernels::ProgramScan& scan) {
+  p.programs.update(program, [&](ProgramRecord& record) {
+    auto all = std::make_shared<kernels::ProgramScan>(scan);
+    if (record.scan) all->add(*record.scan);
+    record.scan = std::move(all);
+  });
+}
+
+// A build while others of the same program are under way may end before or after them, so none of them is
+// taken to be what the program is in the end.
+class BuildScope {
+ public:
+  BuildScope(Interposer& p, cl_program program) : p_(p), program_(program) {
+    p_.programs.update(program_, [&](ProgramRecord& record) {
+      alone_ = ++record.builds_in_flight == 1;
+      record.missing_kernels.clear();
+      number_ = ++record.builds;
+    });
+  }
+  BuildScope(const BuildScope&) = delete;
+  BuildScope& operator=(const BuildScope&) = delete;
+  ~BuildScope() {
+    p_.programs.update(program_, [](ProgramRecord& record) { --record.builds_in_flight; });
+  }
+
+  [[nodiscard]] bool alone() const { return alone_; }
+
+  // From now on kernels for these devices have no prelude in them.
+  void note_plain(const Devices& devices) { note(devices, nullptr); }
+
+  // They have, if no other build began meanwhile.
+  void note_prelude(const Build& build, const Devices& devices) { note(devices, &build); }
+
+ private:
+  void note(const Devices& devices, const Build* build) {
+    p_.programs.update(program_, [&](ProgramRecord& record) {
+      record.options.reset();
+      std::erase_if(record.tagged, [&](cl_device_id device) {
+        return std::find(devices.begin(), devices.end(), device) != devices.end();
+      });
+      record.may_have_prelude |= build != nullptr;
+      if (build == nullptr || !alone_ || record.builds != number_) return;
+      record.tagged.insert(record.tagged.end(), devices.begin(), devices.end());
+      if (!build->compile) record.options = build->options != nullptr ? build->options : "";
+    });
+  }
+
+  Interposer& p_;
+  cl_program program_;
+  bool alone_ = false;
+  unsigned number_ = 0;
+};
+
+// Whether the prelude may be tried, and tags reach kernels on all of these. A driver of which nothing is
+// known is tried out; if that cannot be done at present, it may be later.
+bool drivers_may_carry_tags(Interposer& p, const Devices& devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
+    // Where offsets clash nothing is split that the prelude could be for (facts.cpp).
+    const Quirks quirks = quirks_of(p.next, device);
+    if (quirks.failed_builds_stick || quirks.offsets_clash || quirks.remote) return false;
+    const auto facts = p.drivers.facts(device);
+    return !facts || facts->carries_tags;
+  });
+}
+
+// Whether a log speaks of the prelude. Then the program must not see it.
+bool log_shows_prelude(const Table& next, cl_program program, const Devices& devices) {
+  return std::any_of(devices.begin(), devices.end(), [&](cl_device_id device) {
+    return remove_prelude_switch(program_log(next, program, device)).find(kernels::kReservedPrefix) !=
+           std::string::npos;
+  });
+}
+
+// Whether a kernel is called other than in the program.
+bool kernels_show_prelude(const Table& next, cl_program program) {
+  std::size_t size = 0;
+  if (next.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size) != CL_SUCCESS) return false;
+  std::string names(size, '\0');
+  next.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, names.data(), nullptr);
+  return names.find(kernels::kReservedPrefix) != std::string::npos;
+}
+
+bool keeps_argument_info(const Table& next, const Devices& devices) {
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](cl_device_id device) { return quirks_of(next, device).default_has_argument_info; });
+}
+
+// With the prelude switched on. Says whether that went well.
+bool build_with_prelude(Interposer& p, const Build& build, const Devices& devices) {
+  const bool in_words = build.options == nullptr && keeps_argument_info(p.next, devices);
+  const std::string options = options_with_prelude(build.options, in_words);
+  return build.run_build(p.next, options.c_str(), nullptr, nullptr) == CL_SUCCESS &&
+         !log_shows_prelude(p.next, build.program, devices) &&
+         (build.compile || !kernels_show_prelude(p.next, build.program));
+}
+
+cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record) {
+  BuildScope scope(p, build.program);
+  const kernels::ProgramScan scan = scan_for(p, *record.source, build);
+  note_scan(p, build.program, scan);
+  const Devices devices = devices_of(p.next, build);
+  scope.note_plain(devices);
+  const bool sound =
+      (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
+  // Slices with tags may come to run what is built here in other company: linked, or from a trusted binary.
+  const bool may_be_linked = build.compile || p.settings().trust_binaries;
+  const kernels::Scan& whole = scan.whole();
+  // What a compiled program is called, others may know where it is linked to.
+  const bool meddles = whole.breaks_prelude || (build.compile && whole.breaks_prelude_if_pasting);
+  const bool wanted_slices =
+      record.instrumented && (whole.reads_ndrange || (whole.reads_global_id && may_be_linked)) && !meddles;
+  if (!sound || !wanted_slices || !scope.alone() || !drivers_may_carry_tags(p, devices) ||
+      !build_with_prelude(p, build, devices)) {
+    return build.forward(p.next);
+  }
+  scope.note_prelude(build, devices);
+  if (build.notify != nullptr) build.notify(build.program, build.data);
+  return CL_SUCCESS;
+}
+
+cl_int run_build(const Build& build) noexcept {
+  Interposer& p = interposer();
+  try {
+    const auto record = p.programs.find(build.program);
+    if (record && record->source) return run_build(p, build, *record);
+  } catch (...) {  // out of memory: a program without a record stays whole
+    p.programs.forget(build.program);
+  }
+  return build.forward(p.next);
+}
+
+// What is known of a program that is linked from others: what holds of any of them.
+ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs) {
+  ProgramRecord record;
+  kernels::Scan scan;
+  std::optional<Devices> tagged;  // for which every input has the prelude to which a tag would show
+  bool known = true;
+  for (cl_uint i = 0; i < count; ++i) {
+    const auto input = p.programs.find(inputs[i]);
+    record.may_have_prelude |= input && input->may_have_prelude;
+    known = known && input && input->scan;
+    if (!known) continue;
+    const kernels::Scan& own = input->scan->whole();
+    scan = kernels::merge(scan, own);
+    if (!own.reads_ndrange && !own.reads_global_id) continue;
+    if (!tagged) tagged = input->tagged;
+    std::erase_if(*tagged, [&](cl_device_id device) {
+      return std::find(input->tagged.begin(), input->tagged.end(), device) == input->tagged.end();
+    });
+  }
+  if (!known) return record;
+  record.scan = std::make_shared<kernels::ProgramScan>(scan);
+  record.tagged = tagged.value_or(Devices{});
+  return record;
+}
+
+}  // namespace
+
+// Whether the program as it came has that kernel; with null, whether all its kernels can be made. Asked of
+// another program in a context of its own: other threads may be using this one, and its context may report
+// errors to the program.
+bool kernel_exists_without_prelude(const Table& next, const ProgramRecord& record, const char* kernel) {
+  const auto count = static_cast<cl_uint>(record.tagged.size());
+  const Owned<cl_context> context(
+      next.clCreateContext(nullptr, count, record.tagged.data(), nullptr, nullptr, nullptr),
+      next.clReleaseContext);
+  if (!context) return false;
+  const char* text = record.source->c_str();
+  const std::size_t size = record.source->size();
+  const Owned<cl_program> program(next.clCreateProgramWithSource(context.get(), 1, &text, &size, nullptr),
+                                  next.clReleaseProgram);
+  if (!program || next.clBuildProgram(program.get(), count, record.tagged.data(), record.options->c_str(),
+                                      nullptr, nullptr) != CL_SUCCESS)
+    return false;
+  cl_uint kernels = 0;
+  if (kernel == nullptr)
+    return next.clCreateKernelsInProgram(program.get(), 0, nullptr, &kernels) == CL_SUCCESS;
+  return Owned<cl_kernel>(next.clCreateKernel(program.get(), kernel, nullptr), next.clReleaseKernel) !=
+         nullptr;
+}
+
+bool build_without_prelude(cl_program program, const char* kernel) noexcept try {
+  Interposer& p = interposer();
+  const auto record = p.programs.find(program);
+  if (!record || !record->options || record->tagged.empty()) return false;
+  const std::string name = kernel != nullptr ? kernel : "";
+  if (kernel != nullptr && record->source->find(name) == std::string::npos) return false;
+  if (record->missing_kernels.contains(name)) return false;
+  if (!kernel_exists_without_prelude(p.next, *record, kernel)) {
+    p.programs.update(program, [&](ProgramRecord& known) {
+      if (known.builds == record->builds) known.missing_kernels.insert(name);
+    });
+    return false;
+  }
+  BuildScope scope(p, program);
+  scope.note_plain(record->tagged);
+  return p.next.clBuildProgram(program, static_cast<cl_uint>(record->tagged.size()), record->tagged.data(),
+                               record->options->c_str(), nullptr, nullptr) == CL_SUCCESS;
+} catch (...) {
+  return false;
+}
+
+std::string program_log(const Table& next, cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) {
+    return {};
+  }
+  std::string log(size, '\0');
+  if (size == 0 || next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(),
+                                              nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return log.substr(0, log.find('\0'));
+}
+
+cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint count, const char** strings,
+                                                 const size_t* lengths, cl_int* error) noexcept {
+  Interposer& p = interposer();
+  if (!has_strings(count, strings)) {
+    return p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+  }
+  cl_program program = nullptr;
+  try {
+    ProgramRecord record;
+    record.source = std::make_shared<const std::string>(whole_text(count, strings, lengths));
+    if (should_inject_prelude(p, context, *record.source)) {
+      program = create_with_prelude(p.next, context, count, strings, lengths, error);
+      record.instrumented = program != nullptr;
+    }
+    if (program == nullptr)
+      program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+    if (program != nullptr) p.programs.add(program, record);
+  } catch (...) {  // out of memory: a program without a record stays whole
+    if (program == nullptr) {
+      program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
+    }
+    if (program != nullptr) p.programs.forget(program);
+  }
+  return program;
+}
+
+cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint count, const cl_device_id* devices,
+                                  const char* options, void(CL_CALLBACK* notify)(cl_program, void*),
+                                  void* data) noexcept {
+  return run_build(Build{program, count, devices, options, notify, data});
+}
+
+cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint count, const cl_device_id* devices,
+                                    const char* options, cl_uint headers, const cl_program* header_programs,
+                                    const char** header_names, void(CL_CALLBACK* notify)(cl_program, void*),
+                                    void* data) noexcept {
+  return run_build(
+      Build{program, count, devices, options, notify, data, true, headers, header_programs, header_names});
+}
+
+cl_program CL_API_CALL clLinkProgram(cl_context context, cl_uint count, const cl_device_id* devices,
+                                     const char* options, cl_uint inputs, const cl_program* input_programs,
+                                     void(CL_CALLBACK* notify)(cl_program, void*), void* data,
+                                     cl_int* error) noexcept {
+  Interposer& p = interposer();
+  cl_program program =
+      p.next.clLinkProgram(context, count, devices, options, inputs, input_programs, notify, data, error);
+  if (program == nullptr) return program;
+  try {
+    p.programs.add(program, linked_from(p, inputs, input_programs));
+    return program;
+  } catch (...) {  // out of memory: a program without a record stays whole
+  }
+  p.programs.forget(program);
+  return program;
+}
+
+}  // namespace cleave::interpose

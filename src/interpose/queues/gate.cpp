@@ -1,0 +1,49 @@
+#include "interpose/queues/gate.h"
+
+namespace cleave::interpose {
+
+// enter() announces itself and then looks; close() closes and then looks. Both in one total order (seq_cst),
+// so that at least one of two threads that meet sees the other.
+
+void Gate::enter() noexcept {
+  for (;;) {
+    inside_.fetch_add(1, std::memory_order_seq_cst);
+    if (closed_.load(std::memory_order_seq_cst) == 0 || ours()) return;
+    leave();
+    wait_until_open();
+  }
+}
+
+bool Gate::close() noexcept {
+  int open = 0;
+  while (!closed_.compare_exchange_strong(open, 1, std::memory_order_seq_cst)) {
+    if (ours()) return false;
+    wait_until_open();
+    open = 0;
+  }
+  owner_.store(pthread_self(), std::memory_order_relaxed);
+  if (inside_.load(std::memory_order_seq_cst) == 0) return true;
+  this->open();
+  return false;
+}
+
+void Gate::open() noexcept {
+  owner_.store(pthread_t{}, std::memory_order_relaxed);  // first: the next to close it must not pass for us
+  closed_.store(0, std::memory_order_seq_cst);
+  closed_.notify_all();
+}
+
+void Gate::wait_until_open() noexcept {
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  closed_.wait(1, std::memory_order_seq_cst);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Gate::reset() noexcept {
+  inside_.store(0);
+  closed_.store(0);
+  waiting_.store(0);
+  owner_.store(pthread_t{});
+}
+
+}  // namespace cleave::interpose

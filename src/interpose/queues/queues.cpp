@@ -1,0 +1,163 @@
+// Queues: their device's size, whether they keep order, and what a helper beside them is made like.
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "interpose/calls/overrides.h"
+#include "interpose/drivers/device_queries.h"
+#include "interpose/interposer.h"
+#include "interpose/launch/cost_feedback.h"
+
+namespace cleave::interpose {
+namespace {
+
+// Of cl_khr_priority_hints and cl_khr_throttle_hints (CL/cl_ext.h names them only in some versions).
+constexpr cl_queue_properties kPriority = 0x1096;
+constexpr cl_queue_properties kThrottle = 0x1097;
+
+// Whether helpers may be made for queues of this device. OpenCL 1.1 has no markers with wait lists, and a
+// part of a device counts its references.
+bool allows_helpers(const Interposer& p, cl_device_id device) noexcept {
+  if (p.settings().launch == base::LaunchMode::queued || p.settings().launch == base::LaunchMode::sequential)
+    return false;
+  std::array<char, 256> version{};
+  cl_device_id parent = nullptr;
+  if (p.next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
+          CL_SUCCESS ||
+      p.next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) !=
+          CL_SUCCESS)
+    return false;
+  const std::string_view text = version.data();
+  return parent == nullptr && !text.starts_with("OpenCL 1.0") && !text.starts_with("OpenCL 1.1");
+}
+
+// Empty if there is a property whose meaning for a second queue is not ours to know.
+std::optional<QueueTemplate> template_of(cl_context context, cl_device_id device,
+                                         const cl_queue_properties* properties) {
+  QueueTemplate queue_template{.context = context, .device = device, .with_properties = true};
+  for (; properties != nullptr && *properties != 0; properties += 2) {
+    if (properties[0] == CL_QUEUE_PROPERTIES) {
+      queue_template.profiling = (properties[1] & CL_QUEUE_PROFILING_ENABLE) != 0;
+    } else if (properties[0] == kPriority) {
+      queue_template.priority = properties[1];
+    } else if (properties[0] == kThrottle) {
+      queue_template.throttle = properties[1];
+    } else {
+      return std::nullopt;
+    }
+  }
+  return queue_template;
+}
+
+cl_command_queue noted(Interposer& p, cl_command_queue queue,
+                       const std::optional<QueueTemplate>& queue_template) noexcept {
+  if (queue == nullptr) return queue;
+  try {
+    if (auto record = query_queue(p, queue)) {
+      if (queue_template && !record->offsets_race && allows_helpers(p, record->device))
+        record->queue_template = queue_template;
+      p.wait_statistics.of(queue).forget();
+      if (p.settings().policy.learns()) {
+        record->identity = identity_of_driver(p.next, record->device);
+        p.launch_timers.add(queue);
+      }
+      p.queues.add(queue, *record);
+      auto& entry = p.neighbours.entry();
+      if (entry.has_registry()) entry.add_device(identity_of(p.next, record->device));
+    }
+  } catch (...) {  // out of memory: a queue without a record is asked at each launch
+  }
+  return queue;
+}
+
+}  // namespace
+
+cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_id device,
+                                                  cl_command_queue_properties properties,
+                                                  cl_int* error) noexcept {
+  Interposer& p = interposer();
+  const QueueTemplate queue_template{
+      .context = context, .device = device, .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0};
+  return noted(p, p.next.clCreateCommandQueue(context, device, properties, error), queue_template);
+}
+
+cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                                const cl_queue_properties* properties,
+                                                                cl_int* error) noexcept {
+  Interposer& p = interposer();
+  cl_command_queue const queue =
+      p.next.clCreateCommandQueueWithProperties(context, device, properties, error);
+  if (queue == nullptr) return queue;
+  return noted(p, queue, template_of(context, device, properties));
+}
+
+// The extension's function of the same purpose (cl_khr_create_command_queue). The program got it from us, so
+// its platform has it; which platform that is, the device knows.
+cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context context, cl_device_id device,
+                                                                   const cl_queue_properties* properties,
+                                                                   cl_int* error) noexcept {
+  using Create =
+      cl_command_queue(CL_API_CALL*)(cl_context, cl_device_id, const cl_queue_properties*, cl_int*);
+  Interposer& p = interposer();
+  cl_platform_id platform = nullptr;
+  Create create = nullptr;
+  if (p.next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr) == CL_SUCCESS) {
+    create = reinterpret_cast<Create>(
+        p.next.clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandQueueWithPropertiesKHR"));
+  }
+  if (create == nullptr) {
+    if (error != nullptr) *error = CL_INVALID_DEVICE;
+    return nullptr;
+  }
+  return noted(p, create(context, device, properties, error), std::nullopt);
+}
+
+cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_properties properties,
+                                             cl_bool enable, cl_command_queue_properties* old) noexcept {
+  Interposer& p = interposer();
+  const cl_int error = p.next.clSetCommandQueueProperty(queue, properties, enable, old);
+  if (const auto record = query_queue(p, queue)) {
+    p.queues.update(queue, [&](QueueRecord& known) {
+      QueueRecord changed = *record;
+      changed.queue_template = known.queue_template;
+      changed.has_helpers = known.has_helpers;
+      changed.identity = known.identity;
+      if (changed.queue_template && (properties & CL_QUEUE_PROFILING_ENABLE) != 0)
+        changed.queue_template->profiling = enable != CL_FALSE;
+      known = changed;
+    });
+  }
+  return error;
+}
+
+// The record goes before the driver may use the address again, and the helpers after the driver has flushed
+// the queue: they may wait for commands on it.
+cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) noexcept {
+  Interposer& p = interposer();
+  HelperQueues::Retired retired(p.next);
+  const auto last = p.queues.release(queue);
+  if (last && p.trace) p.trace->queue_released(queue);
+  if (last && last->has_helpers) p.helpers.queue_released(queue, retired);
+  if (last) p.launch_timers.forget(queue);
+  // A thread that waits may be flushing it. Then it is that one's to give back; the flush that a release
+  // stands for comes first, and before the helpers go.
+  if (last && p.queues.is_pinned(queue)) {
+    p.next.clFlush(queue);
+    if (p.queues.defer_release(queue)) return CL_SUCCESS;
+  }
+  return p.next.clReleaseCommandQueue(queue);
+}
+
+// Helpers are no references that the program knows of.
+cl_int CL_API_CALL clGetContextInfo(cl_context context, cl_context_info name, size_t size, void* value,
+                                    size_t* size_ret) noexcept {
+  Interposer& p = interposer();
+  const cl_int error = p.next.clGetContextInfo(context, name, size, value, size_ret);
+  if (error != CL_SUCCESS || name != CL_CONTEXT_REFERENCE_COUNT || value == nullptr) return error;
+  auto* const count = static_cast<cl_uint*>(value);
+  *count -= std::min(*count, p.helpers.internal_references(context));
+  return error;
+}
+
+}  // namespace cleave::interpose

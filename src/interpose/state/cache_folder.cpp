@@ -1,0 +1,117 @@
+#include "interpose/state/cache_folder.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fcntl.h>
+#include <thread>
+#include <unistd.h>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+namespace cleave::interpose {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kLockAttempts = 20;
+constexpr auto kLockRetryInterval = 1ms;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  [[nodiscard]] bool open() const { return number_ >= 0; }
+  [[nodiscard]] int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+void make_folder(const std::string& folder) {
+  mkdir(folder.substr(0, folder.find_last_of('/')).c_str(), 0700);
+  mkdir(folder.c_str(), 0700);
+}
+
+// Never waits for long: this may be the end of a program.
+bool lock(const Descriptor& file) {
+  for (int i = 0; i < kLockAttempts; ++i) {
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK && errno != EINTR) return false;
+    std::this_thread::sleep_for(kLockRetryInterval);
+  }
+  return false;
+}
+
+bool write_whole(const std::string& path, const std::string& text) {
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.open()) return false;
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = write(file.get(), text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    done += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string key_of(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
+  return std::to_string(hash);
+}
+
+void append_line(const std::string& folder, const std::string& file, const std::string& line) {
+  make_folder(folder);
+  const std::string path = folder + "/" + file;
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (descriptor < 0) return;
+  if (write(descriptor, line.data(), line.size()) < 0) {  // nothing that could be done about it
+  }
+  close(descriptor);
+}
+
+std::string read_file(const std::string& folder, const std::string& file, std::size_t most) {
+  const std::string path = folder + "/" + file;
+  const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (!descriptor.open() || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (status.st_size <= 0 || static_cast<std::size_t>(status.st_size) > most) return {};
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t got = read(descriptor.get(), text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+void rewrite_file(const std::string& folder, const std::string& file, std::size_t most,
+                  const std::function<std::string(const std::string&)>& change) {
+  make_folder(folder);
+  const std::string path = folder + "/" + file;
+  // A file of its own, since the other one is replaced.
+  const Descriptor guard(
+      open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!guard.open() || !lock(guard)) return;
+  const std::string unfinished = path + ".new";  // nobody else's while the lock is held
+  if (write_whole(unfinished, change(read_file(folder, file, most))) &&
+      rename(unfinished.c_str(), path.c_str()) == 0)
+    return;
+  unlink(unfinished.c_str());
+}
+
+}  // namespace cleave::interpose

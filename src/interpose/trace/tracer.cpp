@@ -1,0 +1,258 @@
+#include "interpose/trace/tracer.h"
+
+#include <algorithm>
+
+#include "base/scoped_thread_state.h"
+#include "interpose/drivers/device_queries.h"
+#include "interpose/interposer.h"
+
+namespace cleave::interpose {
+namespace {
+
+std::string setting(const Interposer& p, const char* key) {
+  for (const auto& line : p.configuration.lines) {
+    if (line.key == key) return line.value;
+  }
+  return {};
+}
+
+std::string count_of(std::uint64_t count, const char* one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "es");
+}
+
+}  // namespace
+
+Tracer::Tracer(Interposer& interposer)
+    : p_(interposer),
+      table_(interposer.next),
+      trace_(
+          interposer.settings().trace,
+          "Cleave " CLEAVE_VERSION ", " + interposer.face + ", policy " + setting(interposer, "split.policy"),
+          interposer.clock),
+      times_(interposer.next, interposer.clock),
+      policy_(setting(interposer, "split.policy")) {
+  table_.clEnqueueNDRangeKernel = &LaunchTrace::enqueue;
+}
+
+std::optional<Tracer::Queue> Tracer::find(cl_command_queue queue) noexcept {
+  const std::scoped_lock lock(mutex_);
+  const auto found = queues_.find(queue);
+  return found != queues_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+// Queues that Cleave has not seen created may go unseen as well, so there is nothing about them here.
+std::optional<Tracer::Queue> Tracer::find_or_ask(cl_command_queue handle) noexcept try {
+  if (auto known = find(handle)) return known;
+  const auto record = p_.queues.find(handle);
+  if (!record) return std::nullopt;
+  Queue queue;
+  queue.track = times_.new_track();
+  queue.in_order = record->in_order;
+  queue.profiling = record->profiling;
+  queue.device = record->device;
+  observe::TraceEvents events;
+  {
+    const std::scoped_lock lock(mutex_);
+    queue.number = ++count_;
+    queue = queues_.try_emplace(handle, queue).first->second;  // another thread may have been faster
+  }
+  times_.name(handle, "queue " + std::to_string(queue.number));
+  events.name_track(queue.track, describe(queue));
+  write(events);
+  return queue;
+} catch (...) {
+  return std::nullopt;
+}
+
+std::string Tracer::describe(const Queue& queue) const {
+  std::array<char, 256> device{};
+  p_.next.clGetDeviceInfo(queue.device, CL_DEVICE_NAME, device.size() - 1, device.data(), nullptr);
+  return "queue " + std::to_string(queue.number) + " (" + device.data() +
+         (queue.in_order ? ")" : ", out of order)");
+}
+
+const std::string* Tracer::name_of(const observe::KernelCounters* counters) {
+  const std::scoped_lock lock(mutex_);
+  std::string& name = names_[counters];
+  if (name.empty()) name = p_.counters.name_of(*counters);
+  return &name;
+}
+
+std::uint64_t Tracer::note_launch(cl_command_queue handle, base::Nanoseconds begin) noexcept {
+  const std::scoped_lock lock(mutex_);
+  const auto found = queues_.find(handle);
+  if (found == queues_.end()) return 0;
+  Queue& queue = found->second;
+  if (queue.newest == queue.seen) queue.since = begin;
+  return ++queue.newest;
+}
+
+// All launches on the queue up to that one have ended, as is known from now on.
+void Tracer::note_seen(cl_command_queue handle, std::uint64_t number, base::Nanoseconds time,
+                       observe::TraceEvents& events) {
+  Queue before;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = queues_.find(handle);
+    if (found == queues_.end() || found->second.seen >= number) return;
+    before = found->second;
+    found->second.seen = number;
+    found->second.since = time;
+  }
+  const std::uint64_t launches = number - before.seen;
+  const std::string arguments = observe::JsonObject().add("launches", launches).text();
+  events.span(before.track, before.since, time, {count_of(launches, "launch"), "queue", arguments});
+}
+
+void Tracer::note_vms(base::Nanoseconds time, observe::TraceEvents& events) {
+  const unsigned vms = p_.neighbours.vms();
+  if (vms_.exchange(vms, std::memory_order_relaxed) != vms) events.counter(time, "VMs", vms);
+}
+
+void Tracer::write(const observe::TraceEvents& events) noexcept {
+  trace_.add(events, observe::thread_track());
+}
+
+WaitTrace Tracer::wait_begins(const char* function, cl_command_queue handle) noexcept try {
+  const base::ScopedCancelDisable uncancelled;  // it may write
+  WaitTrace wait;
+  if (!p_.is_split_owner()) return wait;
+  wait.active = true;
+  wait.queue = handle;
+  observe::TraceEvents events;
+  observe::JsonObject arguments;
+  if (const auto queue = handle != nullptr ? find_or_ask(handle) : std::nullopt) {
+    wait.newest = queue->newest;
+    arguments.add("queue", queue->number);
+  }
+  const base::Nanoseconds now = p_.clock.now();
+  note_vms(now, events);
+  events.begin(observe::thread_track(), now, {function, "wait", arguments.text()});
+  write(events);
+  trace_.flush();
+  return wait;
+} catch (...) {
+  return {};
+}
+
+void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error, bool all) noexcept try {
+  const base::ScopedCancelDisable uncancelled;
+  if (!wait.active) return;
+  const base::Nanoseconds now = p_.clock.now();
+  observe::TraceEvents events;
+  observe::JsonObject arguments;
+  arguments.add("how", how.sleeping ? "polite" : "native");
+  if (how.sleeping) arguments.add("slept_us", how.slept.count() / 1000);
+  if (error != CL_SUCCESS) arguments.add("error", error);
+  events.end(observe::thread_track(), now, arguments.text());
+  const auto queue = error == CL_SUCCESS && wait.queue != nullptr ? find(wait.queue) : std::nullopt;
+  if (queue && (all || queue->in_order)) {
+    note_seen(wait.queue, wait.newest, now, events);
+    times_.collect(wait.queue, events);
+  }
+  write(events);
+} catch (...) {
+}
+
+// What is before an event on its own queue has ended as well, if the queue keeps order.
+void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
+                       std::span<const cl_event> list) noexcept try {
+  const base::ScopedCancelDisable uncancelled;
+  wait_ends(wait, how, error, false);
+  if (!wait.active || error != CL_SUCCESS) return;
+  const base::Nanoseconds now = p_.clock.now();
+  observe::TraceEvents events;
+  for (const cl_event event : list) {
+    const auto traced = events_.find(event);
+    if (!traced) continue;
+    const auto queue = find(traced->queue);
+    if (queue && queue->in_order) note_seen(traced->queue, traced->number, now, events);
+    add_event(event, events);
+    times_.collect(traced->queue, events);
+  }
+  write(events);
+} catch (...) {
+}
+
+// Says when the event's launch ran, once. Requires: the event is sure to live.
+void Tracer::add_event(cl_event event, observe::TraceEvents& events) {
+  std::optional<ProfiledSlice> slice;
+  events_.update(event, [&](TracedEvent& traced) {
+    if (!traced.profiled || traced.written) return;
+    traced.written = true;
+    slice = traced.slice;
+  });
+  if (slice && !times_.add_slice(*slice, event, events))
+    events_.update(event, [](TracedEvent& traced) { traced.written = false; });
+}
+
+void Tracer::event_ended(cl_event event) noexcept try {
+  observe::TraceEvents events;
+  add_event(event, events);
+  write(events);
+} catch (...) {
+}
+
+void Tracer::event_released(cl_event event) noexcept try {
+  const auto last = events_.release(event);
+  if (!last || !last->profiled) return;
+  observe::TraceEvents events;
+  if (!last->written) times_.add_slice(last->slice, event, events);
+  times_.collect(last->queue, events);
+  write(events);
+} catch (...) {
+}
+
+void Tracer::queue_released(cl_command_queue queue) noexcept try {
+  observe::TraceEvents events;
+  times_.collect(queue, events);
+  write(events);
+  times_.forget(queue);
+  const std::scoped_lock lock(mutex_);
+  queues_.erase(queue);
+} catch (...) {
+  times_.forget(queue);
+}
+
+void Tracer::end() noexcept try {
+  observe::TraceEvents events;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [handle, queue] : queues_) {
+      if (queue.newest == queue.seen) continue;
+      const std::string arguments = observe::JsonObject().add("launches", queue.newest - queue.seen).text();
+      events.instant(queue.track, queue.since, {"end not seen from here on", "queue", arguments});
+    }
+  }
+  write(events);
+  trace_.end();
+} catch (...) {
+  trace_.end();
+}
+
+void Tracer::before_fork() {
+  mutex_.lock();
+  times_.lock().lock();
+  events_.lock_all();
+  trace_.before_fork();
+}
+
+void Tracer::after_fork_in_parent() {
+  trace_.after_fork_in_parent();
+  events_.unlock_all();
+  times_.lock().unlock();
+  mutex_.unlock();
+}
+
+// The queues are new to the child's file.
+void Tracer::after_fork_in_child() noexcept {
+  trace_.after_fork_in_child();
+  times_.reset();
+  queues_.clear();
+  vms_.store(0, std::memory_order_relaxed);
+  events_.unlock_all();
+  times_.lock().unlock();
+  mutex_.unlock();
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,201 @@
+// The trace of this process: what is known of launches, slices and waits, put into the words of
+// observe/trace_events.h. What each event means stands in docs/trace.md.
+//
+// A launch on its way has a LaunchTrace, which goes down with it; slices are seen by a table in which
+// clEnqueueNDRangeKernel is ours, so that src/launch knows nothing of it. A program's events are never held:
+// each has a record that is gone with the program's last reference. Of slices on queues with profiling events
+// of our own are held until they have ended or their queue goes (interpose/trace/device_times.h).
+//
+// Thread-safe. No lock is held while a driver is called. Nothing throws; what cannot be noted for lack of
+// memory is missing.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "base/clock.h"
+#include "base/opencl.h"
+#include "interpose/state/record_map.h"
+#include "interpose/state/records.h"
+#include "interpose/trace/device_times.h"
+#include "observe/json.h"
+#include "observe/trace_writer.h"
+#include "plan/mode.h"
+
+namespace cleave::interpose {
+
+class Interposer;
+
+// An event of the program's that stands for a launch.
+struct TracedEvent {
+  cl_command_queue queue = nullptr;
+  std::uint64_t number = 0;  // of the launch, on that queue
+  bool profiled = false;
+  bool written = false;  // when it ran is in the trace
+  ProfiledSlice slice;
+};
+
+// A wait that is under way. Nothing to clean up: a thread may be cancelled in it.
+struct WaitTrace {
+  bool active = false;
+  cl_command_queue queue = nullptr;
+  std::uint64_t newest = 0;  // launch on that queue as the wait began
+};
+
+// How a wait was waited.
+struct WaitInfo {
+  bool sleeping = false;
+  base::Nanoseconds slept{0};
+};
+
+class Tracer {
+ public:
+  explicit Tracer(Interposer& interposer);
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  // The program waits: for a queue, or (with null) for events.
+  WaitTrace wait_begins(const char* function, cl_command_queue queue) noexcept;
+  // It has waited: for all that was on the queue as the wait began, or (where `all` is false) for a command
+  // behind that, which says the same of a queue that keeps order only.
+  void wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error, bool all) noexcept;
+  // The same for a wait for these events.
+  void wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
+                 std::span<const cl_event> events) noexcept;
+
+  // The program has taken a reference, or is about to give one back.
+  void event_retained(cl_event event) noexcept { events_.retain(event); }
+  void event_released(cl_event event) noexcept;
+  // The program has learnt that the event's command has ended.
+  void event_ended(cl_event event) noexcept;
+  // The program is about to give back its last reference to the queue.
+  void queue_released(cl_command_queue queue) noexcept;
+
+  // The process exits.
+  void end() noexcept;
+
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child() noexcept;
+
+ private:
+  friend class LaunchTrace;
+
+  // A queue of the program's.
+  struct Queue {
+    unsigned number = 0;
+    observe::Track track = 0;
+    bool in_order = true;
+    bool profiling = false;
+    cl_device_id device = nullptr;
+    std::uint64_t newest = 0;  // launch on it
+    std::uint64_t seen = 0;    // launches up to this one have been seen to have ended
+    base::Nanoseconds since{
+        0};  // the first that has not was enqueued, or the one before it seen to have ended
+  };
+
+  std::optional<Queue> find(cl_command_queue queue) noexcept;
+  std::optional<Queue> find_or_ask(cl_command_queue queue) noexcept;
+  std::string describe(const Queue& queue) const;
+  const std::string* name_of(const observe::KernelCounters* counters);
+  std::uint64_t note_launch(cl_command_queue queue, base::Nanoseconds begin) noexcept;
+  void note_seen(cl_command_queue queue, std::uint64_t number, base::Nanoseconds time,
+                 observe::TraceEvents& events);
+  void note_vms(base::Nanoseconds time, observe::TraceEvents& events);
+  void add_event(cl_event event, observe::TraceEvents& events);
+  void write(const observe::TraceEvents& events) noexcept;
+
+  Interposer& p_;
+  Table table_;  // what lies below, but launches are noted
+  observe::TraceWriter trace_;
+  DeviceTimes times_;
+  std::string policy_;
+  RecordMap<TracedEvent> events_;
+  std::mutex mutex_;
+  std::map<cl_command_queue, Queue> queues_;
+  std::map<const observe::KernelCounters*, std::string> names_;
+  unsigned count_ = 0;  // of queues so far
+  std::atomic<std::uint64_t> launches_{0};
+  std::atomic<unsigned> vms_{0};  // as it stands in the trace
+};
+
+// One launch of the program's, for the length of its call. Not thread-safe.
+class LaunchTrace {
+ public:
+  struct Call {
+    const char* function;
+    cl_command_queue queue;
+    cl_kernel kernel;
+    cl_uint dims;
+    const size_t* global;
+    const size_t* local;
+  };
+  LaunchTrace(Tracer& tracer, const Call& call) noexcept;
+  LaunchTrace(const LaunchTrace&) = delete;
+  LaunchTrace& operator=(const LaunchTrace&) = delete;
+  ~LaunchTrace();
+
+  // What the driver is to be called through.
+  [[nodiscard]] const Table& table() const { return tracer_.table_; }
+
+  // What became of it.
+  void unsplit_reason(plan::UnsplitReason why) noexcept;
+  void split(std::size_t slices, const plan::LaunchMethod& method) noexcept;
+  // From here on each slice is waited for before the next.
+  void paced() noexcept { paced_ = true; }
+
+  // The call is about to return; `event` is what the program gets, or null.
+  void end(cl_int error, cl_event event) noexcept;
+
+ private:
+  struct Slice {
+    cl_command_queue queue = nullptr;
+    base::Nanoseconds begin{0};
+    base::Nanoseconds end{0};
+    std::array<size_t, 3> offset{};
+    std::array<size_t, 3> size{};
+    cl_uint dims = 0;
+  };
+  // The driver's function as slices meet it.
+  static cl_int CL_API_CALL enqueue(cl_command_queue, cl_kernel, cl_uint dims, const size_t* offset,
+                                    const size_t* global, const size_t* local, cl_uint waits,
+                                    const cl_event* wait_list, cl_event* event);
+  friend class Tracer;
+
+  bool wants_events() const noexcept;
+  void note(const Slice& slice, launch::Event event) noexcept;
+  void add_slice(const Slice& slice, std::size_t index);
+  void keep(cl_event programs, std::uint64_t number);
+  void add_launch(base::Nanoseconds now, cl_int error);
+
+  static constinit inline thread_local LaunchTrace* current_ = nullptr;
+
+  Tracer& tracer_;
+  LaunchTrace* const outer_;  // a driver may call the program back from within
+  const Call call_;
+  const base::Nanoseconds begin_;
+  const unsigned vms_;
+  const std::uint64_t number_;  // of all launches
+  std::optional<Tracer::Queue> queue_;
+  observe::TraceEvents events_;
+  observe::JsonObject decision_;
+  std::size_t noted_ = 0;  // driver launches
+  std::optional<Slice> first_;
+  base::Nanoseconds last_end_{0};
+  bool split_ = false;
+  bool paced_ = false;
+  struct Held {
+    ProfiledSlice slice;
+    launch::Event event;
+  };
+  std::vector<Held> held_;
+};
+
+}  // namespace cleave::interpose

@@ -1,0 +1,189 @@
+#include "interpose/waits/wait.h"
+
+#include <vector>
+
+#include "base/scoped_thread_state.h"
+#include "interpose/state/callback_scope.h"
+#include "launch/event_watch.h"
+
+namespace cleave::interpose {
+namespace {
+
+using namespace std::chrono_literals;
+using launch::SpinDetector;
+
+// What is shorter is not worth a marker. A watch takes longer than the driver's own wait for the same thing.
+constexpr base::Nanoseconds kBriefNatively = 50us;
+constexpr base::Nanoseconds kBriefWatched = 80us;
+
+// A launch that is timed is waited for by the driver if it is so short that a watch would be too late.
+constexpr base::Nanoseconds kTooShortToTime = 2ms;
+
+// For how long a driver is watched of which it is not known that its commands end by themselves.
+constexpr base::Nanoseconds kPatience = 2s;
+
+// Whatever the program has enqueued anywhere is flushed: something that it waits for may wait for that.
+void flush_all(Interposer& p) noexcept try {
+  std::vector<cl_command_queue> queues;
+  p.queues.for_each([&](const void* handle, const QueueRecord&) {
+    queues.push_back(static_cast<cl_command_queue>(const_cast<void*>(handle)));
+  });
+  for (cl_command_queue queue : queues) flush_if_known(p, queue);
+} catch (...) {  // out of memory: the next time may be better
+}
+
+// Whether a wait for these is not refused at once: all are events, and of one context.
+bool can_be_waited_for(const Table& next, std::span<const cl_event> events) noexcept {
+  cl_context first = nullptr;
+  for (const cl_event event : events) {
+    cl_context context = nullptr;
+    if (event == nullptr || next.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context,
+                                                static_cast<void*>(&context), nullptr) != CL_SUCCESS) {
+      return false;
+    }
+    if (first != nullptr && context != first) return false;
+    first = context;
+  }
+  return true;
+}
+
+// As a wait for these events would. False if one of them belongs to a queue that we know nothing of.
+bool flush_queues_of(Interposer& p, std::span<const cl_event> events) noexcept {
+  cl_command_queue flushed = nullptr;
+  for (const cl_event& event : events) {
+    cl_command_queue queue = queue_of(p.next, {&event, 1});
+    if (queue == nullptr || queue == flushed) continue;  // a user event has none
+    if (!flush_if_known(p, queue)) return false;
+    flushed = queue;
+  }
+  return true;
+}
+
+bool wants_watching(base::WaitMode mode, const DriverWaits& driver) {
+  if (!driver.watchable.load(std::memory_order_relaxed)) return false;
+  return mode == base::WaitMode::sleeping || driver.spinning.verdict() == SpinDetector::Verdict::spins;
+}
+
+// Nothing can come of it: its waits are known to be harmless, or are work.
+bool is_never_watched(base::WaitMode mode, const DriverWaits& driver) {
+  return mode == base::WaitMode::automatic && (driver.processor.load(std::memory_order_relaxed) ||
+                                               driver.spinning.verdict() == SpinDetector::Verdict::sleeps);
+}
+
+// Null if waits on this queue are not ours to make polite.
+DriverWaits* find_driver(Interposer& p, const std::optional<QueueRecord>& queue) noexcept {
+  if (!queue || !queue->plain) return nullptr;
+  DriverWaits* const driver = p.wait_statistics.driver(p.next, queue->device);
+  return driver == nullptr || is_never_watched(p.settings().wait, *driver) ? nullptr : driver;
+}
+
+}  // namespace
+
+bool flush_if_known(Interposer& p, cl_command_queue queue) noexcept {
+  if (!p.queues.pin(queue)) return false;
+  const cl_int error = p.next.clFlush(queue);
+  if (p.queues.unpin(queue)) p.next.clReleaseCommandQueue(queue);
+  return error == CL_SUCCESS;
+}
+
+bool may_sleep(Interposer& p) noexcept {
+  const base::WaitMode mode = p.settings().wait;
+  if (mode == base::WaitMode::native) return false;
+  if (mode == base::WaitMode::automatic && p.neighbours.vms() < 2) return false;
+  const base::ScopedCancelDisable uncancelled;
+  return !CallbackScope::inside() && p.is_split_owner();
+}
+
+bool may_sleep(Interposer& p, cl_command_queue queue) noexcept {
+  if (!may_sleep(p)) return false;
+  const base::ScopedCancelDisable uncancelled;
+  return find_driver(p, p.queues.find(queue)) != nullptr;
+}
+
+cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept {
+  const base::ScopedCancelDisable uncancelled;
+  for (const cl_event event : events) {
+    cl_command_queue queue = nullptr;
+    if (next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, static_cast<void*>(&queue),
+                            nullptr) != CL_SUCCESS) {
+      return nullptr;
+    }
+    if (queue != nullptr) return queue;
+  }
+  return nullptr;
+}
+
+Wait::Wait(Interposer& p, cl_command_queue queue, WaitKind kind) noexcept
+    : p_(p), queue_(queue), kind_(kind) {
+  if (!may_sleep(p)) return;
+  const auto record = p.queues.find(queue);
+  DriverWaits* const driver = find_driver(p, record);
+  if (driver == nullptr) return;
+  history_ = &p.wait_statistics.of(queue);
+  in_order_ = record->in_order;
+  // A transfer with nothing before it is itself all there is to wait for.
+  const bool work = kind != WaitKind::events && history_->take_work();
+  if (kind == WaitKind::transfer && !work) return;
+  driver_ = driver;
+  // While a user event is pending, a call that is to fail must fail at once: the program may go on to set it.
+  const bool free = kind != WaitKind::transfer || (p.pending_user_events.empty() && !history_->shared());
+  sleeping_ = free && wants_watching(p.settings().wait, *driver) && !history_->expects_brief(kind);
+  if (sleeping_ && history_->predicted(kind) < kTooShortToTime && p.launch_timers.is_timing(queue))
+    sleeping_ = false;
+  start_ = p.clock.now();
+  if (!sleeping_) processor_ = p.clock.thread_time();
+}
+
+// Puts a marker behind all that is on the queue.
+bool Wait::mark() noexcept {
+  cl_event made = nullptr;
+  if (p_.next.clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &made) != CL_SUCCESS) return false;
+  marker_ = launch::Event(p_.next, made);
+  return p_.next.clFlush(queue_) == CL_SUCCESS;
+}
+
+void Wait::watch_queue(std::span<const cl_event> list) noexcept {
+  if (!can_be_waited_for(p_.next, list)) return;
+  const bool for_all = in_order_ || kind_ == WaitKind::finish;
+  if (for_all) {
+    if (!mark()) return;
+    cl_event marker = marker_.get();
+    if (!watch({&marker, 1})) return;
+  }
+  watch_list(list);
+}
+
+void Wait::watch_list(std::span<const cl_event> list) noexcept {
+  if (!list.empty() && can_be_waited_for(p_.next, list) && flush_queues_of(p_, list)) watch(list);
+}
+
+bool Wait::watch(std::span<const cl_event> events) noexcept {
+  const base::ScopedPreciseSleep undisturbed;
+  const bool trusted = driver_->ends_unwaited.load(std::memory_order_relaxed);
+  const launch::WatchResult seen =
+      launch::watch(p_.next, p_.clock, events,
+                    {.schedule = launch::PollSchedule(history_->predicted(kind_)),
+                     .start = start_,
+                     // What waits for a user event may wait for this thread.
+                     .patience = trusted && p_.pending_user_events.empty() ? 0s : kPatience,
+                     .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
+                     .on_delay = [this] { flush_all(p_); }});
+  if (seen.ends_unwaited) driver_->ends_unwaited.store(true, std::memory_order_relaxed);
+  slept_ += seen.slept;
+  watched_ = p_.clock.now() - start_;
+  return seen.complete;
+}
+
+void Wait::end() noexcept {
+  if (driver_ == nullptr) return;
+  if (watched_) {
+    history_->add_wait(kind_, *watched_, *watched_ < kBriefWatched);
+    if (slept_ > 0s) p_.wait_statistics.count(slept_);
+    return;
+  }
+  const base::Nanoseconds took = p_.clock.now() - start_;
+  history_->add_wait(kind_, took, took < kBriefNatively);
+  if (!sleeping_) driver_->spinning.add(took, p_.clock.thread_time() - processor_);
+}
+
+}  // namespace cleave::interpose

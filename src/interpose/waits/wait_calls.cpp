@@ -1,0 +1,106 @@
+// The functions that do nothing but wait. A thread that is cancelled meanwhile goes at their end.
+
+#include <pthread.h>
+
+#include "interpose/calls/overrides.h"
+#include "interpose/launch/cost_feedback.h"
+#include "interpose/waits/wait.h"
+
+namespace cleave::interpose {
+namespace {
+
+// Not inlined, so that the callers have nothing to clean up.
+[[gnu::noinline]] cl_int finish_sleeping(Interposer& p, cl_command_queue queue,
+                                         WaitInfo* how = nullptr) noexcept {
+  Wait wait(p, queue, WaitKind::finish);
+  if (wait.sleeping()) wait.watch_queue();
+  const cl_int error = p.next.clFinish(queue);
+  wait.end();
+  if (how != nullptr) *how = wait.how();
+  return error;
+}
+
+[[gnu::noinline]] cl_int wait_sleeping(Interposer& p, cl_command_queue queue, std::span<const cl_event> list,
+                                       WaitInfo* how = nullptr) noexcept {
+  Wait wait(p, queue, WaitKind::events);
+  if (wait.sleeping()) wait.watch_list(list);
+  const cl_int error = p.next.clWaitForEvents(static_cast<cl_uint>(list.size()), list.data());
+  wait.end();
+  if (how != nullptr) *how = wait.how();
+  return error;
+}
+
+// From here on with nothing to clean up around the driver's wait, so that a thread may be cancelled there.
+cl_int finish_untraced(Interposer& p, cl_command_queue queue, WaitInfo* how = nullptr) {
+  return may_sleep(p, queue) ? finish_sleeping(p, queue, how) : p.next.clFinish(queue);
+}
+
+cl_int wait_untraced(Interposer& p, cl_uint count, const cl_event* events, WaitInfo* how = nullptr) {
+  if (events == nullptr || !may_sleep(p)) return p.next.clWaitForEvents(count, events);
+  cl_command_queue queue = queue_of(p.next, {events, count});
+  return may_sleep(p, queue) ? wait_sleeping(p, queue, {events, count}, how)
+                             : p.next.clWaitForEvents(count, events);
+}
+
+[[gnu::noinline]] cl_int finish_traced(Interposer& p, cl_command_queue queue) {
+  const WaitTrace trace = p.trace->wait_begins("clFinish", queue);
+  WaitInfo how;
+  const cl_int error = finish_untraced(p, queue, &how);
+  p.trace->wait_ends(trace, how, error, true);
+  return error;
+}
+
+[[gnu::noinline]] cl_int wait_traced(Interposer& p, cl_uint count, const cl_event* events) {
+  const WaitTrace trace = p.trace->wait_begins("clWaitForEvents", nullptr);
+  WaitInfo how;
+  const cl_int error = wait_untraced(p, count, events, &how);
+  p.trace->wait_ends(trace, how, error, std::span(events, events != nullptr ? count : 0));
+  return error;
+}
+
+cl_int finish_untimed(Interposer& p, cl_command_queue queue) {
+  return p.trace ? finish_traced(p, queue) : finish_untraced(p, queue);
+}
+
+cl_int wait_untimed(Interposer& p, cl_uint count, const cl_event* events) {
+  return p.trace ? wait_traced(p, count, events) : wait_untraced(p, count, events);
+}
+
+// The same where launches are timed.
+[[gnu::noinline]] cl_int finish_timed(Interposer& p, cl_command_queue queue) {
+  const LaunchTimers::Wait wait = p.launch_timers.wait(queue, p.clock);
+  const cl_int error = finish_untimed(p, queue);
+  if (error == CL_SUCCESS) record_wait(p, queue, wait);
+  return error;
+}
+
+[[gnu::noinline]] cl_int wait_timed(Interposer& p, cl_event event) {
+  cl_command_queue queue = queue_of(p.next, {&event, 1});
+  const LaunchTimers::Wait wait = p.launch_timers.wait(queue, p.clock);
+  const cl_int error = wait_untimed(p, 1, &event);
+  if (error == CL_SUCCESS) record_wait(p, queue, wait, event);
+  return error;
+}
+
+}  // namespace
+
+cl_int CL_API_CALL clFinish(cl_command_queue queue) {
+  Interposer& p = interposer();
+  if (!p.trace && p.launch_timers.empty() && !may_sleep(p, queue)) return p.next.clFinish(queue);
+  const cl_int error = p.launch_timers.empty() ? finish_untimed(p, queue) : finish_timed(p, queue);
+  pthread_testcancel();
+  return error;
+}
+
+cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
+  Interposer& p = interposer();
+  const bool timed = count == 1 && events != nullptr && !p.launch_timers.empty();
+  if (!p.trace && !timed && (events == nullptr || !may_sleep(p))) {
+    return p.next.clWaitForEvents(count, events);
+  }
+  const cl_int error = timed ? wait_timed(p, *events) : wait_untimed(p, count, events);
+  pthread_testcancel();
+  return error;
+}
+
+}  // namespace cleave::interpose

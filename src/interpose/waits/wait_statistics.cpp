@@ -1,0 +1,96 @@
+#include "interpose/waits/wait_statistics.h"
+
+#include <algorithm>
+
+#include "interpose/drivers/quirks.h"
+
+namespace cleave::interpose {
+namespace {
+
+// After so many brief waits in a row the next is taken to be brief as well.
+constexpr unsigned kEnoughBrief = 4;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+// "OpenCL 1.0 ..." and "OpenCL 1.1 ..." have no markers that this could use.
+bool is_old(const Table& next, cl_device_id device) noexcept {
+  std::array<char, 256> version{};
+  if (next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
+      CL_SUCCESS) {
+    return true;
+  }
+  constexpr std::size_t kMajor = 7;
+  constexpr std::size_t kMinor = 9;
+  return version[kMajor] == '1' && version[kMinor] < '2';
+}
+
+void ask(const Table& next, cl_device_id device, DriverWaits& driver) noexcept {
+  cl_device_type type = CL_DEVICE_TYPE_CPU;
+  next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr);
+  driver.processor.store((type & CL_DEVICE_TYPE_CPU) != 0, kRelaxed);
+  driver.watchable.store(!is_old(next, device) && !quirks_of(next, device).remote, kRelaxed);
+  driver.ready.store(true, std::memory_order_release);
+}
+
+}  // namespace
+
+void WaitHistory::note_use() noexcept {
+  const pthread_t self = pthread_self();
+  pthread_t user = user_.load(kRelaxed);
+  if (user == self || (user == pthread_t{} && user_.compare_exchange_strong(user, self, kRelaxed))) return;
+  if (!shared_.load(kRelaxed)) shared_.store(true, kRelaxed);
+}
+
+void WaitHistory::forget() noexcept {
+  for (Kind& kind : kinds_) {
+    kind.last.store(0, kRelaxed);
+    kind.brief.store(0, kRelaxed);
+  }
+  work_.store(false, kRelaxed);
+  shared_.store(false, kRelaxed);
+  user_.store(pthread_t{}, kRelaxed);
+}
+
+void WaitHistory::add_wait(WaitKind kind, base::Nanoseconds duration, bool brief) noexcept {
+  Kind& known = kinds_[static_cast<std::size_t>(kind)];
+  if (brief) {
+    known.brief.store(std::min(known.brief.load(kRelaxed) + 1, kEnoughBrief), kRelaxed);
+  } else {
+    known.brief.store(0, kRelaxed);
+    known.last.store(duration.count(), kRelaxed);
+  }
+}
+
+bool WaitHistory::expects_brief(WaitKind kind) const noexcept {
+  return kinds_[static_cast<std::size_t>(kind)].brief.load(kRelaxed) >= kEnoughBrief;
+}
+
+base::Nanoseconds WaitHistory::predicted(WaitKind kind) const noexcept {
+  return base::Nanoseconds(kinds_[static_cast<std::size_t>(kind)].last.load(kRelaxed));
+}
+
+DriverWaits* WaitStatistics::driver(const Table& next, cl_device_id device) noexcept {
+  for (DriverWaits& driver : drivers_) {
+    cl_device_id known = driver.device.load(kRelaxed);
+    if (known == nullptr && driver.device.compare_exchange_strong(known, device, kRelaxed)) known = device;
+    if (known != device) continue;
+    // Threads that come here at once all ask, and get the same answer.
+    if (!driver.ready.load(std::memory_order_acquire)) ask(next, device, driver);
+    return &driver;
+  }
+  return nullptr;
+}
+
+void WaitStatistics::count(base::Nanoseconds slept) noexcept {
+  sleeping_.fetch_add(1, kRelaxed);
+  slept_.fetch_add(slept.count(), kRelaxed);
+}
+
+base::Nanoseconds WaitStatistics::slept() const noexcept { return base::Nanoseconds(slept_.load(kRelaxed)); }
+
+void WaitStatistics::reset() noexcept {
+  sleeping_.store(0, kRelaxed);
+  slept_.store(0, kRelaxed);
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,122 @@
+#include "kernels/call_graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "kernels/lexer.h"
+
+namespace cleave::kernels {
+
+namespace {
+
+// What stands in the way of a function's head being what it looks like.
+class Macros {
+ public:
+  // Of what the names in `defined` stand for nothing is known. `directives` must outlive this.
+  Macros(std::string_view directives, const std::vector<std::string>& defined) {
+    for (const std::string& name : defined) meanings_[name].signs = true;
+    const Tokens tokens = tokens_of(directives);
+    for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
+      const bool defines =
+          tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
+      if (defines && tokens.list[i + 2].kind != Token::Kind::finish) add(tokens.list, i + 2);
+    }
+  }
+
+  // Its name may be another, or it may be no function.
+  [[nodiscard]] bool obscures(const Function& function) const {
+    return meanings_.contains(function.name) ||
+           std::any_of(function.head.begin(), function.head.end(),
+                       [&](std::string_view name) { return !expands_to_names(name); });
+  }
+
+ private:
+  struct Meaning {
+    bool signs = false;  // it stands for more than names, at least in one of its definitions
+    std::vector<std::string_view> names;
+  };
+
+  void add(const std::vector<Token>& tokens, std::size_t name) {
+    Meaning& meaning = meanings_[std::string(tokens[name].text)];
+    for (std::size_t i = name + 1; tokens[i].kind != Token::Kind::finish; ++i) {
+      meaning.signs |= tokens[i].kind != Token::Kind::name;
+      meaning.names.push_back(tokens[i].text);
+    }
+  }
+
+  // Whether nothing but names comes of it.
+  [[nodiscard]] bool expands_to_names(std::string_view word) const {
+    std::set<std::string_view> seen;
+    std::vector<std::string_view> open{word};
+    while (!open.empty()) {
+      const std::string_view next = open.back();
+      open.pop_back();
+      const auto found = meanings_.find(next);
+      if (found == meanings_.end() || !seen.insert(next).second) continue;
+      if (found->second.signs) return false;
+      open.insert(open.end(), found->second.names.begin(), found->second.names.end());
+    }
+    return true;
+  }
+
+  std::map<std::string, Meaning, std::less<>> meanings_;
+};
+
+}  // namespace
+
+CallGraph::CallGraph(const Functions& functions, const std::string& macros,
+                     const std::vector<std::string>& defined) {
+  const std::string directives = functions.directives + macros;
+  const Macros known(directives, defined);
+  std::string loose;  // of functions that may be called otherwise than it seems
+  std::vector<const Function*> list;
+  for (const Function& function : functions.list) {
+    if (known.obscures(function)) {
+      loose.append(function.text).push_back('\n');
+      continue;
+    }
+    by_name_[std::string(function.name)].push_back(list.size());
+    list.push_back(&function);
+  }
+  for (const Function* function : list) {
+    scans_.push_back(scan_text(function->text));
+    reaches_.push_back(functions_named_in(function->text));
+  }
+  outside_ = merge(scan_text(functions.declarations + loose), scan_text(directives));
+  reachable_from_all_ = functions_named_in(directives + functions.outside_names + "\n" + loose);
+}
+
+CallGraph::Indices CallGraph::functions_named_in(std::string_view text) const {
+  Indices functions;
+  for_each_name(text, [&](std::string_view name) {
+    const auto found = by_name_.find(std::string(name));
+    if (found != by_name_.end())
+      functions.insert(functions.end(), found->second.begin(), found->second.end());
+  });
+  std::sort(functions.begin(), functions.end());
+  functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
+  return functions;
+}
+
+std::optional<Scan> CallGraph::of(const std::string& function) const {
+  const auto found = by_name_.find(function);
+  if (found == by_name_.end()) return std::nullopt;
+  Scan answer = outside_;
+  std::vector<bool> reached(scans_.size(), false);
+  Indices open = found->second;
+  open.insert(open.end(), reachable_from_all_.begin(), reachable_from_all_.end());
+  while (!open.empty()) {
+    const std::size_t next = open.back();
+    open.pop_back();
+    if (reached[next]) continue;
+    reached[next] = true;
+    answer = merge(answer, scans_[next]);
+    open.insert(open.end(), reaches_[next].begin(), reaches_[next].end());
+  }
+  return answer;
+}
+
+}  // namespace cleave::kernels

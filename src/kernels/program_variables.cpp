@@ -1,0 +1,248 @@
+#include "kernels/program_variables.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+#include "kernels/lexer.h"
+#include "kernels/source_scan.h"
+
+namespace cleave::kernels {
+namespace {
+
+using Text = std::string_view;
+
+template <std::size_t N>
+bool is_one_of(Text text, const std::array<Text, N>& list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// A token outside of all braces and parentheses, or one of these with all that is in it.
+struct DeclaratorToken {
+  enum class Kind { name, star, parentheses, braces, other } kind = Kind::other;
+  Text text;    // the token; of braces and parentheses, the one that opens them
+  Text first;   // within them
+  Text second;  // behind that
+};
+
+DeclaratorToken piece_of(const Token& token) {
+  if (token.kind == Token::Kind::name) return {DeclaratorToken::Kind::name, token.text, {}, {}};
+  if (token.is("*")) return {DeclaratorToken::Kind::star, token.text, {}, {}};
+  if (token.is("(")) return {DeclaratorToken::Kind::parentheses, token.text, {}, {}};
+  if (token.is("{")) return {DeclaratorToken::Kind::braces, token.text, {}, {}};
+  return {DeclaratorToken::Kind::other, token.text, {}, {}};
+}
+
+// One declaration or definition of program scope.
+class Item {
+ public:
+  void add(const DeclaratorToken& piece) { tokens_.push_back(piece); }
+
+  // A token in the parentheses or braces that were opened last.
+  void add_within(Text token) {
+    DeclaratorToken& last = tokens_.back();
+    if (last.second.empty()) (last.first.empty() ? last.first : last.second) = token;
+  }
+  // They are closed: an attribute says nothing of what is declared.
+  void end_group() {
+    const std::size_t count = tokens_.size();
+    if (count > 1 && tokens_[count - 2].text == "__attribute__" &&
+        is(count - 1, DeclaratorToken::Kind::parentheses))
+      tokens_.resize(count - 2);
+  }
+
+  [[nodiscard]] bool empty() const { return tokens_.empty(); }
+  [[nodiscard]] bool is_function() const {
+    return tokens_.size() > 1 && is(tokens_.size() - 1, DeclaratorToken::Kind::braces) &&
+           is_head(tokens_.size() - 1);
+  }
+  // At its semicolon, which is not part of it.
+  [[nodiscard]] bool is_harmless() const {
+    return tokens_.empty() || tokens_[0].text == "typedef" || is_head(tokens_.size()) || is_type() ||
+           is_constant();
+  }
+  // Whether one of its names, outside of parentheses and braces, is a macro's.
+  [[nodiscard]] bool names_one_of(const std::set<Text>& macros) const {
+    return std::any_of(tokens_.begin(), tokens_.end(),
+                       [&](const DeclaratorToken& p) { return macros.contains(p.text); });
+  }
+
+ private:
+  [[nodiscard]] bool is(std::size_t at, DeclaratorToken::Kind kind) const { return tokens_[at].kind == kind; }
+
+  // Whether the first `count` pieces are a function's type, its name and its parameters.
+  [[nodiscard]] bool is_head(std::size_t count) const {
+    if (count < 3 || !is(count - 1, DeclaratorToken::Kind::parentheses) ||
+        !is(count - 2, DeclaratorToken::Kind::name))
+      return false;
+    return holds_parameters(tokens_[count - 1]) && is(0, DeclaratorToken::Kind::name) &&
+           std::all_of(tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(count - 1),
+                       [](const DeclaratorToken& p) {
+                         return p.kind == DeclaratorToken::Kind::name ||
+                                p.kind == DeclaratorToken::Kind::star;
+                       });
+  }
+
+  [[nodiscard]] bool is_type() const {
+    constexpr std::array<Text, 3> kWords = {"struct", "union", "enum"};
+    if (!is_one_of(tokens_[0].text, kWords)) return false;
+    const bool named = tokens_.size() > 1 && is(1, DeclaratorToken::Kind::name);
+    const std::size_t count = tokens_.size() - (named ? 2 : 1);
+    return count == 0 || (count == 1 && is(tokens_.size() - 1, DeclaratorToken::Kind::braces));
+  }
+
+  // Samplers live in the constant address space too. A pointer to it may be anywhere itself.
+  [[nodiscard]] bool is_constant() const {
+    constexpr std::array<Text, 3> kWords = {"constant", "__constant", "sampler_t"};
+    constexpr std::array<Text, 2> kBefore = {"static", "const"};
+    const auto first = std::find_if(tokens_.begin(), tokens_.end(),
+                                    [&](const DeclaratorToken& p) { return !is_one_of(p.text, kBefore); });
+    return first != tokens_.end() && is_one_of(first->text, kWords) &&
+           std::none_of(tokens_.begin(), tokens_.end(), [](const DeclaratorToken& p) {
+             return p.kind == DeclaratorToken::Kind::star || declares_within(p);
+           });
+  }
+
+  // None, or such that begin with more than one word: int (x) and int (*x) declare x.
+  static bool holds_parameters(const DeclaratorToken& parentheses) {
+    if (parentheses.second.empty()) return parentheses.first.empty() || parentheses.first == "void";
+    const char behind = parentheses.second.front();
+    return starts_name(parentheses.first.front()) && (starts_name(behind) || behind == '*');
+  }
+
+  // Parentheses around what is declared.
+  static bool declares_within(const DeclaratorToken& piece) {
+    constexpr std::array<Text, 3> kSigns = {"*", "^", "("};
+    return piece.kind == DeclaratorToken::Kind::parentheses && is_one_of(piece.first, kSigns);
+  }
+
+  std::vector<DeclaratorToken> tokens_;
+};
+
+// How deep a place is in braces and parentheses.
+struct Depth {
+  std::size_t braces = 0;
+  std::size_t parentheses = 0;
+
+  // False for what closes more than was opened.
+  bool follow(const Token& token) {
+    if (token.is("{")) ++braces;
+    if (token.is("(")) ++parentheses;
+    if (token.is("}")) return braces-- > 0;
+    if (token.is(")")) return parentheses-- > 0;
+    return true;
+  }
+  [[nodiscard]] bool outside() const { return braces == 0 && parentheses == 0; }
+  friend bool operator==(const Depth&, const Depth&) = default;
+};
+
+// The walk over one text.
+class DeclarationParser {
+ public:
+  explicit DeclarationParser(const std::set<Text>& macros) : macros_(macros) {}
+
+  bool read(const std::vector<Token>& list) {
+    for (std::size_t i = 0; i < list.size() && sound_; ++i) {
+      if (!list[i].directive) {
+        code(list[i]);
+        continue;
+      }
+      directive(list[i + 1]);
+      while (list[i].kind != Token::Kind::finish) ++i;
+    }
+    return sound_ && depth_.outside() && item_.empty() && conditions_.empty();
+  }
+
+ private:
+  // Branches begin and end between two items, or equally deep in one function.
+  void directive(const Token& keyword) {
+    if (keyword.text.starts_with("include")) sound_ = item_.empty();
+    constexpr std::array<Text, 3> kBegin = {"if", "ifdef", "ifndef"};
+    constexpr std::array<Text, 5> kMiddle = {"elif", "elifdef", "elifndef", "else", "endif"};
+    const bool begins = is_one_of(keyword.text, kBegin);
+    if (!begins && !is_one_of(keyword.text, kMiddle)) return;
+    if (begins) conditions_.push_back(depth_);
+    sound_ = !conditions_.empty() && conditions_.back() == depth_ && (!depth_.outside() || item_.empty());
+    if (keyword.is("endif") && sound_) conditions_.pop_back();
+  }
+
+  void code(const Token& token) {
+    const Depth before = depth_;
+    sound_ = depth_.follow(token) && !(before.braces > 0 && token.is("static"));
+    if (!sound_) return;
+    if (before.outside()) return outside(token);
+    if (depth_.outside()) return closed();
+    item_.add_within(token.text);
+  }
+
+  void outside(const Token& token) {
+    if (!token.is(";")) return item_.add(piece_of(token));
+    sound_ = item_.is_harmless() && !item_.names_one_of(macros_);
+    item_ = {};
+  }
+
+  void closed() {
+    item_.end_group();
+    if (!item_.is_function()) return;
+    sound_ = !item_.names_one_of(macros_);
+    item_ = {};
+  }
+
+  const std::set<Text>& macros_;
+  Item item_;
+  Depth depth_;
+  std::vector<Depth> conditions_;  // how deep those began that are open
+  bool sound_ = true;              // all is known so far
+};
+
+// Collects the names that are defined. False if what one stands for could do more than stand in an
+// expression or a statement.
+bool read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].directive) continue;
+    const bool definition = list[i + 1].is("define");
+    if (definition) macros.insert(list[i + 2].text);
+    Depth depth;
+    for (; list[i].kind != Token::Kind::finish; ++i) {
+      if (definition && (!depth.follow(list[i]) || list[i].is("static") || list[i].is("##"))) return false;
+    }
+    if (!depth.outside()) return false;
+  }
+  return true;
+}
+
+// Whether the options leave the program in OpenCL C 1.x, or in 3.0, which has them where the device says so.
+bool forbid_variables(Text options) {
+  constexpr Text kFirst = "-cl-std=CL";
+  if (options.find_first_of("\"'\\@") != Text::npos) return false;
+  for (auto at = options.find("std"); at != Text::npos; at = options.find("std", at + 1)) {
+    constexpr std::size_t kBefore = kFirst.find("std");
+    if (at < kBefore) return false;
+    const Text option = options.substr(at - kBefore);
+    if (!option.starts_with(kFirst)) return false;
+    const Text version = option.substr(kFirst.size());
+    if (!version.starts_with("1.") && !version.starts_with("3.")) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool has_program_variables(const std::vector<std::string_view>& texts, std::string_view options) {
+  if (forbid_variables(options)) return false;
+  const Options parsed = parse_options(options);
+  const std::string as_text = options_as_directive(options);
+  std::set<Text> macros(parsed.macros.begin(), parsed.macros.end());
+  const Tokens defined = tokens_of(as_text);
+  if (!defined.sound || !read_macros(defined.list, macros)) return true;
+  std::vector<Tokens> read;
+  for (const Text text : texts) {
+    read.push_back(tokens_of(text));
+    if (!read.back().sound || !read_macros(read.back().list, macros)) return true;
+  }
+  return !std::all_of(read.begin(), read.end(),
+                      [&](const Tokens& tokens) { return DeclarationParser(macros).read(tokens.list); });
+}
+
+}  // namespace cleave::kernels

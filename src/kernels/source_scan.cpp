@@ -1,0 +1,306 @@
+#include "kernels/source_scan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/prelude.h"
+#include "kernels/token_pasting.h"
+
+namespace cleave::kernels {
+namespace {
+
+using Text = std::string_view;
+
+// What leads past the language: assembly, compiler intrinsics, device-side enqueues, names given to symbols.
+constexpr std::array<Text, 9> kOpaque = {"asm",     "__asm",       "__asm__", "alias",    "__alias__",
+                                         "weakref", "__weakref__", "ifunc",   "__ifunc__"};
+constexpr std::array<Text, 19> kOpaqueWithin = {
+    "__builtin_", "__spirv", "__ock", "__nv", "__llvm", "enqueue_kernel", "enqueue_marker", "ndrange_",
+    "get_default_queue", "redefine_extname", "_Pragma",
+    // The replaced functions' symbols, by which they can be called as well.
+    "_Z12get_group_id", "_Z14get_num_groups", "_Z15get_global_size", "_Z17get_global_offset",
+    "_Z12get_work_dim", "_Z13get_global_id", "_Z20get_global_linear_id", "_Z19get_group_linear_id"};
+constexpr std::array<Text, 7> kCommunicates = {"volatile",           "__volatile",     "__volatile__",
+                                               "mem_fence",          "read_mem_fence", "write_mem_fence",
+                                               "memory_scope_device"};
+// printf waits for whoever reads what it prints, which may be the launching thread.
+constexpr std::array<Text, 6> kCommunicatesWithin = {"atomic",           "atom_", "__sync_",
+                                                     "memory_scope_all", "_pipe", "printf"};
+constexpr std::array<Text, 2> kGroups = {"local", "__local"};
+constexpr std::array<Text, 8> kGroupsWithin = {"get_local_", "get_enqueued_", "get_group_", "get_num_",
+                                               "sub_group",  "work_group",    "barrier",    "async_"};
+constexpr std::array<Text, 2> kIncludes = {"include", "include_next"};
+constexpr std::array<Text, 6> kConditions = {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"};
+constexpr std::array<Text, 2> kDefinitions = {"define", "undef"};
+// What may stand in front of a call.
+constexpr std::array<Text, 4> kStatements = {"return", "else", "do", "case"};
+constexpr std::array<Text, 5> kHarmlessDirectives = {"else", "endif", "line", "error", "warning"};
+// The last is read by CLBlast before it hands its programs on.
+constexpr std::array<Text, 7> kHarmlessPragmas = {
+    "OPENCL", "unroll", "nounroll", "once", "STDC", "ivdep", "promote_to_registers"};
+constexpr std::array<Text, 9> kHarmlessOptions = {"-D", "-I", "-cl-", "-w", "-W", "-O", "-g", "-x", "-nv-"};
+
+template <std::size_t N>
+bool contains(const std::array<Text, N>& list, Text name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+template <std::size_t N>
+bool contains_any(const std::array<Text, N>& list, Text name) {
+  return std::any_of(list.begin(), list.end(), [&](Text word) { return name.find(word) != Text::npos; });
+}
+
+bool is_replaced(Text name) { return contains(kReplacedFunctions, name); }
+
+// The one replaced function that is right in a slice without being replaced.
+constexpr Text kGlobalId = "get_global_id";
+
+bool reads_cut_value(Text name) { return is_replaced(name) && name != kGlobalId; }
+
+void classify_name(Text name, Scan& scan) {
+  scan.reads_ndrange |= reads_cut_value(name);
+  scan.reads_global_id |= name == kGlobalId;
+  scan.opaque |= contains(kOpaque, name) || contains_any(kOpaqueWithin, name);
+  scan.communicates |= contains(kCommunicates, name) || contains_any(kCommunicatesWithin, name);
+  scan.reads_work_group |= contains(kGroups, name) || contains_any(kGroupsWithin, name);
+  scan.breaks_prelude |= name.find(kReservedPrefix) != Text::npos || name == "_Pragma";
+  // Between whose angle brackets anything may stand.
+  scan.ambiguous |= name.find("__has_include") != Text::npos || name.find("__has_embed") != Text::npos;
+}
+
+// The walk over one text's tokens.
+class Scanner {
+ public:
+  explicit Scanner(const Tokens& tokens) : list_(tokens.list) { scan_.ambiguous = !tokens.sound; }
+
+  Scan run() && {
+    while (at_ < list_.size()) {
+      if (list_[at_].directive) {
+        directive();
+      } else {
+        code(list_[at_]);
+        ++at_;
+      }
+    }
+    // Where both branches of a conditional open a brace, what is outside is not known.
+    if (depth_ != 0 || lost_) scan_.breaks_prelude |= declared_;
+    // What cannot be read may do anything with any name.
+    if (scan_.ambiguous) scan_.opaque = scan_.breaks_prelude = true;
+    return scan_;
+  }
+
+ private:
+  bool follows(std::size_t at, Text sign) const { return at + 1 < list_.size() && list_[at + 1].is(sign); }
+
+  void code(const Token& token) {
+    if (token.is("##")) scan_.pastes_tokens = true;
+    if (token.is("{")) ++depth_;
+    if (token.is("}")) {
+      lost_ |= depth_ == 0;
+      depth_ -= depth_ > 0 ? 1 : 0;
+    }
+    if (token.kind != Token::Kind::name) return;
+    classify_name(token.text, scan_);
+    if (is_replaced(token.text)) replaced();
+  }
+
+  // A parameter of that name, or a function, could be seen from outside; a macro could paste something to its
+  // argument.
+  void replaced() {
+    const bool called = follows(at_, "(");
+    const bool outside = depth_ == 0;
+    if (called) {
+      scan_.breaks_prelude |= outside && (declares(at_) || ends_type(at_));
+      declared_ |= declares(at_) && !contains(kStatements, list_[at_ - 1].text);
+    } else {
+      scan_.breaks_prelude |= outside || declares(at_);
+      scan_.breaks_prelude_if_pasting = true;
+    }
+  }
+
+  // Whether what stands in front could be a type.
+  bool declares(std::size_t at) const {
+    return at > 0 && (list_[at - 1].kind == Token::Kind::name || list_[at - 1].is("*"));
+  }
+
+  // Whether what stands in front could end one: an attribute, a structure.
+  bool ends_type(std::size_t at) const { return at > 0 && (list_[at - 1].is(")") || list_[at - 1].is("}")); }
+
+  // From the "#" to behind the end of its line.
+  void directive() {
+    const std::size_t begin = at_;
+    while (list_[at_].kind != Token::Kind::finish) ++at_;
+    const std::size_t end = at_++;
+    if (begin + 1 == end) return;  // the null directive
+    const Text keyword = list_[begin + 1].text;
+    if (contains(kIncludes, keyword)) {
+      scan_.has_includes = true;
+    } else if (contains(kDefinitions, keyword)) {
+      definition(begin + 2, end);
+    } else if (contains(kConditions, keyword)) {
+      condition(begin + 2, end);
+    } else if (keyword == "pragma" ? begin + 2 < end && !contains(kHarmlessPragmas, list_[begin + 2].text)
+                                   : !contains(kHarmlessDirectives, keyword)) {
+      scan_.opaque = scan_.breaks_prelude = true;
+    }
+  }
+
+  void definition(std::size_t begin, std::size_t end) {
+    if (begin < end) scan_.breaks_prelude |= is_replaced(list_[begin].text);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (list_[i].is("##")) scan_.pastes_tokens = true;
+      // A name that is made a text would show which name it is; so would one that a condition asks for.
+      if (list_[i].is("#") || list_[i].is("defined")) scan_.breaks_prelude = true;
+      if (list_[i].kind != Token::Kind::name) continue;
+      classify_name(list_[i].text, scan_);
+      // Something could be pasted to the name that stands for it.
+      if (is_replaced(list_[i].text) && !follows(i, "(")) scan_.breaks_prelude_if_pasting = true;
+    }
+  }
+
+  void condition(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (list_[i].kind != Token::Kind::name) continue;
+      classify_name(list_[i].text, scan_);
+      scan_.breaks_prelude |= is_replaced(list_[i].text);
+      // A macro that could paste such a name here.
+      if (follows(i, "(") && list_[i].text != "defined") scan_.breaks_prelude_if_pasting = true;
+    }
+  }
+
+  const std::vector<Token>& list_;
+  std::size_t at_ = 0;
+  std::size_t depth_ = 0;  // of braces
+  bool lost_ = false;      // more of them were closed than opened
+  bool declared_ = false;  // within braces, as it seems, something of a replaced name could be declared
+  Scan scan_;
+};
+
+// One word of the options, or the operand of the one before.
+bool is_harmless_option(Text word) {
+  if (word.starts_with('@')) return false;
+  if (!word.starts_with('-')) return true;
+  if (word.starts_with("-W") && word.find(',') != Text::npos) return false;  // hands options to another tool
+  return std::any_of(kHarmlessOptions.begin(), kHarmlessOptions.end(),
+                     [&](Text known) { return word.starts_with(known); });
+}
+
+std::string without_quotes(Text options) {
+  std::string bare;
+  for (const char c : options) {
+    if (c != '"' && c != '\'' && c != '\\') bare.push_back(c);
+  }
+  return bare;
+}
+
+std::vector<Text> words_of(Text text) {
+  std::vector<Text> words;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && !is_blank(text[end]) && !ends_line(text[end])) ++end;
+    if (end != at) words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+Text leading_name(Text text) {
+  std::size_t size = 0;
+  while (size < text.size() && continues_name(text[size])) ++size;
+  return text.substr(0, size);
+}
+
+}  // namespace
+
+Scan merge(const Scan& a, const Scan& b) {
+  Scan all = a;
+  all.reads_ndrange |= b.reads_ndrange;
+  all.reads_global_id |= b.reads_global_id;
+  all.breaks_prelude |= b.breaks_prelude;
+  all.opaque |= b.opaque;
+  all.communicates |= b.communicates;
+  all.reads_work_group |= b.reads_work_group;
+  all.pastes_tokens |= b.pastes_tokens;
+  all.breaks_prelude_if_pasting |= b.breaks_prelude_if_pasting;
+  all.has_includes |= b.has_includes;
+  all.ambiguous |= b.ambiguous;
+  all.keeps_state |= b.keeps_state;
+  return all;
+}
+
+Scan scan_text(std::string_view text) { return Scanner(tokens_of(text)).run(); }
+
+Scan scan_pasted_names(const std::vector<std::string_view>& texts, std::string_view options) {
+  const TokenPasting pasting(texts, options);
+  Scan scan;
+  for (const Text name : kReplacedFunctions)
+    scan.reads_ndrange |= reads_cut_value(name) && pasting.can_form(name);
+  scan.reads_global_id = pasting.can_form(kGlobalId);
+  scan.breaks_prelude = pasting.can_join("defined");
+  for (const Text name : kOpaque) scan.opaque |= pasting.can_form(name);
+  for (const Text part : kOpaqueWithin) scan.opaque |= pasting.can_form_containing(part);
+  for (const Text name : kCommunicates) scan.communicates |= pasting.can_form(name);
+  for (const Text part : kCommunicatesWithin) scan.communicates |= pasting.can_form_containing(part);
+  for (const Text name : kGroups) scan.reads_work_group |= pasting.can_form(name);
+  for (const Text part : kGroupsWithin) scan.reads_work_group |= pasting.can_form_containing(part);
+  return scan;
+}
+
+std::string options_as_directive(std::string_view options) {
+  std::string text;
+  for (const std::string& once : {std::string(options), without_quotes(options)}) {
+    text.append("#define options ");
+    // Neither a path nor a quotient begins a comment.
+    for (const char c : once) text.push_back(ends_line(c) || c == '/' ? ' ' : c);
+    text.push_back('\n');
+  }
+  return text;
+}
+
+Scan scan_options(std::string_view options) {
+  Scan scan;
+  const std::string bare = without_quotes(options);
+  for (const Text word : words_of(bare)) scan.opaque |= !is_harmless_option(word);
+  scan.breaks_prelude = scan.opaque;
+  for (const std::string& macro : parse_options(options).macros) {
+    // A macro with a name that the prelude's own text uses would change that text.
+    for_each_name(prelude(), [&](Text name) { scan.breaks_prelude |= name == macro; });
+    scan.breaks_prelude |= Text(macro).find(kReservedPrefix) != Text::npos;
+  }
+  return scan;
+}
+
+Options parse_options(std::string_view options) {
+  const std::string bare = without_quotes(options);
+  const std::vector<Text> words = words_of(bare);
+  Options parsed;
+  parsed.quotes = bare.size() != options.size();
+  parsed.cpp = bare.find("C++") != std::string::npos || bare.find("c++") != std::string::npos;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Text word = words[i];
+    const Text letter = word.substr(0, 2);
+    if (letter != "-I" && letter != "-D" && letter != "-U") continue;
+    Text operand = word.substr(2);
+    if (operand.empty() && i + 1 < words.size()) operand = words[i + 1];
+    if (letter == "-I") {
+      parsed.folders.emplace_back(operand);
+    } else {
+      parsed.macros.emplace_back(leading_name(operand));
+    }
+  }
+  return parsed;
+}
+
+std::vector<std::string> includes_of(std::string_view text) {
+  const std::vector<Token> list = tokens_of(text).list;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i + 2 < list.size(); ++i) {
+    if (!list[i].directive || !list[i].is("#") || !contains(kIncludes, list[i + 1].text)) continue;
+    const Token& operand = list[i + 2];
+    const bool named = operand.kind == Token::Kind::text && operand.text.size() > 2;
+    names.emplace_back(named ? operand.text.substr(1, operand.text.size() - 2) : Text{});
+  }
+  return names;
+}
+
+}  // namespace cleave::kernels

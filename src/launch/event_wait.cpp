@@ -1,0 +1,29 @@
+#include "launch/event_wait.h"
+
+#include "base/scoped_thread_state.h"
+#include "launch/poll_schedule.h"
+
+namespace cleave::launch {
+
+WaitResult wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
+                    const std::atomic<int>* abort_pacing) {
+  const base::Nanoseconds start = clock.now();
+  const PollSchedule schedule;
+  const base::ScopedPreciseSleep undisturbed;
+  for (;;) {
+    cl_int status = CL_QUEUED;
+    if (next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+        CL_SUCCESS) {
+      return WaitResult::aborted;
+    }
+    if (status == CL_COMPLETE) return WaitResult::complete;
+    if (status < 0) return WaitResult::failed;
+    const base::Nanoseconds waited = clock.now() - start;
+    if (status != CL_RUNNING && waited > patience) return WaitResult::stalled;
+    if (abort_pacing != nullptr && abort_pacing->load(std::memory_order_relaxed) != 0)
+      return WaitResult::aborted;
+    clock.sleep_for(schedule.next(waited));
+  }
+}
+
+}  // namespace cleave::launch

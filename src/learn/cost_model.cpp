@@ -1,0 +1,288 @@
+#include "learn/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cleave::learn {
+namespace {
+
+// The first number that is tried, and the largest step from what is known to what is tried next.
+constexpr std::size_t kFirstTry = 16;
+constexpr double kMaxStep = 8;
+// For so many launches numbers are tried; after that only what is safe.
+constexpr std::uint64_t kTrialLaunches = 9;
+// What is aimed for, as a share of the budget, and by how many standard errors it must be met.
+constexpr double kAim = 0.9;
+constexpr double kStandardErrors = 0.7;
+// Noise that is reckoned with before any is seen, and bounds of it, as shares of the time.
+constexpr double kDefaultNoise = 0.004;
+constexpr double kMinNoise = 0.0005;
+constexpr double kMaxNoise = 0.2;
+// How sure a loss is that another process found.
+constexpr double kInheritedError = 0.005;
+// A launch that differs from what is known by more is strange; so many in a row mean that the work has
+// changed.
+constexpr double kOutlier = 0.3;
+constexpr double kOutlierNoise = 4;  // the same, in times of the usual noise
+constexpr unsigned kOutliersToForget = 3;
+constexpr std::uint64_t kMinLaunchesBetweenResets = 12;  // launches between two times of forgetting
+// A whole launch once in a while, or nobody would know any more what is being lost: at these ages, then after
+// so many launches.
+constexpr std::array<std::uint64_t, 5> kUnsplitAt = {6, 8, 13, 21, 33};
+constexpr std::uint64_t kRefresh = 48;
+// Second looks at numbers that seemed too many begin at this age.
+constexpr std::uint64_t kRetriesFrom = 12;
+constexpr std::uint64_t kLongestPause = 200;
+constexpr std::uint64_t kMatureAge = 64;
+// Numbers of slices are spaced by about a fifth, and a number in use is kept if it is about as good, so that
+// launches do not differ for nothing.
+constexpr double kGrid = 1.2;
+constexpr double kKeepFactor = 1.3;
+// What is believed of another process's losses and durations.
+constexpr std::size_t kMaxSlices = 1'000'000;
+constexpr double kMaxLoss = 1000;
+
+// The largest number of the grid up to `slices`.
+std::size_t on_grid(double slices) {
+  if (slices < 2) return 1;
+  std::size_t best = 2;
+  for (std::size_t number = 2; static_cast<double>(number) <= slices + 0.01;) {
+    best = number;
+    number = std::max(number + 1, static_cast<std::size_t>(static_cast<double>(number) * kGrid));
+  }
+  return best;
+}
+
+}  // namespace
+
+void CostModel::Point::add(double time) {
+  times[next] = time;
+  next = (next + 1) % kKept;
+  count = std::min(count + 1, kKept);
+}
+
+std::array<double, CostModel::kKept> CostModel::Point::sorted() const {
+  std::array<double, kKept> sorted = times;
+  for (std::size_t i = 1; i < count; ++i) {
+    for (std::size_t j = i; j > 0 && sorted[j] < sorted[j - 1]; --j) std::swap(sorted[j], sorted[j - 1]);
+  }
+  return sorted;
+}
+
+// Of many, the second smallest: a single one may be too small because of a mistake in measuring. Noise is
+// taken for exponential, so that the smallest of k is expected a k-th of it above the time without.
+double CostModel::Point::noise_free_time(double noise) const {
+  const auto times_up = sorted();
+  const auto k = static_cast<double>(count);
+  return count < 5 ? times_up[0] * (1 - noise / k) : times_up[1] * (1 - noise / k - noise / (k - 1));
+}
+
+double CostModel::Estimate::upper_bound() const { return loss + kStandardErrors * error; }
+
+// The point of that number; if there is none, in place of the one that was not used for longest. Whole
+// launches keep theirs.
+CostModel::Point& CostModel::point_for(std::size_t slices) {
+  Point* oldest = points_[0].slices != 1 ? points_.data() : &points_[1];
+  for (Point& point : points_) {
+    if (point.slices == slices) return point;
+    if (point.slices != 1 && point.last < oldest->last) oldest = &point;
+  }
+  *oldest = Point{};
+  oldest->slices = slices;
+  return *oldest;
+}
+
+const CostModel::Point* CostModel::find(std::size_t slices) const {
+  const auto found = std::find_if(points_.begin(), points_.end(),
+                                  [&](const Point& point) { return point.slices == slices; });
+  return found != points_.end() && found->count > 0 ? &*found : nullptr;
+}
+
+bool CostModel::is_outlier(std::size_t slices, double time) const {
+  const Point* const known = find(slices);
+  if (known == nullptr || known->count < 2) return false;
+  return std::abs(time / known->noise_free_time(0) - 1) > std::max(kOutlier, kOutlierNoise * noise());
+}
+
+void CostModel::observe(std::size_t slices, base::Nanoseconds time) {
+  if (slices == 0 || time.count() <= 0) return;
+  const auto measured = static_cast<double>(time.count());
+  recent_[launches_++ % kRecent] = measured;
+  if (launches_ == 1 && slices == 1) return;  // what a first launch warms up does not count
+  outliers_ = is_outlier(slices, measured) ? outliers_ + 1 : 0;
+  if (outliers_ != 0 && outliers_ < kOutliersToForget) return;  // an accident, unless there are more of them
+  if (outliers_ != 0 && age() >= kMinLaunchesBetweenResets) {
+    points_ = {};
+    since_ = launches_;
+    inherited_ = false;
+  }
+  outliers_ = 0;
+  Point& point = point_for(slices);
+  point.add(measured);
+  point.last = launches_;
+  if (slices > 1) used_ = slices;
+}
+
+// How far times lie above the least possible on average, as a share: from the gaps between neighbours among
+// the times of each number. Of exponential times all gaps are alike if they are weighted like this; the
+// middle one does not mind a few wild times.
+double CostModel::noise() const {
+  constexpr double kMiddle = 0.693;  // of exponential times, as a share of the mean
+  std::array<double, kPoints * kKept> gaps{};
+  std::size_t count = 0;
+  for (const double expected : {kDefaultNoise, kDefaultNoise}) gaps[count++] = expected * kMiddle;
+  for (const Point& point : points_) {
+    const auto times = point.sorted();
+    for (std::size_t i = 0; i + 1 < point.count; ++i)
+      gaps[count++] = static_cast<double>(point.count - 1 - i) * (times[i + 1] - times[i]) / times[0];
+  }
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  std::nth_element(gaps.begin(), middle, gaps.begin() + static_cast<std::ptrdiff_t>(count));
+  return std::clamp(*middle / kMiddle, kMinNoise, kMaxNoise);
+}
+
+void CostModel::Curve::add(const Estimate& estimate) {
+  std::size_t at = count++;
+  for (; at > 0 && points[at - 1].slices > estimate.slices; --at) points[at] = points[at - 1];
+  points[at] = estimate;
+}
+
+// Neighbours that contradict each other are all taken for their mean, by how sure they are.
+void CostModel::Curve::make_monotonic() {
+  for (std::size_t i = 1; i < count; ++i) {
+    double weight = 1 / (points[i].error * points[i].error);
+    double sum = weight * points[i].loss;
+    for (std::size_t from = i; from-- > 0 && points[from].loss > points[i].loss;) {
+      const double more = 1 / (points[from].error * points[from].error);
+      weight += more;
+      sum += more * points[from].loss;
+      for (std::size_t j = from; j <= i; ++j) points[j].loss = sum / weight;
+    }
+  }
+  for (Estimate& point : points) point.loss = std::max(point.loss, 0.0);
+}
+
+CostModel::Curve CostModel::curve() const {
+  Curve curve;
+  const double noise = this->noise();
+  const Point* const whole = find(1);
+  for (const Point& point : points_) {
+    if (point.slices < 2) continue;
+    if (whole != nullptr && point.count > 0) {
+      const double loss = point.noise_free_time(noise) / whole->noise_free_time(noise) - 1;
+      curve.add({point.slices, loss, std::hypot(point.error(noise), whole->error(noise)), point.count});
+    } else if (point.inherited_loss) {
+      curve.add({point.slices, *point.inherited_loss, kInheritedError, 1});
+    }
+  }
+  curve.make_monotonic();
+  return curve;
+}
+
+bool CostModel::trying() const { return !inherited_ && age() < kTrialLaunches; }
+
+bool CostModel::is_unsplit_due() const {
+  const Point* const whole = find(1);
+  if (whole == nullptr) return !inherited_ || age() == 2;
+  if (std::find(kUnsplitAt.begin(), kUnsplitAt.end(), age()) != kUnsplitAt.end()) return true;
+  return launches_ - whole->last >= kRefresh;
+}
+
+// Whether a number that seemed too many is to be tried again, since it may have been an accident: while
+// numbers are tried, if one below it turned out so much better that it does not fit; later now and then, the
+// more seldom the more it costs.
+bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, double safe, double budget) const {
+  if (safe * 1.5 > static_cast<double>(above.slices)) return false;
+  if (trying()) {
+    const double share = static_cast<double>(below.slices) / static_cast<double>(above.slices);
+    return above.count == 1 && share > 0.2 && below.loss < 0.4 * above.loss * share;
+  }
+  if (age() < kRetriesFrom) return false;
+  const double pause = (age() < kMatureAge ? 4 : 16) * static_cast<double>(above.count) * above.loss / budget;
+  const auto period = static_cast<std::uint64_t>(std::clamp<double>(pause, 4, kLongestPause));
+  return age() % period == 3 % period;
+}
+
+// Where noise hides the budget, numbers whose cost cannot be told from nothing are used all the same: up to
+// what is tried first, or up to the one in use, of which more and more is known.
+bool CostModel::is_within(const Curve& curve, std::size_t index, double budget) const {
+  const Estimate& point = curve.points[index];
+  if (point.upper_bound() <= budget) return true;
+  const bool small = point.slices <= std::max(kFirstTry, used_);
+  return !trying() && small && point.loss <= 0.5 * budget;
+}
+
+Choice CostModel::choose(const Curve& curve, double budget, std::size_t limit, bool may_try) const {
+  Estimate below;  // the largest that is within the budget: whole, at least
+  std::size_t i = 0;
+  for (; i < curve.count && is_within(curve, i, budget); ++i) below = curve.points[i];
+  const Estimate* const above = i < curve.count ? &curve.points[i] : nullptr;
+  const double aim = kAim * budget;
+  const auto a = static_cast<double>(below.slices);
+  double safe = a;
+  if (above == nullptr) {
+    const double step = std::min(kMaxStep, 1.5 * budget / std::max(below.upper_bound(), 1e-6));
+    if (may_try && (below.loss < 0.5 * budget || step > 1.4)) safe = a * std::max(step, 1.0);
+  } else {
+    const auto b = static_cast<double>(above->slices);
+    const double low = std::min(below.upper_bound(), aim);
+    safe = a + (b - a) * (aim - low) / (above->upper_bound() - low);
+    if (may_try && above->slices <= limit && is_retry_due(below, *above, safe, budget))
+      return {above->slices, true, above->loss};
+    // A curve that is flat at first is far below the straight line: in the middle is more to be learnt.
+    if (may_try && trying() && below.slices > 1 && b > 2.5 * a && below.upper_bound() < 0.6 * budget)
+      safe = std::max(safe, std::sqrt(a * b));
+  }
+  const auto most = static_cast<double>(limit);
+  const std::size_t slices = safe >= most ? limit : on_grid(safe);
+  const bool as_good = !trying() && used_ == below.slices && used_ > 1 && used_ <= limit &&
+                       static_cast<double>(slices) < kKeepFactor * static_cast<double>(used_);
+  return {as_good ? used_ : slices, trying(), slices == 1 ? 0 : std::min(std::max(below.loss, 0.0), budget)};
+}
+
+std::optional<Choice> CostModel::within_budget(double budget, std::size_t limit, bool may_try) const {
+  if (limit < 2) return Choice{};
+  if (may_try && is_unsplit_due()) return Choice{1, true, 0};
+  const Curve known = curve();
+  if (known.count > 0) return choose(known, budget, limit, may_try);
+  if (!may_try) return std::nullopt;
+  return Choice{std::min(kFirstTry, limit), true, 0};
+}
+
+base::Nanoseconds CostModel::duration() const {
+  std::array<double, kRecent> times = recent_;
+  std::sort(times.begin(), times.end());
+  // The second longest, so that one wild time does no harm; of few, the longest.
+  const double time = times[kRecent - 3] > 0 ? times[kRecent - 2] : times[kRecent - 1];
+  return base::Nanoseconds(static_cast<std::int64_t>(time));
+}
+
+CostModel::Losses CostModel::losses() const {
+  const Curve known = curve();
+  Losses losses{};
+  // Of too many, the smaller numbers: they are the ones in use.
+  for (std::size_t i = 0; i < std::min(known.count, kMaxKnown); ++i)
+    losses[i] = {known.points[i].slices, known.points[i].loss};
+  return losses;
+}
+
+CostModel CostModel::from(const Losses& losses, base::Nanoseconds duration) {
+  CostModel cost;
+  if (duration.count() <= 0) return cost;
+  KnownLoss before{1, 0};
+  std::size_t count = 0;
+  for (const KnownLoss& known : losses) {
+    if (known.slices == 0) break;
+    const bool in_order = known.slices > before.slices && known.slices <= kMaxSlices &&
+                          known.loss >= before.loss && known.loss <= kMaxLoss;
+    if (!in_order) return {};
+    cost.points_[count].slices = known.slices;
+    cost.points_[count++].inherited_loss = known.loss;
+    before = known;
+  }
+  cost.inherited_ = count > 0;
+  cost.recent_.back() = static_cast<double>(duration.count());
+  return cost;
+}
+
+}  // namespace cleave::learn

@@ -1,0 +1,179 @@
+#include "learn/cost_table.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace cleave::learn {
+namespace {
+
+// So often a trial is asked for without a measured time coming back.
+constexpr unsigned kPatience = 3;
+
+std::string describe_time(base::Nanoseconds time) {
+  const auto ns = static_cast<double>(time.count());
+  std::array<char, 32> text{};
+  if (ns < 1e6) {
+    std::snprintf(text.data(), text.size(), "%.1f us", ns / 1e3);
+  } else if (ns < 1e9) {
+    std::snprintf(text.data(), text.size(), "%.1f ms", ns / 1e6);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.2f s", ns / 1e9);
+  }
+  return text.data();
+}
+
+}  // namespace
+
+Key mix_key(Key key, std::uint64_t part) {
+  std::uint64_t x = key + 0x9e3779b97f4a7c15U + part;  // splitmix64
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  x ^= x >> 31U;
+  return x != 0 ? x : 1;
+}
+
+std::string describe(const SliceAdvice& advice) {
+  if (advice.state == AdviceState::unmeasured) return "could not be measured, so alpha counts";
+  std::string text = advice.slices > 1 ? std::to_string(advice.slices) + " slices" : "whole";
+  if (advice.state == AdviceState::trial) text += " as a trial";
+  if (advice.loss > 0) {
+    std::array<char, 32> loss{};
+    std::snprintf(loss.data(), loss.size(), ", %.1f %% lost", advice.loss * 100);
+    text += loss.data();
+  }
+  return text + " (" + describe_time(advice.duration) + ", " + std::to_string(advice.measured) + " measured)";
+}
+
+CostTable::Entry& CostTable::make(Shard& shard, Key key, std::string name) {
+  if (shard.entries.size() >= kMostEntries) shard.entries.erase(shard.entries.begin());
+  Entry entry;
+  entry.name = std::move(name);
+  {
+    const std::scoped_lock lock(restored_mutex_);
+    const auto known = restored_.find(key);
+    if (known != restored_.end()) entry.cost = CostModel::from(known->second.losses, known->second.duration);
+  }
+  return shard.entries.emplace(key, std::move(entry)).first->second;
+}
+
+// Found out when a time comes in, so that a launch has nothing to reckon.
+void CostTable::choose(Entry& entry) {
+  const auto choice = entry.cost.within_budget(entry.budget, entry.limit, entry.may_try);
+  entry.advice = {};
+  if (!choice) return;
+  entry.advice = {choice->trial ? AdviceState::trial : AdviceState::settled, choice->slices, choice->loss,
+                  entry.cost.duration(), entry.cost.launches()};
+}
+
+SliceAdvice CostTable::advise(Entry& entry, double budget, std::size_t limit) {
+  limit = std::max<std::size_t>(1, std::min(limit, entry.most));
+  const bool may_try = entry.unanswered < kPatience;
+  if (entry.limit != limit || entry.may_try != may_try) {
+    entry.limit = limit;
+    entry.budget = budget;
+    entry.may_try = may_try;
+    choose(entry);
+  }
+  if (may_try) ++entry.unanswered;
+  return entry.advice;
+}
+
+SliceAdvice CostTable::estimate(Entry& entry, Key size_family, double rate, double items) {
+  entry.size_family = size_family;
+  entry.items = items;
+  const base::Nanoseconds known = entry.cost.duration();
+  entry.advice.measured = entry.cost.launches();
+  entry.advice.duration =
+      known.count() > 0 ? known : base::Nanoseconds(static_cast<std::int64_t>(rate * items));
+  entry.advice.state = entry.advice.duration.count() <= 0 ? AdviceState::unmeasured
+                       : entry.cost.launches() == 0       ? AdviceState::trial
+                                                          : AdviceState::settled;
+  return entry.advice;
+}
+
+double CostTable::rate(Key size_family) const {
+  const std::scoped_lock lock(rates_mutex_);
+  const auto found = rates_.find(size_family);
+  return found != rates_.end() ? found->second : 0;
+}
+
+void CostTable::limit_slices(Key key, std::size_t slices) {
+  Shard& shard = of(key);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.entries.find(key);
+  if (found != shard.entries.end()) found->second.most = std::min(found->second.most, slices);
+}
+
+void CostTable::set_slices(Key key, std::size_t slices) {
+  Shard& shard = of(key);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.entries.find(key);
+  if (found != shard.entries.end()) found->second.advice.slices = slices;
+}
+
+void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
+  Shard& shard = of(key);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.entries.find(key);
+  if (found == shard.entries.end()) return;
+  Entry& entry = found->second;
+  entry.cost.observe(slices, time);
+  entry.unanswered = 0;
+  entry.may_try = true;
+  if (entry.limit != 0) choose(entry);
+  if (entry.size_family == 0 || entry.items <= 0) return;
+  const std::scoped_lock rates_lock(rates_mutex_);
+  if (rates_.size() < kMostRates || rates_.count(entry.size_family) != 0)
+    rates_[entry.size_family] = static_cast<double>(entry.cost.duration().count()) / entry.items;
+}
+
+std::vector<CostReport> CostTable::reports(std::size_t most) const {
+  std::vector<CostReport> reports;
+  for (const Shard& shard : shards_) {
+    const std::scoped_lock lock(shard.mutex);
+    for (const auto& [key, entry] : shard.entries) {
+      reports.push_back({entry.name, entry.advice});
+      reports.back().advice.measured = entry.cost.launches();
+      if (entry.cost.launches() != 0) reports.back().advice.duration = entry.cost.duration();
+    }
+  }
+  const auto more = [](const CostReport& a, const CostReport& b) {
+    return a.advice.measured > b.advice.measured;
+  };
+  const auto end = reports.begin() + static_cast<std::ptrdiff_t>(std::min(most, reports.size()));
+  std::partial_sort(reports.begin(), end, reports.end(), more);
+  reports.erase(end, reports.end());
+  std::sort(reports.begin(), reports.end(),
+            [](const CostReport& a, const CostReport& b) { return a.name < b.name; });
+  return reports;
+}
+
+void CostTable::restore(const std::vector<CostLine>& lines) {
+  const std::scoped_lock lock(restored_mutex_);
+  for (const CostLine& line : lines) restored_.insert_or_assign(line.key, line);
+}
+
+std::vector<CostLine> CostTable::measured_lines() const {
+  std::vector<CostLine> lines;
+  for (const Shard& shard : shards_) {
+    const std::scoped_lock lock(shard.mutex);
+    for (const auto& [key, entry] : shard.entries) {
+      if (entry.cost.launches() > 0) lines.push_back({key, entry.cost.duration(), entry.cost.losses()});
+    }
+  }
+  return lines;
+}
+
+void CostTable::lock_all() {
+  for (Shard& shard : shards_) shard.mutex.lock();
+  rates_mutex_.lock();
+  restored_mutex_.lock();
+}
+
+void CostTable::unlock_all() {
+  restored_mutex_.unlock();
+  rates_mutex_.unlock();
+  for (Shard& shard : shards_) shard.mutex.unlock();
+}
+
+}  // namespace cleave::learn

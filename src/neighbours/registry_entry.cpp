@@ -1,0 +1,172 @@
+#include "neighbours/registry_entry.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "neighbours/registry_folder.h"
+
+namespace cleave::neighbours {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+template <typename T>
+void add(T& figure, T more) {
+  std::atomic_ref<T>(figure).fetch_add(more, kRelaxed);
+}
+
+// Everybody's, where we are the one who makes it.
+void create_folder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
+}
+
+std::string new_file_name() {
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
+    nonce = static_cast<std::uint64_t>(base::Clock::system().now().count());
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), ".%016llx", static_cast<unsigned long long>(nonce));
+  return std::to_string(getpid()) + text.data();
+}
+
+// A program whose files may not grow gets a signal where one does.
+bool may_write_files() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= CLEAVE_REGISTRY_FILE_SIZE;
+}
+
+void fill_identity(cleave_registry_entry& entry) {
+  entry.version = CLEAVE_REGISTRY_VERSION;
+  entry.pid = static_cast<std::uint32_t>(getpid());
+  entry.started = static_cast<std::uint64_t>(time(nullptr));
+  std::snprintf(entry.program, sizeof entry.program, "%s", program_invocation_short_name);
+}
+
+}  // namespace
+
+RegistryEntry::RegistryEntry(std::string folder) : folder_(std::move(folder)) { local_counters_.vms = 1; }
+
+RegistryEntry::~RegistryEntry() {
+  withdraw();
+  if (page_ != nullptr) munmap(page_, CLEAVE_REGISTRY_FILE_SIZE);
+}
+
+void RegistryEntry::add_device(std::uint64_t device) noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (std::uint64_t& known : counters_.load(kRelaxed)->devices) {
+    if (known == device) return;
+    if (known != 0) continue;
+    return std::atomic_ref(known).store(device, kRelaxed);
+  }
+}
+
+void RegistryEntry::publish() noexcept try {
+  const std::scoped_lock lock(mutex_);
+  if (folder_.empty() || withdrawn_ || page_ != nullptr || !may_write_files()) return;
+  create_folder(folder_);
+  const int folder = open_registry(folder_);
+  if (folder < 0) return;
+  remove_dead_entries(folder);
+  create_file(folder);
+  ::close(folder);
+} catch (...) {  // out of memory: the figures stay here
+}
+
+void RegistryEntry::create_file(int folder) {
+  std::string name = new_file_name();
+  // Nobody may write to it but through what we open here: a file that somebody shortens by mistake would end
+  // this process.
+  locked_file_.open(openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
+  if (locked_file_.get() < 0) return;
+  if (lock_and_map()) {
+    file_name_ = std::move(name);
+  } else {
+    unlinkat(folder, name.c_str(), 0);
+    locked_file_.close();
+  }
+}
+
+bool RegistryEntry::lock_and_map() {
+  // Whatever our umask says, everybody may read it.
+  static_cast<void>(fchmod(locked_file_.get(), 0444));
+  struct flock all {};
+  all.l_type = F_WRLCK;
+  all.l_whence = SEEK_SET;
+  if (fcntl(locked_file_.get(), F_OFD_SETLK, &all) != 0) return false;
+  // Without room on the file system, the page would be missing when it is first written to.
+  if (posix_fallocate(locked_file_.get(), 0, CLEAVE_REGISTRY_FILE_SIZE) != 0) return false;
+  void* const page =
+      mmap(nullptr, CLEAVE_REGISTRY_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, locked_file_.get(), 0);
+  if (page == MAP_FAILED) return false;
+  auto* const entry = static_cast<cleave_registry_entry*>(page);
+  *entry = local_counters_;
+  fill_identity(*entry);
+  std::atomic_ref(entry->magic).store(CLEAVE_REGISTRY_MAGIC, std::memory_order_release);
+  page_ = page;
+  counters_.store(entry, std::memory_order_release);
+  return true;
+}
+
+void RegistryEntry::withdraw() noexcept {
+  withdrawn_ = true;
+  // A signal's handler may call exit() anywhere: what stays behind then, others sweep.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || file_name_.empty()) return;
+  const int folder = open_registry(folder_);
+  if (folder < 0) return;
+  unlinkat(folder, file_name_.c_str(), 0);
+  ::close(folder);
+  file_name_.clear();
+}
+
+void RegistryEntry::after_fork_in_child() noexcept {
+  if (page_ != nullptr) munmap(page_, CLEAVE_REGISTRY_FILE_SIZE);
+  page_ = nullptr;
+  locked_file_.close();
+  file_name_.clear();
+  const unsigned vms = local_counters_.vms;
+  local_counters_ = {};
+  local_counters_.vms = vms;
+  counters_.store(&local_counters_, kRelaxed);
+}
+
+RegistryEntry::Devices RegistryEntry::devices() const {
+  const std::scoped_lock lock(mutex_);
+  Devices devices;
+  std::copy_n(counters_.load(kRelaxed)->devices, devices.size(), devices.begin());
+  return devices;
+}
+
+std::string RegistryEntry::file() const {
+  const std::scoped_lock lock(mutex_);
+  return file_name_;
+}
+
+void RegistryEntry::set_vms(unsigned vms) noexcept {
+  const std::scoped_lock lock(mutex_);
+  local_counters_.vms = vms;
+  std::atomic_ref(counters_.load(kRelaxed)->vms).store(vms, kRelaxed);
+}
+
+void RegistryEntry::count_whole() noexcept {
+  add<std::uint64_t>(counters_.load(std::memory_order_acquire)->whole, 1);
+}
+
+void RegistryEntry::count_split(std::size_t slices, base::Nanoseconds added) noexcept {
+  cleave_registry_entry& counters = *counters_.load(std::memory_order_acquire);
+  add<std::uint64_t>(counters.split, 1);
+  add<std::uint64_t>(counters.slices, slices);
+  add<std::uint64_t>(counters.added_ns, static_cast<std::uint64_t>(added.count()));
+}
+
+}  // namespace cleave::neighbours

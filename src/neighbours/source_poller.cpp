@@ -1,0 +1,154 @@
+#include "neighbours/source_poller.h"
+
+#include <algorithm>
+#include <csignal>
+#include <poll.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include <sys/eventfd.h>
+
+namespace cleave::neighbours {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The thread takes none of the program's signals: handlers expect to run on threads that the program knows.
+class ScopedBlockSignals {
+ public:
+  ScopedBlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ScopedBlockSignals(const ScopedBlockSignals&) = delete;
+  ScopedBlockSignals& operator=(const ScopedBlockSignals&) = delete;
+  ~ScopedBlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+std::vector<std::optional<TimedCount>> last_counts(const std::vector<std::unique_ptr<Source>>& sources) {
+  std::vector<std::optional<TimedCount>> last_count;
+  last_count.reserve(sources.size());
+  for (const auto& source : sources) last_count.push_back(source->last_count());
+  return last_count;
+}
+
+// For poll(), rounded up so that what is waited for is there afterwards.
+int milliseconds_until(base::Nanoseconds then, base::Nanoseconds now) {
+  constexpr base::Nanoseconds kMaxWait = 1h;
+  const base::Nanoseconds left = std::clamp(then - now, base::Nanoseconds(1), kMaxWait);
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+}
+
+}  // namespace
+
+SourcePoller::SourcePoller(std::vector<std::unique_ptr<Source>> sources, const StalenessRules& rules,
+                           Observer observer)
+    : sources_(std::move(sources)),
+      rules_(rules),
+      observer_(std::move(observer)),
+      freshness_(sources_.size(), Freshness::never) {
+  wake_.open(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+std::shared_ptr<SourcePoller> SourcePoller::start(std::vector<std::unique_ptr<Source>> sources,
+                                                  const StalenessRules& rules, Observer observer) noexcept
+    try {
+  auto made = std::make_shared<SourcePoller>(std::move(sources), rules, std::move(observer));
+  const ScopedBlockSignals blocked;
+  // On its own, since exit() must not wait for it; it keeps alive what it works on.
+  std::thread([made] { made->run(); }).detach();
+  return made;
+} catch (...) {
+  return nullptr;
+}
+
+void SourcePoller::run() noexcept {
+  pthread_setname_np(pthread_self(), "cleave");
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const base::Nanoseconds now = base::Clock::system().now();
+    try {
+      step(now);
+      wait(now);
+    } catch (...) {  // out of memory: the count ages when it next can
+      std::this_thread::sleep_for(1s);
+    }
+  }
+  const std::scoped_lock lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void SourcePoller::step(base::Nanoseconds now) {
+  for (const auto& source : sources_) {
+    source->step(now);
+    if (const std::string warning = source->take_warning(); !warning.empty()) {
+      observer_.warning(warning);
+    }
+  }
+  publish(now);
+}
+
+void SourcePoller::publish(base::Nanoseconds now) {
+  std::uint64_t became_stale = 0;
+  bool first_answer_known = true;
+  std::vector<SourceStatus> reports;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const Source& source = *sources_[i];
+    reports.push_back({source.name(), source.endpoint(), source.state(), source.last_count()});
+    const Freshness before = std::exchange(freshness_[i], freshness_of(source.last_count(), rules_, now));
+    if (before == Freshness::fresh && freshness_[i] == Freshness::stale) ++became_stale;
+    first_answer_known = first_answer_known && source.first_answer_known();
+  }
+  const unsigned vms = combined_count(last_counts(sources_), rules_, now);
+  const unsigned before = std::exchange(vms_, vms);
+  if (vms != before) observer_.count(vms);
+
+  const std::scoped_lock lock(mutex_);
+  counters_.sources = std::move(reports);
+  counters_.stale += became_stale;
+  if (first_answer_known_ && vms != before) ++counters_.changes;
+  if (first_answer_known && !std::exchange(first_answer_known_, true)) changed_.notify_all();
+}
+
+void SourcePoller::wait(base::Nanoseconds now) const {
+  std::vector<pollfd> descriptors = {{wake_.is_valid() ? wake_.get() : -1, POLLIN, 0}};
+  base::Nanoseconds until =
+      next_expiry(last_counts(sources_), rules_, now).value_or(base::Nanoseconds::max());
+  for (const auto& source : sources_) {
+    const Source::WakeCondition wake_condition = source->wake_condition();
+    descriptors.push_back({wake_condition.fd, wake_condition.events, 0});
+    until = std::min(until, wake_condition.until);
+  }
+  poll(descriptors.data(), descriptors.size(), milliseconds_until(until, now));
+}
+
+void SourcePoller::wait_for_first_answers(base::Nanoseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [&] { return first_answer_known_ || finished_; });
+}
+
+bool SourcePoller::stop(base::Nanoseconds timeout) {
+  stopping_.store(true, std::memory_order_relaxed);
+  const std::uint64_t one = 1;
+  if (wake_.is_valid() && write(wake_.get(), &one, sizeof one) < 0) {  // full: then it is awake anyway
+  }
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, timeout, [&] { return finished_; });
+}
+
+SourcePoller::Counters SourcePoller::counters() const {
+  const std::scoped_lock lock(mutex_);
+  return counters_;
+}
+
+void SourcePoller::close_in_child() noexcept {
+  wake_.close();
+  for (const auto& source : sources_) source->close_in_child();
+}
+
+}  // namespace cleave::neighbours

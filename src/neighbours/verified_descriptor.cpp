@@ -1,0 +1,42 @@
+#include "neighbours/verified_descriptor.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+namespace cleave::neighbours {
+namespace {
+
+constexpr int kMinDescriptor = 200;
+
+}  // namespace
+
+void VerifiedDescriptor::open(int fd) {
+  close();
+  if (fd < 0) return;
+  if (const int moved = fcntl(fd, F_DUPFD_CLOEXEC, kMinDescriptor); moved >= 0) {
+    ::close(fd);
+    fd = moved;
+  }
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return static_cast<void>(::close(fd));
+  device_.store(status.st_dev, std::memory_order_relaxed);
+  inode_.store(status.st_ino, std::memory_order_relaxed);
+  fd_.store(fd, std::memory_order_relaxed);
+}
+
+void VerifiedDescriptor::close() {
+  const bool mine = is_valid();
+  const int fd = fd_.exchange(-1, std::memory_order_relaxed);
+  if (mine) ::close(fd);
+}
+
+bool VerifiedDescriptor::is_valid() const {
+  struct stat status {};
+  return get() >= 0 && fstat(get(), &status) == 0 &&
+         status.st_dev == device_.load(std::memory_order_relaxed) &&
+         status.st_ino == inode_.load(std::memory_order_relaxed);
+}
+
+}  // namespace cleave::neighbours

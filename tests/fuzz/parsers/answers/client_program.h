@@ -1,0 +1,137 @@
+// The programs that run on a client whose server is not to be trusted: each a short walk through a topic of
+// OpenCL. They do nothing wrong themselves, so with a server of good faith every call succeeds; with any
+// other every call returns an error of OpenCL's, and nobody writes where it was not asked to.
+//
+// Not thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../harness.h"
+#include "base/opencl.h"
+#include "mock_server.h"
+
+namespace cleave::fuzz::answers {
+
+// Memory of just that size, so that a sanitizer sees who goes beyond. kUntouched at first.
+class Block {
+ public:
+  static constexpr std::byte kUntouched{0xee};
+
+  explicit Block(std::size_t size) : size_(size), bytes_(new std::byte[size]) {
+    if (size != 0) std::memset(bytes_.get(), std::to_integer<int>(kUntouched), size);
+  }
+  [[nodiscard]] std::byte* data() const { return bytes_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool is_all(std::uint8_t value) const;
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+class Program {
+ public:
+  // `good`: every call is to succeed.
+  Program(const Table& table, bool good) : cl(table), good_(good) {}
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // One of kCount; releases what it has made.
+  static constexpr unsigned kCount = 8;
+  void run(unsigned number);
+
+  // Once nothing is under way any more: all that was to be called has been, once each.
+  void check_callbacks() const;
+
+ private:
+  struct Call {
+    std::atomic<unsigned> times{0};
+    std::atomic<bool> is_expected{false};
+  };
+
+  // A call's code.
+  cl_int ok(cl_int error) const;
+  // What the call made; `release` comes at the end.
+  template <typename Handle>
+  Handle made(Handle handle, cl_int error, cl_int(CL_API_CALL* release)(Handle)) {
+    ok(error);
+    require((handle != nullptr) == (error == CL_SUCCESS), "who fails makes nothing, and who does not does");
+    if (handle != nullptr) at_end_.push_back([=] { release(handle); });
+    return handle;
+  }
+  // What ask(size, value, size_ret) tells: its size first.
+  template <typename Ask>
+  Block told(Ask ask) const {
+    constexpr std::size_t kMost = std::size_t{8} << 20U;
+    std::size_t size = 0;
+    if (ok(ask(0, nullptr, &size)) != CL_SUCCESS) return Block(0);
+    require(size <= kMost, "no answer is larger than a message");
+    Block block(size);
+    ok(ask(size, block.data(), nullptr));
+    return block;
+  }
+  template <typename Ask>
+  void text(Ask ask) const {
+    const Block block = told(ask);
+    const auto* const begin = reinterpret_cast<const char*>(block.data());
+    require(block.size() == 0 || begin[0] == '\xee' || std::memchr(begin, 0, block.size()) != nullptr,
+            "a text ends");
+  }
+  // Of a size that the program knows.
+  template <typename T, typename Ask>
+  T value(Ask ask) const {
+    const Block block(sizeof(T));
+    T given{};
+    if (ok(ask(sizeof(T), block.data(), nullptr)) == CL_SUCCESS)
+      std::memcpy(&given, block.data(), sizeof given);
+    return given;
+  }
+
+  Call* expect_callback() { return &calls_.emplace_back(); }
+  void watch(cl_event event, cl_int status);
+  void watch_end(cl_mem memory);
+  cl_int wait(cl_event event) const;
+  cl_event event(cl_event made);
+  void release_all();
+  void begin(bool all_devices);
+
+  cl_mem buffer(cl_mem_flags flags, std::size_t size, void* host = nullptr);
+  cl_command_queue queue(cl_device_id device,
+                         cl_command_queue_properties properties = CL_QUEUE_PROFILING_ENABLE);
+  cl_kernel kernel(bool with_callback);
+  void read_later(cl_command_queue queue, cl_mem memory, std::size_t size);
+  void read_and_finish(cl_command_queue queue, cl_mem memory, std::size_t size);
+  void read_now(cl_command_queue queue, cl_mem memory, std::size_t size);
+
+  void transfers();
+  void boxes_and_maps();
+  void programs();
+  void launches();
+  void images();
+  void shared_virtual_memory();
+  void large_data();
+  void several_servers();
+
+  void ask_devices();
+  void ask_about_event(cl_event event, bool profiles);
+  void reconnect();
+
+  const Table& cl;  // NOLINT(readability-identifier-naming): so that calls read like OpenCL's
+  const bool good_;
+  cl_platform_id platform_ = nullptr;
+  std::vector<cl_device_id> devices_;
+  cl_context context_ = nullptr;
+  std::vector<std::function<void()>> at_end_;
+  std::deque<Call> calls_;
+  std::deque<Block> hosts_;  // memory that objects use for as long as they live
+};
+
+}  // namespace cleave::fuzz::answers

@@ -1,0 +1,157 @@
+// The programs about what not every device has.
+#include <algorithm>
+#include <array>
+
+#include "client_program.h"
+
+namespace cleave::fuzz::answers {
+
+void Program::images() {
+  const cl_command_queue in_order = queue(devices_[0]);
+  cl_uint count = 0;
+  ok(cl.clGetSupportedImageFormats(context_, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count));
+  std::vector<cl_image_format> formats(std::min(count, 16U));
+  if (!formats.empty()) {
+    ok(cl.clGetSupportedImageFormats(context_, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D,
+                                     static_cast<cl_uint>(formats.size()), formats.data(), nullptr));
+  }
+  constexpr cl_image_format kFormat{CL_RGBA, CL_UNORM_INT8};
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE3D;
+  desc.image_width = desc.image_height = 4;
+  desc.image_depth = 2;
+  cl_int error = CL_SUCCESS;
+  const cl_mem image = cl.clCreateImage(context_, CL_MEM_READ_WRITE, &kFormat, &desc, nullptr, &error);
+  made(image, error, cl.clReleaseMemObject);
+  constexpr std::array<std::size_t, 3> kZero{};
+  constexpr std::array<std::size_t, 3> kBox{4, 4, 2};
+  constexpr std::size_t kRow = 24;
+  // The last row ends where the memory does.
+  const Block block(7 * kRow + 16);
+  const cl_int read = cl.clEnqueueReadImage(in_order, image, CL_TRUE, kZero.data(), kBox.data(), kRow, 0,
+                                            block.data(), 0, nullptr, nullptr);
+  ok(read);
+  ok(cl.clEnqueueWriteImage(in_order, image, CL_TRUE, kZero.data(), kBox.data(), kRow, 0, block.data(), 0,
+                            nullptr, nullptr));
+  std::size_t row = 0;
+  std::size_t slice = 0;
+  void* const mapped =
+      cl.clEnqueueMapImage(in_order, image, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, kZero.data(), kBox.data(),
+                           &row, &slice, 0, nullptr, nullptr, &error);
+  if (ok(error) == CL_SUCCESS) {
+    std::memset(mapped, 1, slice * 2);
+    ok(cl.clEnqueueUnmapMemObject(in_order, image, mapped, 0, nullptr, nullptr));
+  }
+  told([&](auto... into) { return cl.clGetImageInfo(image, CL_IMAGE_ROW_PITCH, into...); });
+  const cl_sampler sampler =
+      cl.clCreateSampler(context_, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_LINEAR, &error);
+  made(sampler, error, cl.clReleaseSampler);
+  const cl_mem pipe = cl.clCreatePipe(context_, CL_MEM_READ_WRITE, 8, 8, nullptr, &error);
+  if (made(pipe, error, cl.clReleaseMemObject) != nullptr)
+    told([&](auto... into) { return cl.clGetPipeInfo(pipe, CL_PIPE_MAX_PACKETS, into...); });
+  std::array<cl_device_id, 4> parts{};
+  constexpr std::array<cl_device_partition_property, 3> kHalves{CL_DEVICE_PARTITION_EQUALLY, 2, 0};
+  if (ok(cl.clCreateSubDevices(devices_[0], kHalves.data(), parts.size(), parts.data(), &count)) !=
+      CL_SUCCESS)
+    return;
+  for (cl_uint i = 0; i < std::min<cl_uint>(count, parts.size()); ++i) {
+    text([&](auto... into) { return cl.clGetDeviceInfo(parts[i], CL_DEVICE_NAME, into...); });
+    const cl_context on_part = cl.clCreateContext(nullptr, 1, &parts[i], nullptr, nullptr, &error);
+    made(on_part, error, cl.clReleaseContext);
+    ok(cl.clReleaseDevice(parts[i]));
+  }
+}
+
+void Program::shared_virtual_memory() {
+  const cl_command_queue in_order = queue(devices_[0]);
+  constexpr std::size_t kSize = 5000;
+  std::array<void*, 2> blocks{};
+  for (void*& one : blocks) one = cl.clSVMAlloc(context_, CL_MEM_READ_WRITE, kSize, 64);
+  const cl_uint pattern = 9;
+  const Block here(kSize);
+  for (void* const one : blocks) {
+    if (one == nullptr) continue;
+    require(reinterpret_cast<std::uintptr_t>(one) % 64 == 0, "memory is aligned as it was asked for");
+    std::memset(one, 3, kSize);
+    ok(cl.clEnqueueSVMMemFill(in_order, one, &pattern, sizeof pattern, 4096, 0, nullptr, nullptr));
+    if (ok(cl.clEnqueueSVMMap(in_order, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, one, kSize, 0, nullptr,
+                              nullptr)) == CL_SUCCESS) {
+      std::memset(one, 4, kSize);
+      ok(cl.clEnqueueSVMUnmap(in_order, one, 0, nullptr, nullptr));
+    }
+    ok(cl.clEnqueueSVMMemcpy(in_order, CL_TRUE, here.data(), one, kSize, 0, nullptr, nullptr));
+    ok(cl.clEnqueueSVMMemcpy(in_order, CL_FALSE, one, here.data(), kSize, 0, nullptr, nullptr));
+    const void* migrated = one;
+    ok(cl.clEnqueueSVMMigrateMem(in_order, 1, &migrated, nullptr, 0, 0, nullptr, nullptr));
+  }
+  if (blocks[0] != nullptr && blocks[1] != nullptr)
+    ok(cl.clEnqueueSVMMemcpy(in_order, CL_TRUE, blocks[0], blocks[1], kSize, 0, nullptr, nullptr));
+  if (blocks[0] != nullptr) {
+    cl_event freed = nullptr;
+    const cl_int error =
+        cl.clEnqueueSVMFree(in_order, 1, blocks.data(), nullptr, nullptr, 0, nullptr, &freed);
+    if (ok(error) == CL_SUCCESS) wait(event(freed));
+  }
+  ok(cl.clFinish(in_order));
+  if (blocks[1] != nullptr) cl.clSVMFree(context_, blocks[1]);
+}
+
+// What goes through shared memory, in one place or in a ring, where the server knows that.
+void Program::large_data() {
+  const cl_command_queue in_order = queue(devices_[0]);
+  for (const std::size_t size : {std::size_t{100'000}, std::size_t{5'000'000}}) {
+    const cl_mem memory = buffer(CL_MEM_READ_WRITE, size);
+    if (memory == nullptr) continue;
+    const Block block(size);
+    ok(cl.clEnqueueWriteBuffer(in_order, memory, CL_TRUE, 0, size, block.data(), 0, nullptr, nullptr));
+    if (ok(cl.clEnqueueReadBuffer(in_order, memory, CL_TRUE, 0, size, block.data(), 0, nullptr, nullptr)) ==
+            CL_SUCCESS &&
+        good_)
+      require(block.is_all(kData), "what was waited for is there");
+  }
+  const cl_mem memory = buffer(CL_MEM_READ_WRITE, 100'000);
+  const Block block(100'000);
+  cl_event written = nullptr;
+  const cl_int write = cl.clEnqueueWriteBuffer(in_order, memory, CL_FALSE, 0, block.size(), block.data(), 0,
+                                               nullptr, &written);
+  if (ok(write) == CL_SUCCESS) wait(event(written));
+  read_later(in_order, memory, block.size());
+  ok(cl.clFinish(in_order));
+}
+
+void Program::several_servers() {
+  std::vector<cl_command_queue> queues;
+  for (const cl_device_id device : devices_) queues.push_back(queue(device));
+  const cl_mem memory = buffer(CL_MEM_READ_WRITE, 256);
+  const cl_kernel add = kernel(false);
+  if (queues.size() < 2 || memory == nullptr || add == nullptr) return;
+  const Block block(256);
+  ok(cl.clEnqueueWriteBuffer(queues[0], memory, CL_TRUE, 0, 256, block.data(), 0, nullptr, nullptr));
+  const cl_uint number = 64;
+  constexpr std::size_t kGlobal = 64;
+  ok(cl.clSetKernelArg(add, 0, sizeof memory, &memory));
+  ok(cl.clSetKernelArg(add, 1, sizeof number, &number));
+  ok(cl.clSetKernelArg(add, 2, 64, nullptr));
+  cl_int error = CL_SUCCESS;
+  const cl_event gate = cl.clCreateUserEvent(context_, &error);
+  made(gate, error, cl.clReleaseEvent);
+  // To and fro between the servers, the second time when the program has opened the gate.
+  for (const cl_command_queue one : {queues[1], queues[0]}) {
+    cl_event done = nullptr;
+    const bool waits = one == queues[0] && gate != nullptr;
+    const cl_int launched = cl.clEnqueueNDRangeKernel(one, add, 1, nullptr, &kGlobal, nullptr, waits ? 1 : 0,
+                                                      waits ? &gate : nullptr, &done);
+    if (waits) ok(cl.clSetUserEventStatus(gate, CL_COMPLETE));
+    if (ok(launched) != CL_SUCCESS) continue;
+    watch(event(done), CL_COMPLETE);
+    wait(done);
+  }
+  read_now(queues[1], memory, 256);
+  read_later(queues[0], memory, 64);
+  void* const mapped = cl.clEnqueueMapBuffer(queues[1], memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 256,
+                                             0, nullptr, nullptr, &error);
+  if (ok(error) == CL_SUCCESS) ok(cl.clEnqueueUnmapMemObject(queues[1], memory, mapped, 0, nullptr, nullptr));
+  for (const cl_command_queue one : queues) ok(cl.clFinish(one));
+}
+
+}  // namespace cleave::fuzz::answers

@@ -1,0 +1,39 @@
+// The many ways from a text to a program.
+#pragma once
+
+#include "observations.h"
+#include "platform.h"
+
+namespace fuzz {
+
+enum class BuildMethod { one_string, many_strings, header_folder, embedded_header, linked, binary };
+
+// A text, and the program that was built from it in each context, once it is needed there.
+class BuiltProgram {
+ public:
+  BuiltProgram(const Platform& platform, ProgramText text, BuildMethod way, std::string folder);
+
+  // Null if it does not build. What the program can see of it is added.
+  cl_program program(unsigned context, Observations& observations);
+  const ProgramText& text() const { return text_; }
+
+ private:
+  Program construct(unsigned context, Observations& observations) const;
+  Program linked(unsigned context, const std::string& options, bool header, Observations& observations) const;
+  Program rebuilt(unsigned context, Program program, const std::string& options,
+                  Observations& observations) const;
+
+  const Platform& platform_;
+  ProgramText text_;
+  BuildMethod method_;
+  std::string folder_;
+  Program programs_[2];
+};
+
+BuildMethod choose_build_method(Random& random, const Dialect& dialect);
+
+// Builds a text with a mistake in it and adds what is said of that.
+void build_invalid(const Platform& platform, const ProgramText& text, Random random,
+                   Observations& observations);
+
+}  // namespace fuzz

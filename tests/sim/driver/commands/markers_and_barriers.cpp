@@ -1,0 +1,67 @@
+// What orders commands and does nothing else: flush, finish, markers, barriers.
+#include "tests/sim/driver/commands/enqueue.h"
+#include "tests/sim/driver/core/entry_point.h"
+#include "tests/sim/driver/core/table.h"
+
+namespace cleave::sim {
+namespace {
+
+void flush(CallFrame& frame, cl_command_queue handle) { frame.state.timeline.flush(frame.state.get(handle)); }
+
+// Waits for the commands that are there now: another thread may go on enqueuing.
+void finish(CallFrame& frame, cl_command_queue handle) {
+  const Queue& queue = frame.state.get(handle);
+  wait_for(frame, {queue.commands.begin(), queue.commands.end()});
+}
+
+CommandSpec ordering(cl_command_type type, Timeline::Placement placement) {
+  CommandSpec spec{type, nullptr, nullptr};
+  spec.occupies_device = false;
+  spec.placement = placement;
+  return spec;
+}
+
+void marker_with_list(CallFrame& frame, cl_command_queue queue, cl_uint count, const cl_event* waits,
+                      cl_event* event) {
+  const Timeline::Placement placement{.barrier = false, .waits_for_all = count == 0};
+  enqueue(frame, frame.state.get(queue), ordering(CL_COMMAND_MARKER, placement), {count, waits, event});
+}
+
+void barrier_with_list(CallFrame& frame, cl_command_queue queue, cl_uint count, const cl_event* waits,
+                       cl_event* event) {
+  const Timeline::Placement placement{.barrier = true, .waits_for_all = count == 0};
+  enqueue(frame, frame.state.get(queue), ordering(CL_COMMAND_BARRIER, placement), {count, waits, event});
+}
+
+void marker(CallFrame& frame, cl_command_queue queue, cl_event* event) {
+  Queue& found = frame.state.get(queue);
+  require(event != nullptr, CL_INVALID_VALUE);
+  enqueue(frame, found, ordering(CL_COMMAND_MARKER, {.barrier = false, .waits_for_all = true}),
+          {0, nullptr, event});
+}
+
+void barrier(CallFrame& frame, cl_command_queue queue) {
+  barrier_with_list(frame, queue, 0, nullptr, nullptr);
+}
+
+// The older function has its own errors for a bad list.
+void wait_for_events(CallFrame& frame, cl_command_queue queue, cl_uint count, const cl_event* waits) {
+  frame.state.get(queue);
+  require(count > 0 && waits != nullptr, CL_INVALID_VALUE);
+  for (cl_uint i = 0; i < count; ++i) frame.state.get(waits[i]);
+  barrier_with_list(frame, queue, count, waits, nullptr);
+}
+
+}  // namespace
+
+void add_ordering_functions(cl_icd_dispatch& table) {
+  SIM_IMPLEMENT(clFlush, flush);
+  SIM_IMPLEMENT(clFinish, finish);
+  SIM_IMPLEMENT(clEnqueueMarkerWithWaitList, marker_with_list);
+  SIM_IMPLEMENT(clEnqueueBarrierWithWaitList, barrier_with_list);
+  SIM_IMPLEMENT(clEnqueueMarker, marker);
+  SIM_IMPLEMENT(clEnqueueBarrier, barrier);
+  SIM_IMPLEMENT(clEnqueueWaitForEvents, wait_for_events);
+}
+
+}  // namespace cleave::sim

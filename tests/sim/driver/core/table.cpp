@@ -1,0 +1,76 @@
+#include "tests/sim/driver/core/table.h"
+
+#include <cstdint>
+
+#include "tests/sim/driver/core/entry_point.h"
+#include "tests/sim/driver/driver.h"
+
+namespace cleave::sim {
+namespace {
+
+cl_icd_dispatch refusing_table() {
+  cl_icd_dispatch table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  refuse<Function::name, CL_INVALID_OPERATION>(table.name);
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+  return table;
+}
+
+cl_icd_dispatch complete_table() {
+  cl_icd_dispatch table = refusing_table();
+  add_platform_functions(table);
+  add_context_functions(table);
+  add_queue_functions(table);
+  add_memory_functions(table);
+  add_transfer_functions(table);
+  add_rect_functions(table);
+  add_map_functions(table);
+  add_image_functions(table);
+  add_image_transfer_functions(table);
+  add_sampler_functions(table);
+  add_svm_functions(table);
+  add_svm_command_functions(table);
+  add_program_functions(table);
+  add_build_functions(table);
+  add_kernel_functions(table);
+  add_kernel_info_functions(table);
+  add_launch_functions(table);
+  add_event_functions(table);
+  add_ordering_functions(table);
+  add_extension_functions(table);
+  return table;
+}
+
+// CL_ICD2_TAG_KHR, which the headers of many systems do not have yet.
+constexpr std::intptr_t kTag =
+    sizeof(void*) == 4 ? std::intptr_t{0x434C3331} : static_cast<std::intptr_t>(0x4F50454E434C3331);
+
+cl_icd_dispatch only_tags() {
+  cl_icd_dispatch table{};
+  table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(kTag);
+  table.clUnloadCompiler = reinterpret_cast<decltype(table.clUnloadCompiler)>(kTag);
+  return table;
+}
+
+}  // namespace
+
+const cl_icd_dispatch& icd_v2_table() {
+  static const cl_icd_dispatch table = only_tags();
+  return table;
+}
+
+void* function_in_table(std::string_view name) {
+#define CL_FUNCTION(version, result, function, parameters, arguments) \
+  if (name == #function) return reinterpret_cast<void*>(Driver::table().function);
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+  return nullptr;
+}
+
+const cl_icd_dispatch& Driver::table() {
+  static const cl_icd_dispatch table = complete_table();
+  return table;
+}
+
+}  // namespace cleave::sim

@@ -1,0 +1,88 @@
+// Kernels: creation, arguments, cloning. Their queries are in kernel_info.cpp.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "tests/sim/driver/core/entry_point.h"
+#include "tests/sim/driver/core/info_answer.h"
+#include "tests/sim/driver/core/table.h"
+#include "tests/sim/driver/programs/kernel_arguments.h"
+
+namespace cleave::sim {
+namespace {
+
+std::shared_ptr<Kernel> make_kernel(Program& program, const KernelSignature& signature) {
+  auto kernel = program.state.make<Kernel>();
+  kernel->program = shared(program);
+  kernel->signature = signature;
+  kernel->arguments.resize(signature.parameters.size());
+  ++program.attached_kernels;
+  return kernel;
+}
+
+cl_kernel create(CallFrame& frame, cl_program handle, const char* name) {
+  Program& program = frame.state.get(handle);
+  require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
+  require(name != nullptr, CL_INVALID_VALUE);
+  for (const KernelSignature& signature : program.kernels) {
+    if (signature.name == name) return handle_of(make_kernel(program, signature));
+  }
+  throw Error{CL_INVALID_KERNEL_NAME};
+}
+
+void create_all(CallFrame& frame, cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
+  Program& program = frame.state.get(handle);
+  require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
+  // As some drivers do, it tells the number also where there is too little room.
+  if (count != nullptr) *count = static_cast<cl_uint>(program.kernels.size());
+  require(kernels == nullptr || entries >= program.kernels.size(), CL_INVALID_VALUE);
+  for (std::size_t i = 0; kernels != nullptr && i < program.kernels.size(); ++i) {
+    kernels[i] = handle_of(make_kernel(program, program.kernels[i]));
+  }
+}
+
+cl_kernel clone(CallFrame& frame, cl_kernel handle) {
+  const Kernel& source = frame.state.get(handle);
+  auto kernel = make_kernel(*source.program, source.signature);
+  kernel->arguments = source.arguments;
+  return handle_of(kernel);
+}
+
+void retain(CallFrame& frame, cl_kernel handle) { frame.state.get(handle).retain(); }
+
+void release(CallFrame& frame, cl_kernel handle) {
+  require(frame.state.get(handle).release(), CL_INVALID_KERNEL);
+}
+
+void set_arg(CallFrame& frame, cl_kernel handle, cl_uint index, std::size_t size, const void* value) {
+  set_argument(frame.state.get(handle), index, size, value);
+}
+
+void set_arg_svm(CallFrame& frame, cl_kernel handle, cl_uint index, const void* pointer) {
+  set_svm_argument(frame.state.get(handle), index, pointer);
+}
+
+// Pointers that kernels reach by themselves need nothing here: all SVM memory is there all the time.
+void set_exec_info(CallFrame& frame, cl_kernel handle, cl_kernel_exec_info name, std::size_t,
+                   const void* value) {
+  frame.state.get(handle);
+  require(value != nullptr, CL_INVALID_VALUE);
+  require(name == CL_KERNEL_EXEC_INFO_SVM_PTRS || name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM,
+          CL_INVALID_VALUE);
+  require(name == CL_KERNEL_EXEC_INFO_SVM_PTRS, CL_INVALID_OPERATION);
+}
+
+}  // namespace
+
+void add_kernel_functions(cl_icd_dispatch& table) {
+  SIM_IMPLEMENT(clCreateKernel, create);
+  SIM_IMPLEMENT(clCreateKernelsInProgram, create_all);
+  SIM_IMPLEMENT(clCloneKernel, clone);
+  SIM_IMPLEMENT(clRetainKernel, retain);
+  SIM_IMPLEMENT(clReleaseKernel, release);
+  SIM_IMPLEMENT(clSetKernelArg, set_arg);
+  SIM_IMPLEMENT(clSetKernelArgSVMPointer, set_arg_svm);
+  SIM_IMPLEMENT(clSetKernelExecInfo, set_exec_info);
+}
+
+}  // namespace cleave::sim

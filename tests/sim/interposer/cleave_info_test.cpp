@@ -1,0 +1,76 @@
+// What a program may ask of the Cleave under it, and the doors through which it asks.
+
+#include "cleave/cleave.h"
+#include "tests/sim/interposer/interposer_fixture.h"
+
+namespace cleave {
+namespace {
+
+clGetCleaveInfo_fn info_function(const InterposerFixture& fixture) {
+  return reinterpret_cast<clGetCleaveInfo_fn>(
+      fixture.cl.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME));
+}
+
+std::string text(clGetCleaveInfo_fn info, cl_cleave_info what) {
+  std::size_t size = 0;
+  EXPECT_EQ(info(nullptr, what, 0, nullptr, &size), CL_SUCCESS);
+  std::string value(size, '?');
+  EXPECT_EQ(info(nullptr, what, size, value.data(), nullptr), CL_SUCCESS);
+  EXPECT_EQ(value.back(), '\0');
+  value.pop_back();
+  return value;
+}
+
+TEST(Info, AnswersWhatTheHeaderPromises) {
+  InterposerFixture fixture;
+  const auto info = info_function(fixture);
+  ASSERT_NE(info, nullptr);
+  EXPECT_EQ(text(info, CL_CLEAVE_VERSION), CLEAVE_VERSION);
+  EXPECT_EQ(text(info, CL_CLEAVE_FACE), "drop-in");
+  EXPECT_EQ(text(info, CL_CLEAVE_NEXT), "the simulated driver");
+  EXPECT_EQ(text(info, CL_CLEAVE_PROBLEMS), "");
+  cl_uint vms = 0;
+  EXPECT_EQ(info(nullptr, CL_CLEAVE_VMS, sizeof vms, &vms, nullptr), CL_SUCCESS);
+  EXPECT_EQ(vms, 5U);
+  cl_ulong cores = 0;
+  EXPECT_EQ(info(fixture.driver.device(), CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_SUCCESS);
+  EXPECT_EQ(cores, 128U);
+  ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+  EXPECT_NE(text(info, CL_CLEAVE_STATISTICS).find("\"slices\":20"), std::string::npos);
+}
+
+TEST(Info, MistakesAreErrors) {
+  InterposerFixture fixture;
+  const auto info = info_function(fixture);
+  cl_uint value = 0;
+  EXPECT_EQ(info(nullptr, 0x1234, sizeof value, &value, nullptr), CL_INVALID_VALUE);
+  EXPECT_EQ(info(nullptr, CL_CLEAVE_VMS, 1, &value, nullptr), CL_INVALID_VALUE);
+  cl_ulong cores = 0;
+  EXPECT_EQ(info(nullptr, CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_INVALID_DEVICE);
+}
+
+TEST(Extensions, OverriddenFunctionsAreOursOthersTheDrivers) {
+  InterposerFixture fixture;
+  int driver_function = 0;
+  fixture.driver.extension("clEnqueueNDRangeKernel", &driver_function);
+  fixture.driver.extension("clSomethingElse", &driver_function);
+  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress("clEnqueueNDRangeKernel"),
+            reinterpret_cast<void*>(fixture.cl.clEnqueueNDRangeKernel));
+  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress("clSomethingElse"), &driver_function);
+  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress("clReleaseKernel"), nullptr)
+      << "nothing is offered that the driver does not have";
+  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress(nullptr), nullptr);
+}
+
+TEST(Extensions, AnotherCleaveBelowIsLeftToSplit) {
+  InterposerFixture fixture;
+  int lower = 0;
+  fixture.driver.extension(CL_CLEAVE_GET_INFO_NAME, &lower);
+  ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+  EXPECT_EQ(fixture.driver.launches().size(), 1U);
+  EXPECT_EQ(InterposerFixture::statistics().launches, 0U) << "and to count";
+  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME), &lower) << "and to answer";
+}
+
+}  // namespace
+}  // namespace cleave

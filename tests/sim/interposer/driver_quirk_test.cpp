@@ -1,0 +1,193 @@
+// Drivers that are known to go wrong are spared what they cannot take (interpose/drivers/quirks.h), and only they.
+
+#include "tests/sim/interposer/interposer_fixture.h"
+
+namespace cleave {
+namespace {
+
+using plan::UnsplitReason;
+
+constexpr const char* kPoclsVendor = "Portable Computing Language";
+constexpr const char* kKeeps = "global int total; kernel void add(global int* data, int n) { total += n; }";
+
+sim::Options driver_called(const char* name, const char* version = "OpenCL 3.0 sim") {
+  sim::Options options = default_driver();
+  options.device_type = CL_DEVICE_TYPE_CPU;
+  options.compute_units = 2;
+  options.platform_name = name;
+  options.platform_version = version;
+  return options;
+}
+
+TEST(Quirk, WhereFailuresEndTheProcessNothingIsSplitBehindAUserEvent) {
+  for (const bool pocl : {true, false}) {
+    InterposerFixture fixture(default_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
+    const cl_kernel kernel = fixture.make_kernel();
+    const cl_event gate = fixture.user_event();
+    ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), pocl ? 1U : 0U);
+    ASSERT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, pocl ? 1U : 2U);
+    fixture.expect_each_item_ran(2);
+  }
+}
+
+TEST(Quirk, WhereSlicesMustNotFailNothingIsSplitThatWaitsForWhatMay) {
+  for (const char* name : {"Intel(R) OpenCL", "Oclgrind", "Another"}) {
+    const bool fears = std::string_view(name) != "Another";
+    InterposerFixture fixture(default_settings(), driver_called(name));
+    const cl_kernel kernel = fixture.make_kernel();
+    const cl_event gate = fixture.user_event();
+    ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), fears ? 1U : 0U) << name;
+    ASSERT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, fears ? 1U : 2U)
+        << "what has ended well cannot fail: " << name;
+    const cl_event failed = fixture.user_event();
+    ASSERT_EQ(fixture.cl.clSetUserEventStatus(failed, -5), CL_SUCCESS);
+    const auto before = InterposerFixture::statistics().split;
+    fixture.launch(kernel, nullptr, {failed});
+    EXPECT_EQ(InterposerFixture::statistics().split, before + (fears ? 0U : 1U)) << name;
+    ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, before + (fears ? 0U : 2U))
+        << "events may lie from now on: " << name;
+    fixture.expect_each_item_ran(3);
+  }
+}
+
+TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
+  for (const bool clash : {true, false}) {
+    const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
+    InterposerFixture fixture(default_settings(), driver_called(kPoclsVendor, version));
+    ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, clash ? 0U : 1U);
+  }
+}
+
+sim::Options pocl_of_threads(cl_uint threads, const char* version = "OpenCL 3.0 PoCL 3.1+debian  Linux") {
+  sim::Options options = driver_called(kPoclsVendor, version);
+  options.compute_units = threads;
+  return options;
+}
+
+TEST(Quirk, WhereOffsetsRaceNothingIsSplitThatOthersMayRunBeside) {
+  base::Settings pipelined = default_settings();
+  pipelined.launch = base::LaunchMode::pipelined;
+  for (const cl_uint threads : {1U, 2U}) {
+    InterposerFixture fixture(pipelined, pocl_of_threads(threads));
+    const cl_kernel kernel = fixture.make_kernel();
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().pipelined, threads == 1 ? 1U : 0U);
+    EXPECT_EQ(InterposerFixture::statistics().split, 1U) << "alone on its queue";
+    fixture.make_queue();
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, 2U) << "two in flight are one too few";
+    const cl_command_queue third = fixture.make_queue();
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch_on(third, kernel), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, threads == 1 ? 4U : 2U);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), threads == 1 ? 0U : 2U);
+    fixture.cl.clFinish(third);
+    fixture.expect_each_item_ran(4);
+  }
+}
+
+TEST(Quirk, WhereOffsetsRaceQueuesThatAreNotInOrderAreNotSplit) {
+  for (const char* version :
+       {"OpenCL 3.0 PoCL 3.1+debian  Linux", "OpenCL 3.0 PoCL 6.0  Linux", "OpenCL 3.0"}) {
+    const bool races = std::string_view(version).find("PoCL 3") != std::string_view::npos;
+    InterposerFixture fixture(default_settings(), pocl_of_threads(16, version),
+                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, races ? 0U : 1U) << version;
+  }
+}
+
+TEST(Quirk, WhereVariablesAreCopiedProgramsThatHaveSomeStayWhole) {
+  for (const bool pocl : {true, false}) {
+    InterposerFixture fixture(default_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
+    const cl_program program = fixture.make_program(kKeeps, "-cl-std=CL2.0");
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "add")), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), pocl ? 1U : 0U);
+    ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().split, pocl ? 1U : 2U);
+  }
+}
+
+TEST(Quirk, WhereFailedBuildsStickThePreludeIsNotTried) {
+  for (const bool intel : {true, false}) {
+    InterposerFixture fixture(default_settings(), driver_called(intel ? "Intel(R) OpenCL" : "Another"));
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), intel ? 1U : 0U);
+    EXPECT_EQ(InterposerFixture::statistics().split, intel ? 0U : 1U);
+  }
+}
+
+std::string options_of(const Table& cl, const InterposerFixture& fixture, cl_program program) {
+  std::string options(256, '\0');
+  cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_OPTIONS, options.size(),
+                           options.data(), nullptr);
+  return options.c_str();
+}
+
+TEST(Quirk, WhereNothingIsSplitThePreludeIsNotTried) {
+  for (const bool clash : {true, false}) {
+    const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
+    InterposerFixture fixture(default_settings(), driver_called(kPoclsVendor, version));
+    const cl_program program = fixture.make_program(kUsesGroupId);
+    EXPECT_EQ(options_of(sim::Driver::table(), fixture, program), clash ? "" : "-D__cleave_on");
+  }
+}
+
+TEST(Quirk, WhereNoOptionsSayThatArgumentsHaveNamesThePreludesSwitchDoesNotUnsayIt) {
+  for (const bool pocl : {true, false}) {
+    InterposerFixture fixture(default_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
+    const auto options = [&](const char* given) {
+      const cl_program program = fixture.make_program(kUsesGroupId, given);
+      EXPECT_EQ(options_of(fixture.cl, fixture, program), given != nullptr ? given : "");
+      return options_of(sim::Driver::table(), fixture, program);
+    };
+    EXPECT_EQ(options(nullptr), pocl ? "-cl-kernel-arg-info -D__cleave_on" : "-D__cleave_on");
+    EXPECT_EQ(options(""), "-D__cleave_on");
+    EXPECT_EQ(options("-DN=4"), "-D__cleave_on -DN=4");
+  }
+}
+
+TEST(Quirk, WhereSuggestingHarmsNobodyAsks) {
+  for (const bool intel : {true, false}) {
+    sim::Options options = driver_called(intel ? "Intel(R) OpenCL" : "Another");
+    options.suggested_local_size = true;
+    InterposerFixture fixture(default_settings(), options);
+    const cl_kernel kernel = fixture.make_kernel();
+    const std::size_t global = InterposerFixture::kItems;
+    ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, nullptr, 0,
+                                                nullptr, nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(fixture.driver.count("clGetKernelSuggestedLocalWorkSizeKHR"), intel ? 0U : 1U);
+    EXPECT_EQ(InterposerFixture::statistics().split, 1U);
+    fixture.expect_each_item_ran(1);
+  }
+}
+
+// It splits there, and could not see through a prelude of ours.
+TEST(Quirk, AServerGetsProgramsAsTheyCame) {
+  for (const bool servers : {true, false}) {
+    InterposerFixture fixture(default_settings(), driver_called(servers ? "Another (remote)" : "Another"));
+    const cl_program program = fixture.make_program(kUsesGroupId);
+    std::string text(std::size_t{1} << 20U, '\0');
+    EXPECT_EQ(
+        sim::Driver::table().clGetProgramInfo(program, CL_PROGRAM_SOURCE, text.size(), text.data(), nullptr),
+        CL_SUCCESS);
+    EXPECT_EQ(std::string(text.c_str()) == kUsesGroupId, servers);
+    const cl_kernel kernel = fixture.make_kernel(program, "seer");
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(
+        InterposerFixture::unsplit(UnsplitReason::kernel) + InterposerFixture::unsplit(UnsplitReason::remote),
+        servers ? 1U : 0U);
+  }
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,222 @@
+// The event of a split launch is that of one command.
+
+#include <algorithm>
+
+#include "tests/sim/interposer/interposer_fixture.h"
+
+namespace cleave {
+namespace {
+
+cl_ulong profiled(const Table& cl, cl_event event, cl_profiling_info what) {
+  cl_ulong time = 0;
+  EXPECT_EQ(cl.clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr), CL_SUCCESS);
+  return time;
+}
+
+TEST(Event, BeginsWithTheFirstSliceAndEndsWithTheLast) {
+  InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  fixture.cl.clFinish(fixture.queue);
+  const auto slices = fixture.driver.launches();
+  ASSERT_EQ(slices.size(), 20U);
+  const auto ns = [](auto time) { return static_cast<cl_ulong>(time.count()); };
+  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_QUEUED), ns(slices.front().queued));
+  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_SUBMIT), ns(slices.front().submitted));
+  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_START), ns(slices.front().started));
+  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_END), ns(slices.back().ended));
+  EXPECT_LE(profiled(fixture.cl, event, CL_PROFILING_COMMAND_START),
+            profiled(fixture.cl, event, CL_PROFILING_COMMAND_END));
+  fixture.cl.clReleaseEvent(event);
+}
+
+TEST(Event, ProfilingIsNotToBeHadBeforeTheEndNorWhereTheQueueHasNone) {
+  for (const auto properties :
+       {cl_command_queue_properties{0}, cl_command_queue_properties{CL_QUEUE_PROFILING_ENABLE}}) {
+    InterposerFixture fixture(default_settings(), default_driver(), properties);
+    const cl_kernel kernel = fixture.make_kernel();
+    cl_event gate = fixture.user_event();
+    cl_event event = nullptr;
+    ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+    cl_ulong time = 0;
+    EXPECT_EQ(
+        fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof time, &time, nullptr),
+        CL_PROFILING_INFO_NOT_AVAILABLE);
+    fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+    fixture.cl.clFinish(fixture.queue);
+    EXPECT_EQ(
+        fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof time, &time, nullptr),
+        properties == 0 ? CL_PROFILING_INFO_NOT_AVAILABLE : CL_SUCCESS);
+    fixture.cl.clReleaseEvent(event);
+  }
+}
+
+TEST(Event, RunsFromTheFirstSliceOnAndIsCompleteAfterTheLast) {
+  InterposerFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event gate = fixture.user_event();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  fixture.cl.clFlush(fixture.queue);
+  EXPECT_GE(fixture.status(event), CL_SUBMITTED);
+  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  bool ran = false;
+  for (cl_int before = CL_QUEUED; before != CL_COMPLETE;) {
+    fixture.driver.clock().sleep_for(base::Nanoseconds(1000));
+    const cl_int now = fixture.status(event);
+    EXPECT_LE(now, before) << "states only go forward";
+    ran |= now == CL_RUNNING;
+    const bool last_has_ended = fixture.driver.executions().size() == 20 &&
+                                fixture.driver.executions().back().ended != base::Nanoseconds(0);
+    EXPECT_TRUE(now != CL_COMPLETE || last_has_ended);
+    before = now;
+  }
+  EXPECT_TRUE(ran) << "running for nearly all of its slices, not only for the last";
+  fixture.cl.clReleaseEvent(event);
+}
+
+struct CallbackLog {
+  cl_event event = nullptr;
+  cl_int status = 1000;
+  int times = 0;
+};
+
+void CL_CALLBACK record_callback(cl_event event, cl_int status, void* data) {
+  auto* const heard = static_cast<CallbackLog*>(data);
+  heard->event = event;
+  heard->status = status;
+  ++heard->times;
+}
+
+TEST(Event, CallbacksComeOnceWithTheProgramsEventAtTheRightTime) {
+  InterposerFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event gate = fixture.user_event();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  CallbackLog submitted;
+  CallbackLog running;
+  CallbackLog complete;
+  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_SUBMITTED, record_callback, &submitted), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_COMPLETE, record_callback, &complete), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, nullptr, nullptr), CL_INVALID_VALUE);
+  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  fixture.driver.clock().sleep_for(base::Nanoseconds(30'000));  // into the second or third slice
+  EXPECT_EQ(running.times, 1);
+  EXPECT_EQ(running.event, event);
+  EXPECT_EQ(running.status, CL_RUNNING);
+  EXPECT_EQ(complete.times, 0);
+  fixture.cl.clFinish(fixture.queue);
+  EXPECT_EQ(submitted.times, 1);
+  EXPECT_EQ(running.times, 1);
+  EXPECT_EQ(complete.times, 1);
+  EXPECT_EQ(complete.event, event);
+  fixture.cl.clReleaseEvent(event);
+}
+
+TEST(Event, CallbackOutlivesTheProgramsReference) {
+  InterposerFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  CallbackLog running;
+  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
+  fixture.cl.clReleaseEvent(event);
+  fixture.cl.clFinish(fixture.queue);
+  EXPECT_EQ(running.times, 1);
+}
+
+TEST(Event, AnswersForTheWholeLaunchAlsoWithinACallbackAfterItsRelease) {
+  InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  struct Asked {
+    const Table& cl;
+    cl_ulong start;
+  } asked{fixture.cl, 0};
+  const auto ask = [](cl_event completed, cl_int, void* data) {
+    auto* const to = static_cast<Asked*>(data);
+    to->start = profiled(to->cl, completed, CL_PROFILING_COMMAND_START);
+  };
+  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_COMPLETE, ask, &asked), CL_SUCCESS);
+  fixture.cl.clReleaseEvent(event);
+  fixture.cl.clFinish(fixture.queue);
+  EXPECT_EQ(asked.start, static_cast<cl_ulong>(fixture.driver.launches().front().started.count()));
+}
+
+template <typename T>
+T info(const Table& cl, cl_event event, cl_event_info what) {
+  T value{};
+  EXPECT_EQ(cl.clGetEventInfo(event, what, sizeof value, &value, nullptr), CL_SUCCESS);
+  return value;
+}
+
+TEST(Event, SaysOfItselfWhatTheWholeLaunchsWould) {
+  InterposerFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event gate = fixture.user_event();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  EXPECT_EQ(info<cl_command_type>(fixture.cl, event, CL_EVENT_COMMAND_TYPE),
+            cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
+  EXPECT_EQ(info<cl_command_queue>(fixture.cl, event, CL_EVENT_COMMAND_QUEUE), fixture.queue);
+  EXPECT_EQ(info<cl_context>(fixture.cl, event, CL_EVENT_CONTEXT), fixture.context);
+  EXPECT_EQ(info<cl_uint>(fixture.cl, event, CL_EVENT_REFERENCE_COUNT), 1U);
+  fixture.cl.clRetainEvent(event);
+  EXPECT_EQ(info<cl_uint>(fixture.cl, event, CL_EVENT_REFERENCE_COUNT), 2U);
+  fixture.cl.clReleaseEvent(event);
+  EXPECT_EQ(info<cl_uint>(fixture.cl, event, CL_EVENT_REFERENCE_COUNT), 1U);
+  fixture.cl.clReleaseEvent(event);
+  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+}
+
+TEST(Event, SizesOfQueriesAreCheckedAsEver) {
+  InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  fixture.cl.clFinish(fixture.queue);
+  std::size_t size = 0;
+  cl_ulong time = 0;
+  EXPECT_EQ(fixture.cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, 0, nullptr, &size),
+            CL_SUCCESS);
+  EXPECT_EQ(size, sizeof(cl_int));
+  EXPECT_EQ(fixture.cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, 1, &time, nullptr),
+            CL_INVALID_VALUE);
+  EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 4, &time, nullptr),
+            CL_INVALID_VALUE);
+  EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, 0x9999, sizeof time, &time, nullptr), CL_INVALID_VALUE);
+  fixture.cl.clReleaseEvent(event);
+}
+
+TEST(Event, WaitListOfALaterCommandHoldsForAllSlices) {
+  InterposerFixture fixture;
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_command_queue other = fixture.make_queue();
+  cl_event gate = fixture.user_event();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  ASSERT_EQ(fixture.launch_on(other, kernel, nullptr, {event}), CL_SUCCESS);
+  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  fixture.cl.clFinish(other);
+  const auto order = fixture.driver.executions();
+  ASSERT_EQ(order.size(), 40U);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(order[i].queue, order[0].queue);
+  fixture.cl.clReleaseEvent(event);
+  fixture.expect_each_item_ran(2);
+}
+
+TEST(Event, ProfilingIsNeverSwitchedOn) {
+  InterposerFixture fixture;
+  cl_command_queue_properties properties = 0;
+  fixture.make_kernel();
+  fixture.cl.clGetCommandQueueInfo(fixture.queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                   nullptr);
+  EXPECT_EQ(properties & CL_QUEUE_PROFILING_ENABLE, 0U);
+}
+
+}  // namespace
+}  // namespace cleave

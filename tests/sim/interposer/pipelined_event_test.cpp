@@ -1,0 +1,172 @@
+// The event of a pipelined launch is that of one command.
+
+#include <chrono>
+
+#include "tests/sim/interposer/pipelined_fixture.h"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PipelinedEvent : public testing::TestWithParam<cl_command_queue_properties> {};
+
+cl_ulong profiled(const InterposerFixture& fixture, cl_event event, cl_profiling_info what) {
+  cl_ulong time = 0;
+  EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr), CL_SUCCESS);
+  return time;
+}
+
+TEST_P(PipelinedEvent, ProfilingIsFromTheEarliestSliceToTheLatest) {
+  // Few enough slices that the program's queue, and with it the first of them, is flushed after the helpers.
+  base::Settings settings = pipelined_settings();
+  settings.policy = {base::SplitPolicy::Kind::fixed, 10};
+  InterposerFixture fixture(settings, lazy_flush_driver(), GetParam() | CL_QUEUE_PROFILING_ENABLE);
+  make_slices_uneven(fixture);
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
+  fixture.cl.clFinish(fixture.queue);
+  auto earliest = fixture.driver.launches().front();
+  base::Nanoseconds end{0};
+  for (const auto& slice : fixture.driver.launches()) {
+    earliest.queued = std::min(earliest.queued, slice.queued);
+    earliest.submitted = std::min(earliest.submitted, slice.submitted);
+    earliest.started = std::min(earliest.started, slice.started);
+    end = std::max(end, slice.ended);
+  }
+  const auto ns = [](auto time) { return static_cast<cl_ulong>(time.count()); };
+  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_QUEUED), ns(earliest.queued));
+  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_SUBMIT), ns(earliest.submitted));
+  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_START), ns(earliest.started));
+  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_END), ns(end));
+  fixture.cl.clReleaseEvent(event);
+}
+
+TEST_P(PipelinedEvent, SaysOfItselfWhatTheWholeLaunchsWould) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  const cl_kernel kernel = fixture.make_kernel();
+  DriverOnlyEvent gate(fixture);
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
+  const auto ask = [&](cl_event_info what, auto value) {
+    EXPECT_EQ(fixture.cl.clGetEventInfo(event, what, sizeof value, &value, nullptr), CL_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(ask(CL_EVENT_COMMAND_TYPE, cl_command_type{}), cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
+  EXPECT_EQ(ask(CL_EVENT_COMMAND_QUEUE, cl_command_queue{}), fixture.queue);
+  EXPECT_EQ(ask(CL_EVENT_CONTEXT, cl_context{}), fixture.context);
+  EXPECT_EQ(ask(CL_EVENT_REFERENCE_COUNT, cl_uint{}), 1U);
+  EXPECT_GE(fixture.status(event), CL_SUBMITTED);
+  fixture.cl.clReleaseEvent(event);
+  gate.open();
+}
+
+TEST_P(PipelinedEvent, StatesGoForwardAndItIsCompleteAfterAllSlices) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  make_slices_uneven(fixture);
+  const cl_kernel kernel = fixture.make_kernel();
+  DriverOnlyEvent gate(fixture);
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
+  fixture.cl.clFlush(fixture.queue);
+  gate.open();
+  bool ran = false;
+  for (cl_int before = CL_QUEUED; before != CL_COMPLETE;) {
+    fixture.driver.clock().sleep_for(1us);
+    const cl_int now = fixture.status(event);
+    EXPECT_LE(now, before) << "states only go forward";
+    const auto slices = fixture.driver.executions();
+    const auto ended = std::count_if(slices.begin(), slices.end(),
+                                     [](const auto& slice) { return slice.status == CL_COMPLETE; });
+    EXPECT_EQ(now == CL_COMPLETE, ended == 20);
+    EXPECT_TRUE(slices.empty() || now <= CL_RUNNING) << "as soon as any slice runs";
+    ran |= now == CL_RUNNING;
+    before = now;
+  }
+  EXPECT_TRUE(ran);
+  fixture.cl.clReleaseEvent(event);
+}
+
+TEST_P(PipelinedEvent, AnySliceThatFailsFailsTheLaunch) {
+  for (unsigned k = 1; k <= 20; ++k) {
+    InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+    const cl_kernel kernel = fixture.make_kernel();
+    fixture.driver.fail_execution("add", k, -9999);
+    cl_event event = nullptr;
+    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    EXPECT_LT(fixture.status(event), 0) << "slice " << k;
+    if (k == 1 || k == 20) {
+      EXPECT_EQ(fixture.status(event), -9999);
+    }
+    fixture.cl.clReleaseEvent(event);
+  }
+}
+
+struct CallbackLog {
+  cl_event event = nullptr;
+  int times = 0;
+};
+
+void CL_CALLBACK record_callback(cl_event event, cl_int, void* data) {
+  auto* const heard = static_cast<CallbackLog*>(data);
+  heard->event = event;
+  ++heard->times;
+}
+
+TEST_P(PipelinedEvent, CallbacksComeOnceAndOutliveTheProgramsReference) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  const cl_kernel kernel = fixture.make_kernel();
+  DriverOnlyEvent gate(fixture);
+  cl_event event = nullptr;
+  ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
+  std::array<CallbackLog, 3> heard;
+  const std::array<cl_int, 3> states{CL_SUBMITTED, CL_RUNNING, CL_COMPLETE};
+  for (std::size_t i = 0; i < heard.size(); ++i)
+    EXPECT_EQ(fixture.cl.clSetEventCallback(event, states[i], record_callback, &heard[i]), CL_SUCCESS);
+  fixture.cl.clReleaseEvent(event);
+  gate.open();
+  fixture.cl.clFinish(fixture.queue);
+  for (const CallbackLog& each : heard) {
+    EXPECT_EQ(each.times, 1);
+    EXPECT_EQ(each.event, event);
+  }
+}
+
+TEST_P(PipelinedEvent, HoldsUpOtherQueuesUntilAllSlicesHaveEnded) {
+  for (const bool lazy : {false, true}) {
+    const sim::Options options = lazy ? lazy_flush_driver() : concurrent_driver();
+    InterposerFixture fixture(pipelined_settings(), options, GetParam());
+    make_slices_uneven(fixture);
+    const cl_program program = fixture.make_program(kSplittable);
+    const cl_kernel first = fixture.make_kernel(program, "add");
+    const cl_kernel second = fixture.make_kernel(program, "sum");
+    cl_command_queue other = fixture.make_queue();
+    cl_event event = nullptr;
+    ASSERT_EQ(fixture.launch(first, &event), CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch_on(other, second, nullptr, {event}), CL_SUCCESS);
+    EXPECT_EQ(fixture.cl.clFinish(other), CL_SUCCESS);
+    base::Nanoseconds end{0};
+    for (const auto& slice : fixture.driver.executions()) {
+      if (slice.kernel == "add") end = std::max(end, slice.ended);
+    }
+    for (const auto& slice : fixture.driver.executions()) {
+      if (slice.kernel == "sum") {
+        EXPECT_GE(slice.started, end);
+      }
+    }
+    fixture.cl.clReleaseEvent(event);
+    fixture.expect_each_item_ran(2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Queues, PipelinedEvent,
+                         testing::Values(cl_command_queue_properties{0},
+                                         cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
+                         [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
+
+}  // namespace
+}  // namespace cleave

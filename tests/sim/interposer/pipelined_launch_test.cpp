@@ -1,0 +1,375 @@
+// Pipelined launches: how their slices reach the driver, and that other commands come before or after all of
+// them as they would natively.
+
+#include <chrono>
+#include <thread>
+
+#include "tests/sim/interposer/pipelined_fixture.h"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Pipelined : public testing::TestWithParam<cl_command_queue_properties> {
+ protected:
+  bool in_order() const { return GetParam() == 0; }
+};
+
+TEST_P(Pipelined, SlicesGoInTurnOverTheProgramsQueueAndItsHelpers) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  const cl_kernel kernel = fixture.make_kernel();
+  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+  const auto slices = fixture.driver.launches();
+  ASSERT_EQ(slices.size(), 20U);
+  const std::uint64_t own = fixture.driver.id(fixture.queue);
+  EXPECT_EQ(queues_of(slices).size(), 4U);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    EXPECT_EQ(slices[i].queue == own, i % 4 == 0);
+    if (i >= 4) {
+      EXPECT_EQ(slices[i].queue, slices[i - 4].queue);
+    }
+  }
+  fixture.expect_each_item_ran(1);
+  EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
+  EXPECT_EQ(InterposerFixture::statistics().slices, 20U);
+  const auto ran = fixture.driver.executions();
+  std::size_t together = 0;
+  for (std::size_t i = 1; i < ran.size(); ++i) together += ran[i].started < ran[i - 1].ended ? 1 : 0;
+  EXPECT_GT(together, 10U) << "slices overlap";
+}
+
+// Others get to the driver while a long launch is enqueued, but the device never runs dry for it.
+TEST_P(Pipelined, LongLaunchPausesWhereTheDeviceHasEnoughToDo) {
+  base::Settings settings = pipelined_settings();
+  settings.policy = {base::SplitPolicy::Kind::fixed, 200};
+  for (const bool wants_event : {false, true}) {
+    const auto time_in_the_call = [&](base::Nanoseconds slice) {
+      InterposerFixture fixture(settings, concurrent_driver(), GetParam());
+      fixture.driver.cost("add", [slice](const sim::Launch&) { return slice; });
+      const cl_kernel kernel = fixture.make_kernel();
+      cl_event event = nullptr;
+      const base::Nanoseconds before = fixture.driver.clock().now();
+      EXPECT_EQ(fixture.launch(kernel, wants_event ? &event : nullptr), CL_SUCCESS);
+      const base::Nanoseconds taken = fixture.driver.clock().now() - before;
+      EXPECT_EQ(InterposerFixture::statistics().slices, 200U);
+      fixture.expect_each_item_ran(1);
+      if (event != nullptr) fixture.cl.clReleaseEvent(event);
+      return taken;
+    };
+    EXPECT_EQ(time_in_the_call(100us) - time_in_the_call(0us), 4 * 60us)
+        << "after slices 64, 96, 128 and 160";
+  }
+}
+
+TEST_P(Pipelined, SliceWhoseEventTheProgramGetsIsOnItsQueueAndEndsLast) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  make_slices_uneven(fixture);
+  const cl_kernel kernel = fixture.make_kernel();
+  for (int i = 0; i < 3; ++i) {
+    fixture.driver.forget();
+    cl_event event = nullptr;
+    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+    fixture.cl.clWaitForEvents(1, &event);
+    fixture.cl.clReleaseEvent(event);
+    auto slices = fixture.driver.launches();
+    ASSERT_EQ(slices.size(), 20U);
+    const sim::Launch last = slices.back();
+    EXPECT_EQ(last.queue, fixture.driver.id(fixture.queue));
+    slices.pop_back();
+    for (const auto& slice : slices) EXPECT_LE(slice.ended, last.started);
+  }
+  fixture.expect_each_item_ran(3);
+}
+
+TEST_P(Pipelined, FinishWaitsForAllSlicesOfALaunchWithoutAnEvent) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  make_slices_uneven(fixture);
+  const cl_kernel kernel = fixture.make_kernel();
+  for (int i = 0; i < 3; ++i) {
+    fixture.driver.forget();
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    fixture.cl.clFinish(fixture.queue);
+    const auto slices = fixture.driver.launches();
+    ASSERT_EQ(slices.size(), 20U);
+    for (const auto& slice : slices) EXPECT_EQ(slice.status, CL_COMPLETE);
+  }
+}
+
+// A command before and one after, each of which would show at once if it overlapped a slice.
+TEST(Pipelined, OnAnInOrderQueueCommandsComeBeforeOrAfterAllSlices) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
+  make_slices_uneven(fixture);
+  const cl_kernel kernel = fixture.make_kernel();
+  const cl_int ten = 10;
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_EQ(fixture.cl.clEnqueueFillBuffer(fixture.queue, fixture.buffer, &ten, sizeof ten, 0,
+                                             InterposerFixture::kItems * sizeof(cl_int), 0, nullptr, nullptr),
+              CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 12))
+        << "read with nothing else to wait for";
+  }
+  EXPECT_EQ(InterposerFixture::statistics().pipelined, 10U);
+}
+
+TEST(Pipelined, LaunchesOnAnInOrderQueueDoNotOverlap) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
+  make_slices_uneven(fixture);
+  const cl_program program = fixture.make_program(kSplittable);
+  const cl_kernel first = fixture.make_kernel(program, "add");
+  const cl_kernel second = fixture.make_kernel(program, "sum");
+  ASSERT_EQ(fixture.launch(first), CL_SUCCESS);
+  ASSERT_EQ(fixture.launch(second), CL_SUCCESS);
+  fixture.expect_each_item_ran(2);
+  base::Nanoseconds end{0};
+  base::Nanoseconds begin = 1h;
+  for (const auto& slice : fixture.driver.executions()) {
+    if (slice.kernel == "add") end = std::max(end, slice.ended);
+    if (slice.kernel == "sum") begin = std::min(begin, slice.started);
+  }
+  EXPECT_LE(end, begin);
+}
+
+TEST_P(Pipelined, EverySliceWaitsForTheProgramsWaitList) {
+  for (const bool wants_event : {false, true}) {
+    InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+    const cl_kernel kernel = fixture.make_kernel();
+    DriverOnlyEvent gate(fixture);
+    cl_event event = nullptr;
+    ASSERT_EQ(fixture.launch(kernel, wants_event ? &event : nullptr, {gate.get()}), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
+    fixture.cl.clFlush(fixture.queue);
+    fixture.driver.run_until_idle();
+    EXPECT_TRUE(fixture.driver.executions().empty());
+    gate.open();
+    fixture.expect_each_item_ran(1);
+    if (wants_event) fixture.cl.clReleaseEvent(event);
+  }
+}
+
+TEST_P(Pipelined, FailedWaitListStopsEverySlice) {
+  for (const bool wants_event : {false, true}) {
+    InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+    const cl_kernel kernel = fixture.make_kernel();
+    DriverOnlyEvent gate(fixture);
+    cl_event event = nullptr;
+    ASSERT_EQ(fixture.launch(kernel, wants_event ? &event : nullptr, {gate.get()}), CL_SUCCESS);
+    gate.open(-5);
+    fixture.driver.run_until_idle();
+    if (wants_event) {
+      EXPECT_EQ(fixture.status(event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+      fixture.cl.clReleaseEvent(event);
+    }
+    EXPECT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 0)) << "no slice may run";
+    EXPECT_TRUE(fixture.driver.executions().empty());
+  }
+}
+
+TEST_P(Pipelined, UserEventThatIsKnownToBePendingIsWaitedForInOneQueue) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event gate = fixture.user_event();
+  ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+  EXPECT_EQ(queues_of(fixture.driver.launches()).size(), 1U);
+  EXPECT_EQ(queued_count(plan::SingleQueueReason::pending), 1U);
+  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
+  fixture.expect_each_item_ran(2);
+}
+
+TEST_P(Pipelined, KernelsThatTalkStayInOrder) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  const cl_kernel kernel = fixture.make_kernel(kUsesAtomics, "talker");
+  const std::size_t global = InterposerFixture::kItems;
+  const std::size_t local = 8;  // 512 groups, more than the device can hold
+  ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, &local, 0, nullptr,
+                                              nullptr),
+            CL_SUCCESS);
+  fixture.expect_each_item_ran(1);
+  const auto slices = fixture.driver.executions();
+  ASSERT_EQ(slices.size(), 20U);
+  EXPECT_EQ(queues_of(slices).size(), 1U);
+  for (std::size_t i = 1; i < slices.size(); ++i) {
+    EXPECT_GT(slices[i].offset[0], slices[i - 1].offset[0]);
+    EXPECT_GE(slices[i].started, slices[i - 1].ended);
+  }
+  EXPECT_EQ(queued_count(plan::SingleQueueReason::talks), 1U);
+}
+
+TEST_P(Pipelined, ArgumentsKernelAndBufferAreThoseOfTheCall) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  const char* source = kSplittable;
+  cl_program program = fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr);
+  ASSERT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  cl_kernel kernel = fixture.with_arguments(fixture.cl.clCreateKernel(program, "add", nullptr));
+  DriverOnlyEvent gate(fixture);
+  ASSERT_EQ(fixture.launch(kernel, nullptr, {gate.get()}), CL_SUCCESS);
+  const cl_int other = 1000;
+  fixture.cl.clSetKernelArg(kernel, 1, sizeof other, &other);
+  fixture.cl.clReleaseKernel(kernel);
+  fixture.cl.clReleaseProgram(program);
+  gate.open();
+  fixture.expect_each_item_ran(1);
+}
+
+TEST_P(Pipelined, BoxesOfTwoDimensionsCoverAllOnce) {
+  for (const std::size_t slices : {17U, 50U, 200U}) {
+    base::Settings settings = pipelined_settings();
+    settings.policy = {base::SplitPolicy::Kind::fixed, slices};
+    settings.min_items = 0;
+    InterposerFixture fixture(settings, concurrent_driver(), GetParam());
+    const cl_kernel kernel = fixture.make_kernel();
+    fixture.driver.kernel("add", [](sim::Execution& e) {
+      const auto data = e.buffer<cl_int>(0);
+      e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[1] * 64 + item.global_id[0]]; });
+    });
+    const std::size_t global[] = {64, 64};
+    const std::size_t local[] = {4, 4};
+    ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 2, nullptr, global, local, 0, nullptr,
+                                                nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(fixture.driver.launches().size(), slices);
+    fixture.expect_each_item_ran(1);
+  }
+}
+
+TEST_P(Pipelined, KernelsThatSeeTheCutSeeTheWholeLaunch) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  fixture.driver.kernel("seer", [](sim::Execution& e) {
+    const auto data = e.buffer<cl_int>(0);
+    e.for_each_item([&](const sim::Item& item) {
+      const PreludeView seen(e, item);
+      data[item.global_id[0]] += static_cast<cl_int>(seen.group_id(0) + 1000 * seen.num_groups(0));
+    });
+  });
+  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
+  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
+  fixture.cl.clFinish(fixture.queue);
+  const auto content = fixture.read();
+  for (std::size_t i = 0; i < content.size(); ++i)
+    ASSERT_EQ(content[i], static_cast<cl_int>(i / 16 + 1000 * (InterposerFixture::kItems / 16)));
+}
+
+TEST_P(Pipelined, ThreadsOnOneQueue) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
+  make_slices_uneven(fixture);
+  const cl_program program = fixture.make_program(kSplittable);
+  std::vector<cl_kernel> kernels(4);
+  for (cl_kernel& kernel : kernels) kernel = fixture.make_kernel(program, "add");
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(kernels.size());
+    for (const cl_kernel kernel : kernels) {
+      threads.emplace_back([&fixture, kernel] {
+        for (int i = 0; i < 10; ++i) {
+          cl_event event = nullptr;
+          EXPECT_EQ(fixture.launch(kernel, i % 2 == 0 ? &event : nullptr), CL_SUCCESS);
+          if (event != nullptr) {
+            EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+            EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
+          }
+        }
+      });
+    }
+  }
+  fixture.expect_each_item_ran(40);
+}
+
+INSTANTIATE_TEST_SUITE_P(Queues, Pipelined,
+                         testing::Values(cl_command_queue_properties{0},
+                                         cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
+                         [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
+
+TEST(PipelinedInOrder, AsksForNoEventThatNobodyNeeds) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
+  const cl_kernel kernel = fixture.make_kernel();
+  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+  std::size_t events = 0;
+  for (const auto& slice : fixture.driver.launches()) events += slice.wants_event() ? 1 : 0;
+  EXPECT_EQ(events, 3U) << "the last on each helper";
+}
+
+TEST(PipelinedOutOfOrder, DoesNotWaitForWhatItWouldNotWaitForNatively) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(),
+                            CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  const cl_program program = fixture.make_program(kSplittable);
+  const cl_kernel held = fixture.make_kernel(program, "add");
+  const cl_kernel free = fixture.make_kernel(program, "sum");
+  DriverOnlyEvent gate(fixture);
+  ASSERT_EQ(fixture.launch(held, nullptr, {gate.get()}), CL_SUCCESS);
+  for (int i = 0; i < 3; ++i) {
+    cl_event event = nullptr;
+    ASSERT_EQ(fixture.launch(free, &event), CL_SUCCESS);
+    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS)
+        << "held up by a launch that it has nothing to do with";
+    fixture.cl.clReleaseEvent(event);
+  }
+  gate.open();
+  fixture.expect_each_item_ran(4);
+}
+
+TEST(PipelinedOutOfOrder, BarriersBeforeAndAfterHoldForAllSlices) {
+  InterposerFixture fixture(pipelined_settings(), concurrent_driver(),
+                            CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  make_slices_uneven(fixture);
+  const cl_kernel kernel = fixture.make_kernel();
+  const cl_int ten = 10;
+  const auto fill = [&] {
+    return fixture.cl.clEnqueueFillBuffer(fixture.queue, fixture.buffer, &ten, sizeof ten, 0,
+                                          InterposerFixture::kItems * sizeof(cl_int), 0, nullptr, nullptr);
+  };
+  const auto barrier = [&] {
+    ASSERT_EQ(fixture.cl.clEnqueueBarrierWithWaitList(fixture.queue, 0, nullptr, nullptr), CL_SUCCESS);
+  };
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(fill(), CL_SUCCESS);
+    barrier();
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    barrier();
+    ASSERT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 11));
+    barrier();
+  }
+  EXPECT_EQ(InterposerFixture::statistics().pipelined, 3U);
+}
+
+struct Kind {
+  const char* name;
+  base::LaunchMode mode;
+  cl_device_type type;
+  const char* platform;
+  bool pipelined;
+};
+
+class Automatic : public testing::TestWithParam<Kind> {};
+
+TEST_P(Automatic, IsPipelinedOnGpusOfDriversThatAreUpToIt) {
+  base::Settings settings = pipelined_settings();
+  settings.launch = GetParam().mode;
+  sim::Options options = concurrent_driver();
+  options.device_type = GetParam().type;
+  options.platform_name = GetParam().platform;
+  InterposerFixture fixture(settings, options);
+  const cl_kernel kernel = fixture.make_kernel();
+  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+  fixture.expect_each_item_ran(1);
+  EXPECT_EQ(InterposerFixture::statistics().split, 1U);
+  EXPECT_EQ(InterposerFixture::statistics().pipelined, GetParam().pipelined ? 1U : 0U);
+  EXPECT_EQ(queued_count(plan::SingleQueueReason::device), GetParam().pipelined ? 0U : 1U);
+}
+
+constexpr const char* kPocl = "Portable Computing Language";
+INSTANTIATE_TEST_SUITE_P(
+    Devices, Automatic,
+    testing::Values(Kind{"Gpu", base::LaunchMode::automatic, CL_DEVICE_TYPE_GPU, "Some platform", true},
+                    Kind{"Cpu", base::LaunchMode::automatic, CL_DEVICE_TYPE_CPU, "Some platform", false},
+                    Kind{"CpuByName", base::LaunchMode::pipelined, CL_DEVICE_TYPE_CPU, "Some platform", true},
+                    Kind{"PoclsGpu", base::LaunchMode::automatic, CL_DEVICE_TYPE_GPU, kPocl, false},
+                    Kind{"PoclByName", base::LaunchMode::pipelined, CL_DEVICE_TYPE_CPU, kPocl, true}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace cleave

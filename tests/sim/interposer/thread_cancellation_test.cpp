@@ -1,0 +1,109 @@
+// Threads that are cancelled inside the driver, as many are in whatever it waits for or reads there. Natively
+// they are unwound from that place; with Cleave they must go, too, and never end the process.
+
+#include <pthread.h>
+#include <thread>
+
+#include "tests/sim/interposer/interposer_fixture.h"
+
+namespace cleave {
+namespace {
+
+// The simulated driver, with a place of cancellation at the beginning of every function.
+template <auto Entry, typename Function = std::remove_reference_t<decltype(std::declval<Table>().*Entry)>>
+struct CancellingCall;
+
+template <auto Entry, typename Result, typename... Parameters>
+struct CancellingCall<Entry, Result(CL_API_CALL*)(Parameters...)> {
+  static Result CL_API_CALL call(Parameters... parameters) {
+    pthread_testcancel();
+    return (sim::Driver::table().*Entry)(parameters...);
+  }
+  // What a program gets for nothing.
+  static void call_with_nothing(const Table& table) { (table.*Entry)(Parameters{}...); }
+};
+
+Table cancelling_table() {
+  Table table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  table.name = CancellingCall<&Table::name, decltype(Table::name)>::call;
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+  return table;
+}
+
+// Runs `action` on a thread that has been told to go. Says whether it went, inside or at the latest behind
+// it.
+bool completes_when_cancelled(const std::function<void()>& action) {
+  pthread_t thread{};
+  const auto run = [](void* what) -> void* {
+    pthread_cancel(pthread_self());
+    (*static_cast<const std::function<void()>*>(what))();
+    pthread_testcancel();
+    return nullptr;
+  };
+  EXPECT_EQ(pthread_create(&thread, nullptr, run, const_cast<void*>(static_cast<const void*>(&action))), 0);
+  void* result = nullptr;
+  EXPECT_EQ(pthread_join(thread, &result), 0);
+  return result == PTHREAD_CANCELED;
+}
+
+class Cancelled : public testing::TestWithParam<base::LaunchMode> {
+ protected:
+  base::Settings settings() const {
+    base::Settings settings = default_settings();
+    settings.launch = GetParam();
+    settings.wait = base::WaitMode::sleeping;
+    return settings;
+  }
+};
+
+TEST_P(Cancelled, InAnyFunctionItGoes) {
+  const Table below = cancelling_table();
+  InterposerFixture fixture(settings(), default_driver(), 0, below);
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  EXPECT_TRUE(completes_when_cancelled([&] {                      \
+    CancellingCall<&Table::name>::call_with_nothing(fixture.cl);  \
+  })) << #name;
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+}
+
+TEST_P(Cancelled, LaunchIsMadeFirst) {
+  const Table below = cancelling_table();
+  InterposerFixture fixture(settings(), default_driver(), 0, below);
+  const cl_kernel kernel = fixture.make_kernel();
+  EXPECT_TRUE(completes_when_cancelled([&] { fixture.launch(kernel); }));
+  EXPECT_EQ(InterposerFixture::statistics().split, 1U);
+  fixture.expect_each_item_ran(1);
+}
+
+// Where a thread does nothing else, that is where it has to go.
+TEST_P(Cancelled, NoBuildAndNoWaitIsRepeatedForEver) {
+  const Table below = cancelling_table();
+  InterposerFixture fixture(settings(), default_driver(), 0, below);
+  const cl_kernel kernel = fixture.make_kernel();
+  const cl_program program = fixture.make_program(kUsesGroupId);
+  EXPECT_TRUE(completes_when_cancelled([&] {
+    while (true) fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr);
+  }));
+  EXPECT_TRUE(completes_when_cancelled([&] {
+    while (true) {
+      fixture.launch(kernel);
+      fixture.cl.clFinish(fixture.queue);
+    }
+  }));
+  cl_int first = 0;
+  EXPECT_TRUE(completes_when_cancelled([&] {
+    while (true) {
+      fixture.cl.clEnqueueReadBuffer(fixture.queue, fixture.buffer, CL_TRUE, 0, sizeof first, &first, 0,
+                                     nullptr, nullptr);
+    }
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Cancelled,
+                         testing::Values(base::LaunchMode::queued, base::LaunchMode::sequential));
+
+}  // namespace
+}  // namespace cleave

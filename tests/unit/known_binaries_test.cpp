@@ -1,0 +1,72 @@
+#include "interpose/programs/known_binaries.h"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace cleave::interpose {
+namespace {
+
+using Mark = KnownBinaries::Mark;
+
+Binary bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+class BinariesTest : public testing::Test {
+ protected:
+  BinariesTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~BinariesTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string folder_ = (std::filesystem::temp_directory_path() / "cleave-binaries-XXXXXX").string();
+};
+
+TEST_F(BinariesTest, AreKnownAgainByOtherProcesses) {
+  const std::string first = "one";
+  const std::string second = "two";
+  KnownBinaries here(folder_ + "/cache/cleave");
+  EXPECT_FALSE(here.has(Mark::unsplittable, bytes(first)));
+  here.note(Mark::unsplittable, bytes(first));
+  here.note(Mark::unsplittable, bytes(first));
+  EXPECT_TRUE(here.has(Mark::unsplittable, bytes(first)));
+  EXPECT_FALSE(here.has(Mark::unsplittable, bytes(second)));
+  KnownBinaries there(folder_ + "/cache/cleave");
+  EXPECT_TRUE(there.has(Mark::unsplittable, bytes(first)));
+  EXPECT_FALSE(there.has(Mark::unsplittable, bytes(second)));
+  EXPECT_FALSE(there.has(Mark::instrumented, bytes(first)));
+  std::ifstream file(folder_ + "/cache/cleave/binaries");
+  std::string line;
+  std::size_t lines = 0;
+  while (std::getline(file, line)) ++lines;
+  EXPECT_EQ(lines, 1U);
+}
+
+TEST_F(BinariesTest, AreKnownInThisProcessWithoutAFolder) {
+  const std::string binary = "one";
+  KnownBinaries here("");
+  here.note(Mark::unsplittable, bytes(binary));
+  EXPECT_TRUE(here.has(Mark::unsplittable, bytes(binary)));
+}
+
+TEST(RightInSlices, IsWhatHasThePreludeOrNeedsNone) {
+  const auto known = [](kernels::Scan scan, bool tagged) {
+    ProgramRecord record;
+    record.scan = std::make_shared<const kernels::ProgramScan>(scan);
+    if (tagged) record.tagged.push_back(nullptr);
+    return is_correct_in_slices(record, nullptr);
+  };
+  EXPECT_TRUE(known({}, false));
+  EXPECT_TRUE(known({.reads_ndrange = true, .reads_global_id = true}, true));
+  EXPECT_FALSE(known({.reads_ndrange = true}, false));
+  EXPECT_FALSE(known({.reads_global_id = true}, false));
+  EXPECT_FALSE(known({.opaque = true}, true));
+  EXPECT_FALSE(is_correct_in_slices(ProgramRecord{}, nullptr)) << "nothing is known of it";
+  ProgramRecord trusted;
+  trusted.trusted = true;
+  EXPECT_TRUE(is_correct_in_slices(trusted, nullptr));
+}
+
+}  // namespace
+}  // namespace cleave::interpose

@@ -1,0 +1,132 @@
+#include <atomic>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "interpose/state/record_map.h"
+
+namespace cleave::interpose {
+namespace {
+
+struct Record {
+  int value = 0;
+};
+
+const void* handle(std::size_t i) { return reinterpret_cast<const void*>(0x1000 + i * 16); }
+
+TEST(RecordMap, RecordLivesAsLongAsTheProgramsReferences) {
+  RecordMap<Record> registry;
+  registry.add(handle(1), {7});
+  registry.retain(handle(1));
+  EXPECT_FALSE(registry.release(handle(1)));
+  EXPECT_EQ(registry.find(handle(1))->value, 7);
+  const auto last = registry.release(handle(1));
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->value, 7);
+  EXPECT_FALSE(registry.find(handle(1)));
+  EXPECT_TRUE(registry.empty());
+}
+
+TEST(RecordMap, HolderGetsTheDriversReferenceIfItIsLeft) {
+  RecordMap<Record> registry;
+  EXPECT_FALSE(registry.pin(handle(1))) << "not known";
+  registry.add(handle(1), {7});
+  EXPECT_FALSE(registry.is_pinned(handle(1)));
+  EXPECT_TRUE(registry.pin(handle(1)));
+  EXPECT_TRUE(registry.pin(handle(1)));
+  EXPECT_FALSE(registry.unpin(handle(1))) << "the program still has it";
+  EXPECT_TRUE(registry.release(handle(1)));
+  EXPECT_FALSE(registry.find(handle(1)));
+  EXPECT_TRUE(registry.empty());
+  EXPECT_FALSE(registry.pin(handle(1))) << "no record any more";
+  EXPECT_TRUE(registry.is_pinned(handle(1)));
+  EXPECT_TRUE(registry.defer_release(handle(1)));
+  EXPECT_TRUE(registry.unpin(handle(1)));
+  EXPECT_FALSE(registry.is_pinned(handle(1)));
+}
+
+TEST(RecordMap, NothingIsLeftToWhoHasLetGo) {
+  RecordMap<Record> registry;
+  registry.add(handle(1), {7});
+  EXPECT_TRUE(registry.pin(handle(1)));
+  EXPECT_TRUE(registry.release(handle(1)));
+  EXPECT_FALSE(registry.unpin(handle(1)));
+  EXPECT_FALSE(registry.defer_release(handle(1)));
+}
+
+TEST(RecordMap, ForgetsOnlyTheRecordThatIsMeant) {
+  RecordMap<Record> registry;
+  registry.add(handle(1), {1});
+  registry.forget_if(handle(1), [](const Record& record) { return record.value == 2; });
+  EXPECT_EQ(registry.find(handle(1))->value, 1);
+  registry.forget_if(handle(1), [](const Record& record) { return record.value == 1; });
+  EXPECT_TRUE(registry.empty());
+}
+
+TEST(RecordMap, AddressUsedAgainGetsTheNewRecord) {
+  RecordMap<Record> registry;
+  registry.add(handle(1), {1});
+  registry.retain(handle(1));
+  registry.add(handle(1), {2});
+  EXPECT_EQ(registry.find(handle(1))->value, 2);
+  EXPECT_TRUE(registry.release(handle(1))) << "counted afresh";
+}
+
+TEST(RecordMap, UnknownHandlesAreNoMatter) {
+  RecordMap<Record> registry;
+  registry.retain(handle(1));
+  EXPECT_FALSE(registry.release(handle(1)));
+  registry.add(handle(2), {});
+  registry.update(handle(1), [](Record&) { FAIL(); });
+  EXPECT_FALSE(registry.find(nullptr));
+}
+
+TEST(RecordMap, ThreadsKeepItWhole) {
+  RecordMap<Record> registry;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 5000; ++i) {
+          const void* mine = handle(static_cast<std::size_t>(t * 5000 + i));
+          registry.add(mine, {i});
+          registry.retain(mine);
+          registry.update(mine, [](Record& record) { ++record.value; });
+          EXPECT_EQ(registry.find(mine)->value, i + 1);
+          registry.release(mine);
+          if (i % 2 == 0) registry.release(mine);
+        }
+      });
+    }
+  }
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < 20000; ++i) left += registry.find(handle(i)).has_value() ? 1 : 0;
+  EXPECT_EQ(left, 10000U);
+}
+
+TEST(RecordMap, ForkedChildFindsItUnlocked) {
+  RecordMap<Record> registry;
+  registry.add(handle(1), {1});
+  std::atomic<bool> stop{false};
+  std::jthread busy([&] {
+    while (!stop) registry.update(handle(1), [](Record& record) { ++record.value; });
+  });
+  registry.lock_all();
+  const pid_t child = fork();
+  registry.unlock_all();
+  if (child == 0) {
+    alarm(10);
+    registry.update(handle(1), [](Record& record) { record.value = 0; });
+    _exit(registry.find(handle(1)) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  stop = true;
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace cleave::interpose

@@ -1,0 +1,54 @@
+#include "interpose/programs/prelude_injection.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "kernels/prelude.h"
+
+namespace cleave::interpose {
+namespace {
+
+constexpr const char* kSource = "kernel void first(global int* p) {\n  p[0] = 1;\n}\n";
+
+std::string line_of_prelude(std::size_t number) {
+  const std::string text(kernels::prelude());
+  std::size_t begin = 0;
+  while (--number > 0) begin = text.find('\n', begin) + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Dressing, LinesThatALogQuotesByTheirNumberAreTheProgramsOwn) {
+  const std::string log = "<source>:2:3: warning: loop not unrolled\n" + line_of_prelude(2) + "\n  ^\n";
+  EXPECT_EQ(restore_quoted_lines(log, kSource),
+            "<source>:2:3: warning: loop not unrolled\n  p[0] = 1;\n  ^\n");
+}
+
+TEST(Dressing, OtherLinesOfALogStay) {
+  for (const std::string& log :
+       {std::string(), std::string("\n"), std::string("<source>:2:3: warning: loop\n  p[0] = 1;\n  ^"),
+        "<source>: " + line_of_prelude(2) + "\n", line_of_prelude(2) + "\n",
+        "<source>:3:1: note: another place\n" + line_of_prelude(2) + "\n",
+        std::string("<source>:99999999999999999999:1: x\n"), std::string("a:b:c:d\n\n")}) {
+    EXPECT_EQ(restore_quoted_lines(log, kSource), log);
+  }
+}
+
+TEST(Dressing, LineThatTheProgramDoesNotHaveIsQuotedEmpty) {
+  EXPECT_EQ(restore_quoted_lines("f.cl:9:1: x\n" + line_of_prelude(9) + "\n", kSource), "f.cl:9:1: x\n\n");
+}
+
+TEST(Dressing, IsTakenOffAgain) {
+  EXPECT_EQ(remove_prelude(std::string(kernels::prelude()) + kSource), kSource);
+  EXPECT_EQ(remove_prelude_switch(options_with_prelude("-DN=4")), "-DN=4");
+  EXPECT_EQ(remove_prelude_switch(options_with_prelude(nullptr)), "");
+  EXPECT_EQ(remove_prelude_switch(options_with_prelude(nullptr, true)), "");
+  EXPECT_EQ(remove_prelude_switch(options_with_prelude("", true)), "");
+  EXPECT_EQ(remove_prelude_switch(options_with_prelude("-cl-kernel-arg-info -DN=4", true)),
+            "-cl-kernel-arg-info -DN=4");
+  EXPECT_EQ(options_with_prelude(nullptr, true), "-cl-kernel-arg-info " + options_with_prelude(nullptr));
+  EXPECT_EQ(options_with_prelude("", true), options_with_prelude(""));
+}
+
+}  // namespace
+}  // namespace cleave::interpose

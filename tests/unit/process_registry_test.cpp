@@ -1,0 +1,304 @@
+// The registry of processes: what one process publishes and others read, whatever becomes of it.
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "neighbours/peers_source.h"
+#include "neighbours/registry_entry.h"
+#include "neighbours/registry_folder.h"
+
+namespace cleave::neighbours {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Registry : public testing::Test {
+ protected:
+  Registry() {
+    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
+    folder_ = std::string(mkdtemp(pattern.data())) + "/registry";
+  }
+  ~Registry() override { std::filesystem::remove_all(std::filesystem::path(folder_).parent_path()); }
+
+  const std::string& folder() const { return folder_; }
+  std::vector<cleave_registry_entry> living() const { return live_entries(folder_, ""); }
+  std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
+  }
+
+  // A process that enters, and lives until it is told otherwise.
+  pid_t other(std::uint64_t device = 7) const {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      RegistryEntry entry(folder_);
+      entry.add_device(device);
+      entry.publish();
+      entry.count_split(20, 5ns);
+      static_cast<void>(write(ready[1], "r", 1));
+      for (;;) pause();
+    }
+    char answer = 0;
+    EXPECT_EQ(read(ready[0], &answer, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+  }
+
+  static void kill_and_wait(pid_t process) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(Registry, OthersSeeWhatIsCounted) {
+  RegistryEntry entry(folder());
+  entry.add_device(7);
+  entry.add_device(7);
+  entry.count_whole();  // before it is entered
+  entry.publish();
+  entry.publish();
+  entry.add_device(9);
+  entry.count_split(20, 500ns);
+  entry.set_vms(5);
+  ASSERT_EQ(living().size(), 1U);
+  const cleave_registry_entry seen = living()[0];
+  EXPECT_EQ(seen.pid, static_cast<std::uint32_t>(getpid()));
+  EXPECT_STREQ(seen.program, program_invocation_short_name);
+  EXPECT_EQ(seen.vms, 5U);
+  EXPECT_EQ(seen.devices[0], 7U);
+  EXPECT_EQ(seen.devices[1], 9U);
+  EXPECT_EQ(seen.devices[2], 0U);
+  EXPECT_EQ(seen.whole, 1U);
+  EXPECT_EQ(seen.split, 1U);
+  EXPECT_EQ(seen.slices, 20U);
+  EXPECT_EQ(seen.added_ns, 500U);
+}
+
+TEST_F(Registry, NothingIsLeftByWhoLeaves) {
+  RegistryEntry entry(folder());
+  entry.publish();
+  EXPECT_EQ(files(), 1);
+  entry.withdraw();
+  entry.count_whole();  // from a static destructor
+  entry.publish();
+  EXPECT_EQ(files(), 0);
+}
+
+TEST_F(Registry, CrashedProcessIsGoneAtOnceAndSweptByTheNext) {
+  const pid_t process = other();
+  EXPECT_EQ(living().size(), 1U);
+  kill_and_wait(process);
+  EXPECT_EQ(living().size(), 0U);
+  EXPECT_EQ(files(), 1);
+  RegistryEntry entry(folder());
+  entry.publish();
+  EXPECT_EQ(living().size(), 1U);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(Registry, LivingProcessIsNeverSwept) {
+  const pid_t process = other();
+  for (int i = 0; i < 3; ++i) RegistryEntry(folder()).publish();
+  EXPECT_EQ(living().size(), 1U);
+  kill_and_wait(process);
+}
+
+TEST_F(Registry, ForkedChildHasAnEntryOfItsOwnOrNone) {
+  RegistryEntry entry(folder());
+  entry.add_device(7);
+  entry.publish();
+  entry.count_whole();
+  entry.lock().lock();
+  const pid_t child = fork();
+  if (child == 0) {
+    entry.after_fork_in_child();
+    entry.lock().unlock();
+    bool right = entry.file().empty();
+    entry.count_whole();
+    entry.publish();
+    const auto all = live_entries(folder(), "");
+    right = right && all.size() == 2;
+    for (const auto& each : all) right = right && each.whole == 1;
+    entry.withdraw();
+    _exit(right ? 0 : 1);
+  }
+  entry.lock().unlock();
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(living().size(), 1U);
+  EXPECT_EQ(living()[0].whole, 1U);
+}
+
+TEST_F(Registry, ParentsDeathIsSeenAlthoughItsChildLives) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    RegistryEntry entry(folder());
+    entry.publish();
+    if (fork() == 0) {
+      entry.after_fork_in_child();
+      char wait = 0;
+      close(ends[1]);
+      _exit(static_cast<int>(read(ends[0], &wait, 1)));
+    }
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(parent, nullptr, 0);
+  // The grandchild may still be on its way to letting go.
+  for (int i = 0; i < 1000 && !living().empty(); ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(living().empty());
+  close(ends[1]);
+  close(ends[0]);
+}
+
+TEST_F(Registry, GarbageIsNoProcess) {
+  RegistryEntry entry(folder());
+  entry.publish();
+  const auto put = [&](const std::string& name, const std::string& content) {
+    std::ofstream(folder() + "/" + name) << content;
+  };
+  put("README", "x");
+  put("1.0123456789abcdef", "");
+  put("2.0123456789abcdef", "short");
+  put("3.0123456789abcdef", std::string(CLEAVE_REGISTRY_FILE_SIZE, 'x'));
+  put("4.0123456789abcdeF", std::string(CLEAVE_REGISTRY_FILE_SIZE, 'x'));
+  put("12345", "x");
+  std::filesystem::create_directory(folder() + "/5.0123456789abcdef");
+  std::filesystem::create_symlink("/dev/zero", folder() + "/6.0123456789abcdef");
+  ASSERT_EQ(mkfifo((folder() + "/7.0123456789abcdef").c_str(), 0600), 0);
+  EXPECT_EQ(living().size(), 1U);
+
+  // Held by somebody, and still garbage.
+  for (const char* name : {"2.0123456789abcdef", "3.0123456789abcdef"}) {
+    const int file = open((folder() + "/" + name).c_str(), O_RDWR | O_CLOEXEC);
+    struct flock all {};
+    all.l_type = F_WRLCK;
+    ASSERT_EQ(fcntl(file, F_OFD_SETLK, &all), 0);
+    EXPECT_EQ(living().size(), 1U) << name;
+    close(file);
+  }
+  const int place = open_registry(folder());
+  remove_dead_entries(place);
+  close(place);
+  EXPECT_EQ(living().size(), 1U);
+  EXPECT_TRUE(std::filesystem::exists(folder() + "/README"));
+  EXPECT_TRUE(std::filesystem::exists(folder() + "/1.0123456789abcdef")) << "it may be in the making";
+  EXPECT_FALSE(std::filesystem::exists(folder() + "/3.0123456789abcdef"));
+}
+
+TEST_F(Registry, SoundnessIsCheckedFieldByField) {
+  cleave_registry_entry good{};
+  good.magic = CLEAVE_REGISTRY_MAGIC;
+  good.version = CLEAVE_REGISTRY_VERSION;
+  good.vms = 1;
+  EXPECT_NE(cleave_registry_entry_is_sound(&good, CLEAVE_REGISTRY_FILE_SIZE), 0);
+  EXPECT_EQ(cleave_registry_entry_is_sound(&good, 0), 0);
+  EXPECT_EQ(cleave_registry_entry_is_sound(&good, CLEAVE_REGISTRY_FILE_SIZE + 1), 0);
+  for (void (*spoil)(cleave_registry_entry&) :
+       {+[](cleave_registry_entry& e) { e.magic = 0; }, +[](cleave_registry_entry& e) { e.version = 2; },
+        +[](cleave_registry_entry& e) { e.vms = 0; },
+        +[](cleave_registry_entry& e) { std::memset(e.program, 'x', sizeof e.program); }}) {
+    cleave_registry_entry bad = good;
+    spoil(bad);
+    EXPECT_EQ(cleave_registry_entry_is_sound(&bad, CLEAVE_REGISTRY_FILE_SIZE), 0);
+  }
+}
+
+TEST_F(Registry, LinkInPlaceOfTheFolderIsNotFollowed) {
+  const std::string target = std::filesystem::path(folder()).parent_path() / "elsewhere";
+  std::filesystem::create_directory(target);
+  std::filesystem::create_symlink(target, folder());
+  RegistryEntry entry(folder());
+  entry.publish();
+  EXPECT_TRUE(std::filesystem::is_empty(target));
+}
+
+TEST_F(Registry, ProgramWhoseFilesMayNotGrowIsLeftInPeace) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit small = {100, 100};
+    setrlimit(RLIMIT_FSIZE, &small);
+    RegistryEntry entry(folder());
+    entry.publish();  // a signal would end it here
+    entry.count_whole();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Registry, ThreadsCountAndOthersReadMeanwhile) {
+  RegistryEntry entry(folder());
+  entry.publish();
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 10'000; ++i) entry.count_split(2, 1ns);
+      });
+    }
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        for (const auto& seen : living()) EXPECT_LE(seen.slices, 80'000U);
+        entry.set_vms(static_cast<unsigned>(i + 1));
+        entry.add_device(static_cast<std::uint64_t>(i + 1));
+      }
+    });
+  }
+  EXPECT_EQ(living()[0].slices, 80'000U);
+  EXPECT_EQ(living()[0].devices[CLEAVE_REGISTRY_DEVICES - 1], std::uint64_t{CLEAVE_REGISTRY_DEVICES});
+}
+
+TEST_F(Registry, PeersAreThoseOnTheSameDevice) {
+  const pid_t same = other(7);
+  const pid_t elsewhere = other(8);
+  RegistryEntry entry(folder());
+  PeersSource source(entry);
+  source.step(1s);
+  EXPECT_EQ(source.last_count()->vms, 1U) << "it uses no device yet";
+  entry.add_device(7);
+  entry.publish();
+  source.step(source.wake_condition().until);
+  EXPECT_EQ(source.last_count()->vms, 2U);
+  kill_and_wait(same);
+  source.step(source.wake_condition().until);
+  EXPECT_EQ(source.last_count()->vms, 1U);
+  EXPECT_EQ(source.last_count()->at, 3s);
+  kill_and_wait(elsewhere);
+}
+
+TEST_F(Registry, WithoutAFolderItOnlyCounts) {
+  RegistryEntry entry("");
+  entry.publish();
+  entry.count_whole();
+  EXPECT_FALSE(entry.has_registry());
+  RegistryEntry nowhere("/proc/no/such/folder");
+  nowhere.publish();
+  nowhere.count_whole();
+  EXPECT_EQ(nowhere.file(), "");
+}
+
+}  // namespace
+}  // namespace cleave::neighbours

@@ -1,0 +1,192 @@
+// The parts of the server that need neither a driver nor a process.
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "remote/protocol/features.h"
+#include "remote/server/memory/staging.h"
+#include "remote/server/options.h"
+#include "remote/server/session/object_table.h"
+#include "remote/server/supervisor/statistics.h"
+#include "remote/server/supervisor/worker_messages.h"
+
+namespace cleave::remote::server {
+namespace {
+
+void* const kHandle = reinterpret_cast<void*>(0x1000);
+
+TEST(ObjectTable, AreFoundByTheirKindOnly) {
+  ObjectTable objects;
+  ASSERT_TRUE(objects.add(7, {Kind::memory, kHandle, CL_SUCCESS, 64, {}, {}}));
+  EXPECT_EQ(objects.handle<cl_mem>(7), kHandle);
+  EXPECT_EQ(objects.handle<cl_kernel>(7), nullptr);
+  EXPECT_EQ(objects.handle<cl_mem>(8), nullptr);
+  EXPECT_TRUE(objects.remove(7));
+  EXPECT_EQ(objects.handle<cl_mem>(7), nullptr);
+  EXPECT_FALSE(objects.remove(7));
+}
+
+TEST(ObjectTable, IdsAreChosenOnceAndWithinTheClientsHalf) {
+  ObjectTable objects;
+  EXPECT_FALSE(objects.add(0, {Kind::memory, kHandle, CL_SUCCESS, 0, {}, {}}));
+  EXPECT_FALSE(objects.add(kFirstServerId, {Kind::memory, kHandle, CL_SUCCESS, 0, {}, {}}));
+  EXPECT_TRUE(objects.add(kFirstServerId - 1, {Kind::memory, kHandle, CL_SUCCESS, 0, {}, {}}));
+  EXPECT_FALSE(objects.add(kFirstServerId - 1, {Kind::event, kHandle, CL_SUCCESS, 0, {}, {}}));
+  EXPECT_FALSE(objects.add_server_object(5, {Kind::device, kHandle, CL_SUCCESS, 0, {}, {}}));
+  EXPECT_TRUE(objects.add_server_object(kFirstServerId, {Kind::device, kHandle, CL_SUCCESS, 0, {}, {}}));
+  EXPECT_EQ(objects.id_of(static_cast<cl_device_id>(kHandle)), kFirstServerId);
+  EXPECT_FALSE(objects.remove(kFirstServerId));
+}
+
+TEST(ObjectTable, AProgramThatIsLinkedAfterItsReleaseIsNotRegistered) {
+  ObjectTable objects;
+  ASSERT_TRUE(objects.add(1, {Kind::program, nullptr, CL_SUCCESS, 0, {}, {}}));
+  ASSERT_TRUE(objects.add(2, {Kind::program, nullptr, CL_SUCCESS, 0, {}, {}}));
+  objects.remove(2);
+  EXPECT_TRUE(objects.complete(1, kHandle));
+  EXPECT_FALSE(objects.complete(2, kHandle));
+  EXPECT_EQ(objects.handle<cl_program>(1), kHandle);
+}
+
+TEST(Staging, GivesNoMoreThanItMay) {
+  Staging staging(1U << 20U);
+  Block first = staging.take(600'000);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first.bytes().size(), 600'000U);
+  EXPECT_FALSE(staging.take(600'000));
+  EXPECT_FALSE(staging.take(SIZE_MAX));
+  EXPECT_FALSE(staging.take(std::size_t{1} << 63U));
+  first = Block();
+  EXPECT_TRUE(staging.take(600'000));
+}
+
+TEST(Staging, BlocksAreUsedAgain) {
+  Staging staging(64U << 20U);
+  const std::byte* const before = staging.take(5000).data();
+  const Block again = staging.take(8000);
+  EXPECT_EQ(again.data(), before);
+  const Block other = staging.take(8000);
+  EXPECT_NE(other.data(), before);
+}
+
+TEST(Staging, KeepsAModestShareOfWhatIsNotUsed) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20U;
+  Staging staging(256 * kBlock);
+  {
+    std::vector<Block> blocks;
+    for (int i = 0; i < 200; ++i) blocks.push_back(staging.take(kBlock));
+  }
+  EXPECT_EQ(staging.cached_bytes(), 128 * kBlock);
+  staging.trim(std::chrono::hours(1));
+  EXPECT_EQ(staging.cached_bytes(), 128 * kBlock);
+  staging.trim(std::chrono::seconds(0));
+  EXPECT_EQ(staging.cached_bytes(), 32 * kBlock);
+  staging.trim(std::chrono::seconds(0));
+  EXPECT_EQ(staging.cached_bytes(), 32 * kBlock);
+}
+
+TEST(Staging, AnythingFromNothingToLarge) {
+  Staging staging(64U << 20U);
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{5} << 20U, std::size_t{33} << 20U}) {
+    const Block block = staging.take(size);
+    ASSERT_TRUE(block) << size;
+    if (size > 0) block.bytes().back() = std::byte{1};
+  }
+}
+
+Options read(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "cleave-serverd");
+  return read_options(arguments).value();
+}
+
+std::string mistake(const std::vector<const char*>& arguments) try {
+  read(arguments);
+  return {};
+} catch (const OptionError& error) {
+  return error.what();
+}
+
+TEST(ServerOptions, AreRead) {
+  const Options options = read({"--listen", "tcp:127.0.0.1:5,unix:/x", "--max-clients", "3",
+                                "--memory-per-client", "2G", "--commands-per-client", "64",
+                                "--data-per-client", "1M", "--devices", "*H200*", "--timeout", "700"});
+  ASSERT_EQ(options.listen.size(), 2U);
+  EXPECT_EQ(as_text(options.listen[1]), "unix:/x");
+  EXPECT_EQ(options.most_clients, 3U);
+  EXPECT_EQ(options.limits.memory, std::uint64_t{2} << 30U);
+  EXPECT_EQ(options.limits.window_commands, 64U);
+  EXPECT_EQ(options.limits.window_bytes, std::uint64_t{1} << 20U);
+  EXPECT_EQ(options.devices, std::vector<std::string>{"*H200*"});
+  EXPECT_EQ(options.timeout, std::chrono::milliseconds(700));
+  EXPECT_EQ(as_text(read({}).listen.at(0)), "unix:/run/cleave/server.sock");
+}
+
+TEST(ServerOptions, MistakesNameTheOptionAndTheMend) {
+  EXPECT_NE(mistake({"--listen", "nonsense"}).find("--listen: \"nonsense\" is not understood; expected"),
+            std::string::npos);
+  EXPECT_NE(mistake({"--max-clients", "many"}).find("--max-clients: \"many\""), std::string::npos);
+  EXPECT_NE(mistake({"--memory-per-client", "2X"}).find("such as 512M"), std::string::npos);
+  EXPECT_NE(mistake({"--commands-per-client", "1"}).find("from 16"), std::string::npos);
+  EXPECT_NE(mistake({"--nonsense"}).find("--help"), std::string::npos);
+}
+
+TEST(ServerOptions, NobodyFromTheNetworkComesInWithoutProof) {
+  EXPECT_NE(mistake({"--listen", "tcp:0.0.0.0:5"}).find("--token-file"), std::string::npos);
+  EXPECT_NE(mistake({"--listen", "tls:0.0.0.0:5"}).find("--tls-cert"), std::string::npos);
+  EXPECT_NE(mistake({"--listen", "tls:gpu:5", "--tls-cert", "x"}).find("--client-ca"), std::string::npos);
+  EXPECT_EQ(mistake({"--listen", "tls:gpu:5", "--tls-cert", "x", "--client-ca", "y"}), "");
+  EXPECT_EQ(mistake({"--listen", "tcp:gpu:5", "--token-file", "x"}), "");
+  EXPECT_EQ(mistake({"--listen", "vsock:any:5"}), "");
+}
+
+TEST(ServerOptions, SizesHaveUnits) {
+  EXPECT_EQ(read_size("512"), 512U);
+  EXPECT_EQ(read_size("3K"), 3072U);
+  EXPECT_EQ(read_size("1T"), std::uint64_t{1} << 40U);
+  for (const char* text :
+       {"", "0", "-1", "K", "1KB", "1k", "99999999999999999999", "18446744073709551615K"}) {
+    EXPECT_FALSE(read_size(text)) << text;
+  }
+}
+
+TEST(Tokens, StandOneInALineInAFileThatIsPrivate) {
+  char path[] = "/tmp/cleave-tokens.XXXXXX";
+  ::close(::mkstemp(path));
+  std::ofstream(path) << "# a comment\n\nfirst\nsecond one\n";
+  EXPECT_EQ(read_tokens(path), (std::vector<std::string>{"first", "second one"}));
+  ::chmod(path, 0644);
+  EXPECT_THROW(read_tokens(path), OptionError);
+  ::chmod(path, 0600);
+  std::ofstream(path) << "# nothing\n";
+  EXPECT_THROW(read_tokens(path), OptionError);
+  ::unlink(path);
+  EXPECT_THROW(read_tokens(path), OptionError);
+}
+
+TEST(Control, WordsComeBackAsTheyWent) {
+  Assignment assignment{true, false, "127.0.0.1:5 with spaces"};
+  Assignment read_back;
+  ASSERT_TRUE(decode(encode(assignment), read_back));
+  EXPECT_TRUE(read_back.tls);
+  EXPECT_FALSE(read_back.is_unix);
+  EXPECT_EQ(read_back.peer, assignment.peer);
+  EXPECT_FALSE(decode("", read_back));
+  Admission admission;
+  ASSERT_TRUE(decode(encode(Admission{true, 12}), admission));
+  EXPECT_TRUE(admission.admitted);
+  EXPECT_EQ(admission.clients, 12U);
+}
+
+TEST(ServerStatistics, IsPrometheusText) {
+  ServerStatistics tally;
+  tally.hostile = 3;
+  const std::string text = tally.as_text();
+  EXPECT_NE(text.find("# TYPE cleave_server_hostile_total counter\ncleave_server_hostile_total 3\n"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace cleave::remote::server

@@ -1,0 +1,404 @@
+// Every function of src/opencl/functions.def and src/opencl/extension_functions.def is called with handles of ours on top of
+// a driver that only writes down what it gets: every handle in and out must be translated, and in those of
+// functions.def a bad one must get the specified error before the driver sees it. Made from the lists, so
+// that no function can be forgotten.
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "icd/vendor/loader_interface.h"
+#include "icd/vendor/translations.h"
+
+namespace cleave::vendor {
+namespace {
+
+using objects::Kind;
+
+// What the driver was last asked: the function, its handles by value, and those in lists.
+struct ReceivedCall {
+  int calls = 0;
+  std::vector<const void*> handles;
+  std::vector<const void*> listed;
+};
+ReceivedCall heard;
+char made_by_driver[64];  // its new handles are addresses in here
+std::size_t made = 0;
+
+void* new_raw() { return &made_by_driver[made++ % sizeof made_by_driver]; }
+
+template <typename T>
+constexpr bool is_out_list = false;
+template <OpenClHandle Handle>
+constexpr bool is_out_list<Handle*> = true;
+
+template <typename T, typename Before>
+void record_argument(T value, Before before) {
+  if constexpr (OpenClHandle<T>) {
+    heard.handles.push_back(value);
+  } else if constexpr (HandleListTraits<T>::is) {
+    if constexpr (std::is_same_v<Before, cl_uint>) {
+      for (cl_uint i = 0; i < before; ++i) heard.listed.push_back(value[i]);
+    }
+  } else if constexpr (std::is_same_v<T, cl_event*>) {
+    if (value != nullptr) *value = static_cast<cl_event>(new_raw());
+  } else if constexpr (is_out_list<T>) {
+    for (int i = 0; value != nullptr && i < 2; ++i)
+      value[i] = static_cast<std::remove_pointer_t<T>>(new_raw());
+  } else if constexpr (std::is_same_v<T, cl_uint*>) {
+    if (value != nullptr) *value = 2;
+  } else if constexpr (std::is_same_v<T, cl_int*>) {
+    if (value != nullptr) *value = CL_SUCCESS;
+  }
+}
+
+template <auto Entry, typename Function = FunctionAt<Entry>>
+struct FakeEntry;
+template <auto Entry, typename Result, typename... Parameters>
+struct FakeEntry<Entry, Result(CL_API_CALL*)(Parameters...)> {
+  static Result CL_API_CALL call(Parameters... parameters) {
+    ++heard.calls;
+    record_arguments(std::index_sequence_for<Parameters...>(), std::make_tuple(0, parameters...));
+    if constexpr (std::is_same_v<Result, cl_int>) {
+      return CL_SUCCESS;
+    } else if constexpr (std::is_pointer_v<Result>) {
+      return static_cast<Result>(new_raw());
+    }
+  }
+
+ private:
+  template <std::size_t... I, typename All>
+  static void record_arguments(std::index_sequence<I...>, [[maybe_unused]] const All& all) {
+    (record_argument(std::get<I + 1>(all), std::get<I>(all)), ...);
+  }
+};
+
+Table fake_table() {
+  Table table{};
+#define CL_FUNCTION(version, result, name, parameters, arguments) table.name = FakeEntry<&Table::name>::call;
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+  return table;
+}
+const Table kFake = fake_table();
+
+constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::callback);
+std::array<char, kKinds> raws;
+
+// One object of ours of each kind that never goes.
+std::array<Object*, kKinds> living;
+
+void set_up() {
+  static const bool done = [] {
+    vendor.initialized = true;
+    vendor.dispatch_table = make_dispatch_table();
+    vendor.next = &kFake;
+    EXPECT_TRUE(vendor.objects.begin(vendor.dispatch_table));
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      living[i] = vendor.objects.make_root(static_cast<Kind>(i), &raws[i], 0, nullptr);
+    }
+    vendor.platforms[0].platform = living[0];
+    vendor.platform_count = 1;
+#define EXTENSION_FUNCTION(result, name, parameters) \
+  vendor.platforms[0].extensions.name = FakeEntry<&ExtensionFunctions::name>::call;
+#include "opencl/extension_functions.def"
+#undef EXTENSION_FUNCTION
+    return true;
+  }();
+  ASSERT_TRUE(done);
+  heard = {};
+}
+
+template <OpenClHandle Handle>
+Handle vendor_handle() {
+  return objects::handle_of<Handle>(living[static_cast<std::size_t>(KindOf<Handle>::kind)]);
+}
+template <OpenClHandle Handle>
+const void* driver_handle() {
+  return &raws[static_cast<std::size_t>(KindOf<Handle>::kind)];
+}
+
+// Places for what functions answer with.
+struct ExpectedErrors {
+  cl_event event = nullptr;
+  cl_int error = 1;
+  cl_uint count = 0;
+  void* list[2] = {};
+};
+ExpectedErrors answers;
+
+template <typename T, typename After>
+T argument() {
+  if constexpr (OpenClHandle<T>) {
+    return vendor_handle<T>();
+  } else if constexpr (HandleListTraits<T>::is) {
+    using Element = typename HandleListTraits<T>::Element;
+    static std::array<Element, 2> list;
+    list = {vendor_handle<Element>(), vendor_handle<Element>()};
+    return list.data();
+  } else if constexpr (std::is_same_v<T, cl_uint>) {
+    return HandleListTraits<After>::is || is_out_list<After> ? 2 : 0;
+  } else if constexpr (std::is_same_v<T, cl_event*>) {
+    return &answers.event;
+  } else if constexpr (is_out_list<T>) {
+    return reinterpret_cast<T>(answers.list);
+  } else if constexpr (std::is_same_v<T, cl_int*>) {
+    return &answers.error;
+  } else if constexpr (std::is_same_v<T, cl_uint*>) {
+    return &answers.count;
+  } else {
+    return T{};
+  }
+}
+
+// Those for which a null device is the only one, or none in particular.
+bool device_may_be_null(const std::string& name) {
+  return std::set<std::string>{"clGetKernelWorkGroupInfo", "clGetKernelSubGroupInfo",
+                               "clGetKernelSubGroupInfoKHR", "clSharedMemAllocINTEL"}
+      .contains(name);
+}
+bool null_is_a_device = false;
+bool null_is_for_the_driver = false;  // of a queue
+
+template <auto Entry, typename Function = FunctionAt<Entry>>
+struct CallChecker;
+template <auto Entry, typename Result, typename... Parameters>
+struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
+  using W = ParameterTranslators<Parameters...>;
+  using Arguments = std::tuple<Parameters...>;
+  static constexpr auto kEach = std::index_sequence_for<Parameters...>();
+
+  static void good(const char* name) {
+    SCOPED_TRACE(name);
+    heard = {};
+    answers = {};
+    Arguments arguments = make(kEach);
+    if constexpr (std::is_void_v<Result>) {
+      std::apply(translated<Entry>(), arguments);
+    } else {
+      const Result result = std::apply(translated<Entry>(), arguments);
+      if constexpr (std::is_same_v<Result, cl_int>) {
+        EXPECT_EQ(result, CL_SUCCESS);
+      } else if constexpr (OpenClHandle<Result>) {
+        Object* const object = vendor.objects.find(result);
+        ASSERT_NE(object, nullptr) << "the result is not translated";
+        EXPECT_EQ(objects::raw_of(*object), &made_by_driver[(made - 1) % sizeof made_by_driver]);
+      }
+    }
+    EXPECT_EQ(heard.calls, 1) << "the driver was asked once";
+    std::size_t handle = 0;
+    std::size_t listed = 0;
+    check(kEach, handle, listed);
+    EXPECT_EQ(handle, heard.handles.size());
+    EXPECT_EQ(listed, heard.listed.size());
+  }
+
+  // Each handle in turn is none.
+  static void bad(const char* name) {
+    SCOPED_TRACE(name);
+    null_is_a_device = device_may_be_null(name);
+    null_is_for_the_driver = name == std::string_view("clSetDefaultDeviceCommandQueue");
+    each_bad(kEach);
+  }
+
+ private:
+  template <std::size_t... I>
+  static Arguments make(std::index_sequence<I...>) {
+    return {argument<Parameters, typename W::template At<I + 2>>()...};
+  }
+
+  template <std::size_t... I>
+  static void check(std::index_sequence<I...>, std::size_t& handle, std::size_t& listed) {
+    (check_one<Parameters>(handle, listed), ...);
+  }
+
+  template <typename T>
+  static void check_one(std::size_t& handle, std::size_t& listed) {
+    if constexpr (OpenClHandle<T>) {
+      ASSERT_LT(handle, heard.handles.size());
+      EXPECT_EQ(heard.handles[handle++], driver_handle<T>());
+    } else if constexpr (HandleListTraits<T>::is) {
+      for (int i = 0; i < 2; ++i) {
+        ASSERT_LT(listed, heard.listed.size());
+        EXPECT_EQ(heard.listed[listed++], driver_handle<typename HandleListTraits<T>::Element>());
+      }
+    } else if constexpr (std::is_same_v<T, cl_event*>) {
+      EXPECT_NE(vendor.objects.find(answers.event), nullptr) << "the event is not translated";
+    } else if constexpr (is_out_list<T>) {
+      for (void* const out : answers.list) {
+        EXPECT_NE(vendor.objects.find(static_cast<std::remove_pointer_t<T>>(out)), nullptr)
+            << "a list's element";
+      }
+    }
+  }
+
+  template <std::size_t... I>
+  static void each_bad(std::index_sequence<I...>) {
+    (bad_one<I>(), ...);
+  }
+
+  template <std::size_t I>
+  static void bad_one() {
+    using T = std::tuple_element_t<I, Arguments>;
+    if constexpr (OpenClHandle<T>) {
+      for (T const none : bad_handles<T>()) {
+        if (std::is_same_v<T, cl_device_id> && none == nullptr && null_is_a_device) continue;
+        if (std::is_same_v<T, cl_command_queue> && none == nullptr && null_is_for_the_driver) continue;
+        Arguments arguments = make(kEach);
+        std::get<I>(arguments) = none;
+        refused(arguments, KindOf<T>::invalid);
+      }
+    } else if constexpr (HandleListTraits<T>::is) {
+      using Element = typename HandleListTraits<T>::Element;
+      constexpr bool kWaits =
+          std::is_same_v<Element, cl_event> && std::is_same_v<typename W::template At<I + 2>, cl_event*>;
+      for (Element const none : bad_handles<Element>()) {
+        if (none == nullptr) continue;
+        Arguments arguments = make(kEach);
+        const std::array<Element, 2> list = {vendor_handle<Element>(), none};
+        std::get<I>(arguments) = list.data();
+        refused(arguments, kWaits ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid);
+      }
+    }
+  }
+
+  // Null, freed, foreign, of another kind, inside one of ours, never used, and what no object can be at.
+  template <OpenClHandle Handle>
+  static std::vector<Handle> bad_handles() {
+    static Object foreign;
+    Object& gone =
+        vendor.objects.publish(*vendor.objects.prepare(KindOf<Handle>::kind, *living[0]), new_raw());
+    vendor.objects.release(gone);
+    vendor.objects.reap(gone);
+    Object* const own = living[static_cast<std::size_t>(KindOf<Handle>::kind)];
+    const std::size_t other = (static_cast<std::size_t>(KindOf<Handle>::kind) + 1) % kKinds;
+    std::vector<const void*> none = {
+        nullptr,         &gone,          &foreign, living[other], reinterpret_cast<char*>(own) + 8,
+        own + 1'000'000, own - 1'000'000};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is the point
+    for (const std::uintptr_t number : kNowhere) none.push_back(reinterpret_cast<const void*>(number));
+    std::mt19937_64 random(1);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    for (int i = 0; i < 20; ++i) none.push_back(reinterpret_cast<const void*>(random()));
+    std::vector<Handle> handles;
+    for (const void* const pointer : none) {
+      handles.push_back(static_cast<Handle>(const_cast<void*>(pointer)));
+    }
+    return handles;
+  }
+  static constexpr std::array<std::uintptr_t, 5> kNowhere = {1, 8, 64, ~std::uintptr_t{0},
+                                                             ~std::uintptr_t{63}};
+
+  static void refused(Arguments& arguments, cl_int expected) {
+    heard = {};
+    answers = {};
+    if constexpr (std::is_void_v<Result>) {
+      std::apply(translated<Entry>(), arguments);
+    } else {
+      const Result result = std::apply(translated<Entry>(), arguments);
+      if constexpr (std::is_same_v<Result, cl_int>) {
+        EXPECT_EQ(result, expected);
+      } else {
+        EXPECT_EQ(result, nullptr);
+        EXPECT_TRUE(answers.error == expected || answers.error == 1)
+            << answers.error;  // 1: it has no place for it
+      }
+    }
+    EXPECT_EQ(heard.calls, 0) << "the driver has seen it";
+    EXPECT_EQ(answers.event, nullptr);
+  }
+};
+
+// Those that answer without the driver.
+bool needs_no_driver(const std::string& name) {
+  return std::set<std::string>{"clGetPlatformIDs", "clGetExtensionFunctionAddress",
+                               "clGetExtensionFunctionAddressForPlatform"}
+      .contains(name);
+}
+
+TEST(Vendor, TranslatesEachHandleOfEachFunction) {
+  set_up();
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  if (!needs_no_driver(#name)) CallChecker<&Table::name>::good(#name);
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+#define EXTENSION_FUNCTION(result, name, parameters) CallChecker<&ExtensionFunctions::name>::good(#name);
+#include "opencl/extension_functions.def"
+#undef EXTENSION_FUNCTION
+}
+
+TEST(Vendor, HandsANullDeviceOnWhereItIsOne) {
+  set_up();
+  EXPECT_EQ(translated<&Table::clGetKernelWorkGroupInfo>()(vendor_handle<cl_kernel>(), nullptr, 0, 0, nullptr,
+                                                           nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(heard.handles, (std::vector<const void*>{driver_handle<cl_kernel>(), nullptr}));
+}
+
+TEST(Vendor, RefusesEachBadHandleOfEachFunction) {
+  set_up();
+#define CL_FUNCTION(version, result, name, parameters, arguments) \
+  if (!needs_no_driver(#name)) CallChecker<&Table::name>::bad(#name);
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+#define EXTENSION_FUNCTION(result, name, parameters) CallChecker<&ExtensionFunctions::name>::bad(#name);
+#include "opencl/extension_functions.def"
+#undef EXTENSION_FUNCTION
+}
+
+// Of the whole process, in pages.
+long resident() {
+  long total = 0;
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> total >> pages;
+  return pages;
+}
+
+TEST(Vendor, MillionsOfCallsLeaveMemoryFlat) {
+  set_up();
+#ifdef NDEBUG
+  constexpr int kRounds = 1'000'000;  // ten million calls
+#else
+  constexpr int kRounds = 20'000;
+#endif
+  const auto round = [] {
+    heard.handles.clear();
+    const Table& cl = vendor.dispatch_table;
+    cl_int error = CL_SUCCESS;
+    cl_mem const buffer = cl.clCreateBuffer(vendor_handle<cl_context>(), 0, 64, nullptr, &error);
+    cl_command_queue const queue =
+        cl.clCreateCommandQueue(vendor_handle<cl_context>(), vendor_handle<cl_device_id>(), 0, &error);
+    cl_event event = nullptr;
+    cl.clEnqueueMarkerWithWaitList(queue, 0, nullptr, &event);
+    cl.clRetainEvent(event);
+    cl.clReleaseEvent(event);
+    cl.clReleaseEvent(event);
+    cl.clReleaseMemObject(buffer);
+    cl.clReleaseCommandQueue(queue);
+    return cl.clRetainCommandQueue(queue);
+  };
+  for (int i = 0; i < kRounds / 10; ++i) round();  // until what rests is used again
+  const long before = resident();
+  for (int i = 0; i < kRounds; ++i) ASSERT_EQ(round(), CL_INVALID_COMMAND_QUEUE);
+#ifdef NDEBUG  // sanitizers keep what is freed
+  EXPECT_LE(resident() - before, 64) << "pages";
+#else
+  static_cast<void>(before);
+#endif
+}
+
+TEST(Vendor, GivesTheTableOfIcd2) {
+  set_up();
+  EXPECT_TRUE(drivers::is_icd2_table(vendor.dispatch_table));
+  for (Object* const object : living) EXPECT_EQ(object->dispatch, &vendor.dispatch_table);
+}
+
+}  // namespace
+}  // namespace cleave::vendor
