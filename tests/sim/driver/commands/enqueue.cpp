@@ -7,17 +7,16 @@
 namespace cleave::sim {
 namespace {
 
-std::vector<Event*> wait_list(CallFrame& frame, const Queue& queue, WaitListArguments wait_list_arguments) {
-  require((wait_list_arguments.count == 0) == (wait_list_arguments.waits == nullptr),
-          CL_INVALID_EVENT_WAIT_LIST);
+std::vector<Event*> events_in(CallFrame& frame, const Queue& queue, WaitListArguments wait_list) {
+  require((wait_list.count == 0) == (wait_list.waits == nullptr), CL_INVALID_EVENT_WAIT_LIST);
   std::vector<Event*> events;
-  for (cl_uint i = 0; i < wait_list_arguments.count; ++i) {
-    Event& event = frame.state.get(wait_list_arguments.waits[i], CL_INVALID_EVENT_WAIT_LIST);
+  for (cl_uint i = 0; i < wait_list.count; ++i) {
+    Event& event = frame.state.get(wait_list.waits[i], CL_INVALID_EVENT_WAIT_LIST);
     require(event.context == queue.context, CL_INVALID_CONTEXT);
     events.push_back(&event);
   }
-  if (wait_list_arguments.count > 0 && frame.wants_text()) {
-    frame.note(text_of_list("waits", frame.state, wait_list_arguments.count, wait_list_arguments.waits));
+  if (wait_list.count > 0 && frame.wants_text()) {
+    frame.note(text_of_list("waits", frame.state, wait_list.count, wait_list.waits));
   }
   return events;
 }
@@ -40,15 +39,15 @@ void finish_blocking(CallFrame& frame, const std::shared_ptr<Command>& command) 
 }  // namespace
 
 CommandSpec transfer(const DriverState& state, cl_command_type type, std::function<void()> effect,
-                     bool blocking) {
+                     cl_bool blocking) {
   CommandSpec spec{type, std::move(effect), [&state] { return state.options.per_transfer; }};
-  spec.blocking = blocking;
+  spec.blocking = blocking != CL_FALSE;
   return spec;
 }
 
-void enqueue(CallFrame& frame, Queue& queue, CommandSpec spec, WaitListArguments wait_list_arguments) {
+void enqueue(CallFrame& frame, Queue& queue, CommandSpec spec, WaitListArguments wait_list) {
   auto command = std::make_shared<Command>();
-  for (const Event* event : wait_list(frame, queue, wait_list_arguments)) {
+  for (const Event* event : events_in(frame, queue, wait_list)) {
     command->awaited_commands.push_back(event->command);
     if (spec.launch) spec.launch->waits.push_back(event->id);
   }
@@ -59,7 +58,7 @@ void enqueue(CallFrame& frame, Queue& queue, CommandSpec spec, WaitListArguments
   command->effect = std::move(spec.effect);
   command->launch = spec.launch;
   std::shared_ptr<Event> event;
-  if (wait_list_arguments.event != nullptr) {
+  if (wait_list.event != nullptr) {
     event = make_event(frame.state, queue, command);
     if (spec.launch) spec.launch->event = event->id;
     frame.returned(event->label());
@@ -77,7 +76,12 @@ void enqueue(CallFrame& frame, Queue& queue, CommandSpec spec, WaitListArguments
       throw;
     }
   }
-  if (wait_list_arguments.event != nullptr) *wait_list_arguments.event = handle_of(event);
+  if (wait_list.event != nullptr) *wait_list.event = handle_of(event);
+}
+
+void enqueue_transfer(CallFrame& frame, Queue& queue, cl_command_type type, std::function<void()> effect,
+                      WaitListArguments wait_list, cl_bool blocking) {
+  enqueue(frame, queue, transfer(frame.state, type, std::move(effect), blocking), wait_list);
 }
 
 void wait_for(CallFrame& frame, const std::vector<std::shared_ptr<Command>>& commands) {

@@ -8,17 +8,10 @@
 #include <vector>
 
 #include "tests/sim/driver/commands/timeline.h"
-#include "tests/sim/driver/core/call_frame.h"
+#include "tests/sim/driver/core/entry_point.h"
 #include "tests/sim/driver/core/objects.h"
 
 namespace cleave::sim {
-
-// The last three arguments of each of these functions.
-struct WaitListArguments {
-  cl_uint count = 0;
-  const cl_event* waits = nullptr;
-  cl_event* event = nullptr;
-};
 
 struct CommandSpec {
   cl_command_type type;
@@ -30,13 +23,15 @@ struct CommandSpec {
   bool blocking = false;
 };
 
-// A transfer's job: lasts Options::per_transfer.
+// What a transfer is: it takes Options::per_transfer.
 CommandSpec transfer(const DriverState& state, cl_command_type type, std::function<void()> effect,
-                     bool blocking = false);
+                     cl_bool blocking = CL_FALSE);
 
-// Checks the wait list, puts the command into the queue, gives the program its event and, if the job is
-// blocking, waits for its end. A blocking job that fails gives no event.
-void enqueue(CallFrame& frame, Queue& queue, CommandSpec spec, WaitListArguments wait_list_arguments);
+// Checks the wait list, puts the command into the queue, gives the program its event and, if the command is
+// blocking, waits for its end. A blocking command that fails gives no event.
+void enqueue(CallFrame& frame, Queue& queue, CommandSpec spec, WaitListArguments wait_list);
+void enqueue_transfer(CallFrame& frame, Queue& queue, cl_command_type type, std::function<void()> effect,
+                      WaitListArguments wait_list, cl_bool blocking = CL_FALSE);
 
 // Waits for the end of all `commands`, whose queues are flushed. Throws CL_OUT_OF_RESOURCES if that can never
 // be.

@@ -3,7 +3,6 @@
 
 #include "tests/sim/driver/commands/enqueue.h"
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
@@ -26,52 +25,35 @@ void wait_for_events(CallFrame& frame, cl_uint count, const cl_event* list) {
   }
 }
 
-void event_info(CallFrame& frame, cl_event handle, cl_event_info name, std::size_t capacity, void* value,
-                std::size_t* size) {
-  const Event& event = frame.state.get(handle);
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_EVENT_COMMAND_QUEUE:
-      return answer.value(handle_of(event.queue));
-    case CL_EVENT_CONTEXT:
-      return answer.value(handle_of(event.context));
-    case CL_EVENT_COMMAND_TYPE:
-      return answer.value(event.command->type);
-    case CL_EVENT_COMMAND_EXECUTION_STATUS:
-      return answer.value(event.command->status);
-    case CL_EVENT_REFERENCE_COUNT:
-      return answer.value(event.references());
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
-}
+constexpr InfoRow<Event> event_rows[] = {
+    {CL_EVENT_COMMAND_QUEUE, [](const Event& event) { return handle_of(event.queue); }},
+    {CL_EVENT_CONTEXT, [](const Event& event) { return handle_of(event.context); }},
+    {CL_EVENT_COMMAND_TYPE, [](const Event& event) { return event.command->type; }},
+    {CL_EVENT_COMMAND_EXECUTION_STATUS, [](const Event& event) { return event.command->status; }},
+    {CL_EVENT_REFERENCE_COUNT, [](const Event& event) { return event.references(); }},
+};
 
-void profiling_info(CallFrame& frame, cl_event handle, cl_profiling_info name, std::size_t capacity,
-                    void* value, std::size_t* size) {
-  const Event& event = frame.state.get(handle);
+template <auto when>
+struct Time {
+  cl_ulong operator()(const Command& command) const { return static_cast<cl_ulong>((command.*when).count()); }
+};
+constexpr InfoRow<Command> profiling_rows[] = {
+    {CL_PROFILING_COMMAND_QUEUED, Time<&Command::queued>{}},
+    {CL_PROFILING_COMMAND_SUBMIT, Time<&Command::submitted>{}},
+    {CL_PROFILING_COMMAND_START, Time<&Command::started>{}},
+    {CL_PROFILING_COMMAND_END, Time<&Command::ended>{}},
+    {CL_PROFILING_COMMAND_COMPLETE, Time<&Command::ended>{}},
+};
+
+void profiling_info(CallFrame&, const Event& event, InfoQuery query) {
   const Command& command = *event.command;
   const bool available = event.queue && event.queue->profiling() && command.status == CL_COMPLETE;
   require(available, CL_PROFILING_INFO_NOT_AVAILABLE);
-  const InfoAnswer answer(capacity, value, size);
-  const auto time = [&](Nanoseconds when) { answer.value(static_cast<cl_ulong>(when.count())); };
-  switch (name) {
-    case CL_PROFILING_COMMAND_QUEUED:
-      return time(command.queued);
-    case CL_PROFILING_COMMAND_SUBMIT:
-      return time(command.submitted);
-    case CL_PROFILING_COMMAND_START:
-      return time(command.started);
-    case CL_PROFILING_COMMAND_END:
-    case CL_PROFILING_COMMAND_COMPLETE:
-      return time(command.ended);
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
+  answer(profiling_rows, command, query);
 }
 
-void set_callback(CallFrame& frame, cl_event handle, cl_int status,
+void set_callback(CallFrame& frame, Event& event, cl_int status,
                   void(CL_CALLBACK* function)(cl_event, cl_int, void*), void* user_data) {
-  Event& event = frame.state.get(handle);
   require(function != nullptr, CL_INVALID_VALUE);
   require(status == CL_SUBMITTED || status == CL_RUNNING || status == CL_COMPLETE, CL_INVALID_VALUE);
   const cl_int now = event.command->status;
@@ -85,8 +67,7 @@ void set_callback(CallFrame& frame, cl_event handle, cl_int status,
   });
 }
 
-cl_event create_user_event(CallFrame& frame, cl_context handle) {
-  Context& context = frame.state.get(handle);
+cl_event create_user_event(CallFrame& frame, Context& context) {
   auto event = frame.state.make<Event>();
   event->context = shared(context);
   event->command = std::make_shared<Command>();
@@ -96,8 +77,7 @@ cl_event create_user_event(CallFrame& frame, cl_context handle) {
 }
 
 // The command knows its event only now, so that a user event nobody sets goes with its last release.
-void set_user_event_status(CallFrame& frame, cl_event handle, cl_int status) {
-  Event& event = frame.state.get(handle);
+void set_user_event_status(CallFrame& frame, Event& event, cl_int status) {
   require(event.command->type == CL_COMMAND_USER, CL_INVALID_EVENT);
   require(status <= CL_COMPLETE, CL_INVALID_VALUE);
   require(!event.command->done(), CL_INVALID_OPERATION);
@@ -105,23 +85,17 @@ void set_user_event_status(CallFrame& frame, cl_event handle, cl_int status) {
   frame.state.timeline.end_now(event.command, status);
 }
 
-void retain(CallFrame& frame, cl_event handle) { frame.state.get(handle).retain(); }
-
-void release(CallFrame& frame, cl_event handle) {
-  require(frame.state.get(handle).release(), CL_INVALID_EVENT);
-}
-
 }  // namespace
 
 void add_event_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clWaitForEvents, wait_for_events);
-  SIM_IMPLEMENT(clGetEventInfo, event_info);
+  SIM_IMPLEMENT(clGetEventInfo, answer_from<Event, event_rows>);
   SIM_IMPLEMENT(clGetEventProfilingInfo, profiling_info);
   SIM_IMPLEMENT(clSetEventCallback, set_callback);
   SIM_IMPLEMENT(clCreateUserEvent, create_user_event);
   SIM_IMPLEMENT(clSetUserEventStatus, set_user_event_status);
-  SIM_IMPLEMENT(clRetainEvent, retain);
-  SIM_IMPLEMENT(clReleaseEvent, release);
+  SIM_IMPLEMENT(clRetainEvent, retain<Event>);
+  SIM_IMPLEMENT(clReleaseEvent, release<Event>);
 }
 
 }  // namespace cleave::sim

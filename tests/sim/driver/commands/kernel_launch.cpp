@@ -51,8 +51,7 @@ void execute(const DriverState& state, const Launch& launch, const CapturedArgum
 }
 
 void enqueue_launch(CallFrame& frame, cl_command_queue queue_handle, cl_kernel kernel_handle,
-                    const RangeArguments& range, cl_command_type type,
-                    WaitListArguments wait_list_arguments) {
+                    const RangeArguments& range, cl_command_type type, WaitListArguments wait_list) {
   DriverState& state = frame.state;
   Queue& queue = state.get(queue_handle);
   const Kernel& kernel = state.get(kernel_handle);
@@ -75,27 +74,24 @@ void enqueue_launch(CallFrame& frame, cl_command_queue queue_handle, cl_kernel k
       [&state, launch, arguments, held = kernel.shared_from_this()] { execute(state, *launch, *arguments); },
       [&state, launch] { return duration_of(state, *launch); }};
   spec.launch = launch;
-  enqueue(frame, queue, std::move(spec), wait_list_arguments);
+  enqueue(frame, queue, std::move(spec), wait_list);
 }
 
 void enqueue_range(CallFrame& frame, cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                    const std::size_t* offset, const std::size_t* global, const std::size_t* local,
-                   cl_uint count, const cl_event* waits, cl_event* event) {
-  enqueue_launch(frame, queue, kernel, {dims, offset, global, local}, CL_COMMAND_NDRANGE_KERNEL,
-                 {count, waits, event});
+                   WaitListArguments wait_list) {
+  enqueue_launch(frame, queue, kernel, {dims, offset, global, local}, CL_COMMAND_NDRANGE_KERNEL, wait_list);
 }
 
-void enqueue_task(CallFrame& frame, cl_command_queue queue, cl_kernel kernel, cl_uint count,
-                  const cl_event* waits, cl_event* event) {
+void enqueue_task(CallFrame& frame, cl_command_queue queue, cl_kernel kernel, WaitListArguments wait_list) {
   const std::size_t one = 1;
-  enqueue_launch(frame, queue, kernel, {1, nullptr, &one, &one}, CL_COMMAND_TASK, {count, waits, event});
+  enqueue_launch(frame, queue, kernel, {1, nullptr, &one, &one}, CL_COMMAND_TASK, wait_list);
 }
 
 // The copy of the program's arguments has the memory objects' addresses in place of their handles.
-void enqueue_native(CallFrame& frame, cl_command_queue queue_handle, void(CL_CALLBACK* function)(void*),
-                    void* arguments, std::size_t size, cl_uint objects, const cl_mem* list,
-                    const void** places, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
+void enqueue_native(CallFrame& frame, Queue& queue, void(CL_CALLBACK* function)(void*), void* arguments,
+                    std::size_t size, cl_uint objects, const cl_mem* list, const void** places,
+                    WaitListArguments wait_list) {
   require(function != nullptr, CL_INVALID_VALUE);
   require((arguments == nullptr) == (size == 0), CL_INVALID_VALUE);
   require(arguments != nullptr || objects == 0, CL_INVALID_VALUE);
@@ -112,7 +108,7 @@ void enqueue_native(CallFrame& frame, cl_command_queue queue_handle, void(CL_CAL
   }
   CommandSpec spec{CL_COMMAND_NATIVE_KERNEL, [function, copy, held] { function(copy->data()); },
                    [&state = frame.state] { return state.options.per_launch; }};
-  enqueue(frame, queue, std::move(spec), {count, waits, event});
+  enqueue(frame, queue, std::move(spec), wait_list);
 }
 
 }  // namespace

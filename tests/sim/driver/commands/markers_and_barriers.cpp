@@ -9,8 +9,7 @@ namespace {
 void flush(CallFrame& frame, cl_command_queue handle) { frame.state.timeline.flush(frame.state.get(handle)); }
 
 // Waits for the commands that are there now: another thread may go on enqueuing.
-void finish(CallFrame& frame, cl_command_queue handle) {
-  const Queue& queue = frame.state.get(handle);
+void finish(CallFrame& frame, const Queue& queue) {
   wait_for(frame, {queue.commands.begin(), queue.commands.end()});
 }
 
@@ -21,35 +20,28 @@ CommandSpec ordering(cl_command_type type, Timeline::Placement placement) {
   return spec;
 }
 
-void marker_with_list(CallFrame& frame, cl_command_queue queue, cl_uint count, const cl_event* waits,
-                      cl_event* event) {
-  const Timeline::Placement placement{.barrier = false, .waits_for_all = count == 0};
-  enqueue(frame, frame.state.get(queue), ordering(CL_COMMAND_MARKER, placement), {count, waits, event});
+void marker_with_list(CallFrame& frame, Queue& queue, WaitListArguments wait_list) {
+  const Timeline::Placement placement{.barrier = false, .waits_for_all = wait_list.count == 0};
+  enqueue(frame, queue, ordering(CL_COMMAND_MARKER, placement), wait_list);
 }
 
-void barrier_with_list(CallFrame& frame, cl_command_queue queue, cl_uint count, const cl_event* waits,
-                       cl_event* event) {
-  const Timeline::Placement placement{.barrier = true, .waits_for_all = count == 0};
-  enqueue(frame, frame.state.get(queue), ordering(CL_COMMAND_BARRIER, placement), {count, waits, event});
+void barrier_with_list(CallFrame& frame, Queue& queue, WaitListArguments wait_list) {
+  const Timeline::Placement placement{.barrier = true, .waits_for_all = wait_list.count == 0};
+  enqueue(frame, queue, ordering(CL_COMMAND_BARRIER, placement), wait_list);
 }
 
-void marker(CallFrame& frame, cl_command_queue queue, cl_event* event) {
-  Queue& found = frame.state.get(queue);
+void marker(CallFrame& frame, Queue& queue, cl_event* event) {
   require(event != nullptr, CL_INVALID_VALUE);
-  enqueue(frame, found, ordering(CL_COMMAND_MARKER, {.barrier = false, .waits_for_all = true}),
-          {0, nullptr, event});
+  marker_with_list(frame, queue, {0, nullptr, event});
 }
 
-void barrier(CallFrame& frame, cl_command_queue queue) {
-  barrier_with_list(frame, queue, 0, nullptr, nullptr);
-}
+void barrier(CallFrame& frame, Queue& queue) { barrier_with_list(frame, queue, {}); }
 
 // The older function has its own errors for a bad list.
-void wait_for_events(CallFrame& frame, cl_command_queue queue, cl_uint count, const cl_event* waits) {
-  frame.state.get(queue);
+void wait_for_events(CallFrame& frame, Queue& queue, cl_uint count, const cl_event* waits) {
   require(count > 0 && waits != nullptr, CL_INVALID_VALUE);
   for (cl_uint i = 0; i < count; ++i) frame.state.get(waits[i]);
-  barrier_with_list(frame, queue, count, waits, nullptr);
+  barrier_with_list(frame, queue, {count, waits, nullptr});
 }
 
 }  // namespace

@@ -13,11 +13,8 @@
 namespace cleave::sim {
 namespace {
 
-void suggested_local_size(CallFrame& frame, cl_command_queue queue_handle, cl_kernel kernel_handle,
-                          cl_uint dims, const std::size_t* offset, const std::size_t* global,
-                          std::size_t* suggested) {
-  const Queue& queue = frame.state.get(queue_handle);
-  const Kernel& kernel = frame.state.get(kernel_handle);
+void suggested_local_size(CallFrame&, const Queue& queue, const Kernel& kernel, cl_uint dims,
+                          const std::size_t* offset, const std::size_t* global, std::size_t* suggested) {
   require(kernel.program->executable(), CL_INVALID_PROGRAM_EXECUTABLE);
   require(kernel.program->context == queue.context, CL_INVALID_CONTEXT);
   require(suggested != nullptr, CL_INVALID_VALUE);

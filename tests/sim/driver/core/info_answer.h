@@ -1,10 +1,17 @@
-// Answers to the clGet...Info queries, with the rules for sizes that are the same for all of them.
+// Answers to the clGet...Info queries: the rules for sizes, which are the same for all of them, and tables of what is
+// answered to which name.
+//
+//   constexpr InfoRow<Kernel> rows[] = {
+//       {CL_KERNEL_FUNCTION_NAME, [](const Kernel& kernel) { return kernel.signature.name; }},
+//       ...
+//   SIM_IMPLEMENT(clGetKernelInfo, (answer_from<Kernel, rows>));
 #pragma once
 
 #include <CL/cl_icd.h>
 
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,29 +27,25 @@ class InfoAnswer {
   InfoAnswer(std::size_t capacity, void* value, std::size_t* size_ret)
       : capacity_(capacity), value_(value), size_ret_(size_ret) {}
 
-  // Throws CL_INVALID_VALUE if there is a place for the answer but too little room.
+  // Throws CL_INVALID_VALUE if there is a place for the answer and it is too small.
   void bytes(const void* data, std::size_t size) const {
     require(value_ == nullptr || capacity_ >= size, CL_INVALID_VALUE);
     if (value_ != nullptr && size > 0) std::memcpy(value_, data, size);
     if (size_ret_ != nullptr) *size_ret_ = size;
   }
 
+  void put(bool given) const { put<cl_bool>(given ? CL_TRUE : CL_FALSE); }
+  // With the terminating zero.
+  void put(const std::string& given) const { bytes(given.c_str(), given.size() + 1); }
+  void put(const char* given) const { bytes(given, std::strlen(given) + 1); }
   template <class T>
-  void value(const T& given) const {
+  void put(const std::vector<T>& given) const {
+    bytes(given.data(), given.size() * sizeof(T));
+  }
+  template <class T>
+  void put(const T& given) const {
     static_assert(std::is_trivially_copyable_v<T>);
     bytes(&given, sizeof(T));
-  }
-  void boolean(bool given) const { value<cl_bool>(given ? CL_TRUE : CL_FALSE); }
-
-  // With the zero that ends it.
-  void text(std::string_view given) const {
-    const std::string ended(given);
-    bytes(ended.c_str(), ended.size() + 1);
-  }
-
-  template <class T>
-  void list(const std::vector<T>& given) const {
-    bytes(given.data(), given.size() * sizeof(T));
   }
 
   // For answers that are written through pointers which the program passes.
@@ -57,6 +60,49 @@ class InfoAnswer {
   void* value_;
   std::size_t* size_ret_;
 };
+
+// The last four arguments of a clGet...Info function.
+struct InfoQuery {
+  cl_uint name;
+  InfoAnswer answer;
+};
+
+// The answer to one name: a function of the object that returns it, or that writes it into the `InfoAnswer` which it
+// gets as well.
+template <class T>
+struct InfoRow {
+  template <class F>
+  constexpr InfoRow(cl_uint the_name, F) : name(the_name), write(&write_with<F>) {}
+
+  cl_uint name;
+  void (*write)(const T&, const InfoAnswer&);
+
+ private:
+  template <class F>
+  static void write_with(const T& object, const InfoAnswer& answer) {
+    if constexpr (std::is_invocable_v<F, const T&>) {
+      answer.put(F{}(object));
+    } else {
+      F{}(object, answer);
+    }
+  }
+};
+
+// Throws CL_INVALID_VALUE for a name that is in no row.
+template <class T, class Rows>
+void answer(const Rows& rows, const T& object, const InfoQuery& query) {
+  for (const InfoRow<T>& row : rows) {
+    if (row.name == query.name) return row.write(object, query.answer);
+  }
+  throw Error{CL_INVALID_VALUE};
+}
+
+template <class Object>
+auto handles_of(const std::vector<std::shared_ptr<Object>>& objects) {
+  std::vector<typename Object::ClHandle> handles;
+  for (const auto& object : objects) handles.push_back(handle_of(object));
+  return handles;
+}
 
 // For the functions that list objects: `entries` of room at `list`.
 template <class T>

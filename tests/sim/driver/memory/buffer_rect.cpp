@@ -17,12 +17,11 @@ Layout layout_in(const Memory& buffer, const std::size_t* origin, const std::siz
   return layout;
 }
 
-void read(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-          const std::size_t* buffer_origin, const std::size_t* host_origin, const std::size_t* region,
-          std::size_t buffer_row, std::size_t buffer_slice, std::size_t host_row, std::size_t host_slice,
-          void* to, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& buffer = buffer_for(frame, queue, handle);
+void read(CallFrame& frame, Queue& queue, Memory& buffer, cl_bool blocking, const std::size_t* buffer_origin,
+          const std::size_t* host_origin, const std::size_t* region, std::size_t buffer_row,
+          std::size_t buffer_slice, std::size_t host_row, std::size_t host_slice, void* to,
+          WaitListArguments wait_list) {
+  require_buffer(queue, buffer);
   require(to != nullptr, CL_INVALID_VALUE);
   const Layout from = layout_in(buffer, buffer_origin, region, buffer_row, buffer_slice);
   const Layout host = layout_of(host_origin, region, host_row, host_slice);
@@ -30,16 +29,14 @@ void read(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_boo
   auto effect = [held = shared(buffer), to, from, host, size = size3(region)] {
     copy_box(static_cast<std::byte*>(to), host, held->data, from, size);
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_READ_BUFFER_RECT, effect, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_READ_BUFFER_RECT, effect, wait_list, blocking);
 }
 
-void write(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-           const std::size_t* buffer_origin, const std::size_t* host_origin, const std::size_t* region,
-           std::size_t buffer_row, std::size_t buffer_slice, std::size_t host_row, std::size_t host_slice,
-           const void* from, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& buffer = buffer_for(frame, queue, handle);
+void write(CallFrame& frame, Queue& queue, Memory& buffer, cl_bool blocking, const std::size_t* buffer_origin,
+           const std::size_t* host_origin, const std::size_t* region, std::size_t buffer_row,
+           std::size_t buffer_slice, std::size_t host_row, std::size_t host_slice, const void* from,
+           WaitListArguments wait_list) {
+  require_buffer(queue, buffer);
   require(from != nullptr, CL_INVALID_VALUE);
   const Layout to = layout_in(buffer, buffer_origin, region, buffer_row, buffer_slice);
   const Layout host = layout_of(host_origin, region, host_row, host_slice);
@@ -47,23 +44,20 @@ void write(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bo
   auto effect = [held = shared(buffer), from, to, host, size = size3(region)] {
     copy_box(held->data, to, static_cast<const std::byte*>(from), host, size);
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_WRITE_BUFFER_RECT, effect, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_WRITE_BUFFER_RECT, effect, wait_list, blocking);
 }
 
-void copy(CallFrame& frame, cl_command_queue queue_handle, cl_mem from_handle, cl_mem to_handle,
-          const std::size_t* from_origin, const std::size_t* to_origin, const std::size_t* region,
-          std::size_t from_row, std::size_t from_slice, std::size_t to_row, std::size_t to_slice,
-          cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& from = buffer_for(frame, queue, from_handle);
-  Memory& to = buffer_for(frame, queue, to_handle);
+void copy(CallFrame& frame, Queue& queue, Memory& from, Memory& to, const std::size_t* from_origin,
+          const std::size_t* to_origin, const std::size_t* region, std::size_t from_row,
+          std::size_t from_slice, std::size_t to_row, std::size_t to_slice, WaitListArguments wait_list) {
+  require_buffer(queue, from);
+  require_buffer(queue, to);
   const Layout source = layout_in(from, from_origin, region, from_row, from_slice);
   const Layout target = layout_in(to, to_origin, region, to_row, to_slice);
   auto effect = [held_from = shared(from), held_to = shared(to), source, target, size = size3(region)] {
     copy_box(held_to->data, target, held_from->data, source, size);
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_COPY_BUFFER_RECT, effect), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_COPY_BUFFER_RECT, effect, wait_list);
 }
 
 }  // namespace

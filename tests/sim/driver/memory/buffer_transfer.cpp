@@ -15,40 +15,32 @@ void require_inside(const Memory& memory, std::size_t offset, std::size_t size) 
   require(size > 0 && offset <= memory.size && size <= memory.size - offset, CL_INVALID_VALUE);
 }
 
-void read(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-          std::size_t offset, std::size_t size, void* to, cl_uint count, const cl_event* waits,
-          cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& buffer = buffer_for(frame, queue, handle);
+void read(CallFrame& frame, Queue& queue, Memory& buffer, cl_bool blocking, std::size_t offset,
+          std::size_t size, void* to, WaitListArguments wait_list) {
+  require_buffer(queue, buffer);
   require(to != nullptr, CL_INVALID_VALUE);
   require_inside(buffer, offset, size);
   require_host_reads(buffer);
   auto effect = [held = shared(buffer), to, offset, size] { std::memcpy(to, held->data + offset, size); };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_READ_BUFFER, effect, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_READ_BUFFER, effect, wait_list, blocking);
 }
 
 // The program's memory is read when the command ends: it must not be touched before, as the specification has
 // it.
-void write(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-           std::size_t offset, std::size_t size, const void* from, cl_uint count, const cl_event* waits,
-           cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& buffer = buffer_for(frame, queue, handle);
+void write(CallFrame& frame, Queue& queue, Memory& buffer, cl_bool blocking, std::size_t offset,
+           std::size_t size, const void* from, WaitListArguments wait_list) {
+  require_buffer(queue, buffer);
   require(from != nullptr, CL_INVALID_VALUE);
   require_inside(buffer, offset, size);
   require_host_writes(buffer);
   auto effect = [held = shared(buffer), from, offset, size] { std::memcpy(held->data + offset, from, size); };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_WRITE_BUFFER, effect, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_WRITE_BUFFER, effect, wait_list, blocking);
 }
 
-void copy(CallFrame& frame, cl_command_queue queue_handle, cl_mem from_handle, cl_mem to_handle,
-          std::size_t from_offset, std::size_t to_offset, std::size_t size, cl_uint count,
-          const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& from = buffer_for(frame, queue, from_handle);
-  Memory& to = buffer_for(frame, queue, to_handle);
+void copy(CallFrame& frame, Queue& queue, Memory& from, Memory& to, std::size_t from_offset,
+          std::size_t to_offset, std::size_t size, WaitListArguments wait_list) {
+  require_buffer(queue, from);
+  require_buffer(queue, to);
   require_inside(from, from_offset, size);
   require_inside(to, to_offset, size);
   const std::byte* first = from.data + from_offset;
@@ -57,15 +49,13 @@ void copy(CallFrame& frame, cl_command_queue queue_handle, cl_mem from_handle, c
   auto effect = [source = shared(from), destination = shared(to), from_offset, to_offset, size] {
     std::memcpy(destination->data + to_offset, source->data + from_offset, size);
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_COPY_BUFFER, effect), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_COPY_BUFFER, effect, wait_list);
 }
 
 // The pattern is copied at once: the program may reuse its memory when the call returns.
-void fill(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, const void* pattern,
-          std::size_t pattern_size, std::size_t offset, std::size_t size, cl_uint count,
-          const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& buffer = buffer_for(frame, queue, handle);
+void fill(CallFrame& frame, Queue& queue, Memory& buffer, const void* pattern, std::size_t pattern_size,
+          std::size_t offset, std::size_t size, WaitListArguments wait_list) {
+  require_buffer(queue, buffer);
   const bool power_of_two = pattern_size > 0 && (pattern_size & (pattern_size - 1)) == 0;
   require(pattern != nullptr && power_of_two && pattern_size <= 128, CL_INVALID_VALUE);
   require(offset % pattern_size == 0 && size % pattern_size == 0, CL_INVALID_VALUE);
@@ -75,12 +65,11 @@ void fill(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, const 
                  size] {
     fill_box(held->data, {offset, size, size}, {size, 1, 1}, bytes.data(), bytes.size());
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_FILL_BUFFER, effect), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_FILL_BUFFER, effect, wait_list);
 }
 
-void migrate(CallFrame& frame, cl_command_queue queue_handle, cl_uint objects, const cl_mem* list,
-             cl_mem_migration_flags flags, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
+void migrate(CallFrame& frame, Queue& queue, cl_uint objects, const cl_mem* list,
+             cl_mem_migration_flags flags, WaitListArguments wait_list) {
   require(objects > 0 && list != nullptr, CL_INVALID_VALUE);
   constexpr cl_mem_migration_flags known =
       CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
@@ -91,8 +80,8 @@ void migrate(CallFrame& frame, cl_command_queue queue_handle, cl_uint objects, c
     require(memory.context == queue.context, CL_INVALID_CONTEXT);
     held.push_back(shared(memory));
   }
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_MIGRATE_MEM_OBJECTS, [held] {}),
-          {count, waits, event});
+  enqueue_transfer(
+      frame, queue, CL_COMMAND_MIGRATE_MEM_OBJECTS, [held] {}, wait_list);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 #include "tests/sim/driver/memory/image_shape.h"
 #include "tests/sim/driver/memory/memory.h"
@@ -10,10 +9,9 @@
 namespace cleave::sim {
 namespace {
 
-cl_mem create_with_properties(CallFrame& frame, cl_context handle, const cl_mem_properties* properties,
+cl_mem create_with_properties(CallFrame& frame, Context& context, const cl_mem_properties* properties,
                               cl_mem_flags flags, const cl_image_format* format, const cl_image_desc* desc,
                               void* host_pointer) {
-  Context& context = frame.state.get(handle);
   require(frame.state.options.images, CL_INVALID_OPERATION);
   require(properties == nullptr || *properties == 0, CL_INVALID_PROPERTY);
   check_memory_flags(flags);
@@ -27,12 +25,12 @@ cl_mem create_with_properties(CallFrame& frame, cl_context handle, const cl_mem_
   return handle_of(memory);
 }
 
-cl_mem create(CallFrame& frame, cl_context context, cl_mem_flags flags, const cl_image_format* format,
+cl_mem create(CallFrame& frame, Context& context, cl_mem_flags flags, const cl_image_format* format,
               const cl_image_desc* desc, void* host_pointer) {
   return create_with_properties(frame, context, nullptr, flags, format, desc, host_pointer);
 }
 
-cl_mem create_2d(CallFrame& frame, cl_context context, cl_mem_flags flags, const cl_image_format* format,
+cl_mem create_2d(CallFrame& frame, Context& context, cl_mem_flags flags, const cl_image_format* format,
                  std::size_t width, std::size_t height, std::size_t row_pitch, void* host_pointer) {
   cl_image_desc desc{};
   desc.image_type = CL_MEM_OBJECT_IMAGE2D;
@@ -42,7 +40,7 @@ cl_mem create_2d(CallFrame& frame, cl_context context, cl_mem_flags flags, const
   return create(frame, context, flags, format, &desc, host_pointer);
 }
 
-cl_mem create_3d(CallFrame& frame, cl_context context, cl_mem_flags flags, const cl_image_format* format,
+cl_mem create_3d(CallFrame& frame, Context& context, cl_mem_flags flags, const cl_image_format* format,
                  std::size_t width, std::size_t height, std::size_t depth, std::size_t row_pitch,
                  std::size_t slice_pitch, void* host_pointer) {
   cl_image_desc desc{};
@@ -65,37 +63,24 @@ void formats(CallFrame& frame, cl_context context, cl_mem_flags flags, cl_mem_ob
   if (count != nullptr) *count = static_cast<cl_uint>(supported.size());
 }
 
-void info(CallFrame& frame, cl_mem handle, cl_image_info name, std::size_t capacity, void* value,
-          std::size_t* size) {
-  const Memory& memory = frame.state.get(handle);
+constexpr InfoRow<ImageShape> image_rows[] = {
+    {CL_IMAGE_FORMAT, [](const ImageShape& shape) { return shape.format; }},
+    {CL_IMAGE_ELEMENT_SIZE, [](const ImageShape& shape) { return shape.element; }},
+    {CL_IMAGE_ROW_PITCH, [](const ImageShape& shape) { return shape.row_pitch; }},
+    {CL_IMAGE_SLICE_PITCH,
+     [](const ImageShape& shape) { return shape.size[2] > 1 ? shape.slice_pitch : std::size_t{0}; }},
+    {CL_IMAGE_WIDTH, [](const ImageShape& shape) { return shape.desc.image_width; }},
+    {CL_IMAGE_HEIGHT, [](const ImageShape& shape) { return shape.desc.image_height; }},
+    {CL_IMAGE_DEPTH, [](const ImageShape& shape) { return shape.desc.image_depth; }},
+    {CL_IMAGE_ARRAY_SIZE, [](const ImageShape& shape) { return shape.desc.image_array_size; }},
+    {CL_IMAGE_BUFFER, [](const ImageShape&) { return cl_mem{}; }},
+    {CL_IMAGE_NUM_MIP_LEVELS, [](const ImageShape&) { return cl_uint{0}; }},
+    {CL_IMAGE_NUM_SAMPLES, [](const ImageShape&) { return cl_uint{0}; }},
+};
+
+void info(CallFrame&, const Memory& memory, InfoQuery query) {
   require(memory.is_image(), CL_INVALID_MEM_OBJECT);
-  const ImageShape& shape = *memory.image;
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_IMAGE_FORMAT:
-      return answer.value(shape.format);
-    case CL_IMAGE_ELEMENT_SIZE:
-      return answer.value(shape.element);
-    case CL_IMAGE_ROW_PITCH:
-      return answer.value(shape.row_pitch);
-    case CL_IMAGE_SLICE_PITCH:
-      return answer.value(shape.size[2] > 1 ? shape.slice_pitch : std::size_t{0});
-    case CL_IMAGE_WIDTH:
-      return answer.value(shape.desc.image_width);
-    case CL_IMAGE_HEIGHT:
-      return answer.value(shape.desc.image_height);
-    case CL_IMAGE_DEPTH:
-      return answer.value(shape.desc.image_depth);
-    case CL_IMAGE_ARRAY_SIZE:
-      return answer.value(shape.desc.image_array_size);
-    case CL_IMAGE_BUFFER:
-      return answer.value(cl_mem{});
-    case CL_IMAGE_NUM_MIP_LEVELS:
-    case CL_IMAGE_NUM_SAMPLES:
-      return answer.value(cl_uint{0});
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
+  answer(image_rows, *memory.image, query);
 }
 
 }  // namespace

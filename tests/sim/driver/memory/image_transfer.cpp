@@ -18,11 +18,10 @@ Layout host_layout(const ImageBox& box, std::size_t row_pitch, std::size_t slice
   return layout_of(origin, box.region.data(), row_pitch, slice_pitch);
 }
 
-void read(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-          const std::size_t* origin, const std::size_t* region, std::size_t row_pitch,
-          std::size_t slice_pitch, void* to, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& image = image_for(frame, queue, handle);
+void read(CallFrame& frame, Queue& queue, Memory& image, cl_bool blocking, const std::size_t* origin,
+          const std::size_t* region, std::size_t row_pitch, std::size_t slice_pitch, void* to,
+          WaitListArguments wait_list) {
+  require_image(queue, image);
   require(to != nullptr, CL_INVALID_VALUE);
   const ImageBox box = image_box(image, origin, region);
   const Layout host = host_layout(box, row_pitch, slice_pitch);
@@ -30,15 +29,13 @@ void read(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_boo
   auto effect = [held = shared(image), to, box, host] {
     copy_box(static_cast<std::byte*>(to), host, held->data, box.layout, box.region);
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_READ_IMAGE, effect, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_READ_IMAGE, effect, wait_list, blocking);
 }
 
-void write(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-           const std::size_t* origin, const std::size_t* region, std::size_t row_pitch,
-           std::size_t slice_pitch, const void* from, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& image = image_for(frame, queue, handle);
+void write(CallFrame& frame, Queue& queue, Memory& image, cl_bool blocking, const std::size_t* origin,
+           const std::size_t* region, std::size_t row_pitch, std::size_t slice_pitch, const void* from,
+           WaitListArguments wait_list) {
+  require_image(queue, image);
   require(from != nullptr, CL_INVALID_VALUE);
   const ImageBox box = image_box(image, origin, region);
   const Layout host = host_layout(box, row_pitch, slice_pitch);
@@ -46,32 +43,29 @@ void write(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bo
   auto effect = [held = shared(image), from, box, host] {
     copy_box(held->data, box.layout, static_cast<const std::byte*>(from), host, box.region);
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_WRITE_IMAGE, effect, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_WRITE_IMAGE, effect, wait_list, blocking);
 }
 
 // One box to another of the same size.
 void enqueue_copy(CallFrame& frame, Queue& queue, cl_command_type type, Memory& from,
                   const Layout& from_layout, Memory& to, const Layout& to_layout, const Size3& region,
-                  WaitListArguments wait_list_arguments) {
+                  WaitListArguments wait_list) {
   auto effect = [source = shared(from), target = shared(to), from_layout, to_layout, region] {
     copy_box(target->data, to_layout, source->data, from_layout, region);
   };
-  enqueue(frame, queue, transfer(frame.state, type, effect), wait_list_arguments);
+  enqueue_transfer(frame, queue, type, effect, wait_list);
 }
 
-void copy(CallFrame& frame, cl_command_queue queue_handle, cl_mem from_handle, cl_mem to_handle,
-          const std::size_t* from_origin, const std::size_t* to_origin, const std::size_t* region,
-          cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& from = image_for(frame, queue, from_handle);
-  Memory& to = image_for(frame, queue, to_handle);
+void copy(CallFrame& frame, Queue& queue, Memory& from, Memory& to, const std::size_t* from_origin,
+          const std::size_t* to_origin, const std::size_t* region, WaitListArguments wait_list) {
+  require_image(queue, from);
+  require_image(queue, to);
   const bool alike = std::memcmp(&from.image->format, &to.image->format, sizeof(cl_image_format)) == 0;
   require(alike, CL_IMAGE_FORMAT_MISMATCH);
   const ImageBox source = image_box(from, from_origin, region);
   const ImageBox target = image_box(to, to_origin, region);
   enqueue_copy(frame, queue, CL_COMMAND_COPY_IMAGE, from, source.layout, to, target.layout, source.region,
-               {count, waits, event});
+               wait_list);
 }
 
 // The pixels as they lie in a buffer: tight, from `offset` on.
@@ -82,36 +76,30 @@ Layout layout_in_buffer(const Memory& buffer, const ImageBox& box, std::size_t o
   return layout;
 }
 
-void copy_to_buffer(CallFrame& frame, cl_command_queue queue_handle, cl_mem image_handle,
-                    cl_mem buffer_handle, const std::size_t* origin, const std::size_t* region,
-                    std::size_t offset, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& image = image_for(frame, queue, image_handle);
-  Memory& buffer = buffer_for(frame, queue, buffer_handle);
+void copy_to_buffer(CallFrame& frame, Queue& queue, Memory& image, Memory& buffer, const std::size_t* origin,
+                    const std::size_t* region, std::size_t offset, WaitListArguments wait_list) {
+  require_image(queue, image);
+  require_buffer(queue, buffer);
   const ImageBox box = image_box(image, origin, region);
   enqueue_copy(frame, queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, image, box.layout, buffer,
-               layout_in_buffer(buffer, box, offset), box.region, {count, waits, event});
+               layout_in_buffer(buffer, box, offset), box.region, wait_list);
 }
 
-void copy_from_buffer(CallFrame& frame, cl_command_queue queue_handle, cl_mem buffer_handle,
-                      cl_mem image_handle, std::size_t offset, const std::size_t* origin,
-                      const std::size_t* region, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& buffer = buffer_for(frame, queue, buffer_handle);
-  Memory& image = image_for(frame, queue, image_handle);
+void copy_from_buffer(CallFrame& frame, Queue& queue, Memory& buffer, Memory& image, std::size_t offset,
+                      const std::size_t* origin, const std::size_t* region, WaitListArguments wait_list) {
+  require_buffer(queue, buffer);
+  require_image(queue, image);
   const ImageBox box = image_box(image, origin, region);
   enqueue_copy(frame, queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, buffer, layout_in_buffer(buffer, box, offset),
-               image, box.layout, box.region, {count, waits, event});
+               image, box.layout, box.region, wait_list);
 }
 
 // The colour comes as four floats or integers. Only formats of four 32-bit channels take it as it is; for
 // others the bytes are cut, which is wrong for normalised and half-float formats, but as good as any value
 // for a test.
-void fill(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, const void* colour,
-          const std::size_t* origin, const std::size_t* region, cl_uint count, const cl_event* waits,
-          cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& image = image_for(frame, queue, handle);
+void fill(CallFrame& frame, Queue& queue, Memory& image, const void* colour, const std::size_t* origin,
+          const std::size_t* region, WaitListArguments wait_list) {
+  require_image(queue, image);
   require(colour != nullptr, CL_INVALID_VALUE);
   const ImageBox box = image_box(image, origin, region);
   const auto* first = static_cast<const std::byte*>(colour);
@@ -119,7 +107,7 @@ void fill(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, const 
   auto effect = [held = shared(image), box, bytes = std::vector<std::byte>(first, first + element)] {
     fill_box(held->data, box.layout, box.region, bytes.data(), bytes.size());
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_FILL_IMAGE, effect), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_FILL_IMAGE, effect, wait_list);
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ void check_map_flags(const Memory& memory, cl_map_flags flags) {
 // Maps the box at `layout`. `tight` is how it lies in the program's memory; in place it lies as in the
 // object.
 void* map_box(CallFrame& frame, Queue& queue, Memory& memory, const Layout& layout, const Layout& tight,
-              const Size3& region, cl_map_flags flags, CommandSpec spec,
-              WaitListArguments wait_list_arguments) {
+              const Size3& region, cl_map_flags flags, CommandSpec spec, WaitListArguments wait_list) {
   auto mapping = std::make_shared<Memory::Mapping>();
   mapping->flags = flags;
   if ((memory.flags & CL_MEM_USE_HOST_PTR) != 0) {
@@ -50,7 +49,7 @@ void* map_box(CallFrame& frame, Queue& queue, Memory& memory, const Layout& layo
   memory.mappings.push_back(mapping);
   const auto held = shared(memory);
   try {
-    enqueue(frame, queue, std::move(spec), wait_list_arguments);
+    enqueue(frame, queue, std::move(spec), wait_list);
   } catch (const Error&) {
     std::erase(held->mappings, mapping);
     throw;
@@ -58,24 +57,19 @@ void* map_box(CallFrame& frame, Queue& queue, Memory& memory, const Layout& layo
   return mapping->pointer;
 }
 
-void* map_buffer(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-                 cl_map_flags flags, std::size_t offset, std::size_t size, cl_uint count,
-                 const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& buffer = buffer_for(frame, queue, handle);
+void* map_buffer(CallFrame& frame, Queue& queue, Memory& buffer, cl_bool blocking, cl_map_flags flags,
+                 std::size_t offset, std::size_t size, WaitListArguments wait_list) {
+  require_buffer(queue, buffer);
   require(size > 0 && offset <= buffer.size && size <= buffer.size - offset, CL_INVALID_VALUE);
   check_map_flags(buffer, flags);
   return map_box(frame, queue, buffer, {offset, size, size}, {0, size, size}, {size, 1, 1}, flags,
-                 transfer(frame.state, CL_COMMAND_MAP_BUFFER, nullptr, blocking != CL_FALSE),
-                 {count, waits, event});
+                 transfer(frame.state, CL_COMMAND_MAP_BUFFER, nullptr, blocking), wait_list);
 }
 
-void* map_image(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking,
-                cl_map_flags flags, const std::size_t* origin, const std::size_t* region,
-                std::size_t* row_pitch, std::size_t* slice_pitch, cl_uint count, const cl_event* waits,
-                cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& image = image_for(frame, queue, handle);
+void* map_image(CallFrame& frame, Queue& queue, Memory& image, cl_bool blocking, cl_map_flags flags,
+                const std::size_t* origin, const std::size_t* region, std::size_t* row_pitch,
+                std::size_t* slice_pitch, WaitListArguments wait_list) {
+  require_image(queue, image);
   const ImageBox box = image_box(image, origin, region);
   require(row_pitch != nullptr, CL_INVALID_VALUE);
   require(slice_pitch != nullptr || image.image->size[2] == 1, CL_INVALID_VALUE);
@@ -86,14 +80,10 @@ void* map_image(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, 
   *row_pitch = in_place ? box.layout.row_pitch : tight.row_pitch;
   if (slice_pitch != nullptr) *slice_pitch = in_place ? box.layout.slice_pitch : tight.slice_pitch;
   return map_box(frame, queue, image, box.layout, tight, box.region, flags,
-                 transfer(frame.state, CL_COMMAND_MAP_IMAGE, nullptr, blocking != CL_FALSE),
-                 {count, waits, event});
+                 transfer(frame.state, CL_COMMAND_MAP_IMAGE, nullptr, blocking), wait_list);
 }
 
-void unmap(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, void* pointer, cl_uint count,
-           const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(queue_handle);
-  Memory& memory = frame.state.get(handle);
+void unmap(CallFrame& frame, Queue& queue, Memory& memory, void* pointer, WaitListArguments wait_list) {
   require(memory.context == queue.context, CL_INVALID_CONTEXT);
   const auto found = std::find_if(memory.mappings.begin(), memory.mappings.end(),
                                   [&](const auto& mapping) { return mapping->pointer == pointer; });
@@ -103,7 +93,7 @@ void unmap(CallFrame& frame, cl_command_queue queue_handle, cl_mem handle, void*
     const bool written = (mapping->flags & writing) != 0;
     if (written && mapping->write_back) mapping->write_back(mapping->pointer);
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_UNMAP_MEM_OBJECT, effect), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_UNMAP_MEM_OBJECT, effect, wait_list);
   std::erase(memory.mappings, mapping);
 }
 

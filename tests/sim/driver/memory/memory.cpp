@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
@@ -18,9 +17,8 @@ constexpr std::size_t sub_buffer_alignment = 128;  // CL_DEVICE_MEM_BASE_ADDR_AL
 
 bool at_most_one(cl_mem_flags flags) { return (flags & (flags - 1)) == 0; }
 
-cl_mem create_with_properties(CallFrame& frame, cl_context handle, const cl_mem_properties* properties,
+cl_mem create_with_properties(CallFrame& frame, Context& context, const cl_mem_properties* properties,
                               cl_mem_flags flags, std::size_t size, void* host_pointer) {
-  Context& context = frame.state.get(handle);
   require(properties == nullptr || *properties == 0, CL_INVALID_PROPERTY);
   check_memory_flags(flags);
   require(size > 0 && size <= frame.state.options.memory_size / 4, CL_INVALID_BUFFER_SIZE);
@@ -29,8 +27,7 @@ cl_mem create_with_properties(CallFrame& frame, cl_context handle, const cl_mem_
   return handle_of(memory);
 }
 
-cl_mem create(CallFrame& frame, cl_context context, cl_mem_flags flags, std::size_t size,
-              void* host_pointer) {
+cl_mem create(CallFrame& frame, Context& context, cl_mem_flags flags, std::size_t size, void* host_pointer) {
   return create_with_properties(frame, context, nullptr, flags, size, host_pointer);
 }
 
@@ -41,9 +38,8 @@ cl_mem_flags inherited(cl_mem_flags flags, const Memory& parent) {
   return flags | (parent.flags & host_pointer_use);
 }
 
-cl_mem create_sub_buffer(CallFrame& frame, cl_mem handle, cl_mem_flags flags, cl_buffer_create_type type,
+cl_mem create_sub_buffer(CallFrame& frame, Memory& parent, cl_mem_flags flags, cl_buffer_create_type type,
                          const void* description) {
-  Memory& parent = frame.state.get(handle);
   require(!parent.is_image() && !parent.parent, CL_INVALID_MEM_OBJECT);
   check_memory_flags(flags);
   require((flags & host_pointer_use) == 0, CL_INVALID_VALUE);
@@ -66,43 +62,19 @@ cl_mem create_sub_buffer(CallFrame& frame, cl_mem handle, cl_mem_flags flags, cl
   return handle_of(memory);
 }
 
-void retain(CallFrame& frame, cl_mem handle) { frame.state.get(handle).retain(); }
-
-void release(CallFrame& frame, cl_mem handle) {
-  require(frame.state.get(handle).release(), CL_INVALID_MEM_OBJECT);
-}
-
-void info(CallFrame& frame, cl_mem handle, cl_mem_info name, std::size_t capacity, void* value,
-          std::size_t* size) {
-  const Memory& memory = frame.state.get(handle);
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_MEM_TYPE:
-      return answer.value(memory.type);
-    case CL_MEM_FLAGS:
-      return answer.value(memory.flags);
-    case CL_MEM_SIZE:
-      return answer.value(memory.size);
-    case CL_MEM_HOST_PTR:
-      return answer.value(memory.host_pointer);
-    case CL_MEM_MAP_COUNT:
-      return answer.value(static_cast<cl_uint>(memory.mappings.size()));
-    case CL_MEM_REFERENCE_COUNT:
-      return answer.value(memory.references());
-    case CL_MEM_CONTEXT:
-      return answer.value(handle_of(memory.context));
-    case CL_MEM_ASSOCIATED_MEMOBJECT:
-      return answer.value(handle_of(memory.parent));
-    case CL_MEM_OFFSET:
-      return answer.value(memory.origin);
-    case CL_MEM_USES_SVM_POINTER:
-      return answer.boolean(false);
-    case CL_MEM_PROPERTIES:
-      return answer.list(memory.properties);
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
-}
+constexpr InfoRow<Memory> memory_rows[] = {
+    {CL_MEM_TYPE, [](const Memory& memory) { return memory.type; }},
+    {CL_MEM_FLAGS, [](const Memory& memory) { return memory.flags; }},
+    {CL_MEM_SIZE, [](const Memory& memory) { return memory.size; }},
+    {CL_MEM_HOST_PTR, [](const Memory& memory) { return memory.host_pointer; }},
+    {CL_MEM_MAP_COUNT, [](const Memory& memory) { return static_cast<cl_uint>(memory.mappings.size()); }},
+    {CL_MEM_REFERENCE_COUNT, [](const Memory& memory) { return memory.references(); }},
+    {CL_MEM_CONTEXT, [](const Memory& memory) { return handle_of(memory.context); }},
+    {CL_MEM_ASSOCIATED_MEMOBJECT, [](const Memory& memory) { return handle_of(memory.parent); }},
+    {CL_MEM_OFFSET, [](const Memory& memory) { return memory.origin; }},
+    {CL_MEM_USES_SVM_POINTER, [](const Memory&) { return false; }},
+    {CL_MEM_PROPERTIES, [](const Memory& memory) { return memory.properties; }},
+};
 
 void set_destructor_callback(CallFrame& frame, cl_mem handle, void(CL_CALLBACK* notify)(cl_mem, void*),
                              void* user_data) {
@@ -144,18 +116,14 @@ std::shared_ptr<Memory> make_memory(CallFrame& frame, Context& context, cl_mem_f
   return memory;
 }
 
-Memory& buffer_for(CallFrame& frame, const Queue& queue, cl_mem handle) {
-  Memory& memory = frame.state.get(handle);
+void require_buffer(const Queue& queue, const Memory& memory) {
   require(!memory.is_image(), CL_INVALID_MEM_OBJECT);
   require(memory.context == queue.context, CL_INVALID_CONTEXT);
-  return memory;
 }
 
-Memory& image_for(CallFrame& frame, const Queue& queue, cl_mem handle) {
-  Memory& memory = frame.state.get(handle);
+void require_image(const Queue& queue, const Memory& memory) {
   require(memory.is_image(), CL_INVALID_MEM_OBJECT);
   require(memory.context == queue.context, CL_INVALID_CONTEXT);
-  return memory;
 }
 
 void require_host_reads(const Memory& memory) {
@@ -170,9 +138,9 @@ void add_memory_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateBuffer, create);
   SIM_IMPLEMENT(clCreateBufferWithProperties, create_with_properties);
   SIM_IMPLEMENT(clCreateSubBuffer, create_sub_buffer);
-  SIM_IMPLEMENT(clRetainMemObject, retain);
-  SIM_IMPLEMENT(clReleaseMemObject, release);
-  SIM_IMPLEMENT(clGetMemObjectInfo, info);
+  SIM_IMPLEMENT(clRetainMemObject, retain<Memory>);
+  SIM_IMPLEMENT(clReleaseMemObject, release<Memory>);
+  SIM_IMPLEMENT(clGetMemObjectInfo, answer_from<Memory, memory_rows>);
   SIM_IMPLEMENT(clSetMemObjectDestructorCallback, set_destructor_callback);
 }
 

@@ -19,10 +19,10 @@ void check_memory_flags(cl_mem_flags flags);
 std::shared_ptr<Memory> make_memory(CallFrame& frame, Context& context, cl_mem_flags flags, std::size_t size,
                                     void* host_pointer);
 
-// The memory object as a command of `queue` uses it. Throws for another context, or an image where a buffer
-// is wanted and the other way round.
-Memory& buffer_for(CallFrame& frame, const Queue& queue, cl_mem handle);
-Memory& image_for(CallFrame& frame, const Queue& queue, cl_mem handle);
+// Whether a command of `queue` may use the object: throws CL_INVALID_MEM_OBJECT for an image where a buffer is wanted
+// and the other way round, CL_INVALID_CONTEXT for an object of another context.
+void require_buffer(const Queue& queue, const Memory& memory);
+void require_image(const Queue& queue, const Memory& memory);
 
 // Throws CL_INVALID_OPERATION if the object was created without the host's access.
 void require_host_reads(const Memory& memory);

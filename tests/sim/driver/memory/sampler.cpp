@@ -1,20 +1,18 @@
 // Samplers.
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
 namespace {
 
-std::shared_ptr<Sampler> make_sampler(CallFrame& frame, cl_context handle) {
-  Context& context = frame.state.get(handle);
+std::shared_ptr<Sampler> make_sampler(CallFrame& frame, Context& context) {
   require(frame.state.options.images, CL_INVALID_OPERATION);
   auto sampler = frame.state.make<Sampler>();
   sampler->context = shared(context);
   return sampler;
 }
 
-cl_sampler create(CallFrame& frame, cl_context context, cl_bool normalized, cl_addressing_mode addressing,
+cl_sampler create(CallFrame& frame, Context& context, cl_bool normalized, cl_addressing_mode addressing,
                   cl_filter_mode filter) {
   auto sampler = make_sampler(frame, context);
   sampler->normalized = normalized;
@@ -23,7 +21,7 @@ cl_sampler create(CallFrame& frame, cl_context context, cl_bool normalized, cl_a
   return handle_of(sampler);
 }
 
-cl_sampler create_with_properties(CallFrame& frame, cl_context context,
+cl_sampler create_with_properties(CallFrame& frame, Context& context,
                                   const cl_sampler_properties* properties) {
   const auto list = property_list(properties);
   for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
@@ -43,42 +41,23 @@ cl_sampler create_with_properties(CallFrame& frame, cl_context context,
   return handle_of(sampler);
 }
 
-void retain(CallFrame& frame, cl_sampler handle) { frame.state.get(handle).retain(); }
-
-void release(CallFrame& frame, cl_sampler handle) {
-  require(frame.state.get(handle).release(), CL_INVALID_SAMPLER);
-}
-
-void info(CallFrame& frame, cl_sampler handle, cl_sampler_info name, std::size_t capacity, void* value,
-          std::size_t* size) {
-  const Sampler& sampler = frame.state.get(handle);
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_SAMPLER_REFERENCE_COUNT:
-      return answer.value(sampler.references());
-    case CL_SAMPLER_CONTEXT:
-      return answer.value(handle_of(sampler.context));
-    case CL_SAMPLER_NORMALIZED_COORDS:
-      return answer.value(sampler.normalized);
-    case CL_SAMPLER_ADDRESSING_MODE:
-      return answer.value(sampler.addressing);
-    case CL_SAMPLER_FILTER_MODE:
-      return answer.value(sampler.filter);
-    case CL_SAMPLER_PROPERTIES:
-      return answer.list(sampler.properties);
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
-}
+constexpr InfoRow<Sampler> sampler_rows[] = {
+    {CL_SAMPLER_REFERENCE_COUNT, [](const Sampler& sampler) { return sampler.references(); }},
+    {CL_SAMPLER_CONTEXT, [](const Sampler& sampler) { return handle_of(sampler.context); }},
+    {CL_SAMPLER_NORMALIZED_COORDS, [](const Sampler& sampler) { return sampler.normalized; }},
+    {CL_SAMPLER_ADDRESSING_MODE, [](const Sampler& sampler) { return sampler.addressing; }},
+    {CL_SAMPLER_FILTER_MODE, [](const Sampler& sampler) { return sampler.filter; }},
+    {CL_SAMPLER_PROPERTIES, [](const Sampler& sampler) { return sampler.properties; }},
+};
 
 }  // namespace
 
 void add_sampler_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateSampler, create);
   SIM_IMPLEMENT(clCreateSamplerWithProperties, create_with_properties);
-  SIM_IMPLEMENT(clRetainSampler, retain);
-  SIM_IMPLEMENT(clReleaseSampler, release);
-  SIM_IMPLEMENT(clGetSamplerInfo, info);
+  SIM_IMPLEMENT(clRetainSampler, retain<Sampler>);
+  SIM_IMPLEMENT(clReleaseSampler, release<Sampler>);
+  SIM_IMPLEMENT(clGetSamplerInfo, answer_from<Sampler, sampler_rows>);
 }
 
 }  // namespace cleave::sim

@@ -12,9 +12,8 @@ namespace {
 using FreeNotify = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void*[], void*);
 
 // With a function to free them the program does so itself, when the command runs.
-void free(CallFrame& frame, cl_command_queue handle, cl_uint pointers, void* list[], FreeNotify notify,
-          void* user_data, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(handle);
+void free(CallFrame& frame, Queue& queue, cl_uint pointers, void* list[], FreeNotify notify, void* user_data,
+          WaitListArguments wait_list) {
   require((pointers == 0) == (list == nullptr), CL_INVALID_VALUE);
   auto effect = [&state = frame.state, held = shared(queue), copy = std::vector<void*>(list, list + pointers),
                  notify, user_data]() mutable {
@@ -26,24 +25,21 @@ void free(CallFrame& frame, cl_command_queue handle, cl_uint pointers, void* lis
       notify(handle_of(held), static_cast<cl_uint>(copy.size()), copy.data(), user_data);
     });
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_SVM_FREE, effect), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_SVM_FREE, effect, wait_list);
 }
 
-void copy(CallFrame& frame, cl_command_queue handle, cl_bool blocking, void* to, const void* from,
-          std::size_t size, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(handle);
+void copy(CallFrame& frame, Queue& queue, cl_bool blocking, void* to, const void* from, std::size_t size,
+          WaitListArguments wait_list) {
   require(to != nullptr && from != nullptr, CL_INVALID_VALUE);
   const auto* source = static_cast<const std::byte*>(from);
   const auto* target = static_cast<const std::byte*>(to);
   require(source + size <= target || target + size <= source, CL_MEM_COPY_OVERLAP);
   auto effect = [to, from, size] { std::memcpy(to, from, size); };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_SVM_MEMCPY, effect, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_SVM_MEMCPY, effect, wait_list, blocking);
 }
 
-void fill(CallFrame& frame, cl_command_queue handle, void* to, const void* pattern, std::size_t pattern_size,
-          std::size_t size, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(handle);
+void fill(CallFrame& frame, Queue& queue, void* to, const void* pattern, std::size_t pattern_size,
+          std::size_t size, WaitListArguments wait_list) {
   const bool power_of_two = pattern_size > 0 && (pattern_size & (pattern_size - 1)) == 0;
   require(to != nullptr && pattern != nullptr && power_of_two && pattern_size <= 128, CL_INVALID_VALUE);
   require(size % pattern_size == 0, CL_INVALID_VALUE);
@@ -51,30 +47,24 @@ void fill(CallFrame& frame, cl_command_queue handle, void* to, const void* patte
   auto effect = [to, size, bytes = std::vector<std::byte>(first, first + pattern_size)] {
     fill_box(static_cast<std::byte*>(to), {0, size, size}, {size, 1, 1}, bytes.data(), bytes.size());
   };
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_SVM_MEMFILL, effect), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_SVM_MEMFILL, effect, wait_list);
 }
 
-void map(CallFrame& frame, cl_command_queue handle, cl_bool blocking, cl_map_flags, void* pointer,
-         std::size_t size, cl_uint count, const cl_event* waits, cl_event* event) {
-  Queue& queue = frame.state.get(handle);
+void map(CallFrame& frame, Queue& queue, cl_bool blocking, cl_map_flags, void* pointer, std::size_t size,
+         WaitListArguments wait_list) {
   require(pointer != nullptr && size > 0, CL_INVALID_VALUE);
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_SVM_MAP, nullptr, blocking != CL_FALSE),
-          {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_SVM_MAP, nullptr, wait_list, blocking);
 }
 
-void unmap(CallFrame& frame, cl_command_queue handle, void* pointer, cl_uint count, const cl_event* waits,
-           cl_event* event) {
-  Queue& queue = frame.state.get(handle);
+void unmap(CallFrame& frame, Queue& queue, void* pointer, WaitListArguments wait_list) {
   require(pointer != nullptr, CL_INVALID_VALUE);
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_SVM_UNMAP, nullptr), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_SVM_UNMAP, nullptr, wait_list);
 }
 
-void migrate(CallFrame& frame, cl_command_queue handle, cl_uint pointers, const void** list,
-             const std::size_t*, cl_mem_migration_flags, cl_uint count, const cl_event* waits,
-             cl_event* event) {
-  Queue& queue = frame.state.get(handle);
+void migrate(CallFrame& frame, Queue& queue, cl_uint pointers, const void** list, const std::size_t*,
+             cl_mem_migration_flags, WaitListArguments wait_list) {
   require(pointers > 0 && list != nullptr, CL_INVALID_VALUE);
-  enqueue(frame, queue, transfer(frame.state, CL_COMMAND_SVM_MIGRATE_MEM, nullptr), {count, waits, event});
+  enqueue_transfer(frame, queue, CL_COMMAND_SVM_MIGRATE_MEM, nullptr, wait_list);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Contexts: creation, queries, destructor callbacks.
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
@@ -45,33 +44,16 @@ cl_context create_from_type(CallFrame& frame, const cl_context_properties* prope
   return create(frame, properties, static_cast<cl_uint>(devices.size()), devices.data(), notify, user_data);
 }
 
-void retain(CallFrame& frame, cl_context handle) { frame.state.get(handle).retain(); }
-
-void release(CallFrame& frame, cl_context handle) {
-  require(frame.state.get(handle).release(), CL_INVALID_CONTEXT);
-}
-
-void info(CallFrame& frame, cl_context handle, cl_context_info name, std::size_t capacity, void* value,
-          std::size_t* size) {
-  const Context& context = frame.state.get(handle);
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_CONTEXT_REFERENCE_COUNT:
-      return answer.value(context.references() +
-                          (frame.state.options.context_counts_queues ? context.queues : 0));
-    case CL_CONTEXT_NUM_DEVICES:
-      return answer.value(static_cast<cl_uint>(context.devices.size()));
-    case CL_CONTEXT_PROPERTIES:
-      return answer.list(context.properties);
-    case CL_CONTEXT_DEVICES: {
-      std::vector<cl_device_id> devices;
-      for (const auto& device : context.devices) devices.push_back(handle_of(device));
-      return answer.list(devices);
-    }
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
-}
+constexpr InfoRow<Context> context_rows[] = {
+    {CL_CONTEXT_REFERENCE_COUNT,
+     [](const Context& context) {
+       return context.references() + (context.state.options.context_counts_queues ? context.queues : 0);
+     }},
+    {CL_CONTEXT_NUM_DEVICES,
+     [](const Context& context) { return static_cast<cl_uint>(context.devices.size()); }},
+    {CL_CONTEXT_PROPERTIES, [](const Context& context) { return context.properties; }},
+    {CL_CONTEXT_DEVICES, [](const Context& context) { return handles_of(context.devices); }},
+};
 
 void set_destructor_callback(CallFrame& frame, cl_context handle,
                              void(CL_CALLBACK* notify)(cl_context, void*), void* user_data) {
@@ -85,9 +67,9 @@ void set_destructor_callback(CallFrame& frame, cl_context handle,
 void add_context_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateContext, create);
   SIM_IMPLEMENT(clCreateContextFromType, create_from_type);
-  SIM_IMPLEMENT(clRetainContext, retain);
-  SIM_IMPLEMENT(clReleaseContext, release);
-  SIM_IMPLEMENT(clGetContextInfo, info);
+  SIM_IMPLEMENT(clRetainContext, retain<Context>);
+  SIM_IMPLEMENT(clReleaseContext, release<Context>);
+  SIM_IMPLEMENT(clGetContextInfo, answer_from<Context, context_rows>);
   SIM_IMPLEMENT(clSetContextDestructorCallback, set_destructor_callback);
 }
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "tests/sim/driver/core/call_frame.h"
+#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/options.h"
 
 namespace cleave::sim {
 
-void device_info(CallFrame& frame, cl_device_id device, cl_device_info name, std::size_t capacity,
-                 void* value, std::size_t* size);
+void device_info(CallFrame& frame, const Device& device, InfoQuery query);
 
 // The numbers in "OpenCL 3.0 ...".
 cl_version numeric_version(const Options& options);

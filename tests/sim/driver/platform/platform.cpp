@@ -4,40 +4,28 @@
 #include <algorithm>
 
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 #include "tests/sim/driver/platform/device_info.h"
 
 namespace cleave::sim {
 namespace {
 
-void platform_info(CallFrame& frame, cl_platform_id handle, cl_platform_info name, std::size_t capacity,
-                   void* value, std::size_t* size) {
+constexpr InfoRow<Options> platform_rows[] = {
+    {CL_PLATFORM_PROFILE, [](const Options&) { return "FULL_PROFILE"; }},
+    {CL_PLATFORM_VERSION, [](const Options& options) { return options.platform_version; }},
+    {CL_PLATFORM_NUMERIC_VERSION,
+     [](const Options& options) -> cl_version { return numeric_version(options); }},
+    {CL_PLATFORM_NAME, [](const Options& options) { return options.platform_name; }},
+    {CL_PLATFORM_VENDOR, [](const Options& options) { return options.platform_vendor; }},
+    {CL_PLATFORM_EXTENSIONS, [](const Options& options) { return extension_string(options); }},
+    {CL_PLATFORM_EXTENSIONS_WITH_VERSION, [](const Options& options) { return extension_list(options); }},
+    {CL_PLATFORM_HOST_TIMER_RESOLUTION, [](const Options&) -> cl_ulong { return 1; }},
+    {CL_PLATFORM_ICD_SUFFIX_KHR, [](const Options& options) { return options.icd_suffix; }},
+};
+
+void platform_info(CallFrame& frame, cl_platform_id handle, InfoQuery query) {
   if (handle != nullptr) frame.state.get(handle);
-  const Options& options = frame.state.options;
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_PLATFORM_PROFILE:
-      return answer.text("FULL_PROFILE");
-    case CL_PLATFORM_VERSION:
-      return answer.text(options.platform_version);
-    case CL_PLATFORM_NUMERIC_VERSION:
-      return answer.value<cl_version>(numeric_version(options));
-    case CL_PLATFORM_NAME:
-      return answer.text(options.platform_name);
-    case CL_PLATFORM_VENDOR:
-      return answer.text(options.platform_vendor);
-    case CL_PLATFORM_EXTENSIONS:
-      return answer.text(extension_string(options));
-    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
-      return answer.list(extension_list(options));
-    case CL_PLATFORM_HOST_TIMER_RESOLUTION:
-      return answer.value<cl_ulong>(1);
-    case CL_PLATFORM_ICD_SUFFIX_KHR:
-      return answer.text(options.icd_suffix);
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
+  answer(platform_rows, frame.state.options, query);
 }
 
 void device_ids(CallFrame& frame, cl_platform_id platform, cl_device_type type, cl_uint entries,
@@ -56,13 +44,11 @@ void device_ids(CallFrame& frame, cl_platform_id platform, cl_device_type type, 
 }
 
 // Root devices are not counted: retaining and releasing them does nothing.
-void retain(CallFrame& frame, cl_device_id handle) {
-  Device& device = frame.state.get(handle);
+void retain_device(CallFrame&, Device& device) {
   if (device.parent) device.retain();
 }
 
-void release(CallFrame& frame, cl_device_id handle) {
-  Device& device = frame.state.get(handle);
+void release_device(CallFrame&, Device& device) {
   if (device.parent) require(device.release(), CL_INVALID_DEVICE);
 }
 
@@ -89,9 +75,8 @@ std::vector<cl_uint> partition(const Device& device, const cl_device_partition_p
   return shares;
 }
 
-void create_sub_devices(CallFrame& frame, cl_device_id handle, const cl_device_partition_property* properties,
+void create_sub_devices(CallFrame& frame, Device& parent, const cl_device_partition_property* properties,
                         cl_uint entries, cl_device_id* devices, cl_uint* count) {
-  Device& parent = frame.state.get(handle);
   const auto shares = partition(parent, properties);
   require(devices == nullptr || entries >= shares.size(), CL_INVALID_VALUE);
   if (count != nullptr) *count = static_cast<cl_uint>(shares.size());
@@ -131,8 +116,8 @@ void add_platform_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clGetPlatformInfo, platform_info);
   SIM_IMPLEMENT(clGetDeviceIDs, device_ids);
   SIM_IMPLEMENT(clGetDeviceInfo, device_info);
-  SIM_IMPLEMENT(clRetainDevice, retain);
-  SIM_IMPLEMENT(clReleaseDevice, release);
+  SIM_IMPLEMENT(clRetainDevice, retain_device);
+  SIM_IMPLEMENT(clReleaseDevice, release_device);
   SIM_IMPLEMENT(clCreateSubDevices, create_sub_devices);
   SIM_IMPLEMENT(clGetHostTimer, host_timer);
   SIM_IMPLEMENT(clGetDeviceAndHostTimer, both_timers);

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 
 namespace cleave::sim {
@@ -19,10 +18,8 @@ constexpr cl_command_queue_properties host_flags =
 constexpr cl_command_queue_properties known_flags =
     host_flags | CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
 
-cl_command_queue make_queue(CallFrame& frame, cl_context context_handle, cl_device_id device_handle,
+cl_command_queue make_queue(CallFrame& frame, Context& context, Device& device,
                             cl_command_queue_properties flags, std::vector<cl_queue_properties> properties) {
-  Context& context = frame.state.get(context_handle);
-  Device& device = frame.state.get(device_handle);
   require(context.has(device), CL_INVALID_DEVICE);
   require((flags & ~known_flags) == 0, CL_INVALID_VALUE);
   const bool possible = (flags & ~host_flags) == 0 && (frame.state.options.out_of_order ||
@@ -37,45 +34,29 @@ cl_command_queue make_queue(CallFrame& frame, cl_context context_handle, cl_devi
   return handle_of(queue);
 }
 
-cl_command_queue create(CallFrame& frame, cl_context context, cl_device_id device,
+cl_command_queue create(CallFrame& frame, Context& context, Device& device,
                         cl_command_queue_properties flags) {
   return make_queue(frame, context, device, flags, {});
 }
 
-void retain(CallFrame& frame, cl_command_queue handle) { frame.state.get(handle).retain(); }
-
 // Releasing a queue flushes it. Its commands run on and keep it until they are done.
-void release(CallFrame& frame, cl_command_queue handle) {
-  const auto queue = shared(frame.state.get(handle));
-  frame.state.timeline.flush(*queue);
-  require(queue->release(), CL_INVALID_COMMAND_QUEUE);
+void release_queue(CallFrame& frame, Queue& queue) {
+  const auto held = shared(queue);
+  frame.state.timeline.flush(queue);
+  require(queue.release(), CL_INVALID_COMMAND_QUEUE);
 }
 
-void info(CallFrame& frame, cl_command_queue handle, cl_command_queue_info name, std::size_t capacity,
-          void* value, std::size_t* size) {
-  const Queue& queue = frame.state.get(handle);
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_QUEUE_CONTEXT:
-      return answer.value(handle_of(queue.context));
-    case CL_QUEUE_DEVICE:
-      return answer.value(handle_of(queue.device));
-    case CL_QUEUE_REFERENCE_COUNT:
-      return answer.value(queue.references());
-    case CL_QUEUE_PROPERTIES:
-      return answer.value(queue.flags);
-    case CL_QUEUE_PROPERTIES_ARRAY:
-      return answer.list(queue.properties);
-    case CL_QUEUE_DEVICE_DEFAULT:
-      return answer.value(cl_command_queue{});
-    default:
-      throw Error{CL_INVALID_VALUE};  // CL_QUEUE_SIZE is for queues on the device, which there are none of
-  }
-}
+constexpr InfoRow<Queue> queue_rows[] = {
+    {CL_QUEUE_CONTEXT, [](const Queue& queue) { return handle_of(queue.context); }},
+    {CL_QUEUE_DEVICE, [](const Queue& queue) { return handle_of(queue.device); }},
+    {CL_QUEUE_REFERENCE_COUNT, [](const Queue& queue) { return queue.references(); }},
+    {CL_QUEUE_PROPERTIES, [](const Queue& queue) { return queue.flags; }},
+    {CL_QUEUE_PROPERTIES_ARRAY, [](const Queue& queue) { return queue.properties; }},
+    {CL_QUEUE_DEVICE_DEFAULT, [](const Queue&) { return cl_command_queue{}; }},
+};
 
-void set_property(CallFrame& frame, cl_command_queue handle, cl_command_queue_properties flags,
-                  cl_bool enable, cl_command_queue_properties* old) {
-  Queue& queue = frame.state.get(handle);
+void set_property(CallFrame&, Queue& queue, cl_command_queue_properties flags, cl_bool enable,
+                  cl_command_queue_properties* old) {
   require((flags & ~known_flags) == 0, CL_INVALID_VALUE);
   require((flags & ~host_flags) == 0, CL_INVALID_QUEUE_PROPERTIES);
   if (old != nullptr) *old = queue.flags;
@@ -84,7 +65,7 @@ void set_property(CallFrame& frame, cl_command_queue handle, cl_command_queue_pr
 
 }  // namespace
 
-cl_command_queue create_queue_with_properties(CallFrame& frame, cl_context context, cl_device_id device,
+cl_command_queue create_queue_with_properties(CallFrame& frame, Context& context, Device& device,
                                               const cl_queue_properties* properties) {
   cl_command_queue_properties flags = 0;
   auto list = property_list(properties);
@@ -100,9 +81,9 @@ cl_command_queue create_queue_with_properties(CallFrame& frame, cl_context conte
 void add_queue_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateCommandQueue, create);
   SIM_IMPLEMENT(clCreateCommandQueueWithProperties, create_queue_with_properties);
-  SIM_IMPLEMENT(clRetainCommandQueue, retain);
-  SIM_IMPLEMENT(clReleaseCommandQueue, release);
-  SIM_IMPLEMENT(clGetCommandQueueInfo, info);
+  SIM_IMPLEMENT(clRetainCommandQueue, retain<Queue>);
+  SIM_IMPLEMENT(clReleaseCommandQueue, release_queue);
+  SIM_IMPLEMENT(clGetCommandQueueInfo, answer_from<Queue, queue_rows>);
   SIM_IMPLEMENT(clSetCommandQueueProperty, set_property);
 }
 

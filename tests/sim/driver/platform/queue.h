@@ -4,10 +4,11 @@
 #include <CL/cl_icd.h>
 
 #include "tests/sim/driver/core/call_frame.h"
+#include "tests/sim/driver/core/objects.h"
 
 namespace cleave::sim {
 
-cl_command_queue create_queue_with_properties(CallFrame& frame, cl_context context, cl_device_id device,
+cl_command_queue create_queue_with_properties(CallFrame& frame, Context& context, Device& device,
                                               const cl_queue_properties* properties);
 
 }  // namespace cleave::sim

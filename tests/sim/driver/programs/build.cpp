@@ -3,7 +3,6 @@
 #include <string>
 
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 #include "tests/sim/driver/programs/spirv.h"
 
@@ -56,9 +55,8 @@ void notify_or_throw(Program& program, Notify notify, void* user_data, cl_int co
       [held = shared(program), notify, user_data] { notify(handle_of(held), user_data); });
 }
 
-void build(CallFrame& frame, cl_program handle, cl_uint count, const cl_device_id* devices,
-           const char* options, Notify notify, void* user_data) {
-  Program& program = frame.state.get(handle);
+void build(CallFrame&, Program& program, cl_uint count, const cl_device_id* devices, const char* options,
+           Notify notify, void* user_data) {
   check_devices(*program.context, count, devices);
   require(notify != nullptr || user_data == nullptr, CL_INVALID_VALUE);
   require(program.attached_kernels == 0, CL_INVALID_OPERATION);
@@ -68,10 +66,9 @@ void build(CallFrame& frame, cl_program handle, cl_uint count, const cl_device_i
                   finish_build(program, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE));
 }
 
-void compile(CallFrame& frame, cl_program handle, cl_uint count, const cl_device_id* devices,
+void compile(CallFrame& frame, Program& program, cl_uint count, const cl_device_id* devices,
              const char* options, cl_uint headers, const cl_program* header_list, const char** header_names,
              Notify notify, void* user_data) {
-  Program& program = frame.state.get(handle);
   check_devices(*program.context, count, devices);
   require((headers == 0) == (header_list == nullptr), CL_INVALID_VALUE);
   require((headers == 0) == (header_names == nullptr), CL_INVALID_VALUE);
@@ -89,10 +86,9 @@ bool linkable(const Program& program) {
          program.binary_type == CL_PROGRAM_BINARY_TYPE_LIBRARY;
 }
 
-cl_program link(CallFrame& frame, cl_context context_handle, cl_uint count, const cl_device_id* devices,
+cl_program link(CallFrame& frame, Context& context, cl_uint count, const cl_device_id* devices,
                 const char* options, cl_uint inputs, const cl_program* input_list, Notify notify,
                 void* user_data) {
-  Context& context = frame.state.get(context_handle);
   check_devices(context, count, devices);
   require(inputs > 0 && input_list != nullptr, CL_INVALID_VALUE);
   require(notify != nullptr || user_data == nullptr, CL_INVALID_VALUE);
@@ -116,25 +112,17 @@ cl_program link(CallFrame& frame, cl_context context_handle, cl_uint count, cons
   return handle_of(program);
 }
 
-void build_info(CallFrame& frame, cl_program handle, cl_device_id device, cl_program_build_info name,
-                std::size_t capacity, void* value, std::size_t* size) {
-  const Program& program = frame.state.get(handle);
-  require(program.context->has(frame.state.get(device)), CL_INVALID_DEVICE);
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_PROGRAM_BUILD_STATUS:
-      return answer.value(program.status);
-    case CL_PROGRAM_BUILD_OPTIONS:
-      return answer.text(program.options);
-    case CL_PROGRAM_BUILD_LOG:
-      return answer.text(program.build_log);
-    case CL_PROGRAM_BINARY_TYPE:
-      return answer.value(program.binary_type);
-    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
-      return answer.value(std::size_t{0});
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
+constexpr InfoRow<Program> build_rows[] = {
+    {CL_PROGRAM_BUILD_STATUS, [](const Program& program) { return program.status; }},
+    {CL_PROGRAM_BUILD_OPTIONS, [](const Program& program) { return program.options; }},
+    {CL_PROGRAM_BUILD_LOG, [](const Program& program) { return program.build_log; }},
+    {CL_PROGRAM_BINARY_TYPE, [](const Program& program) { return program.binary_type; }},
+    {CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, [](const Program&) { return std::size_t{0}; }},
+};
+
+void build_info(CallFrame&, const Program& program, const Device& device, InfoQuery query) {
+  require(program.context->has(device), CL_INVALID_DEVICE);
+  answer(build_rows, program, query);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 #include "tests/sim/driver/programs/kernel_arguments.h"
 
@@ -20,8 +19,7 @@ std::shared_ptr<Kernel> make_kernel(Program& program, const KernelSignature& sig
   return kernel;
 }
 
-cl_kernel create(CallFrame& frame, cl_program handle, const char* name) {
-  Program& program = frame.state.get(handle);
+cl_kernel create(CallFrame&, Program& program, const char* name) {
   require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
   require(name != nullptr, CL_INVALID_VALUE);
   for (const KernelSignature& signature : program.kernels) {
@@ -30,8 +28,7 @@ cl_kernel create(CallFrame& frame, cl_program handle, const char* name) {
   throw Error{CL_INVALID_KERNEL_NAME};
 }
 
-void create_all(CallFrame& frame, cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
-  Program& program = frame.state.get(handle);
+void create_all(CallFrame&, Program& program, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
   require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
   // As some drivers do, it tells the number also where there is too little room.
   if (count != nullptr) *count = static_cast<cl_uint>(program.kernels.size());
@@ -41,17 +38,10 @@ void create_all(CallFrame& frame, cl_program handle, cl_uint entries, cl_kernel*
   }
 }
 
-cl_kernel clone(CallFrame& frame, cl_kernel handle) {
-  const Kernel& source = frame.state.get(handle);
+cl_kernel clone(CallFrame&, const Kernel& source) {
   auto kernel = make_kernel(*source.program, source.signature);
   kernel->arguments = source.arguments;
   return handle_of(kernel);
-}
-
-void retain(CallFrame& frame, cl_kernel handle) { frame.state.get(handle).retain(); }
-
-void release(CallFrame& frame, cl_kernel handle) {
-  require(frame.state.get(handle).release(), CL_INVALID_KERNEL);
 }
 
 void set_arg(CallFrame& frame, cl_kernel handle, cl_uint index, std::size_t size, const void* value) {
@@ -78,8 +68,8 @@ void add_kernel_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateKernel, create);
   SIM_IMPLEMENT(clCreateKernelsInProgram, create_all);
   SIM_IMPLEMENT(clCloneKernel, clone);
-  SIM_IMPLEMENT(clRetainKernel, retain);
-  SIM_IMPLEMENT(clReleaseKernel, release);
+  SIM_IMPLEMENT(clRetainKernel, retain<Kernel>);
+  SIM_IMPLEMENT(clReleaseKernel, release<Kernel>);
   SIM_IMPLEMENT(clSetKernelArg, set_arg);
   SIM_IMPLEMENT(clSetKernelArgSVMPointer, set_arg_svm);
   SIM_IMPLEMENT(clSetKernelExecInfo, set_exec_info);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "tests/sim/driver/core/entry_point.h"
-#include "tests/sim/driver/core/info_answer.h"
 #include "tests/sim/driver/core/table.h"
 #include "tests/sim/driver/programs/spirv.h"
 
@@ -56,8 +55,7 @@ bool read_binary(Program& program, std::string_view binary) {
   return true;
 }
 
-std::shared_ptr<Program> make_program(CallFrame& frame, cl_context handle) {
-  Context& context = frame.state.get(handle);
+std::shared_ptr<Program> make_program(CallFrame& frame, Context& context) {
   auto program = frame.state.make<Program>();
   program->context = shared(context);
   program->devices = context.devices;
@@ -70,9 +68,8 @@ std::shared_ptr<Program> make_program(CallFrame& frame, cl_context handle) {
   throw Error{code};
 }
 
-cl_program with_source(CallFrame& frame, cl_context context, cl_uint count, const char** strings,
+cl_program with_source(CallFrame& frame, Context& context, cl_uint count, const char** strings,
                        const std::size_t* lengths) {
-  frame.state.get(context);
   require(count > 0 && strings != nullptr, CL_INVALID_VALUE);
   std::string source;
   for (cl_uint i = 0; i < count; ++i) {
@@ -96,9 +93,8 @@ void read_device_list(Program& program, cl_uint count, const cl_device_id* list)
 }
 
 // All devices are alike, so the first binary stands for all.
-cl_program with_binary(CallFrame& frame, cl_context context, cl_uint count, const cl_device_id* devices,
+cl_program with_binary(CallFrame& frame, Context& context, cl_uint count, const cl_device_id* devices,
                        const std::size_t* lengths, const unsigned char** binaries, cl_int* status) {
-  frame.state.get(context);
   require(count > 0 && devices != nullptr && lengths != nullptr && binaries != nullptr, CL_INVALID_VALUE);
   auto program = make_program(frame, context);
   read_device_list(*program, count, devices);
@@ -119,8 +115,7 @@ cl_program with_binary(CallFrame& frame, cl_context context, cl_uint count, cons
 }
 
 // SPIR-V, of which the entry points are read, or for tests the text of a program.
-cl_program with_il(CallFrame& frame, cl_context context, const void* il, std::size_t length) {
-  frame.state.get(context);
+cl_program with_il(CallFrame& frame, Context& context, const void* il, std::size_t length) {
   require(il != nullptr && length > 0, CL_INVALID_VALUE);
   auto program = make_program(frame, context);
   program->il.assign(static_cast<const char*>(il), length);
@@ -129,9 +124,8 @@ cl_program with_il(CallFrame& frame, cl_context context, const void* il, std::si
 }
 
 // Built-in are "sim_builtin" and all names that have a body. They are executable at once.
-cl_program with_built_in_kernels(CallFrame& frame, cl_context context, cl_uint count,
+cl_program with_built_in_kernels(CallFrame& frame, Context& context, cl_uint count,
                                  const cl_device_id* devices, const char* names) {
-  frame.state.get(context);
   require(count > 0 && devices != nullptr && names != nullptr, CL_INVALID_VALUE);
   auto program = make_program(frame, context);
   read_device_list(*program, count, devices);
@@ -147,15 +141,14 @@ cl_program with_built_in_kernels(CallFrame& frame, cl_context context, cl_uint c
   return handle_of(program);
 }
 
-void retain(CallFrame& frame, cl_program handle) { frame.state.get(handle).retain(); }
-
-void release(CallFrame& frame, cl_program handle) {
-  require(frame.state.get(handle).release(), CL_INVALID_PROGRAM);
+const std::vector<KernelSignature>& kernels_of(const Program& program) {
+  require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
+  return program.kernels;
 }
 
 std::string kernel_names(const Program& program) {
   std::string names;
-  for (const auto& kernel : program.kernels) names += (names.empty() ? "" : ";") + kernel.name;
+  for (const auto& kernel : kernels_of(program)) names += (names.empty() ? "" : ";") + kernel.name;
   return names;
 }
 
@@ -172,43 +165,26 @@ void answer_binaries(const Program& program, const InfoAnswer& answer) {
   }
 }
 
-void info(CallFrame& frame, cl_program handle, cl_program_info name, std::size_t capacity, void* value,
-          std::size_t* size) {
-  const Program& program = frame.state.get(handle);
-  const InfoAnswer answer(capacity, value, size);
-  switch (name) {
-    case CL_PROGRAM_REFERENCE_COUNT:
-      return answer.value(program.references());
-    case CL_PROGRAM_CONTEXT:
-      return answer.value(handle_of(program.context));
-    case CL_PROGRAM_NUM_DEVICES:
-      return answer.value(static_cast<cl_uint>(program.devices.size()));
-    case CL_PROGRAM_DEVICES: {
-      std::vector<cl_device_id> devices;
-      for (const auto& device : program.devices) devices.push_back(handle_of(device));
-      return answer.list(devices);
-    }
-    case CL_PROGRAM_SOURCE:
-      return answer.text(program.source);
-    case CL_PROGRAM_IL:
-      return answer.bytes(program.il.data(), program.il.size());
-    case CL_PROGRAM_BINARY_SIZES:
-      return answer.list(std::vector<std::size_t>(program.devices.size(), binary_of(program).size()));
-    case CL_PROGRAM_BINARIES:
-      return answer_binaries(program, answer);
-    case CL_PROGRAM_NUM_KERNELS:
-      require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
-      return answer.value(program.kernels.size());
-    case CL_PROGRAM_KERNEL_NAMES:
-      require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
-      return answer.text(kernel_names(program));
-    case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
-    case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
-      return answer.boolean(false);
-    default:
-      throw Error{CL_INVALID_VALUE};
-  }
-}
+constexpr InfoRow<Program> program_rows[] = {
+    {CL_PROGRAM_REFERENCE_COUNT, [](const Program& program) { return program.references(); }},
+    {CL_PROGRAM_CONTEXT, [](const Program& program) { return handle_of(program.context); }},
+    {CL_PROGRAM_NUM_DEVICES,
+     [](const Program& program) { return static_cast<cl_uint>(program.devices.size()); }},
+    {CL_PROGRAM_DEVICES, [](const Program& program) { return handles_of(program.devices); }},
+    {CL_PROGRAM_SOURCE, [](const Program& program) { return program.source; }},
+    {CL_PROGRAM_IL, [](const Program& program,
+                       const InfoAnswer& answer) { answer.bytes(program.il.data(), program.il.size()); }},
+    {CL_PROGRAM_BINARY_SIZES,
+     [](const Program& program) {
+       return std::vector<std::size_t>(program.devices.size(), binary_of(program).size());
+     }},
+    {CL_PROGRAM_BINARIES,
+     [](const Program& program, const InfoAnswer& answer) { answer_binaries(program, answer); }},
+    {CL_PROGRAM_NUM_KERNELS, [](const Program& program) { return kernels_of(program).size(); }},
+    {CL_PROGRAM_KERNEL_NAMES, [](const Program& program) { return kernel_names(program); }},
+    {CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT, [](const Program&) { return false; }},
+    {CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT, [](const Program&) { return false; }},
+};
 
 void set_release_callback(CallFrame& frame, cl_program handle, void(CL_CALLBACK* notify)(cl_program, void*),
                           void* user_data) {
@@ -230,9 +206,9 @@ void add_program_functions(cl_icd_dispatch& table) {
   SIM_IMPLEMENT(clCreateProgramWithBinary, with_binary);
   SIM_IMPLEMENT(clCreateProgramWithIL, with_il);
   SIM_IMPLEMENT(clCreateProgramWithBuiltInKernels, with_built_in_kernels);
-  SIM_IMPLEMENT(clRetainProgram, retain);
-  SIM_IMPLEMENT(clReleaseProgram, release);
-  SIM_IMPLEMENT(clGetProgramInfo, info);
+  SIM_IMPLEMENT(clRetainProgram, retain<Program>);
+  SIM_IMPLEMENT(clReleaseProgram, release<Program>);
+  SIM_IMPLEMENT(clGetProgramInfo, answer_from<Program, program_rows>);
   SIM_IMPLEMENT(clSetProgramReleaseCallback, set_release_callback);
   SIM_IMPLEMENT(clSetProgramSpecializationConstant, set_specialization);
 }

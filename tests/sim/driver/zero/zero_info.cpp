@@ -3,278 +3,155 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <string_view>
 
 namespace cleave::sim::zero {
 namespace {
 
-constexpr char extensions[] = "cl_khr_icd cl_khr_suggested_local_work_size";
-
-struct Placement {
-  std::size_t capacity;
-  void* value;
-  std::size_t* size;
+// The answer to one name, as bytes that live for ever.
+struct Row {
+  cl_uint name;
+  const void* data;
+  std::size_t size;
 };
 
-cl_int bytes(const Placement& place, const void* data, std::size_t size) {
-  if (place.size != nullptr) *place.size = size;
-  if (place.value == nullptr) return CL_SUCCESS;
-  if (place.capacity < size) return CL_INVALID_VALUE;
-  if (size > 0) std::memcpy(place.value, data, size);
-  return CL_SUCCESS;
+template <class T, T value>
+inline constexpr T stored = value;
+template <class T, T value = T{}>
+constexpr Row number(cl_uint name) {
+  return {name, &stored<T, value>, sizeof(T)};
 }
-
-template <class T>
-cl_int value(const Placement& place, const T& given) {
-  return bytes(place, &given, sizeof given);
+template <cl_uint value>
+constexpr Row uint(cl_uint name) {
+  return number<cl_uint, value>(name);
 }
-
 template <std::size_t n>
-cl_int text(const Placement& place, const char (&given)[n]) {
-  return bytes(place, given, n);
+constexpr Row text(cl_uint name, const char (&given)[n]) {
+  return {name, given, n};
+}
+constexpr Row nothing(cl_uint name) { return {name, nullptr, 0}; }
+template <class T>
+constexpr Row bytes(cl_uint name, const T& value) {
+  return {name, &value, sizeof value};
+}
+// The one object of that kind. Its handle is an address, so the pointer to it cannot be a constant.
+template <class ClHandle>
+inline const ClHandle the_handle = handle<ClHandle>();
+template <class ClHandle>
+constexpr Row object_row(cl_uint name) {
+  return {name, &the_handle<ClHandle>, sizeof(ClHandle)};
 }
 
-constexpr cl_uint one = 1;
+constexpr char extensions[] = "cl_khr_icd cl_khr_suggested_local_work_size";
+constexpr std::array<std::size_t, 3> work_item_sizes{1024, 1024, 64};
+constexpr std::array<std::size_t, 3> no_sizes{};
 
-cl_int CL_API_CALL platform_info(cl_platform_id, cl_platform_info name, std::size_t capacity, void* to,
-                                 std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_PLATFORM_PROFILE:
-      return text(place, "FULL_PROFILE");
-    case CL_PLATFORM_VERSION:
-      return text(place, "OpenCL 3.0 zero");
-    case CL_PLATFORM_NUMERIC_VERSION:
-      return value<cl_version>(place, CL_MAKE_VERSION(3, 0, 0));
-    case CL_PLATFORM_NAME:
-      return text(place, "Cleave zero-cost platform");
-    case CL_PLATFORM_VENDOR:
-      return text(place, "Cleave");
-    case CL_PLATFORM_EXTENSIONS:
-      return text(place, extensions);
-    case CL_PLATFORM_ICD_SUFFIX_KHR:
-      return text(place, "ZERO");
-    default:
-      return CL_INVALID_VALUE;
+constexpr Row platform_rows[] = {
+    text(CL_PLATFORM_PROFILE, "FULL_PROFILE"),
+    text(CL_PLATFORM_VERSION, "OpenCL 3.0 zero"),
+    uint<CL_MAKE_VERSION(3, 0, 0)>(CL_PLATFORM_NUMERIC_VERSION),
+    text(CL_PLATFORM_NAME, "Cleave zero-cost platform"),
+    text(CL_PLATFORM_VENDOR, "Cleave"),
+    text(CL_PLATFORM_EXTENSIONS, extensions),
+    text(CL_PLATFORM_ICD_SUFFIX_KHR, "ZERO"),
+};
+constexpr Row device_rows[] = {
+    number<cl_device_type, CL_DEVICE_TYPE_GPU>(CL_DEVICE_TYPE),
+    uint<0x10001>(CL_DEVICE_VENDOR_ID),
+    uint<16>(CL_DEVICE_MAX_COMPUTE_UNITS),
+    uint<3>(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS),
+    number<std::size_t, 1024>(CL_DEVICE_MAX_WORK_GROUP_SIZE),
+    bytes(CL_DEVICE_MAX_WORK_ITEM_SIZES, work_item_sizes),
+    uint<64>(CL_DEVICE_ADDRESS_BITS),
+    object_row<cl_platform_id>(CL_DEVICE_PLATFORM),
+    number<cl_device_id>(CL_DEVICE_PARENT_DEVICE),
+    uint<CL_MAKE_VERSION(3, 0, 0)>(CL_DEVICE_NUMERIC_VERSION),
+    uint<CL_TRUE>(CL_DEVICE_AVAILABLE),
+    uint<CL_TRUE>(CL_DEVICE_COMPILER_AVAILABLE),
+    uint<CL_TRUE>(CL_DEVICE_LINKER_AVAILABLE),
+    uint<CL_TRUE>(CL_DEVICE_ENDIAN_LITTLE),
+    uint<CL_TRUE>(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT),
+    number<cl_command_queue_properties, CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE>(
+        CL_DEVICE_QUEUE_ON_HOST_PROPERTIES),
+    uint<1>(CL_DEVICE_REFERENCE_COUNT),
+    text(CL_DEVICE_NAME, "Zero-cost device"),
+    text(CL_DEVICE_VENDOR, "Cleave"),
+    text(CL_DRIVER_VERSION, "1.0"),
+    text(CL_DEVICE_PROFILE, "FULL_PROFILE"),
+    text(CL_DEVICE_VERSION, "OpenCL 3.0 zero"),
+    text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 zero"),
+    text(CL_DEVICE_EXTENSIONS, extensions),
+};
+constexpr Row context_rows[] = {
+    uint<1>(CL_CONTEXT_REFERENCE_COUNT),
+    uint<1>(CL_CONTEXT_NUM_DEVICES),
+    object_row<cl_device_id>(CL_CONTEXT_DEVICES),
+    nothing(CL_CONTEXT_PROPERTIES),
+};
+constexpr Row queue_rows[] = {
+    object_row<cl_context>(CL_QUEUE_CONTEXT),
+    object_row<cl_device_id>(CL_QUEUE_DEVICE),
+    uint<1>(CL_QUEUE_REFERENCE_COUNT),
+    number<cl_command_queue_properties, CL_QUEUE_PROFILING_ENABLE>(CL_QUEUE_PROPERTIES),
+    nothing(CL_QUEUE_PROPERTIES_ARRAY),
+};
+constexpr Row program_rows[] = {
+    uint<1>(CL_PROGRAM_REFERENCE_COUNT),
+    uint<1>(CL_PROGRAM_NUM_DEVICES),
+    object_row<cl_context>(CL_PROGRAM_CONTEXT),
+    object_row<cl_device_id>(CL_PROGRAM_DEVICES),
+    text(CL_PROGRAM_SOURCE, "kernel void zero() {}"),
+    number<std::size_t, 1>(CL_PROGRAM_NUM_KERNELS),
+    text(CL_PROGRAM_KERNEL_NAMES, "zero"),
+    number<std::size_t, 0>(CL_PROGRAM_BINARY_SIZES),
+};
+constexpr Row build_rows[] = {
+    number<cl_build_status, CL_BUILD_SUCCESS>(CL_PROGRAM_BUILD_STATUS),
+    text(CL_PROGRAM_BUILD_OPTIONS, ""),
+    text(CL_PROGRAM_BUILD_LOG, ""),
+    uint<CL_PROGRAM_BINARY_TYPE_EXECUTABLE>(CL_PROGRAM_BINARY_TYPE),
+};
+constexpr Row kernel_rows[] = {
+    text(CL_KERNEL_FUNCTION_NAME, "zero"),     uint<0>(CL_KERNEL_NUM_ARGS),
+    uint<1>(CL_KERNEL_REFERENCE_COUNT),        object_row<cl_context>(CL_KERNEL_CONTEXT),
+    object_row<cl_program>(CL_KERNEL_PROGRAM), text(CL_KERNEL_ATTRIBUTES, ""),
+};
+constexpr Row work_group_rows[] = {
+    number<std::size_t, 1024>(CL_KERNEL_WORK_GROUP_SIZE),
+    bytes(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, no_sizes),
+    number<std::size_t, 32>(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE),
+    number<cl_ulong, 0>(CL_KERNEL_LOCAL_MEM_SIZE),
+    number<cl_ulong, 0>(CL_KERNEL_PRIVATE_MEM_SIZE),
+};
+constexpr Row memory_rows[] = {
+    uint<CL_MEM_OBJECT_BUFFER>(CL_MEM_TYPE),   number<cl_mem_flags, CL_MEM_READ_WRITE>(CL_MEM_FLAGS),
+    number<std::size_t, 1 << 16>(CL_MEM_SIZE), uint<1>(CL_MEM_REFERENCE_COUNT),
+    object_row<cl_context>(CL_MEM_CONTEXT),
+};
+constexpr Row event_rows[] = {
+    object_row<cl_command_queue>(CL_EVENT_COMMAND_QUEUE),
+    object_row<cl_context>(CL_EVENT_CONTEXT),
+    uint<CL_COMMAND_NDRANGE_KERNEL>(CL_EVENT_COMMAND_TYPE),
+    number<cl_int, CL_COMPLETE>(CL_EVENT_COMMAND_EXECUTION_STATUS),
+    uint<1>(CL_EVENT_REFERENCE_COUNT),
+};
+constexpr Row profiling_rows[] = {
+    number<cl_ulong, 1>(CL_PROFILING_COMMAND_QUEUED),   number<cl_ulong, 2>(CL_PROFILING_COMMAND_SUBMIT),
+    number<cl_ulong, 3>(CL_PROFILING_COMMAND_START),    number<cl_ulong, 4>(CL_PROFILING_COMMAND_END),
+    number<cl_ulong, 5>(CL_PROFILING_COMMAND_COMPLETE),
+};
+
+// A function clGet...Info that answers from `rows`, whatever handles it is asked about.
+template <const auto& rows, class... ClHandles>
+cl_int CL_API_CALL answer(ClHandles..., cl_uint name, std::size_t capacity, void* value, std::size_t* size) {
+  for (const Row& row : rows) {
+    if (row.name != name) continue;
+    if (size != nullptr) *size = row.size;
+    if (value == nullptr) return CL_SUCCESS;
+    if (capacity < row.size) return CL_INVALID_VALUE;
+    if (row.size > 0) std::memcpy(value, row.data, row.size);
+    return CL_SUCCESS;
   }
-}
-
-cl_int device_text(const Placement& place, cl_device_info name) {
-  switch (name) {
-    case CL_DEVICE_NAME:
-      return text(place, "Zero-cost device");
-    case CL_DEVICE_VENDOR:
-      return text(place, "Cleave");
-    case CL_DRIVER_VERSION:
-      return text(place, "1.0");
-    case CL_DEVICE_PROFILE:
-      return text(place, "FULL_PROFILE");
-    case CL_DEVICE_VERSION:
-      return text(place, "OpenCL 3.0 zero");
-    case CL_DEVICE_OPENCL_C_VERSION:
-      return text(place, "OpenCL C 1.2 zero");
-    case CL_DEVICE_EXTENSIONS:
-      return text(place, extensions);
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL device_info(cl_device_id, cl_device_info name, std::size_t capacity, void* to,
-                               std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_DEVICE_TYPE:
-      return value<cl_device_type>(place, CL_DEVICE_TYPE_GPU);
-    case CL_DEVICE_VENDOR_ID:
-      return value<cl_uint>(place, 0x10001);
-    case CL_DEVICE_MAX_COMPUTE_UNITS:
-      return value<cl_uint>(place, 16);
-    case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
-      return value<cl_uint>(place, 3);
-    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
-      return value<std::size_t>(place, 1024);
-    case CL_DEVICE_MAX_WORK_ITEM_SIZES:
-      return value(place, std::array<std::size_t, 3>{1024, 1024, 64});
-    case CL_DEVICE_ADDRESS_BITS:
-      return value<cl_uint>(place, 64);
-    case CL_DEVICE_PLATFORM:
-      return value(place, handle<cl_platform_id>());
-    case CL_DEVICE_PARENT_DEVICE:
-      return value(place, cl_device_id{});
-    case CL_DEVICE_NUMERIC_VERSION:
-      return value<cl_version>(place, CL_MAKE_VERSION(3, 0, 0));
-    case CL_DEVICE_AVAILABLE:
-    case CL_DEVICE_COMPILER_AVAILABLE:
-    case CL_DEVICE_LINKER_AVAILABLE:
-    case CL_DEVICE_ENDIAN_LITTLE:
-    case CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT:
-      return value<cl_bool>(place, CL_TRUE);
-    case CL_DEVICE_QUEUE_ON_HOST_PROPERTIES:
-      return value<cl_command_queue_properties>(
-          place, CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    case CL_DEVICE_REFERENCE_COUNT:
-      return value(place, one);
-    default:
-      return device_text(place, name);
-  }
-}
-
-cl_int CL_API_CALL context_info(cl_context, cl_context_info name, std::size_t capacity, void* to,
-                                std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_CONTEXT_REFERENCE_COUNT:
-    case CL_CONTEXT_NUM_DEVICES:
-      return value(place, one);
-    case CL_CONTEXT_DEVICES:
-      return value(place, handle<cl_device_id>());
-    case CL_CONTEXT_PROPERTIES:
-      return bytes(place, nullptr, 0);
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL queue_info(cl_command_queue, cl_command_queue_info name, std::size_t capacity, void* to,
-                              std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_QUEUE_CONTEXT:
-      return value(place, handle<cl_context>());
-    case CL_QUEUE_DEVICE:
-      return value(place, handle<cl_device_id>());
-    case CL_QUEUE_REFERENCE_COUNT:
-      return value(place, one);
-    case CL_QUEUE_PROPERTIES:
-      return value<cl_command_queue_properties>(place, CL_QUEUE_PROFILING_ENABLE);
-    case CL_QUEUE_PROPERTIES_ARRAY:
-      return bytes(place, nullptr, 0);
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL program_info(cl_program, cl_program_info name, std::size_t capacity, void* to,
-                                std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_PROGRAM_REFERENCE_COUNT:
-    case CL_PROGRAM_NUM_DEVICES:
-      return value(place, one);
-    case CL_PROGRAM_CONTEXT:
-      return value(place, handle<cl_context>());
-    case CL_PROGRAM_DEVICES:
-      return value(place, handle<cl_device_id>());
-    case CL_PROGRAM_SOURCE:
-      return text(place, "kernel void zero() {}");
-    case CL_PROGRAM_NUM_KERNELS:
-      return value<std::size_t>(place, 1);
-    case CL_PROGRAM_KERNEL_NAMES:
-      return text(place, "zero");
-    case CL_PROGRAM_BINARY_SIZES:
-      return value<std::size_t>(place, 0);
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL build_info(cl_program, cl_device_id, cl_program_build_info name, std::size_t capacity,
-                              void* to, std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_PROGRAM_BUILD_STATUS:
-      return value<cl_build_status>(place, CL_BUILD_SUCCESS);
-    case CL_PROGRAM_BUILD_OPTIONS:
-    case CL_PROGRAM_BUILD_LOG:
-      return text(place, "");
-    case CL_PROGRAM_BINARY_TYPE:
-      return value<cl_program_binary_type>(place, CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL kernel_info(cl_kernel, cl_kernel_info name, std::size_t capacity, void* to,
-                               std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_KERNEL_FUNCTION_NAME:
-      return text(place, "zero");
-    case CL_KERNEL_NUM_ARGS:
-      return value<cl_uint>(place, 0);
-    case CL_KERNEL_REFERENCE_COUNT:
-      return value(place, one);
-    case CL_KERNEL_CONTEXT:
-      return value(place, handle<cl_context>());
-    case CL_KERNEL_PROGRAM:
-      return value(place, handle<cl_program>());
-    case CL_KERNEL_ATTRIBUTES:
-      return text(place, "");
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL work_group_info(cl_kernel, cl_device_id, cl_kernel_work_group_info name,
-                                   std::size_t capacity, void* to, std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_KERNEL_WORK_GROUP_SIZE:
-      return value<std::size_t>(place, 1024);
-    case CL_KERNEL_COMPILE_WORK_GROUP_SIZE:
-      return value(place, std::array<std::size_t, 3>{});
-    case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
-      return value<std::size_t>(place, 32);
-    case CL_KERNEL_LOCAL_MEM_SIZE:
-    case CL_KERNEL_PRIVATE_MEM_SIZE:
-      return value<cl_ulong>(place, 0);
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL memory_info(cl_mem, cl_mem_info name, std::size_t capacity, void* to, std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_MEM_TYPE:
-      return value<cl_mem_object_type>(place, CL_MEM_OBJECT_BUFFER);
-    case CL_MEM_FLAGS:
-      return value<cl_mem_flags>(place, CL_MEM_READ_WRITE);
-    case CL_MEM_SIZE:
-      return value<std::size_t>(place, 1 << 16);
-    case CL_MEM_REFERENCE_COUNT:
-      return value(place, one);
-    case CL_MEM_CONTEXT:
-      return value(place, handle<cl_context>());
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL event_info(cl_event, cl_event_info name, std::size_t capacity, void* to,
-                              std::size_t* size) {
-  const Placement place{capacity, to, size};
-  switch (name) {
-    case CL_EVENT_COMMAND_QUEUE:
-      return value(place, handle<cl_command_queue>());
-    case CL_EVENT_CONTEXT:
-      return value(place, handle<cl_context>());
-    case CL_EVENT_COMMAND_TYPE:
-      return value<cl_command_type>(place, CL_COMMAND_NDRANGE_KERNEL);
-    case CL_EVENT_COMMAND_EXECUTION_STATUS:
-      return value<cl_int>(place, CL_COMPLETE);
-    case CL_EVENT_REFERENCE_COUNT:
-      return value(place, one);
-    default:
-      return CL_INVALID_VALUE;
-  }
-}
-
-cl_int CL_API_CALL profiling_info(cl_event, cl_profiling_info name, std::size_t capacity, void* to,
-                                  std::size_t* size) {
-  if (name < CL_PROFILING_COMMAND_QUEUED || name > CL_PROFILING_COMMAND_COMPLETE) return CL_INVALID_VALUE;
-  return value<cl_ulong>({capacity, to, size}, 1 + name - CL_PROFILING_COMMAND_QUEUED);
+  return CL_INVALID_VALUE;
 }
 
 }  // namespace
@@ -292,17 +169,17 @@ void bind_handles(const cl_icd_dispatch& table) {
 }
 
 void add_info_functions(cl_icd_dispatch& table) {
-  table.clGetPlatformInfo = platform_info;
-  table.clGetDeviceInfo = device_info;
-  table.clGetContextInfo = context_info;
-  table.clGetCommandQueueInfo = queue_info;
-  table.clGetProgramInfo = program_info;
-  table.clGetProgramBuildInfo = build_info;
-  table.clGetKernelInfo = kernel_info;
-  table.clGetKernelWorkGroupInfo = work_group_info;
-  table.clGetMemObjectInfo = memory_info;
-  table.clGetEventInfo = event_info;
-  table.clGetEventProfilingInfo = profiling_info;
+  table.clGetPlatformInfo = answer<platform_rows, cl_platform_id>;
+  table.clGetDeviceInfo = answer<device_rows, cl_device_id>;
+  table.clGetContextInfo = answer<context_rows, cl_context>;
+  table.clGetCommandQueueInfo = answer<queue_rows, cl_command_queue>;
+  table.clGetProgramInfo = answer<program_rows, cl_program>;
+  table.clGetProgramBuildInfo = answer<build_rows, cl_program, cl_device_id>;
+  table.clGetKernelInfo = answer<kernel_rows, cl_kernel>;
+  table.clGetKernelWorkGroupInfo = answer<work_group_rows, cl_kernel, cl_device_id>;
+  table.clGetMemObjectInfo = answer<memory_rows, cl_mem>;
+  table.clGetEventInfo = answer<event_rows, cl_event>;
+  table.clGetEventProfilingInfo = answer<profiling_rows, cl_event>;
 }
 
 }  // namespace cleave::sim::zero
