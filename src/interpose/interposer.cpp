@@ -22,12 +22,12 @@ namespace {
 
 struct Current {
   std::atomic<Interposer*> interposer{nullptr};
-  Interposer* forking = nullptr;  // the one whose locks are held around the fork that is under way
+  Interposer* forking = nullptr;  // whose locks are held during the fork in progress
 };
 constinit Current current;
 
-// So many lines of a summary tell what was learnt.
-constexpr std::size_t kMostLessons = 64;
+// The most kernels whose costs a summary lists.
+constexpr std::size_t kMaxCostReports = 64;
 
 bool write_all(int file, const std::string& text) {
   std::size_t done = 0;
@@ -48,8 +48,8 @@ bool write_to(const std::string& path, int flags, const std::string& text) {
   return close(file) == 0 && written;
 }
 
-// A file is replaced as a whole, so that a reader never sees half of it; a link's target, not the link. What
-// is there and is no file (a pipe, a terminal, /dev/null) is written to as it is.
+// Replaces a regular file atomically, so that readers never see half of it; follows links. Anything else (a pipe, a
+// terminal, /dev/null) is written in place.
 bool write_file(const std::string& path, const std::string& text) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return write_to(path, O_NONBLOCK, text);
@@ -97,7 +97,7 @@ bool Interposer::begin() noexcept {
   if (!is_split_owner()) return false;
   neighbours.begin();
   load_costs(*this);
-  // A face above may have said meanwhile that it splits.
+  // A face above may have taken over meanwhile.
   SplitOwner known = SplitOwner::this_interposer;
   return split_owner_.compare_exchange_strong(known, SplitOwner::this_begun, std::memory_order_acq_rel) ||
          known == SplitOwner::this_begun;
@@ -106,12 +106,11 @@ bool Interposer::begin() noexcept {
 Interposer::SplitOwner Interposer::find_split_owner() noexcept {
   const bool below = next.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME) != nullptr;
   const SplitOwner found = below ? SplitOwner::another_interposer : SplitOwner::this_interposer;
-  // A vendor library among the drivers is told to leave it to us. (It does not answer to the name above: a
-  // loader does not pass that on.)
+  // A vendor library among the drivers is asked to leave splitting to us. (It does not answer to the name above: a
+  // loader does not forward that.)
   void* const aside = below ? nullptr : next.clGetExtensionFunctionAddress(kStandAside);
   if (aside != nullptr) reinterpret_cast<decltype(&interpose::stand_aside)>(aside)();
-  // Several threads may come here at once; all find the same, and one reports. A face above may have come
-  // first, and what it said counts.
+  // Concurrent threads get the same answer, and one of them reports. If a face above came first, its decision counts.
   SplitOwner known = SplitOwner::unknown;
   if (!split_owner_.compare_exchange_strong(known, found, std::memory_order_acq_rel)) return known;
   if (!below) {
@@ -140,9 +139,9 @@ observe::SummaryContext Interposer::summary_context() const {
   summary_context.waits = {wait_statistics.sleeping(), wait_statistics.slept()};
   summary_context.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
   if (settings().policy.learns()) {
-    for (const learn::CostReport& lesson : costs.reports(kMostLessons)) {
-      summary_context.lessons.push_back({lesson.name, learn::describe(lesson.advice), lesson.advice.slices,
-                                         lesson.advice.loss, lesson.advice.duration, lesson.advice.measured});
+    for (const learn::CostReport& cost : costs.reports(kMaxCostReports)) {
+      summary_context.costs.push_back({cost.name, learn::describe(cost.advice), cost.advice.slices,
+                                         cost.advice.loss, cost.advice.duration, cost.advice.measured});
     }
   }
   for (const auto& line : configuration.lines) {
@@ -203,7 +202,7 @@ void Interposer::after_fork_in_child() {
   unlock_all();
   if (trace) trace->after_fork_in_child();
   neighbours.after_fork_in_child();
-  // The child's own first launch begins anew.
+  // The child starts over with its own first launch.
   SplitOwner this_begun = SplitOwner::this_begun;
   split_owner_.compare_exchange_strong(this_begun, SplitOwner::this_interposer, std::memory_order_relaxed);
 }

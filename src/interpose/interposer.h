@@ -1,7 +1,7 @@
-// The one object for the whole process: the settings in force, the table below, the records and the counters.
+// The state of the interposer: settings, the driver's table, records and counters. One object per process.
 //
-// Thread-safe. Made by install(), never destroyed, so that calls from static destructors and from threads
-// that outlive main() find it.
+// Thread-safe. Created by install() and never destroyed, so that calls from static destructors and from threads that
+// outlive main() still find it.
 #pragma once
 
 #include <atomic>
@@ -36,10 +36,10 @@ class Interposer {
   Interposer(const Interposer&) = delete;
   Interposer& operator=(const Interposer&) = delete;
 
-  const Table next;             // what lies below
-  Table table{};                // what programs use
+  const Table next;             // the table below: a loader, a driver or a simulation
+  Table table{};                // the table that programs use
   const std::string face;       // "drop-in", "layer" or "vendor library"
-  const std::string next_name;  // what `next` leads to, for people
+  const std::string next_name;  // what `next` leads to, for users
   const base::Configuration configuration;
   base::Clock& clock;
   neighbours::Neighbours neighbours;
@@ -51,48 +51,46 @@ class Interposer {
   RecordMap<QueueRecord> queues;
   RecordMap<SplitEventRecord> split_events;
   RecordMap<PendingUserEvent> pending_user_events;
-  std::atomic<std::uint64_t> user_events_created{0};  // so far
-  // Some user event has been set to an error: what waits for it fails, though the driver may not say so.
+  std::atomic<std::uint64_t> user_events_created{0};
+  // A user event has been set to an error: commands that wait for it fail, even if the driver does not report it.
   std::atomic<bool> has_failed_user_event{false};
   Gates gates;
   WaitStatistics wait_statistics;
-  // Null where nobody wants a trace. Stands before what holds events made through its table.
+  // Null without CLEAVE_TRACE. Declared before members that hold events created through its table.
   const std::unique_ptr<Tracer> trace;
   ProbeCache drivers;
   KnownBinaries binaries;
   HelperQueues helpers;
-  // For the policies that learn (interpose/launch/cost_feedback.h); empty with the others.
+  // For policies that measure launches (interpose/launch/cost_feedback.h); empty with the others.
   learn::CostTable costs;
   LaunchTimers launch_timers;
-  RecordMap<MeasuredLaunch> measured_events;  // events whose profiling information tells something
+  RecordMap<MeasuredLaunch> measured_events;  // events whose profiling times are measured
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
-  // Whether launches are this object's to split: not if another face of Cleave lies between this one and the
-  // driver, since that one does. Found out at the first launch and not before: only then is the loader below
-  // sure to be ready for questions. Problems of the configuration are reported then, by the one whose
-  // settings count.
-  // The first launch also begins to ask for the neighbours, and enters the registry.
+  // Whether this interposer splits launches. It does not if another face of Cleave lies between it and the driver,
+  // since that one splits. Determined at the first launch, because only then the loader below is sure to answer;
+  // problems of the configuration are reported then, by the interposer that splits. The first launch also starts
+  // asking for neighbours and enters the registry.
   bool begin_splitting();
 
-  // The same for who is about to build a program: begins nothing.
+  // The same without starting anything, for calls before the first launch.
   bool is_split_owner();
 
-  // A face above this one splits. Whoever learns from that face that it does has this before.
+  // A face above this one splits; it calls this through the function named kStandAside.
   void stand_aside() { split_owner_.store(SplitOwner::another_interposer, std::memory_order_release); }
 
   [[nodiscard]] observe::SummaryContext summary_context() const;
 
-  // Writes the summary to where the settings say, if there was any launch. Called at exit.
+  // Writes the summary to the place that the settings name, if there was a launch. Called at exit.
   void write_summary() noexcept;
 
-  // A launch of this kernel, or of one without a record, has been handed on. Never fails.
+  // A launch of this kernel, or of one without a record, has been forwarded or split.
   void count_unsplit(observe::KernelCounters& kernel, plan::UnsplitReason why) noexcept;
   void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
                    const plan::LaunchMethod& method) noexcept;
 
-  // Around fork(): no lock may be held by another thread meanwhile, and the child counts its own launches
-  // only.
+  // Around fork(): all locks are held across it, and the child counts its own launches only.
   void before_fork();
   void after_fork_in_parent();
   void after_fork_in_child();
@@ -107,19 +105,17 @@ class Interposer {
   std::atomic<SplitOwner> split_owner_{SplitOwner::unknown};
 };
 
-// The process's object. Requires: install() has been called; overridden functions are reached only through
-// its table.
+// The interposer of the process. Requires: install() has been called, which is certain in overridden functions.
 Interposer& interposer();
 
 // The same, or null before install().
 Interposer* current_interposer();
 
-// Registers what is to be done around fork(). A face calls this as soon as it is loaded, since of several
-// such handlers the first to be registered is the last to be called before a fork and the first after it:
-// those of the program may call OpenCL then.
+// Registers the handlers around fork(). A face calls this when it is loaded: handlers that are registered first run
+// last before a fork and first after it, so the program's own handlers may call OpenCL.
 void register_fork_handlers();
 
-// Puts `made` in force; returns what was before. Only install() and tests call this.
+// Replaces the interposer of the process and returns the former one. Only for install() and tests.
 Interposer* replace_interposer(Interposer* made);
 
 }  // namespace cleave::interpose

@@ -1,6 +1,6 @@
-// While one thread enqueues slices, other threads that call the driver wait for its lock, and may wait until
-// all are enqueued: on an NVIDIA H200 4 ms for 640 slices, of 41 ms that they run for (docs/measurements.md).
-// So a long launch pauses now and then, where the device has so much before it that it does not notice.
+// Pauses a long launch now and then, so that other threads can call the driver. While one thread enqueues slices, the
+// others wait for the driver's lock, possibly until all slices are enqueued: on an NVIDIA H200 4 ms for 640 slices
+// that run for 41 ms (docs/measurements.md). A pause is made only if the device has enough work queued not to idle.
 //
 // Not thread-safe: belongs to one launch.
 #pragma once
@@ -15,17 +15,17 @@ namespace cleave::launch {
 
 class EnqueueThrottle {
  public:
-  // `slices`: of the whole launch. Both must outlive this.
+  // `slices`: of the whole launch. `next` and `clock` must outlive this.
   EnqueueThrottle(const Table& next, base::Clock& clock, std::size_t slices)
       : next_(next), clock_(clock), slices_(slices) {}
 
-  // Whether slice `i`, from 0, needs an event, for `after` to be called with.
+  // Whether slice `i`, from 0, needs an event that is then passed to after().
   [[nodiscard]] bool wants_event(std::size_t i) const {
     return i % kSlices == kSlices - 1 && i + kSlices < slices_;
   }
 
-  // Slice `i` has just been enqueued. Pauses if the slice kSlices before it has not ended: that many are a
-  // multiple of a pause, since no launch takes a device less than some microseconds.
+  // Slice `i` has just been enqueued. Pauses if the slice kSlices before it has not ended: that many slices take
+  // several times as long as the pause, since no launch takes a device less than some microseconds.
   void after(cl_event slice) {
     if (is_pending(mark_.get())) clock_.sleep_for(kPause);
     mark_ = next_.clRetainEvent(slice) == CL_SUCCESS ? Event(next_, slice) : Event();

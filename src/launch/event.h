@@ -1,4 +1,4 @@
-// One reference to an OpenCL event that is given back by itself.
+// Owns one reference to an OpenCL event.
 #pragma once
 
 #include <utility>
@@ -26,7 +26,7 @@ class Event {
 
   [[nodiscard]] cl_event get() const { return event_; }
 
-  // Hands the reference to the caller.
+  // Gives the reference to the caller.
   cl_event release() { return std::exchange(event_, nullptr); }
 
  private:

@@ -1,5 +1,5 @@
-// Waiting for an event without burning a processor: look at its status, sleep, look again. No callbacks and
-// no user events: drivers spin a thread for those.
+// Waits for an event by polling its status between sleeps, which leaves the processor to others. Uses no callbacks
+// and no user events, for which drivers spin a thread.
 //
 // Thread-safe.
 #pragma once
@@ -16,13 +16,13 @@ enum class WaitResult : std::uint8_t {
   complete,
   failed,   // the command ended with an error
   stalled,  // the command has not begun to run within `patience`
-  aborted,  // its status cannot be read, or haste was asked for
+  aborted,  // its status cannot be read, or `abort_pacing` was set
 };
 
-// Waits until the command of `event` has ended. Once it runs it is waited for without a limit; before that no
-// longer than `patience`, since what it waits for may be the very thread that is waiting here. As soon as
-// `abort_pacing` (may be null) is not 0, the wait is given up. The command must have been flushed. How late the
-// end is noticed at most, schedule.h says.
+// Waits until the command of `event` has ended. There is no limit once it runs; before that the wait ends after
+// `patience`, since the command may depend on the waiting thread itself. The wait is aborted as soon as
+// `abort_pacing` (may be null) is not 0. How late the end is noticed: see poll_schedule.h.
+// Requires: the command has been flushed.
 WaitResult wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
                     const std::atomic<int>* abort_pacing = nullptr);
 

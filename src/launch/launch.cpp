@@ -10,11 +10,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a slice may wait to be run before we stop pacing. Long enough for the work that others have
-// queued, short enough for a program that would otherwise wait for itself.
+// How long a slice may take to begin before pacing is given up. Long enough for work that others have queued, short
+// enough for a program that would otherwise wait for itself.
 constexpr base::Nanoseconds kPatience = 2s;
 
-// One launch being carried out.
+// One launch on the program's queue.
 class SingleQueueLaunch {
  public:
   SingleQueueLaunch(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
@@ -49,8 +49,7 @@ class SingleQueueLaunch {
   }
 
  private:
-  // Out of memory, each slice waits for the one before alone, which drivers that keep to the specification
-  // take for the same.
+  // Without memory each slice waits only for the one before, which is equivalent by the specification.
   void prepare_chain() noexcept try {
     chain_.assign(launch_.wait_list, launch_.wait_list + launch_.waits);
     chain_.push_back(nullptr);
@@ -58,15 +57,14 @@ class SingleQueueLaunch {
     chain_.clear();
   }
 
-  // What a box waits for that comes behind the newest slice with an event.
+  // The wait list of a box that follows `before`.
   std::span<const cl_event> wait_list_after(const cl_event& before) {
     if (chain_.empty()) return {&before, 1};
     chain_.back() = before;
     return chain_;
   }
 
-  // Enqueues one box behind what is there already. With `event`, its event is the one that the next box
-  // follows.
+  // Enqueues one box after those before it. With `event`, its event is the one that the next box waits for.
   cl_int enqueue(const plan::Slice& box, bool event) {
     const bool behind_previous = previous() != nullptr && (failed_ || chained_);
     const cl_event before = previous();
@@ -97,7 +95,7 @@ class SingleQueueLaunch {
     return CL_SUCCESS;
   }
 
-  // Waits for the slice before, as long as that gets us anywhere.
+  // Waits for the slice before, as long as waiting helps.
   void pace() {
     if (!pacing_) return;
     next_.clFlush(launch_.queue);
@@ -107,7 +105,7 @@ class SingleQueueLaunch {
     result_.stalled = waited == WaitResult::stalled;
   }
 
-  // The program flushes the queues of the events it waits for some time after this call; we wait within it.
+  // The program flushes the queues of its wait list only after this call, which waits before that.
   void flush_upstream() {
     for (cl_uint i = 0; launch_.flush != nullptr && i < launch_.waits; ++i) {
       cl_command_queue queue = nullptr;
@@ -116,7 +114,7 @@ class SingleQueueLaunch {
     }
   }
 
-  // The event of the newest slice that has one.
+  // The newest slice's event, of those that have one.
   cl_event previous() const { return previous_.get() != nullptr ? previous_.get() : result_.first.get(); }
 
   void return_events() {
@@ -132,9 +130,9 @@ class SingleQueueLaunch {
   const Launch& launch_;
   const plan::Cut& cut_;
   const bool chained_;           // each slice waits for the one before
-  std::vector<cl_event> chain_;  // the program's list and room for one more, if there is such a list
+  std::vector<cl_event> chain_;  // the program's list, if there is one, and room for one more
   bool pacing_;
-  bool failed_ = false;  // a slice that we waited for ended with an error: what follows must not run
+  bool failed_ = false;  // a slice that was waited for has failed: later ones must not run
   Event previous_;
   LaunchResult result_;
 };

@@ -8,18 +8,17 @@
 namespace cleave::launch {
 namespace {
 
-// What one command waits for: the program's own list, so that it does not run if an event there fails (see
-// launch.h), and at most each helper's newest and the slice before on its own queue. One list is used for
-// all.
+// The wait list of one command: the program's own list, so that the command does not run if an event there fails (see
+// launch.h), and at most each helper's newest command and the slice before on the same queue. Reused for all commands.
 class WaitList {
  public:
-  // May throw std::bad_alloc; nothing later does.
+  // May throw std::bad_alloc; the other functions do not allocate.
   explicit WaitList(const Launch& launch) : own_(launch.waits) {
     events_.reserve(own_ + kMaxHelpers + 1);
     events_.assign(launch.wait_list, launch.wait_list + own_);
   }
 
-  // The program's list and nothing else.
+  // The program's list only.
   WaitList& fresh() {
     events_.resize(own_);
     return *this;
@@ -70,8 +69,8 @@ class Pipeline {
   }
 
  private:
-  // Without the program's list, which every slice has: should the first one be refused, nothing stays in the
-  // queue that waits for more than what was there before.
+  // Without the program's list, which every slice has: if the first slice is refused, no marker stays in the queue
+  // that waits for more than earlier commands.
   bool enqueue_gate_marker() {
     cl_event made = nullptr;
     if (next_.clEnqueueMarkerWithWaitList(launch_.queue, 0, nullptr, &made) != CL_SUCCESS) return false;
@@ -80,11 +79,10 @@ class Pipeline {
     return true;
   }
 
-  // What the first slice of every helper waits for.
+  // What each helper's first slice waits for.
   cl_event gate() const { return launch_.in_order ? marker_.get() : own_.first.get(); }
 
-  // Enqueues all slices, but not the last one if its event is to be the program's, and returns how many of
-  // them the driver took.
+  // Enqueues all slices, except the last one if its event is to be the program's. Returns how many were accepted.
   std::size_t deal() {
     const std::size_t lanes = helpers_.size() + 1;
     const std::size_t count = cut_.count() - (launch_.wants_event ? 1 : 0);
@@ -98,14 +96,14 @@ class Pipeline {
         return i;
       }
       if (throttle_.wants_event(i)) throttle_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
-      // On an out-of-order queue the helpers wait for this very slice.
+      // On an out-of-order queue the helpers wait for this slice.
       if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
       if (i + 1 == lanes && count > 4 * lanes) begin();
     }
     return count;
   }
 
-  // Lets the driver start with what there is, if it is one that starts nothing before it is asked to.
+  // For drivers that start nothing before a flush.
   void begin() {
     next_.clFlush(launch_.queue);
     for (const Lane& helper : helpers_) next_.clFlush(helper.queue);
@@ -139,18 +137,18 @@ class Pipeline {
     return CL_SUCCESS;
   }
 
-  // An empty list is the program's own, so that the driver can refuse it as it would the whole launch's.
+  // Passes the program's own pointer for an empty list, so that the driver can refuse it as for the whole launch.
   const cl_event* data_of(Events list) const { return list.empty() ? launch_.wait_list : list.data(); }
 
   void note(Lane& lane, cl_event made) {
     lane.lacks_event = made == nullptr;
     if (made != nullptr) (lane.slices == 0 ? lane.first : lane.newest) = Event(next_, made);
-    // What an earlier launch has left there ends before this slice.
+    // The newest command of an earlier launch ends before this slice.
     if (lane.slices++ == 0) lane.newest = Event();
   }
 
-  // Enqueues what is left from slice `from` on, on the program's queue behind all others: the last slice
-  // alone or nothing, if all has gone well.
+  // Enqueues the slices from `from` on, on the program's queue after all others: on success only the last slice, or
+  // none.
   cl_int close(std::size_t from) {
     if (from == cut_.count()) return wait_for_helpers();
     if (launch_.wants_event && from + 1 == cut_.count() && enqueue_last(cut_.slice(from), true) == CL_SUCCESS)
@@ -169,7 +167,7 @@ class Pipeline {
     return enqueue(own_, box, list.all(), last ? launch_.wants_event : chained_);
   }
 
-  // The list with each helper's newest.
+  // The list with each helper's newest command.
   WaitList& all_helpers() {
     WaitList& list = list_.fresh();
     for (Lane& helper : helpers_) {
@@ -180,8 +178,8 @@ class Pipeline {
     return list;
   }
 
-  // Gives the newest command of a helper an event: slices have none if others should have followed them. If
-  // there is no way to wait for it in the queue, it is waited for here.
+  // Gives a helper's newest command an event, by a marker: slices that were to be followed by others have none. Waits
+  // on the host if the driver refuses the marker.
   void mark(Lane& helper) {
     cl_event made = nullptr;
     if (next_.clEnqueueMarkerWithWaitList(helper.queue, 0, nullptr, &made) == CL_SUCCESS) {
@@ -195,8 +193,7 @@ class Pipeline {
     }
   }
 
-  // What the program enqueues from now on comes behind all that helpers have. If there is no way to wait for
-  // that in the queue, it is waited for here.
+  // Later commands of the program follow all commands of the helpers. Waits on the host if the driver refuses a marker.
   cl_int wait_for_helpers() {
     if (enqueue_order_marker() == CL_SUCCESS) return CL_SUCCESS;
     cl_int error = CL_SUCCESS;
@@ -214,7 +211,7 @@ class Pipeline {
                                              nullptr);
   }
 
-  // Whoever waits for a helper relies on its having been flushed.
+  // Waiting for a helper requires that it has been flushed.
   void flush(cl_command_queue queue) {
     if (next_.clFlush(queue) != CL_SUCCESS) next_.clFlush(queue);
   }

@@ -11,12 +11,12 @@ using base::Nanoseconds;
 // A shorter sleep costs about as much processor time as it saves.
 constexpr Nanoseconds kShortest = 20us;
 
-// Longer ones save nothing any more.
+// Longer sleeps save nothing more.
 constexpr Nanoseconds kLongest = 5ms;
 constexpr Nanoseconds kLongestFar = 10ms;
 constexpr Nanoseconds kLongestNear = 2ms;
 
-// Shares of the time waited: where nothing is known, well before a predicted end, and around it.
+// Shares of the time waited: without a prediction, well before a predicted end, and around it.
 constexpr int kUsual = 96;
 constexpr int kFar = 48;
 constexpr int kNear = 512;

@@ -1,9 +1,8 @@
-// When to look again at a command that is being waited for. Arithmetic only.
+// When to poll a command again that is being waited for. Arithmetic only.
 //
-// A sleep is a small share of the time waited so far, so the end is noticed late by that share of it at most:
-// by 3 % or 60 µs, whichever is more, as long as the clock oversleeps by no more than 20 µs. Where an end is
-// predicted, the looks are few before it and many around it; a prediction that is wrong costs looks and never
-// that bound.
+// Each sleep is a small share of the time waited so far, so the end is noticed late by at most 3 % or 60 µs, whichever
+// is more, as long as the clock oversleeps by no more than 20 µs. If an end is predicted, polls are rare before it and
+// frequent around it; a wrong prediction costs polls but never exceeds that bound.
 //
 // Thread-safe: pure.
 #pragma once
@@ -15,7 +14,7 @@ namespace cleave::launch {
 class PollSchedule {
  public:
   PollSchedule() = default;
-  // The command is expected to end `predicted` after the wait has begun; 0: nothing is known.
+  // The command is expected to end `predicted` after the wait began; 0: unknown.
   explicit PollSchedule(base::Nanoseconds predicted) : predicted_(predicted) {}
 
   // How long to sleep after a wait of `waited`. Never 0.

@@ -9,8 +9,8 @@ constexpr base::Nanoseconds kLong = 1ms;
 constexpr unsigned kEnough = 3;
 constexpr base::Nanoseconds kEnoughTime = 100ms;
 
-// A thread that spins among others that want its processor gets only a share of it, so the line is low; one
-// that sleeps runs for a hundredth of the time or less.
+// A spinning thread that competes for its processor gets only a share of it, so the threshold is low. A sleeping
+// thread runs for a hundredth of the time or less.
 constexpr int kShare = 10;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;

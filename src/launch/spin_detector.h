@@ -1,7 +1,7 @@
-// Whether a driver's own waits burn the processor, learnt from a few long ones: how much of the time that a
-// thread waited did it spend running?
+// Detects whether a driver's own waits keep the processor busy, from the share of a few long waits that the thread
+// spent running.
 //
-// Thread-safe, without locks.
+// Thread-safe, lock-free.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ class SpinDetector {
  public:
   enum class Verdict : std::uint8_t { unknown, spins, sleeps };
 
-  // A wait of the driver's own took `wall`, of which the thread ran for `processor`. Short ones say nothing:
-  // many drivers spin for a moment before they sleep.
+  // A wait of the driver took `wall`, of which the thread ran for `processor`. Short waits are ignored: many drivers
+  // spin for a moment before they sleep.
   void add(base::Nanoseconds wall, base::Nanoseconds processor) noexcept;
 
-  // Stands from the third long wait on, or as soon as there were 100 ms of them.
+  // Final from the third long wait on, or as soon as these took 100 ms.
   [[nodiscard]] Verdict verdict() const noexcept { return verdict_.load(std::memory_order_relaxed); }
 
  private:

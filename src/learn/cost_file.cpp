@@ -22,7 +22,7 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-// Takes one number and the space behind it off `text`.
+// Removes one number and the space after it from `text`.
 std::optional<std::uint64_t> take_number(std::string_view& text, std::uint64_t most) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -63,7 +63,7 @@ std::optional<CostLine> read(std::string_view text) {
   return line;
 }
 
-// Calls visit(line, its text) for the lines that are in order, the last first, each key once.
+// Calls visit(line, its text) for the valid lines, the last first, once per key.
 template <typename Visit>
 void for_each_valid_line(std::string_view text, Visit visit) {
   std::unordered_set<std::uint64_t> seen;

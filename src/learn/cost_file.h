@@ -1,10 +1,10 @@
-// The text in which what was learnt is kept between runs: a line for each kernel, size and device,
+// The text form in which measured costs are kept between runs: one line per kernel, size and device,
 //
 //   1 KEY DURATION SLICES LOSS SLICES LOSS ... CHECK
 //
-// the version of the format, a hash, nanoseconds, numbers of slices with the loss of each in millionths, and
-// a hash of all before it. Whatever is not exactly that is left out: lines of other versions, halves of
-// lines, and what somebody else has written there.
+// that is: the version of the format, a hash, nanoseconds, numbers of slices with the loss of each in millionths, and
+// a hash of everything before it. Lines that do not match exactly are ignored: other versions, truncated lines, and
+// foreign text.
 //
 // Thread-safe: all functions are pure. They may throw std::bad_alloc.
 #pragma once
@@ -27,11 +27,10 @@ struct CostLine {
 // One line, with its newline.
 std::string format_line(const CostLine& line);
 
-// All lines of `text` that are in order; of several for one key the last. At most kMaxLines: the last ones.
+// All valid lines of `text`; the last one if several have the same key. At most kMaxLines: the last ones.
 std::vector<CostLine> parse_lines(std::string_view text);
 
-// `old` with `news` behind it, in place of lines for the same keys; the oldest are left out beyond
-// kMaxLines.
+// `old` followed by `news`, which replaces lines with the same keys. Beyond kMaxLines the oldest lines are dropped.
 std::string merge_lines(std::string_view old, const std::vector<CostLine>& news);
 
 inline constexpr std::size_t kMaxLines = 2000;

@@ -6,39 +6,37 @@
 namespace cleave::learn {
 namespace {
 
-// The first number that is tried, and the largest step from what is known to what is tried next.
+// The first number that is tried, and the largest step from a known number to the next trial.
 constexpr std::size_t kFirstTry = 16;
 constexpr double kMaxStep = 8;
-// For so many launches numbers are tried; after that only what is safe.
+// The number of launches in which numbers are tried; later only safe numbers are.
 constexpr std::uint64_t kTrialLaunches = 9;
-// What is aimed for, as a share of the budget, and by how many standard errors it must be met.
+// The target, as a share of the budget, and by how many standard errors it must be met.
 constexpr double kAim = 0.9;
 constexpr double kStandardErrors = 0.7;
-// Noise that is reckoned with before any is seen, and bounds of it, as shares of the time.
+// Noise that is assumed before any is observed, and its bounds, as shares of the time.
 constexpr double kDefaultNoise = 0.004;
 constexpr double kMinNoise = 0.0005;
 constexpr double kMaxNoise = 0.2;
-// How sure a loss is that another process found.
+// The standard error of a loss that another process found.
 constexpr double kInheritedError = 0.005;
-// A launch that differs from what is known by more is strange; so many in a row mean that the work has
-// changed.
+// A launch that differs by more from what is known is an outlier; this many in a row mean that the work has changed.
 constexpr double kOutlier = 0.3;
-constexpr double kOutlierNoise = 4;  // the same, in times of the usual noise
+constexpr double kOutlierNoise = 4;  // the same, in multiples of the usual noise
 constexpr unsigned kOutliersToForget = 3;
-constexpr std::uint64_t kMinLaunchesBetweenResets = 12;  // launches between two times of forgetting
-// A whole launch once in a while, or nobody would know any more what is being lost: at these ages, then after
-// so many launches.
+constexpr std::uint64_t kMinLaunchesBetweenResets = 12;
+// A launch is left unsplit now and then, so that the loss remains known: at these ages, then every kRefresh launches.
 constexpr std::array<std::uint64_t, 5> kUnsplitAt = {6, 8, 13, 21, 33};
 constexpr std::uint64_t kRefresh = 48;
-// Second looks at numbers that seemed too many begin at this age.
+// Numbers that seemed too many are retried from this age on.
 constexpr std::uint64_t kRetriesFrom = 12;
 constexpr std::uint64_t kLongestPause = 200;
 constexpr std::uint64_t kMatureAge = 64;
-// Numbers of slices are spaced by about a fifth, and a number in use is kept if it is about as good, so that
-// launches do not differ for nothing.
+// Numbers of slices are spaced by about a fifth, and a number in use is kept if it is about as good, so that launches
+// do not vary without need.
 constexpr double kGrid = 1.2;
 constexpr double kKeepFactor = 1.3;
-// What is believed of another process's losses and durations.
+// Limits for another process's losses and durations.
 constexpr std::size_t kMaxSlices = 1'000'000;
 constexpr double kMaxLoss = 1000;
 
@@ -69,8 +67,8 @@ std::array<double, CostModel::kKept> CostModel::Point::sorted() const {
   return sorted;
 }
 
-// Of many, the second smallest: a single one may be too small because of a mistake in measuring. Noise is
-// taken for exponential, so that the smallest of k is expected a k-th of it above the time without.
+// Of many times, the second smallest: a single one may be too small because of a measuring error. Noise is assumed to
+// be exponential, so that the smallest of k times is expected to exceed the noise-free time by a k-th of it.
 double CostModel::Point::noise_free_time(double noise) const {
   const auto times_up = sorted();
   const auto k = static_cast<double>(count);
@@ -79,8 +77,7 @@ double CostModel::Point::noise_free_time(double noise) const {
 
 double CostModel::Estimate::upper_bound() const { return loss + kStandardErrors * error; }
 
-// The point of that number; if there is none, in place of the one that was not used for longest. Whole
-// launches keep theirs.
+// The point of that number; if there is none, the least recently used one is replaced. Unsplit launches keep theirs.
 CostModel::Point& CostModel::point_for(std::size_t slices) {
   Point* oldest = points_[0].slices != 1 ? points_.data() : &points_[1];
   for (Point& point : points_) {
@@ -108,9 +105,9 @@ void CostModel::observe(std::size_t slices, base::Nanoseconds time) {
   if (slices == 0 || time.count() <= 0) return;
   const auto measured = static_cast<double>(time.count());
   recent_[launches_++ % kRecent] = measured;
-  if (launches_ == 1 && slices == 1) return;  // what a first launch warms up does not count
+  if (launches_ == 1 && slices == 1) return;  // the first launch includes warm-up
   outliers_ = is_outlier(slices, measured) ? outliers_ + 1 : 0;
-  if (outliers_ != 0 && outliers_ < kOutliersToForget) return;  // an accident, unless there are more of them
+  if (outliers_ != 0 && outliers_ < kOutliersToForget) return;  // an accident, unless more follow
   if (outliers_ != 0 && age() >= kMinLaunchesBetweenResets) {
     points_ = {};
     since_ = launches_;
@@ -123,11 +120,10 @@ void CostModel::observe(std::size_t slices, base::Nanoseconds time) {
   if (slices > 1) used_ = slices;
 }
 
-// How far times lie above the least possible on average, as a share: from the gaps between neighbours among
-// the times of each number. Of exponential times all gaps are alike if they are weighted like this; the
-// middle one does not mind a few wild times.
+// The mean noise as a share of the time, from the gaps between neighbours among the sorted times of each number. For
+// exponential noise all gaps are alike with these weights; their median is not affected by a few outliers.
 double CostModel::noise() const {
-  constexpr double kMiddle = 0.693;  // of exponential times, as a share of the mean
+  constexpr double kMiddle = 0.693;  // the median of exponential times, as a share of the mean
   std::array<double, kPoints * kKept> gaps{};
   std::size_t count = 0;
   for (const double expected : {kDefaultNoise, kDefaultNoise}) gaps[count++] = expected * kMiddle;
@@ -147,7 +143,7 @@ void CostModel::Curve::add(const Estimate& estimate) {
   points[at] = estimate;
 }
 
-// Neighbours that contradict each other are all taken for their mean, by how sure they are.
+// Neighbours that contradict each other are replaced by their mean, weighted by certainty.
 void CostModel::Curve::make_monotonic() {
   for (std::size_t i = 1; i < count; ++i) {
     double weight = 1 / (points[i].error * points[i].error);
@@ -188,9 +184,9 @@ bool CostModel::is_unsplit_due() const {
   return launches_ - whole->last >= kRefresh;
 }
 
-// Whether a number that seemed too many is to be tried again, since it may have been an accident: while
-// numbers are tried, if one below it turned out so much better that it does not fit; later now and then, the
-// more seldom the more it costs.
+// Whether a number that seemed too many is to be retried, since that may have been an accident: during the trials, if
+// a smaller number turned out so much better that it does not fit; later now and then, the more rarely the more it
+// costs.
 bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, double safe, double budget) const {
   if (safe * 1.5 > static_cast<double>(above.slices)) return false;
   if (trying()) {
@@ -203,8 +199,8 @@ bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, doubl
   return age() % period == 3 % period;
 }
 
-// Where noise hides the budget, numbers whose cost cannot be told from nothing are used all the same: up to
-// what is tried first, or up to the one in use, of which more and more is known.
+// If noise hides the budget, numbers whose loss cannot be told from zero are used all the same: up to the first trial
+// number, or up to the one in use, of which more and more is known.
 bool CostModel::is_within(const Curve& curve, std::size_t index, double budget) const {
   const Estimate& point = curve.points[index];
   if (point.upper_bound() <= budget) return true;
@@ -213,7 +209,7 @@ bool CostModel::is_within(const Curve& curve, std::size_t index, double budget) 
 }
 
 Choice CostModel::choose(const Curve& curve, double budget, std::size_t limit, bool may_try) const {
-  Estimate below;  // the largest that is within the budget: whole, at least
+  Estimate below;  // the largest number within the budget: at least 1, unsplit
   std::size_t i = 0;
   for (; i < curve.count && is_within(curve, i, budget); ++i) below = curve.points[i];
   const Estimate* const above = i < curve.count ? &curve.points[i] : nullptr;
@@ -229,7 +225,7 @@ Choice CostModel::choose(const Curve& curve, double budget, std::size_t limit, b
     safe = a + (b - a) * (aim - low) / (above->upper_bound() - low);
     if (may_try && above->slices <= limit && is_retry_due(below, *above, safe, budget))
       return {above->slices, true, above->loss};
-    // A curve that is flat at first is far below the straight line: in the middle is more to be learnt.
+    // A curve that is flat at first lies far below the straight line: most can be learned in the middle.
     if (may_try && trying() && below.slices > 1 && b > 2.5 * a && below.upper_bound() < 0.6 * budget)
       safe = std::max(safe, std::sqrt(a * b));
   }
@@ -252,7 +248,7 @@ std::optional<Choice> CostModel::within_budget(double budget, std::size_t limit,
 base::Nanoseconds CostModel::duration() const {
   std::array<double, kRecent> times = recent_;
   std::sort(times.begin(), times.end());
-  // The second longest, so that one wild time does no harm; of few, the longest.
+  // The second longest, so that one outlier does no harm; of few times, the longest.
   const double time = times[kRecent - 3] > 0 ? times[kRecent - 2] : times[kRecent - 1];
   return base::Nanoseconds(static_cast<std::int64_t>(time));
 }
@@ -260,7 +256,7 @@ base::Nanoseconds CostModel::duration() const {
 CostModel::Losses CostModel::losses() const {
   const Curve known = curve();
   Losses losses{};
-  // Of too many, the smaller numbers: they are the ones in use.
+  // Of too many, the smaller numbers: these are in use.
   for (std::size_t i = 0; i < std::min(known.count, kMaxKnown); ++i)
     losses[i] = {known.points[i].slices, known.points[i].loss};
   return losses;

@@ -6,7 +6,7 @@
 namespace cleave::learn {
 namespace {
 
-// So often a trial is asked for without a measured time coming back.
+// How often a trial is repeated without a measured time.
 constexpr unsigned kPatience = 3;
 
 std::string describe_time(base::Nanoseconds time) {
@@ -56,7 +56,7 @@ CostTable::Entry& CostTable::make(Shard& shard, Key key, std::string name) {
   return shard.entries.emplace(key, std::move(entry)).first->second;
 }
 
-// Found out when a time comes in, so that a launch has nothing to reckon.
+// Called when a time arrives, so that a launch finds the answer ready.
 void CostTable::choose(Entry& entry) {
   const auto choice = entry.cost.within_budget(entry.budget, entry.limit, entry.may_try);
   entry.advice = {};

@@ -1,13 +1,13 @@
-// What is known of all kernels, sizes and devices that were launched: the advice for the next launch, the
-// times of those that were measured, and the words to explain it all.
+// The measured costs of all kernels, sizes and devices: advice for the next launch, times of measured ones, and
+// descriptions for users.
 //
-// Not every launch can be measured. An advice that is a trial is given again until a measured time has come
-// back, but not for long: then what is known without trials counts, and if that is nothing, so does the
-// advice (AdviceState::unmeasured), until there is a time after all.
+// Not every launch can be measured. Advice that is a trial is repeated until a measured time arrives, but only a few
+// times: then the answer is what is known without trials, or AdviceState::unmeasured if that is nothing, until a time
+// arrives after all.
 //
 // Thread-safe: each call takes one of sixteen locks, for well under a microsecond. The first advice for a key
-// allocates and may throw std::bad_alloc; so may all that returns text. Bounded: where there are too many
-// keys, an arbitrary one is forgotten.
+// allocates and may throw std::bad_alloc, as may everything that returns text. Bounded: beyond a limit an arbitrary
+// key is forgotten.
 #pragma once
 
 #include <array>
@@ -25,40 +25,40 @@
 
 namespace cleave::learn {
 
-// Stands for one kernel in one size on one device: a hash. 0: none.
+// Identifies one kernel in one size on one device: a hash. 0: none.
 using Key = std::uint64_t;
 
 // Mixes `part` into `key`.
 Key mix_key(Key key, std::uint64_t part);
 
 enum class AdviceState : std::uint8_t {
-  unmeasured,  // no launch has been measured: the number is not ours to choose
-  trial,       // chosen to find something out
-  settled,     // the best that is known
+  unmeasured,  // no launch has been measured: the caller chooses the number
+  trial,       // an experiment
+  settled,     // the best known number
 };
 
 // The answer for one launch.
 struct SliceAdvice {
   AdviceState state = AdviceState::unmeasured;
-  std::size_t slices = 1;         // 1: whole. Meaningless if unmeasured
-  double loss = 0;                // that is expected, for the policy `budget`
-  base::Nanoseconds duration{0};  // of a launch; 0: not known
+  std::size_t slices = 1;         // 1: unsplit. Meaningless if unmeasured
+  double loss = 0;                // expected, for the policy `budget`
+  base::Nanoseconds duration{0};  // of a launch; 0: unknown
   std::uint64_t measured = 0;     // launches
 };
 
-// One kernel in one size, for people: with the advice that was given last.
+// The state of one kernel in one size, for users: with the latest advice.
 struct CostReport {
-  std::string name;  // of kernel and size
+  std::string name;  // of the kernel, with the size
   SliceAdvice advice;
 };
 
-// "40 slices, 3.1 % lost (40.7 ms, 12 measured)", or why there is nothing of the kind.
+// "40 slices, 3.1 % lost (40.7 ms, 12 measured)", or why there is no such answer.
 std::string describe(const SliceAdvice& advice);
 
 class CostTable {
  public:
-  // What to do with a launch that may have up to `limit` slices, at a loss of `budget` at the most. `name` is
-  // called if the key is new.
+  // What to do with a launch of up to `limit` slices and a loss of at most `budget`. `name` is called if the key is
+  // new.
   template <typename Name>
   SliceAdvice within_budget(Key key, double budget, std::size_t limit, Name name) {
     Shard& shard = of(key);
@@ -66,9 +66,9 @@ class CostTable {
     return advise(entry(shard, key, name), budget, limit);
   }
 
-  // How long a launch takes, as SliceAdvice::duration; `slices` is left to whoever asks, who reports it by set_slices().
-  // For a key of which nothing is known, an estimate from launches of other sizes with that `size_family`, whose
-  // durations are in proportion to their `items`.
+  // How long a launch takes: SliceAdvice::duration. The caller chooses the number of slices and reports it by
+  // set_slices(). For an unmeasured key the duration is estimated from launches of other sizes with that
+  // `size_family`, whose durations are proportional to their `items`.
   template <typename Name>
   SliceAdvice duration(Key key, Key size_family, double items, Name name) {
     Shard& shard = of(key);
@@ -79,18 +79,18 @@ class CostTable {
 
   // The launch of that key could not be cut into more than `slices`.
   void limit_slices(Key key, std::size_t slices);
-  // So many are wanted for the launch of which duration() was asked.
+  // The number that the caller has chosen after duration().
   void set_slices(Key key, std::size_t slices);
 
-  // A launch in `slices` took `time`. Nothing happens if the key was never asked for.
+  // A launch in `slices` took `time`. Ignored if the key is unknown.
   void observe(Key key, std::size_t slices, base::Nanoseconds time);
 
-  // What was learnt, sorted by name; at most `most` of those with most launches.
+  // One report per key, sorted by name: the `most` with most launches.
   [[nodiscard]] std::vector<CostReport> reports(std::size_t most) const;
 
-  // To begin with, and to keep. Lines are taken on trust within the bounds of CostModel::from.
+  // Starts from the lines of an earlier run. They are trusted within the bounds of CostModel::from.
   void restore(const std::vector<CostLine>& lines);
-  // Those of which this process has measured something.
+  // Lines for all keys of which this process has measured something.
   [[nodiscard]] std::vector<CostLine> measured_lines() const;
 
   // For fork(): no other thread is inside between these two.
@@ -107,11 +107,11 @@ class CostTable {
     CostModel cost;
     std::size_t most = SIZE_MAX;  // slices that it can be cut into
     unsigned unanswered = 0;      // advice since the last measured time
-    double items = 0;             // where they are of interest
+    double items = 0;             // for duration() only
     Key size_family = 0;
-    // The last answer and what it was an answer to.
+    // The latest answer and its arguments.
     SliceAdvice advice;
-    std::size_t limit = 0;  // 0: there is none
+    std::size_t limit = 0;  // 0: none yet
     double budget = 0;      // the same for all launches of a process
     bool may_try = true;
   };

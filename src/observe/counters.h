@@ -1,9 +1,8 @@
-// What happened, counted: for each kernel name how many launches there were, how many were split into how
-// many slices, and why the others stayed whole. A count is what was really handed to the driver: calls that
-// failed are not in it.
+// Counts per kernel name how many launches there were, how many were split into how many slices, and why the others
+// were not. Only launches that the driver accepted are counted.
 //
-// Thread-safe. Counting is a handful of relaxed atomic additions; finding a name's counters takes a lock and
-// is done once a kernel object.
+// Thread-safe. Counting takes a few relaxed atomic additions; looking up the counters of a name takes a lock, once per
+// kernel object.
 #pragma once
 
 #include <array>
@@ -19,19 +18,19 @@
 
 namespace cleave::observe {
 
-// Reasons for staying whole are counted by number; their names are given by whoever reads the counters.
+// The number of reasons for not splitting. Counters index them by number; the reader supplies the names.
 inline constexpr std::size_t kUnsplitReasonCount = 15;
-// So are the reasons for going through one queue where several would have been used.
+// The number of reasons for using one queue instead of several.
 inline constexpr std::size_t kSingleQueueReasons = 7;
 
 struct KernelStatistics {
   std::uint64_t launches = 0;
   std::uint64_t split = 0;
-  std::uint64_t slices = 0;  // driver launches that split launches were made of
+  std::uint64_t slices = 0;  // driver launches that split launches consisted of
   std::array<std::uint64_t, kUnsplitReasonCount> unsplit{};
-  std::uint64_t pipelined = 0;  // split launches that went over several queues
+  std::uint64_t pipelined = 0;  // split launches on several queues
   std::array<std::uint64_t, kSingleQueueReasons> queued{};
-  // Time that calls of split launches took beyond their first driver launch.
+  // Time that calls of split launches took after their first driver launch.
   base::Nanoseconds added{0};
 
   KernelStatistics& operator+=(const KernelStatistics& other);
@@ -63,17 +62,17 @@ class Counters {
     KernelStatistics statistics;
   };
 
-  // The counters of all kernels of that name. Never invalidated. A program that makes up new names without
-  // end gets one set for all names from the 4097th on, called "(others)".
+  // The counters of all kernels of that name. Never invalidated. From the 4097th name on, all new names share one set,
+  // "(others)".
   KernelCounters& of(const std::string& name);
 
-  // Under which name these counters are to be found; they are some of these.
+  // The name of these counters. Requires: they come from of().
   [[nodiscard]] std::string name_of(const KernelCounters& counters) const;
 
   // Sorted by name, without names that were never launched.
   [[nodiscard]] std::vector<Named> all() const;
 
-  // For a forked child, whose launches are its own. Only while no other thread runs.
+  // For the child of a fork, which counts its own launches. Requires: no other thread runs.
   void reset() noexcept;
 
   // For fork(): no other thread is inside while it is locked.

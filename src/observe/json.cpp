@@ -10,8 +10,8 @@ bool continues(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
 }
 
-// How many bytes from the start of `text` are one character of UTF-8; 0 if they are none. (Encodings longer
-// than need be are caught by their first bytes; surrogates and what lies beyond U+10FFFF likewise.)
+// The length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid. (Overlong encodings,
+// surrogates and characters beyond U+10FFFF are recognized by their first two bytes.)
 std::size_t character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80U) return 1;

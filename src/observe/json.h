@@ -1,4 +1,4 @@
-// Writing JSON: strings with everything in them escaped that must be, and objects key by key.
+// Writes JSON: escaped strings, and objects key by key.
 //
 // Thread-safe: each value belongs to its owner. Functions may throw std::bad_alloc.
 #pragma once
@@ -9,10 +9,10 @@
 
 namespace cleave::observe {
 
-// `text` as a JSON string, quotation marks included. Bytes that are not UTF-8 become U+FFFD.
+// `text` as a JSON string with quotation marks. Bytes that are not UTF-8 become U+FFFD.
 std::string quoted(std::string_view text);
 
-// One object, in the order of the calls.
+// One object; keys in the order of the calls.
 class JsonObject {
  public:
   JsonObject& add(std::string_view key, std::string_view value) { return add_json(key, quoted(value)); }

@@ -42,7 +42,7 @@ std::string unsplit_with_reasons(const KernelStatistics& statistics, const Summa
   return formatted("%" PRIu64, statistics.launches - statistics.split) + why;
 }
 
-// " (monitor: known, silent 2 times)", or nothing where the user has set the number.
+// " (monitor: known, silent 2 times)", or nothing if the user has set the number.
 std::string describe_source(const NeighbourFigures& neighbours) {
   if (neighbours.state == "fixed" || neighbours.state.empty()) return {};
   const std::string silent =
@@ -67,15 +67,15 @@ std::string json_of(const KernelStatistics& statistics, const SummaryContext& su
   return text + "}";
 }
 
-std::string json_of(const std::vector<CostFigures>& lessons) {
-  if (lessons.empty()) return {};
+std::string json_of(const std::vector<CostFigures>& costs) {
+  if (costs.empty()) return {};
   std::string text;
-  for (const CostFigures& lesson : lessons) {
+  for (const CostFigures& cost : costs) {
     text += formatted("%s{\"launch\":%s,\"slices\":%zu,\"loss\":%.4f,\"duration_ns\":%" PRId64
                       ",\"measured\":%" PRIu64 ",\"words\":%s}",
-                      text.empty() ? "" : ",", quoted(lesson.launch).c_str(), lesson.slices, lesson.loss,
-                      static_cast<std::int64_t>(lesson.duration.count()), lesson.measured,
-                      quoted(lesson.words).c_str());
+                      text.empty() ? "" : ",", quoted(cost.launch).c_str(), cost.slices, cost.loss,
+                      static_cast<std::int64_t>(cost.duration.count()), cost.measured,
+                      quoted(cost.words).c_str());
   }
   return ",\"learnt\":[" + text + "]";
 }
@@ -97,14 +97,14 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryCo
                       unsplit_with_reasons(statistics, summary_context).c_str());
   };
   text += formatted("cleave: %-*s %9s %9s %9s %10s  %s\n", static_cast<int>(width), "kernel", "launches",
-                    "split", "slices", "added", "whole");
+                    "split", "slices", "added", "unsplit");
   for (const auto& kernel : kernels) row(kernel.name, kernel.statistics);
   if (kernels.size() > 1) row("all", sum(kernels));
-  for (const CostFigures& lesson : summary_context.lessons)
-    text += "cleave: learnt: " + lesson.launch + ": " + lesson.words + "\n";
-  if (summary_context.waits.polite != 0) {
-    text += formatted("cleave: %" PRIu64 " polite wait%s, %s slept\n", summary_context.waits.polite,
-                      summary_context.waits.polite == 1 ? "" : "s",
+  for (const CostFigures& cost : summary_context.costs)
+    text += "cleave: measured: " + cost.launch + ": " + cost.words + "\n";
+  if (summary_context.waits.sleeping != 0) {
+    text += formatted("cleave: %" PRIu64 " sleeping wait%s, %s slept\n", summary_context.waits.sleeping,
+                      summary_context.waits.sleeping == 1 ? "" : "s",
                       duration(summary_context.waits.slept).c_str());
   }
   return text;
@@ -116,7 +116,7 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
       "{\"version\":1,\"vms\":%u,\"neighbours\":{\"source\":%s,\"state\":%s,\"stale\":%" PRIu64
       ",\"changes\":%" PRIu64 "},\"waits\":{\"polite\":%" PRIu64 ",\"slept_ns\":%" PRId64 "},\"policy\":%s,",
       summary_context.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
-      neighbours.stale, neighbours.changes, summary_context.waits.polite,
+      neighbours.stale, neighbours.changes, summary_context.waits.sleeping,
       static_cast<std::int64_t>(summary_context.waits.slept.count()), quoted(summary_context.policy).c_str());
   text += json_of(sum(kernels), summary_context) + ",\"kernels\":[";
   bool first = true;
@@ -125,7 +125,7 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
     text += json_of(kernel.statistics, summary_context) + "}";
     first = false;
   }
-  return text + "]" + json_of(summary_context.lessons) + "}\n";
+  return text + "]" + json_of(summary_context.costs) + "}\n";
 }
 
 }  // namespace cleave::observe

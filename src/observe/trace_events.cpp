@@ -9,7 +9,7 @@
 namespace cleave::observe {
 namespace {
 
-// Microseconds, exact to the nanosecond: numbers of doubles would not be after some weeks of uptime.
+// Microseconds, exact to the nanosecond; a double would lose that after some weeks of uptime.
 std::string microseconds(base::Nanoseconds time) {
   const auto ns = static_cast<long long>(time.count());
   const long long size = ns < 0 ? -ns : ns;

@@ -27,7 +27,7 @@ constexpr const char* kEnd = "\n]\n";
 constexpr std::uint64_t kReservedForEnd = 1024;  // for the last event and the closing bracket
 constexpr std::size_t kMaxNamedThreads = 4096;   // are named
 
-// Programs that close or count on small descriptors meet none of ours there.
+// Programs may close or count small descriptors, so ours are above them.
 constexpr int kHighDescriptor = 200;
 
 class ScopedErrno {
@@ -53,7 +53,7 @@ int open_for_writing(const std::string& path) {
   return high;
 }
 
-// The program would be ended by a signal if it went beyond.
+// Writing beyond the limit would end the program by SIGXFSZ.
 std::uint64_t within_file_size_limit(std::uint64_t most) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most;
@@ -104,7 +104,7 @@ void TraceWriter::end() noexcept {
   if (!regular_) state_ = State::over;
 }
 
-// The lock of the file is the parent's as long as any process has it open.
+// Closing the inherited descriptor is enough: the file's lock is the parent's while any process has it open.
 void TraceWriter::after_fork_in_child() noexcept {
   if (file_ >= 0 && is_ours()) close(file_);
   file_ = -1;
@@ -133,7 +133,7 @@ void TraceWriter::open() noexcept try {
   state_ = State::over;
 }
 
-// Opens the file and empties it, unless another process is writing there.
+// Opens and empties the file, unless another process is writing it.
 bool TraceWriter::try_open(const std::string& path) {
   name_ = path;
   file_ = open_for_writing(path);
@@ -143,7 +143,7 @@ bool TraceWriter::try_open(const std::string& path) {
   regular_ = S_ISREG(status.st_mode);
   device_ = status.st_dev;
   number_ = status.st_ino;
-  // Where files cannot be locked, this is taken to be the only one.
+  // If the file system has no locks, the file is assumed to be free.
   if (error == 0 && regular_ && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) error = errno;
   if (error == 0 && regular_ && ftruncate(file_, 0) != 0) error = errno;
   if (error == 0) return true;
@@ -184,7 +184,7 @@ void TraceWriter::append(const std::string& text) {
   if (state_ != State::open) return;
   state_ = State::over;
   base::log_line("CLEAVE_TRACE=\"" + path_ + "\": " + name_ + " is full with " +
-                 std::to_string(written_ / (1U << 20)) + " MiB; the rest of the run is not in it");
+                 std::to_string(written_ / (1U << 20)) + " MiB; the rest of the run is not traced");
 }
 
 void TraceWriter::write() noexcept try {

@@ -1,21 +1,15 @@
-// The file of a trace: a JSON array of events (observe/trace_events.h) that grows while the process runs.
+// Writes the trace file: a JSON array of events (observe/trace_events.h) that grows while the process runs.
 //
-// What holds:
-//   - after every write the file is valid JSON: the closing bracket is written each time and overwritten by
-//   what
-//     comes next. A process that is killed leaves a valid file, without the events of its last moments: those
-//     that were gathered since the last write, 64 KiB or a quarter of a second of them at most, or since the
-//     last flush();
-//   - a file belongs to one process at a time. Who finds it in use by another, or is a forked child, writes
-//   to
-//     FILE.PID instead, unless the path has a "%p" in it, which stands for the process id;
-//   - nothing is opened before the first event;
-//   - whatever goes wrong, one line on standard error says so, and the trace is over. So it is at its
-//   greatest
-//     length.
+//   - The file is valid JSON after every write: the closing bracket is written each time and overwritten by the next
+//     events. A process that is killed leaves a valid file without the events since its last write: at most 64 KiB or
+//     a quarter of a second, and none from before the last flush().
+//   - A file belongs to one process at a time. A process that finds it in use, and a forked child, write to FILE.PID
+//     instead, unless the path contains "%p", which stands for the process id.
+//   - Nothing is opened before the first event.
+//   - On any error one line is printed to standard error and the trace ends. It also ends when the file reaches its
+//     maximum size.
 //
-// Thread-safe. Everything happens under one lock, within which nothing is called but the system. errno is
-// left as it was. Nothing throws.
+// Thread-safe: one lock, under which only the system is called. Preserves errno. Nothing throws.
 #pragma once
 
 #include <cstdint>
@@ -34,24 +28,22 @@ class TraceWriter {
  public:
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 
-  // `path` is what CLEAVE_TRACE says; `labels` describes the process in a few words. `clock` must outlive
-  // this.
+  // `path`: the value of CLEAVE_TRACE. `labels`: a short description of the process. `clock` must outlive this.
   TraceWriter(std::string path, std::string labels, base::Clock& clock, std::uint64_t max_bytes = kMaxBytes);
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
   ~TraceWriter();
 
-  // Takes the events over; `thread` is named in the file if it is new there.
+  // Adds events; `thread` is named in the file if it is new there.
   void add(const TraceEvents& events, Track thread) noexcept;
 
-  // Writes what is gathered, before something that may last or never end.
+  // Writes what is buffered, before a call that may take long or never return.
   void flush() noexcept;
 
-  // The process exits. What comes later is written at once.
+  // The process exits. Later events are written at once.
   void end() noexcept;
 
-  // For fork(): no other thread is inside between the first and one of the others. The child's trace is
-  // another.
+  // Around fork(). The child writes a trace of its own.
   void before_fork() { mutex_.lock(); }
   void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork_in_child() noexcept;
@@ -59,7 +51,7 @@ class TraceWriter {
  private:
   enum class State : std::uint8_t { waiting, open, over };
 
-  // All with the lock.
+  // All require the lock.
   void open() noexcept;
   bool try_open(const std::string& path);
   void begin();
@@ -79,14 +71,14 @@ class TraceWriter {
   bool ended_ = false;
   int file_ = -1;
   bool regular_ = true;
-  dev_t device_ = 0;  // with the next: which file `file_` is, lest the program has put another in its place
+  dev_t device_ = 0;  // with number_: identifies `file_`, in case the program reuses the descriptor
   ino_t number_ = 0;
-  std::string name_;           // of the file that is written
-  std::string buffer_;         // gathered and not yet written
-  std::uint64_t written_ = 0;  // bytes in the file, the closing bracket left out
+  std::string name_;           // of the file in use
+  std::string buffer_;         // not yet written
+  std::uint64_t written_ = 0;  // bytes in the file without the closing bracket
   std::uint64_t max_bytes_;
   base::Nanoseconds last_write_{0};
-  std::set<Track> threads_;  // that have a name in the file
+  std::set<Track> threads_;  // already named in the file
 };
 
 }  // namespace cleave::observe

@@ -10,7 +10,7 @@ constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
 
 std::size_t product(std::size_t a, std::size_t b) { return (a != 0 && b > kMax / a) ? kMax : a * b; }
 
-// One of `parts` shares of `total`: the first `total % parts` of them are one larger than the others.
+// One of `parts` shares of `total`: the first `total % parts` of them are larger by one.
 struct Share {
   std::size_t first;
   std::size_t size;
@@ -30,12 +30,12 @@ std::size_t holder(std::size_t total, std::size_t parts, std::size_t at) {
   return at < boundary ? at / (base + 1) : larger + (at - boundary) / base;
 }
 
-// How far the sizes of boxes are apart, in groups, if `total` layers of `across` groups are cut into `number`
-// bands and these into `parts` boxes altogether.
+// The difference between the largest and the smallest box, in groups, if `total` layers of `across` groups are cut
+// into `number` bands and these into `parts` boxes altogether.
 std::size_t spread(std::size_t total, std::size_t across, std::size_t number, std::size_t parts) {
   std::size_t least = kMax;
   std::size_t most = 0;
-  // Thicker bands come first, and so do those with one box more: the kinds of bands begin where either ends.
+  // Thicker bands come first, and so do those with one box more, so that only these bands can differ.
   for (const std::size_t band : {std::size_t{0}, total % number, parts % number, number - 1}) {
     if (band >= number) continue;
     const std::size_t thickness = share(total, number, band).size;
@@ -89,9 +89,8 @@ std::size_t Cut::bands(unsigned d, std::size_t parts) const {
   return groups_[d];
 }
 
-// Tries bands of one group's thickness, of two, and so on. Thick bands have more slices each, so that one
-// more or less matters little; but they are cut across in shorter steps, where a group more or less matters
-// more.
+// Tries bands of one group's thickness, of two, and so on. Thicker bands have more slices each, so one slice more or
+// less matters little; but their boxes are narrower, so one group more or less matters more.
 std::size_t Cut::most_even_bands(unsigned d, std::size_t parts) const {
   constexpr std::size_t kThickest = 32;
   std::size_t across = 1;  // groups of a band of thickness 1
@@ -117,9 +116,9 @@ Slice Cut::slice(std::size_t index) const {
     const std::size_t number = bands(d, parts);
     const std::size_t band = holder(parts, number, index);
     const Share taken = share(groups_[d], number, band);
-    const Share parts_per_band = share(parts, number, band);
-    parts = parts_per_band.size;  // `parts` and `index` now count within the band
-    index -= parts_per_band.first;
+    const Share inner = share(parts, number, band);
+    parts = inner.size;  // `parts` and `index` now count within the band
+    index -= inner.first;
     set_groups(slice, d, taken.first, taken.size);
   }
   return slice;
@@ -127,8 +126,7 @@ Slice Cut::slice(std::size_t index) const {
 
 Remainder Cut::remainder(std::size_t index) const {
   Remainder remainder;
-  // `box` is what holds the slice that is looked at: at first the launch, then one band of it, and so on
-  // inwards.
+  // The box that holds the slice: first the launch, then one band of it, and so on inwards.
   Slice box{range_.offset, range_.global};
   std::size_t parts = count_;
   bool begins = false;  // the slice is the first of `box`
@@ -136,9 +134,9 @@ Remainder Cut::remainder(std::size_t index) const {
     const std::size_t number = bands(d, parts);
     const std::size_t band = holder(parts, number, index);
     const Share taken = share(groups_[d], number, band);
-    const Share parts_per_band = share(parts, number, band);
-    parts = parts_per_band.size;
-    index -= parts_per_band.first;
+    const Share inner = share(parts, number, band);
+    parts = inner.size;
+    index -= inner.first;
     begins = index == 0;
     const std::size_t first = begins ? taken.first : taken.first + taken.size;
     if (first < groups_[d]) {

@@ -10,11 +10,10 @@
 namespace cleave::plan {
 namespace {
 
-// Offsets beyond this do not reach a kernel unharmed everywhere: NVIDIA keeps 32 bits of them and extends the
-// sign.
+// Larger offsets do not reach kernels intact everywhere: NVIDIA keeps 32 bits of them and extends the sign.
 constexpr std::size_t kLargestId = std::numeric_limits<std::int32_t>::max();
 
-// Slices of a launch of unknown length where none should be long.
+// Slices of a launch of unknown length under a policy that bounds the length of slices.
 constexpr std::size_t kUnknownQuantum = 16;
 
 bool ids_fit(const NDRange& range) {
@@ -30,7 +29,7 @@ std::size_t total_groups(const NDRange& range) {
   return items(groups);
 }
 
-// The most slices, up to `wanted_slices`, that cut one dimension only.
+// The most slices, up to `wanted_slices`, with cuts in a single dimension.
 std::size_t most_slabs(const NDRange& range, std::size_t wanted_slices) {
   for (unsigned d = range.dims; d-- > 0;) {
     if (range.groups(d) > 1) return std::min(wanted_slices, range.groups(d));
@@ -38,7 +37,7 @@ std::size_t most_slabs(const NDRange& range, std::size_t wanted_slices) {
   return 1;
 }
 
-// How many slices can carry a tag; 1 if none can.
+// The most slices that can carry a tag; 1 if none can.
 std::size_t most_taggable_slices(const NDRange& range, std::size_t wanted_slices, Order order) {
   for (const std::size_t slices : {wanted_slices, most_slabs(range, wanted_slices)}) {
     if (slices > 1 && Tag::of(range, Cut(range, slices, order))) return slices;
@@ -46,7 +45,7 @@ std::size_t most_taggable_slices(const NDRange& range, std::size_t wanted_slices
   return 1;
 }
 
-// Whether slices may go over several queues (see choose_method in mode.h).
+// Whether slices may be in flight on several queues (see choose_method in mode.h).
 bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {
   using Mode = base::LaunchMode;
   return !kernel.talks &&
@@ -105,7 +104,7 @@ Decision limit_to_full_device(const base::Settings& settings, const Kernel& kern
   const std::size_t held = groups_resident_at_once(device, range);
   if (groups <= held) return Decision::unsplit(groups < 2 ? UnsplitReason::one_group : UnsplitReason::held);
   const std::size_t side_by_side = may_overlap(settings.launch, kernel, device) ? device.queues : 1;
-  // So that no number is too large: groups × queues / held, rounded down.
+  // groups × queues / held, rounded down, without overflow.
   const std::size_t filled = groups / held * side_by_side + groups % held * side_by_side / held;
   return filled < 2 ? Decision::unsplit(UnsplitReason::held) : Decision::split(std::min(slices, filled));
 }

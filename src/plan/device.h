@@ -1,4 +1,4 @@
-// What a device's plain figures say about its size. Nothing here calls OpenCL.
+// What a device's properties say about its size. Nothing here calls OpenCL.
 //
 // Thread-safe: all functions are pure.
 #pragma once
@@ -8,12 +8,12 @@
 
 namespace cleave::plan {
 
-// CL_DEVICE_VENDOR_ID of vendors that are told apart: their PCI numbers.
+// CL_DEVICE_VENDOR_ID (PCI numbers) of the vendors that are treated differently.
 inline constexpr std::uint32_t kNvidia = 0x10de;
 inline constexpr std::uint32_t kAmd = 0x1002;
 inline constexpr std::uint32_t kIntel = 0x8086;
 
-// The figures a driver gives of a device; 0 where it does not say.
+// The properties that a driver reports; 0 where it reports none.
 struct DeviceProperties {
   bool cpu = false;                 // CL_DEVICE_TYPE has CL_DEVICE_TYPE_CPU
   bool gpu = false;                 // CL_DEVICE_TYPE has CL_DEVICE_TYPE_GPU
@@ -25,30 +25,27 @@ struct DeviceProperties {
   std::uint32_t amd_lanes = 0;
 };
 
-// The number of cores, the paper's word for the work-items a device carries out in one clock:
-//   NVIDIA  compute units × the cores of a multiprocessor of that compute capability (CUDA C++ Programming
-//   Guide,
-//           table "Arithmetic Instructions", 32-bit add)
-//   AMD     compute units × SIMDs × lanes, 64 for each unit where the driver does not say
-//   Intel   8 for each execution unit, which is what Intel calls a compute unit
-//   others  GPUs: 64 for each compute unit; CPUs and the rest: 1 for each compute unit
-// At least 1.
+// The number of cores: the paper's word for the work-items that a device executes in one clock. At least 1.
+//
+//   NVIDIA  compute units × cores of a multiprocessor of that compute capability (CUDA C++ Programming Guide, table
+//           "Arithmetic Instructions", 32-bit add)
+//   AMD     compute units × SIMDs × lanes; 64 per unit if the driver does not say
+//   Intel   8 per execution unit, which is what Intel calls a compute unit
+//   others  GPUs: 64 per compute unit; CPUs and the rest: 1 per compute unit
 std::size_t cores(const DeviceProperties& properties);
 
-// An upper bound of the work-groups the device can hold at once. CPU drivers run a group to its end on a
-// thread of its own for each compute unit; NVIDIA holds 32 groups on a multiprocessor (same guide, "Technical
-// Specifications per Compute Capability"); for all others 128 on a compute unit is more than any of them
-// holds. At least 1.
+// An upper bound of the work-groups that the device holds at once. At least 1. CPU drivers run one group per compute
+// unit to its end; NVIDIA holds 32 groups on a multiprocessor (same guide, "Technical Specifications per Compute
+// Capability"); 128 per compute unit is more than any other device holds.
 std::size_t resident_groups(const DeviceProperties& properties);
 
-// The same for work-items: NVIDIA 2048 on a multiprocessor (same guide; some have room for fewer), AMD 40
-// wavefronts of 64 on a compute unit, Intel 8 threads of 32 on an execution unit, other GPUs 2048. CPUs:
-// those of the groups, however large these are. At least 1.
+// The same for work-items. NVIDIA: 2048 per multiprocessor (same guide; some hold fewer). AMD: 40 wavefronts of 64 per
+// compute unit. Intel: 8 threads of 32 per execution unit. Other GPUs: 2048. CPUs: no limit beside the groups.
 std::size_t resident_items(const DeviceProperties& properties);
 
-// The most queues that one launch should be on at a time. A device takes work from so many hardware queues at
-// once; beyond that all others wait for the launch as a whole. NVIDIA has 8 (measured on an H200: with 6
-// others get in between two slices, with 8 they do not), so 6; others 4, AMD's default.
+// The most queues that one launch should use at a time. A device serves a limited number of hardware queues at once;
+// if one launch takes all, other work waits for the whole launch. NVIDIA has 8 (measured on an H200: with 6 other work
+// gets in between two slices, with 8 it does not), so 6; others 4, AMD's default.
 unsigned usable_queues(const DeviceProperties& properties);
 
 }  // namespace cleave::plan

@@ -5,7 +5,7 @@
 namespace cleave::plan {
 namespace {
 
-// A larger group gains nothing on any device known, and the search below is this long at most.
+// Larger groups gain nothing on any known device; this also bounds the search below.
 constexpr std::size_t kLargest = 1024;
 
 std::size_t largest_divisor(std::size_t of, std::size_t limit, std::size_t step) {

@@ -9,16 +9,16 @@
 namespace cleave::plan {
 namespace {
 
-// The first and the last slice are on the program's queue; with two there is nothing left to deal.
+// The first and the last slice are on the program's queue; with two there is nothing left to distribute.
 constexpr std::size_t kMinPipelinedSlices = 3;
 
-// A slice's own end is long if its work-groups take very different times, and then it needs more than one
-// slice beside it. With so many queues that matters little any more (docs/measurements.md), and so many times
-// what fills the device may be in flight for it.
+// The end of a slice is long if its work-groups take very different times; one slice beside it is then not enough.
+// With this many queues that matters little (docs/measurements.md), and this many times what fills the device may be
+// in flight for it.
 constexpr std::size_t kQueuesForUnevenGroups = 4;
 constexpr std::size_t kMaxTimesFilled = 10;
 
-// Nobody is served by more slices, however short a quantum is asked for.
+// More slices help nobody, however short the quantum.
 constexpr double kMaxSlicesInQuantum = 100'000;
 
 constexpr int kMaxRounds = 12;
@@ -29,7 +29,7 @@ std::size_t groups_of(const NDRange& range) {
   return items(groups);
 }
 
-// Of bands that are cut into different numbers of slices, either the first or the last has the longest.
+// If bands are cut into different numbers of slices, the first or the last band has the largest.
 std::size_t items_of_largest_slice(const Cut& cut) {
   return std::max(items(cut.slice(0).global), items(cut.slice(cut.count() - 1).global));
 }
@@ -60,8 +60,8 @@ std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, 
   const std::size_t groups = groups_of(range);
   const auto all = static_cast<double>(items(range.global));
   auto slices = static_cast<std::size_t>(std::clamp(std::ceil(quanta), 1.0, kMaxSlicesInQuantum));
-  // Slices are not all alike where there are few work-groups, and shorter ones may be on more queues, which
-  // makes them longer again. Each round comes nearer.
+  // With few work-groups slices differ in size, and more slices may use more queues, which makes each of them slower.
+  // Each round comes closer.
   for (int round = 0; slices > 1 && slices < groups && round < kMaxRounds; ++round) {
     const bool several = pipelined && slices >= kMinPipelinedSlices;
     const unsigned queues = several ? queues_to_fill(device, range, slices) : 1;
@@ -79,8 +79,8 @@ LaunchMethod choose_method(base::LaunchMode wanted_slices, const Kernel& kernel,
   using Wanted = base::LaunchMode;
   if (wanted_slices == Wanted::queued) return {};
   if (wanted_slices == Wanted::sequential) {
-    // Waiting inside the call is safe only if nothing upstream can be waiting for the program, and if the
-    // kernel itself cannot be.
+    // Waiting within the call is safe only if no command before it can be waiting for the program, and if the kernel
+    // itself cannot.
     const bool may_wait = !kernel.talks && !conditions.user_event_pending && !conditions.pacing_stalls &&
                           !conditions.in_callback;
     return {may_wait ? Mode::sequential : Mode::queued, 1, std::nullopt};

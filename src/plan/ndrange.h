@@ -11,8 +11,8 @@ namespace cleave::plan {
 
 using Extent = std::array<std::size_t, 3>;
 
-// A launch as OpenCL describes it. Sizes and offsets are in work-items. Entries from `dims` on are 1 (sizes)
-// or 0 (offsets).
+// A launch as OpenCL describes it. Sizes and offsets are in work-items. Entries from `dims` on are 1 (sizes) or 0
+// (offsets).
 struct NDRange {
   unsigned dims = 1;  // 1 to 3
   Extent offset{0, 0, 0};
@@ -28,14 +28,13 @@ struct NDRange {
   [[nodiscard]] bool uneven(unsigned d) const { return global[d] % local[d] != 0; }
 };
 
-// One driver launch: a box of whole work-groups of an NDRange, in work-items. `offset` includes the NDRange's
-// own.
+// One driver launch: a box of whole work-groups of an NDRange, in work-items. `offset` includes the NDRange's own.
 struct Slice {
   Extent offset{0, 0, 0};
   Extent global{1, 1, 1};
 };
 
-// The number of work-items of a launch, or the largest std::size_t if that does not fit one.
+// The number of work-items; the largest std::size_t on overflow.
 std::size_t items(const Extent& global);
 
 }  // namespace cleave::plan

@@ -87,7 +87,7 @@ TEST(Summary, TextSaysWhyAndAddsUp) {
   EXPECT_THAT(text, HasSubstr("1: 1 small"));
   EXPECT_THAT(text, HasSubstr("1.5 ms"));
   EXPECT_THAT(text, HasSubstr("\ncleave: all "));
-  EXPECT_THAT(text, HasSubstr("\ncleave: 3 polite waits, 1.50 s slept\n"));
+  EXPECT_THAT(text, HasSubstr("\ncleave: 3 sleeping waits, 1.50 s slept\n"));
   EXPECT_EQ(as_text({}, summary_context()), "");
 }
 

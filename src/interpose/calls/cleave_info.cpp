@@ -1,5 +1,4 @@
-// clGetCleaveInfo: what a program, or the `cleave` command, may ask of the Cleave under it
-// (include/cleave/cleave.h).
+// clGetCleaveInfo: queries by programs and the `cleave` command (include/cleave/cleave.h).
 
 #include <cstring>
 #include <string>

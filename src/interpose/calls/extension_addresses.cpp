@@ -1,5 +1,4 @@
-// The doors through which programs ask for functions by name. A function that Cleave overrides is Cleave's
-// here too; everything else is what the driver says.
+// Functions by name: overridden ones are ours here too, all others are the driver's.
 
 #include <string_view>
 
@@ -11,8 +10,8 @@
 namespace cleave::interpose {
 namespace {
 
-// What to hand out for `name` where the driver below has `theirs`. Nothing is offered that the driver does
-// not have, but for Cleave's own question. If another face of Cleave is below, that one answers for both.
+// The function to return for `name` where the driver has `theirs`. Nothing is offered that the driver lacks, except
+// clGetCleaveInfo; if another face of Cleave is below, that one answers it.
 void* ours(std::string_view name, void* theirs) {
   if (name == CL_CLEAVE_GET_INFO_NAME) {
     return theirs != nullptr ? theirs : reinterpret_cast<void*>(get_cleave_info);

@@ -17,7 +17,7 @@ constexpr cl_device_info kNvidiaMinor = 0x4001;
 constexpr cl_device_info kAmdSimds = 0x4040;
 constexpr cl_device_info kAmdLanes = 0x4041;
 
-// Of cl_khr_device_uuid and cl_khr_pci_bus_info, likewise.
+// Of cl_khr_device_uuid and cl_khr_pci_bus_info, for the same reason.
 constexpr cl_device_info kUuid = 0x106A;
 constexpr cl_device_info kBus = 0x410F;
 
@@ -30,10 +30,10 @@ T ask(const Table& next, cl_device_id device, cl_device_info what, T otherwise) 
   return next.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
 }
 
-// Texts and bytes that a driver gives of a device, hashed together (FNV-1a).
+// Hashes texts and bytes that a driver reports of a device (FNV-1a).
 class Fingerprint {
  public:
-  // False where the driver does not answer.
+  // Returns false if the driver does not answer.
   bool take(const Table& next, cl_device_id device, cl_device_info what) {
     std::array<unsigned char, 256> bytes{};
     std::size_t size = 0;
@@ -99,7 +99,7 @@ plan::Device query_device(const Interposer& interposer, cl_device_id device) noe
   facts.gains_from_pipelining = properties.gpu && !properties.cpu;
   try {
     apply_settings(interposer.settings(), interposer.next, device, facts);
-  } catch (...) {  // out of memory: the driver's own figures will do
+  } catch (...) {  // out of memory: the driver's properties without the user's settings
   }
   return facts;
 }

@@ -1,4 +1,4 @@
-// Questions to the driver about its devices and queues, asked once and kept in records.
+// Queries of devices and queues, made once per object and kept in records.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,12 @@
 
 namespace cleave::interpose {
 
-// What the planner needs to know of a device, with the user's settings for it applied. What the driver does
-// not say is taken as small.
+// What the planner needs to know of a device, with the user's settings for it applied. Properties that the driver does
+// not report are assumed to be small.
 plan::Device query_device(const Interposer& interposer, cl_device_id device) noexcept;
 
-// A hash that is the same for the same device in every process of the machine, and not 0: of its UUID, its
-// place on the bus or, where the driver says neither, of its names, so that two devices may then be taken for
-// one.
+// A hash, not 0, that identifies the device in every process of the machine: of its UUID, else its PCI address, else
+// its names, which two devices may share.
 std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept;
 
 // Empty if the driver does not know the queue.

@@ -1,4 +1,4 @@
-// Finds out whether a driver carries tags to kernels, and how it counts lines in its logs.
+// Determines whether a driver passes tags on to kernels, and how it numbers lines in build logs.
 
 #include <algorithm>
 #include <array>
@@ -16,11 +16,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the device may be busy with other things.
+// How long the device may be busy with other work.
 constexpr base::Nanoseconds kProbePatience = 5s;
-constexpr std::size_t kWords = 19;  // written by each work-item
+constexpr std::size_t kWords = 19;  // written per work-item
 
-// Writes what it sees, with dimensions that the compiler knows and with ones that it does not.
+// Writes what the kernel observes, with constant and with variable dimensions.
 constexpr std::string_view kProbe = R"(kernel void cleave_probe(global uint* seen) {
   size_t item = (get_global_id(1) - get_global_offset(1)) * get_global_size(0) + get_global_id(0) - get_global_offset(0);
   global uint* words = seen + item * 19;
@@ -37,9 +37,9 @@ constexpr std::string_view kProbe = R"(kernel void cleave_probe(global uint* see
   }
 }
 )";
-constexpr cl_uint kLineOfLine = 7;  // where the text above says __LINE__
+constexpr cl_uint kLineOfLine = 7;  // the line of __LINE__ above
 
-// A launch of the probe, and how it is cut; with one slice it is launched whole.
+// One launch of the probe, and into how many slices it is cut (1: unsplit).
 struct Shape {
   plan::NDRange range;
   std::size_t slices;
@@ -54,7 +54,7 @@ const std::array<Shape, 8>& shapes() {
       {{1, {0, 0, 0}, {8200, 1, 1}, {1, 1, 1}}, 3},  // too many groups for that
       {{2, {7, 3, 0}, {8, 10, 1}, {4, 2, 1}}, 3},    // the outer dimension cut
       {{2, {0, 0, 0}, {16, 4, 1}, {4, 2, 1}}, 5},    // both cut
-      {{3, {0, 2, 0}, {8, 6, 1}, {4, 2, 1}}, 2},     // three dimensions in name
+      {{3, {0, 2, 0}, {8, 6, 1}, {4, 2, 1}}, 2},     // three dimensions, the third of size 1
   }};
   return kShapes;
 }
@@ -83,13 +83,13 @@ std::vector<cl_uint> expected(const plan::NDRange& range) {
   return all;
 }
 
-// The probe, built for one device in a context of its own.
+// The probe kernel, built for one device in a context of its own.
 class Probe {
  public:
   Probe(const Table& next, base::Clock& clock, cl_device_id device)
       : next_(next), clock_(clock), device_(device) {}
 
-  // Whether all of it could be made.
+  // Returns false if the driver refuses any part of it.
   bool make() {
     context_.reset(next_.clCreateContext(nullptr, 1, &device_, nullptr, nullptr, nullptr));
     if (!context_) return false;
@@ -106,7 +106,7 @@ class Probe {
     return kernel_ != nullptr;
   }
 
-  // What the kernel wrote for this launch; empty if it could not be launched.
+  // What the kernel wrote; empty if it could not be launched.
   std::vector<cl_uint> run(const Shape& shape) {
     std::vector<cl_uint> seen(plan::items(shape.range.global) * kWords, 0xdeadbeefU);
     Owned<cl_mem> buffer(next_.clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
@@ -154,7 +154,7 @@ class Probe {
            launch::enqueue_slices(next_, clock_, launch, cut, launch::Mode::queued).error == CL_SUCCESS;
   }
 
-  // The device may still write there, so neither the memory nor the objects are given back.
+  // The device may still write to the buffer, so the memory and the objects are leaked.
   std::vector<cl_uint> abandon(std::vector<cl_uint> seen) {
     busy_ = true;
     static_cast<void>(new std::vector<cl_uint>(std::move(seen)));
@@ -181,7 +181,7 @@ std::string text_of(const Table& next, cl_device_id device, cl_device_info what)
   return text.data();
 }
 
-// What follows `place` in the line that has the error: a number between two colons.
+// The text before `:shift+1:` in the line that reports the error.
 LogLines lines_in(const std::string& log, unsigned shift) {
   const std::string number = ":" + std::to_string(shift + 1) + ":";
   const std::size_t at = log.find(number);
@@ -203,7 +203,7 @@ std::optional<ProbeResult> probe_driver(const Table& next, base::Clock& clock, c
     if (probe.busy()) return std::nullopt;
     if (!facts.carries_tags) return facts;
   }
-  // An offset that is positive as it stands, and negative if only 32 bits of it are kept.
+  // A positive offset that becomes negative if only 32 bits of it are kept.
   const auto seen = probe.run({{3, {0, 0, std::size_t{1} << 31U}, {1, 1, 1}, {1, 1, 1}}, 1});
   if (probe.busy()) return std::nullopt;
   facts.truncates_offsets = seen.empty() || seen[0] != 3;
@@ -219,7 +219,7 @@ std::string name_driver(const Table& next, cl_device_id device) {
   return name.append(kernels::prelude()).append(kProbe);
 }
 
-// In a context of its own, since the program's may report errors to the program.
+// Uses a context of its own, since the program's context may report errors to the program.
 LogLines find_log_lines(const Table& next, cl_device_id device) {
   const Owned<cl_context> context(next.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr),
                                   next.clReleaseContext);

@@ -11,7 +11,7 @@
 namespace cleave::interpose {
 namespace {
 
-// One line for each driver: the version of this format, a hash of the driver's name, and the facts.
+// One line per driver: the version of this format, a hash of the driver's name, and the result.
 constexpr const char* kDriversFormat = "1";
 constexpr const char* kDriversFile = "drivers";
 constexpr std::size_t kMostOfDrivers = std::size_t{1} << 20U;
@@ -23,7 +23,7 @@ std::string line_for(const std::string& key, const ProbeResult& facts) {
 
 std::optional<ProbeResult> read_facts(const std::string& folder, const std::string& key) {
   std::istringstream file(read_file(folder, kDriversFile, kMostOfDrivers));
-  // A line that is damaged says nothing, and nothing of those behind it.
+  // Damaged lines match nothing and are skipped.
   for (std::string line; std::getline(file, line);) {
     for (const ProbeResult facts : {ProbeResult{false, false}, ProbeResult{false, true},
                                     ProbeResult{true, false}, ProbeResult{true, true}}) {
@@ -37,7 +37,7 @@ void keep_facts(const std::string& folder, const std::string& key, const ProbeRe
   append_line(folder, kDriversFile, line_for(key, facts) + "\n");
 }
 
-// The number at `at` less `shift`, if it is one behind the prelude.
+// Reduces the number at `at` by `shift` if it is a line after the prelude.
 void subtract_lines(std::string& log, std::size_t at, unsigned shift) {
   unsigned line = 0;
   const char* const begin = log.data() + at;
@@ -87,7 +87,7 @@ std::optional<ProbeResult> ProbeCache::facts(cl_device_id device) noexcept try {
       found = probe_driver(next_, clock_, device);
       if (found && !key.empty()) keep_facts(folder_, key, *found);
     }
-  } catch (...) {  // out of memory: not known
+  } catch (...) {  // out of memory: unknown
   }
   end(device, found);
   return found;
@@ -95,7 +95,7 @@ std::optional<ProbeResult> ProbeCache::facts(cl_device_id device) noexcept try {
   return std::nullopt;
 }
 
-// Whether some number in it could be a line behind the prelude.
+// Whether a number in the log could be a line after the prelude.
 bool ProbeCache::may_need_line_shift(const std::string& log) {
   const std::string_view prelude = kernels::prelude();
   const auto shift = static_cast<unsigned>(std::count(prelude.begin(), prelude.end(), '\n'));

@@ -1,11 +1,10 @@
-// What drivers do with programs that were built with the prelude (kernels/prelude.h), found out by trying.
+// Whether a driver can run programs that were built with the prelude (kernels/prelude.h): determined by a probe.
 //
-// A small kernel with the prelude is built and launched, whole and in tagged slices, in a context of its own;
-// it writes down all that it sees. Only a driver with which every value is right gets tagged slices. The
-// answer is kept in memory, and in a file for other processes, per device, driver version and prelude.
+// A small kernel with the prelude is built and launched, unsplit and in tagged slices, in a context of its own, and
+// writes down everything that it observes. Only drivers with which every value is right get tagged slices. Results are
+// kept in memory, and in a file for other processes, by device, driver version and prelude.
 //
-// Thread-safe. The first question about a device takes as long as a small build, later ones a look into a
-// map.
+// Thread-safe. The first query of a device takes as long as a small build, later ones a map look-up.
 #pragma once
 
 #include <map>
@@ -21,18 +20,18 @@ namespace cleave::interpose {
 
 struct ProbeResult {
   bool carries_tags =
-      false;  // kernels see the whole launch in tagged slices, and nothing else in whole launches
-  bool truncates_offsets = false;  // only 32 bits of an offset reach the kernel, and their sign is extended
+      false;  // tagged slices show the whole launch, and untagged launches are as without prelude
+  bool truncates_offsets = false;  // only 32 bits of an offset reach the kernel, sign-extended
 };
 
-// Tries it out. Empty if the device was too busy to tell.
+// Runs the probe. Empty if the device was too busy to complete it.
 std::optional<ProbeResult> probe_driver(const Table& next, base::Clock& clock, cl_device_id device);
 
-// What the device and its driver are called, with a mark for the prelude: what the facts depend on.
+// The names and versions of the device and its driver, with the prelude's text: what the result depends on.
 std::string name_driver(const Table& next, cl_device_id device);
 
-// Where a driver's build log puts a source's first line behind the prelude. `place` is what stands in front
-// of a line number there ("<kernel>"); `shift` is 0 where the log follows #line.
+// Where build logs place the first line of a source after the prelude. `place` is the text before a line number
+// ("<kernel>"); `shift` is 0 if the driver follows #line.
 struct LogLines {
   std::string place;
   unsigned shift = 0;
@@ -41,21 +40,19 @@ LogLines find_log_lines(const Table& next, cl_device_id device);
 
 class ProbeCache {
  public:
-  // `folder` keeps answers between processes; empty: none does.
+  // `folder` keeps results between processes; empty: none does.
   ProbeCache(const Table& next, base::Clock& clock, std::string folder);
 
-  // Tries the driver out where nothing is known yet. Empty while another thread does, or if the device is too
-  // busy.
+  // Probes the driver if nothing is known yet. Empty while another thread does, or if the device is too busy.
   std::optional<ProbeResult> facts(cl_device_id device) noexcept;
 
-  // Only what is known already.
+  // Does not probe.
   std::optional<ProbeResult> known(cl_device_id device) noexcept;
 
-  // `log` with its line numbers as they would be without the prelude.
+  // `log` with the line numbers of the source without the prelude.
   std::string restore_line_numbers(std::string log, cl_device_id device);
 
-  // For fork(): nobody is inside meanwhile. Never held while a driver is called: it may fork, or call the
-  // program back.
+  // For fork(). Never held while a driver is called, which may fork or call the program back.
   std::mutex& lock() { return mutex_; }
 
  private:

@@ -17,7 +17,7 @@ Text ask(const Table& next, cl_platform_id platform, cl_platform_info what) noex
   return text;
 }
 
-// The first figure of PoCL's version; 0 where there is none.
+// The major version of PoCL; 0 if the text names none.
 unsigned pocl_version(std::string_view text) noexcept {
   for (const std::string_view name : {"PoCL ", "pocl "}) {
     const std::size_t at = text.find(name);
@@ -29,7 +29,7 @@ unsigned pocl_version(std::string_view text) noexcept {
   return 0;
 }
 
-// Of the whole device, of which `device` may be a part: its threads are one pool.
+// Of the root device: sub-devices share its thread pool.
 cl_uint threads_of(const Table& next, cl_device_id device) noexcept {
   cl_device_id parent = nullptr;
   while (next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent),

@@ -21,7 +21,7 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
 }
 constexpr std::uint64_t kSeed = 0xcbf29ce484222325U;
 
-// Launches with that in common take times in proportion to their sizes, more or less.
+// Launches of one family take times that are roughly proportional to their sizes.
 learn::Key size_family_of(const Interposer& p, const KernelRecord& kernel, const QueueRecord& queue) {
   if (kernel.identity == 0 || queue.identity == 0) return 0;
   const auto mode = static_cast<std::uint64_t>(p.settings().launch);
@@ -96,7 +96,7 @@ std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* p
 std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept try {
   const std::uint64_t hash = hash_of(name_driver(next, device), kSeed);
   return hash != 0 ? hash : 1;
-} catch (...) {  // out of memory: nothing is learnt of it
+} catch (...) {  // out of memory: not measured
   return 0;
 }
 
@@ -115,7 +115,7 @@ LearnedDecision decide_from_costs(Interposer& p, const KernelRecord& kernel, con
 void note_launch(Interposer& p, const Enqueued& launch, const MeasuredLaunch& ticket) noexcept {
   if (ticket.key == 0) return;
   const bool by_event = launch.profiling && launch.event != nullptr;
-  // The host's clock would count what the launch waits for.
+  // The host's clock would include the time that the launch waits for others.
   const bool by_host = !by_event && !launch.waits;
   p.launch_timers.launched(launch.queue, launch.start, by_host ? ticket : MeasuredLaunch{}, launch.event,
                            p.clock);
@@ -149,8 +149,8 @@ void record_wait(Interposer& p, cl_command_queue queue, const LaunchTimers::Wait
   if (timed) p.costs.observe(timed->ticket.key, timed->ticket.slices, timed->time);
 }
 
-// Not where the call might have to fail at once for the program to go on, and not where another thread's
-// command could come to stand before the call's.
+// Not if the call might have to fail at once for the program to go on, and not if another thread could enqueue before
+// the call's own command.
 void finish_timed_launch(Interposer& p, cl_command_queue queue) noexcept {
   if (p.launch_timers.empty() || !p.launch_timers.is_timing(queue)) return;
   if (CallbackScope::inside() || !p.pending_user_events.empty() || p.wait_statistics.of(queue).shared())
@@ -163,7 +163,7 @@ void load_costs(Interposer& p) noexcept try {
   const std::string& folder = p.settings().cache;
   if (!p.settings().policy.learns() || folder.empty()) return;
   p.costs.restore(learn::parse_lines(read_file(folder, kFile, kLongestFile)));
-} catch (...) {  // out of memory: everything is learnt anew
+} catch (...) {  // out of memory: costs are measured anew
 }
 
 void save_costs(Interposer& p) noexcept try {

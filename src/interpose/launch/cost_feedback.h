@@ -1,11 +1,10 @@
-// What launches are told by what was learnt (learn/cost_table.h), and where it is learnt from:
+// Decides on the number of slices from measured costs (learn/cost_table.h), and collects the measurements:
 //
-//   - profiling information of events, on queues for which the program itself asked for it: read when the
-//     program reads it, or when it gives the event back
-//   - host times (interpose/launch/launch_timers.h), on all others
+//   - profiling times of events, on queues for which the program has enabled profiling: read when the program reads
+//     them or releases the event;
+//   - host times (launch_timers.h) on all other queues.
 //
-// Profiling is never switched on for that. The policies `budget` and `quantum` use it; with any other nothing
-// here does anything.
+// Profiling is never enabled for this purpose. Used by the policies `budget` and `quantum`; inactive with the others.
 //
 // Thread-safe.
 #pragma once
@@ -18,46 +17,46 @@
 
 namespace cleave::interpose {
 
-// The answer for one launch.
+// The decision for one launch.
 struct LearnedDecision {
   std::size_t slices = 1;
-  std::optional<plan::UnsplitReason> unsplit_reason;  // it stays whole for that reason
-  learn::Key key = 0;                                 // what its time is to be reported for; 0: nothing
+  std::optional<plan::UnsplitReason> unsplit_reason;
+  learn::Key key = 0;  // the key under which its time is recorded; 0: none
 };
 
-// What a kernel of that name and source goes by. The text is not kept.
+// A hash of a kernel's name and source. The text is not kept.
 std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept;
-// And a device with its driver.
+// A hash of a device and its driver.
 std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept;
 
-// How many slices a launch gets, whose local size is explicit; `fallback` where nothing is known of it.
+// How many slices a launch gets; `fallback` if nothing is known of it. Requires: its local size is explicit.
 LearnedDecision decide_from_costs(Interposer& p, const KernelRecord& kernel, const QueueRecord& queue,
                                   const plan::NDRange& range, std::size_t fallback) noexcept;
 
 // A launch that has been enqueued.
 struct Enqueued {
   cl_command_queue queue;
-  bool profiling;  // the queue's
+  bool profiling;  // of the queue
   bool waits;      // for events, and so perhaps for commands of other queues
   LaunchTimers::Start start;
-  cl_event event;  // what the program got, or null
+  cl_event event;  // the program's, or null
 };
 
-// It was enqueued in `ticket.slices`.
+// The launch has been enqueued in `ticket.slices` slices.
 void note_launch(Interposer& p, const Enqueued& launch, const MeasuredLaunch& ticket) noexcept;
 
-// The program reads the END of `event`, or is about to give its last reference back.
+// The program reads the end time of `event`, or is about to release its last reference.
 void record_event_time(Interposer& p, cl_event event) noexcept;
 
-// The wait that began with `wait` is over; see LaunchTimers::waited.
+// The wait that began with `wait` has ended; see LaunchTimers::end_wait.
 void record_wait(Interposer& p, cl_command_queue queue, const LaunchTimers::Wait& wait,
                  cl_event event = nullptr) noexcept;
 
-// A call is about to wait for all that is on `queue`, and then for its own command. If that is a launch to be
-// timed, it is waited for first, where that makes no difference.
+// For a call that is about to wait for everything on `queue` and then for its own command. If a launch on it is timed,
+// waits for that first, provided that the program cannot tell.
 void finish_timed_launch(Interposer& p, cl_command_queue queue) noexcept;
 
-// From and to the cache folder.
+// Load costs from, and save them to, the cache folder.
 void load_costs(Interposer& p) noexcept;
 void save_costs(Interposer& p) noexcept;
 

@@ -1,5 +1,5 @@
-// A launch, from the program's call to the driver's: ask what may be split and into how many slices, cut,
-// carry it out, remember the event. Whatever is in doubt on the way goes on whole, and the reason is counted.
+// A launch, from the program's call to the driver's: decide whether to split and into how many slices, cut, enqueue,
+// remember the event. In doubt the launch is forwarded unsplit, and the reason is counted.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace {
 using plan::Decision;
 using plan::UnsplitReason;
 
-// The program's call as it came.
+// The arguments of the program's call.
 struct Call {
   cl_command_queue queue;
   cl_kernel kernel;
@@ -37,14 +37,14 @@ struct Call {
   cl_uint waits;
   const cl_event* wait_list;
   cl_event* event;
-  LaunchTimers::Start start;     // for launches that are measured
-  LaunchTrace* trace = nullptr;  // null where nobody wants one
+  LaunchTimers::Start start;     // for measured launches
+  LaunchTrace* trace = nullptr;  // null without CLEAVE_TRACE
 
   [[nodiscard]] cl_int forward(const Table& next) const {
     return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
   }
 
-  // Whether the sizes and the list can be looked at; if not, the driver has an error for them.
+  // Whether sizes and wait list can be read; if not, the driver reports the error.
   [[nodiscard]] bool is_readable() const {
     if (dims < 1 || dims > 3 || global == nullptr) return false;
     if (waits != 0 && wait_list == nullptr) return false;
@@ -96,7 +96,7 @@ void note(Interposer& p, const Call& call, const QueueRecord& queue, const Measu
               ticket);
 }
 
-// Whole, but measured: `key` is what its time is reported for.
+// Unsplit but measured.
 cl_int launch_unsplit_measured(Interposer& p, const Call& call, const KernelRecord& kernel,
                                const QueueRecord& queue, const LearnedDecision& learned) {
   const cl_int error = launch_unsplit(p, call, kernel, *learned.unsplit_reason);
@@ -106,8 +106,7 @@ cl_int launch_unsplit_measured(Interposer& p, const Call& call, const KernelReco
   return error;
 }
 
-// The driver is asked with the whole launch whether it takes smaller work-groups; its answer holds from then
-// on.
+// The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
 cl_int launch_unsplit_for_shape(Interposer& p, const Call& call, const KernelRecord& kernel,
                                 cl_device_id device) {
   const cl_int error = launch_unsplit(p, call, kernel, UnsplitReason::shape);
@@ -128,7 +127,7 @@ plan::LaunchMethod choose_method_for(const Interposer& p, const KernelRecord& ke
   return plan::choose_method(p.settings().launch, kernel.facts, queue.facts, range, slices, conditions);
 }
 
-// Gives the program its event, with those of the slices beside it with which the launch began.
+// Gives the program its event, and remembers those of the slices with which the launch began.
 void return_event(Interposer& p, const Call& call, launch::LaunchResult& result,
                   std::span<launch::Lane> lanes) {
   if (call.event == nullptr) return;
@@ -136,13 +135,13 @@ void return_event(Interposer& p, const Call& call, launch::LaunchResult& result,
   SplitEventRecord record;
   std::size_t count = 0;
   record.first_slices[count++] = result.first.release();
-  for (launch::Lane& lane : lanes) {  // a helper's own may also be the newest there, so it keeps that
+  for (launch::Lane& lane : lanes) {  // the helper keeps its reference: the event may also be its newest
     const cl_event first = lane.first.get();
     if (first != nullptr && p.next.clRetainEvent(first) == CL_SUCCESS) record.first_slices[count++] = first;
   }
   try {
     p.split_events.add(*call.event, record);
-  } catch (...) {  // out of memory: the event is right all the same, but begins with its last slice
+  } catch (...) {  // out of memory: the event is valid, but reports the start of its last slice
     for (std::size_t i = 0; i < count; ++i) p.next.clReleaseEvent(record.first_slices[i]);
   }
 }
@@ -151,16 +150,16 @@ bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
   return std::find(devices.begin(), devices.end(), device) != devices.end();
 }
 
-// Whether slices of this kernel can tell it of the whole launch. The driver is not tried out here: this may
-// be a callback, or the device busy.
+// Whether slices can tell this kernel about the whole launch. The driver is not probed here: this may be a callback,
+// or the device may be busy.
 bool can_carry_tags(Interposer& p, const KernelRecord& kernel, cl_device_id device) {
   if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device))) return false;
   const auto facts = p.drivers.known(device);
   return facts && facts->carries_tags;
 }
 
-// The one launch that a kernel with the prelude would misread: an offset in the third dimension that reaches
-// it as a negative number.
+// The only launch that a kernel with the prelude would misinterpret: an offset in the third dimension that it sees as
+// a negative number.
 bool is_mistaken_for_tag(Interposer& p, const Call& call, const KernelRecord& kernel) {
   if (call.dims != 3 || call.offset == nullptr || !kernel.may_have_prelude) return false;
   constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
@@ -181,8 +180,7 @@ cl_int refuse() {
 
 bool flush(cl_command_queue queue) noexcept { return flush_if_known(interposer(), queue); }
 
-// Carries the launch out in the way that was chosen, or over one queue where there are no helpers for it;
-// `method` says which it was.
+// Enqueues the slices by the chosen method, or on one queue if there are no helpers for it; updates `method`.
 launch::LaunchResult enqueue_slices(Interposer& p, const Table& next, const launch::Launch& launch,
                                     const plan::Cut& cut, const QueueRecord& queue,
                                     plan::LaunchMethod& method, HelperQueues::Lease& lease) {
@@ -223,7 +221,7 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
   HelperQueues::Lease lease(p.helpers);
   if (call.trace != nullptr && method.mode == plan::Mode::sequential) call.trace->paced();
   launch::LaunchResult result = enqueue_slices(p, below(p, call), launch, cut, queue, method, lease);
-  // Nothing has run yet: the whole launch has the answer that the program would have had without us.
+  // Nothing has been enqueued: the driver's answer to the whole launch is what the program would get natively.
   if (result.slices == 0) return launch_unsplit(p, call, kernel, UnsplitReason::shape);
   p.count_split(*kernel.counters, result.slices, result.added, method);
   if (call.trace != nullptr) [[unlikely]]
@@ -255,7 +253,7 @@ KernelRecord known(Interposer& p, cl_kernel kernel) {
 cl_int enqueue(Interposer& p, const Call& call) {
   const KernelRecord kernel = known(p, call.kernel);
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
-  // What needs no look at the queue comes first: most launches that stay whole are done with that.
+  // Checks that need no queue record come first: they decide most unsplit launches.
   plan::NDRange range = call.range();
   const std::size_t items = plan::items(range.global);
   const Decision early =
@@ -310,7 +308,7 @@ inline cl_int enqueue_any(Interposer& p, const Call& call) {
   return call.forward(p.next);
 }
 
-// Not inlined, so that a launch without a trace has nothing of it.
+// Not inlined, so that launches without a trace do not pay for it.
 [[gnu::noinline]] cl_int enqueue_traced(Interposer& p, Call call) {
   LaunchTrace trace(*p.trace, {.function = "clEnqueueNDRangeKernel",
                                .queue = call.queue,
@@ -343,7 +341,7 @@ inline cl_int enqueue_any(Interposer& p, const Call& call) {
 using Command = cl_int(CL_API_CALL*)(void*, cl_command_queue, const void*, cl_kernel, cl_uint, const size_t*,
                                      const size_t*, const size_t*, cl_uint, const cl_uint*, cl_uint*, void*);
 
-// The driver's own function. The program got ours in its place, so a platform has it: the kernel's.
+// The driver's own function. The program got ours in its place, so the kernel's platform has it.
 Command find_command(const Table& next, cl_kernel kernel) {
   cl_context context = nullptr;
   cl_uint count = 0;
@@ -391,7 +389,7 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_ui
   return error;
 }
 
-// A command buffer records the launch as it is; it may be changed and run many times later.
+// A command buffer records the launch unchanged; it may be modified and run many times later.
 cl_int CL_API_CALL clCommandNDRangeKernelKHR(void* command_buffer, cl_command_queue queue,
                                              const void* properties, cl_kernel kernel, cl_uint dims,
                                              const size_t* offset, const size_t* global, const size_t* local,

@@ -1,5 +1,5 @@
-// Events: one that stands for a split launch must look like that of one command. It is the last slice's; what
-// concerns the command's beginning is answered by the first slice's, or whichever of several began first.
+// Events. The event of a split launch behaves like that of one command: it is the last slice's, but queries about the
+// beginning are answered from the slice that began first.
 //
 // Source: OpenCL 3.0 API, sections 5.11 "Event objects" and 5.14 "Profiling operations".
 
@@ -16,15 +16,15 @@
 namespace cleave::interpose {
 namespace {
 
-// The program's callback for a split launch. Until it has been called a reference to the event is held here,
-// in the driver and in the record, so that within it the event answers for the whole launch.
+// The program's callback for a split launch. Keeps a reference to the event, in the driver and in the record, until it
+// has been called, so that queries within it answer for the whole launch.
 struct Callback {
   void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
   void* data;
   cl_event event;  // the program's
 };
 
-// The error that the program sees if it asks.
+// The error that the program would read.
 cl_int error_of(cl_event event, cl_int otherwise) {
   cl_int status = CL_QUEUED;
   const bool known = interpose::clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
@@ -39,8 +39,7 @@ void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
   interpose::clReleaseEvent(callback->event);
 }
 
-// The status of whichever slice has got furthest of those with which the launch began; an error where one of
-// them failed.
+// The status of the most advanced of the first slices; an error if one of them failed.
 cl_int furthest(const Table& next, const SplitEventRecord& record) {
   cl_int status = CL_QUEUED;
   for (const cl_event first : record.first_slices) {
@@ -52,7 +51,7 @@ cl_int furthest(const Table& next, const SplitEventRecord& record) {
   return status;
 }
 
-// When the first of them came to the point that `name` says; `otherwise` where the driver does not tell.
+// The earliest time at which one of them reached the point `name`; `otherwise` if the driver does not tell.
 cl_ulong earliest(const Table& next, const SplitEventRecord& record, cl_profiling_info name,
                   cl_ulong otherwise) {
   cl_ulong time = otherwise;
@@ -65,13 +64,12 @@ cl_ulong earliest(const Table& next, const SplitEventRecord& record, cl_profilin
   return time;
 }
 
-// Whether it matters that a thread is within a callback: no wait becomes polite there, no queue is made, and
-// no launch waits between its slices.
+// Whether callbacks must be tracked: within one, no wait sleeps, no queue is created and no launch is paced.
 bool must_track_callbacks(const base::Settings& settings) {
   return settings.wait != base::WaitMode::native || settings.launch != base::LaunchMode::queued;
 }
 
-// The program's callback for any other event, so that waits within it are known for what they are.
+// The program's callback for any other event, so that calls within it can be recognized.
 struct UnsplitCallback {
   void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
   void* data;
@@ -92,7 +90,7 @@ cl_int set_unsplit_callback(const Table& next, cl_event event, cl_int type,
   return error;
 }
 
-// Registers the callback with `at`: the program's event or its first slice's.
+// Registers the callback for `at`: the program's event or its first slice's.
 cl_int set_callback(cl_event event, cl_event at, cl_int type,
                     void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
   auto callback = std::unique_ptr<Callback>(new (std::nothrow) Callback{notify, data, event});
@@ -115,7 +113,7 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context context, cl_int* error) noexce
   if (event == nullptr) return event;
   try {
     p.pending_user_events.add(event, {p.user_events_created.fetch_add(1, std::memory_order_relaxed)});
-  } catch (...) {  // out of memory: pacing has its own limit
+  } catch (...) {  // out of memory: pacing has a time limit of its own
   }
   return event;
 }
@@ -125,8 +123,8 @@ cl_int CL_API_CALL clSetUserEventStatus(cl_event event, cl_int status) noexcept 
   if (status < 0) p.has_failed_user_event = true;
   const auto pending = p.pending_user_events.find(event);
   const cl_int error = p.next.clSetUserEventStatus(event, status);
-  // It is pending until the driver has told all who wait for it. One of these may have given it back by now,
-  // and the driver its address to another.
+  // The event is pending until the driver has notified all waiters. One of them may have released it by now, and the
+  // driver may have reused its address.
   if (error == CL_SUCCESS && pending)
     p.pending_user_events.forget_if(
         event, [&](const PendingUserEvent& record) { return record.number == pending->number; });
@@ -164,8 +162,8 @@ cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_event_info name, size_t siz
   if (error != CL_SUCCESS || name != CL_EVENT_COMMAND_EXECUTION_STATUS || value == nullptr) return error;
   const auto record = p.split_events.find(event);
   if (!record) return error;
-  // The whole command has got as far as its first slice, and has not ended before its last. If the first
-  // failed, the others failed for that reason, and its own is the one to give.
+  // The launch has progressed as far as its first slice, and ends with its last. If the first slice failed, the others
+  // failed because of it, so its error is reported.
   auto* const status = static_cast<cl_int*>(value);
   const cl_int first = furthest(p.next, *record);
   if (*status < 0 && first < 0) {
@@ -179,7 +177,7 @@ cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_event_info name, size_t siz
 cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size, void* value,
                                            size_t* size_ret) noexcept {
   Interposer& p = interposer();
-  // Asked of the last slice first: what cannot be had of it cannot be had of the whole.
+  // The last slice is queried first: if it has no answer, the launch has none.
   const cl_int error = p.next.clGetEventProfilingInfo(event, name, size, value, size_ret);
   if (p.trace && error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) p.trace->event_ended(event);
   if (error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) record_event_time(p, event);

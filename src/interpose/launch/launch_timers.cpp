@@ -5,11 +5,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A wait that is shorter than this, and than this share of the launch, may have come after its end.
+// A wait shorter than this, or than this share of the launch, may have begun after the launch's end.
 constexpr base::Nanoseconds kLeastWait = 30us;
 constexpr int kLeastShare = 10;
 
-// Whether a wait of `end_wait` at the end of `time` has seen the end of what was waited for.
+// Whether a wait of `end_wait`, at the end of `time`, covered the end of the launch.
 bool saw_the_end(base::Nanoseconds end_wait, base::Nanoseconds time) {
   return end_wait * 2 >= time || (end_wait >= kLeastWait && end_wait * kLeastShare >= time);
 }

@@ -1,13 +1,11 @@
-// Times of launches as the host sees them, for the policies that learn. A launch is timed if nothing else was
-// on its queue when it was enqueued, nothing was enqueued there until the program waited for it, and that
-// wait lasted long enough to have seen its end. Nothing is waited for, and no event is made, for the sake of
-// that. Where most of the time went into enqueueing, that is what the launch costs, and the wait need not
-// have seen anything.
+// Launch times measured on the host, for policies that need them. A launch is timed if its queue was empty when it was
+// enqueued, if nothing else was enqueued there until the program waited for it, and if that wait was long enough to
+// cover the launch's end. No waits and no events are added for this. If most of the time was spent enqueueing, that is
+// the cost of the launch, and the wait may be short.
 //
-// A queue counts as empty from the end of a wait that covers all that is on it.
+// A queue counts as empty from the end of a wait that covers everything on it.
 //
-// Thread-safe. Each call takes one lock for some tens of nanoseconds; where no queue was ever added, it costs
-// one relaxed load.
+// Thread-safe. Each call takes one lock for some tens of nanoseconds; if no queue was ever added, one relaxed load.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +20,7 @@ namespace cleave::interpose {
 
 // What a launch is measured for.
 struct MeasuredLaunch {
-  learn::Key key = 0;  // 0: nothing
+  learn::Key key = 0;  // 0: not measured
   std::size_t slices = 1;
 };
 
@@ -33,10 +31,10 @@ struct TimedLaunch {
 
 class LaunchTimers {
  public:
-  // A command is about to be enqueued.
+  // The beginning of a command.
   struct Start {
     std::uint64_t command = 0;
-    bool idle = false;  // nothing else is on the queue
+    bool idle = false;  // the queue is empty
     base::Nanoseconds time{0};
   };
 
@@ -44,40 +42,40 @@ class LaunchTimers {
   void forget(cl_command_queue queue) { queues_.forget(queue); }
   [[nodiscard]] bool empty() const { return queues_.empty(); }
 
-  // Every command on a queue begins with this.
+  // Called for every command before it is enqueued.
   Start begin(cl_command_queue queue, base::Clock& clock);
 
-  // The command that began with `start` is a launch, has been enqueued, and is all there is on the queue if
-  // that was idle. `event` is the program's, or null.
+  // The command that began with `start` is a launch and has been enqueued. It is timed if the queue was empty.
+  // `event` is the program's, or null.
   void launched(cl_command_queue queue, const Start& start, const MeasuredLaunch& ticket, cl_event event,
                 base::Clock& clock);
 
-  // A launch is under way on `queue` that will be timed if the program waits for it now.
+  // A launch on `queue` will be timed if the program waits for it now.
   [[nodiscard]] bool is_timing(cl_command_queue queue) const;
 
-  // A wait that begins now. `event`: for nothing else than that.
+  // A wait begins, for everything on the queue or for one event.
   struct Wait {
     std::uint64_t command = 0;
     base::Nanoseconds start{0};
   };
   Wait wait(cl_command_queue queue, base::Clock& clock) const;
-  // That wait is over: everything on the queue has ended, or, if `event` is not null, what that stands for.
-  // Returns the launch whose end it was, if it was one's.
+  // The wait has ended: for everything on the queue or, if `event` is not null, for that event's command. Returns the
+  // launch that ended, if one was timed.
   std::optional<TimedLaunch> end_wait(cl_command_queue queue, const Wait& wait, base::Clock& clock,
                                       cl_event event = nullptr);
 
-  // A command that began with `start` was waited for within its call, and all that was on the queue with it.
+  // The command that began with `start` was waited for within its call, and everything before it on the queue.
   void finish_command(cl_command_queue queue, const Start& start);
 
-  // For fork(): no other thread is inside between these two. The child's launches are timed anew.
+  // For fork().
   void lock_all() { queues_.lock_all(); }
   void unlock_all() { queues_.unlock_all(); }
 
  private:
   struct Record {
-    std::uint64_t command = 0;  // commands begun
-    bool idle = true;           // all that was enqueued has ended
-    bool alone = false;         // the last command is a launch that began on an idle queue
+    std::uint64_t command = 0;  // number of commands begun
+    bool idle = true;           // everything enqueued has ended
+    bool alone = false;         // the latest command is a launch that began on an empty queue
     MeasuredLaunch ticket;
     base::Nanoseconds start{0};
     base::Nanoseconds enqueued{0};

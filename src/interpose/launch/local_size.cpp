@@ -43,8 +43,7 @@ std::optional<plan::Extent> explicit_local_size(const Interposer& interposer, co
   const Table& next = interposer.next;
   plan::Extent local{0, 0, 0};
   if (!ask(next, kernel, queue.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, local)) return std::nullopt;
-  // Whether a launch may leave a required size out depends on the version: the driver is to say, with the
-  // whole launch.
+  // Whether a launch may omit a required size depends on the version: the driver decides, with the whole launch.
   if (local[0] != 0) return std::nullopt;
   local = {1, 1, 1};
   if (queue.suggest_local_size != nullptr &&

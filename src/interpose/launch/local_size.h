@@ -1,4 +1,4 @@
-// The local size of a launch that names none, made explicit once for all its slices.
+// The local size of a launch that names none, chosen once for all slices.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,8 @@
 
 namespace cleave::interpose {
 
-// What the driver suggests, else our own choice that leaves at least `slices` groups, for kernels that cannot
-// tell it from the driver's (`sees_groups` is false). Empty where neither gives one, and where the source
-// requires a size; the launch should then stay whole.
+// The driver's suggestion, or our own choice with at least `slices` groups if the kernel cannot tell the difference
+// (`sees_groups` is false). Empty if neither gives one, or if the source requires a size: the launch is then not split.
 // `range.local` is not read.
 std::optional<plan::Extent> explicit_local_size(const Interposer& interposer, const QueueRecord& queue,
                                                 cl_command_queue handle, cl_kernel kernel, bool sees_groups,

@@ -7,8 +7,8 @@
 namespace cleave::interpose {
 namespace {
 
-// Whether something that the launch waits for has failed or may yet, and the launch with it. Intel's runtime
-// says of a marker that has failed that it is complete.
+// Whether a command in the wait list has failed or may fail, and the launch with it. Intel's runtime reports markers
+// that failed as complete.
 bool may_fail(const Interposer& p, std::span<const cl_event> wait_list) {
   if (!wait_list.empty() && p.has_failed_user_event) return true;
   return std::any_of(wait_list.begin(), wait_list.end(), [&](cl_event event) {
@@ -19,8 +19,8 @@ bool may_fail(const Interposer& p, std::span<const cl_event> wait_list) {
   });
 }
 
-// Launches with and without an offset may be in flight together. On two queues that are in order there are
-// two at most, which the driver can take.
+// Whether launches with and without an offset may be in flight together. On two in-order queues there are at most two,
+// which the driver can handle.
 bool may_race(const Interposer& p, const QueueRecord& queue) {
   constexpr std::size_t kQueuesWithoutARace = 2;
   return !queue.in_order || p.queues.size() > kQueuesWithoutARace;

@@ -1,4 +1,4 @@
-// Kernel objects: what is known of each, from the program it was made from.
+// Kernel objects: their records are derived from the program's.
 
 #include <algorithm>
 #include <string>
@@ -72,7 +72,7 @@ void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
       record.name = std::make_shared<const std::string>(name);
     }
     p.kernels.add(kernel, record);
-  } catch (...) {  // out of memory: a kernel without a record stays whole
+  } catch (...) {  // out of memory: kernels without a record are not split
   }
 }
 
@@ -90,7 +90,7 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char* name, cl_in
 cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel* kernels,
                                             cl_uint* count_ret) noexcept {
   Interposer& p = interposer();
-  // With too little room, drivers may tell how much is needed.
+  // Drivers may report the number even if there is too little room.
   cl_uint made = count_ret != nullptr ? *count_ret : 0;
   cl_int error = p.next.clCreateKernelsInProgram(program, count, kernels, &made);
   if (error != CL_SUCCESS && error != CL_INVALID_VALUE && build_without_prelude(program, nullptr)) {

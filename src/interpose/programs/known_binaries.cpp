@@ -8,7 +8,7 @@
 namespace cleave::interpose {
 namespace {
 
-// One line for each binary: the version of this format, the mark, and a hash of it.
+// One line per binary: the version of this format, the mark, and the binary's hash.
 constexpr const char* kBinariesFormat = "1";
 constexpr const char* kBinariesFile = "binaries";
 constexpr std::size_t kMostOfBinaries = std::size_t{1} << 28U;

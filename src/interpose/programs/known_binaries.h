@@ -1,11 +1,10 @@
-// What is remembered of the binaries that the driver made under Cleave, when the program asks for them, and
-// known again when it, or another process, hands them back:
+// Remembers program binaries that were produced under Cleave, so that they are recognized when this or another process
+// loads them again:
 //
-//   refused  those of programs that slices with tags would not be right for: they stay whole even where the
-//            user trusts binaries
-//   dressed  those with the prelude in them
+//   unsplittable  tagged slices would be wrong: not split even if the user trusts binaries
+//   instrumented  contains the prelude
 //
-// Thread-safe. With a folder, every question reads a file there; each new binary adds a line to it.
+// Thread-safe. With a folder, each query reads a file there and each new binary appends a line.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +24,13 @@ class KnownBinaries {
  public:
   enum class Mark : std::uint8_t { unsplittable, instrumented };
 
-  // `folder` keeps answers between processes; empty: none does.
+  // `folder` keeps marks between processes; empty: none does.
   explicit KnownBinaries(std::string folder) : folder_(std::move(folder)) {}
 
   void note(Mark mark, Binary binary);
   bool has(Mark mark, Binary binary);
 
-  // For fork(): nobody is inside meanwhile.
+  // For fork().
   std::mutex& lock() { return mutex_; }
 
  private:
@@ -40,10 +39,10 @@ class KnownBinaries {
   std::set<std::string> known_;  // marks and keys
 };
 
-// Whether it was last built for `device` with the prelude.
+// Whether the program was last built for `device` with the prelude.
 bool has_prelude_for(const ProgramRecord& program, cl_device_id device);
 
-// Whether slices with tags are right for what was built for `device`.
+// Whether tagged slices are right for the build for `device`.
 bool is_correct_in_slices(const ProgramRecord& program, cl_device_id device);
 
 }  // namespace cleave::interpose

@@ -1,4 +1,4 @@
-// Programs that do not come as source: IL is scanned, binaries are split only if the user trusts them.
+// Programs without source: IL is scanned; binaries are split only if the user trusts them.
 
 #include <cstddef>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace cleave::interpose {
 namespace {
 
-// A program of which nothing is known has no record, also where its address had one.
+// Sets the record of a new program, or removes that of an earlier program at the same address.
 cl_program noted(cl_program program, const ProgramRecord* record) noexcept {
   if (program == nullptr) return program;
   Interposer& p = interposer();
@@ -22,13 +22,13 @@ cl_program noted(cl_program program, const ProgramRecord* record) noexcept {
       p.programs.add(program, *record);
       return program;
     }
-  } catch (...) {  // out of memory: a program without a record stays whole
+  } catch (...) {  // out of memory: programs without a record are not split
   }
   p.programs.forget(program);
   return program;
 }
 
-// What is known of binaries that the driver took; nothing, as a rule.
+// What is known of the binaries; usually nothing.
 std::optional<ProgramRecord> known_of(Interposer& p, cl_uint count, const size_t* lengths,
                                       const unsigned char** binaries) {
   ProgramRecord record;
@@ -55,10 +55,10 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint cou
   if (program == nullptr) return program;
   try {
     const auto record = known_of(p, count, lengths, binaries);
-    // Not at a launch, which may be a callback.
+    // Probed here, since a launch may be within a callback.
     for (cl_uint i = 0; record && i < count && p.is_split_owner(); ++i) p.drivers.facts(devices[i]);
     return noted(program, record ? &*record : nullptr);
-  } catch (...) {  // out of memory: it stays whole
+  } catch (...) {  // out of memory: not split
     return noted(program, nullptr);
   }
 }
@@ -70,12 +70,12 @@ cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il,
   try {
     const std::span module(static_cast<const std::byte*>(il), length);
     if (auto scan = kernels::scan_spirv(module)) {
-      scan->reads_global_id = true;  // linked to others, it has no prelude
+      scan->reads_global_id = true;  // it has no prelude, which matters once it is linked to other programs
       ProgramRecord record;
       record.scan = std::make_shared<const kernels::ProgramScan>(*scan);
       return noted(program, &record);
     }
-  } catch (...) {  // out of memory: a program without a record stays whole
+  } catch (...) {  // out of memory: programs without a record are not split
   }
   return noted(program, nullptr);
 }

@@ -6,10 +6,10 @@
 namespace cleave::interpose {
 namespace {
 
-// What says in words what a driver does for those who give no options.
+// The option for what some drivers do if there are no options at all.
 constexpr std::string_view kKeepArgumentInfo = "-cl-kernel-arg-info ";
 
-// Takes the text's first line off it, without its end.
+// Removes the first line from `text` and returns it without its end.
 std::string_view take_line(std::string_view& text) {
   const auto end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -17,14 +17,14 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// The line of that number, from 1 on; empty if there is none.
+// Line `number`, from 1; empty if there is none.
 std::string_view line_of(std::string_view text, std::uint64_t number) {
   std::string_view line;
   for (; number > 0 && !text.empty(); --number) line = take_line(text);
   return number == 0 ? line : std::string_view{};
 }
 
-// The number in FILE:NUMBER:COLUMN: MESSAGE; 0 if the line is not like that.
+// The number in FILE:NUMBER:COLUMN: MESSAGE; 0 if the line has another form.
 std::uint64_t place_of(std::string_view message) {
   const auto begin = message.find(':');
   if (begin == std::string_view::npos) return 0;
@@ -37,12 +37,12 @@ std::uint64_t place_of(std::string_view message) {
 }  // namespace
 
 bool can_inject_prelude(std::string_view source) {
-  // A byte order mark is one at the very beginning only.
+  // A byte order mark is recognized at the very beginning only.
   return !source.starts_with("\xef\xbb\xbf") &&
          source.find(kernels::kReservedPrefix) == std::string_view::npos;
 }
 
-// In front, where no option can take it for its operand.
+// The switch comes first, where no option can take it as its operand.
 std::string options_with_prelude(const char* options, bool keep_argument_info) {
   std::string all(options == nullptr && keep_argument_info ? kKeepArgumentInfo : std::string_view());
   all.append(kernels::kPreludeOption);
@@ -56,9 +56,9 @@ std::string remove_prelude_switch(std::string text) {
     const std::size_t behind = at + kernels::kPreludeOption.size();
     const std::size_t blank = behind < text.size() && text[behind] == ' ' ? 1 : 0;
     text.erase(at, kernels::kPreludeOption.size() + blank);
-    // The program's own options stand behind the switch.
-    const bool told = std::string_view(text).substr(0, at).ends_with(kKeepArgumentInfo);
-    if (told) text.erase(at -= kKeepArgumentInfo.size(), kKeepArgumentInfo.size());
+    // The program's own options come after the switch.
+    const bool kept = std::string_view(text).substr(0, at).ends_with(kKeepArgumentInfo);
+    if (kept) text.erase(at -= kKeepArgumentInfo.size(), kKeepArgumentInfo.size());
   }
   return text;
 }
@@ -66,7 +66,7 @@ std::string remove_prelude_switch(std::string text) {
 std::string restore_quoted_lines(const std::string& log, const std::string& source) {
   std::string own;
   std::string_view rest = log;
-  std::uint64_t place = 0;  // what the line above speaks of
+  std::uint64_t place = 0;  // the line number of the message above
   while (!rest.empty()) {
     const std::string_view line = take_line(rest);
     const bool foreign = place != 0 && !line.empty() && line == line_of(kernels::prelude(), place);

@@ -1,5 +1,5 @@
-// The prelude (kernels/prelude.h) around a program's source, its options and its log: put on when the program
-// hands them in, taken off when it asks for them.
+// Adds the prelude (kernels/prelude.h) to a program's source and options, and removes its traces from what the program
+// queries: source, options and logs.
 //
 // Thread-safe: all functions are pure. They may throw std::bad_alloc.
 #pragma once
@@ -9,24 +9,23 @@
 
 namespace cleave::interpose {
 
-// Whether the prelude can stand in front of this text without changing how it is read.
+// Whether the prelude can precede this text without changing its meaning.
 bool can_inject_prelude(std::string_view source);
 
-// The options with the prelude's switch in front of them. `options` may be null; `keep_argument_info`: the
-// driver tells then what the arguments of kernels are called, and is to do so all the same.
+// The options with the prelude's switch. `options` may be null; `keep_argument_info`: the driver then keeps kernel
+// argument information by default and is told to keep it.
 std::string options_with_prelude(const char* options, bool keep_argument_info = false);
 
-// Options, or a log that quotes them, as they would be without the switch.
+// Options, or a log that quotes them, without the switch.
 std::string remove_prelude_switch(std::string text);
 
-// A log as it would be without the prelude in front of `source`: compilers' later stages look lines up by
-// their number alone, and quote the prelude's.
+// Replaces quoted lines of the prelude by those of `source`: later compiler stages look lines up by number alone.
 std::string restore_quoted_lines(const std::string& log, const std::string& source);
 
-// Whether the prelude stands in front of what the driver knows as the source.
+// Whether the driver's source text begins with the prelude.
 bool has_prelude(const std::string& source);
 
-// The source as the program handed it in.
+// The source as the program provided it.
 std::string remove_prelude(const std::string& source);
 
 }  // namespace cleave::interpose

@@ -1,4 +1,4 @@
-// What a program is told of itself: its source, options and log as it knows them.
+// Queries of programs: source, options and log are answered as if there were no prelude.
 
 #include <algorithm>
 #include <cstring>
@@ -14,20 +14,20 @@
 namespace cleave::interpose {
 namespace {
 
-// In place of the driver's answer. Some drivers tell the size also where there is too little room; `ask`
-// shows whether this one does.
+// Replaces the driver's answer. Some drivers report the size even if there is too little room; `ask` shows whether
+// this one does.
 template <typename Ask>
 cl_int give(const std::string& text, const std::string& driver, size_t size, void* value, size_t* size_ret,
             Ask ask) {
   const bool fits = value == nullptr || size >= text.size() + 1;
-  size_t told = 0;
-  if (!fits && size < driver.size() + 1) ask(size, value, &told);
+  size_t reported_size = 0;
+  if (!fits && size < driver.size() + 1) ask(size, value, &reported_size);
   if (fits && value != nullptr) std::memcpy(value, text.c_str(), text.size() + 1);
-  if (size_ret != nullptr && (fits || told != 0)) *size_ret = text.size() + 1;
+  if (size_ret != nullptr && (fits || reported_size != 0)) *size_ret = text.size() + 1;
   return fits ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
-// The driver's whole answer, which ends with a zero byte; empty if there is none.
+// The driver's whole answer, which ends with a zero byte; empty on error.
 template <typename Ask>
 std::string answer_of(Ask ask) {
   std::size_t size = 0;
@@ -44,7 +44,7 @@ std::string source_of(const Table& next, cl_program program) {
   });
 }
 
-// Also of programs whose record is gone: a kernel keeps its program alive.
+// Works without a record too: a kernel keeps its program alive after the record is gone.
 std::string log_for(Interposer& p, cl_program program, cl_device_id device, const std::string& log) {
   if (log.empty()) return log;
   const std::string source = source_of(p.next, program);
@@ -61,7 +61,7 @@ std::vector<T> list_of(const Table& next, cl_program program, cl_program_info na
   return list;
 }
 
-// The program has its binaries now, and may hand them back.
+// The program gets its binaries and may load them again.
 void note_binaries(Interposer& p, cl_program program, std::span<unsigned char* const> binaries) {
   const auto record = p.programs.find(program);
   const auto devices = list_of<cl_device_id>(p.next, program, CL_PROGRAM_DEVICES);
@@ -76,7 +76,7 @@ void note_binaries(Interposer& p, cl_program program, std::span<unsigned char* c
   }
 }
 
-// Whatever goes wrong here is none of the program's concern.
+// Errors of our own bookkeeping are ignored.
 cl_int give_binaries(Interposer& p, cl_program program, size_t size, void* value, size_t* size_ret) {
   const cl_int result = p.next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, size, value, size_ret);
   if (result != CL_SUCCESS || value == nullptr) return result;

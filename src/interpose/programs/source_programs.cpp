@@ -1,5 +1,5 @@
-// Programs made from source: their text is scanned, dressed with the prelude, and built with it switched on
-// where a kernel needs that. Where that does not build, or the program could notice, it is built as it came.
+// Programs from source: their text is scanned and preceded by the prelude, which is enabled at build time if a kernel
+// needs it. If that build fails, or the program could observe the prelude, it is built unchanged.
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,7 +35,7 @@ bool has_strings(cl_uint count, const char** strings) {
   return count != 0 && strings != nullptr && std::find(strings, strings + count, nullptr) == strings + count;
 }
 
-// Whether its devices are a server's. All of a context's devices are of one platform.
+// All devices of a context have one platform.
 bool is_remote_context(const Table& next, cl_context context) {
   cl_uint count = 0;
   next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
@@ -46,14 +46,14 @@ bool is_remote_context(const Table& next, cl_context context) {
          quirks_of(next, devices.front()).remote;
 }
 
-// Nothing is changed where nothing is ever split. A server splits for itself, and would take the prelude for
-// a part of the program that it cannot see through.
+// Programs remain unchanged if nothing is ever split. A server splits by itself, and its scan could not analyse the
+// prelude.
 bool should_inject_prelude(Interposer& p, cl_context context, const std::string& text) {
   return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.is_split_owner() &&
          can_inject_prelude(text) && !is_remote_context(p.next, context);
 }
 
-// The same program with the prelude in front. Null where the driver refuses that.
+// The program with the prelude. Null if the driver refuses it.
 cl_program create_with_prelude(const Table& next, cl_context context, cl_uint count, const char** strings,
                                const size_t* lengths, cl_int* error) {
   const std::string_view prelude = kernels::prelude();
@@ -66,7 +66,7 @@ cl_program create_with_prelude(const Table& next, cl_context context, cl_uint co
   return next.clCreateProgramWithSource(context, count + 1, all.data(), sizes.data(), error);
 }
 
-// The options of the call, and those that some drivers take from the environment.
+// The options of the call, and those that some drivers read from the environment.
 std::string all_options(const char* options) {
   std::string all = options != nullptr ? options : "";
   for (const char* variable : {"POCL_EXTRA_BUILD_FLAGS", "OCLGRIND_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS",
@@ -85,7 +85,7 @@ struct Build {
   const char* options;
   Notify notify;
   void* data;
-  // Only for clCompileProgram.
+  // clCompileProgram only.
   bool compile = false;
   cl_uint headers = 0;
   const cl_program* header_programs = nullptr;
@@ -122,16 +122,16 @@ kernels::ProgramScan scan_for(Interposer& p, const std::string& source, const Bu
   const kernels::Options options = kernels::parse_options(surroundings.options);
   auto included = kernels::find_includes(source, options.folders, embedded);
   surroundings.headers = std::move(included.texts);
-  // Folders with quotes around them may be others than they seem.
+  // Quoted folder names may not be parsed as the compiler does.
   const bool certain = options.folders.empty() || !options.quotes || surroundings.headers.empty();
-  // Compilers may look for headers where these say, before other places.
+  // Compilers may search the folders in these variables first.
   const bool more = std::getenv("CPATH") != nullptr || std::getenv("C_INCLUDE_PATH") != nullptr;
   surroundings.complete = included.complete && certain && (surroundings.headers.empty() || !more);
   return kernels::ProgramScan(source, surroundings);
 }
 
-// Before the build, since kernels may be made on another thread before the call returns. What holds for one
-// build of a program counts for all, also when the call fails: that costs a split and never an answer.
+// Called before the build, since other threads may create kernels before the call returns. The scans of all builds of
+// a program are combined, also if a call fails: that costs a split but never correctness.
 void note_scan(Interposer& p, cl_program program, const kernels::ProgramScan& scan) {
   p.programs.update(program, [&](ProgramRecord& record) {
     auto all = std::make_shared<kernels::ProgramScan>(scan);
@@ -140,8 +140,8 @@ void note_scan(Interposer& p, cl_program program, const kernels::ProgramScan& sc
   });
 }
 
-// A build while others of the same program are under way may end before or after them, so none of them is
-// taken to be what the program is in the end.
+// One build in progress. Concurrent builds of the same program may end in any order, so none of them is taken as the
+// program's final state.
 class BuildScope {
  public:
   BuildScope(Interposer& p, cl_program program) : p_(p), program_(program) {
@@ -159,10 +159,10 @@ class BuildScope {
 
   [[nodiscard]] bool alone() const { return alone_; }
 
-  // From now on kernels for these devices have no prelude in them.
+  // Kernels for these devices have no prelude from now on.
   void note_plain(const Devices& devices) { note(devices, nullptr); }
 
-  // They have, if no other build began meanwhile.
+  // They have it, if no other build began meanwhile.
   void note_prelude(const Build& build, const Devices& devices) { note(devices, &build); }
 
  private:
@@ -185,11 +185,11 @@ class BuildScope {
   unsigned number_ = 0;
 };
 
-// Whether the prelude may be tried, and tags reach kernels on all of these. A driver of which nothing is
-// known is tried out; if that cannot be done at present, it may be later.
+// Whether all these drivers pass tags on. Unknown drivers are probed; if that is impossible now, the prelude is used
+// all the same, since a later probe may succeed.
 bool drivers_may_carry_tags(Interposer& p, const Devices& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
-    // Where offsets clash nothing is split that the prelude could be for (facts.cpp).
+    // If offsets clash nothing is split that could need the prelude (drivers/device_queries.cpp).
     const Quirks quirks = quirks_of(p.next, device);
     if (quirks.failed_builds_stick || quirks.offsets_clash || quirks.remote) return false;
     const auto facts = p.drivers.facts(device);
@@ -197,7 +197,7 @@ bool drivers_may_carry_tags(Interposer& p, const Devices& devices) {
   });
 }
 
-// Whether a log speaks of the prelude. Then the program must not see it.
+// Whether a log mentions the prelude, which the program must not see.
 bool log_shows_prelude(const Table& next, cl_program program, const Devices& devices) {
   return std::any_of(devices.begin(), devices.end(), [&](cl_device_id device) {
     return remove_prelude_switch(program_log(next, program, device)).find(kernels::kReservedPrefix) !=
@@ -205,7 +205,7 @@ bool log_shows_prelude(const Table& next, cl_program program, const Devices& dev
   });
 }
 
-// Whether a kernel is called other than in the program.
+// Whether a kernel name contains the prelude's prefix.
 bool kernels_show_prelude(const Table& next, cl_program program) {
   std::size_t size = 0;
   if (next.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size) != CL_SUCCESS) return false;
@@ -219,7 +219,7 @@ bool keeps_argument_info(const Table& next, const Devices& devices) {
                      [&](cl_device_id device) { return quirks_of(next, device).default_has_argument_info; });
 }
 
-// With the prelude switched on. Says whether that went well.
+// Builds with the prelude. Returns whether it succeeded without a visible trace.
 bool build_with_prelude(Interposer& p, const Build& build, const Devices& devices) {
   const bool in_words = build.options == nullptr && keeps_argument_info(p.next, devices);
   const std::string options = options_with_prelude(build.options, in_words);
@@ -236,10 +236,10 @@ cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record)
   scope.note_plain(devices);
   const bool sound =
       (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
-  // Slices with tags may come to run what is built here in other company: linked, or from a trusted binary.
+  // Tagged slices may run this code after it is linked, or loaded as a trusted binary.
   const bool may_be_linked = build.compile || p.settings().trust_binaries;
   const kernels::Scan& whole = scan.whole();
-  // What a compiled program is called, others may know where it is linked to.
+  // Programs that this one is linked to may use the names of a compiled program.
   const bool meddles = whole.breaks_prelude || (build.compile && whole.breaks_prelude_if_pasting);
   const bool wanted_slices =
       record.instrumented && (whole.reads_ndrange || (whole.reads_global_id && may_be_linked)) && !meddles;
@@ -257,17 +257,17 @@ cl_int run_build(const Build& build) noexcept {
   try {
     const auto record = p.programs.find(build.program);
     if (record && record->source) return run_build(p, build, *record);
-  } catch (...) {  // out of memory: a program without a record stays whole
+  } catch (...) {  // out of memory: programs without a record are not split
     p.programs.forget(build.program);
   }
   return build.forward(p.next);
 }
 
-// What is known of a program that is linked from others: what holds of any of them.
+// The record of a linked program: what holds for all inputs.
 ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs) {
   ProgramRecord record;
   kernels::Scan scan;
-  std::optional<Devices> tagged;  // for which every input has the prelude to which a tag would show
+  std::optional<Devices> tagged;  // devices for which every input that needs the prelude has it
   bool known = true;
   for (cl_uint i = 0; i < count; ++i) {
     const auto input = p.programs.find(inputs[i]);
@@ -290,9 +290,9 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
 
 }  // namespace
 
-// Whether the program as it came has that kernel; with null, whether all its kernels can be made. Asked of
-// another program in a context of its own: other threads may be using this one, and its context may report
-// errors to the program.
+// Whether the program without the prelude has that kernel; with null, whether all its kernels can be created. Builds a
+// copy in a context of its own: other threads may be using the program, and its context may report errors to the
+// program.
 bool kernel_exists_without_prelude(const Table& next, const ProgramRecord& record, const char* kernel) {
   const auto count = static_cast<cl_uint>(record.tagged.size());
   const Owned<cl_context> context(
@@ -364,7 +364,7 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint cou
     if (program == nullptr)
       program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
     if (program != nullptr) p.programs.add(program, record);
-  } catch (...) {  // out of memory: a program without a record stays whole
+  } catch (...) {  // out of memory: programs without a record are not split
     if (program == nullptr) {
       program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
     }
@@ -398,7 +398,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context context, cl_uint count, const cl
   try {
     p.programs.add(program, linked_from(p, inputs, input_programs));
     return program;
-  } catch (...) {  // out of memory: a program without a record stays whole
+  } catch (...) {  // out of memory: programs without a record are not split
   }
   p.programs.forget(program);
   return program;

@@ -2,8 +2,8 @@
 
 namespace cleave::interpose {
 
-// enter() announces itself and then looks; close() closes and then looks. Both in one total order (seq_cst),
-// so that at least one of two threads that meet sees the other.
+// enter() announces itself and then checks; close() closes and then checks. Both are sequentially consistent, so at
+// least one of two concurrent threads sees the other.
 
 void Gate::enter() noexcept {
   for (;;) {
@@ -28,7 +28,7 @@ bool Gate::close() noexcept {
 }
 
 void Gate::open() noexcept {
-  owner_.store(pthread_t{}, std::memory_order_relaxed);  // first: the next to close it must not pass for us
+  owner_.store(pthread_t{}, std::memory_order_relaxed);  // before the next thread can close it
   closed_.store(0, std::memory_order_seq_cst);
   closed_.notify_all();
 }

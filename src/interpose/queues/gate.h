@@ -1,16 +1,14 @@
-// Keeps a split launch in one piece on its in-order queue. OpenCL lets several threads enqueue on one queue,
-// and their commands run one after another; no command of another thread may therefore get between two
-// slices.
+// Keeps the slices of a launch together on their in-order queue. OpenCL lets several threads enqueue on one queue, and
+// its commands run in order, so no other thread's command may get between two slices.
 //
-// Whoever enqueues anything passes the queue's gate. A split closes it while its slices are enqueued. It
-// never waits for those who are inside (one of them may be in a blocking call, waiting for this very thread):
-// if there are any, the launch goes whole. Those who come while the gate is closed wait, and whoever closed
-// it can see that and make haste.
+// Every call that enqueues something passes the queue's gate, and a split launch closes it while it enqueues slices.
+// Closing never waits for threads inside (one of them may be in a blocking call that waits for this thread): if there
+// is one, the launch is not split. Threads that arrive at a closed gate wait; the owner sees their number and stops
+// pacing.
 //
-// A gate serves all queues that fall to it by their address. That two share one costs a split now and then,
-// no more.
+// Queues are mapped to gates by address. If two queues share a gate, a launch is not split now and then.
 //
-// Thread-safe. Passing costs two atomic additions. Nothing is allocated.
+// Thread-safe. Passing costs two atomic additions. Does not allocate.
 #pragma once
 
 #include <array>
@@ -23,19 +21,19 @@ namespace cleave::interpose {
 
 class alignas(64) Gate {
  public:
-  // Waits while another thread has the gate closed. The thread that closed it passes: a driver may call the
-  // program back from within an enqueue. Each enter() is paired with a leave().
+  // Waits while another thread has the gate closed. The owner passes: a driver may call the program back from within
+  // an enqueue. Each enter() is paired with a leave().
   void enter() noexcept;
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_seq_cst); }
 
-  // Closes the gate if nobody is inside and says whether it did. Waits for another thread that has it closed.
+  // Closes the gate if no thread is inside; returns whether it did. Waits for another thread that has it closed.
   bool close() noexcept;
   void open() noexcept;
 
-  // How many threads wait to enter. Only for the thread that closed the gate.
+  // The number of threads waiting to enter. For the owner only.
   [[nodiscard]] const std::atomic<int>& waiting() const { return waiting_; }
 
-  // For the child of a fork, in which no other thread is left to open it.
+  // For the child of a fork, in which the owner does not exist.
   void reset() noexcept;
 
  private:
@@ -62,7 +60,7 @@ class Gates {
   std::array<Gate, std::size_t{1} << kBits> gates_;
 };
 
-// Inside a gate for the length of a scope.
+// Inside a gate for the duration of a scope.
 class GateGuard {
  public:
   explicit GateGuard(Gate& gate) : gate_(gate) { gate_.enter(); }
@@ -74,7 +72,7 @@ class GateGuard {
   Gate& gate_;
 };
 
-// Keeps a gate closed for the length of a scope, if it could be closed.
+// Keeps a gate closed for the duration of a scope, if it could be closed.
 class ExclusiveGate {
  public:
   explicit ExclusiveGate(Gate* gate) : gate_(gate), closed_(gate != nullptr && gate->close()) {}

@@ -60,7 +60,7 @@ void HelperQueues::acquire(Lease& lease, cl_command_queue queue, const QueueTemp
     if (made == nullptr) break;
     lease.add(*made);
   }
-} catch (...) {  // out of memory: there are as many as there are
+} catch (...) {  // out of memory: the launch uses the helpers it has
 }
 
 void HelperQueues::note_user(cl_command_queue queue, const QueueTemplate& queue_template) {
@@ -70,7 +70,7 @@ void HelperQueues::note_user(cl_command_queue queue, const QueueTemplate& queue_
   if (!known) users_.push_back({queue, queue_template});
 }
 
-// Those that nobody has now; they are lent from here on.
+// Leases all free helpers of that kind to the caller.
 std::size_t HelperQueues::take_candidates(cl_command_queue queue, const QueueTemplate& queue_template,
                                           Candidates& found) {
   const std::scoped_lock lock(mutex_);
@@ -102,7 +102,7 @@ HelperQueues::Helper* HelperQueues::make(const QueueTemplate& queue_template, Le
   const auto is_same_device = [&](const Helper& helper) {
     return same_device(helper.queue_template, queue_template);
   };
-  std::list<Helper> own(1);  // its place, taken before the driver is asked
+  std::list<Helper> own(1);  // allocated before the driver is called
   Helper& helper = own.front();
   helper.queue_template = queue_template;
   {
@@ -116,7 +116,7 @@ HelperQueues::Helper* HelperQueues::make(const QueueTemplate& queue_template, Le
   helper.queue = make_queue(queue_template);
   const bool in_reference_count =
       helper.queue != nullptr && count_references(queue_template.context) > before;
-  const std::scoped_lock lock(mutex_);  // internal_references() looks at helpers that are lent, too
+  const std::scoped_lock lock(mutex_);  // internal_references() reads leased helpers too
   helper.in_reference_count = in_reference_count;
   if (helper.queue != nullptr) return &helper;
   lease.refused_ = true;

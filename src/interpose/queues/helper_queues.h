@@ -1,19 +1,16 @@
-// The helper queues on which pipelined launches put some of their slices, beside the program's own queues.
+// The helper queues that pipelined launches use beside the program's queue.
 //
-// They belong to a context and a device, and are made when a launch first needs them: at most
-// launch::kMaxHelpers of them, whatever number of queues the program has there. They are released with the
-// last of the program's queues that has used any, so that they never keep a context alive that the program
-// has done with.
+// They belong to a context and a device and are created when a launch first needs them: at most launch::kMaxHelpers,
+// whatever number of queues the program has there. They are released with the last of the program's queues that has
+// used any, so they never keep a context alive after the program has released it.
 //
-// A helper is an in-order queue: what is enqueued on it waits for what is there already. That must never make
-// a launch wait for another one that it would not wait for natively, since the program may be about to do
-// what the other one waits for (flush a queue, set an event). So a helper is lent
-//   - to an in-order queue of the program that was the last to use it, at any time: its launches wait for
-//   each
-//     other anyway;
-//   - to all others only when everything on it has ended.
-// A launch that gets none goes over the program's queue alone. None are made within a callback for an event,
-// where OpenCL leaves making a queue undefined: a launch there has to do with those that there are.
+// A helper is an in-order queue: commands on it wait for earlier ones. A launch must not wait for another launch that
+// it would not wait for natively, since the program may be about to do what that one waits for (flush a queue, set a
+// user event). So a helper is leased
+//   - to the in-order queue that used it last, at any time: launches there wait for each other anyway;
+//   - to any other queue only when all commands on it have ended.
+// A launch that gets no helper uses the program's queue alone. No helper is created within an event callback, where
+// OpenCL leaves that undefined.
 //
 // Thread-safe. The lock is not held while a driver is called.
 #pragma once
@@ -31,14 +28,14 @@
 
 namespace cleave::interpose {
 
-// What a helper has in common with the program's queue, and how such a queue is made.
+// How to create a queue like the program's.
 struct QueueTemplate {
   cl_context context = nullptr;
   cl_device_id device = nullptr;
   bool profiling = false;
-  // Made with clCreateCommandQueueWithProperties; drivers for OpenCL 1.x do not have that.
+  // Created by clCreateCommandQueueWithProperties, which OpenCL 1.x does not have.
   bool with_properties = false;
-  // CL_QUEUE_PRIORITY_KHR and CL_QUEUE_THROTTLE_KHR; 0 where not given.
+  // CL_QUEUE_PRIORITY_KHR and CL_QUEUE_THROTTLE_KHR; 0 if not given.
   cl_queue_properties priority = 0;
   cl_queue_properties throttle = 0;
 
@@ -49,12 +46,11 @@ class HelperQueues {
   struct Helper {
     QueueTemplate queue_template;
     cl_command_queue queue = nullptr;
-    cl_command_queue last_user = nullptr;  // the program's queue that was the last to use it
-    launch::Event newest;                  // of the newest command there; empty: all has ended
+    cl_command_queue last_user = nullptr;  // a queue of the program
+    launch::Event newest;                  // of the newest command; empty: all have ended
     bool leased = true;
-    bool unusable = false;  // nobody can tell when its commands end
-    bool in_reference_count =
-        false;  // the context's reference count, as the driver tells it, has this queue in it
+    bool unusable = false;            // it is unknown when its commands end
+    bool in_reference_count = false;  // the driver counts this queue among the context's references
   };
 
  public:
@@ -62,7 +58,7 @@ class HelperQueues {
   HelperQueues(const HelperQueues&) = delete;
   HelperQueues& operator=(const HelperQueues&) = delete;
 
-  // Helpers for the length of one launch; given back by itself.
+  // Helpers for the duration of one launch, returned by the destructor.
   class Lease {
    public:
     explicit Lease(HelperQueues& from) : from_(from) {}
@@ -71,7 +67,7 @@ class HelperQueues {
     ~Lease();
 
     [[nodiscard]] std::span<launch::Lane> lanes() { return {lanes_.data(), count_}; }
-    // There are none, since the driver makes no such queues.
+    // There are none because the driver refused to create any.
     [[nodiscard]] bool refused() const { return count_ == 0 && refused_; }
 
    private:
@@ -86,7 +82,7 @@ class HelperQueues {
     bool refused_ = false;
   };
 
-  // Helpers that are to be released.
+  // Helpers to be released by the destructor.
   class Retired {
    public:
     explicit Retired(const Table& next) : next_(next) {}
@@ -100,20 +96,20 @@ class HelperQueues {
     std::list<Helper> helpers_;
   };
 
-  // Fills `lease` with up to `wanted_slices` helpers for a launch on `queue`, which is one of `queue_template`'s kind. There
-  // may be fewer, or none. Each queue that has come here must be reported to queue_released().
+  // Adds up to `wanted_slices` helpers to `lease` for a launch on `queue`, which is of the kind `queue_template`. There
+  // may be fewer, or none. Each queue passed here must be passed to queue_released() later.
   void acquire(Lease& lease, cl_command_queue queue, const QueueTemplate& queue_template, bool in_order,
                std::size_t wanted_slices) noexcept;
 
-  // The program gives back its last reference to `queue`. Where that was the last queue to need them, the
-  // helpers go to `retired`, which should live until the driver has released the queue: some may wait for
-  // what is still to be flushed there.
+  // The program is about to release its last reference to `queue`. If no other queue uses the helpers, they are moved
+  // to `retired`, which should live until the driver has released the queue: they may wait for commands that are
+  // flushed only then.
   void queue_released(cl_command_queue queue, Retired& retired) noexcept;
 
-  // How many references to `context` that a driver tells of are not the program's doing.
+  // How many of the references to `context` that the driver counts are our helpers.
   cl_uint internal_references(cl_context context) noexcept;
 
-  // For fork(): nobody is inside meanwhile.
+  // For fork().
   std::mutex& lock() { return mutex_; }
 
  private:
@@ -122,8 +118,7 @@ class HelperQueues {
     QueueTemplate queue_template;
   };
 
-  // `follows`: the queue that it is for was the last to use it. Looked up under the lock, since another queue
-  // that was may go at any time.
+  // `follows`: the queue that asks used it last. Determined under the lock, since another last user may vanish.
   struct Candidate {
     Helper* helper = nullptr;
     bool follows = false;
@@ -144,7 +139,7 @@ class HelperQueues {
   std::mutex mutex_;
   std::list<Helper> helpers_;
   std::vector<User> users_;
-  std::vector<QueueTemplate> refused_;  // the driver has refused to make a queue of this kind
+  std::vector<QueueTemplate> refused_;  // kinds that the driver has refused to create
 };
 
 }  // namespace cleave::interpose

@@ -1,4 +1,4 @@
-// Queues: their device's size, whether they keep order, and what a helper beside them is made like.
+// Queues: their device, their order, and how to create helpers like them.
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@ namespace {
 constexpr cl_queue_properties kPriority = 0x1096;
 constexpr cl_queue_properties kThrottle = 0x1097;
 
-// Whether helpers may be made for queues of this device. OpenCL 1.1 has no markers with wait lists, and a
-// part of a device counts its references.
+// Whether queues of this device may have helpers. OpenCL 1.1 lacks markers with wait lists, and sub-devices count
+// their references.
 bool allows_helpers(const Interposer& p, cl_device_id device) noexcept {
   if (p.settings().launch == base::LaunchMode::queued || p.settings().launch == base::LaunchMode::sequential)
     return false;
@@ -32,7 +32,7 @@ bool allows_helpers(const Interposer& p, cl_device_id device) noexcept {
   return parent == nullptr && !text.starts_with("OpenCL 1.0") && !text.starts_with("OpenCL 1.1");
 }
 
-// Empty if there is a property whose meaning for a second queue is not ours to know.
+// Empty if a property's meaning for a second queue is unknown.
 std::optional<QueueTemplate> template_of(cl_context context, cl_device_id device,
                                          const cl_queue_properties* properties) {
   QueueTemplate queue_template{.context = context, .device = device, .with_properties = true};
@@ -66,7 +66,7 @@ cl_command_queue noted(Interposer& p, cl_command_queue queue,
       auto& entry = p.neighbours.entry();
       if (entry.has_registry()) entry.add_device(identity_of(p.next, record->device));
     }
-  } catch (...) {  // out of memory: a queue without a record is asked at each launch
+  } catch (...) {  // out of memory: queues without a record are queried at each launch
   }
   return queue;
 }
@@ -92,8 +92,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context conte
   return noted(p, queue, template_of(context, device, properties));
 }
 
-// The extension's function of the same purpose (cl_khr_create_command_queue). The program got it from us, so
-// its platform has it; which platform that is, the device knows.
+// cl_khr_create_command_queue. The program got the function from us, so the device's platform has it.
 cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context context, cl_device_id device,
                                                                    const cl_queue_properties* properties,
                                                                    cl_int* error) noexcept {
@@ -131,8 +130,8 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
   return error;
 }
 
-// The record goes before the driver may use the address again, and the helpers after the driver has flushed
-// the queue: they may wait for commands on it.
+// The record is removed before the driver may reuse the address, and the helpers after the driver has flushed the
+// queue, since they may wait for its commands.
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) noexcept {
   Interposer& p = interposer();
   HelperQueues::Retired retired(p.next);
@@ -140,8 +139,8 @@ cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) noexcept {
   if (last && p.trace) p.trace->queue_released(queue);
   if (last && last->has_helpers) p.helpers.queue_released(queue, retired);
   if (last) p.launch_timers.forget(queue);
-  // A thread that waits may be flushing it. Then it is that one's to give back; the flush that a release
-  // stands for comes first, and before the helpers go.
+  // A waiting thread may be flushing it and then releases it. The flush that a release implies is made now, before the
+  // helpers are released.
   if (last && p.queues.is_pinned(queue)) {
     p.next.clFlush(queue);
     if (p.queues.defer_release(queue)) return CL_SUCCESS;
@@ -149,7 +148,7 @@ cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) noexcept {
   return p.next.clReleaseCommandQueue(queue);
 }
 
-// Helpers are no references that the program knows of.
+// The program does not know of references held by helpers.
 cl_int CL_API_CALL clGetContextInfo(cl_context context, cl_context_info name, size_t size, void* value,
                                     size_t* size_ret) noexcept {
   Interposer& p = interposer();

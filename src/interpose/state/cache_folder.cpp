@@ -39,7 +39,7 @@ void make_folder(const std::string& folder) {
   mkdir(folder.c_str(), 0700);
 }
 
-// Never waits for long: this may be the end of a program.
+// Waits only briefly: the program may be exiting.
 bool lock(const Descriptor& file) {
   for (int i = 0; i < kLockAttempts; ++i) {
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
@@ -76,7 +76,7 @@ void append_line(const std::string& folder, const std::string& file, const std::
   const int descriptor =
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (descriptor < 0) return;
-  if (write(descriptor, line.data(), line.size()) < 0) {  // nothing that could be done about it
+  if (write(descriptor, line.data(), line.size()) < 0) {  // best effort
   }
   close(descriptor);
 }
@@ -107,7 +107,7 @@ void rewrite_file(const std::string& folder, const std::string& file, std::size_
   const Descriptor guard(
       open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!guard.open() || !lock(guard)) return;
-  const std::string unfinished = path + ".new";  // nobody else's while the lock is held
+  const std::string unfinished = path + ".new";  // ours while the lock is held
   if (write_whole(unfinished, change(read_file(folder, file, most))) &&
       rename(unfinished.c_str(), path.c_str()) == 0)
     return;

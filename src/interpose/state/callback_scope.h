@@ -1,6 +1,6 @@
-// Whether this thread is inside a callback of the program's for an event. It may be a thread of the driver's,
-// and the one that others' commands need to come to an end, so waits there are left to the driver, and
-// nothing is called that OpenCL leaves undefined there, such as making a queue.
+// Marks a thread that is within an event callback of the program. It may be a driver's thread that other commands need
+// to finish, so waits there are left to the driver, and nothing is called that OpenCL leaves undefined in callbacks,
+// such as creating a queue.
 #pragma once
 
 namespace cleave::interpose {

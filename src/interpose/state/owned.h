@@ -1,4 +1,4 @@
-// An object of OpenCL that Cleave made for itself, given back by itself.
+// Owns one OpenCL object that Cleave created.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace cleave::interpose {
 
-// Made with the driver's function that releases it: Owned<cl_mem>(buffer, next.clReleaseMemObject).
+// With the driver's release function: Owned<cl_mem>(buffer, next.clReleaseMemObject).
 template <typename Object>
 using Owned = std::unique_ptr<std::remove_pointer_t<Object>, cl_int(CL_API_CALL*)(Object)>;
 

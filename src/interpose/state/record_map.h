@@ -1,15 +1,13 @@
-// What Cleave knows of the driver's objects, beside them: a map from handle to a small record. The handles
-// stay the driver's own.
+// Maps the driver's handles to small records of our own. The handles remain the driver's.
 //
-// A record is made when the program gets its handle and lives as long as the program's references, which are
-// counted here as the program takes and gives them. So a record is gone before the driver can use the address
-// for another object. A handle that was obtained in a way we do not see simply has no record, and whoever
-// asks must do without.
+// A record is added when the program gets its handle and lives as long as the program's references, which are counted
+// here. So a record is gone before the driver can reuse the address. Handles that were obtained in a way we do not see
+// have no record.
 //
-// Records are small values, copied out: nothing that is looked at can vanish meanwhile.
+// Records are small values and are copied out, so they cannot vanish during use.
 //
-// Thread-safe. A look-up takes one of sixteen locks for a few tens of nanoseconds and allocates nothing.
-// Functions that add a record may throw std::bad_alloc.
+// Thread-safe. A look-up takes one of sixteen locks for some tens of nanoseconds and does not allocate. Functions that
+// add a record may throw std::bad_alloc.
 #pragma once
 
 #include <array>
@@ -25,7 +23,7 @@ namespace cleave::interpose {
 template <typename Record>
 class RecordMap {
  public:
-  // The program has just got `handle` with one reference. Replaces whatever was known of that address.
+  // The program has got `handle` with one reference. Replaces any earlier record of that address.
   void add(const void* handle, const Record& record) {
     Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
@@ -33,13 +31,12 @@ class RecordMap {
       size_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // The program took one more reference.
+  // The program has taken one more reference.
   void retain(const void* handle) {
     change(handle, [](Entry& entry) { ++entry.references; });
   }
 
-  // The program is about to give one reference back. Returns the record if it was the last; it is forgotten
-  // then.
+  // The program is about to give one reference back. Removes and returns the record if it was the last.
   std::optional<Record> release(const void* handle) {
     if (empty()) return std::nullopt;
     Shard& shard = of(handle);
@@ -52,7 +49,7 @@ class RecordMap {
     return last;
   }
 
-  // Whether the program has one reference left.
+  // Whether the program has exactly one reference.
   [[nodiscard]] bool is_last(const void* handle) const {
     if (empty()) return false;
     const Shard& shard = of(handle);
@@ -61,8 +58,8 @@ class RecordMap {
     return found != shard.entries.end() && found->second.references == 1;
   }
 
-  // Keeps the driver from getting the last reference back until unpin(), without a lock that would be held
-  // meanwhile. False if there is no record.
+  // Defers the release of the driver's last reference until unpin(), without holding a lock. Returns false if there
+  // is no record.
   bool pin(const void* handle) {
     Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
@@ -72,7 +69,7 @@ class RecordMap {
     return true;
   }
 
-  // Whoever has released the last reference here asks, before the driver gets its own.
+  // For the caller that has removed the last reference here, before the driver's is released.
   [[nodiscard]] bool is_pinned(const void* handle) const {
     const Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
@@ -80,7 +77,7 @@ class RecordMap {
     return found != shard.entries.end() && found->second.pins != 0;
   }
 
-  // And leaves the driver's to those who hold it; false if nobody does any more.
+  // Leaves the driver's last reference to the thread that unpins. Returns false if none does any more.
   bool defer_release(const void* handle) {
     Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
@@ -90,7 +87,7 @@ class RecordMap {
     return true;
   }
 
-  // The end of pin(). True if the driver's last reference was left here: it is the caller's to give back.
+  // Ends pin(). Returns true if the driver's last reference was left here: the caller releases it.
   [[nodiscard]] bool unpin(const void* handle) {
     Shard& shard = of(handle);
     const std::scoped_lock lock(shard.mutex);
@@ -101,12 +98,12 @@ class RecordMap {
     return release_deferred;
   }
 
-  // Whatever was known of `handle` holds no longer.
+  // Removes the record of `handle`.
   void forget(const void* handle) {
     forget_if(handle, [](const Record&) { return true; });
   }
 
-  // The same if `matches(record)`.
+  // Removes it if `matches(record)`.
   template <typename Predicate>
   void forget_if(const void* handle, Predicate matches) {
     if (empty()) return;
@@ -127,8 +124,8 @@ class RecordMap {
     return found->second.record;
   }
 
-  // Calls visit(handle, record) for each, under its lock, which no driver is called with: one that holds a
-  // lock of its own may be calling the program back, and the program us.
+  // Calls visit(handle, record) for each record under its lock. `visit` must not call a driver: it may hold a lock of
+  // its own while it calls the program back, which may call us.
   template <typename Visit>
   void for_each(Visit visit) {
     if (empty()) return;
@@ -148,11 +145,10 @@ class RecordMap {
 
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 
-  // Costs one relaxed load, so that calls which concern few objects cost nothing for all others.
+  // Costs one relaxed load, so maps for rare objects cost other calls nothing.
   [[nodiscard]] bool empty() const { return size() == 0; }
 
-  // For fork(): no other thread is inside between these two. (Plain mutexes, since a reader-writer lock
-  // cannot be unlocked by the child.)
+  // For fork(). (Plain mutexes, since a child cannot unlock a reader-writer lock.)
   void lock_all() {
     for (Shard& shard : shards_) shard.mutex.lock();
   }
@@ -161,12 +157,12 @@ class RecordMap {
   }
 
  private:
-  // Without references it stands only for those who hold it, and is no record any more.
+  // Without references an entry only serves those who pin it and is no record any more.
   struct Entry {
     Record record;
     std::uint32_t references;
     std::uint32_t pins = 0;
-    bool release_deferred = false;  // the driver's last reference is theirs
+    bool release_deferred = false;  // unpin() hands the driver's last reference to its caller
   };
   using Entries = std::unordered_map<const void*, Entry>;
   struct alignas(64) Shard {
@@ -185,7 +181,7 @@ class RecordMap {
   };
   static constexpr std::size_t kShards = 16;
 
-  // Handles are addresses: their low bits say nothing.
+  // Addresses have constant low bits, so the hash uses the high ones.
   static std::size_t shard_of(const void* handle) {
     return (reinterpret_cast<std::uintptr_t>(handle) * 0x9e3779b97f4a7c15U) >> 60U;
   }

@@ -15,10 +15,10 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMaxKept = 4096;
 constexpr base::Nanoseconds kTimerHolds = 1s;
 
-// So far a timer may be off before it is taken to be another clock than that of the profiling.
+// A larger error means that the timer is not the profiling clock.
 constexpr base::Nanoseconds kMaxTimerError = 10ms;
 
-// After so many slices that have not ended the others are taken not to have ended either.
+// After this many unfinished slices the later ones are assumed to be unfinished.
 constexpr unsigned kEnough = 8;
 
 std::optional<base::Nanoseconds> profiled(const Table& next, cl_event event, cl_profiling_info name) {
@@ -27,7 +27,7 @@ std::optional<base::Nanoseconds> profiled(const Table& next, cl_event event, cl_
   return base::Nanoseconds(time);
 }
 
-// A device of OpenCL 2.1 or later. The tables of older drivers may be too short for the question itself.
+// OpenCL 2.1 or later. The tables of older drivers may be too short to contain the function.
 bool may_have_timer(const Table& next, cl_device_id device) {
   std::array<char, 256> version{};
   if (next.clGetDeviceAndHostTimer == nullptr ||
@@ -75,7 +75,7 @@ void DeviceTimes::collect(cl_command_queue owner, observe::TraceEvents& events) 
 }
 
 void DeviceTimes::forget(cl_command_queue owner) noexcept {
-  std::vector<Kept> taken;  // released without the lock
+  std::vector<Kept> taken;  // destroyed after the lock
   const std::scoped_lock lock(mutex_);
   if (const auto found = kept_.find(owner); found != kept_.end()) {
     taken.swap(found->second);
@@ -119,7 +119,7 @@ DeviceTimes::Ended DeviceTimes::ask(const ProfiledSlice& slice, cl_event event,
   const std::scoped_lock lock(mutex_);
   const Mapped mapped = map(slice, *queued);
   Lane& lane = lane_for(slice, *start, events);
-  // The mapping moves by a little from time to time; on one lane nothing begins before the last has ended.
+  // The clock offset varies a little; on one lane nothing begins before the previous slice has ended.
   const base::Nanoseconds begin = std::max(*start + mapped.offset, lane.mapped);
   lane.end = *end;
   lane.mapped = std::max(begin, *end + mapped.offset);

@@ -1,10 +1,9 @@
-// When slices began and ended on their device, for the trace. Only for queues with profiling, which is the
-// program's to switch on.
+// When slices began and ended on their device, for the trace. Only for queues on which the program has enabled
+// profiling.
 //
-// Device and host have clocks of their own. What lies between them comes from clGetDeviceAndHostTimer where
-// the device has it (OpenCL 2.1), asked once a second at most, and where it fits what the launch itself
-// shows: its time QUEUED lies within the call that enqueued it. Elsewhere that alone is the measure, narrowed
-// down from launch to launch.
+// Device and host have separate clocks. Their offset comes from clGetDeviceAndHostTimer if the device has it (OpenCL
+// 2.1), queried at most once a second, provided that it is consistent with the launch itself: its time QUEUED lies
+// within the call that enqueued it. Otherwise that bound alone is used, narrowed from launch to launch.
 //
 // Thread-safe. The lock is not held while a driver is called.
 #pragma once
@@ -24,14 +23,14 @@
 
 namespace cleave::interpose {
 
-// One driver launch: a slice, or a launch that stayed whole.
+// One driver launch: a slice or an unsplit launch.
 struct ProfiledSlice {
   cl_device_id device = nullptr;
   cl_command_queue owner = nullptr;  // the program's queue
-  cl_command_queue queue = nullptr;  // the one it is on: that, or a helper
+  cl_command_queue queue = nullptr;  // where it runs: that queue or a helper
   std::uint64_t launch = 0;          // the number of the program's launch
   std::size_t index = 0;
-  const std::string* kernel = nullptr;  // its name; lives for ever
+  const std::string* kernel = nullptr;  // its name; never freed
   base::Nanoseconds call_begin{0};      // of the call that enqueued it
   base::Nanoseconds call_end{0};
 };
@@ -42,30 +41,30 @@ class DeviceTimes {
   DeviceTimes(const DeviceTimes&) = delete;
   DeviceTimes& operator=(const DeviceTimes&) = delete;
 
-  // Whether one more slice of that queue can be kept: 4096 may be at a time.
+  // Whether another slice of that queue can be kept, of at most 4096.
   bool has_room(cl_command_queue owner) noexcept;
 
   // Keeps the slice until it has ended.
   void keep(const ProfiledSlice& slice, launch::Event event);
 
-  // Says of all slices kept for that queue which have ended, and lets go of them.
+  // Adds the slices of that queue that have ended to `events` and forgets them.
   void collect(cl_command_queue owner, observe::TraceEvents& events);
 
-  // The program has done with that queue: no event of it is kept any longer.
+  // Forgets that queue and releases its events.
   void forget(cl_command_queue owner) noexcept;
 
-  // Says when the slice ran. Requires: its event is sure to live. False if it has not ended, or the driver
-  // does not tell.
+  // Adds the slice's times to `events`. Returns false if it has not ended or the driver does not tell. Requires: the
+  // event stays alive meanwhile.
   bool add_slice(const ProfiledSlice& slice, cl_event event, observe::TraceEvents& events);
 
-  // How the program's queue is called in the trace.
+  // Sets the name of the program's queue in the trace.
   void name(cl_command_queue owner, std::string name);
 
-  // For fork(). The child forgets all without asking the driver.
+  // For fork(). The child forgets everything without calling the driver.
   std::mutex& lock() { return mutex_; }
   void reset() noexcept;
 
-  // The next track of Cleave's own.
+  // A new track of our own.
   observe::Track new_track() noexcept { return next_track_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
@@ -73,11 +72,11 @@ class DeviceTimes {
     ProfiledSlice slice;
     launch::Event event;
   };
-  // What a queue's slices stand on: one track as long as they do not overlap.
+  // A track for the slices of a queue, as long as they do not overlap.
   struct Lane {
     observe::Track track;
-    base::Nanoseconds end{0};     // of the newest slice there, by the device's clock
-    base::Nanoseconds mapped{0};  // and by the host's
+    base::Nanoseconds end{0};     // of the newest slice, device clock
+    base::Nanoseconds mapped{0};  // the same, host clock
   };
   struct Lanes {
     std::string name;
@@ -90,7 +89,7 @@ class DeviceTimes {
     base::Nanoseconds timer{0};
     base::Nanoseconds asked_at{0};
     bool known = false;
-    base::Nanoseconds least{0};  // by what launches show
+    base::Nanoseconds least{0};  // bounds from launches
     base::Nanoseconds most{0};
   };
   struct Mapped {
@@ -110,7 +109,7 @@ class DeviceTimes {
   std::map<cl_command_queue, std::vector<Kept>> kept_;
   std::map<cl_command_queue, Lanes> lanes_;
   std::map<cl_device_id, Offset> offsets_;
-  unsigned helpers_ = 0;  // that have lanes
+  unsigned helpers_ = 0;  // helper queues with lanes
   std::atomic<observe::Track> next_track_{observe::kOwnTracks};
 };
 

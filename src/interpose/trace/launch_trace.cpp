@@ -1,4 +1,4 @@
-// One launch in the trace: the call and why it was split or not, and its slices within it.
+// One launch in the trace: the call, the decision, and its slices.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace cleave::interpose {
 namespace {
 
-// So much is gathered before it goes to the file, and so little that a million slices need no memory.
+// Events are written to the file in portions of this size, so that a million slices need little memory.
 constexpr std::size_t kMuch = std::size_t{32} << 10;
 
 std::string list(const size_t* values, cl_uint count) {
@@ -71,7 +71,7 @@ cl_int CL_API_CALL LaunchTrace::enqueue(cl_command_queue queue, cl_kernel kernel
       next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, place);
   slice.end = trace->tracer_.p_.clock.now();
   if (error != CL_SUCCESS) return error;
-  // The tag that a kernel may need is no dimension of the program's.
+  // A tag in the third dimension is not part of the program's launch.
   slice.dims = std::min({dims, trace->call_.dims, cl_uint{3}});
   for (cl_uint d = 0; d < slice.dims; ++d) {
     slice.offset[d] = offset != nullptr ? offset[d] : 0;
@@ -82,7 +82,7 @@ cl_int CL_API_CALL LaunchTrace::enqueue(cl_command_queue queue, cl_kernel kernel
   return error;
 }
 
-// The first is kept back: a launch that stays whole has no slices.
+// The first slice is held back: an unsplit launch has no slices in the trace.
 void LaunchTrace::note(const Slice& slice, launch::Event event) noexcept try {
   const std::size_t index = noted_++;
   if (event.get() != nullptr) {
@@ -135,7 +135,7 @@ void LaunchTrace::end(cl_int error, cl_event event) noexcept try {
 } catch (...) {
 }
 
-// Our references to the slices' events stay until these have ended; the one to the program's own goes.
+// Keeps our references to the slices' events until these have ended, but not the one to the program's event.
 void LaunchTrace::keep(cl_event programs, std::uint64_t number) {
   TracedEvent traced{
       .queue = call_.queue, .number = number, .profiled = false, .written = false, .slice = {}};

@@ -40,7 +40,7 @@ std::optional<Tracer::Queue> Tracer::find(cl_command_queue queue) noexcept {
   return found != queues_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-// Queues that Cleave has not seen created may go unseen as well, so there is nothing about them here.
+// Queues without a record may be released unseen, so they are not remembered.
 std::optional<Tracer::Queue> Tracer::find_or_ask(cl_command_queue handle) noexcept try {
   if (auto known = find(handle)) return known;
   const auto record = p_.queues.find(handle);
@@ -54,7 +54,7 @@ std::optional<Tracer::Queue> Tracer::find_or_ask(cl_command_queue handle) noexce
   {
     const std::scoped_lock lock(mutex_);
     queue.number = ++count_;
-    queue = queues_.try_emplace(handle, queue).first->second;  // another thread may have been faster
+    queue = queues_.try_emplace(handle, queue).first->second;  // another thread may have added it
   }
   times_.name(handle, "queue " + std::to_string(queue.number));
   events.name_track(queue.track, describe(queue));
@@ -87,7 +87,7 @@ std::uint64_t Tracer::note_launch(cl_command_queue handle, base::Nanoseconds beg
   return ++queue.newest;
 }
 
-// All launches on the queue up to that one have ended, as is known from now on.
+// All launches on the queue up to `number` are now known to have ended.
 void Tracer::note_seen(cl_command_queue handle, std::uint64_t number, base::Nanoseconds time,
                        observe::TraceEvents& events) {
   Queue before;
@@ -114,7 +114,7 @@ void Tracer::write(const observe::TraceEvents& events) noexcept {
 }
 
 WaitTrace Tracer::wait_begins(const char* function, cl_command_queue handle) noexcept try {
-  const base::ScopedCancelDisable uncancelled;  // it may write
+  const base::ScopedCancelDisable uncancelled;  // it may write a file
   WaitTrace wait;
   if (!p_.is_split_owner()) return wait;
   wait.active = true;
@@ -154,7 +154,7 @@ void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
 } catch (...) {
 }
 
-// What is before an event on its own queue has ended as well, if the queue keeps order.
+// On an in-order queue everything before the event has ended too.
 void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
                        std::span<const cl_event> list) noexcept try {
   const base::ScopedCancelDisable uncancelled;
@@ -174,7 +174,7 @@ void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
 } catch (...) {
 }
 
-// Says when the event's launch ran, once. Requires: the event is sure to live.
+// Adds the times of the event's launch, once. Requires: the event stays alive meanwhile.
 void Tracer::add_event(cl_event event, observe::TraceEvents& events) {
   std::optional<ProfiledSlice> slice;
   events_.update(event, [&](TracedEvent& traced) {
@@ -244,7 +244,7 @@ void Tracer::after_fork_in_parent() {
   mutex_.unlock();
 }
 
-// The queues are new to the child's file.
+// The child's file has no queues yet.
 void Tracer::after_fork_in_child() noexcept {
   trace_.after_fork_in_child();
   times_.reset();

@@ -1,13 +1,11 @@
-// The trace of this process: what is known of launches, slices and waits, put into the words of
-// observe/trace_events.h. What each event means stands in docs/trace.md.
+// Traces launches, slices and waits as events of observe/trace_events.h. docs/trace.md defines the events.
 //
-// A launch on its way has a LaunchTrace, which goes down with it; slices are seen by a table in which
-// clEnqueueNDRangeKernel is ours, so that src/launch knows nothing of it. A program's events are never held:
-// each has a record that is gone with the program's last reference. Of slices on queues with profiling events
-// of our own are held until they have ended or their queue goes (interpose/trace/device_times.h).
+// Each launch in progress has a LaunchTrace on its stack. It sees slices through a table in which
+// clEnqueueNDRangeKernel is ours, so src/launch does not know of it. References to the program's events are not kept;
+// their records end with the program's last reference. On queues with profiling, references to the slices' events are
+// kept until these have ended or their queue is released (device_times.h).
 //
-// Thread-safe. No lock is held while a driver is called. Nothing throws; what cannot be noted for lack of
-// memory is missing.
+// Thread-safe. No lock is held while a driver is called. Nothing throws; without memory events are dropped.
 #pragma once
 
 #include <array>
@@ -33,23 +31,23 @@ namespace cleave::interpose {
 
 class Interposer;
 
-// An event of the program's that stands for a launch.
+// An event of the program that stands for a launch.
 struct TracedEvent {
   cl_command_queue queue = nullptr;
-  std::uint64_t number = 0;  // of the launch, on that queue
+  std::uint64_t number = 0;  // of the launch on that queue
   bool profiled = false;
-  bool written = false;  // when it ran is in the trace
+  bool written = false;  // its times are in the trace
   ProfiledSlice slice;
 };
 
-// A wait that is under way. Nothing to clean up: a thread may be cancelled in it.
+// A wait in progress. Needs no destructor: the thread may be cancelled during the wait.
 struct WaitTrace {
   bool active = false;
   cl_command_queue queue = nullptr;
-  std::uint64_t newest = 0;  // launch on that queue as the wait began
+  std::uint64_t newest = 0;  // the newest launch on that queue when the wait began
 };
 
-// How a wait was waited.
+// How a wait was done.
 struct WaitInfo {
   bool sleeping = false;
   base::Nanoseconds slept{0};
@@ -61,21 +59,21 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // The program waits: for a queue, or (with null) for events.
+  // The program begins to wait for a queue, or (null) for events.
   WaitTrace wait_begins(const char* function, cl_command_queue queue) noexcept;
-  // It has waited: for all that was on the queue as the wait began, or (where `all` is false) for a command
-  // behind that, which says the same of a queue that keeps order only.
+  // The wait has ended: for everything that was on the queue when it began or, if `all` is false, for a later command,
+  // which means the same on an in-order queue.
   void wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error, bool all) noexcept;
-  // The same for a wait for these events.
+  // The same for a wait for events.
   void wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
                  std::span<const cl_event> events) noexcept;
 
-  // The program has taken a reference, or is about to give one back.
+  // The program has taken a reference, or is about to release one.
   void event_retained(cl_event event) noexcept { events_.retain(event); }
   void event_released(cl_event event) noexcept;
-  // The program has learnt that the event's command has ended.
+  // The program has learned that the event's command has ended.
   void event_ended(cl_event event) noexcept;
-  // The program is about to give back its last reference to the queue.
+  // The program is about to release its last reference to the queue.
   void queue_released(cl_command_queue queue) noexcept;
 
   // The process exits.
@@ -88,7 +86,7 @@ class Tracer {
  private:
   friend class LaunchTrace;
 
-  // A queue of the program's.
+  // A queue of the program.
   struct Queue {
     unsigned number = 0;
     observe::Track track = 0;
@@ -96,9 +94,9 @@ class Tracer {
     bool profiling = false;
     cl_device_id device = nullptr;
     std::uint64_t newest = 0;  // launch on it
-    std::uint64_t seen = 0;    // launches up to this one have been seen to have ended
-    base::Nanoseconds since{
-        0};  // the first that has not was enqueued, or the one before it seen to have ended
+    std::uint64_t seen = 0;    // the newest launch that is known to have ended
+    // When the first launch after `seen` was enqueued, or `seen` was found to have ended, whichever is later.
+    base::Nanoseconds since{0};
   };
 
   std::optional<Queue> find(cl_command_queue queue) noexcept;
@@ -113,7 +111,7 @@ class Tracer {
   void write(const observe::TraceEvents& events) noexcept;
 
   Interposer& p_;
-  Table table_;  // what lies below, but launches are noted
+  Table table_;  // the driver's, except that launches are traced
   observe::TraceWriter trace_;
   DeviceTimes times_;
   std::string policy_;
@@ -121,12 +119,12 @@ class Tracer {
   std::mutex mutex_;
   std::map<cl_command_queue, Queue> queues_;
   std::map<const observe::KernelCounters*, std::string> names_;
-  unsigned count_ = 0;  // of queues so far
+  unsigned count_ = 0;  // queues so far
   std::atomic<std::uint64_t> launches_{0};
-  std::atomic<unsigned> vms_{0};  // as it stands in the trace
+  std::atomic<unsigned> vms_{0};  // the latest value in the trace
 };
 
-// One launch of the program's, for the length of its call. Not thread-safe.
+// One launch of the program, for the duration of its call. Not thread-safe.
 class LaunchTrace {
  public:
   struct Call {
@@ -142,16 +140,16 @@ class LaunchTrace {
   LaunchTrace& operator=(const LaunchTrace&) = delete;
   ~LaunchTrace();
 
-  // What the driver is to be called through.
+  // The table to call the driver with.
   [[nodiscard]] const Table& table() const { return tracer_.table_; }
 
-  // What became of it.
+  // The decision.
   void unsplit_reason(plan::UnsplitReason why) noexcept;
   void split(std::size_t slices, const plan::LaunchMethod& method) noexcept;
-  // From here on each slice is waited for before the next.
+  // From now on each slice is waited for before the next.
   void paced() noexcept { paced_ = true; }
 
-  // The call is about to return; `event` is what the program gets, or null.
+  // The call is about to return; `event` is the program's, or null.
   void end(cl_int error, cl_event event) noexcept;
 
  private:
@@ -163,7 +161,7 @@ class LaunchTrace {
     std::array<size_t, 3> size{};
     cl_uint dims = 0;
   };
-  // The driver's function as slices meet it.
+  // Called by src/launch in place of the driver's function.
   static cl_int CL_API_CALL enqueue(cl_command_queue, cl_kernel, cl_uint dims, const size_t* offset,
                                     const size_t* global, const size_t* local, cl_uint waits,
                                     const cl_event* wait_list, cl_event* event);
@@ -178,11 +176,11 @@ class LaunchTrace {
   static constinit inline thread_local LaunchTrace* current_ = nullptr;
 
   Tracer& tracer_;
-  LaunchTrace* const outer_;  // a driver may call the program back from within
+  LaunchTrace* const outer_;  // a driver may call the program back from within a launch
   const Call call_;
   const base::Nanoseconds begin_;
   const unsigned vms_;
-  const std::uint64_t number_;  // of all launches
+  const std::uint64_t number_;  // among all launches
   std::optional<Tracer::Queue> queue_;
   observe::TraceEvents events_;
   observe::JsonObject decision_;

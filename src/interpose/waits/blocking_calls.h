@@ -1,11 +1,9 @@
-// A function that enqueues a command and, if its flag says so, waits for it. Such a call is made when what
-// lies before it is done: until then the wait is Cleave's, and then the call is made as it came. So its
-// errors, its event and the program's memory are the driver's affair altogether, and only the transfer's own
-// time is waited for by the driver.
+// Calls that enqueue a command and, if their flag says so, wait for it. A blocking call is made only after the commands
+// before it have ended: until then Cleave waits, between sleeps, and then the call is made unchanged. So its errors,
+// its event and the program's memory are the driver's responsibility, and the driver waits for the transfer only.
 //
-// Meanwhile another thread could enqueue something there that then comes first. OpenCL never said which of
-// two threads' commands does, but programs may be used to it: so only a queue that one thread uses is waited
-// for like this.
+// Meanwhile another thread could enqueue a command that then comes first. OpenCL does not define the order of two
+// threads' commands, but programs may rely on it, so this is done only for queues that one thread uses.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +18,7 @@
 
 namespace cleave::interpose {
 
-// The place of the first of the types that is `Wanted`.
+// The index of the first of the types that is `Wanted`.
 template <typename Wanted, typename... Types>
 constexpr std::size_t place_of() {
   std::size_t place = 0;
@@ -28,7 +26,7 @@ constexpr std::size_t place_of() {
   return place;
 }
 
-// A function's name as a template's argument.
+// A function's name as a template argument.
 template <std::size_t length>
 struct Name {
   char text[length];
@@ -40,7 +38,7 @@ struct Blocking;
 
 template <auto Entry, Name name, typename Result, typename... Parameters>
 struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
-  // The flag is the first number in all of these.
+  // The flag is the first cl_bool in all of these.
   static bool waits(Parameters... parameters) noexcept {
     return std::get<place_of<cl_bool, Parameters...>()>(std::tuple(parameters...)) != CL_FALSE;
   }
@@ -52,7 +50,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
       p.launch_timers.begin(queue, p.clock);
       return enqueue(p, queue, parameters...);
     }
-    // The length of the wait list stands before the list.
+    // The length of the wait list precedes the list.
     const std::tuple<Parameters...> all(parameters...);
     constexpr std::size_t kList = place_of<const cl_event*, Parameters...>();
     const cl_event* const list = std::get<kList>(all);
@@ -90,7 +88,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
     return result;
   }
 
-  // On an in-order queue everything has ended then. A call that failed may have waited for nothing.
+  // On an in-order queue everything has ended then. A call that failed may not have waited.
   static void note_done(Interposer& p, cl_command_queue queue, const LaunchTimers::Start& start,
                         Result result) {
     const auto record = p.queues.find(queue);

@@ -12,17 +12,17 @@ namespace {
 using namespace std::chrono_literals;
 using launch::SpinDetector;
 
-// What is shorter is not worth a marker. A watch takes longer than the driver's own wait for the same thing.
+// Shorter waits are not worth a marker. A watch takes longer than the driver's own wait.
 constexpr base::Nanoseconds kBriefNatively = 50us;
 constexpr base::Nanoseconds kBriefWatched = 80us;
 
-// A launch that is timed is waited for by the driver if it is so short that a watch would be too late.
+// Timed launches that are shorter are left to the driver's wait, since a watch would notice their end too late.
 constexpr base::Nanoseconds kTooShortToTime = 2ms;
 
-// For how long a driver is watched of which it is not known that its commands end by themselves.
+// How long a driver is watched that is not known to make progress while no thread waits in it.
 constexpr base::Nanoseconds kPatience = 2s;
 
-// Whatever the program has enqueued anywhere is flushed: something that it waits for may wait for that.
+// Flushes all queues of the program: the awaited command may depend on any of them.
 void flush_all(Interposer& p) noexcept try {
   std::vector<cl_command_queue> queues;
   p.queues.for_each([&](const void* handle, const QueueRecord&) {
@@ -32,7 +32,7 @@ void flush_all(Interposer& p) noexcept try {
 } catch (...) {  // out of memory: the next time may be better
 }
 
-// Whether a wait for these is not refused at once: all are events, and of one context.
+// Whether the driver would accept a wait for these: all are events of one context.
 bool can_be_waited_for(const Table& next, std::span<const cl_event> events) noexcept {
   cl_context first = nullptr;
   for (const cl_event event : events) {
@@ -47,12 +47,12 @@ bool can_be_waited_for(const Table& next, std::span<const cl_event> events) noex
   return true;
 }
 
-// As a wait for these events would. False if one of them belongs to a queue that we know nothing of.
+// Flushes as a wait for these events would. Returns false if one of them belongs to an unknown queue.
 bool flush_queues_of(Interposer& p, std::span<const cl_event> events) noexcept {
   cl_command_queue flushed = nullptr;
   for (const cl_event& event : events) {
     cl_command_queue queue = queue_of(p.next, {&event, 1});
-    if (queue == nullptr || queue == flushed) continue;  // a user event has none
+    if (queue == nullptr || queue == flushed) continue;  // user events have no queue
     if (!flush_if_known(p, queue)) return false;
     flushed = queue;
   }
@@ -64,13 +64,13 @@ bool wants_watching(base::WaitMode mode, const DriverWaits& driver) {
   return mode == base::WaitMode::sleeping || driver.spinning.verdict() == SpinDetector::Verdict::spins;
 }
 
-// Nothing can come of it: its waits are known to be harmless, or are work.
+// The driver's own waits are known to be harmless, or do the work themselves.
 bool is_never_watched(base::WaitMode mode, const DriverWaits& driver) {
   return mode == base::WaitMode::automatic && (driver.processor.load(std::memory_order_relaxed) ||
                                                driver.spinning.verdict() == SpinDetector::Verdict::sleeps);
 }
 
-// Null if waits on this queue are not ours to make polite.
+// Null if waits on this queue are left to the driver.
 DriverWaits* find_driver(Interposer& p, const std::optional<QueueRecord>& queue) noexcept {
   if (!queue || !queue->plain) return nullptr;
   DriverWaits* const driver = p.wait_statistics.driver(p.next, queue->device);
@@ -121,11 +121,11 @@ Wait::Wait(Interposer& p, cl_command_queue queue, WaitKind kind) noexcept
   if (driver == nullptr) return;
   history_ = &p.wait_statistics.of(queue);
   in_order_ = record->in_order;
-  // A transfer with nothing before it is itself all there is to wait for.
+  // A transfer without commands before it has nothing to wait for but itself.
   const bool work = kind != WaitKind::events && history_->take_work();
   if (kind == WaitKind::transfer && !work) return;
   driver_ = driver;
-  // While a user event is pending, a call that is to fail must fail at once: the program may go on to set it.
+  // While a user event is pending, a call that fails must fail at once: the program may then set the event.
   const bool free = kind != WaitKind::transfer || (p.pending_user_events.empty() && !history_->shared());
   sleeping_ = free && wants_watching(p.settings().wait, *driver) && !history_->expects_brief(kind);
   if (sleeping_ && history_->predicted(kind) < kTooShortToTime && p.launch_timers.is_timing(queue))
@@ -134,7 +134,7 @@ Wait::Wait(Interposer& p, cl_command_queue queue, WaitKind kind) noexcept
   if (!sleeping_) processor_ = p.clock.thread_time();
 }
 
-// Puts a marker behind all that is on the queue.
+// Enqueues a marker behind all commands of the queue.
 bool Wait::mark() noexcept {
   cl_event made = nullptr;
   if (p_.next.clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &made) != CL_SUCCESS) return false;
@@ -164,7 +164,7 @@ bool Wait::watch(std::span<const cl_event> events) noexcept {
       launch::watch(p_.next, p_.clock, events,
                     {.schedule = launch::PollSchedule(history_->predicted(kind_)),
                      .start = start_,
-                     // What waits for a user event may wait for this thread.
+                     // A command that waits for a user event may wait for this thread.
                      .patience = trusted && p_.pending_user_events.empty() ? 0s : kPatience,
                      .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
                      .on_delay = [this] { flush_all(p_); }});

@@ -1,6 +1,6 @@
-// One wait of the program's, made polite where that is wanted and safe. Cleave watches what lies before the
-// wait's end, and then the driver's own call is made after all: results, errors, events and what the
-// program's memory holds are always the driver's own, and the call returns at once.
+// One wait of the program, done by sleeping if that is wanted and safe. Cleave polls the commands that the wait is for,
+// and then the driver's own call is made after all: results, errors, events and the program's memory come from the
+// driver, and its call returns at once.
 //
 //   if (!may_sleep(p, queue)) return p.next.clFinish(queue);
 //   Wait wait(p, queue, WaitKind::finish);
@@ -8,10 +8,10 @@
 //   const cl_int error = p.next.clFinish(queue);
 //   wait.end();
 //
-// Whatever goes wrong on the way, the watch is given up and the driver's call is the wait, as natively. No
-// gate and no lock is held while it sleeps.
+// If anything goes wrong, polling ends and the driver's call does the waiting, as natively. No gate and no lock is held
+// while it sleeps.
 //
-// Not thread-safe: lives in one call.
+// Not thread-safe: belongs to one call.
 #pragma once
 
 #include <optional>
@@ -25,20 +25,20 @@ namespace cleave::interpose {
 
 class Wait {
  public:
-  // Where no wait can become polite, nothing comes of it.
+  // Decides whether this wait sleeps.
   Wait(Interposer& p, cl_command_queue queue, WaitKind kind) noexcept;
 
   [[nodiscard]] bool sleeping() const { return sleeping_; }
 
-  // Watches all that is on the queue by now, and the wait list of a command that comes next. On a queue that
-  // keeps no order, such a command waits for nothing but its list.
+  // Polls all commands of the queue, and the wait list of a command that comes next. On an out-of-order queue that
+  // command waits only for its list.
   void watch_queue(std::span<const cl_event> list = {}) noexcept;
   void watch_list(std::span<const cl_event> list) noexcept;
 
-  // For the trace, once the wait is over.
+  // For the trace, after end().
   [[nodiscard]] WaitInfo how() const { return {watched_.has_value(), slept_}; }
 
-  // The driver's own call has returned. What it took is remembered.
+  // The driver's own call has returned. Records its duration.
   void end() noexcept;
 
  private:
@@ -50,24 +50,25 @@ class Wait {
   const cl_command_queue queue_;
   const WaitKind kind_;
   WaitHistory* history_ = nullptr;
-  DriverWaits* driver_ = nullptr;  // null: nothing is to be learnt from this wait
+  DriverWaits* driver_ = nullptr;  // null: this wait is not recorded
   bool in_order_ = true;
   bool sleeping_ = false;
-  launch::Event marker_;  // until the driver's call is over: some drivers mind one that fails without holders
+  launch::Event
+      marker_;  // until the driver's call returns: some drivers crash if a marker without references fails
   base::Nanoseconds start_{0};
-  base::Nanoseconds processor_{0};            // this thread's time at the start, where that is of interest
-  std::optional<base::Nanoseconds> watched_;  // how long the watch took
+  base::Nanoseconds processor_{0};            // this thread's processor time at the start, if measured
+  std::optional<base::Nanoseconds> watched_;  // how long it polled
   base::Nanoseconds slept_{0};
 };
 
-// Whether a wait of this thread may become polite at all: a few loads where the settings or the neighbours
-// say no. The second also asks whether the queue's driver is left alone. Where the answer is no, the wait is
-// to be handed on by a plain jump, so that it is not even seen by what unwinds a cancelled thread.
+// Whether a wait of this thread may sleep at all: a few loads if the settings or the neighbours say no. The second also
+// checks the queue's driver. If the answer is no, the caller should forward the wait by a tail call, so that our frame
+// is not on the stack if the thread is cancelled.
 bool may_sleep(Interposer& p) noexcept;
 bool may_sleep(Interposer& p, cl_command_queue queue) noexcept;
 
-// A driver may name a queue that is gone, so only one that the program still holds is flushed; another thread
-// may release it meanwhile. No lock is held.
+// Flushes a queue if the program still holds it: drivers may name released queues. Another thread may release it
+// meanwhile. Takes no lock during the call.
 bool flush_if_known(Interposer& p, cl_command_queue queue) noexcept;
 
 // The queue of the first event that has one.

@@ -1,4 +1,4 @@
-// The functions that do nothing but wait. A thread that is cancelled meanwhile goes at their end.
+// clFinish and clWaitForEvents. A thread that is cancelled during the wait ends at the end of the call.
 
 #include <pthread.h>
 
@@ -9,7 +9,7 @@
 namespace cleave::interpose {
 namespace {
 
-// Not inlined, so that the callers have nothing to clean up.
+// Not inlined, so that the callers need no cleanup.
 [[gnu::noinline]] cl_int finish_sleeping(Interposer& p, cl_command_queue queue,
                                          WaitInfo* how = nullptr) noexcept {
   Wait wait(p, queue, WaitKind::finish);
@@ -30,7 +30,7 @@ namespace {
   return error;
 }
 
-// From here on with nothing to clean up around the driver's wait, so that a thread may be cancelled there.
+// From here on without cleanup around the driver's wait, so that a thread may be cancelled there.
 cl_int finish_untraced(Interposer& p, cl_command_queue queue, WaitInfo* how = nullptr) {
   return may_sleep(p, queue) ? finish_sleeping(p, queue, how) : p.next.clFinish(queue);
 }
@@ -66,7 +66,7 @@ cl_int wait_untimed(Interposer& p, cl_uint count, const cl_event* events) {
   return p.trace ? wait_traced(p, count, events) : wait_untraced(p, count, events);
 }
 
-// The same where launches are timed.
+// The same with launch timing.
 [[gnu::noinline]] cl_int finish_timed(Interposer& p, cl_command_queue queue) {
   const LaunchTimers::Wait wait = p.launch_timers.wait(queue, p.clock);
   const cl_int error = finish_untimed(p, queue);

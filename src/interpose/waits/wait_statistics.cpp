@@ -7,12 +7,12 @@
 namespace cleave::interpose {
 namespace {
 
-// After so many brief waits in a row the next is taken to be brief as well.
+// After this many brief waits in a row the next is expected to be brief.
 constexpr unsigned kEnoughBrief = 4;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-// "OpenCL 1.0 ..." and "OpenCL 1.1 ..." have no markers that this could use.
+// OpenCL 1.0 and 1.1 lack the markers that a watch needs.
 bool is_old(const Table& next, cl_device_id device) noexcept {
   std::array<char, 256> version{};
   if (next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
@@ -74,7 +74,7 @@ DriverWaits* WaitStatistics::driver(const Table& next, cl_device_id device) noex
     cl_device_id known = driver.device.load(kRelaxed);
     if (known == nullptr && driver.device.compare_exchange_strong(known, device, kRelaxed)) known = device;
     if (known != device) continue;
-    // Threads that come here at once all ask, and get the same answer.
+    // Concurrent threads all query, with the same result.
     if (!driver.ready.load(std::memory_order_acquire)) ask(next, device, driver);
     return &driver;
   }

@@ -1,8 +1,8 @@
-// What is known of the program's waits: what a driver's own waits cost, and how long waits on a queue
-// usually are. waits.cpp decides with it whether a wait is made polite.
+// What is known of the program's waits: what the driver's own waits cost, and how long waits on a queue usually take.
+// waits/wait.cpp decides from this whether a wait sleeps.
 //
-// Thread-safe, without locks: nothing is held while a thread sleeps or across fork(). What it says of queues
-// is a guess from their past (queues may share an entry); a wrong guess costs time and nothing else.
+// Thread-safe and lock-free, so nothing is held during sleeps or across fork(). What is known of a queue is a guess
+// from its past, and queues may share an entry; a wrong guess only costs time.
 #pragma once
 
 #include <array>
@@ -17,36 +17,36 @@
 
 namespace cleave::interpose {
 
-// Waits of one kind on one queue are alike.
+// Waits of one kind on one queue take similar times.
 enum class WaitKind : std::uint8_t { finish, events, transfer };
 inline constexpr std::size_t kWaitKinds = 3;
 
-// The past of one queue's waits.
+// The history of one queue's waits.
 class WaitHistory {
  public:
-  // The calling thread enqueues something.
+  // The calling thread enqueues a command.
   void note_use() noexcept;
-  // It is something that may take long.
+  // The command may take long.
   void note_work() noexcept {
     note_use();
     if (!work_.load(kRelaxed)) work_.store(true, kRelaxed);
   }
-  // Whether that was so since the last question.
+  // Whether such a command was enqueued since the last call.
   bool take_work() noexcept { return work_.load(kRelaxed) && work_.exchange(false, kRelaxed); }
 
-  // Several threads enqueue there. (Not cleared by itself: pointers to it are held during waits.)
+  // Several threads enqueue there. (Never cleared by itself: pointers to it are held during waits.)
   [[nodiscard]] const std::atomic<bool>& shared() const noexcept { return shared_; }
 
-  // A queue is new at this address.
+  // A new queue has this address.
   void forget() noexcept;
 
-  // A wait was over after `duration`; `brief`: so soon that watching is no gain.
+  // A wait took `duration`; `brief`: so short that polling is no gain.
   void add_wait(WaitKind kind, base::Nanoseconds duration, bool brief) noexcept;
 
-  // The last few waits were brief.
+  // The latest waits were brief.
   [[nodiscard]] bool expects_brief(WaitKind kind) const noexcept;
 
-  // How long the last one was that was not brief; 0 if there was none.
+  // The duration of the latest wait that was not brief; 0 if there was none.
   [[nodiscard]] base::Nanoseconds predicted(WaitKind kind) const noexcept;
 
  private:
@@ -61,13 +61,13 @@ class WaitHistory {
   std::atomic<pthread_t> user_{};  // the first thread to use it
 };
 
-// What one device's driver is like as one waits for it.
+// What is known of the waits of one device's driver.
 struct DriverWaits {
   std::atomic<cl_device_id> device{nullptr};
-  std::atomic<bool> ready{false};      // what follows has been found out
-  std::atomic<bool> watchable{true};   // it is new enough to have markers with wait lists
-  std::atomic<bool> processor{false};  // its devices are the processor: who waits may be the one who works
-  std::atomic<bool> ends_unwaited{false};  // its commands end while nobody waits
+  std::atomic<bool> ready{false};          // the following members are known
+  std::atomic<bool> watchable{true};       // it has markers with wait lists
+  std::atomic<bool> processor{false};      // a CPU: the waiting thread may be the one that works
+  std::atomic<bool> ends_unwaited{false};  // its commands end without a waiting thread
   launch::SpinDetector spinning;
 };
 
@@ -77,14 +77,14 @@ class WaitStatistics {
     return histories_[(reinterpret_cast<std::uintptr_t>(queue) * 0x9e3779b97f4a7c15U) >> (64U - kBits)];
   }
 
-  // Null where there are too many devices to know them all.
+  // Null if there are too many devices.
   DriverWaits* driver(const Table& next, cl_device_id device) noexcept;
 
   void count(base::Nanoseconds slept) noexcept;
   [[nodiscard]] std::uint64_t sleeping() const noexcept { return sleeping_.load(std::memory_order_relaxed); }
   [[nodiscard]] base::Nanoseconds slept() const noexcept;
 
-  // For the child of a fork, which counts its own.
+  // For the child of a fork, which counts its own waits.
   void reset() noexcept;
 
  private:

@@ -116,8 +116,8 @@ TEST(Learning, NothingIsTimedByTheHostThatWaitsForOthers) {
     ASSERT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
     fixture.cl.clReleaseEvent(first);
   }
-  for (const learn::CostReport& lesson : interpose::interposer().costs.reports(10)) {
-    EXPECT_EQ(lesson.advice.measured, lesson.name.starts_with("add") ? 1U : 0U) << lesson.name;
+  for (const learn::CostReport& report : interpose::interposer().costs.reports(10)) {
+    EXPECT_EQ(report.advice.measured, report.name.starts_with("add") ? 1U : 0U) << report.name;
   }
   fixture.expect_each_item_ran(21);
 }
@@ -250,10 +250,10 @@ TEST(Learning, WhatCannotBeMeasuredIsLeftToAlpha) {
     for (int i = 0; i < 5; ++i) fixture.launch(kernel);
     EXPECT_EQ(fixture.driver.launches().size(), 100U);
     fixture.cl.clFinish(fixture.queue);
-    const auto lessons = interpose::interposer().summary_context().lessons;
-    ASSERT_EQ(lessons.size(), 1U);
-    EXPECT_EQ(lessons[0].launch, "add 4096");
-    EXPECT_THAT(lessons[0].words, testing::HasSubstr("alpha"));
+    const auto costs = interpose::interposer().summary_context().costs;
+    ASSERT_EQ(costs.size(), 1U);
+    EXPECT_EQ(costs[0].launch, "add 4096");
+    EXPECT_THAT(costs[0].words, testing::HasSubstr("alpha"));
     fixture.expect_each_item_ran(9);
   }
 }
@@ -331,7 +331,7 @@ TEST(Learning, FailedLaunchTeachesNothing) {
   ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
   EXPECT_NE(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
   fixture.cl.clReleaseEvent(event);
-  EXPECT_EQ(interpose::interposer().summary_context().lessons.at(0).measured, 0U);
+  EXPECT_EQ(interpose::interposer().summary_context().costs.at(0).measured, 0U);
 }
 
 class SavedCosts : public testing::Test {
