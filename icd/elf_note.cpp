@@ -53,7 +53,7 @@ int visit_library(dl_phdr_info* info, std::size_t, void* data) {
     if (segment.p_type == PT_LOAD) {
       contains |= search->address >= begin && search->address < begin + segment.p_memsz;
     } else if (segment.p_type == PT_NOTE) {
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are what the linker gives us
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the dynamic linker
       marked |= has_our_note(reinterpret_cast<const char*>(begin), segment.p_memsz);
     }
   }

@@ -1,5 +1,5 @@
-// How one copy of Cleave knows another: an ELF note in every face, so that no face takes one for the real
-// loader. A note needs no exported symbol, and is there before any of the library's code runs.
+// Recognises other copies of Cleave by an ELF note that every face carries, so that no face takes another for the real
+// loader. A note needs no exported symbol, and is there before any code of the library runs.
 #pragma once
 
 namespace cleave::icd {

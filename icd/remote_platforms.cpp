@@ -16,40 +16,39 @@
 namespace cleave::icd {
 namespace {
 
-// The client's door (remote/client/library/entry.h).
+// The client library's entry point (remote/client/library/entry.h).
 using OfferPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*, const Table**);
 constexpr const char* kOfferPlatforms = "clOfferPlatformsCLEAVE";
 using FindFunction = void*(CL_API_CALL*)(const char*);
 
-// The face's half of the process-wide state. Written by add_remote_platforms(), read-only from then on, but for
+// The face's part of the process-wide state. Written by add_remote_platforms() and read-only from then on, except for
 // `table`.
 struct Remote {
-  Table below{};  // the loader's, as it was
+  Table below{};  // the loader's
   OfferPlatforms offer = nullptr;
   bool required = false;
-  std::atomic<const Table*> table{nullptr};  // the client's, once somebody has asked for platforms
+  std::atomic<const Table*> table{nullptr};  // the client's, after the first query for platforms
 };
 constinit Remote remote;
 
-// Whether a handle is the client's: it leads to the client's table, as every driver's leads to its own.
-bool is_own(const void* handle) {
+// Whether a handle is the client's: its first word is the client's table, as with every driver's handles.
+bool is_client_handle(const void* handle) {
   const Table* const table = remote.table.load(std::memory_order_acquire);
   return handle != nullptr && table != nullptr && *static_cast<const Table* const*>(handle) == table;
 }
 
-// The table for a call about this handle. Loaders refuse some calls with platforms that they have not found
-// themselves.
+// The table to call with this handle. Loaders reject platforms that they have not found themselves in some calls.
 const Table& table_for(const void* handle) {
-  return is_own(handle) ? *remote.table.load(std::memory_order_acquire) : remote.below;
+  return is_client_handle(handle) ? *remote.table.load(std::memory_order_acquire) : remote.below;
 }
 
-bool is_remote(cl_platform_id platform) {
+bool is_remote_platform(cl_platform_id platform) {
   std::array<char, 256> name{};
   remote.below.clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
   return base::is_remote_platform(name.data());
 }
 
-// The loader's, and behind them the client's, unless somebody below has offered them already.
+// The loader's platforms, followed by the client's unless a face below has added them already.
 std::vector<cl_platform_id> all_platforms() {
   cl_uint count = 0;
   std::vector<cl_platform_id> platforms;
@@ -57,7 +56,7 @@ std::vector<cl_platform_id> all_platforms() {
     platforms.resize(count);
     if (remote.below.clGetPlatformIDs(count, platforms.data(), nullptr) != CL_SUCCESS) platforms.clear();
   }
-  if (std::any_of(platforms.begin(), platforms.end(), is_remote)) return platforms;
+  if (std::any_of(platforms.begin(), platforms.end(), is_remote_platform)) return platforms;
   cl_platform_id own = nullptr;
   const Table* table = nullptr;
   if (remote.offer(1, &own, nullptr, &table) == CL_SUCCESS) {
@@ -81,10 +80,10 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
   return CL_OUT_OF_HOST_MEMORY;
 }
 
-// The remote platform if it is the only one there is.
+// The remote platform if there is no other.
 cl_platform_id only_platform() try {
   const std::vector<cl_platform_id> all = all_platforms();
-  return all.size() == 1 && is_remote(all[0]) ? all[0] : nullptr;
+  return all.size() == 1 && is_remote_platform(all[0]) ? all[0] : nullptr;
 } catch (...) {
   return nullptr;
 }
@@ -112,7 +111,7 @@ cl_context CL_API_CALL create_context(const cl_context_properties* properties, c
 
 cl_platform_id platform_in(const cl_context_properties* properties) {
   for (; properties != nullptr && *properties != 0; properties += 2) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): property lists hold handles as integers
     if (*properties == CL_CONTEXT_PLATFORM) return reinterpret_cast<cl_platform_id>(properties[1]);
   }
   return nullptr;
@@ -144,6 +143,7 @@ std::string remote_library_path() {
   if (dladdr(reinterpret_cast<const void*>(&remote_library_path), &info) == 0 || info.dli_fname == nullptr)
     return {};
   std::string folder = info.dli_fname;
+  // Beside the layer, or one folder above the drop-in.
   for (const char* const from : {"/libcleave-remote.so", "/../libcleave-remote.so"}) {
     std::string path = folder.substr(0, folder.rfind('/')) + from;
     if (access(path.c_str(), R_OK) == 0) return path;
@@ -184,7 +184,7 @@ void add_remote_platforms(Table& next, const base::Settings& settings, bool has_
     next.clGetExtensionFunctionAddressForPlatform = find_function;
   }
 } catch (...) {
-  base::log_line("out of memory while the remote devices were looked for");
+  base::log_line("out of memory while adding the remote platforms");
 }
 
 }  // namespace cleave::icd

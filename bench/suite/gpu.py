@@ -91,7 +91,7 @@ def measure_waiting(bench):
     if status != 0:
         raise Unmeasured("cleave_waits could not find out how long its kernel takes")
     steps = steps.strip()
-    polite = bench.entrance.instead | {"CLEAVE_WAIT": "polite", "CLEAVE_SPLIT": "off"}
+    polite = bench.entrance.instead | {"CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "off"}
     costs = {"native": {}, "polite": {}}
     for _ in range(2 if bench.quick else 3):
         for way, settings in (("native", {}), ("polite", polite)):
@@ -152,7 +152,7 @@ def measure_crowd(bench):
     cores = sorted(os.sched_getaffinity(0))[:4]
     threads, seconds, rounds = 4 * len(cores), 1 if bench.quick else 3, 3 if bench.quick else 7
     turns = {"alone": [], "native": [], "polite": []}
-    settings = bench.entrance.beside | {"CLEAVE_VMS": "5", "CLEAVE_WAIT": "polite", "CLEAVE_SPLIT": "alpha"}
+    settings = bench.entrance.beside | {"CLEAVE_VMS": "5", "CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "alpha"}
     for _ in range(rounds):
         for way, found in turns.items():
             beside = None

@@ -1,18 +1,17 @@
 // Cleave as a layer of an OpenCL loader. No decisions here.
 //
-// Source: cl_loader_layers 1.0 (Khronos OpenCL-ICD-Loader). ocl-icd and older Khronos loaders call
-// clInitLayer, newer ones clInitLayerWithProperties, with `properties` null so far. The loader keeps what it
-// is given for good.
+// Source: cl_loader_layers 1.0 (Khronos OpenCL-ICD-Loader). ocl-icd and older Khronos loaders call clInitLayer, newer ones
+// clInitLayerWithProperties, so far with null `properties`. The loader uses the returned table until the process ends.
 
 #include <CL/cl_layer.h>
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "base/configuration.h"
+#include "base/mutex.h"
 #include "base/scoped_thread_state.h"
 #include "icd/remote_platforms.h"
 #include "interpose/calls/table.h"
@@ -24,15 +23,15 @@ using cleave::Table;
 
 constexpr cl_uint kEntries = sizeof(Table) / sizeof(void*);
 
-// The layer's half of the process-wide state.
+// The layer's part of the process-wide state.
 struct LayerFace {
-  std::mutex mutex;
-  const Table* table = nullptr;
+  cleave::base::Mutex mutex;
+  const Table* table CLEAVE_GUARDED_BY(mutex) = nullptr;
 };
 constinit LayerFace layer;
 
 const Table* install_once(cl_uint entries, const Table* target) {
-  const std::scoped_lock lock(layer.mutex);
+  const cleave::base::MutexLock lock(layer.mutex);
   if (layer.table == nullptr) {
     Table next{};
     std::memcpy(&next, target, std::size_t{std::min(entries, kEntries)} * sizeof(void*));
@@ -47,7 +46,7 @@ const Table* install_once(cl_uint entries, const Table* target) {
 
 cl_int init_layer(cl_uint entries, const Table* target, cl_uint* entries_ret,
                   const Table** table_ret) noexcept {
-  const cleave::base::ScopedCancelDisable uncancelled;
+  const cleave::base::ScopedCancelDisable cancel_disable;
   if (target == nullptr || entries_ret == nullptr || table_ret == nullptr) return CL_INVALID_VALUE;
   const Table* const table = install_once(entries, target);
   if (table == nullptr) return CL_OUT_OF_HOST_MEMORY;
@@ -92,12 +91,12 @@ CLEAVE_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_d
   return init_layer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
 }
 
-// Not in the headers of every system yet. `properties` is a list of cl_properties that ends in 0, or null.
+// Not yet in every system's headers. `properties` is a list that ends in 0, or null.
 CLEAVE_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
                                                            const cl_icd_dispatch* target_dispatch,
                                                            cl_uint* num_entries_ret,
                                                            const cl_icd_dispatch** layer_dispatch_ret,
                                                            const cl_properties* properties) {
-  static_cast<void>(properties);  // none is defined so far, and none need be understood
+  static_cast<void>(properties);  // none is defined so far
   return init_layer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
 }

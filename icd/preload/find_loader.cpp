@@ -43,7 +43,7 @@ std::vector<std::string> candidates() {
   return paths;
 }
 
-// Null if there is no such library, or if it is a Cleave.
+// Null if there is no such library, or if it is Cleave.
 void* open_unless_cleave(const std::string& path) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -68,9 +68,8 @@ std::string path_of(const Table& table) {
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "(unknown)";
 }
 
-// Whether a whole OpenCL implementation is preloaded behind us, as the `oclgrind` command does: without us it
-// would be the one that the program finds. A library that only looks on and hands calls to the next one (it
-// has no door for an ICD loader) is passed over: without the loader behind it, it has nowhere to hand them.
+// Whether a complete OpenCL implementation is preloaded behind us, as the `oclgrind` command does. Preloaded libraries
+// that only intercept and forward calls do not count (they lack the ICD entry point): they need the loader behind them.
 bool implementation_is_next() {
   const void* const platforms = dlsym(RTLD_NEXT, "clGetPlatformIDs");
   return platforms != nullptr && !is_cleave_library(platforms) &&

@@ -1,4 +1,4 @@
-// Finds the real OpenCL loader below the drop-in, which bears the same name.
+// Finds the real OpenCL loader below the drop-in, which has the same name.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 namespace cleave::icd {
 
 struct Loader {
-  Table table{};     // entries that the library lacks are null; all are if none was found
-  std::string path;  // for people; empty if none was found
+  Table table{};     // null entries for functions that the library lacks; all null if none was found
+  std::string path;  // for display; empty if none was found
 };
 
-// Looks where the dynamic linker would have looked, and takes the first libOpenCL.so.1 that is no Cleave: the
-// file `named` (the setting CLEAVE_NEXT), and only that if it is not empty; then an OpenCL implementation
-// that is preloaded behind this library; then the folders of linker_folders.h, with the linker's cache
-// between them. What it loads it loads privately: its symbols are seen by nobody else. If there is nothing,
-// says so on standard error, unless it `may_be_absent`. Never throws.
+// Loads the first libOpenCL.so.1 that is not Cleave, as the dynamic linker would search:
+//   - the file `named` (CLEAVE_NEXT) and no other, if it is not empty;
+//   - an OpenCL implementation that is preloaded behind this library;
+//   - the folders of linker_folders.h, with the linker's cache between them.
+// Its symbols are not visible to the program. If there is none, prints a line on standard error unless it
+// `may_be_absent`. Never throws.
 Loader load_real_loader(const std::string& named, bool may_be_absent = false) noexcept;
 
 }  // namespace cleave::icd

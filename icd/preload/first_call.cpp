@@ -1,10 +1,10 @@
 #include "icd/preload/first_call.h"
 
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "base/configuration.h"
+#include "base/mutex.h"
 #include "base/scoped_thread_state.h"
 #include "icd/preload/find_loader.h"
 #include "icd/remote_platforms.h"
@@ -14,13 +14,13 @@
 namespace cleave::icd {
 namespace {
 
-// The entry that stands for `Entry` until the first call has been made.
+// The function in the table entry `Entry` before the first call.
 template <auto Entry, typename Function>
 struct First;
 
 template <auto Entry, typename Result, typename... Parameters>
 struct First<Entry, Result(CL_API_CALL*)(Parameters...)> {
-  // Not noexcept: what is called may be a driver's function in which the thread is cancelled.
+  // Not noexcept: the thread may be cancelled within the driver's function, which unwinds the stack.
   static Result CL_API_CALL call(Parameters... parameters) { return (first_call().*Entry)(parameters...); }
 };
 
@@ -35,16 +35,17 @@ constexpr Table make_first_table() {
 
 constexpr Table kFirstTable = make_first_table();
 
-// One for the process, like the object behind interpose::process(): the drop-in's half of it.
+// The drop-in's part of the process-wide state.
 struct DropIn {
   std::atomic<const Table*> active{&kFirstTable};
-  std::recursive_mutex mutex;
-  Table next{};  // the loader's
-  bool loading = false;
+  base::RecursiveMutex mutex;
+  Table next CLEAVE_GUARDED_BY(mutex){};  // the loader's; constant once `active` is set
+  bool loading CLEAVE_GUARDED_BY(mutex) = false;
 };
 constinit DropIn drop_in;
 
-const Table* load_next() noexcept try {
+// Null if there is no memory.
+const Table* load_next() CLEAVE_REQUIRES(drop_in.mutex) {
   base::Configuration configuration = base::load(base::process_environment());
   const bool remote = wants_remote(configuration.settings);
   const Loader loader = load_real_loader(configuration.settings.next, remote);
@@ -54,8 +55,6 @@ const Table* load_next() noexcept try {
   opencl::fill_missing_functions(drop_in.next);
   const std::string below = loader.path.empty() && remote ? "the remote client" : loader.path;
   return interpose::install(drop_in.next, {"drop-in", below}, std::move(configuration));
-} catch (...) {
-  return nullptr;  // out of memory: the loader's own table, or that of absent functions, must do
 }
 
 }  // namespace
@@ -63,13 +62,17 @@ const Table* load_next() noexcept try {
 const Table& active_table() { return *drop_in.active.load(std::memory_order_acquire); }
 
 const Table& first_call() noexcept {
-  const base::ScopedCancelDisable uncancelled;
-  const std::scoped_lock lock(drop_in.mutex);
+  const base::ScopedCancelDisable cancel_disable;
+  const base::RecursiveMutexLock lock(drop_in.mutex);
   if (drop_in.active.load(std::memory_order_relaxed) != &kFirstTable) return active_table();
   if (drop_in.loading) return drop_in.next;
   drop_in.loading = true;
-  opencl::fill_missing_functions(drop_in.next);  // for whoever calls while the loader is being loaded
-  const Table* const made = load_next();
+  opencl::fill_missing_functions(drop_in.next);  // for recursive calls
+  const Table* made = nullptr;
+  try {
+    made = load_next();
+  } catch (...) {  // out of memory: use the loader's table without Cleave
+  }
   drop_in.active.store(made != nullptr ? made : &drop_in.next, std::memory_order_release);
   return active_table();
 }

@@ -1,6 +1,5 @@
-// ocl-icd 2.3.1 cuts OPENCL_LAYERS at its colons, in place, while it loads the layers, so that children
-// inherit only the first of them. `cleave run` therefore keeps the whole list in CLEAVE_LAYERS, and here,
-// before the program runs, what was cut off is put back.
+// Restores OPENCL_LAYERS before the program runs: ocl-icd 2.3.1 truncates it in place at the first colon while it loads the
+// layers, so that child processes would inherit only the first layer. `cleave run` keeps the full list in CLEAVE_LAYERS.
 
 #include <cstdlib>
 #include <string_view>
@@ -14,7 +13,7 @@ __attribute__((constructor)) void restore_layers_variable() {
   const std::string_view whole(all);
   const std::string_view left(some);
   const bool cut = whole.size() > left.size() && whole.starts_with(left) && whole[left.size()] == ':';
-  if (cut) setenv("OPENCL_LAYERS", all, 1);  // still the only thread
+  if (cut) setenv("OPENCL_LAYERS", all, 1);  // safe: no other thread yet
 }
 
 }  // namespace

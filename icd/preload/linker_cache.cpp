@@ -29,8 +29,8 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 24);
 
-// The kind of library (FLAG_ELF_LIBC6 and the machine's own flag) that this process can load.
-constexpr std::int32_t kOurKind =
+// The flags of libraries that this process can load: FLAG_ELF_LIBC6 and the architecture's.
+constexpr std::int32_t kLoadable =
 #if defined(__x86_64__) && defined(__LP64__)
     0x0303;
 #elif defined(__aarch64__)
@@ -66,7 +66,7 @@ std::vector<std::string> paths_in_linker_cache(std::string_view cache, std::stri
   for (std::uint32_t i = 0; i < header.libraries; ++i) {
     Entry entry{};
     std::memcpy(&entry, cache.data() + sizeof header + i * sizeof entry, sizeof entry);
-    if (entry.flags != kOurKind) continue;
+    if (entry.flags != kLoadable) continue;
     const auto name = text_at(cache, entry.key);
     if (!name || *name != library) continue;
     if (const auto path = text_at(cache, entry.value)) paths.emplace_back(*path);

@@ -14,9 +14,9 @@ bool needs(const link_map& object, const char* library) {
   const char* names = nullptr;
   for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag != DT_STRTAB) continue;
-    // glibc has made this an address already, but for the kernel's own object, which needs nothing.
+    // glibc has relocated this to an address, except in the vDSO, which needs no library.
     const ElfW(Addr) address = entry->d_un.d_ptr;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are what the linker gives us
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the dynamic linker
     if (address > object.l_addr) names = reinterpret_cast<const char*>(address);
   }
   if (names == nullptr) return false;
@@ -35,8 +35,8 @@ void add_folders(void* object, LinkerFolders& folders) {
   if (dlinfo(object, RTLD_DI_SERINFO, list) != 0) return;
   for (unsigned i = 0; i < list->dls_cnt; ++i) {
     const Dl_serpath& folder = list->dls_serpath[i];
-    const bool of_the_system = (folder.dls_flags & LA_SER_DEFAULT) != 0;
-    (of_the_system ? folders.after_cache : folders.before_cache).emplace_back(folder.dls_name);
+    const bool is_default = (folder.dls_flags & LA_SER_DEFAULT) != 0;
+    (is_default ? folders.after_cache : folders.before_cache).emplace_back(folder.dls_name);
   }
 }
 
@@ -44,7 +44,7 @@ void add_folders(void* object, LinkerFolders& folders) {
 
 LinkerFolders linker_folders(const char* library) {
   LinkerFolders folders;
-  void* const program = dlopen(nullptr, RTLD_LAZY);  // a handle of glibc is the object's link map
+  void* const program = dlopen(nullptr, RTLD_LAZY);  // in glibc, the handle is the object's link map
   if (program == nullptr) return folders;
   for (const auto* object = static_cast<link_map*>(program); object != nullptr; object = object->l_next) {
     if (needs(*object, library)) add_folders(const_cast<link_map*>(object), folders);

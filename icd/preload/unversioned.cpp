@@ -1,1 +1,1 @@
-// Nothing: libOpenCL.so without a version number only leads to the drop-in, which it needs.
+// Intentionally empty: libOpenCL.so without a version number only depends on the drop-in.

@@ -1,17 +1,17 @@
-/* What cleave-monitord and those who follow it agree on. docs/monitor-protocol.md describes the protocol. */
+/* Constants shared by cleave-monitord and its clients. docs/monitor-protocol.md describes the protocol. */
 #ifndef CLEAVE_MONITOR_H_
 #define CLEAVE_MONITOR_H_
 
-/* The protocol's version, sent in the greeting. A client that knows only other versions hangs up. */
+/* The protocol's version, sent in the greeting. A client that does not support it closes the connection. */
 #define CLEAVE_MONITOR_PROTOCOL 1
 
-/* Where the daemon listens, and clients look, if nobody says otherwise. */
+/* The default address of the daemon. */
 #define CLEAVE_MONITOR_SOCKET "/run/cleave/monitor.sock"
 
-/* The port for TCP and vsock. */
+/* The default port for TCP and vsock. */
 #define CLEAVE_MONITOR_PORT 27460
 
-/* No line of either side is longer, its newline included, in bytes. */
+/* The maximum length of a line, including its newline, in bytes. */
 #define CLEAVE_MONITOR_LINE_MAX 128
 
 #endif /* CLEAVE_MONITOR_H_ */

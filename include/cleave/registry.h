@@ -1,18 +1,17 @@
-/* The registry of the processes under Cleave on a machine: a folder with one small file for each process that
- * launches kernels. `cleave top` shows it, and with neighbours.source = peers it is counted.
+/* The registry of the processes under Cleave on a machine: a folder with one small file for each process that launches
+ * kernels. `cleave top` displays it, and neighbours.source = peers counts it.
  *
- * A file's name is PID.NONCE, in decimal and in 16 hexadecimal digits. It holds one cleave_registry_entry in
- * the machine's own byte order, padded with zeros to CLEAVE_REGISTRY_FILE_SIZE bytes, which its process
- * changes in place while it runs. The process holds a write lock on the file (F_OFD_SETLK, the whole file) as
- * long as it lives; the kernel lets go of it however the process ends. So:
+ * A file's name is PID.NONCE, in decimal and in 16 hexadecimal digits. It holds one cleave_registry_entry in native byte
+ * order, padded with zeros to CLEAVE_REGISTRY_FILE_SIZE bytes, which its process updates in place. The process holds a write
+ * lock on the whole file (F_OFD_SETLK) as long as it lives; the kernel releases it however the process ends. So:
  *
- *   - an empty file is one that is being made;
- *   - a file that nobody holds a write lock on (F_OFD_GETLK for a read lock says so without taking one)
- * belongs to a process that is gone. Whoever may is welcome to delete it;
- *   - a reader copies the file with read() and never maps it, believes nothing before
- *     cleave_registry_entry_is_sound() has been asked, and shows the name with only what is printable.
+ *   - an empty file is one that is being created;
+ *   - a file without a write lock (test with F_OFD_GETLK for a read lock, which takes none) belongs to a dead process, and
+ *     any process with the right to do so may delete it;
+ *   - a reader copies the file with read() and never maps it, uses nothing before cleave_registry_entry_is_sound() has
+ *     accepted the copy, and filters unprintable characters out of the name.
  *
- * The numbers are changed one by one, so a copy may hold a launch whose slices are not counted yet. */
+ * The numbers are updated one by one, so a copy may include a launch without its slices. */
 #ifndef CLEAVE_REGISTRY_H_
 #define CLEAVE_REGISTRY_H_
 
@@ -22,7 +21,7 @@
 extern "C" {
 #endif
 
-/* Where it is if nobody says otherwise. Everybody may write there, and delete what is theirs (mode 1777). */
+/* The default folder. Everybody may create files there, and delete their own (mode 1777). */
 #define CLEAVE_REGISTRY_FOLDER "/dev/shm/cleave"
 
 #define CLEAVE_REGISTRY_MAGIC 0x65766c63u /* "clve" */
@@ -31,26 +30,26 @@ extern "C" {
 #define CLEAVE_REGISTRY_DEVICES 16
 #define CLEAVE_REGISTRY_PROGRAM 32
 
-/* Readers look at no more files than that. */
+/* Readers read no more files than that. */
 #define CLEAVE_REGISTRY_MOST_ENTRIES 1024
 
 struct cleave_registry_entry {
-  uint32_t magic;   /* written last when the entry is made */
+  uint32_t magic;   /* written last when the entry is created */
   uint32_t version; /* CLEAVE_REGISTRY_VERSION */
   uint32_t pid;     /* as the process sees itself; another container may count differently */
-  uint32_t vms;     /* the number that its next launch reckons with */
+  uint32_t vms;     /* the number of VMs that its next launch will use */
   uint64_t started; /* seconds since 1970 */
   char program[CLEAVE_REGISTRY_PROGRAM];     /* its name, cut, with a final NUL */
   uint64_t devices[CLEAVE_REGISTRY_DEVICES]; /* hashes of the devices it has queues on; 0: no more */
   uint64_t split;                            /* launches that were split */
-  uint64_t slices;                           /* driver launches that these were made of */
-  uint64_t whole;                            /* launches that stayed whole */
-  /* Nanoseconds that the calls of split launches took after their first driver launch: enqueueing the others,
-   * and in sequential mode waiting for them. It is time in the program's own thread, not on the device. */
+  uint64_t slices;                           /* the driver launches that these became */
+  uint64_t whole;                            /* launches that were not split */
+  /* Nanoseconds that split launches took in the program's thread after their first driver launch: to enqueue the other
+   * slices, and in sequential mode to wait for them. Not time on the device. */
   uint64_t added_ns;
 };
 
-/* Whether a copy of `size` bytes may be read as an entry at all. */
+/* Whether a copy of `size` bytes is a valid entry. */
 static inline int cleave_registry_entry_is_sound(const struct cleave_registry_entry* entry, uint64_t size) {
   return size == CLEAVE_REGISTRY_FILE_SIZE && entry->magic == CLEAVE_REGISTRY_MAGIC &&
          entry->version == CLEAVE_REGISTRY_VERSION && entry->vms >= 1 &&

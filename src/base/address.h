@@ -1,7 +1,7 @@
-// Where somebody listens: unix:PATH, tcp:HOST:PORT, vsock:CID:PORT. An IPv6 address stands in brackets,
-// tcp:[::1]:27460.
+// The address of a listening socket: unix:PATH, tcp:HOST:PORT or vsock:CID:PORT. IPv6 addresses are written in
+// brackets: tcp:[::1]:27460.
 //
-// Thread-safe: plain functions of their arguments; nothing is looked up or opened here.
+// Thread-safe: pure functions; nothing is resolved or opened here.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct Address {
   static constexpr std::uint32_t kHostCid = 2;  // vsock(7): the host, seen from its guests
 
   Kind kind = Kind::unix_socket;
-  std::string path;        // unix: a file's path, at most 107 bytes; "@name" for the abstract namespace
+  std::string path;        // unix: an absolute path of at most 107 bytes, or "@name" (abstract namespace)
   std::string host;        // tcp: a name or address without brackets, never empty
   std::uint32_t cid = 0;   // vsock: kAnyCid for "any", kHostCid for "host"
-  std::uint32_t port = 0;  // tcp: 0 to 65535, where 0 lets the system choose for a listener; vsock: any
+  std::uint32_t port = 0;  // tcp: 0 to 65535, 0 lets the system choose (listeners only); vsock: any
 
   bool operator==(const Address&) const = default;
 };
 
-// Empty where the text is none of the three forms.
+// Empty if the text has none of the three forms.
 std::optional<Address> parse_address(std::string_view text);
 
-// The text that parse_address() takes.
+// The inverse of parse_address().
 std::string as_text(const Address& address);
 
 }  // namespace cleave::base

@@ -1,5 +1,4 @@
-// Time, as everything in Cleave that waits or measures sees it. One interface, so that tests run on virtual
-// time.
+// The clock of everything in Cleave that waits or measures; an interface, so that tests run on virtual time.
 //
 // Thread-safe: all functions may be called from any thread.
 #pragma once
@@ -17,13 +16,13 @@ class Clock {
   // Monotonic time since an arbitrary start.
   virtual Nanoseconds now() = 0;
 
-  // Returns no earlier than `duration` from now. The thread gives its processor back meanwhile.
+  // Blocks the thread for at least `duration`, without using its processor.
   virtual void sleep_for(Nanoseconds duration) = 0;
 
-  // Processor time that the calling thread has used so far.
+  // CPU time used by the calling thread so far.
   virtual Nanoseconds thread_time() = 0;
 
-  // The machine's own monotonic clock. Lives for ever.
+  // The system's monotonic clock. Never destroyed.
   static Clock& system();
 };
 

@@ -9,9 +9,9 @@
 namespace cleave::base {
 namespace {
 
-constexpr const char* kConsequence = "; nothing is split until this is mended";
+constexpr const char* kConsequence = "; splitting is off until this is fixed";
 
-// Gathers the answer: each value set later replaces the line of the one before.
+// Applies the sources in order; each value replaces the one set before it.
 class Loader {
  public:
   explicit Loader(const Environment& environment) : environment_(environment) {
@@ -36,12 +36,12 @@ class Loader {
       if (!file.exists) {
         problem(std::string("CLEAVE_CONFIG=\"") + named + "\" does not exist: name a TOML file or unset it");
       }
-      take(named, file);
+      apply(named, file);
       return;
     }
     for (const std::string& path : default_files()) {
       const TomlFile file = read_toml(path);
-      if (file.exists) return take(path, file);
+      if (file.exists) return apply(path, file);
     }
   }
 
@@ -65,14 +65,14 @@ class Loader {
     return paths;
   }
 
-  void take(const std::string& path, const TomlFile& file) {
+  void apply(const std::string& path, const TomlFile& file) {
     if (!file.error.empty()) problem(path + ": " + file.error);
     for (const TomlValue& value : file.values) {
-      take(std::string(path).append(":").append(std::to_string(value.line)), value);
+      apply(std::string(path).append(":").append(std::to_string(value.line)), value);
     }
   }
 
-  void take(const std::string& origin, const TomlValue& value) {
+  void apply(const std::string& origin, const TomlValue& value) {
     std::string key;
     for (const std::string& name : value.path) key.append(key.empty() ? "" : ".").append(name);
     if (value.path.size() == 3 && (value.path[0] == "kernels" || value.path[0] == "devices")) {
@@ -82,7 +82,7 @@ class Loader {
     for (const Setting& setting : settings_list()) {
       if (key == setting.key) return set(setting, value.text, origin, place);
     }
-    problem(place + " is not a setting: see `cleave doctor` for those there are");
+    problem(place + " is not a setting: `cleave doctor` lists the settings");
   }
 
   void apply_named(const std::string& origin, const std::string& key, const TomlValue& value) {
@@ -110,7 +110,7 @@ class Loader {
   void read_environment() {
     for (const Setting& setting : settings_list()) {
       const char* text = environment_(setting.variable);
-      if (text == nullptr || *text == '\0') continue;  // an empty variable is as good as none
+      if (text == nullptr || *text == '\0') continue;
       set(setting, text, setting.variable, setting.variable);
     }
   }
@@ -119,6 +119,10 @@ class Loader {
            const std::string& place) {
     if (!setting.apply(result_.settings, text)) {
       return problem(place + "=\"" + text + "\": expected " + setting.expected);
+    }
+    if (const RenamedValue* const renamed = find_renamed_value(setting, text)) {
+      result_.notices.push_back(place + "=\"" + text + "\": this value is now called \"" +
+                                std::string(renamed->new_name) + "\"; the old name will be removed");
     }
     for (Configuration::Line& line : result_.lines) {
       if (line.key == setting.key) line = {setting.key, text, origin, setting.variable};

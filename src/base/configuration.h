@@ -1,8 +1,8 @@
-// Where the settings come from: the defaults, then a TOML file, then the environment, which wins.
+// Reads the configuration: the defaults, overridden by a TOML file, overridden by the environment.
 //
-// The file is the one that CLEAVE_CONFIG names, else the first that exists of
-// $XDG_CONFIG_HOME/cleave/cleave.toml
-// ($HOME/.config in place of an unset $XDG_CONFIG_HOME) and /etc/cleave/cleave.toml.
+// The file is the one that CLEAVE_CONFIG names, or else the first that exists of
+//   - $XDG_CONFIG_HOME/cleave/cleave.toml ($HOME/.config if XDG_CONFIG_HOME is unset),
+//   - /etc/cleave/cleave.toml.
 //
 // Not thread-safe: loaded once, read-only from then on.
 #pragma once
@@ -15,30 +15,31 @@
 
 namespace cleave::base {
 
-// Gives a variable's value or nullptr, as getenv does.
+// Returns a variable's value or nullptr, as getenv does.
 using Environment = std::function<const char*(const char*)>;
 
-// The process's own environment; says nothing to programs that run with other rights than their user's.
+// The process's environment. Empty in set-uid and similar programs (secure_getenv).
 Environment process_environment();
 
 struct Configuration {
-  // What is in force, for people: the default, the variable's name or FILE:LINE stands in `origin`.
+  // A setting in force, for display.
   struct Line {
     std::string key;
     std::string value;
-    std::string origin;
-    std::string variable;  // the environment variable that sets it; empty where there is none
+    std::string origin;    // "default", the variable's name, or FILE:LINE
+    std::string variable;  // the environment variable that sets it; empty if there is none
   };
 
   Settings settings;
   std::vector<Line> lines;
-  // What is wrong, a sentence each that names the setting and the mend. If there are any, settings.policy is
-  // `off` and settings.wait `native`: the user asked for something we do not understand, so nothing is
-  // changed until it is mended.
+  // Errors: one sentence each that names the setting and what is expected. If there are any, settings.policy is `off`
+  // and settings.wait `native`, since we do not know what the user wanted.
   std::vector<std::string> problems;
+  // Names that were accepted but have changed: one sentence each.
+  std::vector<std::string> notices;
 };
 
-// Never throws; what cannot be read is a problem in the answer.
+// Never throws. Errors are reported in `problems`.
 Configuration load(const Environment& environment);
 
 }  // namespace cleave::base

@@ -1,7 +1,6 @@
-// A program may live on when nobody reads its standard error, or our statistics, any more. What we write
-// there must not kill it, and must not change what it does about signals either.
-//
-// While an object of this class lives, its thread gets no SIGPIPE; one that our writing caused is taken away.
+// Suppresses SIGPIPE in the calling thread for the length of a scope: writing to a standard error or a file
+// that has no reader left must not end the program. A SIGPIPE that our writing raised is consumed; one that was
+// pending before stays pending, and the program's signal handling is not changed.
 #pragma once
 
 #include <csignal>
@@ -12,23 +11,23 @@ namespace cleave::base {
 class ScopedIgnoreSigpipe {
  public:
   ScopedIgnoreSigpipe() {
-    sigemptyset(&broken_pipe_);
-    sigaddset(&broken_pipe_, SIGPIPE);
+    sigemptyset(&sigpipe_);
+    sigaddset(&sigpipe_, SIGPIPE);
     sigset_t pending;
     sigpending(&pending);
     was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &broken_pipe_, &before_);
+    pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
   }
   ScopedIgnoreSigpipe(const ScopedIgnoreSigpipe&) = delete;
   ScopedIgnoreSigpipe& operator=(const ScopedIgnoreSigpipe&) = delete;
   ~ScopedIgnoreSigpipe() {
-    const timespec at_once{};
-    if (!was_pending_) sigtimedwait(&broken_pipe_, nullptr, &at_once);
+    const timespec no_wait{};
+    if (!was_pending_) sigtimedwait(&sigpipe_, nullptr, &no_wait);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
 
  private:
-  sigset_t broken_pipe_{};
+  sigset_t sigpipe_{};
   sigset_t before_{};
   bool was_pending_ = false;
 };

@@ -11,7 +11,7 @@ namespace cleave::base {
 void write_stderr(std::string_view text) noexcept {
   const int saved = errno;
   {
-    const ScopedIgnoreSigpipe safely;
+    const ScopedIgnoreSigpipe ignore_sigpipe;
     while (!text.empty()) {
       const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
       if (written < 0 && errno == EINTR) continue;
@@ -19,14 +19,12 @@ void write_stderr(std::string_view text) noexcept {
       text.remove_prefix(static_cast<std::size_t>(written));
     }
   }
-  errno = saved;  // we run inside other people's calls
+  errno = saved;
 }
 
 void log_line(std::string_view line) noexcept {
   try {
-    std::string whole = "cleave: ";
-    whole.append(line).push_back('\n');
-    write_stderr(whole);
+    write_stderr(std::string("cleave: ").append(line).append("\n"));
   } catch (...) {
     write_stderr("cleave: out of memory while reporting a problem\n");
   }

@@ -1,19 +1,17 @@
-// What Cleave says while somebody else's program runs: single lines on standard error, never anything else,
-// and never on standard output.
+// Cleave's output inside other people's programs: single lines on standard error, and nothing on standard output.
 //
-// Thread-safe: a line is written with one system call, so lines of different threads and processes do not
-// mix.
+// Thread-safe: a line is one write(2), so lines of different threads and processes do not mix. Neither function
+// throws, fails or changes errno; output is lost if standard error is closed.
 #pragma once
 
 #include <string_view>
 
 namespace cleave::base {
 
-// Writes "cleave: <line>\n" to standard error. Does nothing where standard error is closed; never fails,
-// never throws.
+// Writes "cleave: LINE\n".
 void log_line(std::string_view line) noexcept;
 
-// Writes `text` as it is to standard error, as one write where the system allows. Never fails, never throws.
+// Writes `text` unchanged.
 void write_stderr(std::string_view text) noexcept;
 
 }  // namespace cleave::base

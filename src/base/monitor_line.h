@@ -1,7 +1,6 @@
-// The lines of the monitor's protocol (docs/monitor-protocol.md), read and written. Lines come and go without
-// their newline here.
+// Parses and formats the lines of the monitor's protocol (docs/monitor-protocol.md), without their newlines.
 //
-// Thread-safe: plain functions of their arguments.
+// Thread-safe: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +14,23 @@ struct MonitorLine {
   enum class Kind : std::uint8_t {
     greeting,  // version and heartbeat_ms are set
     count,     // sequence, running and busy are set
-    unknown,   // the daemon does not know at the moment; sequence is set
+    unknown,   // the daemon has no count at the moment; sequence is set
     alive,     // nothing has changed; sequence is that of the last count or unknown
-    bye,       // the daemon is about to hang up
-    other,     // well-formed, from a later version: to be passed over
+    bye,       // the daemon is about to close the connection
+    other,     // well-formed, from a later version: to be ignored
   };
   Kind kind = Kind::other;
   unsigned version = 0;
-  unsigned heartbeat_ms = 0;   // how often at least the daemon will say something
-  std::uint64_t sequence = 0;  // one more with every count or unknown
-  unsigned running = 0;        // virtual machines that run, at most kMaxMachines
-  unsigned busy = 0;           // those of them that use their processors
+  unsigned heartbeat_ms = 0;   // the longest interval between two lines of the daemon
+  std::uint64_t sequence = 0;  // incremented with every count or unknown
+  unsigned running = 0;        // running virtual machines, at most kMaxMachines
+  unsigned busy = 0;           // of these, those that use their processors
 };
 
 constexpr unsigned kMaxMachines = 100'000;
 
-// Empty where the line breaks the protocol: too long, bytes that are no printable ASCII, a known first word
-// without its numbers, or numbers out of range. Further fields after the known ones are passed over.
+// Empty if the line violates the protocol: it is too long, not printable ASCII, lacks a number or has one out of
+// range. Extra fields after the known ones are ignored.
 std::optional<MonitorLine> parse_monitor_line(std::string_view line);
 
 std::string greeting_line(unsigned heartbeat_ms);

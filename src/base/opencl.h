@@ -1,4 +1,4 @@
-// OpenCL as all of Cleave sees it, and the table in which faces, layers and drivers meet.
+// The OpenCL headers, and the dispatch table through which faces, layers and drivers call each other.
 #pragma once
 
 #include <CL/cl.h>
@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-// One pointer for every OpenCL function: what the Khronos ICD and layer specifications call a dispatch table.
-// A table of ours has no null entries for functions of OpenCL itself (src/opencl/functions.def).
+// One pointer for each OpenCL function: the dispatch table of the Khronos ICD and layer specifications. In tables
+// that Cleave makes, no entry for a core OpenCL function (src/opencl/functions.def) is null.
 using Table = cl_icd_dispatch;
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// How a platform of servers' devices is told from others: by a word in its name. Another library than the
-// client's has nothing else to go by.
+// Recognises a platform of remote devices by a suffix in its name, which is all that libraries other than the
+// remote client can go by.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@ namespace cleave::base {
 
 inline constexpr std::string_view kRemotePlatformSuffix = " (remote)";
 
-// Whether a platform of this name (CL_PLATFORM_NAME) is Cleave's client's. The vendor library puts more
-// behind it.
+// Whether a platform of this name (CL_PLATFORM_NAME) is one of Cleave's remote client. The vendor library may
+// append to the name.
 constexpr bool is_remote_platform(std::string_view platform) {
   return platform.find(kRemotePlatformSuffix) != platform.npos;
 }

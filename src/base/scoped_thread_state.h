@@ -1,5 +1,5 @@
-// How a thread of the program's waits inside a call of ours. Both are put back as they were at the end of
-// their scope.
+// Settings of the calling thread for the length of a scope. The thread belongs to the program, so both are put
+// back at the end.
 #pragma once
 
 #include <pthread.h>
@@ -8,8 +8,8 @@
 
 namespace cleave::base {
 
-// The thread is not cancelled: what is cancelled is unwound, and that must not go through our frames (they
-// bring a C++ runtime of their own). Later, outside, it is.
+// Defers cancellation of the thread. Cancellation unwinds the stack, which must not happen through our frames:
+// they bring a C++ runtime of their own.
 class ScopedCancelDisable {
  public:
   ScopedCancelDisable() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_); }
@@ -21,11 +21,11 @@ class ScopedCancelDisable {
   int state_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Nor is it cancelled in its sleeps, and they end on time.
+// Makes the thread's sleeps end on time (timer slack of 1 ns), and defers cancellation in them.
 class ScopedPreciseSleep {
  public:
   ScopedPreciseSleep() : slack_(prctl(PR_GET_TIMERSLACK)) {
-    // 0 is a real-time thread's, whose sleeps are exact anyway.
+    // 0 for a real-time thread, whose sleeps are exact anyway.
     if (slack_ > 0) prctl(PR_SET_TIMERSLACK, 1UL);
   }
   ScopedPreciseSleep(const ScopedPreciseSleep&) = delete;
@@ -35,7 +35,7 @@ class ScopedPreciseSleep {
   }
 
  private:
-  ScopedCancelDisable uncancelled_;
+  ScopedCancelDisable cancel_disable_;
   int slack_;
 };
 

@@ -1,6 +1,5 @@
-// What the user can set, as plain values. Where they come from is base/configuration.h's affair; what each
-// means and its default stands in docs/configuration.md, which a test holds against the list in
-// settings_list.cpp.
+// The settings as plain values, and the list of their names, defaults and grammar. Where the values come from is in
+// base/configuration.h; docs/configuration.md describes them, and a test compares it with settings_list.cpp.
 #pragma once
 
 #include <chrono>
@@ -21,43 +20,43 @@ struct SplitPolicy {
   std::size_t slices = 0;               // for `fixed`
   std::chrono::nanoseconds quantum{0};  // for `quantum`
 
-  // Whether the number of slices follows from what launches were measured to cost.
+  // Whether the number of slices follows from the measured cost of earlier launches.
   [[nodiscard]] bool learns() const { return kind == Kind::budget || kind == Kind::quantum; }
 };
 
 enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };
 
-// Who waits where the program does: the driver, or Cleave with looks between sleeps.
+// How blocking calls wait: inside the driver, or in Cleave, which sleeps and polls between sleeps.
 enum class WaitMode : std::uint8_t { automatic, native, sleeping };
 
-// Who is asked how many share the host. Of several the largest count counts.
+// Where the number of VMs on the host comes from. The largest count of several sources is used.
 struct NeighbourSources {
   bool monitor = true;
   bool peers = false;
   std::vector<std::string> files;  // paths
 };
 
-// What a source counts for that has been silent for too long.
+// The count that is used for a source whose last count is stale.
 struct StaleCount {
   enum class Kind : std::uint8_t { last, alone, number };
   Kind kind = Kind::last;
   unsigned vms = 0;  // for `number`
 };
 
-// Settings for the kernels, or the devices, whose name matches a shell pattern (fnmatch(3)). 0: not set here.
+// Settings for kernels, or devices, whose name matches a shell pattern (fnmatch(3)). 0: not set.
 struct NamedSettings {
   std::string pattern;
   unsigned alpha = 0;
   std::size_t cores = 0;  // devices only
 };
 
-// The servers whose devices are used from here, and how they are met.
+// The remote servers, and how to connect to them.
 struct RemoteSettings {
-  std::vector<std::string> servers;  // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:CID:PORT, as text
-  bool required = false;             // no platform at all where one of them is not in reach
-  std::chrono::milliseconds timeout{10'000};  // a server that is silent for so long is gone
+  std::vector<std::string> servers;           // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT
+  bool required = false;                      // no platform at all if one of the servers is unreachable
+  std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
   std::string token_file;                     // empty: no token
-  // TLS, PEM files: whom to trust (empty: the system's), and who we are (empty: nobody).
+  // PEM files for TLS. Empty: the system's authorities, and no client certificate.
   std::string authorities;
   std::string certificate;
   std::string key;
@@ -67,27 +66,27 @@ struct Settings {
   bool disable = false;
   SplitPolicy policy;
   unsigned alpha = 4;
-  double budget = 0.05;                  // the share of its time that splitting a launch may cost
-  unsigned alpha_max = 100;              // the most slices for each VM, for `budget`
-  std::optional<std::size_t> min_items;  // empty: the device's cores
+  double budget = 0.05;      // `budget`: the share of its run time that splitting a launch may cost
+  unsigned alpha_max = 100;  // `budget`: the most slices for each VM
+  std::optional<std::size_t> min_items;  // empty: the number of the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
   bool trust_binaries = false;           // programs made from binaries may be split
   LaunchMode launch = LaunchMode::automatic;
   WaitMode wait = WaitMode::automatic;
-  std::optional<unsigned> vms;  // empty: the sources are asked
+  std::optional<unsigned> vms;  // empty: the sources are polled
   NeighbourSources sources;
-  std::optional<Address> monitor;    // empty: looked for in the usual places
-  std::chrono::seconds max_age{10};  // how long a count holds that nobody confirms
+  std::optional<Address> monitor;    // empty: the default addresses are tried
+  std::chrono::seconds max_age{10};  // after this time without confirmation a count is stale
   StaleCount stale;
-  std::string registry;  // the folder of the processes under Cleave; empty: there is none
-  bool top = true;       // this process is to be seen there
+  std::string registry;  // the folder of the process registry; empty: none
+  bool top = true;       // this process publishes an entry there
   std::string stats;     // empty: none; "stderr"; or a path
   std::string trace;     // empty: none; or a path
-  std::string next;      // empty: look for it
-  std::vector<std::string> wrap{"/etc/OpenCL/vendors.cleave"};  // what the vendor library wraps: paths
-  bool original_name = false;                                   // and whether its platforms keep their names
+  std::string next;      // the OpenCL loader below the drop-in; empty: it is searched for
+  std::vector<std::string> wrap{"/etc/OpenCL/vendors.cleave"};  // paths of what the vendor library wraps
+  bool original_name = false;                                   // its platforms keep their names
   RemoteSettings remote;
-  std::string cache;  // the folder for what is worth keeping between runs; empty: none
+  std::string cache;  // the folder for what is kept between runs; empty: none
   std::vector<NamedSettings> kernels;
   std::vector<NamedSettings> devices;
 };
@@ -95,21 +94,30 @@ struct Settings {
 // Whether `name` matches the shell pattern.
 bool matches(const std::string& pattern, const std::string& name);
 
-// One setting that users know by name.
 struct Setting {
   const char* variable;      // CLEAVE_...
   const char* key;           // table.key in TOML
   const char* default_text;  // the default, as a user would write it
-  const char* expected;      // what a value must be, to end the sentence "expected ..."
-  // Takes the value as text; false if it is not one. TOML's numbers and booleans come as their text, arrays
-  // of strings joined by commas.
+  const char* expected;      // the accepted values, to complete the sentence "expected ..."
+  // Parses the value into the settings; returns false, with the settings unchanged or partly changed, if it is not
+  // accepted. TOML numbers and booleans are passed as text, arrays of strings joined by commas.
   bool (*apply)(Settings&, std::string_view);
 };
 
-// All settings but the tables [kernels] and [devices], in the order users see them.
+// All settings but the tables [kernels] and [devices], in the order in which they are shown to users.
 const std::vector<Setting>& settings_list();
 
-// A whole number without sign, from `least` to `most`; nothing else, no spaces.
-std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t least, std::uint64_t most);
+// A value that has been renamed. The old name is accepted as an alias; using it gives one line of notice.
+struct RenamedValue {
+  std::string_view key;
+  std::string_view old_name;
+  std::string_view new_name;
+};
+
+// Null if `value` is a current name, or none at all.
+const RenamedValue* find_renamed_value(const Setting& setting, std::string_view value);
+
+// A decimal integer without sign or spaces, from `min` to `max`.
+std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t min, std::uint64_t max);
 
 }  // namespace cleave::base

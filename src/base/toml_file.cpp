@@ -9,11 +9,10 @@
 #include <memory>
 #include <optional>
 
-// The library takes for granted what it asserts, and there are broken files for which that does not hold.
-// Without the assertions it goes on to report them.
+// Some malformed files violate the library's assertions. With the assertions off, it goes on and reports them.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
-// It descends with each value and each part of a key, and the thread we are called on may have a small stack.
+// The parser recurses with each nested value and key part, and the calling thread may have a small stack.
 #define TOML_MAX_NESTED_VALUES 8
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -23,8 +22,8 @@
 namespace cleave::base {
 namespace {
 
-constexpr std::size_t kMaxFileSize = 1 << 20;  // a settings file is a page; more is a mistake
-constexpr std::ptrdiff_t kMaxDots = 100;       // in one line, which is as far as a key goes
+constexpr std::size_t kMaxFileSize = 1 << 20;
+constexpr std::ptrdiff_t kMaxDots = 100;  // in one line: bounds the parts of a key
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -55,8 +54,8 @@ std::optional<std::string> contents(const std::string& path, TomlFile& result) {
   return text;
 }
 
-// The library stumbles over characters beyond ASCII where none may stand. So it is given none: their bytes,
-// and the sign "%" itself, go through it as "%" and two digits.
+// The library fails on non-ASCII characters in places where they are not allowed. So their bytes, and "%" itself,
+// are passed through it percent-encoded.
 std::string escape_non_ascii(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string ascii;
@@ -113,7 +112,7 @@ void flatten(const toml::table& table, std::vector<std::string>& path, TomlFile&
   }
 }
 
-// The first line whose keys may have more parts than the library should descend into; 0 if there is none.
+// The first line whose key may have too many parts for the parser's recursion; 0 if there is none.
 std::size_t line_with_too_many_dots(std::string_view text) {
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view rest = text.substr(0, text.find('\n'));

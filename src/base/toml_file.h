@@ -1,4 +1,4 @@
-// Reads a settings file into plain keys and texts. The only place that knows of the TOML library.
+// Reads a TOML settings file into plain keys and texts. The TOML library is used nowhere else.
 #pragma once
 
 #include <string>
@@ -6,10 +6,8 @@
 
 namespace cleave::base {
 
-// A value of the file: "split.alpha" = "8" at line 3. Numbers and booleans are given as text; arrays of
-// strings joined by commas. Keys of the tables kernels and devices hold the pattern as it stands:
-// "kernels.mm*.alpha" comes as path
-// {"kernels", "mm*", "alpha"}.
+// A value of the file, as text: numbers and booleans as they would be written, arrays of strings joined by commas.
+// `path` holds the parts of its key: {"split", "alpha"}, or {"kernels", "mm*", "alpha"} where a part is a pattern.
 struct TomlValue {
   std::vector<std::string> path;
   std::string text;
@@ -18,7 +16,7 @@ struct TomlValue {
 
 struct TomlFile {
   bool exists = false;
-  std::string error;  // empty, or "LINE: what is wrong"
+  std::string error;  // empty, or what is wrong, with the line
   std::vector<TomlValue> values;
 };
 

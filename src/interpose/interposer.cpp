@@ -95,7 +95,7 @@ bool Interposer::is_split_owner() {
 
 bool Interposer::begin() noexcept {
   if (!is_split_owner()) return false;
-  neighbours.begin();
+  neighbours.start();
   load_costs(*this);
   // A face above may have taken over meanwhile.
   SplitOwner known = SplitOwner::this_interposer;
@@ -115,6 +115,7 @@ Interposer::SplitOwner Interposer::find_split_owner() noexcept {
   if (!split_owner_.compare_exchange_strong(known, found, std::memory_order_acq_rel)) return known;
   if (!below) {
     for (const std::string& problem : configuration.problems) base::log_line(problem);
+    for (const std::string& notice : configuration.notices) base::log_line(notice);
   }
   return found;
 }

@@ -1,5 +1,4 @@
-// How long to wait before the next attempt to reach somebody: longer each time, and never the same for all,
-// so that many guests do not come back to a daemon at one moment.
+// Exponential backoff with jitter, so that many guests do not reconnect to a daemon at the same moment.
 //
 // Not thread-safe.
 #pragma once
@@ -16,21 +15,20 @@ class Backoff {
   static constexpr base::Nanoseconds kInitialDelay = std::chrono::milliseconds(250);
   static constexpr base::Nanoseconds kMaxDelay = std::chrono::seconds(30);
 
-  // Different seeds wait differently.
   explicit Backoff(std::uint64_t seed) : state_(seed) {}
 
-  // Between half of and the whole of a time that doubles from kInitialDelay up to kMaxDelay.
+  // A random delay between half of and the whole limit, which doubles from kInitialDelay up to kMaxDelay.
   base::Nanoseconds next() {
     const auto half = static_cast<std::uint64_t>(limit_.count()) / 2;
     limit_ = std::min(limit_ * 2, kMaxDelay);
     return base::Nanoseconds(half + random() % (half + 1));
   }
 
-  // The last attempt went well.
+  // After a success.
   void reset() { limit_ = kInitialDelay; }
 
  private:
-  // SplitMix64: plenty for spreading.
+  // SplitMix64.
   std::uint64_t random() {
     std::uint64_t x = state_ += 0x9e3779b97f4a7c15U;
     x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;

@@ -20,13 +20,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr base::Nanoseconds kPeriod = 1s;
-constexpr std::size_t kMaxSize = 64;  // bytes of a file with a number in it
+constexpr std::size_t kMaxSize = 64;  // bytes
 
 std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// File systems tell times apart by some milliseconds; the coarsest by two seconds.
+// The resolution of time stamps is some milliseconds, and two seconds on the coarsest file systems.
 bool just_now(std::int64_t changed) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);

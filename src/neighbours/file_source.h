@@ -1,6 +1,5 @@
-// A number in a file, which somebody else keeps up to date: decimal digits, with white space around them if
-// need be. Looked at once a second and read when it has changed; works on network file systems, which notify
-// nobody.
+// A source that reads a count from a file: decimal digits, with optional white space around them. The file is checked
+// once a second and read when it has changed, which also works on network file systems.
 //
 // Not thread-safe.
 #pragma once
@@ -13,7 +12,7 @@
 
 namespace cleave::neighbours {
 
-// The number in such a text: at most kMostVms, and 0 is read as 1. Empty where it is none.
+// The number in such a text, at most base::kMaxMachines; 0 counts as 1. Empty if it is malformed.
 std::optional<unsigned> read_count(std::string_view text);
 
 class FileSource final : public Source {
@@ -30,7 +29,7 @@ class FileSource final : public Source {
   [[nodiscard]] std::string take_warning() override;
 
  private:
-  // What tells one content of the file from another.
+  // Identifies the content of the file.
   struct Version {
     dev_t device = 0;
     ino_t inode = 0;
@@ -44,8 +43,8 @@ class FileSource final : public Source {
 
   const std::string path_;
   const char* state_ = "not read yet";
-  Version read_;                   // the one that count_ is from
-  bool may_have_changed_ = false;  // it was so young that a change right after it might not show
+  Version read_;                   // of count_
+  bool may_have_changed_ = false;  // read_ was so recent that a change after it may have the same time stamp
   std::optional<unsigned> count_;
   std::optional<TimedCount> last_count_;
   base::Nanoseconds next_read_{0};

@@ -17,11 +17,11 @@ constexpr base::Nanoseconds kMaxTimeout = 60s;
 }  // namespace
 
 void MonitorProtocol::receive(std::string_view bytes, base::Nanoseconds now) {
-  if (exceeds_rate(bytes.size(), now)) return fail("sends more than anybody could have to say");
+  if (exceeds_rate(bytes.size(), now)) return fail("sends too much");
   while (!bytes.empty() && state_ <= State::following) {
     const auto end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end);
-    if (line_.size() + part.size() >= CLEAVE_MONITOR_LINE_MAX) return fail("sends lines without end");
+    if (line_.size() + part.size() >= CLEAVE_MONITOR_LINE_MAX) return fail("sends lines that are too long");
     line_.append(part);
     if (end == std::string_view::npos) return;
     bytes.remove_prefix(end + 1);

@@ -1,6 +1,7 @@
 #include "neighbours/monitor_source.h"
 
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
@@ -15,9 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr base::Nanoseconds kConnectTimeout = 5s;
-// A conversation that lasted that long was a good one: the next is tried soon after it.
+// A connection that lasted this long was stable: reconnect without a long delay.
 constexpr base::Nanoseconds kStableConnection = 10s;
-// Read in one step, so that a server that never stops does not keep us here.
+// Bytes read in one step: a server that never stops sending must not block the thread.
 constexpr std::size_t kMaxReadSize = 4096;
 
 }  // namespace
@@ -37,7 +38,7 @@ std::vector<base::Address> default_addresses() {
 
 MonitorSource::MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
                              base::Nanoseconds max_age)
-    : addresses_(std::move(addresses)),
+    : addresses_((assert(!addresses.empty()), std::move(addresses))),
       named_(named),
       remote_(addresses_[0].kind == base::Address::Kind::tcp),
       max_age_(max_age),
@@ -85,11 +86,11 @@ void MonitorSource::start_round(base::Nanoseconds now) {
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     for (const Destination& destination : destinations_of(addresses_[i])) round_.push_back({i, destination});
   }
-  if (round_.empty() && named_) warn(endpoint() + " has a host that is not known: name another");
+  if (round_.empty() && named_) warn(endpoint() + " has an unknown host: name another");
   connect_next(now);
 }
 
-// Begins with the destination round_index_, or with one after it where that fails at once.
+// Starts to connect to the current destination, or to the next one that does not fail at once.
 void MonitorSource::connect_next(base::Nanoseconds now) {
   for (; round_index_ < round_.size(); ++round_index_) {
     started_at_ = now;
@@ -132,8 +133,8 @@ void MonitorSource::receive(base::Nanoseconds now) {
 void MonitorSource::check_heartbeat() {
   if (protocol_->heartbeat() < max_age_) return;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(protocol_->heartbeat()).count() + 1;
-  warning_ = "neighbours.max_age: " + endpoint() + " speaks up every " + std::to_string(seconds - 1) +
-             " s or less, and a count is stale before that: set " + std::to_string(seconds) + " or more";
+  warning_ = "neighbours.max_age: " + endpoint() + " sends every " + std::to_string(seconds - 1) +
+             " s only, and a count is stale before that: set " + std::to_string(seconds) + " or more";
 }
 
 void MonitorSource::disconnect(base::Nanoseconds now) {
@@ -145,7 +146,7 @@ void MonitorSource::disconnect(base::Nanoseconds now) {
   protocol_.reset();
   connection_.drop(0);
   if (spoke) return back_off(now);
-  // Somebody who never said a number is as good as nobody.
+  // A server that never sent a count counts as unreachable.
   ++round_index_;
   connect_next(now);
 }

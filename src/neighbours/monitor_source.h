@@ -1,7 +1,7 @@
-// Follows cleave-monitord: looks for it, listens to it, and comes back to it when it has gone.
+// A source that follows cleave-monitord: connects to it, reads its counts, and reconnects when the connection is lost.
 //
-// A round tries every destination of every address in turn, the next one as soon as one fails. After a round
-// without an answer there is a pause, longer each time (backoff.h).
+// A round tries all destinations of all addresses in turn. After a round without success there is a growing delay
+// (backoff.h).
 //
 // Not thread-safe, but for close_in_child().
 #pragma once
@@ -12,6 +12,7 @@
 
 #include "base/address.h"
 #include "neighbours/backoff.h"
+#include "neighbours/monitor_protocol.h"
 #include "neighbours/nonblocking_connection.h"
 #include "neighbours/source.h"
 
@@ -19,9 +20,9 @@ namespace cleave::neighbours {
 
 class MonitorSource final : public Source {
  public:
-  // `named`: the user has named the address, so that it is worth a word if nobody is there. `seed` spreads
-  // the attempts of different processes. A monitor that need not say anything for longer than `max_age`, how
-  // long a count holds, is worth a word too.
+  // `named`: the user has named the address, so warn if it cannot be reached. `seed` spreads the attempts of different
+  // processes. Warns, too, if the daemon's heartbeat is longer than `max_age`, after which a count is stale.
+  // Requires: at least one address.
   MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
                 base::Nanoseconds max_age = base::Nanoseconds::max());
 
@@ -31,7 +32,7 @@ class MonitorSource final : public Source {
   [[nodiscard]] std::optional<TimedCount> last_count() const override { return last_count_; }
   [[nodiscard]] WakeCondition wake_condition() const override;
   void step(base::Nanoseconds now) override;
-  // A server somewhere in the network may take its time, so no launch waits for it.
+  // A remote daemon may be slow, so launches do not wait for it.
   [[nodiscard]] bool first_answer_known() const override { return first_answer_known_ || remote_; }
   [[nodiscard]] std::string take_warning() override;
   void close_in_child() override { connection_.drop(0); }
@@ -68,8 +69,7 @@ class MonitorSource final : public Source {
   bool first_answer_known_ = false;
 };
 
-// The addresses where a monitor is looked for if the user names none: the daemon's own socket on this
-// machine, and, in a guest with vsock, the host.
+// The addresses to try if the user names none: the daemon's socket on this machine and, in a guest with vsock, the host.
 std::vector<base::Address> default_addresses();
 
 }  // namespace cleave::neighbours

@@ -15,9 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the first launch waits at most. A daemon on this machine or host answers in well under a millisecond.
+// How long the first launch waits at most. A daemon on this machine or host answers in well under a millisecond.
 constexpr base::Nanoseconds kFirstAnswerTimeout = 20ms;
-// What exit() waits at most, if the thread is in the resolver.
+// How long exit() waits at most, for example if the thread is in the resolver.
 constexpr base::Nanoseconds kStopTimeout = 50ms;
 
 bool needs_sources(const base::Settings& settings) {
@@ -64,25 +64,27 @@ Neighbours::Neighbours(const base::Settings& settings)
 }
 
 Neighbours::~Neighbours() {
-  end();
-  if (poller_) static_cast<void>(poller_->stop(std::chrono::hours(1)));  // it works on this object
+  stop();
+  const base::MutexLock lock(mutex_);
+  // The thread's callbacks use this object.
+  if (poller_) static_cast<void>(poller_->stop(std::chrono::hours(1)));
 }
 
-void Neighbours::begin() noexcept {
+void Neighbours::start() noexcept {
   entry_.publish();
-  ask();
+  start_polling();
 }
 
-void Neighbours::ask() noexcept try {
+void Neighbours::start_polling() noexcept try {
   if (!needs_sources_) return;
-  // Held while the sources are given their moment, so that another thread's first launch waits for it too.
-  const std::scoped_lock lock(mutex_);
-  if (std::exchange(started_, true) || ended_) return;
-  start();
-} catch (...) {  // out of memory: alone
+  // Held during the wait for first answers, so that the first launches of other threads wait, too.
+  const base::MutexLock lock(mutex_);
+  if (std::exchange(started_, true) || stopped_) return;
+  start_poller();
+} catch (...) {  // out of memory: the count stays as it is
 }
 
-void Neighbours::start() {
+void Neighbours::start_poller() {
   SourcePoller::Observer observer;
   observer.count = [this](unsigned vms) {
     vms_.store(vms, std::memory_order_relaxed);
@@ -93,27 +95,30 @@ void Neighbours::start() {
   if (poller_) poller_->wait_for_first_answers(kFirstAnswerTimeout);
 }
 
-void Neighbours::end() noexcept {
-  ended_ = true;
-  // A signal's handler may call exit() anywhere, even in the first launch.
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock && poller_) static_cast<void>(poller_->stop(kStopTimeout));
+void Neighbours::stop() noexcept {
+  stopped_ = true;
+  // A signal handler may call exit() anywhere, even within start(): never wait for the lock.
+  if (mutex_.try_lock()) {
+    const base::MutexLock lock(mutex_, std::adopt_lock);
+    if (poller_) static_cast<void>(poller_->stop(kStopTimeout));
+  }
   entry_.withdraw();
 }
 
-void Neighbours::before_fork() {
+// The analysis does not follow locks that are held across fork().
+void Neighbours::before_fork() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   mutex_.lock();
-  entry_.lock().lock();
+  entry_.mutex().lock();
 }
 
-void Neighbours::after_fork_in_parent() {
-  entry_.lock().unlock();
+void Neighbours::after_fork_in_parent() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  entry_.mutex().unlock();
   mutex_.unlock();
 }
 
-void Neighbours::after_fork_in_child() {
+void Neighbours::after_fork_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   if (poller_) poller_->close_in_child();
-  poller_.reset();  // the thread, which is not here, still counts as a user of it: nothing is torn down
+  poller_.reset();  // never destroyed: the thread, which the child does not have, still holds a reference
   started_ = false;
   entry_.after_fork_in_child();
   after_fork_in_parent();
@@ -146,9 +151,10 @@ Report Neighbours::report() const {
     report.source = settings_.vms ? "fixed" : "none";
     return report;
   }
-  // Another thread's first launch may be under way, or, in a handler that calls exit(), this thread's own.
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !started_) return report;
+  // start() may be running in another thread, or in this one, interrupted by a signal handler that calls exit().
+  if (!mutex_.try_lock()) return report;
+  const base::MutexLock lock(mutex_, std::adopt_lock);
+  if (!started_) return report;
   report.state = Report::State::stopped;
   if (!poller_) return report;
   const base::Nanoseconds now = base::Clock::system().now();

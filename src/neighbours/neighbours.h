@@ -1,15 +1,15 @@
-// How many virtual machines share the host: the number that the user sets, or the one that a thread keeps up
-// to date from the sources that the settings name. docs/neighbours.md says what happens when.
+// The number of virtual machines that share the host: set by the user, or kept current by a thread that polls the
+// sources named in the settings (docs/neighbours.md).
 //
-// Thread-safe. A read is one relaxed atomic load.
+// Thread-safe. Reading the count is one relaxed atomic load.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/settings.h"
 #include "neighbours/registry_entry.h"
 #include "neighbours/source_poller.h"
@@ -19,11 +19,11 @@ namespace cleave::neighbours {
 struct Report {
   enum class State : std::uint8_t {
     fixed,    // the user has set the count, or the policy needs none
-    idle,     // nothing has been launched, so nobody has been asked
-    known,    // what the sources say holds
-    stale,    // one of them has been silent for too long: `neighbours.stale` stands in for it
-    alone,    // none of them has ever given a count
-    stopped,  // there is no thread to ask them: the system gave none
+    idle,     // no launch yet, so the sources are not polled
+    known,    // the counts are fresh
+    stale,    // a count is stale: `neighbours.stale` applies
+    alone,    // no source has had a count yet
+    stopped,  // the polling thread could not be started
   };
   State state = State::idle;
   std::string source;  // as the user would write it
@@ -32,9 +32,9 @@ struct Report {
   struct Source {
     SourceStatus status;
     Freshness freshness = Freshness::never;
-    base::Nanoseconds age{0};  // since it was last confirmed, if ever
+    base::Nanoseconds age{0};  // since the last confirmation, if any
   };
-  std::vector<Source> sources;  // empty unless somebody is asked
+  std::vector<Source> sources;  // empty unless sources are polled
 };
 const char* name(Report::State state);
 
@@ -45,45 +45,44 @@ class Neighbours {
   Neighbours& operator=(const Neighbours&) = delete;
   ~Neighbours();
 
-  // Running VMs of the host, this one included; at least 1.
+  // The running VMs of the host, including this one; at least 1.
   [[nodiscard]] unsigned vms() const { return vms_.load(std::memory_order_relaxed); }
 
-  // Begins to ask the sources, if the settings need them, and gives those that are near a moment to answer,
-  // so that already the first launch follows them. Again does nothing.
-  void ask() noexcept;
+  // Starts to poll the sources if the settings need them, and waits a moment for local ones, so that the first launch
+  // already uses their counts. Does nothing when called again.
+  void start_polling() noexcept CLEAVE_EXCLUDES(mutex_);
 
-  // The first launch of the process is at hand: enters the registry, and asks. As ask().
-  void begin() noexcept;
+  // Before the first launch of the process: publishes the registry entry, and starts to poll.
+  void start() noexcept CLEAVE_EXCLUDES(mutex_);
 
-  // The process is about to exit: leaves the registry and ends the thread. Launches may go on; the count
-  // stays.
-  void end() noexcept;
+  // Before the process exits: removes the registry entry and ends the thread. Launches may go on; the count stays.
+  void stop() noexcept;
 
-  // Around fork(): nobody is inside meanwhile. The child forgets the parent's thread and entry; begin() makes
-  // its own.
+  // Around fork(), which no other thread may pass through this object meanwhile: the first locks, the others unlock.
+  // The child drops the parent's thread and entry; start() makes its own.
   void before_fork();
   void after_fork_in_parent();
   void after_fork_in_child();
 
   [[nodiscard]] Report report() const;
 
-  // This process in the registry.
+  // This process's entry in the registry.
   RegistryEntry& entry() { return entry_; }
 
  private:
-  void start();
+  void start_poller() CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::unique_ptr<Source>> make_sources() const;
   [[nodiscard]] StalenessRules rules() const { return {settings_.max_age, settings_.stale}; }
   void warn(const std::string& warning);
 
   const base::Settings& settings_;
-  const bool needs_sources_;  // a count is needed and not set
+  const bool needs_sources_;  // the policy needs a count, and the user has set none
   std::atomic<unsigned> vms_;
   RegistryEntry entry_;
-  mutable std::mutex mutex_;  // guards the next two
-  std::shared_ptr<SourcePoller> poller_;
-  bool started_ = false;
-  std::atomic<bool> ended_{false};
+  mutable base::Mutex mutex_;
+  std::shared_ptr<SourcePoller> poller_ CLEAVE_GUARDED_BY(mutex_);
+  bool started_ CLEAVE_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> stopped_{false};
   std::atomic<bool> warned_{false};
 };
 

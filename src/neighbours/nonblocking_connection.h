@@ -1,4 +1,4 @@
-// A connection that is opened without waiting.
+// A stream connection that is opened without blocking.
 //
 // Not thread-safe.
 #pragma once
@@ -16,36 +16,36 @@
 
 namespace cleave::neighbours {
 
-// Where a socket can be connected to.
+// A socket address.
 struct Destination {
   sockaddr_storage address{};
   socklen_t size = 0;
 };
 
-// The destinations of an address, the first to be tried first; at most 8. Empty where its name cannot be
-// looked up. Waits for the resolver if a host is given by name, for nobody otherwise.
+// Resolves an address to at most 8 destinations, to be tried in this order; empty if the name cannot be resolved.
+// Blocks in the resolver if the host is given by name.
 std::vector<Destination> destinations_of(const base::Address& address);
 
 class NonblockingConnection {
  public:
   enum class State : std::uint8_t { closed, opening, open };
 
-  // Begins to connect. The answer is in state(); errno says why where it is closed.
+  // Starts to connect. See state() for the outcome, and error() if it is closed.
   void open(const Destination& destination);
 
-  // Finds out whether an opening connection is open by now.
+  // Updates the state of an opening connection.
   void poll_connect();
 
-  // Reads what is there into `buffer`: the number of bytes, 0 where there are none at the moment. Closed
-  // afterwards, with -1, if the other side has hung up, or if the descriptor is no longer ours.
+  // Reads available bytes into `buffer` and returns their number, which may be 0. Closes the connection and returns -1
+  // if the peer has closed it, on errors, and if the descriptor is no longer ours. Requires: open.
   long read(char* buffer, std::size_t size);
 
-  // Closes it; `error` (errno, or 0) is why.
+  // Closes the connection for the reason `error` (errno, or 0).
   void drop(int error);
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] int fd() const { return socket_.get(); }
-  [[nodiscard]] int error() const { return error_; }  // why it was closed (errno); 0: the other side hung up
+  [[nodiscard]] int error() const { return error_; }  // why it was closed (errno); 0: by the peer
 
  private:
   VerifiedDescriptor socket_;

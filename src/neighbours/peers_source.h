@@ -1,5 +1,5 @@
-// The processes under Cleave on this machine that use a device which this process uses too, this one
-// included: for desktops and containers, where the neighbours are no virtual machines. Counted once a second.
+// A source for desktops and containers, where the neighbours are no VMs: counts the processes under Cleave on this
+// machine, including this one, that share a device with this one. Counted once a second.
 //
 // Not thread-safe.
 #pragma once

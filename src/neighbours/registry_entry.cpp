@@ -24,7 +24,7 @@ void add(T& figure, T more) {
   std::atomic_ref<T>(figure).fetch_add(more, kRelaxed);
 }
 
-// Everybody's, where we are the one who makes it.
+// Writable for everybody if this process creates it.
 void create_folder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
 }
@@ -39,7 +39,7 @@ std::string new_file_name() {
   return std::to_string(getpid()) + text.data();
 }
 
-// A program whose files may not grow gets a signal where one does.
+// With a smaller limit, growing the file would raise SIGXFSZ in the program.
 bool may_write_files() {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= CLEAVE_REGISTRY_FILE_SIZE;
@@ -58,11 +58,12 @@ RegistryEntry::RegistryEntry(std::string folder) : folder_(std::move(folder)) { 
 
 RegistryEntry::~RegistryEntry() {
   withdraw();
+  const base::MutexLock lock(mutex_);
   if (page_ != nullptr) munmap(page_, CLEAVE_REGISTRY_FILE_SIZE);
 }
 
 void RegistryEntry::add_device(std::uint64_t device) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (std::uint64_t& known : counters_.load(kRelaxed)->devices) {
     if (known == device) return;
     if (known != 0) continue;
@@ -71,7 +72,7 @@ void RegistryEntry::add_device(std::uint64_t device) noexcept {
 }
 
 void RegistryEntry::publish() noexcept try {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (folder_.empty() || withdrawn_ || page_ != nullptr || !may_write_files()) return;
   create_folder(folder_);
   const int folder = open_registry(folder_);
@@ -79,13 +80,12 @@ void RegistryEntry::publish() noexcept try {
   remove_dead_entries(folder);
   create_file(folder);
   ::close(folder);
-} catch (...) {  // out of memory: the figures stay here
+} catch (...) {  // out of memory: the counters stay private
 }
 
 void RegistryEntry::create_file(int folder) {
   std::string name = new_file_name();
-  // Nobody may write to it but through what we open here: a file that somebody shortens by mistake would end
-  // this process.
+  // Read-only for all others: if somebody truncated the file, writing to the page would raise SIGBUS here.
   locked_file_.open(openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
   if (locked_file_.get() < 0) return;
   if (lock_and_map()) {
@@ -97,13 +97,13 @@ void RegistryEntry::create_file(int folder) {
 }
 
 bool RegistryEntry::lock_and_map() {
-  // Whatever our umask says, everybody may read it.
+  // Readable for everybody, whatever the umask.
   static_cast<void>(fchmod(locked_file_.get(), 0444));
   struct flock all {};
   all.l_type = F_WRLCK;
   all.l_whence = SEEK_SET;
   if (fcntl(locked_file_.get(), F_OFD_SETLK, &all) != 0) return false;
-  // Without room on the file system, the page would be missing when it is first written to.
+  // Reserves the page: on a full file system, the first write to it would raise SIGBUS.
   if (posix_fallocate(locked_file_.get(), 0, CLEAVE_REGISTRY_FILE_SIZE) != 0) return false;
   void* const page =
       mmap(nullptr, CLEAVE_REGISTRY_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, locked_file_.get(), 0);
@@ -119,9 +119,10 @@ bool RegistryEntry::lock_and_map() {
 
 void RegistryEntry::withdraw() noexcept {
   withdrawn_ = true;
-  // A signal's handler may call exit() anywhere: what stays behind then, others sweep.
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || file_name_.empty()) return;
+  // A signal handler may call exit() anywhere: never wait for the lock. Other processes remove what is left behind.
+  if (!mutex_.try_lock()) return;
+  const base::MutexLock lock(mutex_, std::adopt_lock);
+  if (file_name_.empty()) return;
   const int folder = open_registry(folder_);
   if (folder < 0) return;
   unlinkat(folder, file_name_.c_str(), 0);
@@ -130,6 +131,7 @@ void RegistryEntry::withdraw() noexcept {
 }
 
 void RegistryEntry::after_fork_in_child() noexcept {
+  mutex_.assert_held();
   if (page_ != nullptr) munmap(page_, CLEAVE_REGISTRY_FILE_SIZE);
   page_ = nullptr;
   locked_file_.close();
@@ -141,19 +143,19 @@ void RegistryEntry::after_fork_in_child() noexcept {
 }
 
 RegistryEntry::Devices RegistryEntry::devices() const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Devices devices;
   std::copy_n(counters_.load(kRelaxed)->devices, devices.size(), devices.begin());
   return devices;
 }
 
 std::string RegistryEntry::file() const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return file_name_;
 }
 
 void RegistryEntry::set_vms(unsigned vms) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   local_counters_.vms = vms;
   std::atomic_ref(counters_.load(kRelaxed)->vms).store(vms, kRelaxed);
 }

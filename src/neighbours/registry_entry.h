@@ -1,6 +1,6 @@
-// This process's entry in the registry of the processes under Cleave (include/cleave/registry.h), and the
-// figures in it. Counting is relaxed additions to memory: the process's own until publish() has been called,
-// then the file's page, which others read. Nothing on the way of a launch calls the system.
+// This process's entry in the registry of processes under Cleave (include/cleave/registry.h), with its counters.
+// Counting is a relaxed addition to memory, without a system call: to private memory before publish(), then to the
+// mapped page of the entry's file, which other processes read.
 //
 // Thread-safe.
 #pragma once
@@ -8,10 +8,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "cleave/registry.h"
 #include "neighbours/verified_descriptor.h"
 
@@ -19,37 +19,36 @@ namespace cleave::neighbours {
 
 class RegistryEntry {
  public:
-  using Devices = std::array<std::uint64_t, CLEAVE_REGISTRY_DEVICES>;  // those after the last one are 0
+  using Devices = std::array<std::uint64_t, CLEAVE_REGISTRY_DEVICES>;  // unused ones are 0
 
-  // `folder` is that of the registry; with an empty one, the process is never seen there.
+  // `folder` is the registry's; if it is empty, no entry is ever published.
   explicit RegistryEntry(std::string folder);
   RegistryEntry(const RegistryEntry&) = delete;
   RegistryEntry& operator=(const RegistryEntry&) = delete;
   ~RegistryEntry();
 
-  // Whether there is a registry to enter at all.
   [[nodiscard]] bool has_registry() const { return !folder_.empty(); }
 
-  // The process has a queue on the device with that hash (not 0). Those beyond the entry's room are left out.
+  // Adds a device, by its hash (not 0), on which the process has a queue. Ignored when the entry is full.
   void add_device(std::uint64_t device) noexcept;
 
-  // Makes the entry, and deletes those of processes that are gone. Where that cannot be done, the figures
-  // stay in the process. Again does nothing.
+  // Creates the entry, and removes those of dead processes. If that fails, the counters stay private. Does nothing when
+  // called again.
   void publish() noexcept;
 
-  // Deletes the entry. The figures go on to be counted, unseen. There is no way back.
+  // Deletes the entry for good. Counting goes on.
   void withdraw() noexcept;
 
-  // In a forked child: forgets the parent's entry. The child makes its own with publish().
+  // In a forked child: drops the parent's entry. publish() creates the child's. The caller holds mutex().
   void after_fork_in_child() noexcept;
 
-  // For fork(): no other thread is inside while it is locked.
-  std::mutex& lock() { return mutex_; }
+  // For fork(): keeps other threads out while it is held.
+  base::Mutex& mutex() CLEAVE_RETURN_CAPABILITY(mutex_) { return mutex_; }
 
   [[nodiscard]] Devices devices() const;
   [[nodiscard]] std::string folder() const { return folder_; }
 
-  // The name of its file; empty where there is none.
+  // The file's name; empty if there is none.
   [[nodiscard]] std::string file() const;
 
   void set_vms(unsigned vms) noexcept;
@@ -57,16 +56,16 @@ class RegistryEntry {
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
 
  private:
-  void create_file(int folder);
-  bool lock_and_map();
+  void create_file(int folder) CLEAVE_REQUIRES(mutex_);
+  bool lock_and_map() CLEAVE_REQUIRES(mutex_);
 
   const std::string folder_;
-  mutable std::mutex mutex_;
-  cleave_registry_entry local_counters_{};  // in use while there is no page
+  mutable base::Mutex mutex_;
+  cleave_registry_entry local_counters_{};  // in use before publish()
   std::atomic<cleave_registry_entry*> counters_{&local_counters_};
-  void* page_ = nullptr;
-  VerifiedDescriptor locked_file_;  // the file, whose lock lasts as long as it is open
-  std::string file_name_;
+  void* page_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
+  VerifiedDescriptor locked_file_ CLEAVE_GUARDED_BY(mutex_);  // the lock lasts as long as it is open
+  std::string file_name_ CLEAVE_GUARDED_BY(mutex_);
   std::atomic<bool> withdrawn_{false};
 };
 

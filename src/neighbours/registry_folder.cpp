@@ -13,7 +13,7 @@
 namespace cleave::neighbours {
 namespace {
 
-// A file that is still empty after that many seconds will not be filled any more.
+// Seconds after which an empty file counts as abandoned.
 constexpr time_t kCreationTimeout = 60;
 
 enum class FileState : std::uint8_t { live, dead, incomplete, foreign };
@@ -29,7 +29,7 @@ bool is_locked(int file) {
   struct flock all {};
   all.l_type = F_RDLCK;
   all.l_whence = SEEK_SET;
-  // Where the system cannot say, nobody is declared dead.
+  // If the system cannot tell, the process counts as live.
   return fcntl(file, F_OFD_GETLK, &all) != 0 || all.l_type == F_WRLCK;
 }
 
@@ -42,7 +42,7 @@ FileState state_of(int file, std::uint64_t& size) {
   return size == 0 && young ? FileState::incomplete : FileState::dead;
 }
 
-// Calls visit(name, file, fate, size) for what may be entries.
+// Calls visit(name, file, state, size) for each file that may be an entry.
 template <typename Visit>
 void for_each_file(int folder, Visit visit) {
   const auto done = [](DIR* list) { closedir(list); };

@@ -1,7 +1,6 @@
-// Reading the registry of the processes under Cleave (include/cleave/registry.h says what it is). Other
-// people's files: nothing in them is believed.
+// Reads the registry of processes under Cleave (include/cleave/registry.h). The files are other users' and not trusted.
 //
-// Thread-safe: plain functions of what is on disk.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -11,13 +10,13 @@
 
 namespace cleave::neighbours {
 
-// The folder, to look into; -1 where there is none. A link in its place is none. The caller closes it.
+// Opens the folder; -1 if there is none, or a symbolic link in its place. The caller closes the descriptor.
 int open_registry(const std::string& folder);
 
-// The entries of living processes, but for the one in the file `own`.
+// The entries of live processes, except the one in the file `own`.
 std::vector<cleave_registry_entry> live_entries(const std::string& folder, const std::string& own);
 
-// Deletes the files of processes that are gone, as far as this process may.
+// Deletes the files of dead processes, as far as this process has the right to.
 void remove_dead_entries(int folder);
 
 }  // namespace cleave::neighbours

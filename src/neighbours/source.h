@@ -1,15 +1,14 @@
-// Somebody who knows how many share the host. A source is stepped by one thread, which sleeps between steps
-// until its descriptor is ready or its time has come; a step never waits for anybody, but for the lookup of a
-// host's name.
+// A source of the number of VMs that share the host. One thread steps each source and sleeps between steps until the
+// source's descriptor is ready or its time has come. A step does not block, except to resolve a host name.
 //
-// Not thread-safe, but for close_in_child().
+// Not thread-safe, except for close_in_child().
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "base/clock.h"
-#include "neighbours/monitor_protocol.h"
+#include "neighbours/staleness.h"
 
 namespace cleave::neighbours {
 
@@ -23,17 +22,16 @@ class Source {
   // As the user writes it: "monitor", "peers", "file:PATH".
   [[nodiscard]] virtual std::string name() const = 0;
 
-  // For people: what it is in touch with at the moment ("unix:/run/cleave/monitor.sock"), or an empty text.
+  // For display: where the count comes from at the moment ("unix:/run/cleave/monitor.sock"), or empty.
   [[nodiscard]] virtual std::string endpoint() const = 0;
 
-  // For people, a word: "connected", "connecting", "unreachable", "blind", "read", ...
+  // For display: "connected", "connecting", "unreachable", "read", ...
   [[nodiscard]] virtual std::string state() const = 0;
 
-  // What it last said. Kept when it falls silent.
+  // The last count received; kept when no more follow.
   [[nodiscard]] virtual std::optional<TimedCount> last_count() const = 0;
 
-  // What to wait for between steps: the descriptor (-1: none) and poll()'s events; and when to step at the
-  // latest.
+  // When to step next: when poll() reports `events` for the descriptor (-1: none), and at `until` at the latest.
   struct WakeCondition {
     int fd = -1;
     short events = 0;
@@ -43,13 +41,13 @@ class Source {
 
   virtual void step(base::Nanoseconds now) = 0;
 
-  // Whether the first answer, or that there is none, is known. Until then the first launch may wait a moment.
+  // Whether the first attempt has ended, with a count or without. Until then the first launch may wait a moment.
   [[nodiscard]] virtual bool first_answer_known() const = 0;
 
-  // What the user should know: something is wrong that will not mend itself. Each complaint is given once.
+  // A problem that needs the user's attention, or empty. Each is returned once.
   [[nodiscard]] virtual std::string take_warning() { return {}; }
 
-  // In a forked child, where the stepping thread is not: closes what the child has inherited.
+  // In a forked child, which has no stepping thread: closes inherited descriptors.
   virtual void close_in_child() {}
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The thread takes none of the program's signals: handlers expect to run on threads that the program knows.
+// A new thread inherits the mask. The program's signal handlers expect to run on its own threads.
 class ScopedBlockSignals {
  public:
   ScopedBlockSignals() {
@@ -37,7 +37,7 @@ std::vector<std::optional<TimedCount>> last_counts(const std::vector<std::unique
   return last_count;
 }
 
-// For poll(), rounded up so that what is waited for is there afterwards.
+// For poll(); rounded up, so that `then` has come when it returns.
 int milliseconds_until(base::Nanoseconds then, base::Nanoseconds now) {
   constexpr base::Nanoseconds kMaxWait = 1h;
   const base::Nanoseconds left = std::clamp(then - now, base::Nanoseconds(1), kMaxWait);
@@ -60,7 +60,6 @@ std::shared_ptr<SourcePoller> SourcePoller::start(std::vector<std::unique_ptr<So
     try {
   auto made = std::make_shared<SourcePoller>(std::move(sources), rules, std::move(observer));
   const ScopedBlockSignals blocked;
-  // On its own, since exit() must not wait for it; it keeps alive what it works on.
   std::thread([made] { made->run(); }).detach();
   return made;
 } catch (...) {
@@ -74,11 +73,11 @@ void SourcePoller::run() noexcept {
     try {
       step(now);
       wait(now);
-    } catch (...) {  // out of memory: the count ages when it next can
+    } catch (...) {  // out of memory: try again later
       std::this_thread::sleep_for(1s);
     }
   }
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   finished_ = true;
   changed_.notify_all();
 }
@@ -108,7 +107,7 @@ void SourcePoller::publish(base::Nanoseconds now) {
   const unsigned before = std::exchange(vms_, vms);
   if (vms != before) observer_.count(vms);
 
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   counters_.sources = std::move(reports);
   counters_.stale += became_stale;
   if (first_answer_known_ && vms != before) ++counters_.changes;
@@ -128,21 +127,29 @@ void SourcePoller::wait(base::Nanoseconds now) const {
 }
 
 void SourcePoller::wait_for_first_answers(base::Nanoseconds timeout) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [&] { return first_answer_known_ || finished_; });
+  const base::Nanoseconds deadline = base::Clock::system().now() + timeout;
+  base::MutexLock lock(mutex_);
+  while (!first_answer_known_ && !finished_) {
+    if (!changed_.wait_for(lock, deadline - base::Clock::system().now())) return;
+  }
 }
 
 bool SourcePoller::stop(base::Nanoseconds timeout) {
   stopping_.store(true, std::memory_order_relaxed);
   const std::uint64_t one = 1;
-  if (wake_.is_valid() && write(wake_.get(), &one, sizeof one) < 0) {  // full: then it is awake anyway
+  if (wake_.is_valid() &&
+      write(wake_.get(), &one, sizeof one) < 0) {  // the counter is full, so the thread is awake
   }
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, timeout, [&] { return finished_; });
+  const base::Nanoseconds deadline = base::Clock::system().now() + timeout;
+  base::MutexLock lock(mutex_);
+  while (!finished_) {
+    if (!changed_.wait_for(lock, deadline - base::Clock::system().now())) return finished_;
+  }
+  return true;
 }
 
 SourcePoller::Counters SourcePoller::counters() const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return counters_;
 }
 

@@ -1,24 +1,26 @@
-// The one thread that keeps the count: it steps the sources, weighs what they say, and stores the result
-// where launches read it. It sleeps in between, and ages the counts while nobody says anything.
+// The thread that keeps the count current: it steps the sources, combines their counts, and passes the result on. It
+// sleeps between steps, and notices when counts become stale.
 //
-// Thread-safe. After fork() there is no such thread in the child: call close_in_child() there and make another one.
+// The thread is detached, since exit() must not wait for it. It shares the ownership of the SourcePoller, and ends
+// when stop() is called or the process exits.
+//
+// Thread-safe. A forked child has no such thread: it calls close_in_child() and starts a new one.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "neighbours/source.h"
 #include "neighbours/staleness.h"
 #include "neighbours/verified_descriptor.h"
 
 namespace cleave::neighbours {
 
-// What one source says, for people.
+// The state of one source, for display.
 struct SourceStatus {
   std::string name;
   std::string endpoint;
@@ -30,56 +32,56 @@ class SourcePoller {
  public:
   struct Counters {
     std::vector<SourceStatus> sources;
-    std::uint64_t stale = 0;    // times that a source fell silent for too long
-    std::uint64_t changes = 0;  // times that the count became another one, after the first answers
+    std::uint64_t stale = 0;    // how often a count became stale
+    std::uint64_t changes = 0;  // how often the combined count changed, after the first answers
   };
 
-  // The caller's answers to what happens; called on the thread.
+  // Callbacks, called on the thread.
   struct Observer {
     std::function<void(unsigned vms)> count;
     std::function<void(const std::string& warning)> warning;
   };
 
-  // Starts the thread, with all signals blocked in it. Null where the system gives no thread.
+  // Starts the thread, with all signals blocked in it. Null if it cannot be started.
   static std::shared_ptr<SourcePoller> start(std::vector<std::unique_ptr<Source>> sources,
                                              const StalenessRules& rules, Observer observer) noexcept;
 
-  // Waits until every source has given its first answer, and no longer than `timeout`.
-  void wait_for_first_answers(base::Nanoseconds timeout);
+  // Waits until the first answer of every source is known, but no longer than `timeout`.
+  void wait_for_first_answers(base::Nanoseconds timeout) CLEAVE_EXCLUDES(mutex_);
 
-  // Ends the thread, and waits for its end no longer than `timeout` (it may be in the resolver): false if it
-  // still runs then. The count stays as it is.
-  bool stop(base::Nanoseconds timeout);
+  // Asks the thread to end, and waits for it no longer than `timeout`, since it may be in the resolver. Returns false
+  // if it still runs then. The count stays as it is.
+  bool stop(base::Nanoseconds timeout) CLEAVE_EXCLUDES(mutex_);
 
-  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] Counters counters() const CLEAVE_EXCLUDES(mutex_);
 
-  // In a forked child: closes what the child has inherited of the sources.
+  // In a forked child: closes the inherited descriptors.
   void close_in_child() noexcept;
 
-  // Only start() makes one.
+  // For start(), which needs std::make_shared.
   SourcePoller(std::vector<std::unique_ptr<Source>> sources, const StalenessRules& rules, Observer observer);
 
  private:
   void run() noexcept;
   void step(base::Nanoseconds now);
-  void publish(base::Nanoseconds now);
+  void publish(base::Nanoseconds now) CLEAVE_EXCLUDES(mutex_);
   void wait(base::Nanoseconds now) const;
 
-  const std::vector<std::unique_ptr<Source>> sources_;  // touched by the thread only
+  const std::vector<std::unique_ptr<Source>> sources_;  // used by the thread only
   const StalenessRules rules_;
   const Observer observer_;
   VerifiedDescriptor wake_;  // an eventfd
   std::atomic<bool> stopping_{false};
 
-  // Of the thread.
+  // Used by the thread only.
   std::vector<Freshness> freshness_;
   unsigned vms_ = 0;  // 0: not published yet
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  Counters counters_;
-  bool first_answer_known_ = false;
-  bool finished_ = false;
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;  // of the two flags
+  Counters counters_ CLEAVE_GUARDED_BY(mutex_);
+  bool first_answer_known_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool finished_ CLEAVE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cleave::neighbours

@@ -1,6 +1,6 @@
-// From what several sources say to one number. Pure: the time is an argument.
+// Combines the counts of several sources, of different ages, into one.
 //
-// Thread-safe: plain functions of their arguments.
+// Thread-safe: pure functions; the time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,19 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "neighbours/monitor_protocol.h"
 
 namespace cleave::neighbours {
 
+// A number of VMs, and when it was last received or confirmed.
+struct TimedCount {
+  unsigned vms = 1;  // at least 1
+  base::Nanoseconds at{0};
+};
+
 enum class Freshness : std::uint8_t {
   fresh,  // confirmed within the last max_age
-  stale,  // confirmed, but too long ago
-  never,  // never said
+  stale,  // last confirmed before that
+  never,  // never received
 };
 
 struct StalenessRules {
@@ -24,21 +29,20 @@ struct StalenessRules {
   base::StaleCount stale;
 };
 
-Freshness freshness_of(const std::optional<TimedCount>& last_count, const StalenessRules& rules,
+Freshness freshness_of(const std::optional<TimedCount>& count, const StalenessRules& rules,
                        base::Nanoseconds now);
 
-// What one source counts for: a number that is known, as it is; a stale one as the rules say. From a source
-// that has never said anything there is nothing to remember: a number in the rules stands for it, or else
-// this machine is alone.
-unsigned effective_count(const std::optional<TimedCount>& last_count, const StalenessRules& rules,
+// The number to use for one source: a fresh count as it is, and what the rules say for a stale one. For a source that
+// never had a count, a number in the rules is used, else 1.
+unsigned effective_count(const std::optional<TimedCount>& count, const StalenessRules& rules,
                          base::Nanoseconds now);
 
-// The largest that any source counts for; 1 without sources.
-unsigned combined_count(std::span<const std::optional<TimedCount>> sources, const StalenessRules& rules,
+// The largest effective count of the sources; 1 if there are none.
+unsigned combined_count(std::span<const std::optional<TimedCount>> counts, const StalenessRules& rules,
                         base::Nanoseconds now);
 
-// When the next of them will be stale if nothing more is heard; empty where none is known.
-std::optional<base::Nanoseconds> next_expiry(std::span<const std::optional<TimedCount>> sources,
+// When the next count becomes stale unless it is confirmed; empty if none is fresh.
+std::optional<base::Nanoseconds> next_expiry(std::span<const std::optional<TimedCount>> counts,
                                              const StalenessRules& rules, base::Nanoseconds now);
 
 }  // namespace cleave::neighbours

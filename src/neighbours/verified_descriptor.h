@@ -1,8 +1,8 @@
-// A file descriptor in a process that is not ours. Programs close descriptors that they do not know of
-// (daemons do, when they start), and the number may then be a file of the program's own. So it is remembered
-// what it was opened for, and nothing is read from it or closed that is no longer that.
+// A file descriptor of ours in another's process. Programs close descriptors that they do not know (daemons do so when
+// they start) and may get the same number for a file of their own. So the file's identity is remembered, and checked
+// before the descriptor is used or closed.
 //
-// One thread at a time. A forked child may close its copy whatever the thread that used it was doing.
+// For one thread at a time. A forked child may close its copy whatever the thread was doing.
 #pragma once
 
 #include <atomic>
@@ -18,15 +18,16 @@ class VerifiedDescriptor {
   VerifiedDescriptor& operator=(const VerifiedDescriptor&) = delete;
   ~VerifiedDescriptor() { close(); }
 
-  // Takes `fd`, moved out of the way of programs that count on getting low numbers. -1: stays closed.
+  // Takes ownership of `fd`, and moves it to a high number, since some programs expect to get the low ones. -1 stays
+  // closed.
   void open(int fd);
 
   void close();
 
-  // Whether it is still what was opened.
+  // Whether the descriptor still refers to the file that was opened.
   [[nodiscard]] bool is_valid() const;
 
-  // -1 while closed.
+  // -1 if closed.
   [[nodiscard]] int get() const { return fd_.load(std::memory_order_relaxed); }
 
  private:

@@ -8,33 +8,32 @@
 namespace cleave::objects {
 namespace {
 
-// Addresses only; memory is used as objects come. Less where the process may not have so many.
+// Address space, not memory. Less is reserved if the process's limit requires it.
 constexpr std::size_t kMaxReserved = std::size_t{16} << 30U;
 constexpr std::size_t kMinReserved = std::size_t{4} << 20U;
 constexpr std::size_t kCommitStep = std::size_t{256} << 10U;
 
-// Where there is room for so much and neither programs nor the kernel put anything: shared virtual memory has
-// to be had at addresses that another process has found free (remote/client/objects/svm_blocks.h), and that one's are
-// from where the kernel puts memory. As random as libraries' addresses are.
+// Far from where programs and the kernel put memory: the remote client needs shared virtual memory at addresses that the
+// server's process has found free, and those are in the kernel's usual range. Randomised like the library's own address.
 void* preferred_address() {
   constexpr std::uint64_t kBeginning = std::uint64_t{1} << 44U;
   constexpr std::uint64_t kPlaces = 1024;
   static const char anything = 0;
   const std::uint64_t place = (reinterpret_cast<std::uintptr_t>(&anything) >> 12U) % kPlaces;
   const std::uint64_t address = kBeginning + 4 * kMaxReserved * place;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address to begin with
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a hint for mmap
   return sizeof(void*) == sizeof address ? reinterpret_cast<void*>(address) : nullptr;
 }
 
 }  // namespace
 
 Arena::~Arena() {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
-  if (reserved_ != 0) munmap(reinterpret_cast<void*>(base_.load()), reserved_);
+  const base::MutexLock lock(mutex_);
+  if (reserved_ != 0) munmap(at(0), reserved_);
 }
 
 bool Arena::begin(const Table& dispatch) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (reserved_ != 0) return true;
   dispatch_ = &dispatch;
   for (std::size_t size = kMaxReserved; size >= kMinReserved; size /= 4) {
@@ -49,22 +48,21 @@ bool Arena::begin(const Table& dispatch) {
 }
 
 bool Arena::commit_more() {
-  const std::size_t usable = committed_.load(std::memory_order_relaxed);
-  const std::size_t more = std::min(kCommitStep, reserved_ - usable);
+  const std::size_t committed = committed_.load(std::memory_order_relaxed);
+  const std::size_t more = std::min(kCommitStep, reserved_ - committed);
   if (more == 0) return false;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
-  auto* const piece = reinterpret_cast<std::byte*>(base_.load(std::memory_order_relaxed)) + usable;
-  if (mprotect(piece, more, PROT_READ | PROT_WRITE) != 0) return false;
+  std::byte* const begin = at(committed);
+  if (mprotect(begin, more, PROT_READ | PROT_WRITE) != 0) return false;
   for (std::size_t offset = 0; offset < more; offset += kObjectSize) {
-    auto* const object = new (piece + offset) Object;
+    auto* const object = new (begin + offset) Object;
     object->dispatch = dispatch_;
   }
-  committed_.store(usable + more, std::memory_order_release);
+  committed_.store(committed + more, std::memory_order_release);
   return true;
 }
 
 Object* Arena::allocate() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (quarantined_ > kQuarantine) return take_quarantined();
   Object* const fresh = take_unused();
   return fresh != nullptr || quarantined_ == 0 ? fresh : take_quarantined();
@@ -80,24 +78,21 @@ Object* Arena::take_quarantined() {
 
 Object* Arena::take_unused() {
   if (used_ == committed_.load(std::memory_order_relaxed) && !commit_more()) return nullptr;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
-  auto* const object = reinterpret_cast<Object*>(base_.load(std::memory_order_relaxed) + used_);
+  auto* const object = reinterpret_cast<Object*>(at(used_));
   used_ += kObjectSize;
   return object;
 }
 
 void Arena::disown_all() {
-  const std::uintptr_t base = base_.load(std::memory_order_relaxed);
   for (std::size_t offset = 0; offset < used_; offset += kObjectSize) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): what mmap gave
-    auto* const object = reinterpret_cast<Object*>(base + offset);
+    auto* const object = reinterpret_cast<Object*>(at(offset));
     if (!object->root && object->tag.load(std::memory_order_relaxed) == live(object->kind))
       object->tag.store(disowned(object->kind), std::memory_order_relaxed);
   }
 }
 
 void Arena::recycle(Object& object) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   object.parents[0] = nullptr;
   (newest_ == nullptr ? oldest_ : newest_->parents[0]) = &object;
   newest_ = &object;

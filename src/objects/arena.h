@@ -1,20 +1,19 @@
-// Where objects live: one range of addresses, so that "is this pointer one of ours" is a subtraction, two
-// comparisons and a look at a tag, without a lock.
+// The memory of objects: one range of addresses, so that checking whether a pointer is one of our handles takes a
+// subtraction, two comparisons and a look at a tag, and no lock.
 //
-// The range is reserved at once and made usable piece by piece. What has been an object stays readable for
-// ever, keeps its dispatch pointer (a loader reads it before it calls us) and is used again only after some
-// thousands of others, first in, first out: a handle that a program uses after its end is answered with the
-// specified error and does not hit a stranger. Memory grows to the most objects that were alive at once, and
-// those thousands.
+// The range is reserved at once and committed in steps. A dead object stays readable for ever and keeps its dispatch
+// pointer, which loaders read before they call us. It is reused first in, first out, after kQuarantine others have died: a
+// handle that a program uses after its release gives the specified error, instead of hitting another object. Memory grows
+// to the largest number of objects that were alive at once, plus the quarantine.
 //
-// Thread-safe. Taking a slot and giving it back take one lock for a few nanoseconds.
+// Thread-safe. Allocating and recycling take one lock for a few nanoseconds.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "objects/object.h"
 
 namespace cleave::objects {
@@ -26,25 +25,25 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // So many objects that are gone wait before the first of them is used again.
+  // The number of dead objects that are kept before the oldest is reused.
   static constexpr std::size_t kQuarantine = 4096;
 
-  // Reserves the range. Every object will have this dispatch pointer. False if there is no memory. Once.
+  // Reserves the range; all objects get this dispatch pointer. Returns false if there is no memory. Called once.
   bool begin(const Table& dispatch);
 
-  // A slot whose tag says that it is gone, all else as it was left; null if memory has run out.
+  // A slot with the tag of a dead object and otherwise stale members; null if there is no memory.
   Object* allocate();
 
-  // Requires: the tag says that it is gone.
+  // Requires: the tag is not that of a live object.
   void recycle(Object& object);
 
-  // The live object of that kind at the address, or null.
+  // The live object of this kind at the address, or null.
   [[nodiscard]] Object* find(const void* address, Kind kind) const {
     Object* const slot = slot_at(address);
     return slot != nullptr && slot->tag.load(std::memory_order_acquire) == live(kind) ? slot : nullptr;
   }
 
-  // The slot at the address, whatever has become of it; null where there never was an object of ours.
+  // The slot at the address, live or dead; null if the address was never one of an object.
   [[nodiscard]] Object* slot_at(const void* address) const {
     const std::uintptr_t offset =
         reinterpret_cast<std::uintptr_t>(address) - base_.load(std::memory_order_relaxed);
@@ -52,26 +51,31 @@ class Arena {
     return static_cast<Object*>(const_cast<void*>(address));
   }
 
-  // Live objects that are no roots are not found any more, nor used again.
-  void disown_all();
+  // In a forked child, with mutex() held: objects that are not roots are no longer found, and never reused.
+  void disown_all() CLEAVE_REQUIRES(mutex_);
 
-  // For fork(): no other thread is inside while this is held.
-  std::mutex& lock() { return mutex_; }
+  // For fork(): keeps other threads out while it is held.
+  base::Mutex& mutex() CLEAVE_RETURN_CAPABILITY(mutex_) { return mutex_; }
 
  private:
-  Object* take_quarantined();
-  Object* take_unused();
-  bool commit_more();
+  // What is `offset` bytes into the range.
+  [[nodiscard]] std::byte* at(std::size_t offset) const {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the result of mmap
+    return reinterpret_cast<std::byte*>(base_.load(std::memory_order_relaxed) + offset);
+  }
+  Object* take_quarantined() CLEAVE_REQUIRES(mutex_);
+  Object* take_unused() CLEAVE_REQUIRES(mutex_);
+  bool commit_more() CLEAVE_REQUIRES(mutex_);
 
   std::atomic<std::uintptr_t> base_{0};
   std::atomic<std::size_t> committed_{0};  // bytes
-  std::mutex mutex_;
-  const Table* dispatch_ = nullptr;
-  std::size_t reserved_ = 0;  // bytes
-  std::size_t used_ = 0;      // bytes that have been handed out at least once
-  Object* oldest_ = nullptr;  // of those that are gone, a list through parents[0]
-  Object* newest_ = nullptr;
-  std::size_t quarantined_ = 0;
+  base::Mutex mutex_;
+  const Table* dispatch_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
+  std::size_t reserved_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes
+  std::size_t used_ CLEAVE_GUARDED_BY(mutex_) = 0;      // bytes that have been allocated at least once
+  Object* oldest_ CLEAVE_GUARDED_BY(mutex_) = nullptr;  // the quarantine, a list through parents[0]
+  Object* newest_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
+  std::size_t quarantined_ CLEAVE_GUARDED_BY(mutex_) = 0;  // its length
 };
 
 }  // namespace cleave::objects

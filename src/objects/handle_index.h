@@ -1,5 +1,5 @@
-// From a driver's handle to the object of ours around it, for queries that answer with handles. Only kinds
-// that a query can answer with are kept here; events, kernels and samplers cost nothing.
+// Maps a driver's handles to our objects, for queries that return handles. Holds only the kinds that queries return;
+// events, kernels and samplers cost nothing here.
 //
 // Thread-safe. A look-up takes one of sixteen locks. put() may throw std::bad_alloc.
 #pragma once
@@ -7,9 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "objects/object.h"
 
 namespace cleave::objects {
@@ -20,44 +20,44 @@ inline constexpr bool is_indexed(Kind kind) {
 
 class HandleIndex {
  public:
-  // Replaces what was there: a driver may use an address again.
+  // Replaces an older entry: a driver may reuse an address.
   void put(const void* raw, Object& object) {
     Shard& shard = of(raw);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     shard.objects.insert_or_assign(raw, &object);
   }
 
-  // The object of that kind around `raw`, or null.
+  // The object of this kind around `raw`, or null.
   [[nodiscard]] Object* find(const void* raw, Kind kind) {
     Shard& shard = of(raw);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.objects.find(raw);
     return found != shard.objects.end() && found->second->kind == kind ? found->second : nullptr;
   }
 
-  // Forgets `raw` unless it stands for another object by now.
+  // Removes `raw` unless it already maps to another object.
   void forget(const void* raw, const Object& object) {
     Shard& shard = of(raw);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.objects.find(raw);
     if (found != shard.objects.end() && found->second == &object) shard.objects.erase(found);
   }
 
-  // For fork(): no other thread is inside between these two.
-  void lock_all() {
+  // For fork(): no other thread uses the index between these two. The analysis does not follow them.
+  void lock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     for (Shard& shard : shards_) shard.mutex.lock();
   }
-  void unlock_all() {
+  void unlock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     for (Shard& shard : shards_) shard.mutex.unlock();
   }
 
  private:
   struct alignas(64) Shard {
-    std::mutex mutex;
-    std::unordered_map<const void*, Object*> objects;
+    base::Mutex mutex;
+    std::unordered_map<const void*, Object*> objects CLEAVE_GUARDED_BY(mutex);
   };
 
-  // Handles are addresses: their low bits say nothing.
+  // Handles are addresses, whose low bits carry no information.
   Shard& of(const void* raw) {
     return shards_[(reinterpret_cast<std::uintptr_t>(raw) * 0x9e3779b97f4a7c15U) >> 60U];
   }

@@ -1,4 +1,4 @@
-// The kinds of OpenCL object that have handles, and what the specification answers for a handle that is none.
+// The kinds of OpenCL objects, and the error that OpenCL specifies for an invalid handle of each.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace cleave::objects {
 
-// `callback` is no OpenCL object: what is kept for a callback that hands a handle back lives in the same
-// memory (objects/callback.h).
+// `callback` is no OpenCL object, but the record of a callback that passes a handle to the program; it lives in the same
+// arena.
 enum class Kind : std::uint8_t {
   platform,
   device,
@@ -22,8 +22,7 @@ enum class Kind : std::uint8_t {
   callback,
 };
 
-// Whether `Handle` is a type of handle; `kind` is its kind, and `invalid` the error for one that is not
-// valid.
+// For a handle type: its kind, and the error for an invalid handle.
 template <typename Handle>
 struct KindOf {
   static constexpr bool is_handle = false;

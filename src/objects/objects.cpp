@@ -5,7 +5,7 @@
 namespace cleave::objects {
 namespace {
 
-// A context's sub-devices beyond what fits in an object.
+// A linked list of a context's sub-devices beyond the first.
 struct ExtraParent {
   Object* object;
   ExtraParent* next;
@@ -13,7 +13,7 @@ struct ExtraParent {
 
 ExtraParent* extra_parents_of(const Object& object) {
   if (object.kind != Kind::context) return nullptr;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): what add_parent() has put there
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): set by add_parent()
   return reinterpret_cast<ExtraParent*>(object.extra.load(std::memory_order_relaxed));
 }
 
@@ -30,7 +30,7 @@ bool Objects::begin(const Table& dispatch, Indexed indexed) {
 Object* Objects::prepare(Kind kind, Object& parent) {
   Object* const object = arena_.allocate();
   if (object == nullptr) return nullptr;
-  // A clone belongs to its kernel's program.
+  // A clone of a kernel is a child of the kernel's program.
   const bool clone = kind == Kind::kernel && parent.kind == Kind::kernel && parent.parents[0] != nullptr;
   Object* const above = clone ? parent.parents[0] : &parent;
   object->kind = kind;
@@ -54,7 +54,7 @@ Object& Objects::publish(Object& object, void* raw, std::uint64_t counts) {
     try {
       index_->put(raw, object);
     } catch (const std::bad_alloc&) {
-      // A query will make another object for it; nothing else is lost.
+      // Not in the index: a query makes another object for the same handle. Nothing else is lost.
     }
   }
   return object;
@@ -74,12 +74,12 @@ Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dis
 
 Object* Objects::wrap(Kind kind, void* raw, Object& asked) {
   if (raw == nullptr) return nullptr;
-  // What it holds is there, even if the driver has given the address to another object since.
+  // First the parents: the driver may have reused the address of an object since, but not those of live ones.
   for (Object* const parent : asked.parents) {
     if (parent != nullptr && parent->kind == kind && raw_of(*parent) == raw) return parent;
   }
   if (Object* const known = index_->find(raw, kind)) return known;
-  const std::scoped_lock lock(wrap_mutex_);
+  const base::MutexLock lock(wrap_mutex_);
   Object* const known = index_->find(raw, kind);
   return known != nullptr ? known : make_root(kind, raw, asked.driver, asked.dispatch_data);
 }
@@ -144,15 +144,16 @@ bool Objects::add_parent(Object& child, Object& parent) {
   return true;
 }
 
-void Objects::lock_all() {
+// The analysis does not follow locks that are held across fork().
+void Objects::lock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   wrap_mutex_.lock();
-  arena_.lock().lock();
+  arena_.mutex().lock();
   if (index_ != nullptr) index_->lock_all();
 }
 
-void Objects::unlock_all() {
+void Objects::unlock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   if (index_ != nullptr) index_->unlock_all();
-  arena_.lock().unlock();
+  arena_.mutex().unlock();
   wrap_mutex_.unlock();
 }
 

@@ -94,7 +94,7 @@ class Mode:
         return {
             **self.entrance(library, driver),
             "CLEAVE_LAUNCH": launch,
-            "CLEAVE_WAIT": "polite" if self.launch == "polite" or learns else "native",
+            "CLEAVE_WAIT": "sleeping" if self.launch == "polite" or learns else "native",
             "CLEAVE_SPLIT": learns or f"fixed:{self.slices}",
             "CLEAVE_VMS": "20",
             "CLEAVE_MIN_ITEMS": "0",

@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class ConfigurationTest : public testing::Test {
  protected:
@@ -150,8 +151,9 @@ class Mistakes : public ConfigurationTest, public testing::WithParamInterface<Mi
 TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
   const auto [variable, value, hint] = GetParam();
   const Configuration configuration = with({{variable, value}});
-  EXPECT_THAT(configuration.problems, ElementsAre(AllOf(HasSubstr(variable), HasSubstr(value),
-                                                        HasSubstr(hint), HasSubstr("nothing is split"))));
+  EXPECT_THAT(configuration.problems,
+              ElementsAre(AllOf(HasSubstr(variable), HasSubstr(value), HasSubstr(hint),
+                                HasSubstr("splitting is off until this is fixed"))));
   EXPECT_EQ(configuration.problems[0].find('\n'), std::string::npos);
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::off);
   EXPECT_EQ(configuration.settings.wait, WaitMode::native);
@@ -160,7 +162,17 @@ TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
 TEST_F(ConfigurationTest, WaitModes) {
   EXPECT_EQ(with({}).settings.wait, WaitMode::automatic);
   EXPECT_EQ(with({{"CLEAVE_WAIT", "native"}}).settings.wait, WaitMode::native);
-  EXPECT_EQ(with({{"CLEAVE_WAIT", "polite"}}).settings.wait, WaitMode::sleeping);
+  EXPECT_EQ(with({{"CLEAVE_WAIT", "sleeping"}}).settings.wait, WaitMode::sleeping);
+  EXPECT_THAT(with({{"CLEAVE_WAIT", "sleeping"}}).notices, IsEmpty());
+}
+
+TEST_F(ConfigurationTest, RenamedValueIsAcceptedWithOneNotice) {
+  const Configuration configuration = with({{"CLEAVE_WAIT", "polite"}});
+  EXPECT_EQ(configuration.settings.wait, WaitMode::sleeping);
+  EXPECT_THAT(configuration.problems, IsEmpty());
+  EXPECT_THAT(configuration.notices,
+              ElementsAre(AllOf(HasSubstr("CLEAVE_WAIT"), HasSubstr("polite"), HasSubstr("\"sleeping\""))));
+  EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::alpha);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -178,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_SPLIT", "quantum:.", "quantum:MS"}, Mistake{"CLEAVE_BUDGET", "5%", "such as 0.05"},
         Mistake{"CLEAVE_BUDGET", "5", "from 0.001 to 1"}, Mistake{"CLEAVE_BUDGET", "nan", "such as 0.05"},
         Mistake{"CLEAVE_BUDGET", "0.0.5", "such as 0.05"}, Mistake{"CLEAVE_ALPHA_MAX", "0", "from 1"},
-        Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_WAIT", "nicely", "polite"},
+        Mistake{"CLEAVE_LAUNCH", "fast", "sequential"}, Mistake{"CLEAVE_WAIT", "nicely", "sleeping"},
         Mistake{"CLEAVE_VMS", "0", "from 1"}, Mistake{"CLEAVE_NEIGHBOURS", "monitors", "file:PATH"},
         Mistake{"CLEAVE_NEIGHBOURS", "file:", "file:PATH"}, Mistake{"CLEAVE_NEIGHBOURS", "peers,", "commas"},
         Mistake{"CLEAVE_MONITOR", "tcp:host", "tcp:HOST:PORT"},

@@ -77,7 +77,7 @@ TEST(Neighbours, FixedCountAsksNobody) {
   base::Settings settings = following(listener);
   settings.vms = 5;
   Neighbours neighbours(settings);
-  neighbours.begin();
+  neighbours.start();
   EXPECT_EQ(neighbours.vms(), 5U);
   EXPECT_EQ(neighbours.report().state, Report::State::fixed);
   EXPECT_FALSE(const_cast<FakeMonitor&>(listener).answer());
@@ -89,7 +89,7 @@ TEST(Neighbours, PolicyWithoutACountAsksNobody) {
     base::Settings settings = following(listener);
     settings.policy.kind = kind;
     Neighbours neighbours(settings);
-    neighbours.begin();
+    neighbours.start();
     EXPECT_FALSE(listener.answer());
     EXPECT_EQ(neighbours.report().state, Report::State::fixed);
   }
@@ -102,7 +102,7 @@ TEST(Neighbours, NobodyIsAskedBeforeTheFirstLaunch) {
   EXPECT_EQ(neighbours.vms(), 1U);
   EXPECT_EQ(neighbours.report().state, Report::State::idle);
   EXPECT_FALSE(listener.answer());
-  neighbours.begin();
+  neighbours.start();
   EXPECT_TRUE(comes([&] { return listener.answer(); }));
 }
 
@@ -112,7 +112,7 @@ TEST(Neighbours, CountIsFollowedAndGoesStale) {
   settings.stale = {StaleCount::Kind::number, 2};
   Neighbours neighbours(settings);
   EXPECT_EQ(neighbours.vms(), 2U) << "a number stands for what is not known";
-  neighbours.begin();
+  neighbours.start();
   ASSERT_TRUE(comes([&] { return listener.answer(); }));
   listener.say(std::string(kFastGreeting) + "count 1 7 3\n");
   EXPECT_TRUE(comes([&] { return neighbours.vms() == 7; }));
@@ -135,7 +135,7 @@ TEST(Neighbours, FirstLaunchAlreadyFollowsAFile) {
   base::Settings settings;
   settings.sources = {.monitor = false, .peers = false, .files = {path}};
   Neighbours neighbours(settings);
-  neighbours.begin();
+  neighbours.start();
   EXPECT_TRUE(comes([&] { return neighbours.vms() == 6; }));
   unlink(path.c_str());
 }
@@ -149,7 +149,7 @@ TEST(Neighbours, HostileServersAreOneLineAndNoHarm) {
       const Server server(text);
       const base::Settings settings = following(server.listener());
       Neighbours neighbours(settings);
-      neighbours.begin();
+      neighbours.start();
       EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
       EXPECT_EQ(neighbours.vms(), 1U);
       EXPECT_EQ(neighbours.report().state, Report::State::alone);
@@ -168,24 +168,24 @@ TEST(Neighbours, FloodOfCountsIsSurvived) {
     const Server server(flood);
     const base::Settings settings = following(server.listener());
     Neighbours neighbours(settings);
-    neighbours.begin();
+    neighbours.start();
     EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
     EXPECT_EQ(neighbours.vms(), 3U);
   }
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("more than anybody"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("sends too much"));
 }
 
 TEST(Neighbours, EndIsPromptWhileTheServerHangsAndTheCountStays) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
-  neighbours.begin();
+  neighbours.start();
   ASSERT_TRUE(comes([&] { return listener.answer(); }));
   listener.say(std::string(kFastGreeting) + "count 1 3 0\n");
   ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
-  neighbours.end();
-  neighbours.end();
-  neighbours.begin();  // a static destructor launches
+  neighbours.stop();
+  neighbours.stop();
+  neighbours.start();  // a static destructor launches
   EXPECT_EQ(neighbours.vms(), 3U);
 }
 
@@ -193,8 +193,8 @@ TEST(Neighbours, NobodyIsAskedAfterTheEnd) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
-  neighbours.end();
-  neighbours.begin();
+  neighbours.stop();
+  neighbours.start();
   EXPECT_FALSE(listener.answer());
 }
 
@@ -202,16 +202,16 @@ TEST(Neighbours, ForkedChildFollowsOnItsOwn) {
   const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
   const base::Settings settings = following(server.listener());
   Neighbours neighbours(settings);
-  neighbours.begin();
+  neighbours.start();
   ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
   neighbours.before_fork();
   const pid_t child = fork();
   if (child == 0) {
     neighbours.after_fork_in_child();
     bool right = neighbours.vms() == 3 && neighbours.report().state == Report::State::idle;
-    neighbours.begin();
+    neighbours.start();
     right = right && comes([&] { return neighbours.report().state == Report::State::known; });
-    neighbours.end();
+    neighbours.stop();
     _exit(right ? 0 : 1);
   }
   neighbours.after_fork_in_parent();
@@ -229,7 +229,7 @@ TEST(Neighbours, ManyThreadsMayBeginAtOnce) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
-        neighbours.begin();
+        neighbours.start();
         static_cast<void>(neighbours.report());
         static_cast<void>(neighbours.vms());
       });

@@ -127,11 +127,11 @@ TEST_F(Registry, ForkedChildHasAnEntryOfItsOwnOrNone) {
   entry.add_device(7);
   entry.publish();
   entry.count_whole();
-  entry.lock().lock();
+  entry.mutex().lock();
   const pid_t child = fork();
   if (child == 0) {
     entry.after_fork_in_child();
-    entry.lock().unlock();
+    entry.mutex().unlock();
     bool right = entry.file().empty();
     entry.count_whole();
     entry.publish();
@@ -141,7 +141,7 @@ TEST_F(Registry, ForkedChildHasAnEntryOfItsOwnOrNone) {
     entry.withdraw();
     _exit(right ? 0 : 1);
   }
-  entry.lock().unlock();
+  entry.mutex().unlock();
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);

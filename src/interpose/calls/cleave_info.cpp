@@ -76,10 +76,10 @@ cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, voi
     case CL_CLEAVE_STATISTICS:
       return give(observe::as_json(p.counters.all(), p.summary_context()), size, value, size_ret);
     case CL_CLEAVE_NEIGHBOURS:
-      p.neighbours.ask();
+      p.neighbours.start_polling();
       return give(neighbours_text(p.neighbours.report()), size, value, size_ret);
     case CL_CLEAVE_VMS: {
-      p.neighbours.ask();
+      p.neighbours.start_polling();
       const cl_uint vms = p.neighbours.vms();
       return give(&vms, sizeof vms, size, value, size_ret);
     }

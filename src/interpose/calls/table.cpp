@@ -207,7 +207,7 @@ void at_exit() noexcept {
   made->write_summary();
   if (made->trace) made->trace->end();
   save_costs(*made);
-  made->neighbours.end();
+  made->neighbours.stop();
 }
 
 }  // namespace cleave::interpose

@@ -56,10 +56,10 @@ class Modes(ComparedTest):
         self.check("--policy", "fixed:1000", "--launch", "pipelined", slices=1000)
 
     def test_polite_waits(self):
-        self.check(*VMS_5, slices=20, CLEAVE_WAIT="polite")
+        self.check(*VMS_5, slices=20, CLEAVE_WAIT="sleeping")
 
     def test_sequential_and_polite_waits(self):
-        self.check(*VMS_5, "--launch", "sequential", slices=20, CLEAVE_WAIT="polite")
+        self.check(*VMS_5, "--launch", "sequential", slices=20, CLEAVE_WAIT="sleeping")
 
     def test_three_slices(self):
         self.check("--policy", "fixed:3", slices=3)

@@ -70,7 +70,7 @@ class Trace(ComparedTest):
 
     def test_modes_and_polite_waits(self):
         for mode in ("sequential", "pipelined"):
-            run, events = self.traced("--vms", "5", "--launch", mode, "--wait", "polite", CLEAVE_MIN_ITEMS="0")
+            run, events = self.traced("--vms", "5", "--launch", mode, "--wait", "sleeping", CLEAVE_MIN_ITEMS="0")
             self.assertEqual(self.count(events, "slice"), run.total("slices"), run)
             self.assertIn(mode, {launch.get("mode") for launch in self.launches(events)})
             self.assertNested(events)
