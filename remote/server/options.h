@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "remote/server/session/session.h"
+#include "remote/server/session/limits.h"
 #include "remote/transport/connect.h"
 #include "remote/transport/endpoint.h"
 

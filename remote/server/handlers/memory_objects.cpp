@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "remote/protocol/limits.h"
-#include "remote/server/session/session.h"
+#include "remote/server/handlers/handlers.h"
+#include "remote/server/session/info_result.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -37,140 +38,132 @@ cl_image_desc description_of(const wire::ImageDesc& wanted) {
   return desc;
 }
 
-}  // namespace
-
-// What has been taken is given back when the driver is done with the object.
-void ClientSession::release_memory_when_destroyed(cl_mem memory, std::uint64_t size) {
-  struct Taken {
-    std::shared_ptr<std::atomic<std::uint64_t>> total;
-    std::uint64_t size;
-    static void CL_CALLBACK give_back(cl_mem, void* data) {
-      const std::unique_ptr<Taken> taken(static_cast<Taken*>(data));
-      taken->total->fetch_sub(taken->size);
-    }
-  };
-  auto taken = std::make_unique<Taken>(Taken{memory_, size});
-  if (cl_.clSetMemObjectDestructorCallback(memory, &Taken::give_back, taken.get()) == CL_SUCCESS)
-    static_cast<void>(taken.release());
+// The memory was counted when it was allocated (SvmAlloc).
+void create_over_svm(SessionContext& session, const wire::Command& command, const wire::CreateBuffer& message,
+                     cl_context context) {
+  if (command.payload() > 0) return session.report_violation("payload for a buffer over shared virtual memory");
+  if (message.size() == 0 || !session.svm.contains(message.svm(), message.size()))
+    return session.reply(command, message.id(), CL_INVALID_HOST_PTR);
+  constexpr cl_mem_flags kOtherMemory = CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR;
+  const cl_mem_flags flags = (message.flags() & ~kOtherMemory) | CL_MEM_USE_HOST_PTR;
+  cl_int error = CL_SUCCESS;
+  const cl_mem buffer =
+      session.cl.clCreateBuffer(context, flags, message.size(), svm_pointer(message.svm()), &error);
+  session.register_created(command, message.id(), {Kind::memory, buffer, message.size()}, error);
 }
 
-void ClientSession::handle(const wire::Command& command, const wire::CreateBuffer& message) {
-  if (!check_new_id(message.id())) return;
-  const auto context = objects_.handle<cl_context>(message.context());
-  if (context == nullptr) return reply(command, message.id(), CL_INVALID_CONTEXT);
-  if (!is_empty(message.properties())) return reply(command, message.id(), CL_INVALID_PROPERTY);
-  if (message.svm() != 0) return create_over_svm(command, message, context);
+// Creates a memory object with `create(contents, error)`; `contents` is the command's payload, or null where there is
+// none.
+template <typename Create>
+void create_memory(SessionContext& session, const wire::Command& command, std::uint64_t id,
+                   std::uint64_t size, std::uint64_t registered_size, Create create) {
+  cl_int error = session.memory.reserve(size);
+  if (error != CL_SUCCESS) return session.reply(command, id, error);
   const bool filled = command.payload() > 0;
-  if (filled && command.payload() != message.size()) return report_violation("a payload of another size");
-  cl_int error = reserve_memory(message.size());
-  if (error != CL_SUCCESS) return reply(command, message.id(), error);
-  const Block contents = filled ? staging_.take(message.size()) : Block();
-  cl_mem buffer = nullptr;
+  const Block contents = filled ? session.staging.take(size) : Block();
+  cl_mem memory = nullptr;
   if (filled && !contents) {
     error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   } else {
-    if (filled && !read_payload(contents.bytes())) return;
-    buffer = cl_.clCreateBuffer(context, driver_flags(message.flags(), filled), message.size(),
-                                contents.data(), &error);
+    if (filled && !session.read_payload(contents.bytes())) return;
+    memory = create(contents.data(), &error);
   }
-  if (error == CL_SUCCESS) {
-    release_memory_when_destroyed(buffer, message.size());
-  } else {
-    memory_->fetch_sub(message.size());
-  }
-  register_created(command, message.id(), {Kind::memory, buffer, CL_SUCCESS, message.size(), {}, {}}, error);
+  session.memory.settle(session.cl, memory, error, size);
+  session.register_created(command, id, {Kind::memory, memory, registered_size}, error);
 }
 
-void ClientSession::handle(const wire::Command& command, const wire::CreateSubBuffer& message) {
-  if (!check_new_id(message.id())) return;
-  const auto buffer = objects_.handle<cl_mem>(message.buffer());
-  if (buffer == nullptr) return reply(command, message.id(), CL_INVALID_MEM_OBJECT);
-  const cl_buffer_region region{message.origin(), message.size()};
-  cl_int error = CL_SUCCESS;
-  const cl_mem made = cl_.clCreateSubBuffer(buffer, driver_flags(message.flags(), false),
-                                            CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-  register_created(command, message.id(), {Kind::memory, made, CL_SUCCESS, message.size(), {}, {}}, error);
-}
-
-// An image of one pixel knows how large a pixel is.
-std::optional<std::uint64_t> ClientSession::probe_element_size(cl_context context,
-                                                               const cl_image_format& format) {
+// The driver's size of one element of this format, found by creating an image of one element. Empty: no such format.
+std::optional<std::uint64_t> probe_element_size(SessionContext& session, cl_context context,
+                                                const cl_image_format& format) {
   const std::pair key{format.image_channel_order, format.image_channel_data_type};
-  const auto known = element_sizes_.find(key);
-  if (known != element_sizes_.end()) return known->second;
+  const auto known = session.element_sizes.find(key);
+  if (known != session.element_sizes.end()) return known->second;
   cl_image_desc desc{};
   desc.image_type = CL_MEM_OBJECT_IMAGE2D;
   desc.image_width = desc.image_height = 1;
   for (const cl_mem_flags flags : {CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY}) {
-    const cl_mem probe = cl_.clCreateImage(context, flags, &format, &desc, nullptr, nullptr);
+    const cl_mem probe = session.cl.clCreateImage(context, flags, &format, &desc, nullptr, nullptr);
     if (probe == nullptr) continue;
-    const std::uint64_t size = element_size(probe);
-    cl_.clReleaseMemObject(probe);
-    if (size > 0) return element_sizes_[key] = size;
+    const std::uint64_t size = image_element_size(session.cl, probe);
+    session.cl.clReleaseMemObject(probe);
+    if (size > 0) return session.element_sizes[key] = size;
   }
   return std::nullopt;
 }
 
-void ClientSession::handle(const wire::Command& command, const wire::CreateImage& message) {
-  if (!check_new_id(message.id())) return;
-  const auto context = objects_.handle<cl_context>(message.context());
-  if (context == nullptr) return reply(command, message.id(), CL_INVALID_CONTEXT);
-  if (!is_empty(message.properties())) return reply(command, message.id(), CL_INVALID_PROPERTY);
-  if (message.format() == nullptr) return reply(command, message.id(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
-  if (message.desc() == nullptr) return reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
+}  // namespace
+
+void handle(SessionContext& session, const wire::Command& command, const wire::CreateBuffer& message) {
+  if (!session.check_new_id(message.id())) return;
+  const auto context = session.objects.handle<cl_context>(message.context());
+  if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
+  if (!is_empty(message.properties())) return session.reply(command, message.id(), CL_INVALID_PROPERTY);
+  if (message.svm() != 0) return create_over_svm(session, command, message, context);
+  const bool filled = command.payload() > 0;
+  if (filled && command.payload() != message.size())
+    return session.report_violation("payload size does not match");
+  create_memory(session, command, message.id(), message.size(), message.size(),
+                [&](void* contents, cl_int* error) {
+                  return session.cl.clCreateBuffer(context, driver_flags(message.flags(), filled),
+                                                   message.size(), contents, error);
+                });
+}
+
+void handle(SessionContext& session, const wire::Command& command, const wire::CreateSubBuffer& message) {
+  if (!session.check_new_id(message.id())) return;
+  const auto buffer = session.objects.handle<cl_mem>(message.buffer());
+  if (buffer == nullptr) return session.reply(command, message.id(), CL_INVALID_MEM_OBJECT);
+  const cl_buffer_region region{message.origin(), message.size()};
+  cl_int error = CL_SUCCESS;
+  const cl_mem made = session.cl.clCreateSubBuffer(buffer, driver_flags(message.flags(), false),
+                                                   CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  session.register_created(command, message.id(), {Kind::memory, made, message.size()}, error);
+}
+
+void handle(SessionContext& session, const wire::Command& command, const wire::CreateImage& message) {
+  if (!session.check_new_id(message.id())) return;
+  const auto context = session.objects.handle<cl_context>(message.context());
+  if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
+  if (!is_empty(message.properties())) return session.reply(command, message.id(), CL_INVALID_PROPERTY);
+  if (message.format() == nullptr)
+    return session.reply(command, message.id(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+  if (message.desc() == nullptr) return session.reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
   const wire::ImageDesc& wanted = *message.desc();
   const cl_image_format format{message.format()->order(), message.format()->type()};
   cl_image_desc desc = description_of(wanted);
   if (message.memory() != 0) {
-    desc.buffer = objects_.handle<cl_mem>(message.memory());
-    if (desc.buffer == nullptr) return reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
+    desc.buffer = session.objects.handle<cl_mem>(message.memory());
+    if (desc.buffer == nullptr) return session.reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
     desc.image_row_pitch = wanted.row_pitch();
     desc.image_slice_pitch = wanted.slice_pitch();
   }
-  const auto element = probe_element_size(context, format);
+  const auto element = probe_element_size(session, context, format);
   std::uint64_t size = element.value_or(1);
   for (const std::size_t one :
        {desc.image_width, desc.image_height, desc.image_depth, desc.image_array_size}) {
     if (one > 0 && __builtin_mul_overflow(size, one, &size))
-      return reply(command, message.id(), CL_INVALID_IMAGE_SIZE);
+      return session.reply(command, message.id(), CL_INVALID_IMAGE_SIZE);
   }
   const bool filled = command.payload() > 0;
   if (filled && (!element || command.payload() != size))
-    return reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
-  cl_int error = reserve_memory(size);
-  if (error != CL_SUCCESS) return reply(command, message.id(), error);
-  const Block contents = filled ? staging_.take(size) : Block();
-  cl_mem image = nullptr;
-  if (filled && !contents) {
-    error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-  } else {
-    if (filled && !read_payload(contents.bytes())) return;
-    image = cl_.clCreateImage(context, driver_flags(message.flags(), filled), &format, &desc, contents.data(),
-                              &error);
-  }
-  if (error == CL_SUCCESS) {
-    release_memory_when_destroyed(image, size);
-  } else {
-    memory_->fetch_sub(size);
-  }
-  register_created(command, message.id(), {Kind::memory, image, CL_SUCCESS, 0, {}, {}}, error);
+    return session.reply(command, message.id(), CL_INVALID_IMAGE_DESCRIPTOR);
+  create_memory(session, command, message.id(), size, 0, [&](void* contents, cl_int* error) {
+    return session.cl.clCreateImage(context, driver_flags(message.flags(), filled), &format, &desc, contents,
+                                    error);
+  });
 }
 
-void ClientSession::handle(const wire::Command& command, const wire::CreatePipe& message) {
-  if (!check_new_id(message.id())) return;
-  const auto context = objects_.handle<cl_context>(message.context());
-  if (context == nullptr) return reply(command, message.id(), CL_INVALID_CONTEXT);
+void handle(SessionContext& session, const wire::Command& command, const wire::CreatePipe& message) {
+  if (!session.check_new_id(message.id())) return;
+  const auto context = session.objects.handle<cl_context>(message.context());
+  if (context == nullptr) return session.reply(command, message.id(), CL_INVALID_CONTEXT);
   const std::uint64_t size = std::uint64_t{message.packet_size()} * message.max_packets();
-  cl_int error = reserve_memory(size);
-  if (error != CL_SUCCESS) return reply(command, message.id(), error);
-  const cl_mem pipe = cl_.clCreatePipe(context, message.flags(), message.packet_size(), message.max_packets(),
-                                       nullptr, &error);
-  if (error == CL_SUCCESS) {
-    release_memory_when_destroyed(pipe, size);
-  } else {
-    memory_->fetch_sub(size);
-  }
-  register_created(command, message.id(), {Kind::memory, pipe, CL_SUCCESS, 0, {}, {}}, error);
+  cl_int error = session.memory.reserve(size);
+  if (error != CL_SUCCESS) return session.reply(command, message.id(), error);
+  const cl_mem pipe = session.cl.clCreatePipe(context, message.flags(), message.packet_size(),
+                                              message.max_packets(), nullptr, &error);
+  session.memory.settle(session.cl, pipe, error, size);
+  session.register_created(command, message.id(), {Kind::memory, pipe}, error);
 }
 
 }  // namespace cleave::remote::server

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "remote/server/session/session.h"
+#include "remote/server/handlers/build_info.h"
+#include "remote/server/handlers/handlers.h"
+#include "remote/server/session/info_result.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -79,38 +81,24 @@ InfoResult suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, 
   return value_result(error, out.data(), sizeof out);
 }
 
-}  // namespace
-
-InfoResult ClientSession::build_info(cl_program program, cl_device_id device,
-                                     cl_program_build_info param) const {
-  if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
-  InfoResult result =
-      query_info([&](auto... rest) { return cl_.clGetProgramBuildInfo(program, device, param, rest...); });
-  if (param != CL_PROGRAM_BUILD_LOG || result.bytes.empty()) return result;
-  const std::string_view log(reinterpret_cast<const char*>(result.bytes.data()), result.bytes.size() - 1);
-  const std::string text = strip_source_folders(log);
-  result.bytes.assign(text.c_str(), text.c_str() + text.size() + 1);
-  return result;
-}
-
 // The one handle that is told of, as its id.
-InfoResult ClientSession::default_device_queue(cl_command_queue queue) const {
+InfoResult default_device_queue(SessionContext& session, cl_command_queue queue) {
   if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
   cl_command_queue answer = nullptr;
-  const cl_int error = cl_.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE_DEFAULT, sizeof answer,
-                                                 static_cast<void*>(&answer), nullptr);
+  const cl_int error = session.cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE_DEFAULT, sizeof answer,
+                                                        static_cast<void*>(&answer), nullptr);
   std::uint64_t id = 0;
-  for (const auto& one : objects_.queues()) {
+  for (const auto& one : session.objects.queues()) {
     if (answer != nullptr && one->handle() == answer) id = one->info().id;
   }
   return value_result(error, &id, sizeof id);
 }
 
-InfoResult ClientSession::ask(const wire::Query& query) {
+InfoResult query_object(SessionContext& session, const wire::Query& query) {
   const std::uint64_t id = query.object();
   const cl_uint param = query.param();
   if (query.what() == wire::InfoSubject::queue && param == CL_QUEUE_DEVICE_DEFAULT)
-    return default_device_queue(objects_.handle<cl_command_queue>(id));
+    return default_device_queue(session, session.objects.handle<cl_command_queue>(id));
   if (query.what() != wire::InfoSubject::image_formats &&
       std::find(kHandleInfos.begin(), kHandleInfos.end(), param) != kHandleInfos.end()) {
     return {CL_INVALID_VALUE, {}};
@@ -119,77 +107,80 @@ InfoResult ClientSession::ask(const wire::Query& query) {
     if (handle == nullptr) return InfoResult{KindOf<Handle>::invalid, {}};
     return query_info([&](auto... rest) { return function(handle, param, rest...); });
   };
-  const auto device = objects_.handle<cl_device_id>(query.device());
+  const auto device = session.objects.handle<cl_device_id>(query.device());
   switch (query.what()) {
     case wire::InfoSubject::platform:
-      return about(objects_.handle<cl_platform_id>(id), cl_.clGetPlatformInfo);
+      return about(session.objects.handle<cl_platform_id>(id), session.cl.clGetPlatformInfo);
     case wire::InfoSubject::device:
-      return about(objects_.handle<cl_device_id>(id), cl_.clGetDeviceInfo);
+      return about(session.objects.handle<cl_device_id>(id), session.cl.clGetDeviceInfo);
     case wire::InfoSubject::context:
-      return about(objects_.handle<cl_context>(id), cl_.clGetContextInfo);
+      return about(session.objects.handle<cl_context>(id), session.cl.clGetContextInfo);
     case wire::InfoSubject::queue:
-      return about(objects_.handle<cl_command_queue>(id), cl_.clGetCommandQueueInfo);
+      return about(session.objects.handle<cl_command_queue>(id), session.cl.clGetCommandQueueInfo);
     case wire::InfoSubject::memory:
-      return about(objects_.handle<cl_mem>(id), cl_.clGetMemObjectInfo);
+      return about(session.objects.handle<cl_mem>(id), session.cl.clGetMemObjectInfo);
     case wire::InfoSubject::image:
-      return about(objects_.handle<cl_mem>(id), cl_.clGetImageInfo);
+      return about(session.objects.handle<cl_mem>(id), session.cl.clGetImageInfo);
     case wire::InfoSubject::pipe:
-      return about(objects_.handle<cl_mem>(id), cl_.clGetPipeInfo);
+      return about(session.objects.handle<cl_mem>(id), session.cl.clGetPipeInfo);
     case wire::InfoSubject::sampler:
-      return about(objects_.handle<cl_sampler>(id), cl_.clGetSamplerInfo);
+      return about(session.objects.handle<cl_sampler>(id), session.cl.clGetSamplerInfo);
     case wire::InfoSubject::program:
-      return about(objects_.handle<cl_program>(id), cl_.clGetProgramInfo);
+      return about(session.objects.handle<cl_program>(id), session.cl.clGetProgramInfo);
     case wire::InfoSubject::program_build:
-      return build_info(objects_.handle<cl_program>(id), device, param);
+      return build_info(session.cl, session.objects.handle<cl_program>(id), device, param);
     case wire::InfoSubject::kernel:
-      return about(objects_.handle<cl_kernel>(id), cl_.clGetKernelInfo);
+      return about(session.objects.handle<cl_kernel>(id), session.cl.clGetKernelInfo);
     case wire::InfoSubject::kernel_argument:
-      return about(objects_.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
-        return cl_.clGetKernelArgInfo(kernel, query.index(), rest...);
+      return about(session.objects.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
+        return session.cl.clGetKernelArgInfo(kernel, query.index(), rest...);
       });
     case wire::InfoSubject::kernel_work_group:
-      return about(objects_.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
-        return cl_.clGetKernelWorkGroupInfo(kernel, device, rest...);
+      return about(session.objects.handle<cl_kernel>(id), [&](cl_kernel kernel, auto... rest) {
+        return session.cl.clGetKernelWorkGroupInfo(kernel, device, rest...);
       });
     case wire::InfoSubject::event:
-      return about(objects_.handle<cl_event>(id), cl_.clGetEventInfo);
+      return about(session.objects.handle<cl_event>(id), session.cl.clGetEventInfo);
     case wire::InfoSubject::event_profiling:
-      return about(objects_.handle<cl_event>(id), cl_.clGetEventProfilingInfo);
+      return about(session.objects.handle<cl_event>(id), session.cl.clGetEventProfilingInfo);
     default:
       break;
   }
-  const auto kernel = objects_.handle<cl_kernel>(id);
+  const auto kernel = session.objects.handle<cl_kernel>(id);
   if (query.what() == wire::InfoSubject::kernel_sub_group) {
-    return kernel != nullptr ? sub_group(cl_, kernel, device, query) : InfoResult{CL_INVALID_KERNEL, {}};
+    return kernel != nullptr ? sub_group(session.cl, kernel, device, query)
+                             : InfoResult{CL_INVALID_KERNEL, {}};
   }
   if (query.what() == wire::InfoSubject::suggested_local_size) {
-    const auto queue = objects_.handle<cl_command_queue>(query.device());
+    const auto queue = session.objects.handle<cl_command_queue>(query.device());
     if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
-    return kernel != nullptr ? suggested(cl_, queue, kernel, query) : InfoResult{CL_INVALID_KERNEL, {}};
+    return kernel != nullptr ? suggested(session.cl, queue, kernel, query)
+                             : InfoResult{CL_INVALID_KERNEL, {}};
   }
   if (query.what() == wire::InfoSubject::image_formats) {
-    const auto context = objects_.handle<cl_context>(id);
-    return context != nullptr ? image_formats(cl_, context, query) : InfoResult{CL_INVALID_CONTEXT, {}};
+    const auto context = session.objects.handle<cl_context>(id);
+    return context != nullptr ? image_formats(session.cl, context, query)
+                              : InfoResult{CL_INVALID_CONTEXT, {}};
   }
   if (query.what() == wire::InfoSubject::device_and_host_timer) {
-    const auto asked = objects_.handle<cl_device_id>(id);
+    const auto asked = session.objects.handle<cl_device_id>(id);
     if (asked == nullptr) return {CL_INVALID_DEVICE, {}};
     std::array<cl_ulong, 2> times{};
-    return value_result(cl_.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1), times.data(),
-                        sizeof times);
+    return value_result(session.cl.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1),
+                        times.data(), sizeof times);
   }
   return {CL_INVALID_VALUE, {}};
 }
 
 // The driver writes through pointers that the caller gives, one for each device.
-void ClientSession::answer_binaries(const wire::Command& command, cl_program program) {
-  if (program == nullptr) return reply(command, 0, CL_INVALID_PROGRAM);
+void answer_binaries(SessionContext& session, const wire::Command& command, cl_program program) {
+  if (program == nullptr) return session.reply(command, 0, CL_INVALID_PROGRAM);
   cl_uint count = 0;
-  cl_int error = cl_.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
+  cl_int error = session.cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
   std::vector<std::size_t> sizes(count);
   if (error == CL_SUCCESS) {
-    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t), sizes.data(),
-                                 nullptr);
+    error = session.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t),
+                                        sizes.data(), nullptr);
   }
   std::vector<std::vector<unsigned char>> binaries;
   std::vector<unsigned char*> pointers;
@@ -200,30 +191,32 @@ void ClientSession::answer_binaries(const wire::Command& command, cl_program pro
     values.push_back(static_cast<std::int64_t>(size));
   }
   if (error == CL_SUCCESS) {
-    error = cl_.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
-                                 pointers.data(), nullptr);
+    error = session.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
+                                        pointers.data(), nullptr);
   }
-  if (error != CL_SUCCESS) return reply(command, 0, error);
+  if (error != CL_SUCCESS) return session.reply(command, 0, error);
   std::vector<std::byte> all;
   for (const auto& binary : binaries) {
     const auto bytes = std::as_bytes(std::span(binary));
     all.insert(all.end(), bytes.begin(), bytes.end());
   }
-  auto& builder = answers_.builder();
+  auto& builder = session.answers.builder();
   const auto list = builder.CreateVector(values);
-  answers_.add(wire::CreateAnswer(builder, command.request(), CL_SUCCESS, 0, list), all);
-  outbox_.send(answers_);
+  session.answers.add(wire::CreateAnswer(builder, command.request(), CL_SUCCESS, 0, list), all);
+  session.outbox.send(session.answers);
 }
 
-void ClientSession::handle(const wire::Command& command, const wire::Query& message) {
-  if (command.request() == 0) return report_violation("a question whose answer nobody wants");
+}  // namespace
+
+void handle(SessionContext& session, const wire::Command& command, const wire::Query& message) {
+  if (command.request() == 0) return session.report_violation("query without a request for an answer");
   if (message.what() == wire::InfoSubject::program && message.param() == CL_PROGRAM_BINARIES) {
-    return answer_binaries(command, objects_.handle<cl_program>(message.object()));
+    return answer_binaries(session, command, session.objects.handle<cl_program>(message.object()));
   }
-  const InfoResult result = ask(message);
-  auto& builder = answers_.builder();
+  const InfoResult result = query_object(session, message);
+  auto& builder = session.answers.builder();
   const auto bytes = builder.CreateVector(result.bytes);
-  answers_.add(wire::CreateAnswer(builder, command.request(), result.error, 0, 0, bytes));
+  session.answers.add(wire::CreateAnswer(builder, command.request(), result.error, 0, 0, bytes));
 }
 
 }  // namespace cleave::remote::server

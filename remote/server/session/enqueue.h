@@ -1,22 +1,53 @@
-// The part of the session that enqueues: templates that its files share.
+// Commands on a queue: what their handlers have in common.
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "remote/server/session/session.h"
+#include "remote/server/session/context.h"
 
 namespace cleave::remote::server {
 
-// `call(queue, number of waits, waits, event)` is the driver's function with its own parameters bound.
+// The queue and the wait list of one command.
+struct Enqueue {
+  std::shared_ptr<Queue> queue;
+  std::vector<cl_event> waits;
+  bool has_empty_list = false;  // the program passed a wait list without events, which some drivers refuse
+  [[nodiscard]] cl_uint count() const { return static_cast<cl_uint>(waits.size()); }
+  [[nodiscard]] const cl_event* list() const {
+    static constexpr cl_event kNone = nullptr;
+    return !waits.empty() ? waits.data() : has_empty_list ? &kNone : nullptr;
+  }
+};
+
+// Looks up the command's queue and wait list. Empty: one of them is invalid, and the command has failed.
+std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Command& command);
+
+// Ends a command that the driver has not accepted. `bytes` of its payload are counted elsewhere.
+void fail_command(SessionContext& session, const wire::Command& command, cl_int error,
+                  std::uint64_t bytes = 0);
+
+// Registers and answers a command that the driver has accepted, and takes `event` over.
+void finish_enqueue(SessionContext& session, const wire::Command& command, const Enqueue& to, cl_event event,
+                    Pending pending = {});
+
+// The same for one slice of a command: if `pending.more`, other slices follow, and the command ends with the last of them.
+// `first` keeps the first slice's event between calls; it is empty before the first.
+void finish_enqueue_slice(SessionContext& session, const wire::Command& command, const Enqueue& to,
+                          cl_event event, Pending pending, EventReference& first);
+
+// Enqueues with `call(queue, number of waits, waits, event)`, the driver's function with its own parameters bound.
 template <typename Call>
-void ClientSession::enqueue(const wire::Command& command, Call call, Pending pending) {
-  const auto to = begin_enqueue(command);
+void enqueue(SessionContext& session, const wire::Command& command, Call call, Pending pending = {}) {
+  const auto to = begin_enqueue(session, command);
   if (!to) return;
   cl_event event = nullptr;
   const cl_int error = call(to->queue->handle(), to->count(), to->list(), &event);
-  if (error != CL_SUCCESS) return fail_command(command, error);
-  finish_enqueue(command, *to, event, std::move(pending));
+  if (error != CL_SUCCESS) return fail_command(session, command, error);
+  finish_enqueue(session, command, *to, event, std::move(pending));
 }
 
 }  // namespace cleave::remote::server

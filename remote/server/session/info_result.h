@@ -33,6 +33,13 @@ InfoResult query_info(Ask ask) {
   return result;
 }
 
+// Bytes of one element of an image; 0: the driver does not say, or it is no image.
+inline std::size_t image_element_size(const Table& cl, cl_mem image) {
+  std::size_t size = 0;
+  const cl_int error = cl.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof size, &size, nullptr);
+  return error == CL_SUCCESS ? size : 0;
+}
+
 using Infos = std::vector<flatbuffers::Offset<wire::Info>>;
 
 inline void add_info(flatbuffers::FlatBufferBuilder& builder, Infos& infos, wire::InfoSubject what,

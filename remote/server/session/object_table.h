@@ -49,10 +49,12 @@ enum class ArgumentKind : std::uint8_t { unknown, value, local, memory, sampler,
 using Arguments = std::vector<ArgumentKind>;
 
 struct Object {
-  Kind kind{};
-  void* handle = nullptr;                // null: an event that never was, or a program that is being linked
-  cl_int failed = CL_SUCCESS;            // the error of an event that never was
-  std::uint64_t size = 0;                // of a buffer, in bytes
+  Object(Kind its_kind, void* its_handle, std::uint64_t its_size = 0)
+      : kind(its_kind), handle(its_handle), size(its_size) {}
+
+  Kind kind;
+  void* handle;        // null: the event of a command that failed, or a program that is being linked
+  std::uint64_t size;  // of a buffer, in bytes
   std::shared_ptr<Queue> queue;          // of a queue
   std::shared_ptr<Arguments> arguments;  // of a kernel
 };

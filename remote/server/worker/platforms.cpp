@@ -79,9 +79,9 @@ std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<s
 
 void enter(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects) {
   for (const OfferedPlatform& platform : platforms) {
-    objects.add_server_object(platform.id, {Kind::platform, platform.handle, CL_SUCCESS, 0, {}, {}});
+    objects.add_server_object(platform.id, {Kind::platform, platform.handle});
     for (const OfferedDevice& device : platform.devices) {
-      objects.add_server_object(device.id, {Kind::device, device.handle, CL_SUCCESS, 0, {}, {}});
+      objects.add_server_object(device.id, {Kind::device, device.handle});
     }
   }
 }

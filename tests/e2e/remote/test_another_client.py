@@ -64,7 +64,7 @@ class AnotherClient(ComparedTest):
         server = self.server()
         run = self.run_client(server, "tcp", "--silent")
         self.assertEqual((run.status, run.out, run.err), (0, "", "last words: \n"), run)
-        server.wait_for(lambda: "it is silent" in server.log.read_text(), "it does not say why the client went")
+        server.wait_for(lambda: "silent for too long" in server.log.read_text(), "it does not say why the client went")
 
     def test_an_id_that_is_in_use_ends_the_connection_with_a_word(self):
         run = self.run_client(self.server(), "unix", "--twice")

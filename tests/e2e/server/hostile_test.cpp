@@ -113,20 +113,20 @@ TEST_F(Hostile, ViolationsEndTheConnection) {
   is_violation("an event's id of the server's", [](RawClient& client) {
     client.add({.queue = kQueue, .event = kFirstServerId}, wire::CreateMarker(client.builder));
   });
-  is_violation("a read that nobody waits for", [](RawClient& client) {
+  is_violation("read without a request for an answer", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, 64));
   });
-  is_violation("a finish that nobody waits for", [](RawClient& client) {
+  is_violation("FinishQueue without a request for an answer", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateFinishQueue(client.builder));
   });
   is_violation("a write without its payload", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateWriteBuffer(client.builder, kBuffer, 0, 64));
   });
-  is_violation("memory that is not shared", [](RawClient& client) {
+  is_violation("no shared memory was agreed on", [](RawClient& client) {
     client.add({.queue = kQueue, .shared = wire::Shared(0, 64)},
                wire::CreateWriteBuffer(client.builder, kBuffer, 0, 64));
   });
-  is_violation("a queue where there is none", [](RawClient& client) {
+  is_violation("queue in a message that takes none", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateCreateUserEvent(client.builder, 50, kContext));
   });
 }
@@ -312,7 +312,8 @@ TEST_F(Hostile, AddressesAreOnlyThoseOfTheClientsOwnMemory) {
     client->add({.request = ++request, .queue = kQueue},
                 wire::CreateSvmMigrate(b, b.CreateVector<std::uint64_t>({address}),
                                        b.CreateVector<std::uint64_t>({size})));
-    client->add({.request = ++request},
+    ++request;
+    client->add({.request = request},
                 wire::CreateCreateBuffer(b, 100 + request, kContext, CL_MEM_READ_WRITE, size, 0, address));
   };
   for (const std::uint64_t address :
@@ -337,7 +338,7 @@ TEST_F(Hostile, AddressesAreOnlyThoseOfTheClientsOwnMemory) {
   EXPECT_EQ(client->heard.answers[last + 3], CL_SUCCESS);
   EXPECT_EQ(client->heard.answers[last + 4], CL_INVALID_VALUE);
   EXPECT_EQ(client->heard.answers[last + 5], CL_SUCCESS);
-  is_violation("contents for shared virtual memory", [&](RawClient& other) {
+  is_violation("payload for a buffer over shared virtual memory", [&](RawClient& other) {
     auto& o = other.builder;
     other.add({.payload = 4}, wire::CreateCreateBuffer(o, 50, kContext, CL_MEM_READ_WRITE, 4, 0, block));
   });

@@ -215,7 +215,7 @@ TEST_F(Rings, WrongOnesEndTheConnection) {
   const auto write = [](auto& b) { return wire::CreateWriteBuffer(b, kBuffer, 0, kDataSize); };
   const auto read = [](auto& b) { return wire::CreateReadBuffer(b, kBuffer, 0, kDataSize); };
   RawClient::Options options = in_ring(kSliceCount);
-  is_wrong("a slot that there is not", options, write, kSlotCount);
+  is_wrong("no such slot in the ring", options, write, kSlotCount);
   is_wrong("a copy of a slot that there is not", options, write, kSlotCount | kCopySlotFlag);
   is_wrong("no slot for a write", options, write, kNoSlot);
   options.shared = wire::Shared(kSlotsAt + 1, kSlotCount * kSliceSize);
@@ -235,7 +235,7 @@ TEST_F(Rings, WrongOnesEndTheConnection) {
     options.ring = wire::Ring(kWordsAt, slice);
     is_wrong("slices too small or too large", options, write);
   }
-  is_wrong("a payload that is too short", in_ring(kSliceCount - 1), write);
+  is_wrong("payload too short", in_ring(kSliceCount - 1), write);
   is_wrong("a payload that is too long", in_ring(kSliceCount + 1), write);
   is_wrong("a ring for what is small", in_ring(1),
            [](auto& b) { return wire::CreateWriteBuffer(b, kBuffer, 0, kSliceSize); });

@@ -307,15 +307,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Client client(data, size);
   FrameReader input(client, std::chrono::seconds(1));
   server::Outbox outbox(client, printed, std::chrono::seconds(1), [] {});
-  server::Objects objects;
+  server::ObjectTable objects;
   server::enter(
       {{kFirstServerId, reinterpret_cast<cl_platform_id>(0x10), {{kFirstServerId + 1, the_device()}}}},
       objects);
-  server::SessionLimits limits;
+  server::ClientLimits limits;
   limits.memory = limits.staging = 8U << 20U;
   limits.program = 1U << 20U;
   limits.window_commands = 64;
-  server::Session session(table, input, outbox, objects, limits, nullptr);
+  server::ClientSession session(table, input, outbox, objects, limits, nullptr);
   session.run();
   svm.clear();
   return 0;

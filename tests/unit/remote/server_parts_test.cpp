@@ -19,7 +19,7 @@ void* const kHandle = reinterpret_cast<void*>(0x1000);
 
 TEST(ObjectTable, AreFoundByTheirKindOnly) {
   ObjectTable objects;
-  ASSERT_TRUE(objects.add(7, {Kind::memory, kHandle, CL_SUCCESS, 64, {}, {}}));
+  ASSERT_TRUE(objects.add(7, {Kind::memory, kHandle, 64}));
   EXPECT_EQ(objects.handle<cl_mem>(7), kHandle);
   EXPECT_EQ(objects.handle<cl_kernel>(7), nullptr);
   EXPECT_EQ(objects.handle<cl_mem>(8), nullptr);
@@ -30,20 +30,20 @@ TEST(ObjectTable, AreFoundByTheirKindOnly) {
 
 TEST(ObjectTable, IdsAreChosenOnceAndWithinTheClientsHalf) {
   ObjectTable objects;
-  EXPECT_FALSE(objects.add(0, {Kind::memory, kHandle, CL_SUCCESS, 0, {}, {}}));
-  EXPECT_FALSE(objects.add(kFirstServerId, {Kind::memory, kHandle, CL_SUCCESS, 0, {}, {}}));
-  EXPECT_TRUE(objects.add(kFirstServerId - 1, {Kind::memory, kHandle, CL_SUCCESS, 0, {}, {}}));
-  EXPECT_FALSE(objects.add(kFirstServerId - 1, {Kind::event, kHandle, CL_SUCCESS, 0, {}, {}}));
-  EXPECT_FALSE(objects.add_server_object(5, {Kind::device, kHandle, CL_SUCCESS, 0, {}, {}}));
-  EXPECT_TRUE(objects.add_server_object(kFirstServerId, {Kind::device, kHandle, CL_SUCCESS, 0, {}, {}}));
+  EXPECT_FALSE(objects.add(0, {Kind::memory, kHandle}));
+  EXPECT_FALSE(objects.add(kFirstServerId, {Kind::memory, kHandle}));
+  EXPECT_TRUE(objects.add(kFirstServerId - 1, {Kind::memory, kHandle}));
+  EXPECT_FALSE(objects.add(kFirstServerId - 1, {Kind::event, kHandle}));
+  EXPECT_FALSE(objects.add_server_object(5, {Kind::device, kHandle}));
+  EXPECT_TRUE(objects.add_server_object(kFirstServerId, {Kind::device, kHandle}));
   EXPECT_EQ(objects.id_of(static_cast<cl_device_id>(kHandle)), kFirstServerId);
   EXPECT_FALSE(objects.remove(kFirstServerId));
 }
 
 TEST(ObjectTable, AProgramThatIsLinkedAfterItsReleaseIsNotRegistered) {
   ObjectTable objects;
-  ASSERT_TRUE(objects.add(1, {Kind::program, nullptr, CL_SUCCESS, 0, {}, {}}));
-  ASSERT_TRUE(objects.add(2, {Kind::program, nullptr, CL_SUCCESS, 0, {}, {}}));
+  ASSERT_TRUE(objects.add(1, {Kind::program, nullptr}));
+  ASSERT_TRUE(objects.add(2, {Kind::program, nullptr}));
   objects.remove(2);
   EXPECT_TRUE(objects.complete(1, kHandle));
   EXPECT_FALSE(objects.complete(2, kHandle));
@@ -182,7 +182,7 @@ TEST(Control, WordsComeBackAsTheyWent) {
 
 TEST(ServerStatistics, IsPrometheusText) {
   ServerStatistics tally;
-  tally.hostile = 3;
+  tally.violations = 3;
   const std::string text = tally.as_text();
   EXPECT_NE(text.find("# TYPE cleave_server_hostile_total counter\ncleave_server_hostile_total 3\n"),
             std::string::npos);

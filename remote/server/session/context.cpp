@@ -1,0 +1,68 @@
+#include "remote/server/session/context.h"
+
+namespace cleave::remote::server {
+
+void SessionContext::reply(const wire::Command& command, std::uint64_t object, cl_int error) {
+  if (command.request() != 0) {
+    answers.answer(command.request(), error);
+  } else if (error != CL_SUCCESS) {
+    answers.failure(object, command.queue(), error);
+  }
+}
+
+bool SessionContext::register_object(std::uint64_t id, Object object) {
+  if (objects.add(id, std::move(object))) return true;
+  report_violation("object id outside of the client's range or in use");
+  return false;
+}
+
+void SessionContext::register_created(const wire::Command& command, std::uint64_t id, Object object,
+                                      cl_int error) {
+  if (error == CL_SUCCESS && !register_object(id, std::move(object))) return;
+  reply(command, id, error);
+}
+
+bool SessionContext::check_new_id(std::uint64_t id) {
+  if (objects.size() >= limits.objects) report_violation("too many objects");
+  if (objects.find(id)) report_violation("object id in use");
+  return violation.empty();
+}
+
+bool SessionContext::read_payload(std::span<std::byte> into) {
+  if (into.size() > payload_left) {
+    report_violation("payload too short");
+    return false;
+  }
+  payload_left -= into.size();
+  if (!input.read_payload(into)) disconnected = true;
+  return !disconnected;
+}
+
+std::optional<std::vector<cl_device_id>> SessionContext::devices_of(
+    const flatbuffers::Vector<std::uint64_t>* ids) const {
+  std::vector<cl_device_id> devices;
+  for (const std::uint64_t id : numbers(ids)) {
+    devices.push_back(objects.handle<cl_device_id>(id));
+    if (devices.back() == nullptr) return std::nullopt;
+  }
+  return devices;
+}
+
+void SessionContext::flush_queues() {
+  frames_unflushed = 0;
+  for (const auto& queue : unflushed) cl.clFlush(queue->handle());
+  unflushed.clear();
+}
+
+void SessionContext::poll_after_frame(const std::shared_ptr<Queue>& queue) {
+  if (polled_queue != queue) hand_to_watcher();
+  polled_queue = queue;
+}
+
+void SessionContext::hand_to_watcher() {
+  if (polled_queue == nullptr) return;
+  polled_queue->resume_watcher();
+  polled_queue.reset();
+}
+
+}  // namespace cleave::remote::server

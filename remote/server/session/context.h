@@ -1,0 +1,112 @@
+// What the handlers of a client's messages work on: the driver, the client's objects and limits, its connection, and
+// what is in flight. The session (session.h) owns one and calls a handler (handlers/handlers.h) for each command.
+//
+// Everything here is for the thread that reads from the client, which never waits for the device: commands end on the
+// queues' threads (queues/queue.h), builds on the build threads. Those threads use only the members that are thread-safe:
+// the objects, the outbox, the staging memory, the pending reads.
+//
+// Nothing that the client sends is trusted: ids are looked up, sizes are held against limits and against the memory that
+// they refer to, and the driver's handles never leave the process. A message that a correct client would not send is a
+// violation, which ends the session.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/opencl.h"
+#include "remote/protocol/messages.h"
+#include "remote/protocol/numbers.h"
+#include "remote/server/builds/build_threads.h"
+#include "remote/server/memory/shared_memory.h"
+#include "remote/server/memory/staging.h"
+#include "remote/server/queues/pending_reads.h"
+#include "remote/server/queues/queue.h"
+#include "remote/server/session/events_frame.h"
+#include "remote/server/session/limits.h"
+#include "remote/server/session/memory_account.h"
+#include "remote/server/session/object_table.h"
+#include "remote/server/session/outbox.h"
+#include "remote/server/session/svm_blocks.h"
+#include "remote/transport/frames.h"
+
+namespace cleave::remote::server {
+
+struct SessionContext {
+  SessionContext(const Table& table, FrameReader& reader, Outbox& out, ObjectTable& table_of_objects,
+                 const ClientLimits& client_limits, const SharedMemory* shared_memory)
+      : cl(table),
+        input(reader),
+        outbox(out),
+        objects(table_of_objects),
+        limits(client_limits),
+        shared(shared_memory),
+        staging(client_limits.staging),
+        memory(client_limits.memory) {}
+  SessionContext(const SessionContext&) = delete;
+  SessionContext& operator=(const SessionContext&) = delete;
+
+  // Answers a command that does not go to a queue: with an Answer if one was requested, else an error with a Failure.
+  // `object` is the id of what was to be created, or of what the message is about.
+  void reply(const wire::Command& command, std::uint64_t object, cl_int error);
+
+  // Registers a created object under the client's id, and replies.
+  void register_created(const wire::Command& command, std::uint64_t id, Object object, cl_int error);
+
+  // Registers an object. False: the id is not the client's to choose, which is a violation.
+  bool register_object(std::uint64_t id, Object object);
+
+  // Whether the client may create one more object, under this id. False: a violation has been reported.
+  [[nodiscard]] bool check_new_id(std::uint64_t id);
+
+  // Ends the session after this command. The first violation is the one that is logged.
+  void report_violation(const char* what) {
+    if (violation.empty()) violation = what;
+  }
+
+  // Reads the next part of the current command's payload. False: the connection is gone, or the payload is too short.
+  bool read_payload(std::span<std::byte> into);
+
+  // The devices of these ids; empty if one of them does not exist.
+  std::optional<std::vector<cl_device_id>> devices_of(const flatbuffers::Vector<std::uint64_t>* ids) const;
+
+  // Flushes the driver's queues that have new commands.
+  void flush_queues();
+
+  // Has the reading thread look for the end of this queue's awaited commands when it has nothing else to do
+  // (Queue::poll_awaited). Another queue that had been chosen is handed to its watcher thread.
+  void poll_after_frame(const std::shared_ptr<Queue>& queue);
+  void hand_to_watcher();
+
+  const Table& cl;
+  FrameReader& input;
+  Outbox& outbox;
+  ObjectTable& objects;
+  const ClientLimits limits;
+  const SharedMemory* const shared;  // null: the client shares no memory
+  Staging staging;
+  PendingReads reads{cl, outbox};
+  MemoryAccount memory;
+  SvmBlocks svm;
+
+  std::string violation;  // empty: none so far
+  bool disconnected = false;
+  EventsFrame answers;             // sent before the reading thread waits again
+  std::uint64_t payload_left = 0;  // bytes of the current command's payload that have not been read
+  bool ring_started = false;       // the current command's handler returns its ring slots itself
+  std::vector<std::shared_ptr<Queue>> unflushed;
+  unsigned frames_unflushed = 0;  // since the last flush
+  std::shared_ptr<Queue> polled_queue;
+  std::size_t queue_count = 0;
+  std::vector<std::weak_ptr<Queue>> released_queues;                   // may still have commands in flight
+  std::map<std::pair<cl_uint, cl_uint>, std::uint64_t> element_sizes;  // by image channel order and data type
+  BuildThreads builds;  // last: joined before what builds use is destroyed
+};
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,103 @@
+#include "remote/server/session/enqueue.h"
+
+namespace cleave::remote::server {
+namespace {
+
+// In bytes. Of commands with more data the reading thread does not look for the end: copying takes longer than it looks.
+constexpr std::uint64_t kSmallTransfer = std::uint64_t{64} << 10U;
+
+// What it waits for has failed, so it does, but not at once: a driver would have taken it.
+void fail_with_wait_list(SessionContext& session, const wire::Command& command) {
+  constexpr cl_int kError = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  const wire::Body body = command.body_type();
+  const bool at_end = command.at_end() || body == wire::Body::ReadBuffer ||
+                      body == wire::Body::ReadBufferRect || body == wire::Body::ReadImage ||
+                      body == wire::Body::SvmRead;
+  session.outbox.count_ended(1, command.payload());
+  if (command.request() != 0) {
+    session.answers.answer(command.request(), at_end ? kError : CL_SUCCESS);
+  } else if (command.event() == 0) {
+    session.answers.failure(0, command.queue(), kError);
+  }
+  if (command.event() == 0) return;
+  if (!session.register_object(command.event(), {Kind::event, nullptr})) return;
+  session.answers.completion(command.event(), kError);
+}
+
+}  // namespace
+
+std::optional<Enqueue> begin_enqueue(SessionContext& session, const wire::Command& command) {
+  const auto object = session.objects.find(command.queue());
+  if (!object || object->kind != Kind::queue) {
+    fail_command(session, command, CL_INVALID_COMMAND_QUEUE);
+    return std::nullopt;
+  }
+  if (command.event() != 0 && !session.check_new_id(command.event())) return std::nullopt;
+  Enqueue enqueue{object->queue, {}, command.empty_list()};
+  if (command.waits() == nullptr) return enqueue;
+  bool failed = false;
+  for (const std::uint64_t id : numbers(command.waits())) {
+    const auto event = session.objects.find(id);
+    if (!event || event->kind != Kind::event) {
+      fail_command(session, command, CL_INVALID_EVENT_WAIT_LIST);
+      return std::nullopt;
+    }
+    failed = failed || event->handle == nullptr;
+    enqueue.waits.push_back(static_cast<cl_event>(event->handle));
+  }
+  if (!failed) return enqueue;
+  fail_with_wait_list(session, command);
+  return std::nullopt;
+}
+
+void fail_command(SessionContext& session, const wire::Command& command, cl_int error, std::uint64_t bytes) {
+  if (command.queue() != 0) session.outbox.count_ended(1, command.payload() - bytes);
+  session.reply(command, 0, error);
+  if (command.request() != 0 || command.event() == 0) return;
+  if (!session.check_new_id(command.event())) return;
+  session.objects.add(command.event(), {Kind::event, nullptr});
+  session.answers.completion(command.event(), error);
+}
+
+void finish_enqueue(SessionContext& session, const wire::Command& command, const Enqueue& to, cl_event event,
+                    Pending pending) {
+  pending.event = EventReference(session.cl, event);
+  pending.event_id = command.event();
+  if (pending.is_read || command.at_end()) {
+    pending.request = command.request();
+  } else if (command.request() != 0) {
+    session.answers.answer(command.request(), CL_SUCCESS);
+  }
+  if (command.event() != 0) {
+    session.cl.clRetainEvent(event);
+    if (!session.register_object(command.event(), {Kind::event, event})) return;
+    // The client hears that it was enqueued before it hears that it has ended.
+    if (!session.answers.empty()) session.outbox.send(session.answers);
+  }
+  if (session.unflushed.empty() || session.unflushed.back() != to.queue)
+    session.unflushed.push_back(to.queue);
+  const bool is_small = pending.bytes + pending.data.bytes().size() <= kSmallTransfer;
+  if (!is_small || !pending.is_awaited()) return to.queue->add(std::move(pending));
+  session.poll_after_frame(to.queue);
+  to.queue->add(std::move(pending), Queue::WaitedBy::by_caller);
+}
+
+void finish_enqueue_slice(SessionContext& session, const wire::Command& command, const Enqueue& to,
+                          cl_event event, Pending pending, EventReference& first) {
+  if (!pending.more) {
+    pending.first = std::move(first);
+    return finish_enqueue(session, command, to, event, std::move(pending));
+  }
+  pending.event = EventReference(session.cl, event);
+  if (first.get() == nullptr) {
+    first = pending.event.duplicate();
+  } else {
+    pending.first = first.duplicate();
+  }
+  pending.ends = false;
+  // The data of a slice that comes as a payload is sent when the slice has ended.
+  if (pending.is_read && pending.data) pending.request = command.request();
+  to.queue->add(std::move(pending));
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,47 @@
+// The client's allocations of shared virtual memory. Messages name them by their addresses in this process, which are
+// not to be used before they are known to lie within one of these blocks.
+//
+// Not thread-safe: for the reading thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "base/opencl.h"
+
+namespace cleave::remote::server {
+
+// The pointer for an address from a message.
+inline void* svm_pointer(std::uint64_t address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): OpenCL's functions take pointers
+  return reinterpret_cast<void*>(address);
+}
+
+class SvmBlocks {
+ public:
+  struct Block {
+    std::uint64_t size = 0;
+    cl_context context = nullptr;  // retained for the block
+  };
+
+  void add(std::uint64_t address, Block block) { blocks_[address] = block; }
+
+  // Requires: `address` is the start of a block.
+  Block remove(std::uint64_t address) { return blocks_.extract(address).mapped(); }
+
+  [[nodiscard]] bool starts_at(std::uint64_t address) const { return blocks_.contains(address); }
+
+  // Whether `size` bytes from `address` on lie within one block. With size 0 the address may be the block's end.
+  [[nodiscard]] bool contains(std::uint64_t address, std::uint64_t size) const {
+    auto block = blocks_.upper_bound(address);
+    if (block == blocks_.begin()) return false;
+    --block;
+    const std::uint64_t offset = address - block->first;
+    return offset <= block->second.size && size <= block->second.size - offset;
+  }
+
+ private:
+  std::map<std::uint64_t, Block> blocks_;
+};
+
+}  // namespace cleave::remote::server
