@@ -2,10 +2,11 @@
 
 #include "icd/preload/first_call.h"
 #include "interpose/calls/table.h"
+#include "opencl/define_function.h"
 
-#define CL_FUNCTION(version, result, name, parameters, arguments)                        \
-  extern "C" __attribute__((visibility("default"))) result CL_API_CALL name parameters { \
-    return cleave::icd::active_table().name arguments;                                   \
+#define CL_FUNCTION(version, name, parameters, ...)                                      \
+  extern "C" __attribute__((visibility("default"))) CLEAVE_SIGNATURE(name, parameters) { \
+    return cleave::icd::active_table().name(CLEAVE_ARGUMENTS(parameters));               \
   }
 #include "opencl/functions.def"
 #undef CL_FUNCTION

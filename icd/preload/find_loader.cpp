@@ -55,7 +55,7 @@ void* open_unless_cleave(const std::string& path) {
 
 Table table_of(void* library) {
   Table table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #name));
 #include "opencl/functions.def"
 #undef CL_FUNCTION

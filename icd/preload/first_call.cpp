@@ -26,8 +26,7 @@ struct First<Entry, Result(CL_API_CALL*)(Parameters...)> {
 
 constexpr Table make_first_table() {
   Table table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
-  table.name = First<&Table::name, decltype(Table::name)>::call;
+#define CL_FUNCTION(version, name, ...) table.name = First<&Table::name, decltype(Table::name)>::call;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   return table;

@@ -38,7 +38,7 @@ void* ours(std::string_view name) {
 bool is_optional(std::string_view name) { return name.ends_with("KHR") || name.ends_with("EXT"); }
 
 void* find_in_table(std::string_view wanted, const WrappedPlatform& wrapped) {
-#define CL_FUNCTION(version, result, name, parameters, arguments)                                          \
+#define CL_FUNCTION(version, name, ...)                                                                    \
   if (wanted == #name) {                                                                                   \
     if (is_optional(wanted) && drivers::table_of(wrapped.driver.platform).name == nullptr) return nullptr; \
     return reinterpret_cast<void*>(translated<&Table::name>());                                            \
@@ -49,13 +49,13 @@ void* find_in_table(std::string_view wanted, const WrappedPlatform& wrapped) {
 }
 
 void* find_extension(std::string_view wanted, const WrappedPlatform& wrapped) {
-#define EXTENSION_FUNCTION(result, name, parameters)                         \
+#define CL_EXTENSION(extension, name, ...)                                   \
   if (wanted == #name) {                                                     \
     if (wrapped.extensions.name == nullptr) return nullptr;                  \
     return reinterpret_cast<void*>(translated<&ExtensionFunctions::name>()); \
   }
 #include "opencl/extension_functions.def"
-#undef EXTENSION_FUNCTION
+#undef CL_EXTENSION
   return nullptr;
 }
 

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "icd/vendor/state.h"
+#include "opencl/function_traits.h"
 #include "opencl/missing_functions.h"
 
 namespace cleave::vendor {
@@ -25,21 +26,12 @@ namespace cleave::vendor {
 using objects::KindOf;
 using objects::Object;
 using objects::OpenClHandle;
-
-template <auto Entry>
-struct EntryTraits;
-template <typename Struct, typename Member, Member Struct::*Pointer>
-struct EntryTraits<Pointer> {
-  using Function = Member;
-  static constexpr bool in_table = std::is_same_v<Struct, Table>;
-};
-template <auto Entry>
-using FunctionAt = typename EntryTraits<Entry>::Function;
+using opencl::FunctionAt;
 
 // The function below us for an object of ours.
 template <auto Entry>
 FunctionAt<Entry> next_function([[maybe_unused]] const Object& object) {
-  if constexpr (EntryTraits<Entry>::in_table) {
+  if constexpr (std::is_same_v<typename opencl::EntryTraits<Entry>::Table, Table>) {
     return vendor.next->*Entry;
   } else {
     const FunctionAt<Entry> function = platform_of(object).extensions.*Entry;

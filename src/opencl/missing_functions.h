@@ -1,7 +1,7 @@
-// What a function answers that is not there: no loader was found, or it is older than the function. The
-// answer is an error that OpenCL allows, never a jump to nothing.
+// What a function answers that is not there: no loader was found, or it is older than the function, or what the
+// function is about cannot be had. The answer is an error that OpenCL allows, never a jump to a null pointer.
 //
-// Thread-safe: nothing is kept.
+// Thread-safe: without state.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,19 @@
 
 namespace cleave::opencl {
 
-// As the Khronos loader answers clGetPlatformIDs where there are no platforms (cl_khr_icd).
-inline constexpr cl_int kPlatformNotFound = -1001;  // CL_PLATFORM_NOT_FOUND_KHR
+// CL_PLATFORM_NOT_FOUND_KHR, which the Khronos loader's clGetPlatformIDs answers where there are no platforms
+// (cl_khr_icd).
+inline constexpr cl_int kPlatformNotFound = -1001;
 
-template <typename Function>
+// `kError` is what functions answer that return an error. The others set theirs to CL_INVALID_OPERATION.
+template <typename Function, cl_int kError = kPlatformNotFound>
 struct MissingFunction;
 
-template <typename Result, typename... Parameters>
-struct MissingFunction<Result(CL_API_CALL*)(Parameters...)> {
+template <typename Result, typename... Parameters, cl_int kError>
+struct MissingFunction<Result(CL_API_CALL*)(Parameters...), kError> {
   static Result CL_API_CALL call(Parameters... parameters) noexcept {
     if constexpr (std::is_same_v<Result, cl_int>) {
-      return kPlatformNotFound;
+      return kError;
     } else if constexpr (std::is_pointer_v<Result>) {
       if constexpr (ends_in_error_pointer()) {
         cl_int* const error = std::get<sizeof...(Parameters) - 1>(std::tie(parameters...));
@@ -47,7 +49,7 @@ struct MissingFunction<Result(CL_API_CALL*)(Parameters...)> {
 
 // Puts such an answer into every entry of `table` that is null.
 inline void fill_missing_functions(Table& table) {
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   if (table.name == nullptr) table.name = MissingFunction<decltype(table.name)>::call;
 #include "opencl/functions.def"
 #undef CL_FUNCTION

@@ -8,7 +8,7 @@ namespace {
 TEST(Absent, EveryFunctionHasAnAnswer) {
   Table table{};
   fill_missing_functions(table);
-#define CL_FUNCTION(version, result, name, parameters, arguments) EXPECT_NE(table.name, nullptr);
+#define CL_FUNCTION(version, name, ...) EXPECT_NE(table.name, nullptr);
 #include "opencl/functions.def"
 #undef CL_FUNCTION
 }

@@ -84,7 +84,7 @@ bool install_dispatch_table(cl_platform_id platform, FindFunction find, void* li
   const auto set_data = find_function<SetDispatchData>(find, library, "clIcdSetPlatformDispatchDataKHR");
   if (find_for_platform == nullptr || set_data == nullptr) return false;
   auto table = std::make_unique<Table>();
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   table->name = reinterpret_cast<decltype(Table::name)>(find_for_platform(platform, #name));
 #include "opencl/functions.def"
 #undef CL_FUNCTION

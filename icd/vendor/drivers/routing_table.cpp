@@ -123,7 +123,7 @@ Table make_table() {
   table.clWaitForEvents = routed_by_list<&Table::clWaitForEvents, cl_event>;
   table.clGetExtensionFunctionAddress = find_in_any_platform;
   table.clGetExtensionFunctionAddressForPlatform = find_for_platform;
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   if (table.name == nullptr) table.name = RoutedByFirstHandle<&Table::name>::call;
 #include "opencl/functions.def"
 #undef CL_FUNCTION

@@ -7,12 +7,13 @@
 
 #include "base/opencl.h"
 #include "objects/object.h"
+#include "opencl/function_traits.h"
 
 static_assert(std::endian::native == std::endian::little, "the protocol's answers are used as they come");
 
 namespace cleave::remote::client {
 
-#define CL_FUNCTION(version, result, name, parameters, arguments) result CL_API_CALL name parameters;
+#define CL_FUNCTION(version, name, ...) opencl::Declared<&Table::name> name;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
 

@@ -19,7 +19,7 @@ constexpr std::intptr_t kTag =
 // Each function as a program is to find it.
 Table all_functions() {
   Table table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) table.name = client::name;
+#define CL_FUNCTION(version, name, ...) table.name = client::name;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   multi_server::install_overrides(table);
@@ -82,7 +82,7 @@ void* find_function(std::string_view name) {
   // Of an extension that is not offered.
   const bool absent = name.find("GL") != std::string_view::npos || name.ends_with("EXT");
   if (absent) return nullptr;
-#define CL_FUNCTION(version, result, function, parameters, arguments) \
+#define CL_FUNCTION(version, function, ...) \
   if (name == #function) return reinterpret_cast<void*>(functions().function);
 #include "opencl/functions.def"
 #undef CL_FUNCTION

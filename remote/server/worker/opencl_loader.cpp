@@ -16,7 +16,7 @@ const Table* load_opencl(const std::string& library, std::string& problem) {
     return nullptr;
   }
   static Table loader{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   loader.name = reinterpret_cast<decltype(loader.name)>(::dlsym(loaded, #name));
 #include "opencl/functions.def"
 #undef CL_FUNCTION

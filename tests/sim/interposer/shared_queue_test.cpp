@@ -14,7 +14,7 @@ namespace {
 TEST(SharedQueue, EveryOtherFunctionThatEnqueuesPassesTheGate) {
   InterposerFixture fixture;
   std::size_t seen = 0;
-#define CL_FUNCTION(version, result, name, parameters, arguments)                                    \
+#define CL_FUNCTION(version, name, ...)                                                              \
   if (std::string_view(#name).starts_with("clEnqueue")) {                                            \
     ++seen;                                                                                          \
     EXPECT_NE(fixture.cl.name, sim::Driver::table().name) << #name << " may get between two slices"; \

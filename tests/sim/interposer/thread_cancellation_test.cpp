@@ -25,7 +25,7 @@ struct CancellingCall<Entry, Result(CL_API_CALL*)(Parameters...)> {
 
 Table cancelling_table() {
   Table table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   table.name = CancellingCall<&Table::name, decltype(Table::name)>::call;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
@@ -61,9 +61,9 @@ class Cancelled : public testing::TestWithParam<base::LaunchMode> {
 TEST_P(Cancelled, InAnyFunctionItGoes) {
   const Table below = cancelling_table();
   InterposerFixture fixture(settings(), default_driver(), 0, below);
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
-  EXPECT_TRUE(completes_when_cancelled([&] {                      \
-    CancellingCall<&Table::name>::call_with_nothing(fixture.cl);  \
+#define CL_FUNCTION(version, name, ...)                          \
+  EXPECT_TRUE(completes_when_cancelled([&] {                     \
+    CancellingCall<&Table::name>::call_with_nothing(fixture.cl); \
   })) << #name;
 #include "opencl/functions.def"
 #undef CL_FUNCTION

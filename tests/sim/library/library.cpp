@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "base/no_destructor.h"
+#include "opencl/define_function.h"
 #include "tests/sim/driver/core/extensions.h"
 #include "tests/sim/driver/driver.h"
 #include "tests/sim/driver/zero/zero_driver.h"
@@ -92,8 +93,10 @@ Library& library() {
 extern "C" {
 #pragma GCC visibility push(default)
 
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
-  CL_API_ENTRY result CL_API_CALL name parameters { return library().table().name arguments; }
+#define CL_FUNCTION(version, name, parameters, ...)              \
+  CL_API_ENTRY CLEAVE_SIGNATURE(name, parameters) {              \
+    return library().table().name(CLEAVE_ARGUMENTS(parameters)); \
+  }
 #include "opencl/functions.def"
 #undef CL_FUNCTION
 

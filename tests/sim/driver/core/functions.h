@@ -12,7 +12,7 @@
 namespace cleave::sim {
 
 enum class Function : std::size_t {
-#define CL_FUNCTION(version, result, name, parameters, arguments) name,
+#define CL_FUNCTION(version, name, ...) name,
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   clIcdGetPlatformIDsKHR,
@@ -26,7 +26,7 @@ enum class Function : std::size_t {
 inline constexpr std::size_t function_count = static_cast<std::size_t>(Function::count);
 
 inline constexpr std::array<std::string_view, function_count> function_names = {
-#define CL_FUNCTION(version, result, name, parameters, arguments) #name,
+#define CL_FUNCTION(version, name, ...) #name,
 #include "opencl/functions.def"
 #undef CL_FUNCTION
     "clIcdGetPlatformIDsKHR",

@@ -10,8 +10,7 @@ namespace {
 
 cl_icd_dispatch refusing_table() {
   cl_icd_dispatch table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
-  refuse<Function::name, CL_INVALID_OPERATION>(table.name);
+#define CL_FUNCTION(version, name, ...) refuse<Function::name, CL_INVALID_OPERATION>(table.name);
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   return table;
@@ -61,7 +60,7 @@ const cl_icd_dispatch& icd_v2_table() {
 }
 
 void* function_in_table(std::string_view name) {
-#define CL_FUNCTION(version, result, function, parameters, arguments) \
+#define CL_FUNCTION(version, function, ...) \
   if (name == #function) return reinterpret_cast<void*>(Driver::table().function);
 #include "opencl/functions.def"
 #undef CL_FUNCTION

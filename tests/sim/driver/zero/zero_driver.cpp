@@ -151,7 +151,7 @@ void refuse_what_is_not_there(cl_icd_dispatch& table) {
 
 cl_icd_dispatch make_table() {
   cl_icd_dispatch table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) succeed(table.name);
+#define CL_FUNCTION(version, name, ...) succeed(table.name);
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   refuse_what_is_not_there(table);

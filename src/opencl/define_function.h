@@ -1,0 +1,46 @@
+// Defines functions under their own names from the rows of functions.def, which have no types:
+//
+//   extern "C" CLEAVE_SIGNATURE(clFinish, 1) { return table.clFinish(CLEAVE_ARGUMENTS(1)); }
+//
+// A wrong number of parameters conflicts with the declaration in CL/cl.h.
+#pragma once
+
+#include "base/opencl.h"
+#include "opencl/function_traits.h"
+
+#define CLEAVE_SIGNATURE(name, parameters) \
+  ::cleave::opencl::ResultOf<&::cleave::Table::name> CL_API_CALL name(CLEAVE_PARAMETERS_##parameters(name))
+#define CLEAVE_ARGUMENTS(parameters) CLEAVE_ARGUMENTS_##parameters
+
+#define CLEAVE_PARAMETER(name, index) ::cleave::opencl::ParameterOf<&::cleave::Table::name, index> p##index
+#define CLEAVE_PARAMETERS_0(name)
+#define CLEAVE_PARAMETERS_1(name) CLEAVE_PARAMETER(name, 0)
+#define CLEAVE_PARAMETERS_2(name) CLEAVE_PARAMETERS_1(name), CLEAVE_PARAMETER(name, 1)
+#define CLEAVE_PARAMETERS_3(name) CLEAVE_PARAMETERS_2(name), CLEAVE_PARAMETER(name, 2)
+#define CLEAVE_PARAMETERS_4(name) CLEAVE_PARAMETERS_3(name), CLEAVE_PARAMETER(name, 3)
+#define CLEAVE_PARAMETERS_5(name) CLEAVE_PARAMETERS_4(name), CLEAVE_PARAMETER(name, 4)
+#define CLEAVE_PARAMETERS_6(name) CLEAVE_PARAMETERS_5(name), CLEAVE_PARAMETER(name, 5)
+#define CLEAVE_PARAMETERS_7(name) CLEAVE_PARAMETERS_6(name), CLEAVE_PARAMETER(name, 6)
+#define CLEAVE_PARAMETERS_8(name) CLEAVE_PARAMETERS_7(name), CLEAVE_PARAMETER(name, 7)
+#define CLEAVE_PARAMETERS_9(name) CLEAVE_PARAMETERS_8(name), CLEAVE_PARAMETER(name, 8)
+#define CLEAVE_PARAMETERS_10(name) CLEAVE_PARAMETERS_9(name), CLEAVE_PARAMETER(name, 9)
+#define CLEAVE_PARAMETERS_11(name) CLEAVE_PARAMETERS_10(name), CLEAVE_PARAMETER(name, 10)
+#define CLEAVE_PARAMETERS_12(name) CLEAVE_PARAMETERS_11(name), CLEAVE_PARAMETER(name, 11)
+#define CLEAVE_PARAMETERS_13(name) CLEAVE_PARAMETERS_12(name), CLEAVE_PARAMETER(name, 12)
+#define CLEAVE_PARAMETERS_14(name) CLEAVE_PARAMETERS_13(name), CLEAVE_PARAMETER(name, 13)
+
+#define CLEAVE_ARGUMENTS_0
+#define CLEAVE_ARGUMENTS_1 p0
+#define CLEAVE_ARGUMENTS_2 CLEAVE_ARGUMENTS_1, p1
+#define CLEAVE_ARGUMENTS_3 CLEAVE_ARGUMENTS_2, p2
+#define CLEAVE_ARGUMENTS_4 CLEAVE_ARGUMENTS_3, p3
+#define CLEAVE_ARGUMENTS_5 CLEAVE_ARGUMENTS_4, p4
+#define CLEAVE_ARGUMENTS_6 CLEAVE_ARGUMENTS_5, p5
+#define CLEAVE_ARGUMENTS_7 CLEAVE_ARGUMENTS_6, p6
+#define CLEAVE_ARGUMENTS_8 CLEAVE_ARGUMENTS_7, p7
+#define CLEAVE_ARGUMENTS_9 CLEAVE_ARGUMENTS_8, p8
+#define CLEAVE_ARGUMENTS_10 CLEAVE_ARGUMENTS_9, p9
+#define CLEAVE_ARGUMENTS_11 CLEAVE_ARGUMENTS_10, p10
+#define CLEAVE_ARGUMENTS_12 CLEAVE_ARGUMENTS_11, p11
+#define CLEAVE_ARGUMENTS_13 CLEAVE_ARGUMENTS_12, p12
+#define CLEAVE_ARGUMENTS_14 CLEAVE_ARGUMENTS_13, p13
