@@ -60,17 +60,4 @@ using EventNotify = void(CL_CALLBACK*)(cl_event, cl_int, void*);
 using ProgramNotify = void(CL_CALLBACK*)(cl_program, void*);
 using FreeNotify = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*);
 
-cl_int CL_API_CALL clSetEventCallback(cl_event handle, cl_int type, EventNotify function, void* user_data);
-cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* devices,
-                                  const char* options, ProgramNotify function, void* user_data);
-cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* devices,
-                                    const char* options, cl_uint headers, const cl_program* header_list,
-                                    const char** header_names, ProgramNotify function, void* user_data);
-cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* devices,
-                                     const char* options, cl_uint programs, const cl_program* program_list,
-                                     ProgramNotify function, void* user_data, cl_int* error_ret);
-cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue handle, cl_uint count, void** pointers,
-                                    FreeNotify function, void* user_data, cl_uint waits,
-                                    const cl_event* wait_list, cl_event* event);
-
 }  // namespace cleave::vendor

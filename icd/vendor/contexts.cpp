@@ -155,12 +155,13 @@ cl_int CL_API_CALL clGetGLContextInfoKHR(const cl_context_properties* properties
   cl_int error = list.take(properties);
   if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
   if (error == CL_SUCCESS) {
-    error = query_handles(
-        *list.platform(),
-        {{CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR, Kind::device}, {CL_DEVICES_FOR_GL_CONTEXT_KHR, Kind::device}},
-        name, value, size_ret, [&](size_t* answered) {
-          return vendor.next->clGetGLContextInfoKHR(list.raw(), name, size, value, answered);
-        });
+    error =
+        query_handles(*list.platform(),
+                      handles::answers(handles::device(CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR),
+                                       handles::device(CL_DEVICES_FOR_GL_CONTEXT_KHR)),
+                      name, value, size_ret, [&](size_t* answered) {
+                        return vendor.next->clGetGLContextInfoKHR(list.raw(), name, size, value, answered);
+                      });
   }
   list.end();
   return error;

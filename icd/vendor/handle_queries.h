@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
-#include <initializer_list>
 
 #include "icd/vendor/translate.h"
 
@@ -28,40 +28,65 @@ inline cl_int wrap_handles(Kind kind, void* place, std::size_t bytes, Object& as
   return error;
 }
 
-// One name to which a query answers with handles of one kind.
+// One parameter name to which a query answers with handles of one kind.
 struct HandleParam {
   cl_uint name;
   Kind kind;
 };
 
-// Calls ask(size_ret), which must ask the driver for `name`, and translates what it has answered with.
+// All such names of a query.
+struct HandleAnswers {
+  std::array<HandleParam, 3> params{};
+  std::size_t count = 0;
+
+  [[nodiscard]] constexpr const HandleParam* find(cl_uint name) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (params[i].name == name) return &params[i];
+    }
+    return nullptr;
+  }
+};
+
+// The words with which rows describe them (opencl/functions.def).
+namespace handles {
+constexpr HandleParam context(cl_uint name) { return {name, Kind::context}; }
+constexpr HandleParam device(cl_uint name) { return {name, Kind::device}; }
+constexpr HandleParam memory(cl_uint name) { return {name, Kind::memory}; }
+constexpr HandleParam platform(cl_uint name) { return {name, Kind::platform}; }
+constexpr HandleParam program(cl_uint name) { return {name, Kind::program}; }
+constexpr HandleParam queue(cl_uint name) { return {name, Kind::queue}; }
+
+template <typename... Params>
+constexpr HandleAnswers answers(Params... params) {
+  return {{params...}, sizeof...(params)};
+}
+}  // namespace handles
+
+// Calls ask(size_ret), which must ask the driver for `name`, and translates the answer if it is handles.
 template <typename Ask>
-cl_int query_handles(Object& asked, std::initializer_list<HandleParam> answers, cl_uint name, void* value,
-                     size_t* size_ret, Ask ask) {
+cl_int query_handles(Object& asked, const HandleAnswers& answers, cl_uint name, void* value, size_t* size_ret,
+                     Ask ask) {
   size_t answered = 0;
   const cl_int error = ask(&answered);
   if (error != CL_SUCCESS) return error;
   if (size_ret != nullptr) *size_ret = answered;
-  if (value == nullptr) return CL_SUCCESS;
-  for (const HandleParam& answer : answers) {
-    if (answer.name == name) return wrap_handles(answer.kind, value, answered, asked);
-  }
-  return CL_SUCCESS;
+  const HandleParam* const param = value == nullptr ? nullptr : answers.find(name);
+  return param == nullptr ? CL_SUCCESS : wrap_handles(param->kind, value, answered, asked);
 }
 
-// A query of the usual shape, and all its answers that are handles.
-template <auto Entry, HandleParam... kAnswers>
+// A query of the usual shape.
+template <auto Entry, HandleAnswers kAnswers>
 struct HandleQuery;
 
 template <typename Handle, cl_int (CL_API_CALL* Table::*Entry)(Handle, cl_uint, size_t, void*, size_t*),
-          HandleParam... kAnswers>
-struct HandleQuery<Entry, kAnswers...> {
+          HandleAnswers kAnswers>
+struct HandleQuery<Entry, kAnswers> {
   static cl_int CL_API_CALL call(Handle handle, cl_uint name, size_t size, void* value, size_t* size_ret) {
     Object* const object = vendor.objects.find(handle);
     if (object == nullptr) return KindOf<Handle>::invalid;
     const auto raw = static_cast<Handle>(objects::raw_of(*object));
-    if (((name != kAnswers.name) && ...)) return (vendor.next->*Entry)(raw, name, size, value, size_ret);
-    return query_handles(*object, {kAnswers...}, name, value, size_ret, [&](size_t* answered) {
+    if (kAnswers.find(name) == nullptr) return (vendor.next->*Entry)(raw, name, size, value, size_ret);
+    return query_handles(*object, kAnswers, name, value, size_ret, [&](size_t* answered) {
       return (vendor.next->*Entry)(raw, name, size, value, answered);
     });
   }

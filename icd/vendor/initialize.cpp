@@ -36,11 +36,11 @@ void wrap(const std::vector<drivers::Driver>& drivers) {
 
 // Through the interposer, which stands in for some of them.
 void find_extension_functions(WrappedPlatform& wrapped) {
-#define EXTENSION_FUNCTION(result, name, parameters)                              \
+#define CL_EXTENSION(extension, name, ...)                                        \
   wrapped.extensions.name = reinterpret_cast<decltype(ExtensionFunctions::name)>( \
       vendor.next->clGetExtensionFunctionAddressForPlatform(wrapped.driver.platform, #name));
 #include "opencl/extension_functions.def"
-#undef EXTENSION_FUNCTION
+#undef CL_EXTENSION
 }
 
 void load_and_install() {

@@ -156,8 +156,9 @@ cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context handle, const cl
 
 cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size, void* value,
                                       size_t* size_ret) {
-  using Asked = HandleQuery<&Table::clGetMemObjectInfo, HandleParam{CL_MEM_CONTEXT, Kind::context},
-                            HandleParam{CL_MEM_ASSOCIATED_MEMOBJECT, Kind::memory}>;
+  using Asked =
+      HandleQuery<&Table::clGetMemObjectInfo, handles::answers(handles::context(CL_MEM_CONTEXT),
+                                                               handles::memory(CL_MEM_ASSOCIATED_MEMOBJECT))>;
   if (name != CL_MEM_PROPERTIES || value == nullptr) return Asked::call(handle, name, size, value, size_ret);
   Object* const object = vendor.objects.find(handle);
   if (object == nullptr) return CL_INVALID_MEM_OBJECT;
@@ -198,11 +199,12 @@ cl_int CL_API_CALL clGetMemAllocInfoINTEL(cl_context handle, const void* memory,
                                           void* value, size_t* size_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return CL_INVALID_CONTEXT;
-  return query_handles(
-      *context, {{kAllocationDevice, Kind::device}}, name, value, size_ret, [&](size_t* answered) {
-        return next_function<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
-            static_cast<cl_context>(objects::raw_of(*context)), memory, name, size, value, answered);
-      });
+  return query_handles(*context, handles::answers(handles::device(kAllocationDevice)), name, value, size_ret,
+                       [&](size_t* answered) {
+                         return next_function<&ExtensionFunctions::clGetMemAllocInfoINTEL>(*context)(
+                             static_cast<cl_context>(objects::raw_of(*context)), memory, name, size, value,
+                             answered);
+                       });
 }
 
 }  // namespace cleave::vendor

@@ -125,11 +125,11 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id handle, cl_device_info name, siz
   if (name != CL_DEVICE_PLATFORM && name != CL_DEVICE_PARENT_DEVICE && name != kParentDeviceExt) {
     return ask(size, value, size_ret);
   }
-  return query_handles(*object,
-                       {{CL_DEVICE_PLATFORM, Kind::platform},
-                        {CL_DEVICE_PARENT_DEVICE, Kind::device},
-                        {kParentDeviceExt, Kind::device}},
-                       name, value, size_ret, [&](size_t* answered) { return ask(size, value, answered); });
+  return query_handles(
+      *object,
+      handles::answers(handles::platform(CL_DEVICE_PLATFORM), handles::device(CL_DEVICE_PARENT_DEVICE),
+                       handles::device(kParentDeviceExt)),
+      name, value, size_ret, [&](size_t* answered) { return ask(size, value, answered); });
 } catch (const std::bad_alloc&) {
   return CL_OUT_OF_HOST_MEMORY;
 }

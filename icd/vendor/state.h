@@ -16,6 +16,8 @@
 
 namespace cleave::vendor {
 
+using opencl::ExtensionFunctions;
+
 struct WrappedPlatform {
   drivers::Driver driver;
   objects::Object* platform = nullptr;

@@ -82,7 +82,7 @@ struct FakeEntry<Entry, Result(CL_API_CALL*)(Parameters...)> {
 
 Table fake_table() {
   Table table{};
-#define CL_FUNCTION(version, result, name, parameters, arguments) table.name = FakeEntry<&Table::name>::call;
+#define CL_FUNCTION(version, name, ...) table.name = FakeEntry<&Table::name>::call;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   return table;
@@ -106,10 +106,10 @@ void set_up() {
     }
     vendor.platforms[0].platform = living[0];
     vendor.platform_count = 1;
-#define EXTENSION_FUNCTION(result, name, parameters) \
+#define CL_EXTENSION(extension, name, ...) \
   vendor.platforms[0].extensions.name = FakeEntry<&ExtensionFunctions::name>::call;
 #include "opencl/extension_functions.def"
-#undef EXTENSION_FUNCTION
+#undef CL_EXTENSION
     return true;
   }();
   ASSERT_TRUE(done);
@@ -325,13 +325,14 @@ bool needs_no_driver(const std::string& name) {
 
 TEST(Vendor, TranslatesEachHandleOfEachFunction) {
   set_up();
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   if (!needs_no_driver(#name)) CallChecker<&Table::name>::good(#name);
 #include "opencl/functions.def"
 #undef CL_FUNCTION
-#define EXTENSION_FUNCTION(result, name, parameters) CallChecker<&ExtensionFunctions::name>::good(#name);
+#define CL_EXTENSION(extension, name, ...) \
+  if (is_offered<&ExtensionFunctions::name>()) CallChecker<&ExtensionFunctions::name>::good(#name);
 #include "opencl/extension_functions.def"
-#undef EXTENSION_FUNCTION
+#undef CL_EXTENSION
 }
 
 TEST(Vendor, HandsANullDeviceOnWhereItIsOne) {
@@ -344,13 +345,14 @@ TEST(Vendor, HandsANullDeviceOnWhereItIsOne) {
 
 TEST(Vendor, RefusesEachBadHandleOfEachFunction) {
   set_up();
-#define CL_FUNCTION(version, result, name, parameters, arguments) \
+#define CL_FUNCTION(version, name, ...) \
   if (!needs_no_driver(#name)) CallChecker<&Table::name>::bad(#name);
 #include "opencl/functions.def"
 #undef CL_FUNCTION
-#define EXTENSION_FUNCTION(result, name, parameters) CallChecker<&ExtensionFunctions::name>::bad(#name);
+#define CL_EXTENSION(extension, name, ...) \
+  if (is_offered<&ExtensionFunctions::name>()) CallChecker<&ExtensionFunctions::name>::bad(#name);
 #include "opencl/extension_functions.def"
-#undef EXTENSION_FUNCTION
+#undef CL_EXTENSION
 }
 
 // Of the whole process, in pages.
