@@ -1,40 +1,41 @@
 // Retain and release of objects that have records: the same for all kinds.
 #pragma once
 
-#include <type_traits>
-#include <utility>
-
 #include "interpose/interposer.h"
+#include "opencl/function_traits.h"
 
 namespace cleave::interpose {
 
-template <auto Entry>
-using FunctionOf = std::remove_reference_t<decltype(std::declval<Table>().*Entry)>;
+using opencl::FunctionAt;
 
-// Stands for `Entry`, clRetain... of a kind of object whose records are in `Records`.
-template <auto Entry, auto Records, typename Function = FunctionOf<Entry>>
+// The records beside objects of a kind.
+inline auto& records_of(Interposer& p, cl_program) { return p.programs; }
+inline auto& records_of(Interposer& p, cl_kernel) { return p.kernels; }
+inline auto& records_of(Interposer& p, cl_command_queue) { return p.queues; }
+
+// Stands for `Entry`, the clRetain... of such a kind.
+template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Retain;
 
-template <auto Entry, auto Records, typename Handle>
-struct Retain<Entry, Records, cl_int(CL_API_CALL*)(Handle)> {
+template <auto Entry, typename Handle>
+struct Retain<Entry, cl_int(CL_API_CALL*)(Handle)> {
   static cl_int CL_API_CALL call(Handle handle) noexcept {
     Interposer& p = interposer();
     const cl_int error = (p.next.*Entry)(handle);
-    if (error == CL_SUCCESS) (p.*Records).retain(handle);
+    if (error == CL_SUCCESS) records_of(p, handle).retain(handle);
     return error;
   }
 };
 
-// Stands for `Entry`, clRelease... of such a kind. The record goes before the driver may use the address
-// again.
-template <auto Entry, auto Records, typename Function = FunctionOf<Entry>>
+// Stands for `Entry`, the clRelease... of such a kind. The record goes before the driver may use the address again.
+template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Release;
 
-template <auto Entry, auto Records, typename Handle>
-struct Release<Entry, Records, cl_int(CL_API_CALL*)(Handle)> {
+template <auto Entry, typename Handle>
+struct Release<Entry, cl_int(CL_API_CALL*)(Handle)> {
   static cl_int CL_API_CALL call(Handle handle) noexcept {
     Interposer& p = interposer();
-    (p.*Records).release(handle);
+    records_of(p, handle).release(handle);
     return (p.next.*Entry)(handle);
   }
 };

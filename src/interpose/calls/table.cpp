@@ -9,6 +9,7 @@
 #include "interpose/interposer.h"
 #include "interpose/launch/cost_feedback.h"
 #include "interpose/waits/blocking_calls.h"
+#include "opencl/extension_functions.h"
 
 namespace cleave::interpose {
 namespace {
@@ -36,8 +37,10 @@ struct CancelSafe<Override, Result(CL_API_CALL*)(Parameters...) noexcept> {
   [[gnu::noinline]] static Result stay(Parameters... parameters) noexcept { return call(parameters...); }
 };
 
+using opencl::ExtensionFunctions;
+
 // A function that enqueues a command, called within the gate of its queue.
-template <auto Entry, typename Function = FunctionOf<Entry>>
+template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Gated;
 
 template <auto Entry, typename Result, typename... Parameters>
@@ -52,7 +55,7 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
 };
 
 // A function that may wait for its command: only then it is a place to go.
-template <auto Entry, Name name, typename Function = FunctionOf<Entry>>
+template <auto Entry, Name name, typename Function = FunctionAt<Entry>>
 struct MayWait;
 
 template <auto Entry, Name name, typename Result, typename... Parameters>
@@ -65,97 +68,41 @@ struct MayWait<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters...
   }
 };
 
-// Calls visit(name, entry of the table, override) for every overridden function of OpenCL itself. The
-// compiler checks that an override has the type of what it stands for.
+// What stands for the function at `Entry`, by its role; null if nothing does. `kByHand` is interpose::<name>, which is
+// defined for some roles.
+template <auto Entry, auto kByHand, Name name>
+constexpr FunctionAt<Entry> override_of() {
+  constexpr Role kIs = kRole<Entry>;
+  if constexpr (kIs == Role::gated) {
+    return CancelSafe<&Gated<Entry>::call>::call;
+  } else if constexpr (kIs == Role::blocking) {
+    return MayWait<Entry, name>::call;
+  } else if constexpr (kIs == Role::retains) {
+    return CancelSafe<&Retain<Entry>::call>::call;
+  } else if constexpr (kIs == Role::releases) {
+    return CancelSafe<&Release<Entry>::call>::call;
+  } else if constexpr (kIs == Role::overridden) {
+    return CancelSafe<kByHand>::call;
+  } else if constexpr (kIs == Role::cancellable) {
+    return CancelSafe<kByHand>::call_then_test_cancel;
+  } else if constexpr (kIs == Role::waits) {
+    return kByHand;  // sees to cancellation itself; where it changes nothing, it is as without us
+  } else {
+    static_assert(kIs == Role::forwarded);
+    return nullptr;
+  }
+}
+
+// Calls visit(name, entry of the table, override) for every overridden function of the dispatch table.
 template <typename Visit>
 void for_each_override(Visit visit) {
-#define CLEAVE_OVERRIDE(function, ...) visit(#function, &Table::function, &CancelSafe<&__VA_ARGS__>::call)
-#define CLEAVE_CANCELLABLE(function, override) \
-  visit(#function, &Table::function, &CancelSafe<&override>::call_then_test_cancel)
-#define CLEAVE_RETAIN(function, records) \
-  CLEAVE_OVERRIDE(function, Retain<&Table::function, &Interposer::records>::call)
-#define CLEAVE_RELEASE(function, records) \
-  CLEAVE_OVERRIDE(function, Release<&Table::function, &Interposer::records>::call)
-  CLEAVE_OVERRIDE(clEnqueueNDRangeKernel, clEnqueueNDRangeKernel);
-  CLEAVE_OVERRIDE(clEnqueueTask, clEnqueueTask);
-  CLEAVE_OVERRIDE(clCreateProgramWithSource, clCreateProgramWithSource);
-  CLEAVE_CANCELLABLE(clCreateProgramWithBinary, clCreateProgramWithBinary);
-  CLEAVE_OVERRIDE(clCreateProgramWithIL, clCreateProgramWithIL);
-  CLEAVE_OVERRIDE(clCreateProgramWithBuiltInKernels, clCreateProgramWithBuiltInKernels);
-  CLEAVE_CANCELLABLE(clBuildProgram, clBuildProgram);
-  CLEAVE_CANCELLABLE(clCompileProgram, clCompileProgram);
-  CLEAVE_CANCELLABLE(clLinkProgram, clLinkProgram);
-  CLEAVE_OVERRIDE(clGetProgramInfo, clGetProgramInfo);
-  CLEAVE_OVERRIDE(clGetProgramBuildInfo, clGetProgramBuildInfo);
-  CLEAVE_RETAIN(clRetainProgram, programs);
-  CLEAVE_RELEASE(clReleaseProgram, programs);
-  CLEAVE_OVERRIDE(clCreateKernel, clCreateKernel);
-  CLEAVE_OVERRIDE(clCreateKernelsInProgram, clCreateKernelsInProgram);
-  CLEAVE_OVERRIDE(clCloneKernel, clCloneKernel);
-  CLEAVE_RETAIN(clRetainKernel, kernels);
-  CLEAVE_RELEASE(clReleaseKernel, kernels);
-  CLEAVE_OVERRIDE(clCreateCommandQueue, clCreateCommandQueue);
-  CLEAVE_OVERRIDE(clCreateCommandQueueWithProperties, clCreateCommandQueueWithProperties);
-  CLEAVE_OVERRIDE(clSetCommandQueueProperty, clSetCommandQueueProperty);
-  CLEAVE_RETAIN(clRetainCommandQueue, queues);
-  CLEAVE_OVERRIDE(clReleaseCommandQueue, clReleaseCommandQueue);
-  CLEAVE_OVERRIDE(clGetContextInfo, clGetContextInfo);
-  CLEAVE_OVERRIDE(clCreateUserEvent, clCreateUserEvent);
-  CLEAVE_OVERRIDE(clSetUserEventStatus, clSetUserEventStatus);
-  CLEAVE_OVERRIDE(clRetainEvent, clRetainEvent);
-  CLEAVE_OVERRIDE(clReleaseEvent, clReleaseEvent);
-  CLEAVE_OVERRIDE(clGetEventInfo, clGetEventInfo);
-  CLEAVE_OVERRIDE(clGetEventProfilingInfo, clGetEventProfilingInfo);
-  CLEAVE_OVERRIDE(clSetEventCallback, clSetEventCallback);
-  CLEAVE_OVERRIDE(clGetExtensionFunctionAddress, clGetExtensionFunctionAddress);
-  CLEAVE_OVERRIDE(clGetExtensionFunctionAddressForPlatform, clGetExtensionFunctionAddressForPlatform);
-#undef CLEAVE_RETAIN
-#undef CLEAVE_RELEASE
-  // These see to that themselves, and where they change nothing, a thread is cancelled as natively.
-  visit("clFinish", &Table::clFinish, &clFinish);
-  visit("clWaitForEvents", &Table::clWaitForEvents, &clWaitForEvents);
-  // Everything else that puts a command on a queue only passes the queue's gate.
-#define CLEAVE_GATED(function) CLEAVE_OVERRIDE(function, Gated<&Table::function>::call)
-  CLEAVE_GATED(clEnqueueFillBuffer);
-  CLEAVE_GATED(clEnqueueCopyBuffer);
-  CLEAVE_GATED(clEnqueueCopyBufferRect);
-  CLEAVE_GATED(clEnqueueFillImage);
-  CLEAVE_GATED(clEnqueueCopyImage);
-  CLEAVE_GATED(clEnqueueCopyImageToBuffer);
-  CLEAVE_GATED(clEnqueueCopyBufferToImage);
-  CLEAVE_GATED(clEnqueueUnmapMemObject);
-  CLEAVE_GATED(clEnqueueMigrateMemObjects);
-  CLEAVE_GATED(clEnqueueNativeKernel);
-  CLEAVE_GATED(clEnqueueMarker);
-  CLEAVE_GATED(clEnqueueMarkerWithWaitList);
-  CLEAVE_GATED(clEnqueueBarrier);
-  CLEAVE_GATED(clEnqueueBarrierWithWaitList);
-  CLEAVE_GATED(clEnqueueWaitForEvents);
-  CLEAVE_GATED(clEnqueueSVMFree);
-  CLEAVE_GATED(clEnqueueSVMMemFill);
-  CLEAVE_GATED(clEnqueueSVMUnmap);
-  CLEAVE_GATED(clEnqueueSVMMigrateMem);
-  CLEAVE_GATED(clEnqueueAcquireGLObjects);
-  CLEAVE_GATED(clEnqueueReleaseGLObjects);
-  CLEAVE_GATED(clEnqueueAcquireEGLObjectsKHR);
-  CLEAVE_GATED(clEnqueueReleaseEGLObjectsKHR);
-#undef CLEAVE_GATED
-  // And those that may wait for it.
-#define CLEAVE_BLOCKING(function) \
-  visit(#function, &Table::function, &MayWait<&Table::function, #function>::call)
-  CLEAVE_BLOCKING(clEnqueueReadBuffer);
-  CLEAVE_BLOCKING(clEnqueueReadBufferRect);
-  CLEAVE_BLOCKING(clEnqueueWriteBuffer);
-  CLEAVE_BLOCKING(clEnqueueWriteBufferRect);
-  CLEAVE_BLOCKING(clEnqueueReadImage);
-  CLEAVE_BLOCKING(clEnqueueWriteImage);
-  CLEAVE_BLOCKING(clEnqueueMapBuffer);
-  CLEAVE_BLOCKING(clEnqueueMapImage);
-  CLEAVE_BLOCKING(clEnqueueSVMMemcpy);
-  CLEAVE_BLOCKING(clEnqueueSVMMap);
-#undef CLEAVE_BLOCKING
-#undef CLEAVE_OVERRIDE
-#undef CLEAVE_CANCELLABLE
+#define CL_FUNCTION(version, name, ...)                                                                      \
+  static_assert(kRole<&Table::name> != Role::forwarded || !std::string_view(#name).starts_with("clEnqueue"), \
+                #name " enqueues a command, which must not get between the slices of a launch");             \
+  if constexpr (kRole<&Table::name> != Role::forwarded)                                                      \
+    visit(#name, &Table::name, override_of<&Table::name, &interpose::name, #name>());
+#include "opencl/functions.def"
+#undef CL_FUNCTION
 }
 
 void fill(Table& table, const Table& next, bool disabled) {
@@ -181,17 +128,17 @@ const Table* install(const Table& next, const Face& face, base::Configuration co
 
 void uninstall() { delete replace_interposer(nullptr); }
 
-void* find_override(std::string_view name) {
+void* find_override(std::string_view wanted) {
   void* found = nullptr;
   for_each_override([&](std::string_view known, auto, auto override) {
-    if (known == name) found = reinterpret_cast<void*>(override);
+    if (known == wanted) found = reinterpret_cast<void*>(override);
   });
-  if (name == "clCommandNDRangeKernelKHR") {
-    found = reinterpret_cast<void*>(&CancelSafe<&clCommandNDRangeKernelKHR>::call);
+#define CL_EXTENSION(extension, name, ...)                                                             \
+  if (wanted == #name) {                                                                               \
+    return reinterpret_cast<void*>(override_of<&ExtensionFunctions::name, &interpose::name, #name>()); \
   }
-  if (name == "clCreateCommandQueueWithPropertiesKHR") {
-    found = reinterpret_cast<void*>(&CancelSafe<&clCreateCommandQueueWithPropertiesKHR>::call);
-  }
+#include "opencl/extension_functions.def"
+#undef CL_EXTENSION
   return found;
 }
 

@@ -33,7 +33,7 @@ struct Name {
   constexpr Name(const char (&name)[length]) { std::copy_n(name, length, text); }
 };
 
-template <auto Entry, Name name, typename Function = FunctionOf<Entry>>
+template <auto Entry, Name name, typename Function = FunctionAt<Entry>>
 struct Blocking;
 
 template <auto Entry, Name name, typename Result, typename... Parameters>
