@@ -14,6 +14,7 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 TREE_PATH = re.compile(rf"(?:{'|'.join(TOP)})/[\w./*-]*")
 FILE_NAME = re.compile(r"[\w./-]+\.(?:h|cpp|py|def|fbs)")
+FOLDER_NAME = re.compile(r"[\w-]+(?:/[\w-]+)*/")
 QUALIFIED = re.compile(r"[a-z_]+(?:::\w+)+")
 TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w{4,}(?:…|\.\.\.)?")
 
@@ -61,6 +62,8 @@ def code_fault(text, document, root):
     """What is wrong with a text in code style, if it names a path, a file, or something of the code."""
     if TREE_PATH.fullmatch(text):
         return None if text in NOT_IN_THE_TREE or any(root.glob(text.rstrip("/"))) else "there is no such path"
+    if FOLDER_NAME.fullmatch(text) and document.name == "README.md":
+        return None if (document.parent / text).is_dir() or (root / text).is_dir() else "there is no such folder"
     if FILE_NAME.fullmatch(text) and "NAME" not in text and document.name == "README.md" and document.parent != root:
         near = root / document.relative_to(root).parts[0]
         return None if (root / text).exists() or any(near.rglob(text)) else "there is no such file near it"
