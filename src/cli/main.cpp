@@ -1,4 +1,4 @@
-// The `cleave` command: only the command line itself. Each subcommand has a file of its own.
+// The command line of `cleave`. Each subcommand has a folder of its own.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -26,7 +26,7 @@ constexpr int usage_error = 2;
 
 using Arguments = std::vector<std::string>;
 
-// The command line, split where the program of `cleave run` begins: from there on nothing is ours.
+// The command line, split where the program of `cleave run` begins; the rest is the program's.
 struct CommandLine {
   Arguments ours;
   Arguments program;
@@ -37,7 +37,7 @@ CommandLine split_at_program(const Arguments& arguments, const CLI::App& run) {
   auto at = arguments.begin() + 1;
   while (at != arguments.end() && *at != "--" && at->starts_with('-')) {
     const CLI::Option* option = run.get_option_no_throw(*at);
-    // An option whose value may be left out has it behind an equals sign.
+    // An optional value is attached with "=".
     const bool takes_next = option != nullptr && option->get_items_expected_min() > 0;
     at += takes_next && at + 1 != arguments.end() ? 2 : 1;
   }
@@ -45,7 +45,7 @@ CommandLine split_at_program(const Arguments& arguments, const CLI::App& run) {
   return {{arguments.begin(), at}, {at + (has_mark ? 1 : 0), arguments.end()}};
 }
 
-// CLI11 would write the program and its arguments nowhere, since it never sees them.
+// CLI11 does not know the program and its arguments, so they are added here.
 class RunHelp : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
@@ -53,41 +53,38 @@ class RunHelp : public CLI::Formatter {
   }
 };
 
-using Check = std::string (*)(const std::string&);
+CLI::Validator setting_check(const char* variable) {
+  return {[variable](const std::string& value) { return check_setting(variable, value); }, ""};
+}
 
-// The option `name`, whose value goes into the environment `variable`.
-CLI::Option* add_setting_option(CLI::App& run, RunRequest& request, const char* name, const char* variable,
-                                const char* description, const Check check) {
+// Adds the option `name`, which sets the environment variable of a setting.
+void add_setting_option(CLI::App& run, RunRequest& request, const char* name, const char* variable,
+                        const char* type, const char* description) {
   const auto set = [&request, variable](const std::string& value) {
     request.settings.emplace_back(variable, value);
   };
-  return run.add_option_function<std::string>(name, set, description)->check(CLI::Validator(check, ""));
+  run.add_option_function<std::string>(name, set, description)
+      ->check(setting_check(variable))
+      ->type_name(type);
 }
 
-// The program may change its folder before it first uses OpenCL.
+// The program may change its working directory before it first uses OpenCL.
 std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
 CLI::App& add_run(CLI::App& app, RunRequest& request) {
   CLI::App& run = *app.add_subcommand("run", "Run a program with its kernel launches split");
   run.formatter(std::make_shared<RunHelp>());
-  add_setting_option(run, request, "--vms", "CLEAVE_VMS",
-                     "Virtual machines that share the host, this one included", check_count)
-      ->type_name("N");
-  add_setting_option(run, request, "--alpha", "CLEAVE_ALPHA", "Slices for each virtual machine", check_count)
-      ->type_name("A");
-  add_setting_option(run, request, "--policy", "CLEAVE_SPLIT", "off, alpha, budget, quantum:MS or fixed:N",
-                     check_policy)
-      ->type_name("POLICY");
-  add_setting_option(run, request, "--launch", "CLEAVE_LAUNCH", "auto, sequential, queued or pipelined",
-                     check_launch)
-      ->type_name("MODE");
-  add_setting_option(run, request, "--wait", "CLEAVE_WAIT", "auto, native or polite", check_wait)
-      ->type_name("MODE");
+  add_setting_option(run, request, "--vms", "CLEAVE_VMS", "N",
+                     "Virtual machines that share the host, including this one");
+  add_setting_option(run, request, "--alpha", "CLEAVE_ALPHA", "A", "Slices for each virtual machine");
+  add_setting_option(run, request, "--policy", "CLEAVE_SPLIT", "POLICY",
+                     "off, alpha, budget, quantum:MS or fixed:N");
+  add_setting_option(run, request, "--launch", "CLEAVE_LAUNCH", "MODE",
+                     "auto, sequential, queued or pipelined");
+  add_setting_option(run, request, "--wait", "CLEAVE_WAIT", "MODE", "auto, native or sleeping");
   add_setting_option(
-      run, request, "--remote", "CLEAVE_REMOTE",
-      "Use the devices of servers, too: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT",
-      check_remote)
-      ->type_name("ADDRESS[,...]");
+      run, request, "--remote", "CLEAVE_REMOTE", "ADDRESS[,...]",
+      "Also use the devices of servers: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT");
   const auto set_file = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_CONFIG", absolute(file));
   };
@@ -99,40 +96,40 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
                                   file.empty() || file == "stderr" ? "stderr" : absolute(file));
   };
   run.add_option_function<std::string>("--stats", set_stats,
-                                       "Say on standard error, or as JSON in FILE, what was split")
+                                       "Report what was split on standard error, or as JSON in FILE")
       ->expected(0, 1)
       ->type_name("[=FILE]");
   const auto set_trace = [&](const std::string& file) {
     request.settings.emplace_back("CLEAVE_TRACE", absolute(file));
   };
   run.add_option_function<std::string>("--trace", set_trace,
-                                       "Write what happens to FILE, for Perfetto or chrome://tracing")
+                                       "Write a trace to FILE, for Perfetto or chrome://tracing")
       ->type_name("FILE");
   run.footer(
-      "The exit status is the program's own, or 127 where there is no such program, 126 where it cannot be\n"
-      "executed, 1 where Cleave's libraries are missing, 2 where the command line is wrong.");
+      "The exit status is the program's own, or 127 if there is no such program, 126 if it cannot be\n"
+      "executed, 1 if Cleave's libraries are missing, 2 if the command line is wrong.");
   return run;
 }
 
 void add_doctor(CLI::App& app, DoctorRequest& request) {
   CLI::App& doctor =
-      *app.add_subcommand("doctor", "Say whether all is well here, and how to mend what is not");
-  doctor.add_option("PROGRAM", request.program, "Also say whether this program would be caught");
+      *app.add_subcommand("doctor", "Check whether Cleave works here, and how to fix what does not");
+  doctor.add_option("PROGRAM", request.program, "Also check whether this program would be intercepted");
   doctor
       .add_option_function<std::string>(
           "--timeout",
           [&](const std::string& seconds) {
             request.timeout = std::chrono::milliseconds(static_cast<int>(std::stod(seconds) * 1000));
           },
-          "Seconds that a driver may take to answer (10)")
+          "Seconds to wait for a driver (10)")
       ->check(CLI::Validator(check_seconds, ""))
       ->type_name("S");
 }
 
 void add_top(CLI::App& app, TopRequest& request) {
   CLI::App& top = *app.add_subcommand("top", "Show the processes under Cleave on this machine, live");
-  top.add_flag("--once", request.once, "Print what there is now and end");
-  top.add_flag("--json", request.json, "Print JSON, an object a line");
+  top.add_flag("--once", request.once, "Print once and exit");
+  top.add_flag("--json", request.json, "Print JSON, one object per line");
   top.add_option_function<std::string>(
          "--interval",
          [&](const std::string& seconds) {
@@ -141,7 +138,7 @@ void add_top(CLI::App& app, TopRequest& request) {
          "Seconds between two refreshes (1)")
       ->check(CLI::Validator(check_seconds, ""))
       ->type_name("S");
-  top.footer("On a terminal it redraws in place until q is pressed.");
+  top.footer("On a terminal it redraws until q is pressed.");
 }
 
 void add_icd_options(CLI::App& command, IcdRequest& request, bool changes) {
@@ -151,11 +148,13 @@ void add_icd_options(CLI::App& command, IcdRequest& request, bool changes) {
     command.add_option_function<std::string>(name, set, description)->type_name(type);
   };
   add("--vendors", request.vendors, "Where loaders look for .icd files (/etc/OpenCL/vendors)", "FOLDER");
-  add("--wrapped", request.wrapped, "Where the drivers go (the former with .cleave behind it)", "FOLDER");
-  add("--root", request.root, "The root of another system, which holds all these", "FOLDER");
+  add("--wrapped", request.wrapped, "Where the drivers are moved to (the former with .cleave appended)",
+      "FOLDER");
+  add("--root", request.root, "The root of another system that contains these folders", "FOLDER");
   if (!changes) return;
-  command.add_flag("--dry-run", request.dry, "Only say what would be done, as for users other than root");
-  command.add_flag("--apply", request.apply, "Do it also where the user is not root");
+  command.add_flag("--dry-run", request.dry,
+                   "Only print what would be done; the default for users other than root");
+  command.add_flag("--apply", request.apply, "Make the changes even if the user is not root");
 }
 
 // docs/vendor.md
@@ -168,29 +167,30 @@ void add_icd(CLI::App& app, IcdRequest& request) {
     add_icd_options(command, request, action != IcdRequest::Action::status);
     return command;
   };
-  CLI::App& install = add("install", "Put Cleave in front of every driver, those that came since too",
-                          IcdRequest::Action::install);
+  CLI::App& install =
+      add("install", "Put Cleave in front of every driver, including new ones", IcdRequest::Action::install);
   install
       .add_option_function<std::string>(
           "--library", [&](const std::string& given) { request.library = given; },
-          "The library to register, as programs will see it (this installation's)")
+          "The library to register, as seen by programs (default: this installation's)")
       ->type_name("FILE");
-  add("uninstall", "Leave everything as it was before", IcdRequest::Action::uninstall);
-  add("status", "Say what is registered and wrapped; the exit status is 0 where that is every driver",
+  add("uninstall", "Restore everything as it was before", IcdRequest::Action::uninstall);
+  add("status", "Show what is registered and wrapped; the exit status is 0 if that is every driver",
       IcdRequest::Action::status);
 }
 
 void add_remote(CLI::App& app, std::vector<std::string>& addresses) {
-  CLI::App& remote = *app.add_subcommand("remote", "Look at the servers whose devices can be used from here");
-  CLI::App& list = *remote.add_subcommand("ls", "List servers, their devices, load and answering time");
-  list.add_option("ADDRESS", addresses, "The servers; without any, those of CLEAVE_REMOTE")
-      ->check(CLI::Validator(check_remote, ""));
+  CLI::App& remote = *app.add_subcommand("remote", "Show the servers whose devices can be used from here");
+  CLI::App& list = *remote.add_subcommand("ls", "List servers with their devices, load and response time");
+  list.add_option("ADDRESS", addresses, "The servers (default: those of CLEAVE_REMOTE)")
+      ->check(setting_check("CLEAVE_REMOTE"));
   remote.require_subcommand(1);
 }
 
-// Its arguments are the suite's own.
+// The arguments are passed on to the suite.
 CLI::App& add_bench(CLI::App& app) {
-  CLI::App& bench = *app.add_subcommand("bench", "Measure what Cleave costs and gains here (bench --help)");
+  CLI::App& bench =
+      *app.add_subcommand("bench", "Measure what Cleave costs and gains here (see bench --help)");
   bench.set_help_flag();
   bench.prefix_command();
   return bench;
@@ -204,7 +204,7 @@ struct ProbeRequest {
   unsigned device = 0;
 };
 
-// Not for people: see probe.h.
+// Hidden from users: see probe/probe.h.
 void add_probe(CLI::App& app, ProbeRequest& request) {
   CLI::App& probe = *app.add_subcommand("probe", "")->group("");
   const auto add = [&](const char* subject) {
@@ -245,7 +245,8 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
 
 int run_command_line(const Arguments& arguments) {
   CLI::App app(
-      "Cleave keeps GPU work from hurting its neighbours: it splits the kernel launches of OpenCL programs.",
+      "Cleave splits the kernel launches of OpenCL programs, so that they do not delay other users of the "
+      "GPU.",
       "cleave");
   app.set_version_flag("--version", "cleave " CLEAVE_VERSION);
   app.require_subcommand(0, 1);

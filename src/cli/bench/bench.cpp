@@ -14,10 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCannot = 1;
+constexpr int kFailure = 1;
 
-// In a build folder beside the command's own, installed where programs go that nobody calls by hand. Empty
-// where it is in neither.
+// The suite's folder in a build folder or an installation; empty if there is none.
 fs::path find_suite(const Installation& cleave) {
   const fs::path beside = cleave.command.parent_path().parent_path();
   std::error_code ignored;
@@ -33,8 +32,8 @@ int bench(const std::vector<std::string>& arguments) {
   const Installation cleave = find_installation();
   const fs::path folder = find_suite(cleave);
   if (folder.empty()) {
-    std::fputs("cleave: the benchmarks are not there: build Cleave with -DCLEAVE_BENCH=ON\n", stderr);
-    return kCannot;
+    std::fputs("cleave: the benchmarks are missing: build Cleave with -DCLEAVE_BENCH=ON\n", stderr);
+    return kFailure;
   }
   ::setenv("CLEAVE_BENCH", folder.c_str(), 1);
   ::setenv("CLEAVE_BENCH_LIBRARY", cleave.drop_in.c_str(), 1);
@@ -47,7 +46,7 @@ int bench(const std::vector<std::string>& arguments) {
   ::execvp(list[0], list.data());
   std::fprintf(stderr, "cleave: python3, which runs the benchmarks, cannot be started: %s\n",
                std::strerror(errno));
-  return kCannot;
+  return kFailure;
 }
 
 }  // namespace cleave::cli

@@ -1,5 +1,4 @@
-// `cleave bench`: hands over to the suite, which is Python's, with the place of its programs and of the
-// drop-in.
+// `cleave bench`: starts the benchmark suite, which is written in Python.
 #pragma once
 
 #include <string>
@@ -7,7 +6,7 @@
 
 namespace cleave::cli {
 
-// Replaces this process. Returns the exit status only where that cannot be: says why on standard error.
+// Replaces this process. Returns, with the exit status, only if that fails, after printing why on standard error.
 int bench(const std::vector<std::string>& arguments);
 
 }  // namespace cleave::cli

@@ -5,7 +5,6 @@
 #include "cli/doctor/spelling.h"
 #include "cli/probe/child_process.h"
 #include "cli/probe/records.h"
-#include "cli/remote/remote.h"
 #include "cli/system/drivers.h"
 
 namespace cleave::cli {
@@ -20,16 +19,15 @@ void report_libraries(const Installation& cleave, Report& report) {
   for (const auto& library : missing) report.problem(library.string() + " is missing", reinstall);
   if (missing.empty()) report.ok("drop-in, stub and layer are in " + cleave.layer.parent_path().string());
   if (!cleave.can_be_in_layers()) {
-    report.problem("lists of libraries are split at colons, and the path above has one", "move Cleave");
+    report.problem("library lists are separated by colons, and the path above contains one", "move Cleave");
   } else if (!cleave.can_preload()) {
     report.note("LD_PRELOAD cannot hold a path with a space; `cleave run` uses the other ways only",
                 "move Cleave to a path without spaces");
   }
 }
 
-// Without layers, or Cleave's might be the face that answers; without drivers, since they have nothing to do
-// with it.
-ChildResult ask_drop_in(const DoctorRequest& request) {
+// Without layers, since Cleave's layer might answer instead; without drivers, which are not needed.
+ChildResult probe_drop_in(const DoctorRequest& request) {
   const DriverSelection none({});
   return run_child(
       {{"probe", "library"}, {{"OPENCL_LAYERS", std::nullopt}, none.variable()}, request.timeout});
@@ -59,26 +57,26 @@ void report_settings(const std::vector<Record>& records, Report& report) {
   if (rows.size() > 1) {
     report.table(rows);
   } else {
-    report.note("not known: the drop-in did not say");
+    report.note("unknown: the drop-in gave no answer");
   }
   for (const Record& record : records) {
     if (record[0] == "problem" && record.size() > 1) {
-      report.problem(record[1], "mend the variable or the file that it names");
+      report.problem(record[1], "fix the variable or the file that it names");
     }
   }
-  // What names the file and the layers is no setting of its own, and the drop-in names the others.
+  // These two are no settings; the drop-in lists those.
   std::vector<std::string> variables = {"CLEAVE_CONFIG", "CLEAVE_LAYERS"};
   for (const Record& record : records) {
     if (record[0] == "setting" && record.size() > 4 && !record[4].empty()) variables.push_back(record[4]);
   }
-  if (variables.size() == 2) return;  // the drop-in did not say which there are
+  if (variables.size() == 2) return;  // the drop-in gave no answer
   for (const Misspelt& variable : misspelt_variables(variables)) {
     report.problem(variable.variable + " is not a setting of Cleave",
                    variable.suggestion.empty() ? "unset it" : "did you mean " + variable.suggestion + "?");
   }
 }
 
-// As a program is that opens the system's library by its path: no drop-in, only the layer.
+// Like a program that opens the system's loader by its path: without the drop-in, with the layer.
 ChildRequest through_layer(const DoctorRequest& request, const Installation& cleave,
                            const std::string& loader) {
   ChildRequest child;
@@ -93,21 +91,21 @@ void report_layers(const ChildResult& child, Report& report) {
   const Record* face = find(records, "face", 2);
   const Record* platforms = find(records, "platforms", 2);
   if (face != nullptr && (*face)[1] == "layer") {
-    report.ok("it loads Cleave's layer: programs that open it by its path are caught too");
+    report.ok("it loads Cleave's layer: programs that open it by its path are intercepted, too");
   } else if (platforms != nullptr && (*platforms)[1] == "0") {
-    report.note("whether it loads layers cannot be seen without a driver");
+    report.note("whether it loads layers cannot be tested without a driver");
   } else if (face != nullptr) {
-    report.note("it does not load layers: programs that open it by its path would not be caught",
+    report.note("it does not load layers: programs that open it by its path are not intercepted",
                 "install ocl-icd 2.3 or the Khronos loader 3.0, or later");
   } else if (const Record* failure = find(records, "failure", 2)) {
-    report.problem("it cannot be asked for layers: " + (*failure)[1], "mend or replace that loader");
+    report.problem("layers cannot be tested: " + (*failure)[1], "fix or replace that loader");
   } else {
-    report.problem("a process that loaded the layer and asked for the platforms " + child.outcome_text(),
-                   "see \"Platforms and devices\"; if all is well there, report it to Cleave");
+    report.problem("a process that loaded the layer and listed the platforms " + child.outcome_text(),
+                   "see \"Platforms and devices\"; if there is no problem there, report a bug of Cleave");
   }
 }
 
-// The loader below the drop-in; where that did not say, the one that the dynamic linker finds.
+// The loader below the drop-in; if the drop-in gave no answer, the one that the dynamic linker finds.
 std::string loader_of(const std::vector<Record>& records) {
   const Record* next = find(records, "next", 2);
   return next == nullptr || (*next)[1].find('/') == std::string::npos ? "libOpenCL.so.1" : (*next)[1];
@@ -117,7 +115,7 @@ void report_loader(const DoctorRequest& request, const Installation& cleave, con
                    Report& report) {
   report.section("Loader");
   if (loader.find('/') == std::string::npos) {
-    report.problem("the drop-in found no OpenCL loader to hand calls to",
+    report.problem("the drop-in found no OpenCL loader to forward calls to",
                    "install one (ocl-icd-libopencl1), or name it in CLEAVE_NEXT");
     return;
   }
@@ -131,7 +129,7 @@ int doctor(const DoctorRequest& request) {
   Report report(std::cout);
   const Installation cleave = find_installation();
   report_libraries(cleave, report);
-  const ChildResult child = ask_drop_in(request);
+  const ChildResult child = probe_drop_in(request);
   const std::vector<Record> records = decode(child.output);
   report_version(child, records, report);
   report_settings(records, report);
@@ -140,7 +138,7 @@ int doctor(const DoctorRequest& request) {
   if (child.succeeded()) {
     report_devices(request, report);
     report_neighbours(records, report);
-    report_servers(records, request.timeout, report);
+    report_servers(request, records, report);
   }
   if (!request.program.empty()) report_program(request, cleave, registered, report);
   report.conclude();

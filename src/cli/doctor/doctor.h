@@ -1,8 +1,9 @@
-// `cleave doctor`: would it work here, and if not, why and what to do. Prints its report on standard output.
+// `cleave doctor`: checks whether Cleave works on this machine and prints a report, with remedies, on standard output.
 #pragma once
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/doctor/report.h"
@@ -12,20 +13,24 @@
 namespace cleave::cli {
 
 struct DoctorRequest {
-  std::string program;                        // empty: only the machine is looked at
-  std::chrono::milliseconds timeout{10'000};  // with each process that meets a driver
+  std::string program;                        // a program to examine, too; may be empty
+  std::chrono::milliseconds timeout{10'000};  // for each probe process
 };
 
-// Returns the exit status: 0 where nothing is wrong, 1 where there are problems.
+// Returns the exit status: 0 if there are no problems, else 1.
 int doctor(const DoctorRequest& request);
 
-// Its sections with files of their own.
+// The sections of the report with files of their own. `records` are those of probe_library().
 void report_devices(const DoctorRequest& request, Report& report);
 void report_neighbours(const std::vector<Record>& records, Report& report);
-// Whether programs that are not under `cleave run` are caught. `loader` is the one that they find.
+void report_servers(const DoctorRequest& request, const std::vector<Record>& records, Report& report);
+// Returns whether programs without `cleave run` are intercepted. `loader` is the one that they use.
 bool report_vendor(const DoctorRequest& request, const std::string& loader, Report& report);
-// `registered`: whether they are.
+// `registered`: the result of report_vendor().
 void report_program(const DoctorRequest& request, const Installation& cleave, bool registered,
                     Report& report);
+
+// The record of a setting with its value and origin, or null.
+const Record* find_setting(const std::vector<Record>& records, std::string_view key);
 
 }  // namespace cleave::cli

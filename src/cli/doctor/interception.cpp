@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 using Severity = Finding::Severity;
 
-// The name under which the file wants OpenCL, or an empty text.
+// The name of the OpenCL library that the file is linked against, or empty.
 std::string needed_opencl(const ElfFacts& facts) {
   for (const std::string& name : facts.needed) {
     if (fs::path(name).filename().native().starts_with("libOpenCL.so")) return name;
@@ -31,7 +31,7 @@ Finding privileged(const std::string& reason, bool registered) {
   if (registered) {
     return {Severity::ok,
             "it runs with raised privileges (" + reason +
-                "): caught by the vendor library, with no settings " + "but those of /etc/cleave/cleave.toml",
+                "): intercepted by the vendor library, with the settings of /etc/cleave/cleave.toml only",
             ""};
   }
   return {Severity::problem,
@@ -42,28 +42,27 @@ Finding privileged(const std::string& reason, bool registered) {
 }
 
 Finding statically_linked() {
-  return {Severity::problem,
-          "it is statically linked: there is no dynamic loader in it that would load Cleave",
+  return {Severity::problem, "it is statically linked: it has no dynamic loader that could load Cleave",
           "link it dynamically, against the system's libOpenCL.so.1"};
 }
 
-// OpenCL is named by a path, so that neither a preloaded library's name nor a search path counts.
+// A library named by a path is found neither among preloaded libraries nor through a search path.
 Finding needs_by_path(const std::string& name) {
-  return {Severity::note, "it needs " + name + " by its path: caught by the layer alone",
-          "see \"Loader\" above for whether that loader has layers"};
+  return {Severity::note, "it needs " + name + " by its path: intercepted by the layer only",
+          "see \"Loader\" above on whether the loader supports layers"};
 }
 
 Finding linked(const ElfFacts& facts, const std::string& name, const Installation& cleave) {
   if (name.find('/') != std::string::npos) return needs_by_path(name);
   if (cleave.can_preload())
-    return {Severity::ok, "it is linked against " + name + ": caught by the preloaded library", ""};
-  // A DT_RPATH counts only where there is no DT_RUNPATH.
+    return {Severity::ok, "it is linked against " + name + ": intercepted by the preloaded library", ""};
+  // DT_RPATH is ignored if there is a DT_RUNPATH.
   if (facts.rpath && !facts.runpath) {
     return {Severity::note,
-            "its DT_RPATH (" + *facts.rpath + ") comes before LD_LIBRARY_PATH: caught by the layer",
+            "its DT_RPATH (" + *facts.rpath + ") comes before LD_LIBRARY_PATH: intercepted by the layer",
             "move Cleave to a path without spaces, so that it can be preloaded"};
   }
-  return {Severity::ok, "it is linked against " + name + ": caught by the library search path", ""};
+  return {Severity::ok, "it is linked against " + name + ": intercepted by the library search path", ""};
 }
 
 Finding not_linked(const Installation& cleave) {
@@ -71,14 +70,15 @@ Finding not_linked(const Installation& cleave) {
                                ? "the preloaded libraries (dlopen by name) and the layer (by path)"
                                : "the library search path (dlopen by name) and the layer (by path)";
   return {Severity::ok,
-          "it is not linked against OpenCL itself: where it loads OpenCL later, it is caught by " + ways, ""};
+          "it is not linked against OpenCL itself: if it loads OpenCL later, it is intercepted by " + ways,
+          ""};
 }
 
 void note_search_paths(const ElfFacts& facts, std::vector<Finding>& findings) {
   const auto note = [&](const char* tag, const std::optional<std::string>& value) {
     if (!value) return;
     findings.push_back(
-        {Severity::note, std::string(tag) + " " + *value + ": does not matter for preloaded libraries", ""});
+        {Severity::note, std::string(tag) + " " + *value + ": irrelevant for preloaded libraries", ""});
   };
   note("DT_RPATH", facts.rpath);
   note("DT_RUNPATH", facts.runpath);
@@ -107,18 +107,18 @@ void examine_elf(const fs::path& file, const ElfFacts& facts, const Installation
 void examine_file(const fs::path& file, const Installation& cleave, bool registered, bool may_be_script,
                   std::vector<Finding>& findings);
 
-// What a script does with its environment is its own affair; what starts it can be looked at.
+// Examines the interpreter; what the script itself does cannot be known.
 void examine_script(const std::string& interpreter, const Installation& cleave, bool registered,
                     std::vector<Finding>& findings) {
   const ProgramLookup found = find_program(interpreter);
   if (!found.file) {
     findings.push_back({Severity::problem,
                         "it is a script whose interpreter " + interpreter + " " + found.reason,
-                        "install the interpreter or mend the script's first line"});
+                        "install the interpreter or fix the script's first line"});
     return;
   }
   findings.push_back(
-      {Severity::note, "it is a script, run by " + found.file->string() + "; about that program:", ""});
+      {Severity::note, "it is a script, run by " + found.file->string() + "; about the interpreter:", ""});
   examine_file(*found.file, cleave, registered, false, findings);
 }
 
@@ -139,7 +139,7 @@ void examine_file(const fs::path& file, const Installation& cleave, bool registe
     examine_script(*interpreter, cleave, registered, findings);
   } else if (interpreter) {
     findings.push_back(
-        {Severity::note, "it is a script itself: not followed further", "name its interpreter to doctor"});
+        {Severity::note, "it is a script itself: not examined further", "run doctor on its interpreter"});
   } else {
     findings.push_back({Severity::problem, "it is neither an ELF program nor a script with a `#!` line",
                         "name the program that is started in the end"});

@@ -1,4 +1,4 @@
-// Would `cleave run PROGRAM` catch that program's OpenCL calls? Answered from its file, without running it.
+// Examines a program's file, without running it, to tell whether `cleave run PROGRAM` would intercept its OpenCL calls.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ struct Finding {
   enum class Severity { ok, note, problem };
   Severity mark;
   std::string text;
-  std::string remedy;  // for problems always, else where there is something to do
+  std::string remedy;  // never empty for problems
 };
 
-// In the order in which they should be read. The program is caught where none is a problem. `registered`:
-// whether the vendor library catches what `cleave run` does not.
+// The findings, in the order to be read. The program is intercepted if none of them is a problem. `registered`: the vendor
+// library is registered, which also intercepts programs that `cleave run` cannot.
 std::vector<Finding> examine_program(const std::string& name, const Installation& cleave, bool registered);
 
 }  // namespace cleave::cli

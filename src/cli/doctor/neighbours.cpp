@@ -1,17 +1,7 @@
-#include <string_view>
-
 #include "cli/doctor/doctor.h"
 
 namespace cleave::cli {
 namespace {
-
-// The record of that setting with its value and origin, or nullptr.
-const Record* find_setting(const std::vector<Record>& records, std::string_view key) {
-  for (const Record& record : records) {
-    if (record.size() >= 4 && record[0] == "setting" && record[1] == key) return &record;
-  }
-  return nullptr;
-}
 
 std::string value_of(const std::vector<Record>& records, std::string_view key) {
   const Record* setting = find_setting(records, key);
@@ -27,7 +17,7 @@ std::string age(const std::string& milliseconds) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s ago";
 }
 
-// neighbour NAME PLACE STATE KNOWLEDGE VMS AGE
+// `source`: neighbour NAME PLACE STATE KNOWLEDGE VMS AGE
 void report_source(const Record& source, const std::string& stale, Report& report) {
   const std::string what = source[1] +
                            (source[2].empty() || source[1].ends_with(source[2]) ? "" : " at " + source[2]) +
@@ -35,9 +25,9 @@ void report_source(const Record& source, const std::string& stale, Report& repor
   if (source[4] == "known") {
     report.ok(what + ", " + machines(source[5]) + ", confirmed " + age(source[6]));
   } else if (source[4] == "stale") {
-    report.note(what + ", silent since it said " + machines(source[5]) + " " + age(source[6]) +
-                    "; neighbours.stale=" + stale + " stands in for it",
-                "see whether cleave-monitord runs, or whatever writes the file");
+    report.note(what + ", no update since " + machines(source[5]) + " " + age(source[6]) +
+                    "; neighbours.stale=" + stale + " applies",
+                "check that cleave-monitord, or the writer of the file, is running");
   } else {
     report.note(what + ", no count yet",
                 source[1] == "monitor"
@@ -48,19 +38,25 @@ void report_source(const Record& source, const std::string& stale, Report& repor
 
 }  // namespace
 
+const Record* find_setting(const std::vector<Record>& records, std::string_view key) {
+  for (const Record& record : records) {
+    if (record.size() >= 4 && record[0] == "setting" && record[1] == key) return &record;
+  }
+  return nullptr;
+}
+
 void report_neighbours(const std::vector<Record>& records, Report& report) {
   report.section("Neighbours");
   const Record* vms = find(records, "vms", 2);
   if (vms == nullptr) {
-    report.note("not known: the drop-in did not say");
+    report.note("unknown: the drop-in gave no answer");
     return;
   }
   const Record* count = find_setting(records, "neighbours.count");
   const bool fixed = count != nullptr && !(*count)[2].empty();
   const std::string from =
       fixed ? (*count)[3] : "neighbours.source=" + value_of(records, "neighbours.source");
-  report.ok("the next launch reckons with " + machines((*vms)[1]) + ", this one included (from: " + from +
-            ")");
+  report.ok("the next launch counts " + machines((*vms)[1]) + ", including this one (from: " + from + ")");
   for (const Record& record : records) {
     if (record[0] == "neighbour" && record.size() > 6) {
       report_source(record, value_of(records, "neighbours.stale"), report);
@@ -68,8 +64,8 @@ void report_neighbours(const std::vector<Record>& records, Report& report) {
   }
   const std::string policy = value_of(records, "split.policy");
   if ((*vms)[1] == "1" && (policy == "alpha" || policy == "budget")) {
-    report.note("alone, launches stay whole",
-                "to see them split, set CLEAVE_VMS or use `cleave run --vms N`");
+    report.note("with one VM, launches are not split",
+                "to try splitting, set CLEAVE_VMS or use `cleave run --vms N`");
   }
 }
 

@@ -6,7 +6,7 @@ namespace cleave::cli {
 void report_program(const DoctorRequest& request, const Installation& cleave, bool registered,
                     Report& report) {
   report.section("Program " + request.program);
-  bool is_caught = true;
+  bool is_intercepted = true;
   for (const Finding& finding : examine_program(request.program, cleave, registered)) {
     switch (finding.mark) {
       case Finding::Severity::ok:
@@ -16,12 +16,12 @@ void report_program(const DoctorRequest& request, const Installation& cleave, bo
         report.note(finding.text, finding.remedy);
         break;
       case Finding::Severity::problem:
-        is_caught = false;
+        is_intercepted = false;
         report.problem(finding.text, finding.remedy);
         break;
     }
   }
-  if (is_caught) report.ok("start it with: cleave run -- " + request.program);
+  if (is_intercepted) report.ok("start it with: cleave run -- " + request.program);
 }
 
 }  // namespace cleave::cli

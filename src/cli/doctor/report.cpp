@@ -25,7 +25,7 @@ void Report::line(const char* mark, const std::string& text, const std::string& 
   const std::string indent(mark_width, ' ');
   out_ << "  " << std::left << std::setw(mark_width) << mark << text << '\n';
   if (!remedy.empty()) out_ << "  " << indent << "-> " << remedy << '\n';
-  // A driver may hang for a while before the next line.
+  // The next line may take a while, for example if a driver hangs.
   out_.flush();
 }
 
@@ -47,9 +47,9 @@ void Report::table(const std::vector<std::vector<std::string>>& rows) {
 void Report::conclude() {
   out_ << '\n';
   if (problems_ == 0) {
-    out_ << "All is well.\n";
+    out_ << "No problems found.\n";
   } else {
-    out_ << problems_ << (problems_ == 1 ? " problem" : " problems") << " to mend.\n";
+    out_ << problems_ << (problems_ == 1 ? " problem" : " problems") << " found.\n";
   }
   out_.flush();
 }

@@ -16,10 +16,10 @@ class Report {
   void note(const std::string& text, const std::string& remedy = "");
   void problem(const std::string& text, const std::string& remedy);
 
-  // Rows of equally many cells, in columns as wide as their widest cell.
+  // Prints the rows in aligned columns.
   void table(const std::vector<std::vector<std::string>>& rows);
 
-  // The last line: whether all is well.
+  // Prints the last line: the number of problems.
   void conclude();
 
   unsigned problems() const { return problems_; }

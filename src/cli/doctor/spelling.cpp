@@ -14,7 +14,7 @@ std::string nearest(std::string_view variable, const std::vector<std::string>& k
   std::size_t best = 0;
   for (const std::string& full : known) {
     const std::string_view candidate = std::string_view(full).substr(prefix.size());
-    // More than a third of the letters wrong is another word, not a slip; one wrong letter is always a slip.
+    // One wrong letter always counts as a typo; otherwise at most a third of the letters may be wrong.
     const std::size_t allowed = std::max<std::size_t>(1, candidate.size() / 3);
     const std::size_t distance = edit_distance(name, candidate);
     if (distance > allowed || (!found.empty() && distance >= best)) continue;
@@ -27,7 +27,7 @@ std::string nearest(std::string_view variable, const std::vector<std::string>& k
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table: two back (for swaps), the last, the one being filled.
+  // Three rows of the usual table: the one before the last (for swaps), the last, and the current one.
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);

@@ -1,4 +1,4 @@
-// Misspelt environment variables: nothing tells their users that CLEAVE_VM is not CLEAVE_VMS.
+// Finds misspelt environment variables, such as CLEAVE_VM for CLEAVE_VMS, which otherwise have no effect.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace cleave::cli {
 
-// Insertions, deletions, replacements and swaps of neighbouring letters that make `b` of `a`.
+// The edit distance between `a` and `b`: insertions, deletions, replacements, and swaps of adjacent letters.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 struct Misspelt {
   std::string variable;    // as it is in the environment
-  std::string suggestion;  // the setting that was probably meant, or empty
+  std::string suggestion;  // the setting that was probably meant; may be empty
 };
 
-// The CLEAVE_ variables of the environment that are not in `known`, whole names.
+// The CLEAVE_ variables in the environment that are not in `known`, which holds full names.
 std::vector<Misspelt> misspelt_variables(const std::vector<std::string>& known);
 
 }  // namespace cleave::cli

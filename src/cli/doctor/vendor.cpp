@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "cli/doctor/doctor.h"
-#include "cli/icd/folders.h"
 #include "cli/probe/child_process.h"
 #include "cli/system/drivers.h"
 
@@ -10,8 +9,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As any program is that is not started with `cleave run`.
-ChildResult ask_plainly(const DoctorRequest& request, const std::string& loader) {
+// Like a program that is not started with `cleave run`.
+ChildResult probe_without_run(const DoctorRequest& request, const std::string& loader) {
   ChildRequest child;
   child.arguments = {"probe", "vendor", loader};
   child.environment = {{"OPENCL_LAYERS", std::nullopt}, {"LD_PRELOAD", std::nullopt}};
@@ -30,7 +29,7 @@ fs::path registration() {
 
 void report_version(const Record& version, Report& report) {
   if (version[1] == CLEAVE_VERSION) return report.ok("it answers, and its version is this command's");
-  report.problem("its version is " + (version[1].empty() ? "not known" : version[1]) + ", not this command's",
+  report.problem("its version is " + (version[1].empty() ? "unknown" : version[1]) + ", not this command's",
                  "install both from the same release, then run `cleave icd install`");
 }
 
@@ -49,12 +48,12 @@ void report_platforms(const std::vector<Record>& records, Report& report) {
 bool report_vendor(const DoctorRequest& request, const std::string& loader, Report& report) {
   report.section("Vendor library");
   const fs::path file = registration();
-  const ChildResult child = ask_plainly(request, loader);
+  const ChildResult child = probe_without_run(request, loader);
   const std::vector<Record> records = decode(child.output);
   const Record* version = find(records, "version", 2);
   if (file.empty() && version == nullptr) {
-    report.note("not registered: programs are caught under `cleave run` only",
-                "to catch every program on this machine: cleave icd install");
+    report.note("not registered: programs are intercepted under `cleave run` only",
+                "to intercept every program on this machine: cleave icd install");
     return false;
   }
   if (!file.empty()) report.note("registered in " + file.string() + ": " + library_named_in(file));
@@ -62,7 +61,7 @@ bool report_vendor(const DoctorRequest& request, const std::string& loader, Repo
     const Record* failure = find(records, "failure", 2);
     report.problem("a program that is not under `cleave run` does not find it" +
                        (child.succeeded() ? "" : ": " + (failure ? (*failure)[1] : child.outcome_text())),
-                   "see whether the library is there and wraps any driver: cleave icd status");
+                   "check that the library exists and wraps a driver: cleave icd status");
     return false;
   }
   report_version(*version, report);

@@ -7,6 +7,8 @@
 
 #include <sys/stat.h>
 
+#include "cli/system/drivers.h"
+
 namespace cleave::cli {
 namespace {
 
@@ -15,8 +17,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kIcd = ".icd";
 constexpr const char* kTitle = "cleave icd 1";
 
-// Whether there is something of that name, also a symbolic link that leads nowhere.
-bool is_present(const fs::path& path) {
+// Whether the path exists; true for dangling symbolic links, too.
+bool entry_exists(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));
 }
@@ -32,7 +34,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// What loaders take for a vendor's file. A folder is none.
+// Whether loaders take it for a vendor's file.
 bool is_icd(const fs::path& folder, const std::string& name) {
   std::error_code ignored;
   return name.ends_with(kIcd) && name.size() > kIcd.size() &&
@@ -44,7 +46,7 @@ bool read_time(std::istream& stream, const std::string& whose, std::timespec& ti
   return stream >> word >> time.tv_sec >> time.tv_nsec && word == whose && stream.get() == '\n';
 }
 
-// None, too, where its writing was interrupted: each line must have its end.
+// Empty if writing it was interrupted: each line must be complete.
 std::optional<IcdRecord> read_record(const fs::path& file) {
   std::ifstream stream(file);
   std::string title;
@@ -81,7 +83,7 @@ std::string text_of(const IcdRecord& record) {
 
 IcdSurvey survey(const IcdPaths& places) {
   IcdSurvey found;
-  found.has_vendors = is_present(places.vendors);
+  found.has_vendors = entry_exists(places.vendors);
   if (found.has_vendors) {
     for (const std::string& name : names_in(places.vendors)) {
       if (!is_icd(places.vendors, name)) continue;
@@ -92,22 +94,14 @@ IcdSurvey survey(const IcdPaths& places) {
       }
     }
   }
-  found.has_wrapped = is_present(places.wrapped);
+  found.has_wrapped = entry_exists(places.wrapped);
   if (found.has_wrapped) survey_wrapped(places.wrapped, found);
-  found.has_draft = is_present(places.draft());
+  found.has_draft = entry_exists(places.draft());
   if (found.has_draft) {
     found.draft = names_in(places.draft());
     found.draft_record = read_record(places.draft() / kRecordName);
   }
   return found;
-}
-
-std::string library_named_in(const fs::path& icd_file) {
-  std::ifstream file(icd_file);
-  std::string line;
-  std::getline(file, line);
-  line.erase(line.find_last_not_of(" \r") + 1);
-  return line;
 }
 
 std::timespec time_of(const fs::path& folder) {

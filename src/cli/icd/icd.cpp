@@ -8,9 +8,11 @@
 
 #include <sys/file.h>
 
+#include "base/file_descriptor.h"
 #include "cli/icd/folders.h"
 #include "cli/icd/plan.h"
 #include "cli/icd/steps.h"
+#include "cli/system/drivers.h"
 #include "cli/system/elf.h"
 #include "cli/system/installation.h"
 
@@ -21,7 +23,7 @@ namespace fs = std::filesystem;
 
 using Action = IcdRequest::Action;
 
-// Where the vendor library looks if no setting says otherwise.
+// The default of the setting icd.wrap.
 constexpr const char* kDefaultWrapped = "/etc/OpenCL/vendors.cleave";
 
 fs::path below(const fs::path& root, const fs::path& path) {
@@ -34,74 +36,70 @@ fs::path wrapped_of(const IcdRequest& request) {
 
 IcdPaths places_of(const IcdRequest& request) {
   IcdPaths places{below(request.root, request.vendors), below(request.root, wrapped_of(request))};
-  if (places.vendors == places.wrapped) throw IcdError("the two folders are one: " + places.vendors.string());
-  // In a root that is somebody else's, a link may lead out of it.
+  if (places.vendors == places.wrapped)
+    throw IcdError("the two folders are the same: " + places.vendors.string());
+  // A symbolic link in another system's root may point out of it.
   const fs::path root = fs::weakly_canonical(request.root);
   for (const fs::path& folder : {places.vendors, places.parent()}) {
     const fs::path real = fs::weakly_canonical(folder);
     if (std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first != root.end()) {
-      throw IcdError(folder.string() + " leads out of " + root.string());
+      throw IcdError(folder.string() + " points out of " + root.string());
     }
   }
   return places;
 }
 
-// The library's path as programs below the root will see it.
+// The library's path as seen by programs in the root.
 std::string library_of(const IcdRequest& request) {
   const fs::path library =
       fs::absolute(request.library.empty() ? find_installation().vendor : request.library).lexically_normal();
   const fs::path file = below(request.root, library);
   if (!read_elf(file).facts) {
-    throw IcdError(file.string() + " is not there, or no library: install Cleave there, or name the file " +
+    throw IcdError(file.string() + " is missing or not a library: install Cleave there, or name the file " +
                    "with --library");
   }
   return library;
 }
 
-// One `cleave icd` at a time.
+// Excludes other `cleave icd` processes.
 class Lock {
  public:
   explicit Lock(const fs::path& folder)
-      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      throw IcdError("another `cleave icd` is at work on " + folder.string());
+      : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (folder_.is_open() && ::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {
+      throw IcdError("another `cleave icd` is running on " + folder.string());
     }
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  ~Lock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
   }
 
  private:
-  int descriptor_;
+  base::FileDescriptor folder_;
 };
 
 bool is_dry_run(const IcdRequest& request) { return request.dry || (::geteuid() != 0 && !request.apply); }
 
 void show(const IcdSteps& steps) {
   for (const IcdStep& step : steps) std::cout << "would " << step.text << '\n';
-  std::cout << "Nothing was changed." << (::geteuid() != 0 ? " Do it as root, or with --apply.\n" : "\n");
+  std::cout << "Nothing was changed." << (::geteuid() != 0 ? " Run as root, or with --apply.\n" : "\n");
 }
 
-void take(const IcdSteps& steps) {
+void apply(const IcdSteps& steps) {
   for (const IcdStep& step : steps) {
-    step.take();
-    std::cout << step.text << std::endl;  // each for itself: it may be the last
+    step.apply();
+    std::cout << step.text << std::endl;  // flushed: it may be the last
   }
 }
 
-// What fails leaves nothing behind; but what was installed before stays so.
-void take_or_undo(const IcdPaths& places, const IcdSteps& steps, bool was_installed) try {
-  take(steps);
+// Undoes everything on failure, unless it was installed before.
+void apply_or_undo(const IcdPaths& places, const IcdSteps& steps, bool was_installed) try {
+  apply(steps);
 } catch (const IcdError& failure) {
   if (was_installed) throw;
   std::cout << "That failed; undoing it.\n";
   try {
-    take(plan_uninstall(places));
+    apply(plan_uninstall(places));
   } catch (const IcdError& second) {
     throw IcdError(std::string(failure.what()) + "; and undoing it failed: " + second.what() +
-                   "; mend that, then run `cleave icd uninstall`");
+                   "; fix that, then run `cleave icd uninstall`");
   }
   throw;
 }
@@ -111,19 +109,18 @@ int install(const IcdRequest& request, const IcdPaths& places) {
   const Lock lock(places.vendors);
   const IcdSteps steps = plan_install(places, library);
   if (steps.empty()) {
-    std::cout << "Nothing to do: Cleave stands in front of every driver.\n";
+    std::cout << "Nothing to do: Cleave is in front of every driver.\n";
     return 0;
   }
   if (is_dry_run(request)) {
     show(steps);
     return 0;
   }
-  take_or_undo(places, steps, survey(places).record.has_value());
-  std::cout << "Done: programs that start now find Cleave in front of every driver.\n";
+  apply_or_undo(places, steps, survey(places).record.has_value());
+  std::cout << "Done: programs that start from now on find Cleave in front of every driver.\n";
   if (fs::absolute(wrapped_of(request)) != kDefaultWrapped) {
     std::cout << "Set icd.wrap = \"" << wrapped_of(request).string()
-              << "\" in /etc/cleave/cleave.toml: the library looks into " << kDefaultWrapped
-              << " by itself.\n";
+              << "\" in /etc/cleave/cleave.toml: its default is " << kDefaultWrapped << ".\n";
   }
   return 0;
 }
@@ -136,8 +133,8 @@ int uninstall(const IcdRequest& request, const IcdPaths& places) {
   } else if (is_dry_run(request)) {
     show(steps);
   } else {
-    take(steps);
-    std::cout << "Done: all is as it was.\n";
+    apply(steps);
+    std::cout << "Done: everything is restored.\n";
   }
   return 0;
 }
@@ -150,20 +147,19 @@ void show_drivers(const char* title, const fs::path& folder, const std::vector<s
   }
 }
 
-// The last line of the status, and whether Cleave stands in front of every driver.
+// Prints the last line of the status. Returns whether Cleave is in front of every driver.
 bool conclude(const IcdSurvey& found, const fs::path& root) {
   const bool complete = found.record && found.registered && found.drivers.empty();
   if (complete && !read_elf(below(root, *found.registered)).facts) {
-    std::cout
-        << "Broken: the registered library is not there. Install Cleave and run `cleave icd install`.\n";
+    std::cout << "Broken: the registered library is missing. Install Cleave and run `cleave icd install`.\n";
     return false;
   }
   if (complete) {
-    std::cout << "Installed: Cleave stands in front of every driver.\n";
+    std::cout << "Installed: Cleave is in front of every driver.\n";
   } else if (found.record && found.registered) {
     std::cout << "Installed, but not in front of every driver: run `cleave icd install` again.\n";
   } else if (found.record || found.has_draft) {
-    std::cout << "Interrupted: `cleave icd install` goes on, `cleave icd uninstall` undoes it.\n";
+    std::cout << "Interrupted: `cleave icd install` continues, `cleave icd uninstall` undoes it.\n";
   } else if (found.registered) {
     std::cout << "Registered, but not by `cleave icd install`.\n";
   } else {

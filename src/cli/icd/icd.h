@@ -1,9 +1,7 @@
-// `cleave icd`: registers the vendor library (docs/vendor.md) in place of the vendors' drivers, and undoes
-// that.
+// `cleave icd`: registers the vendor library (docs/vendor.md) in place of the vendors' drivers, and undoes that.
 //
-// The vendors' .icd files are moved from one folder to another, never copied, so that all that is theirs
-// stays: contents, modes, owners, times, links. What is changed, in which order, and why it may be
-// interrupted anywhere: icd_plan.h.
+// The vendors' .icd files are moved to another folder, never copied, so that their contents, modes, owners, times and links
+// stay as they are. plan.h describes the steps, and why they may be interrupted at any point.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +11,16 @@ namespace cleave::cli {
 struct IcdRequest {
   enum class Action { install, uninstall, status };
   Action action = Action::status;
-  std::filesystem::path root = "/";                       // the folders and the library are below it
-  std::filesystem::path vendors = "/etc/OpenCL/vendors";  // where loaders look
-  std::filesystem::path wrapped;  // where the drivers go; empty: `vendors` with ".cleave" behind it
-  std::filesystem::path library;  // what is registered; empty: the one of this installation
-  bool dry = false;               // only say what would be done
-  bool apply = false;             // do it also where the user is not root
+  std::filesystem::path root = "/";                       // the root of the folders and the library
+  std::filesystem::path vendors = "/etc/OpenCL/vendors";  // where loaders search
+  std::filesystem::path wrapped;  // where the drivers are moved to; empty: `vendors` + ".cleave"
+  std::filesystem::path library;  // the library to register; empty: this installation's
+  bool dry = false;               // only print what would be done
+  bool apply = false;             // make the changes even if the user is not root
 };
 
-// Prints what it does, or would do, on standard output. Returns the exit status: 0 where it is done, was
-// done already, or would be done; 1 where it is refused or fails, which is one line on standard error. Of
-// `status`: 0 where Cleave stands in front of every driver, else 1.
+// Prints what it does, or would do, on standard output. Returns the exit status: 0 on success, also if there is nothing to do;
+// 1 on failure, with one line on standard error. For `status`: 0 if Cleave is in front of every driver, else 1.
 int icd(const IcdRequest& request);
 
 }  // namespace cleave::cli

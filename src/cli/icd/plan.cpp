@@ -5,6 +5,8 @@
 
 #include <sys/stat.h>
 
+#include "cli/system/drivers.h"
+
 namespace cleave::cli {
 namespace {
 
@@ -24,16 +26,16 @@ struct stat status_of(const fs::path& path) {
   return status;
 }
 
-// A relative symbolic link leads elsewhere from another folder, unless what it leads to moves along.
+// A relative symbolic link points elsewhere after a move, unless its target moves along.
 void check_link(const fs::path& from, const fs::path& to, const std::string& name, const Names& moved) {
   std::error_code error;
   const fs::path target = fs::read_symlink(from / name, error);
   if (error || target.is_absolute()) return;
   if (!target.has_parent_path() && has(moved, target)) return;
-  // `to` need not be there yet.
+  // `to` may not exist yet.
   const fs::path target_then = (fs::weakly_canonical(to, error) / target).lexically_normal();
   if (fs::weakly_canonical(from / target, error) == fs::weakly_canonical(target_then, error)) return;
-  throw IcdError((from / name).string() + " is a symbolic link that would lead elsewhere from " +
+  throw IcdError((from / name).string() + " is a symbolic link that would point elsewhere from " +
                  to.string() + ": make it absolute");
 }
 
@@ -51,14 +53,14 @@ void add_moves(const fs::path& from, const fs::path& to, const Names& names, Icd
   for (const std::string& name : names) steps.push_back(move(from / name, to / name));
 }
 
-// The draft of an interrupted command.
+// Removes the draft of an interrupted command.
 void remove_draft(const IcdPaths& places, const IcdSurvey& found, IcdSteps& steps) {
   for (const std::string& name : found.draft) {
     if (name != kRecordName && name != kUnregisteredName) {
       throw IcdError(places.draft().string() + " is in the way: move it elsewhere");
     }
   }
-  // The record last: as long as it is there, the times are known.
+  // The record last, since it holds the times.
   if (has(found.draft, kUnregisteredName)) steps.push_back(remove_file(places.draft() / kUnregisteredName));
   if (has(found.draft, kRecordName)) steps.push_back(remove_file(places.draft() / kRecordName));
   steps.push_back(remove_folder(places.draft()));
@@ -69,12 +71,12 @@ void remove_draft(const IcdPaths& places, const IcdSurvey& found, IcdSteps& step
 void check_new(const IcdPaths& places, const IcdSurvey& found) {
   if (found.registered) {
     throw IcdError(places.registration().string() +
-                   " is there, but not from `cleave icd install`: move it away, and the drivers in " +
+                   " exists, but not from `cleave icd install`: move it away, and the drivers in " +
                    places.wrapped.string() + " back to " + places.vendors.string());
   }
   if (found.has_wrapped) {
     throw IcdError(places.wrapped.string() +
-                   " is there, but not from `cleave icd install`: move the drivers in it back to " +
+                   " exists, but not from `cleave icd install`: move the drivers in it back to " +
                    places.vendors.string() + " and remove it");
   }
   if (found.drivers.empty()) {
@@ -113,11 +115,11 @@ void begin(const IcdPaths& places, const IcdSurvey& found, const std::string& li
 
 void check_uninstallable(const IcdPaths& places, const IcdSurvey& found) {
   if (!found.has_vendors) {
-    throw IcdError("the folder " + places.vendors.string() + " is gone: make it again");
+    throw IcdError("the folder " + places.vendors.string() + " is missing: create it again");
   }
   if (!found.foreign_files.empty()) {
     throw IcdError((places.wrapped / found.foreign_files.front()).string() +
-                   " is no driver and not Cleave's: move it elsewhere");
+                   " is not a driver and not Cleave's: move it elsewhere");
   }
   check_moves(places.wrapped, places.vendors, found.kept, found.drivers);
 }

@@ -1,17 +1,16 @@
-// What `cleave icd install` and `cleave icd uninstall` do, step by step.
+// The steps of `cleave icd install` and `cleave icd uninstall`.
 //
-//   install     make the folder's draft, with the record of times and cleave.icd in it
-//               give it its name                                        from here on there is a record
+//   install     create Cleave's folder under its draft's name, with the record of times and cleave.icd in it
+//               rename it                                               from here on there is a record
 //               move cleave.icd to the loaders' folder                  from here on programs find Cleave
 //               move each driver's .icd file to Cleave's folder
 //   uninstall   move each driver's .icd file back
-//               move cleave.icd out of the loaders' folder, set back its time
-//               give Cleave's folder its draft's name, remove it, set back its parent's time
+//               move cleave.icd out of the loaders' folder, restore its time
+//               rename Cleave's folder to its draft's name, remove it, restore its parent's time
 //
-// So whatever comes in between (a kill, a power cut), a program that starts then finds each driver once, as
-// it is or through Cleave, and either command goes on from there: `install` to the end, `uninstall` back to
-// how all was. Only the time of the folder that holds both is lost if the very step that makes or removes a
-// folder there was the last.
+// So after an interruption at any point (a kill, a power cut), programs find each driver exactly once, directly or through
+// Cleave, and either command can continue: `install` to the end, `uninstall` back to the initial state. Only the time of the
+// parent folder is lost if the last step was the one that created or removed a folder in it.
 #pragma once
 
 #include <string>
@@ -21,7 +20,7 @@
 
 namespace cleave::cli {
 
-// Empty where there is nothing to do. Throw IcdError, before anything is changed.
+// Empty if there is nothing to do. Throw IcdError, before anything is changed.
 IcdSteps plan_install(const IcdPaths& places, const std::string& library);
 IcdSteps plan_uninstall(const IcdPaths& places);
 

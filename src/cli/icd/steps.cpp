@@ -9,6 +9,7 @@
 
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
 #include "cli/icd/folders.h"
 
 namespace cleave::cli {
@@ -25,30 +26,15 @@ constexpr mode_t kForAll = 0644;
   throw IcdError(text);
 }
 
-// A descriptor that closes itself.
-class Open {
- public:
-  Open(const fs::path& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, kForAll)) {
-    if (descriptor_ < 0) refuse("cannot open " + path.string(), errno);
-  }
-  Open(const Open&) = delete;
-  Open& operator=(const Open&) = delete;
-  ~Open() { ::close(descriptor_); }
-  int operator*() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-void write_all(const Open& file, const std::string& text, const fs::path& path) {
+void write_all(const base::FileDescriptor& file, const std::string& text, const fs::path& path) {
   for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(*file, text.data() + done, text.size() - done);
+    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
     if (wrote < 0 && errno != EINTR) refuse("cannot write " + path.string(), errno);
     if (wrote > 0) done += static_cast<std::size_t>(wrote);
   }
 }
 
-// Some file systems do not know the flag: then a look beforehand must do.
+// Some file systems do not support the flag; there, the target is checked beforehand.
 bool rename_to_free_name(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
@@ -67,17 +53,20 @@ std::string describe_move(const fs::path& from, const fs::path& to) {
 }  // namespace
 
 IcdStep make_folder(const fs::path& folder, unsigned mode) {
-  return {"make the folder " + folder.string(), [=] {
-            if (::mkdir(folder.c_str(), 0700) != 0) refuse("cannot make " + folder.string(), errno);
-            if (::chmod(folder.c_str(), mode) != 0) refuse("cannot open up " + folder.string(), errno);
+  return {"create the folder " + folder.string(), [=] {
+            if (::mkdir(folder.c_str(), 0700) != 0) refuse("cannot create " + folder.string(), errno);
+            if (::chmod(folder.c_str(), mode) != 0)
+              refuse("cannot change the mode of " + folder.string(), errno);
           }};
 }
 
 IcdStep write_file(const fs::path& file, const std::string& text) {
   return {"write " + file.string(), [=] {
-            const Open open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+            constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+            const base::FileDescriptor open(::open(file.c_str(), flags, kForAll));
+            if (!open.is_open()) refuse("cannot open " + file.string(), errno);
             write_all(open, text, file);
-            if (::fchmod(*open, kForAll) != 0 || ::fsync(*open) != 0) {
+            if (::fchmod(open.get(), kForAll) != 0 || ::fsync(open.get()) != 0) {
               refuse("cannot write " + file.string(), errno);
             }
           }};
@@ -108,10 +97,10 @@ IcdStep remove_folder(const fs::path& folder) {
 }
 
 IcdStep set_time(const fs::path& folder, const std::timespec& time) {
-  return {"set back the time of " + folder.string(), [=] {
+  return {"restore the time of " + folder.string(), [=] {
             const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, time};
             if (::utimensat(AT_FDCWD, folder.c_str(), times.data(), 0) != 0) {
-              refuse("cannot set back the time of " + folder.string(), errno);
+              refuse("cannot restore the time of " + folder.string(), errno);
             }
           }};
 }

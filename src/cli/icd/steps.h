@@ -1,5 +1,5 @@
-// The single changes that `cleave icd` makes. Each is one call that the file system carries out wholly or not
-// at all, but for write(), whose files count only once their folder has its name.
+// The single changes that `cleave icd` makes. Each is one atomic operation of the file system, except write_file(), whose files
+// count only once their folder is renamed.
 #pragma once
 
 #include <ctime>
@@ -11,18 +11,18 @@
 namespace cleave::cli {
 
 struct IcdStep {
-  std::string text;            // for people: what it does
-  std::function<void()> take;  // throws IcdError where it cannot be done
+  std::string text;             // what it does, for display
+  std::function<void()> apply;  // throws IcdError on failure
 };
 using IcdSteps = std::vector<IcdStep>;
 
-// With that mode, whatever the umask.
+// With this mode, whatever the umask.
 IcdStep make_folder(const std::filesystem::path& folder, unsigned mode);
-// Readable for everybody, and on the disk when it is done.
+// Readable for everybody, and synced to disk.
 IcdStep write_file(const std::filesystem::path& file, const std::string& text);
-// Fails where `to` is there already.
+// Fails if `to` exists.
 IcdStep move(const std::filesystem::path& from, const std::filesystem::path& to);
-// In place of a file that may be there.
+// Replaces `to` if it exists.
 IcdStep move_over(const std::filesystem::path& from, const std::filesystem::path& to);
 IcdStep remove_file(const std::filesystem::path& file);
 IcdStep remove_folder(const std::filesystem::path& folder);

@@ -17,39 +17,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class Pipe {
- public:
-  Pipe() { open_ = ::pipe2(ends_, O_CLOEXEC) == 0; }
-  ~Pipe() {
-    close_end(0);
-    close_end(1);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-
-  bool is_open() const { return open_; }
-  int read_end() const { return ends_[0]; }
-  int write_end() const { return ends_[1]; }
-  void close_write_end() { close_end(1); }
-  int release_read_end() { return std::exchange(ends_[0], -1); }
-
-  // Appends what is there. False at the end of the stream.
-  bool read_into(std::string& text) const {
-    char buffer[4096];
-    const ssize_t size = ::read(ends_[0], buffer, sizeof buffer);
-    if (size > 0) text.append(buffer, static_cast<std::size_t>(size));
-    return size > 0 || (size < 0 && errno == EINTR);
+struct Pipe {
+  Pipe() {
+    int ends[2] = {-1, -1};
+    static_cast<void>(::pipe2(ends, O_CLOEXEC));  // on failure both stay -1
+    read_end = base::FileDescriptor(ends[0]);
+    write_end = base::FileDescriptor(ends[1]);
   }
 
- private:
-  void close_end(int which) {
-    if (ends_[which] >= 0) ::close(ends_[which]);
-    ends_[which] = -1;
-  }
-
-  int ends_[2] = {-1, -1};
-  bool open_ = false;
+  base::FileDescriptor read_end;
+  base::FileDescriptor write_end;
 };
+
+// Appends available bytes. Returns false at the end of the stream.
+bool append_from(const base::FileDescriptor& stream, std::string& text) {
+  char buffer[4096];
+  const ssize_t size = ::read(stream.get(), buffer, sizeof buffer);
+  if (size > 0) text.append(buffer, static_cast<std::size_t>(size));
+  return size > 0 || (size < 0 && errno == EINTR);
+}
 
 std::vector<std::string> changed_environment(const ChildRequest& request) {
   std::vector<std::string> environment;
@@ -73,13 +59,14 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// In a process group of its own, so that a compiler which the driver started ends with it.
-int start(const ChildRequest& request, int output, int errors, pid_t& child) {
+// Starts the child in a process group of its own, so that compilers that a driver starts can be killed with it.
+int start(const ChildRequest& request, const base::FileDescriptor& output, const base::FileDescriptor& errors,
+          pid_t& child) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors.get(), STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -94,18 +81,19 @@ int start(const ChildRequest& request, int output, int errors, pid_t& child) {
   return error;
 }
 
-// Reads whatever comes within `timeout`. False when both streams have ended.
-bool listen(const Pipe& output, const Pipe& errors, ChildResult& result, std::chrono::milliseconds timeout) {
-  pollfd streams[2] = {{output.read_end(), POLLIN, 0}, {errors.read_end(), POLLIN, 0}};
+// Reads what comes within `timeout`. Returns false when both streams have ended.
+bool read_streams(const Pipe& output, const Pipe& errors, ChildResult& result,
+                  std::chrono::milliseconds timeout) {
+  pollfd streams[2] = {{output.read_end.get(), POLLIN, 0}, {errors.read_end.get(), POLLIN, 0}};
   if (::poll(streams, 2, static_cast<int>(timeout.count())) <= 0) return true;
   bool output_open = true;
   bool errors_open = true;
-  if (streams[0].revents != 0) output_open = output.read_into(result.output);
-  if (streams[1].revents != 0) errors_open = errors.read_into(result.errors);
+  if (streams[0].revents != 0) output_open = append_from(output.read_end, result.output);
+  if (streams[1].revents != 0) errors_open = append_from(errors.read_end, result.errors);
   return output_open || errors_open;
 }
 
-// True, with the child's end in `result`, where it has ended.
+// Whether the child has ended; if so, sets the end in `result`.
 bool has_ended(pid_t child, ChildResult& result) {
   int status = 0;
   if (::waitpid(child, &status, WNOHANG) != child) return false;
@@ -115,8 +103,8 @@ bool has_ended(pid_t child, ChildResult& result) {
   return true;
 }
 
-// A child that hangs inside the kernel cannot be killed: give it a moment, then leave it.
-void end(pid_t child) {
+// Waits for the end only for a moment: a child that hangs inside the kernel cannot be killed.
+void kill_group(pid_t child) {
   ::kill(-child, SIGKILL);
   ::kill(child, SIGKILL);
   for (int i = 0; i < 100 && ::waitpid(child, nullptr, WNOHANG) == 0; ++i) ::usleep(10'000);
@@ -143,56 +131,50 @@ ChildResult run_child(const ChildRequest& request) {
   Pipe output;
   Pipe errors;
   pid_t child = -1;
-  result.code = output.is_open() && errors.is_open()
-                    ? start(request, output.write_end(), errors.write_end(), child)
+  result.code = output.write_end.is_open() && errors.write_end.is_open()
+                    ? start(request, output.write_end, errors.write_end, child)
                     : errno;
   if (result.code != 0) return result;
-  output.close_write_end();
-  errors.close_write_end();
+  output.write_end.close();
+  errors.write_end.close();
 
   constexpr std::chrono::milliseconds tick{20};
   const auto deadline = Clock::now() + request.limit;
   while (!has_ended(child, result)) {
     if (Clock::now() > deadline) {
       result.end = ChildResult::End::timed_out;
-      end(child);
+      kill_group(child);
       break;
     }
-    if (!listen(output, errors, result, tick)) ::usleep(1'000);
+    if (!read_streams(output, errors, result, tick)) ::usleep(1'000);
   }
-  // What is still in the streams. They may stay open for ever in a grandchild's hands: a moment of silence is
-  // the end.
+  // Read what is left. Descendants may keep the streams open for ever, so stop when nothing comes for a moment.
   for (std::size_t before = SIZE_MAX; before != result.output.size() + result.errors.size();) {
     before = result.output.size() + result.errors.size();
-    listen(output, errors, result, tick);
+    read_streams(output, errors, result, tick);
   }
   return result;
 }
 
 StreamingChild::StreamingChild(const ChildRequest& request) {
   Pipe output;
-  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (output.is_open() && nowhere >= 0 && start(request, output.write_end(), nowhere, child_) == 0) {
-    stream_ = output.release_read_end();
+  const base::FileDescriptor discard(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (output.write_end.is_open() && discard.is_open() &&
+      start(request, output.write_end, discard, child_) == 0) {
+    stream_ = std::move(output.read_end);
   }
-  if (nowhere >= 0) ::close(nowhere);
 }
 
 StreamingChild::~StreamingChild() {
-  if (stream_ < 0) return;
-  ::close(stream_);
-  end(child_);
+  if (!stream_.is_open()) return;
+  stream_.close();
+  kill_group(child_);
 }
 
-bool StreamingChild::listen() {
-  char buffer[4096];
-  const ssize_t size = ::read(stream_, buffer, sizeof buffer);
-  if (size > 0) output_.append(buffer, static_cast<std::size_t>(size));
-  return size > 0 || (size < 0 && errno == EINTR);
-}
+bool StreamingChild::read() { return append_from(stream_, output_); }
 
 std::string StreamingChild::take_lines() {
-  const std::size_t size = output_.rfind('\n') + 1;  // 0 where there is none
+  const std::size_t size = output_.rfind('\n') + 1;  // 0 if there is none
   std::string lines = output_.substr(0, size);
   output_.erase(0, size);
   return lines;

@@ -1,4 +1,4 @@
-// A process that may crash or hang without harm: `cleave doctor` meets drivers only in such processes.
+// Runs this command in child processes, which may crash or hang without harm: `cleave doctor` loads drivers only there.
 #pragma once
 
 #include <chrono>
@@ -9,53 +9,54 @@
 
 #include <sys/types.h>
 
+#include "base/file_descriptor.h"
+
 namespace cleave::cli {
 
 struct ChildRequest {
-  std::vector<std::string> arguments;  // for this very command, `cleave`
-  // Changes to our own environment; a variable without a value is taken away.
+  std::vector<std::string> arguments;  // of `cleave`
+  // Changes to the environment; a variable without a value is removed.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
-  std::chrono::milliseconds limit{};  // the child and its own children are killed after that
+  std::chrono::milliseconds limit{};  // the child and its descendants are killed after this time
 };
 
 struct ChildResult {
   enum class End { exited, killed, timed_out, not_started };
   End end = End::not_started;
-  int code = 0;        // the exit status, the signal, or why it could not be started (errno)
-  std::string output;  // what it wrote to standard output
-  std::string errors;  // and to standard error
+  int code = 0;        // the exit status, the signal, or the error (errno), by `end`
+  std::string output;  // its standard output
+  std::string errors;  // its standard error
 
   bool succeeded() const { return end == End::exited && code == 0; }
 
-  // "was killed by signal 11 (Segmentation fault)", "did not answer in time", ...; for a sentence about the
-  // child.
+  // The end of a sentence about the child: "was killed by signal 11 (Segmentation fault)", "did not answer in time", ...
   std::string outcome_text() const;
 };
 
-// Runs the command with standard input empty and waits for its end. One call at a time.
+// Runs `cleave` with empty standard input until it ends.
 ChildResult run_child(const ChildRequest& request);
 
-// A child that goes on to tell what it sees, for as long as this object lives. Its standard error goes
-// nowhere; the request's limit does not count.
+// A child that writes lines for as long as this object lives. Its standard error is discarded; the request's limit does not
+// apply.
 class StreamingChild {
  public:
   explicit StreamingChild(const ChildRequest& request);
   StreamingChild(const StreamingChild&) = delete;
   StreamingChild& operator=(const StreamingChild&) = delete;
-  ~StreamingChild();  // kills it
+  ~StreamingChild();  // kills the child
 
-  // To be polled for input; -1 where the child could not be started.
-  int stream() const { return stream_; }
+  // The descriptor to poll for input; -1 if the child could not be started.
+  int stream() const { return stream_.get(); }
 
-  // Reads what is there, or waits for some. False at the end of the stream.
-  bool listen();
+  // Reads available output, or waits for some. Returns false at the end of the stream.
+  bool read();
 
-  // The complete lines that have come since the last time.
+  // The complete lines since the last call.
   std::string take_lines();
 
  private:
   pid_t child_ = -1;
-  int stream_ = -1;
+  base::FileDescriptor stream_;
   std::string output_;
 };
 

@@ -16,7 +16,7 @@ constexpr const char* kProbe =
     "  out[i] = i * 3u + 1u;\n"
     "}\n";
 
-// Nothing is released here: the process ends with the answer.
+// Nothing is released: the process ends with the probe.
 std::vector<cl_uint> run_on(const OpenClLibrary& library, cl_platform_id platform, cl_device_id device) {
   const auto [context, queue, kernel] =
       prepare_test_kernel(library, platform, device, kProbe, "cleave_probe");
@@ -45,17 +45,17 @@ void require_right(const std::vector<cl_uint>& result) {
 }  // namespace
 
 int probe_kernel(unsigned platform, unsigned device) {
-  run_probe_and_exit([&](const RecordWriter& answer) {
+  run_probe_and_exit([&](const RecordWriter& writer) {
     const OpenClLibrary library(find_installation().drop_in);
     const auto [platform_id, device_id] = device_at(library, platform, device);
     if (!has_compiler(library, device_id)) {
-      answer.write({"no-compiler"});
+      writer.write({"no-compiler"});
       return;
     }
     const auto start = std::chrono::steady_clock::now();
     require_right(run_on(library, platform_id, device_id));
     const auto taken = std::chrono::steady_clock::now() - start;
-    answer.write(
+    writer.write(
         {"right", std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(taken).count())});
   });
 }

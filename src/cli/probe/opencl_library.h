@@ -1,5 +1,4 @@
-// What the probes share: a library with OpenCL's names in it, opened by its path, and the line of
-// communication.
+// Shared by the probes: an OpenCL library opened by its path, and the output of records.
 #pragma once
 
 #include <CL/cl.h>
@@ -14,19 +13,17 @@
 
 namespace cleave::cli {
 
-// Why a probe could not be answered; becomes its `failure` record.
+// Why a probe failed; becomes its `failure` record.
 class ProbeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class OpenClLibrary {
  public:
-  // Throws ProbeError with the dynamic loader's own words. The library is never closed: drivers leave
-  // threads behind.
+  // Throws ProbeError with the dynamic loader's message. The library is never closed: drivers may leave threads running.
   explicit OpenClLibrary(const std::string& path);
 
-  // The function of that name, with the type it has in OpenCL's headers. Throws ProbeError where there is
-  // none.
+  // The function of this name, with its type in OpenCL's headers. Throws ProbeError if there is none.
   template <typename Function>
   Function* find(Function* /*type*/, const char* name) const {
     return reinterpret_cast<Function*>(symbol(name));
@@ -38,17 +35,16 @@ class OpenClLibrary {
   void* handle_;
 };
 
-// library.find with the name written once.
+// Calls library.find() for an OpenCL function.
 #define CLEAVE_CLI_FIND(library, name) (library).find(static_cast<decltype(&(name))>(nullptr), #name)
 
-// Throws ProbeError where `error` is not CL_SUCCESS.
+// Throws ProbeError if `error` is not CL_SUCCESS.
 void require(cl_int error, const char* function);
 
 std::vector<cl_platform_id> platforms_of(const OpenClLibrary& library);
 std::vector<cl_device_id> devices_of(const OpenClLibrary& library, cl_platform_id platform);
 
-// Standard output, kept for records; everybody else's words go to standard error from here on. Makes no core
-// file.
+// Takes standard output over for records; all other output goes to standard error from here on. Disables core files.
 class RecordWriter {
  public:
   RecordWriter();
@@ -58,16 +54,16 @@ class RecordWriter {
   int descriptor_;
 };
 
-// Runs `probe(answer)` and ends the process without exit handlers: a driver's could hang, and Cleave's own
-// would write the user's statistics.
+// Runs `probe(writer)` and ends the process without exit handlers: a driver's could hang, and Cleave's own would write the
+// user's statistics.
 template <typename Probe>
 [[noreturn]] void run_probe_and_exit(Probe probe) {
-  const RecordWriter answer;
+  const RecordWriter writer;
   int status = 0;
   try {
-    probe(answer);
+    probe(writer);
   } catch (const std::exception& failure) {
-    answer.write({"failure", failure.what()});
+    writer.write({"failure", failure.what()});
     status = 1;
   }
   ::_exit(status);

@@ -16,7 +16,7 @@
 namespace cleave::cli {
 namespace {
 
-// OpenCL's texts come with a final NUL, some drivers' with several.
+// OpenCL's texts end with a NUL, some drivers' with several.
 std::string without_nul(std::string text) {
   text.resize(::strnlen(text.data(), text.size()));
   return text;
@@ -27,8 +27,14 @@ clGetCleaveInfo_fn cleave_info_function(const OpenClLibrary& library) {
   return reinterpret_cast<clGetCleaveInfo_fn>(address_of(CL_CLEAVE_GET_INFO_NAME));
 }
 
+clGetCleaveInfo_fn required_cleave_info_function(const OpenClLibrary& library) {
+  const clGetCleaveInfo_fn info = cleave_info_function(library);
+  if (info == nullptr) throw ProbeError("it does not know " CL_CLEAVE_GET_INFO_NAME);
+  return info;
+}
+
 std::string text_of(clGetCleaveInfo_fn info, cl_cleave_info name) {
-  constexpr std::size_t room = 1024;  // what changes all the time may be longer when it is asked for again
+  constexpr std::size_t room = 1024;  // the text may have grown since its size was queried
   std::size_t size = 0;
   require(info(nullptr, name, 0, nullptr, &size), "clGetCleaveInfo");
   size += room;
@@ -37,14 +43,14 @@ std::string text_of(clGetCleaveInfo_fn info, cl_cleave_info name) {
   return without_nul(std::move(text));
 }
 
-void write_settings(const RecordWriter& answer, clGetCleaveInfo_fn info) {
+void write_settings(const RecordWriter& writer, clGetCleaveInfo_fn info) {
   for (const std::string& line : split(text_of(info, CL_CLEAVE_SETTINGS), "\n")) {
     Record record = {"setting"};
     for (const std::string& field : split(line, "\t")) record.push_back(field);
-    if (record.size() > 1) answer.write(record);
+    if (record.size() > 1) writer.write(record);
   }
   for (const std::string& line : split(text_of(info, CL_CLEAVE_PROBLEMS), "\n")) {
-    if (!line.empty()) answer.write({"problem", line});
+    if (!line.empty()) writer.write({"problem", line});
   }
 }
 
@@ -66,18 +72,18 @@ std::vector<Record> neighbours(clGetCleaveInfo_fn info) {
   return records;
 }
 
-// What is known once everybody has had time to answer.
+// The state once all sources have had time to answer.
 std::vector<Record> first_neighbours(clGetCleaveInfo_fn info) {
-  constexpr int timeout = 40;  // times 50 ms
+  constexpr int attempts = 40;  // at 50 ms
   const auto is_waiting = [](const Record& record) { return record.size() > 3 && record[3] == "connecting"; };
   for (int i = 0;; ++i) {
     std::vector<Record> records = neighbours(info);
-    if (i == timeout || std::none_of(records.begin(), records.end(), is_waiting)) return records;
+    if (i == attempts || std::none_of(records.begin(), records.end(), is_waiting)) return records;
     ::usleep(50'000);
   }
 }
 
-// Texts of OpenCL's own clGet...Info functions; empty where the driver does not answer.
+// A text from one of OpenCL's clGet...Info functions; empty if the driver fails.
 template <typename Object, typename Info>
 std::string text_of(Object object, Info* info, cl_uint name) {
   std::size_t size = 0;
@@ -149,61 +155,59 @@ RecordWriter::RecordWriter() : descriptor_(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXE
 
 void RecordWriter::write(const Record& record) const {
   const std::string line = encode(record);
-  // A doctor that no longer listens has no use for the rest either.
+  // The reader has gone.
   if (::write(descriptor_, line.data(), line.size()) < 0) ::_exit(1);
 }
 
 int probe_library() {
-  run_probe_and_exit([](const RecordWriter& answer) {
+  run_probe_and_exit([](const RecordWriter& writer) {
     const OpenClLibrary library(find_installation().drop_in);
-    const clGetCleaveInfo_fn info = cleave_info_function(library);
-    if (info == nullptr) throw ProbeError("it does not know " CL_CLEAVE_GET_INFO_NAME);
-    answer.write({"version", text_of(info, CL_CLEAVE_VERSION)});
-    answer.write({"face", text_of(info, CL_CLEAVE_FACE)});
-    answer.write({"next", text_of(info, CL_CLEAVE_NEXT)});
-    write_settings(answer, info);
-    for (const Record& record : first_neighbours(info)) answer.write(record);
+    const clGetCleaveInfo_fn info = required_cleave_info_function(library);
+    writer.write({"version", text_of(info, CL_CLEAVE_VERSION)});
+    writer.write({"face", text_of(info, CL_CLEAVE_FACE)});
+    writer.write({"next", text_of(info, CL_CLEAVE_NEXT)});
+    write_settings(writer, info);
+    for (const Record& record : first_neighbours(info)) writer.write(record);
   });
 }
 
 int probe_neighbours() {
-  run_probe_and_exit([](const RecordWriter& answer) {
+  run_probe_and_exit([](const RecordWriter& writer) {
     const OpenClLibrary library(find_installation().drop_in);
-    const clGetCleaveInfo_fn info = cleave_info_function(library);
-    if (info == nullptr) throw ProbeError("it does not know " CL_CLEAVE_GET_INFO_NAME);
-    write_settings(answer, info);
+    const clGetCleaveInfo_fn info = required_cleave_info_function(library);
+    write_settings(writer, info);
     for (std::vector<Record> records = first_neighbours(info);; records = neighbours(info)) {
-      for (const Record& record : records) answer.write(record);
+      for (const Record& record : records) writer.write(record);
       ::sleep(1);
     }
   });
 }
 
 int probe_loader(const std::string& loader) {
-  run_probe_and_exit([&](const RecordWriter& answer) {
+  run_probe_and_exit([&](const RecordWriter& writer) {
     const OpenClLibrary library(loader);
     // Loaders read OPENCL_LAYERS when they are first asked for platforms.
-    answer.write({"platforms", std::to_string(platforms_of(library).size())});
+    writer.write({"platforms", std::to_string(platforms_of(library).size())});
     const clGetCleaveInfo_fn info = cleave_info_function(library);
-    answer.write({"face", info != nullptr ? text_of(info, CL_CLEAVE_FACE) : "none"});
+    writer.write({"face", info != nullptr ? text_of(info, CL_CLEAVE_FACE) : "none"});
   });
 }
 
 int probe_devices() {
-  run_probe_and_exit([](const RecordWriter& answer) {
+  run_probe_and_exit([](const RecordWriter& writer) {
     const OpenClLibrary library(find_installation().drop_in);
     const clGetCleaveInfo_fn info = cleave_info_function(library);
     auto* platform_info = CLEAVE_CLI_FIND(library, clGetPlatformInfo);
     auto* device_info = CLEAVE_CLI_FIND(library, clGetDeviceInfo);
     const auto platforms = platforms_of(library);
     for (std::size_t p = 0; p < platforms.size(); ++p) {
-      answer.write({"platform", std::to_string(p), text_of(platforms[p], platform_info, CL_PLATFORM_NAME),
+      writer.write({"platform", std::to_string(p), text_of(platforms[p], platform_info, CL_PLATFORM_NAME),
                     text_of(platforms[p], platform_info, CL_PLATFORM_VERSION)});
       const auto devices = devices_of(library, platforms[p]);
       for (std::size_t d = 0; d < devices.size(); ++d) {
         cl_device_type type = 0;
         device_info(devices[d], CL_DEVICE_TYPE, sizeof type, &type, nullptr);
-        answer.write({"device", std::to_string(p), std::to_string(d),
+        writer.write({"device", std::to_string(p), std::to_string(d),
                       text_of(devices[d], device_info, CL_DEVICE_NAME), type_name(type),
                       text_of(devices[d], device_info, CL_DEVICE_VERSION),
                       text_of(devices[d], device_info, CL_DRIVER_VERSION), cores_of(info, devices[d])});

@@ -1,5 +1,4 @@
-// A device, and a kernel ready to run on it, for the probes. Nothing is released: a probe's process ends with
-// its answer.
+// A device, and a kernel ready to run on it, for the probes. Nothing is released: the process ends with the probe.
 #pragma once
 
 #include "cli/probe/opencl_library.h"
@@ -17,12 +16,12 @@ struct TestKernel {
   cl_kernel kernel;
 };
 
-// Throws ProbeError where it has gone.
+// Throws ProbeError if there is no such device any more.
 PlatformAndDevice device_at(const OpenClLibrary& library, unsigned platform, unsigned device);
 
 bool has_compiler(const OpenClLibrary& library, cl_device_id device);
 
-// The kernel `name` of `source`, built for the device. Throws ProbeError with the function that failed.
+// Builds the kernel `name` of `source` for the device. Throws ProbeError with the function that failed.
 TestKernel prepare_test_kernel(const OpenClLibrary& library, cl_platform_id platform, cl_device_id device,
                                const char* source, const char* name);
 

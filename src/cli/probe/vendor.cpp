@@ -10,7 +10,7 @@ namespace {
 
 constexpr cl_uint kIcdSuffix = 0x0920;  // CL_PLATFORM_ICD_SUFFIX_KHR
 
-// Long texts are cut; null-terminated either way.
+// Null-terminated; long texts are truncated.
 using Text = std::array<char, 256>;
 
 Text platform_text(const OpenClLibrary& library, cl_platform_id platform, cl_uint name) {
@@ -19,7 +19,7 @@ Text platform_text(const OpenClLibrary& library, cl_platform_id platform, cl_uin
   return text;
 }
 
-// Loaders do not pass the name on but for a platform.
+// By platform, since loaders forward the name only then.
 Text version_behind(const OpenClLibrary& library, cl_platform_id platform) {
   auto* const address_of = CLEAVE_CLI_FIND(library, clGetExtensionFunctionAddressForPlatform);
   const auto info = reinterpret_cast<clGetCleaveInfo_fn>(address_of(platform, CL_CLEAVE_GET_INFO_NAME));
@@ -31,15 +31,15 @@ Text version_behind(const OpenClLibrary& library, cl_platform_id platform) {
 }  // namespace
 
 int probe_vendor(const std::string& loader) {
-  run_probe_and_exit([&](const RecordWriter& answer) {
+  run_probe_and_exit([&](const RecordWriter& writer) {
     const OpenClLibrary library(loader);
-    bool told = false;
+    bool version_written = false;
     for (cl_platform_id platform : platforms_of(library)) {
       const Text name = platform_text(library, platform, CL_PLATFORM_NAME);
       const bool ours = std::strcmp(platform_text(library, platform, kIcdSuffix).data(), "CLEAVE") == 0;
-      if (ours && !told) answer.write({"version", version_behind(library, platform).data()});
-      told = told || ours;
-      answer.write({ours ? "wrapped" : "beside", name.data()});
+      if (ours && !version_written) writer.write({"version", version_behind(library, platform).data()});
+      version_written = version_written || ours;
+      writer.write({ours ? "wrapped" : "beside", name.data()});
     }
   });
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using Time = std::chrono::duration<double, std::milli>;
 
-// One work-item that is busy for as long as it is told.
+// One work-item that computes for `rounds` rounds.
 constexpr const char* kBusy =
     "__kernel void cleave_busy(__global uint* out, uint rounds) {\n"
     "  uint x = out[0];\n"
@@ -21,7 +21,7 @@ constexpr const char* kBusy =
     "  out[0] = x;\n"
     "}\n";
 
-// Drivers spin for a moment before they sleep; a wait of that length is beyond it.
+// Long enough that a driver that spins only for a moment before it sleeps does not count as spinning.
 constexpr Time long_enough = 20ms;
 constexpr Time too_long = 3s;
 constexpr cl_uint first_rounds = 1 << 12;
@@ -74,11 +74,11 @@ class WaitProbe {
 }  // namespace
 
 int probe_waits(unsigned platform, unsigned device) {
-  run_probe_and_exit([&](const RecordWriter& answer) {
+  run_probe_and_exit([&](const RecordWriter& writer) {
     const OpenClLibrary library(find_installation().drop_in);
     const PlatformAndDevice where = device_at(library, platform, device);
     if (!has_compiler(library, where.device)) {
-      answer.write({"no-compiler"});
+      writer.write({"no-compiler"});
       return;
     }
     const WaitProbe waiter(library, where);
@@ -89,9 +89,9 @@ int probe_waits(unsigned platform, unsigned device) {
       all += waited.wall;
       if (waited.wall >= long_enough) break;
     }
-    if (waited.wall < long_enough) throw ProbeError("no kernel there takes long enough");
+    if (waited.wall < long_enough) throw ProbeError("no kernel takes long enough on this device");
     const auto share = std::lround(waited.processor / waited.wall * 100);
-    answer.write({"waits", std::to_string(static_cast<int>(waited.wall.count())), std::to_string(share)});
+    writer.write({"waits", std::to_string(static_cast<int>(waited.wall.count())), std::to_string(share)});
   });
 }
 

@@ -29,14 +29,13 @@ void prepend_library_path(const Installation& cleave) {
   set("LD_LIBRARY_PATH", join(put_first({cleave.drop_in_folder}, others), ':'));
 }
 
-// The layers that the user wants. ocl-icd 2.3.1 cuts the string in place at the first colon while it loads
-// the layers, so that the children of an OpenCL program inherit the first layer only; CLEAVE_LAYERS remembers
-// all of them.
+// The layers that the user wants. ocl-icd 2.3.1 truncates OPENCL_LAYERS in place at the first colon while it loads the layers,
+// so children of an OpenCL program inherit only the first one; CLEAVE_LAYERS keeps them all.
 SearchList wanted_layers() {
   const std::string layers = environment("OPENCL_LAYERS");
   const std::string remembered = environment("CLEAVE_LAYERS");
-  const bool was_cut = !layers.empty() && remembered.starts_with(layers + ':');
-  return split(was_cut ? remembered : layers, ":");
+  const bool was_truncated = !layers.empty() && remembered.starts_with(layers + ':');
+  return split(was_truncated ? remembered : layers, ":");
 }
 
 void add_layer(const Installation& cleave) {
@@ -57,12 +56,12 @@ bool is_complete(const Installation& cleave) {
   return false;
 }
 
-// Every way that the installation's path allows; says so where it is not every way there is.
+// Sets every variable that can hold the installation's path, and prints a line if some cannot.
 bool set_environment(const Installation& cleave) {
   const char* folder = cleave.drop_in_folder.c_str();
   if (!cleave.can_be_in_layers() && !cleave.can_be_in_library_path()) {
     std::fprintf(stderr,
-                 "cleave: cannot be loaded from %s: lists of libraries are split at colons; move Cleave\n",
+                 "cleave: cannot be loaded from %s: library lists are separated by colons; move Cleave\n",
                  folder);
     return false;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <system_error>
 
 namespace cleave::cli {
@@ -24,13 +25,21 @@ std::vector<fs::path> installed_drivers() {
   return drivers;
 }
 
+std::string library_named_in(const fs::path& icd_file) {
+  std::ifstream file(icd_file);
+  std::string line;
+  std::getline(file, line);
+  line.erase(line.find_last_not_of(" \r") + 1);
+  return line;
+}
+
 DriverSelection::DriverSelection(const std::vector<fs::path>& drivers) {
   std::string name = (fs::temp_directory_path() / "cleave-doctor-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw std::system_error(errno, std::generic_category(), "cannot make the folder " + name);
   }
   folder_ = name;
-  // A driver that cannot be linked to is one that the process will not see, and that is what it will report.
+  // A failure shows up in the process: the driver is missing there.
   std::error_code ignored;
   for (const fs::path& driver : drivers)
     fs::create_symlink(fs::absolute(driver), folder_ / driver.filename(), ignored);

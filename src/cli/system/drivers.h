@@ -1,4 +1,4 @@
-// The OpenCL drivers that are installed, and ways to leave some of them out.
+// The installed OpenCL drivers, as registered by .icd files.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,14 @@
 
 namespace cleave::cli {
 
-// Where loaders look for drivers: the folder (or file) that OCL_ICD_VENDORS names, or the system's.
+// Where loaders search for drivers: the folder (or file) named by OCL_ICD_VENDORS, or the system's.
 std::filesystem::path driver_folder();
 
-// The .icd files in that place, in order. Empty where it is no folder.
+// The .icd files in driver_folder(), sorted. Empty if it is not a folder.
 std::vector<std::filesystem::path> installed_drivers();
+
+// The library that an .icd file names in its first line. Empty if it cannot be read.
+std::string library_named_in(const std::filesystem::path& icd_file);
 
 // A temporary folder with the chosen drivers, for a process that should see no others.
 class DriverSelection {
@@ -22,7 +25,7 @@ class DriverSelection {
   DriverSelection(const DriverSelection&) = delete;
   DriverSelection& operator=(const DriverSelection&) = delete;
 
-  // The variable, and its value, that makes the loader look there.
+  // The environment variable, with its value, that makes loaders use the folder.
   std::pair<std::string, std::string> variable() const { return {"OCL_ICD_VENDORS", folder_.string()}; }
 
  private:

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "base/file_descriptor.h"
+
 namespace cleave::cli {
 namespace {
 
@@ -37,18 +39,12 @@ class Damaged : public std::runtime_error {
 
 class Image {
  public:
-  explicit Image(const std::filesystem::path& file)
-      : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~Image() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Image(const Image&) = delete;
-  Image& operator=(const Image&) = delete;
+  explicit Image(const std::filesystem::path& file) : file_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
 
-  // How many of the `size` bytes at `offset` the file has.
+  // Reads up to `size` bytes at `offset`, and returns how many there are.
   std::size_t read_some(std::uint64_t offset, void* bytes, std::size_t size) const {
-    if (descriptor_ < 0 || offset > static_cast<std::uint64_t>(INT64_MAX)) return 0;
-    const ssize_t got = ::pread(descriptor_, bytes, size, static_cast<off_t>(offset));
+    if (!file_.is_open() || offset > static_cast<std::uint64_t>(INT64_MAX)) return 0;
+    const ssize_t got = ::pread(file_.get(), bytes, size, static_cast<off_t>(offset));
     return got > 0 ? static_cast<std::size_t>(got) : 0;
   }
 
@@ -71,7 +67,7 @@ class Image {
   }
 
  private:
-  int descriptor_;
+  base::FileDescriptor file_;
 };
 
 std::vector<ElfW(Phdr)> segments_of(const Image& image) {
@@ -87,7 +83,7 @@ std::vector<ElfW(Phdr)> segments_of(const Image& image) {
   return segments;
 }
 
-// Where in the file the byte is that will be at `address` in memory.
+// The offset in the file of the byte at `address` in memory.
 std::uint64_t file_offset(const std::vector<ElfW(Phdr)>& segments, std::uint64_t address) {
   for (const auto& segment : segments) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
@@ -127,7 +123,7 @@ void read_dynamic(const Image& image, const std::vector<ElfW(Phdr)>& segments, E
   }
 }
 
-// The fields that all machines have in common, and for our own machine the rest.
+// The properties common to all machines, and the others for our own.
 ElfFacts facts_of(const Image& image, const unsigned char* identity) {
   ElfFacts facts;
   facts.bits = identity[EI_CLASS] == ELFCLASS64 ? 64 : 32;

@@ -1,5 +1,5 @@
-// The few facts of an ELF file that decide whether a library can be slipped under a program. Every offset and
-// size in the file is checked before use: the file is whatever the user named.
+// The properties of an ELF file that decide whether a library can be loaded into the program. The file is not trusted: every
+// offset and size is checked before use.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ struct ElfFacts {
   bool little_endian = false;
   std::uint16_t machine = 0;  // EM_X86_64, ...
 
-  // Read only for files of our own machine, see `is_ours`.
-  bool has_interpreter = false;        // asks for the dynamic loader; programs without are statically linked
+  // Set only if is_ours().
+  bool has_interpreter = false;        // uses the dynamic loader, so it is not statically linked
   std::vector<std::string> needed;     // DT_NEEDED
   std::optional<std::string> rpath;    // DT_RPATH, searched before LD_LIBRARY_PATH
   std::optional<std::string> runpath;  // DT_RUNPATH, searched after it
 
-  // The same word size, byte order and processor as this command.
+  // Whether the word size, byte order and processor are those of this command.
   bool is_ours() const;
 };
 
 struct ElfReading {
-  std::optional<ElfFacts> facts;  // absent where the file is no ELF file or a damaged one
-  std::string damage;             // what is wrong with a file that starts as an ELF file
+  std::optional<ElfFacts> facts;  // empty if it is not an ELF file, or a damaged one
+  std::string damage;             // what is wrong with a damaged ELF file
 };
 
 ElfReading read_elf(const std::filesystem::path& file);

@@ -1,4 +1,4 @@
-// Programs as a shell sees them: names, files, scripts.
+// Finds and examines executable files.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,17 @@ namespace cleave::cli {
 
 struct ProgramLookup {
   std::optional<std::filesystem::path> file;
-  std::string reason;  // why there is none: "is not in PATH", "is not executable", ...
+  std::string reason;  // why there is no file: "is not in PATH", "is not executable", ...
 };
 
-// The file that execvp would run for `name`.
+// The file that execvp() would run for `name`.
 ProgramLookup find_program(const std::string& name);
 
-// What a script's first line names: the interpreter, or for `#!/usr/bin/env NAME` that NAME. Nothing where
-// the file does not start with `#!`.
+// The interpreter in a script's first line, or NAME for `#!/usr/bin/env NAME`. Empty if the file does not start with `#!`.
 std::optional<std::string> interpreter_of(const std::filesystem::path& file);
 
-// Why the system raises the privileges of that program for this user, which makes the dynamic loader ignore
-// the environment: "set-uid", "set-gid" or "file capabilities"; empty where it does not.
+// Why the program runs with raised privileges, in which case the dynamic loader ignores the environment: "set-uid", "set-gid"
+// or "file capabilities"; empty if it does not.
 std::string raised_privileges(const std::filesystem::path& file);
 
 }  // namespace cleave::cli

@@ -40,7 +40,7 @@ bool Installation::can_be_in_layers() const { return free_of(layer, ":"); }
 
 Installation find_installation() {
   const fs::path command = fs::read_symlink("/proc/self/exe");
-  // The installed place first, then the build folder's, whose libraries are always in lib.
+  // First as installed, then as in a build folder, whose libraries are always in lib.
   const Installation installed =
       installed_below(command, (command.parent_path() / CLEAVE_LIBDIR_FROM_BIN).lexically_normal());
   const Installation plain = installed_below(command, (command.parent_path() / "../lib").lexically_normal());

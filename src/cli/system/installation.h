@@ -1,5 +1,5 @@
-// Where this Cleave's libraries are, found from the place of the running command, so that a build folder, a
-// prefix and a moved copy all work alike.
+// The files of this Cleave installation, relative to the running command, so that a build folder, a prefix and a moved copy
+// all work.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,7 @@ struct Installation {
   std::filesystem::path layer;           // for OPENCL_LAYERS
   std::filesystem::path vendor;          // for an .icd file
 
-  // The libraries that are not there, of those that `cleave run` needs. Empty where the installation is
-  // whole.
+  // The missing libraries of those that `cleave run` needs.
   std::vector<std::filesystem::path> missing() const;
 
   // LD_PRELOAD is split at spaces and colons, with no way to escape one.

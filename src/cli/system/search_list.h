@@ -9,13 +9,13 @@ namespace cleave::cli {
 
 using SearchList = std::vector<std::string>;
 
-// The entries of `text` between any of `separators`. Empty entries are kept, since some lists give them a
-// meaning; an empty text is an empty list.
+// The entries of `text` between any of `separators`. Empty entries are kept, since they mean something in some lists; an empty
+// text has no entries.
 SearchList split(std::string_view text, std::string_view separators);
 
 std::string join(const SearchList& list, char separator);
 
-// `first`, then `rest` in its order without the entries of `first`: doing it again changes nothing.
+// `first`, followed by those entries of `rest` that are not in `first`. Idempotent.
 SearchList put_first(SearchList first, const SearchList& rest);
 
 }  // namespace cleave::cli

@@ -11,26 +11,13 @@
 
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
 #include "cleave/registry.h"
 
 namespace cleave::cli {
 namespace {
 
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-bool is_held(int file) {
+bool is_locked(int file) {
   struct flock all {};
   all.l_type = F_RDLCK;
   all.l_whence = SEEK_SET;
@@ -62,13 +49,14 @@ RunningProcess process_of(const cleave_registry_entry& entry, const char* file) 
 }
 
 std::optional<RunningProcess> read_process(int folder, const char* name) {
-  const File file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const base::FileDescriptor file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   cleave_registry_entry entry;
   const bool read = ::pread(file.get(), &entry, sizeof entry, 0) == static_cast<ssize_t>(sizeof entry);
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (!read || cleave_registry_entry_is_sound(&entry, size) == 0 || !is_held(file.get())) return std::nullopt;
+  if (!read || cleave_registry_entry_is_sound(&entry, size) == 0 || !is_locked(file.get()))
+    return std::nullopt;
   return process_of(entry, name);
 }
 

@@ -1,5 +1,5 @@
-// The processes under Cleave on this machine, from their registry (include/cleave/registry.h). Whoever may
-// write there may write anything: nothing in it is believed before it has been looked at.
+// The processes under Cleave on this machine, from their registry (include/cleave/registry.h). Other users can write there, so
+// nothing in it is trusted.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace cleave::cli {
 
 struct RunningProcess {
-  std::string file;  // tells one process from another, also where both have the same number
+  std::string file;  // identifies the process, also if two have the same pid
   unsigned pid = 0;
-  std::string program;  // printable ASCII; other characters have become '?'
+  std::string program;  // printable ASCII; other characters are replaced by '?'
   unsigned vms = 1;
   unsigned devices = 0;
   std::uint64_t started = 0;  // seconds since 1970
@@ -22,7 +22,7 @@ struct RunningProcess {
   std::uint64_t added_ns = 0;
 };
 
-// Those that live, by their numbers. Empty where there is no such folder.
+// The live processes, sorted by pid. Empty if there is no such folder.
 std::vector<RunningProcess> running_processes(const std::string& folder);
 
 }  // namespace cleave::cli

@@ -11,8 +11,8 @@
 namespace cleave::cli {
 namespace {
 
-constexpr std::string_view own_screen = "\x1b[?1049h\x1b[?25l\x1b[2J";
-constexpr std::string_view screen_before = "\x1b[?25h\x1b[?1049l";
+constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l\x1b[2J";
+constexpr std::string_view leave_screen = "\x1b[?25h\x1b[?1049l";
 
 void print(std::string_view text) {
   while (!text.empty()) {
@@ -39,11 +39,11 @@ Terminal::Terminal() {
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  print(own_screen);
+  print(enter_screen);
 }
 
 Terminal::~Terminal() {
-  print(screen_before);
+  print(leave_screen);
   ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   if (signals_ >= 0) ::close(signals_);
 }

@@ -1,5 +1,5 @@
-// A terminal that is drawn on in place. It gets its own screen, and the one that was there comes back however
-// `cleave` ends (but for SIGKILL).
+// A terminal for a live view, on the alternate screen. The original screen is restored however `cleave` ends (except by
+// SIGKILL).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace cleave::cli {
 
 class Terminal {
  public:
-  // Whether standard input and output are one.
+  // Whether standard input and output are a terminal.
   static bool is_present();
 
   Terminal();
@@ -19,22 +19,22 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  // In characters; 80 by 24 where it does not say.
+  // In characters; 80 by 24 if unknown.
   struct Size {
     std::size_t width = 80;
     std::size_t height = 24;
   };
   Size size() const;
 
-  // Shows the lines that fit, in place of what was there.
+  // Replaces the content by those of the lines that fit.
   void draw(const std::vector<std::string>& lines) const;
 
-  // Becomes readable with a signal that asks for the end (read_signal() is true) or says that the size has
-  // changed.
+  // A descriptor that becomes readable when a signal arrives: one that requests the end, for which read_signal() returns true,
+  // or a change of the size.
   int signals() const { return signals_; }
   bool read_signal() const;
 
-  // Whether what was typed asks for the end: q, Ctrl-C, or nobody there any more.
+  // Reads the typed keys. Returns whether to quit: on q, Ctrl-C, or when the terminal has gone.
   static bool quit_requested();
 
  private:

@@ -23,32 +23,31 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds library_timeout{3000};
 
-// As doctor asks the drop-in: no layer, and no driver, which could crash it.
+// Without layers and drivers, like the probe of `cleave doctor`; a driver could crash it.
 ChildRequest watch_neighbours(const DriverSelection& none) {
   return {{"probe", "neighbours"}, {{"OPENCL_LAYERS", std::nullopt}, none.variable()}, {}};
 }
 
-// What the drop-in in a process of its own says of the neighbours: that is where the settings are read and
-// the monitor is followed.
+// A drop-in in a child process, which reads the settings and follows the sources of the number of VMs.
 class NeighbourProbe {
  public:
   NeighbourProbe() : none_({}), child_(watch_neighbours(none_)) {}
 
   int stream() const { return is_open_ ? child_.stream() : -1; }
 
-  void listen() {
-    is_open_ = child_.stream() >= 0 && child_.listen();
+  void read() {
+    is_open_ = child_.stream() >= 0 && child_.read();
     for (const Record& record : decode(child_.take_lines())) take(record);
   }
 
-  // Until it has said something, or does not answer.
+  // Waits for the first answer, but no longer than `timeout`.
   void await(std::chrono::milliseconds timeout) {
     const auto end = Clock::now() + timeout;
     while (vms_.empty() && stream() >= 0) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
       pollfd stream_or_time{stream(), POLLIN, 0};
       if (left.count() <= 0 || ::poll(&stream_or_time, 1, static_cast<int>(left.count())) <= 0) return;
-      listen();
+      read();
     }
   }
 
@@ -61,11 +60,12 @@ class NeighbourProbe {
     if (record[0] == "setting" && record.size() > 2 && record[1] == "neighbours.registry")
       registry_ = record[2];
     if (record[0] == "neighbour" && record.size() > 4) {
-      said_ += (said_.empty() ? "" : ", ") + record[1] + ": " + (record[4] == "stale" ? "silent" : record[3]);
+      pending_sources_ += (pending_sources_.empty() ? "" : ", ") + record[1] + ": " +
+                          (record[4] == "stale" ? "silent" : record[3]);
     }
     if (record[0] != "vms" || record.size() < 2) return;
-    vms_ = record[1];  // the last of what it says each time
-    sources_ = std::exchange(said_, {});
+    vms_ = record[1];  // the last record of each answer
+    sources_ = std::exchange(pending_sources_, {});
   }
 
   DriverSelection none_;
@@ -73,7 +73,7 @@ class NeighbourProbe {
   bool is_open_ = true;
   std::string vms_;
   std::string sources_;
-  std::string said_;
+  std::string pending_sources_;
   std::string registry_ = CLEAVE_REGISTRY_FOLDER;
 };
 
@@ -90,7 +90,7 @@ void print(const TopRequest& request, const Snapshot& look, const Snapshot* befo
   std::fflush(stdout);
 }
 
-// One object a line until nobody reads them.
+// Prints one object per line until the reader has gone.
 void print_on(const TopRequest& request, NeighbourProbe& neighbours) {
   while (std::ferror(stdout) == 0) {
     print(request, take_snapshot(neighbours), nullptr);
@@ -98,7 +98,7 @@ void print_on(const TopRequest& request, NeighbourProbe& neighbours) {
     for (auto now = Clock::now(); now < next; now = Clock::now()) {
       pollfd stream{neighbours.stream(), POLLIN, 0};
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now);
-      if (::poll(&stream, 1, static_cast<int>(left.count())) > 0) neighbours.listen();
+      if (::poll(&stream, 1, static_cast<int>(left.count())) > 0) neighbours.read();
     }
   }
 }
@@ -119,7 +119,7 @@ void show(const TopRequest& request, NeighbourProbe& neighbours) {
         {{STDIN_FILENO, POLLIN, 0}, {terminal.signals(), POLLIN, 0}, {neighbours.stream(), POLLIN, 0}}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
     ::poll(waiting.data(), waiting.size(), std::max(0, static_cast<int>(left.count())));
-    if (waiting[2].revents != 0) neighbours.listen();
+    if (waiting[2].revents != 0) neighbours.read();
     if (waiting[1].revents != 0) ended = terminal.read_signal();
     if (waiting[0].revents != 0) ended = Terminal::quit_requested() || ended;
   }

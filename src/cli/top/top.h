@@ -1,4 +1,4 @@
-// `cleave top`: the processes under Cleave on this machine, and how many share the host.
+// `cleave top`: shows the processes under Cleave on this machine, and the number of VMs on the host.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ struct TopRequest {
   std::chrono::milliseconds interval{1000};
 };
 
-// Returns the exit status: 0, or 2 where it was asked for a live view without a terminal.
+// Returns the exit status: 0, or 2 if a live view is requested without a terminal.
 int top(const TopRequest& request);
 
 }  // namespace cleave::cli

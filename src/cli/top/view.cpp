@@ -16,7 +16,7 @@ std::string formatted(const char* format, Args... args) {
   return text;
 }
 
-// What has come since the last look, a second. Empty where there was none.
+// The rates of a process since the last snapshot; "-" without one.
 class Rates {
  public:
   Rates(const Snapshot& look, const Snapshot* before, const RunningProcess& process) {
@@ -32,7 +32,7 @@ class Rates {
     return formatted("%.1f", more(now, figure) / seconds_);
   }
 
-  // The share of the time that passed.
+  // The share of the elapsed time that splitting took.
   std::string share(const RunningProcess& now) const {
     if (then_ == nullptr || seconds_ <= 0) return "-";
     return formatted("%.1f%%", more(now, &RunningProcess::added_ns) / 1e7 / seconds_);
@@ -55,7 +55,7 @@ std::string duration(std::uint64_t nanoseconds) {
 }
 
 std::string heading(const Snapshot& look) {
-  const std::string vms = look.vms.empty() ? "the number of VMs is not known"
+  const std::string vms = look.vms.empty() ? "unknown number of VMs"
                                            : look.vms + (look.vms == "1" ? " VM" : " VMs") + " on the host";
   const std::size_t count = look.processes.size();
   return "cleave top: " + vms + (look.sources.empty() ? "" : " (" + look.sources + ")") + ", " +
@@ -72,7 +72,7 @@ std::string row(const Snapshot& look, const Snapshot* before, const RunningProce
                    duration(process.added_ns).c_str(), rates.share(process).c_str());
 }
 
-// The text is printable ASCII: see printable() in processes.cpp.
+// Requires: printable ASCII; see printable() in processes.cpp.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// What `cleave top` shows, as text and as JSON. Plain functions: no terminal, no files.
+// Formats the output of `cleave top` as text and as JSON. Pure functions.
 #pragma once
 
 #include <chrono>
@@ -9,19 +9,18 @@
 
 namespace cleave::cli {
 
-// One look at the machine.
 struct Snapshot {
-  std::string vms;      // how many share the host; empty: not known yet
-  std::string sources;  // "monitor: connected", ...; empty where the number is set by hand
+  std::string vms;      // the number of VMs on the host; empty: not known yet
+  std::string sources;  // "monitor: connected", ...; empty if the user has set the number
   std::vector<RunningProcess> processes;
   std::chrono::steady_clock::time_point at;
 };
 
-// A heading and a line for each process, each line at most `width` characters (0: as long as they are). Rates
-// are those since the look `before`; without one they are left out.
+// A heading, and a line for each process, of at most `width` characters (0: unlimited). Rates are relative to `before`; without
+// it they are left out.
 std::vector<std::string> as_lines(const Snapshot& look, const Snapshot* before, std::size_t width);
 
-// One object and a newline.
+// One object, with a newline.
 std::string as_json(const Snapshot& look);
 
 }  // namespace cleave::cli

@@ -24,9 +24,9 @@ class Healthy(CommandTest):
             self.assertRegex(report, rf"(?m)^{section}$")
         self.assertIn(f"drop-in, stub and layer are in {LIBRARIES}", report)
         self.assertRegex(report, r"ok +calls go to /\S*libOpenCL\.so")
-        self.assertRegex(report, r"reckoned with \d+ cores; a small kernel ran and was right")
-        self.assertRegex(report, r"its driver's waits burn (a|no) processor \(\d+ % of a wait of \d+ ms\)")
-        self.assertIn("All is well.", report)
+        self.assertRegex(report, r"estimated at \d+ cores; a small kernel ran with the correct result")
+        self.assertRegex(report, r"its driver's waits (spin|sleep) \(CPU time: \d+ % of a wait of \d+ ms\)")
+        self.assertIn("No problems found.", report)
 
     def test_report_is_the_same_under_run(self):
         done = self.cleave("run", "--", CLEAVE, "doctor")
@@ -57,7 +57,7 @@ class Settings(CommandTest):
         self.assertRegex(report, r"neighbours\.count +5 +CLEAVE_VMS\n")
         self.assertRegex(report, rf"split\.alpha +6 +{file}:2\n")
         self.assertRegex(report, r"disable +\S+ +default\n")
-        self.assertIn("reckons with 5 virtual machines, this one included (from: CLEAVE_VMS)", report)
+        self.assertIn("counts 5 virtual machines, including this one (from: CLEAVE_VMS)", report)
 
     def test_bad_value_is_a_problem(self):
         status, report = self.doctor(CLEAVE_ALPHA="much")
@@ -84,7 +84,7 @@ class Neighbours(CommandTest):
         file.write_text("3\n")
         status, report = self.doctor(CLEAVE_NEIGHBOURS=f"file:{file},file:{file}-not")
         self.assertEqual(status, 0, report)
-        self.assertIn("reckons with 3 virtual machines", report)
+        self.assertIn("counts 3 virtual machines", report)
         self.assertRegex(report, rf"ok +file:{file}: read, 3 virtual machines, confirmed \d+\.\d s ago\n")
         self.assertRegex(report, rf"note +file:{file}-not: unreadable, no count yet\n +-> ")
 
@@ -110,12 +110,12 @@ class Neighbours(CommandTest):
     def test_monitor_that_is_not_there_is_noted(self):
         status, report = self.doctor(CLEAVE_MONITOR="unix:/nonexistent/socket", CLEAVE_STALE="2")
         self.assertEqual(status, 0, report)
-        self.assertIn("reckons with 2 virtual machines", report)
+        self.assertIn("counts 2 virtual machines", report)
         self.assertRegex(report, r"note +monitor at unix:/nonexistent/socket: unreachable, no count yet\n +-> start ")
 
     def test_fixed_count_names_its_origin(self):
         _, report = self.doctor(CLEAVE_VMS="5")
-        self.assertIn("reckons with 5 virtual machines, this one included (from: CLEAVE_VMS)", report)
+        self.assertIn("counts 5 virtual machines, including this one (from: CLEAVE_VMS)", report)
         self.assertNotIn("monitor:", report)
 
 

@@ -45,7 +45,7 @@ class Elf(Programs):
         program = self.compile("linked", OPENCL_PROGRAM, "-lOpenCL", "-Wl,-rpath,/nowhere")
         lines = self.examine(program)
         self.assert_caught(lines)
-        self.assertIn("it is linked against libOpenCL.so.1: caught by the preloaded library", lines)
+        self.assertIn("it is linked against libOpenCL.so.1: intercepted by the preloaded library", lines)
         self.assertRegex(lines, r"note +DT_RUNPATH /nowhere|note +DT_RPATH /nowhere")
 
     def test_not_linked_against_opencl(self):
@@ -98,7 +98,7 @@ class Scripts(Programs):
 
     def test_interpreter_that_is_a_script_is_not_followed(self):
         inner = self.script("inner", "#!/bin/sh\n")
-        self.assertIn("not followed further", self.examine(self.script("outer", f"#!{inner}\n")))
+        self.assertIn("not examined further", self.examine(self.script("outer", f"#!{inner}\n")))
 
     def test_neither_program_nor_script(self):
         self.assert_not_caught(self.examine(self.script("text", "words\n")), "neither")

@@ -78,7 +78,7 @@ class Vendor(CommandTest):
         self.register()
         status, report = self.examine(program)
         self.assertEqual(status, 0, report)
-        self.assertRegex(report, r"ok +it runs with raised privileges \(set-uid\): caught by the vendor library")
+        self.assertRegex(report, r"ok +it runs with raised privileges \(set-uid\): intercepted by the vendor library")
 
 
 main()

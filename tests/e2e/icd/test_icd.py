@@ -145,7 +145,7 @@ class Dry(SystemTest):
 
         done = run()
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
-        self.assertIn("Nothing was changed. Do it as root, or with --apply.", done.stdout)
+        self.assertIn("Nothing was changed. Run as root, or with --apply.", done.stdout)
         self.assertEqual(self.tree(), before)
         self.assertEqual(run("--apply").returncode, 0)
         self.assertTrue(self.registration.exists())
@@ -198,21 +198,21 @@ class Refused(SystemTest):
         self.driver("pocl.icd")
         self.driver("real.txt")
         (self.vendors / "link.icd").symlink_to("real.txt")
-        self.assertIn("symbolic link that would lead elsewhere", self.refuse("install"))
+        self.assertIn("symbolic link that would point elsewhere", self.refuse("install"))
 
     def test_folders_outside_the_root(self):
         self.driver("pocl.icd")
         outside = self.root.parent / "outside"
         self.vendors.rename(outside)
         self.vendors.symlink_to(outside)
-        self.assertIn("leads out of", self.refuse("install"))
+        self.assertIn("points out of", self.refuse("install"))
 
     def test_another_command_at_work(self):
         self.driver("pocl.icd")
         folder = os.open(self.vendors, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
-            self.assertIn("another `cleave icd` is at work", self.refuse("install"))
+            self.assertIn("another `cleave icd` is running", self.refuse("install"))
         finally:
             os.close(folder)
 
