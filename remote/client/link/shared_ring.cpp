@@ -58,7 +58,7 @@ Ring::Ring(const SharedArea::Place& place, const Box& box)
 }
 
 // After it has been waited for in vain once it is only looked at.
-bool Ring::wait_for_slot(unsigned number, const Peer& peer) {
+bool Ring::await_returned(unsigned number, const Peer& peer) {
   if (is_returned(word(number))) {
     stalled_at_ = false;
     return true;
@@ -92,7 +92,7 @@ bool Ring::write(const Peer& peer) {
   for (std::size_t at = 0; at < box_.bytes(); at += kSlice) {
     std::uint8_t announced = 0;
     unsigned number = next;
-    if (wait_for_slot(next, peer)) {
+    if (await_returned(next, peer)) {
       announced = static_cast<std::uint8_t>(next);
       next = (next + 1) % kSlotsInPlace;
     } else {
@@ -124,7 +124,7 @@ void Ring::copy_out(const Filled& filled) const {
 
 bool Ring::read_while_sending(const Peer& peer) {
   for (std::size_t at = kSlots * kSlice; at < box_.bytes(); at += kSlice) {
-    if (!stalled_at_ && !in_flight_.empty() && wait_for_slot(in_flight_.front().slot, peer)) {
+    if (!stalled_at_ && !in_flight_.empty() && await_returned(in_flight_.front().slot, peer)) {
       const unsigned number = in_flight_.front().slot;
       copy_out(in_flight_.front());
       in_flight_.pop_front();
@@ -140,7 +140,7 @@ bool Ring::read_while_sending(const Peer& peer) {
 }
 
 void Ring::read_available(const Peer& peer) {
-  while (!in_flight_.empty() && wait_for_slot(in_flight_.front().slot, peer)) {
+  while (!in_flight_.empty() && await_returned(in_flight_.front().slot, peer)) {
     copy_out(in_flight_.front());
     in_flight_.pop_front();
   }

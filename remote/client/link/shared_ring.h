@@ -73,7 +73,7 @@ class Ring {
     return *reinterpret_cast<std::uint32_t*>(data_ + number * sizeof(std::uint32_t));
   }
   [[nodiscard]] std::size_t length(std::size_t at) const { return std::min(kSlice, box_.bytes() - at); }
-  bool wait_for_slot(unsigned number, const Peer& peer);
+  bool await_returned(unsigned number, const Peer& peer);
   // Tells the server of a slot, at once or together with others.
   bool announce(const Peer& peer, std::uint8_t slot, std::size_t together);
   bool announce_all(const Peer& peer);
