@@ -1,11 +1,11 @@
-"""Every kernel of the bench, whole and in slices, gives what the host computes."""
+"""Every kernel of the benchmarks gives, unsplit and split, the result that the host computes."""
 
 import json
 import unittest
 
-from bench import DROP_IN, PROGRAMS, main, run
-
-import split
+from bench_modules import PROGRAMS, split
+from support.options import DROP_IN, main
+from support.processes import clean_environment, run
 
 MODES = ("sequential", "queued", "pipelined")
 
@@ -15,8 +15,8 @@ class Kernels(unittest.TestCase):
         for mode in MODES:
             done = run(PROGRAMS / "cleave_gpu", "launches", *split.KERNELS, "--library", DROP_IN, "--platform", "Portable",
                        "--small", "--repeats", 1, "--waits", 0, *([] if mode == "queued" else ["--no-events"]),
-                       CLEAVE_SPLIT="fixed:7", CLEAVE_LAUNCH=mode,
-                       CLEAVE_MIN_ITEMS="0", CLEAVE_CONFIG="/dev/null", CLEAVE_TOP="false")
+                       environment=clean_environment(CLEAVE_SPLIT="fixed:7", CLEAVE_LAUNCH=mode, CLEAVE_MIN_ITEMS="0",
+                                                     CLEAVE_CONFIG="/dev/null", CLEAVE_TOP="false"), timeout=280)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             lines = [json.loads(line) for line in done.stdout.splitlines()]
             self.assertEqual([line["work"] for line in lines], list(split.KERNELS))
@@ -24,21 +24,22 @@ class Kernels(unittest.TestCase):
                 self.assertTrue(line["native_right"] and line["right"], line)
                 self.assertEqual((line["split"], line["slices"]), (1, 7), line)
 
-    def test_unknown_one_is_an_error(self):
+    def test_unknown_kernel_is_an_error(self):
         done = run(PROGRAMS / "cleave_gpu", "launches", "no such kernel", "--library", DROP_IN)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no such kernel", done.stderr)
 
 
 class Neighbours(unittest.TestCase):
-    def test_busy_job_is_right_and_says_when_it_ran(self):
-        for way in ("native", "cleave"):
-            done = run(PROGRAMS / "cleave_gpu", "busy", way, 0.05, "tiled product", "--library", DROP_IN, "--small",
-                       CLEAVE_SPLIT="fixed:20", CLEAVE_VMS="5", CLEAVE_CONFIG="/dev/null", CLEAVE_TOP="false")
+    def test_busy_job_is_right_and_reports_its_times(self):
+        for method in ("native", "cleave"):
+            done = run(PROGRAMS / "cleave_gpu", "busy", method, 0.05, "tiled product", "--library", DROP_IN, "--small",
+                       environment=clean_environment(CLEAVE_SPLIT="fixed:20", CLEAVE_VMS="5", CLEAVE_CONFIG="/dev/null",
+                                                     CLEAVE_TOP="false"), timeout=280)
             self.assertEqual(done.returncode, 0, done.stderr)
             line = json.loads(done.stdout)
             self.assertLess(line["begin"], line["end"])
-            self.assertEqual(line["slices"], 0 if way == "native" else 20 * len(line["times"]))
+            self.assertEqual(line["slices"], 0 if method == "native" else 20 * len(line["times"]))
 
 
 if __name__ == "__main__":

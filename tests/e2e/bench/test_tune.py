@@ -1,32 +1,23 @@
 """`cleave bench tune` writes settings that Cleave reads."""
 
-import pathlib
-import tempfile
 import tomllib
-import unittest
 
-from bench import CLEAVE, PROGRAMS, main, run
-
-import results
-import tune
+from bench_modules import PROGRAMS, results, tune
+from support.options import main
+from support.processes import FolderTest, clean_environment, cleave
 
 
-class Tune(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Tune(FolderTest):
     def tune(self, *words):
-        return run(CLEAVE, "bench", "tune", "--quick", "--vms", 2, "--results", self.folder, "--write",
-                   self.folder / "cleave.toml", *words, cwd=self.folder)
+        return cleave("bench", "tune", "--quick", "--vms", 2, "--results", self.folder, "--write",
+                      self.folder / "cleave.toml", *words, cwd=self.folder, timeout=280)
 
-    def test_searches_and_writes_what_cleave_takes(self):
+    def test_searches_and_writes_settings_that_cleave_reads(self):
         done = self.tune("--budget", 100, "--", PROGRAMS / "matmul", 48, 1)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 VMs, α 1", done.stdout)
         self.assertEqual(tomllib.loads((self.folder / "cleave.toml").read_text())["split"]["policy"], "alpha")
-        doctor = run(CLEAVE, "doctor", CLEAVE_CONFIG=str(self.folder / "cleave.toml"))
+        doctor = cleave("doctor", environment=clean_environment(CLEAVE_CONFIG=self.folder / "cleave.toml"))
         self.assertIn("cleave.toml", doctor.stdout)
         self.assertEqual(results.load(self.folder / "tune.json").suite, "tune")
 
@@ -44,7 +35,7 @@ class Tune(unittest.TestCase):
         split = tomllib.loads(tune.toml(["program"], 0.05, {2: 16, 5: 4}))["split"]
         self.assertEqual(split, {"policy": "alpha", "alpha": 4})
 
-    def test_nothing_is_split_where_no_alpha_is_cheap_enough(self):
+    def test_splitting_is_off_if_no_alpha_is_cheap_enough(self):
         self.assertEqual(tomllib.loads(tune.toml(["program"], 0.05, {2: 1, 5: None}))["split"], {"policy": "off"})
 
 

@@ -3,7 +3,8 @@
 import socket
 import threading
 
-from surroundings import CLEAVE, LIBRARIES, CommandTest, main
+from command_test import CommandTest
+from support.options import CLEAVE, LIBRARIES, main
 
 LOADER_WITHOUT_LAYERS = """
 extern "C" int clGetPlatformIDs(unsigned, void** platforms, unsigned* count) {
@@ -17,7 +18,7 @@ extern "C" void* clGetExtensionFunctionAddress(const char*) { return nullptr; }
 
 
 class Healthy(CommandTest):
-    def test_machine_gives_0_and_every_section(self):
+    def test_healthy_machine_reports_every_section_and_exits_0(self):
         status, report = self.doctor()
         self.assertEqual(status, 0, report)
         for section in ("Libraries", "Settings in force", "Loader", "Platforms and devices", "Neighbours"):
@@ -28,19 +29,19 @@ class Healthy(CommandTest):
         self.assertRegex(report, r"its driver's waits (spin|sleep) \(CPU time: \d+ % of a wait of \d+ ms\)")
         self.assertIn("No problems found.", report)
 
-    def test_report_is_the_same_under_run(self):
+    def test_healthy_under_cleave_run(self):
         done = self.cleave("run", "--", CLEAVE, "doctor")
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def test_layer_is_loaded_by_this_loader(self):
+    def test_this_loader_loads_the_layer(self):
         self.assertIn("ok       it loads Cleave's layer", self.doctor()[1])
 
-    def test_examination_writes_no_statistics(self):
+    def test_writes_no_statistics(self):
         file = self.folder / "stats.json"
         self.doctor(CLEAVE_STATS=str(file), CLEAVE_VMS="4")
         self.assertFalse(file.exists())
 
-    def test_examination_writes_no_trace(self):
+    def test_writes_no_trace(self):
         trace = self.folder / "trace.json"
         settings = self.folder / "cleave.toml"
         settings.write_text(f"[observe]\ntrace = '{trace}'\n")
@@ -49,7 +50,7 @@ class Healthy(CommandTest):
 
 
 class Settings(CommandTest):
-    def test_value_and_origin_are_shown(self):
+    def test_values_are_reported_with_their_origin(self):
         file = self.folder / "cleave.toml"
         file.write_text("[split]\nalpha = 6\n")
         status, report = self.doctor(CLEAVE_VMS="5", CLEAVE_CONFIG=str(file))
@@ -59,12 +60,12 @@ class Settings(CommandTest):
         self.assertRegex(report, r"disable +\S+ +default\n")
         self.assertIn("counts 5 virtual machines, including this one (from: CLEAVE_VMS)", report)
 
-    def test_bad_value_is_a_problem(self):
+    def test_invalid_value_is_a_problem(self):
         status, report = self.doctor(CLEAVE_ALPHA="much")
         self.assertEqual(status, 1)
         self.assertRegex(report, r"problem +CLEAVE_ALPHA[^\n]*much[^\n]*\n +-> ")
 
-    def test_misspelt_variables_are_problems(self):
+    def test_misspelt_variables_are_problems_with_suggestions(self):
         misspelt = {
             "CLEAVE_VM": "CLEAVE_VMS",
             "CLEAVE_ALHPA": "CLEAVE_ALPHA",
@@ -79,7 +80,7 @@ class Settings(CommandTest):
 
 
 class Neighbours(CommandTest):
-    def test_file_that_is_there_and_one_that_is_not(self):
+    def test_readable_and_missing_count_files(self):
         file = self.folder / "vms"
         file.write_text("3\n")
         status, report = self.doctor(CLEAVE_NEIGHBOURS=f"file:{file},file:{file}-not")
@@ -88,7 +89,7 @@ class Neighbours(CommandTest):
         self.assertRegex(report, rf"ok +file:{file}: read, 3 virtual machines, confirmed \d+\.\d s ago\n")
         self.assertRegex(report, rf"note +file:{file}-not: unreadable, no count yet\n +-> ")
 
-    def test_monitor_is_followed(self):
+    def test_reachable_monitor_is_reported(self):
         path = self.folder / "monitor.sock"
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(str(path))
@@ -107,7 +108,7 @@ class Neighbours(CommandTest):
         self.assertEqual(status, 0, report)
         self.assertRegex(report, rf"ok +monitor at unix:{path}: connected, 4 virtual machines, confirmed ")
 
-    def test_monitor_that_is_not_there_is_noted(self):
+    def test_unreachable_monitor_is_a_note(self):
         status, report = self.doctor(CLEAVE_MONITOR="unix:/nonexistent/socket", CLEAVE_STALE="2")
         self.assertEqual(status, 0, report)
         self.assertIn("counts 2 virtual machines", report)
@@ -125,19 +126,19 @@ class Broken(CommandTest):
         self.assertEqual((done.returncode, done.stderr), (1, b""))
         return done.stdout.decode()
 
-    def test_missing_libraries(self):
+    def test_missing_library_is_a_problem(self):
         command = self.copy_of_installation("missing")
         library = command.parent.parent / "lib" / "cleave" / "libOpenCL.so.1"
         library.unlink()
         self.assertRegex(self.report_of(command), rf"problem +{library} is missing\n +-> ")
 
-    def test_library_that_is_none(self):
+    def test_invalid_library_is_a_problem(self):
         command = self.copy_of_installation("none")
         library = command.parent.parent / "lib" / "cleave" / "libOpenCL.so.1"
         library.write_text("not a library")
         self.assertRegex(self.report_of(command), r"problem +the drop-in does not answer: [^\n]+\n +-> ")
 
-    def test_loader_without_layers_is_noted(self):
+    def test_loader_without_layers_is_a_note(self):
         loader = self.compile("libOpenCL.so.1", LOADER_WITHOUT_LAYERS, "-shared", "-fPIC")
         _, report = self.doctor(CLEAVE_NEXT=str(loader))
         self.assertIn(f"calls go to {loader}", report)

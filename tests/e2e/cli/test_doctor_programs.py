@@ -1,4 +1,4 @@
-"""`cleave doctor PROGRAM`: would it be caught, and if not, why."""
+"""`cleave doctor PROGRAM`: whether Cleave would intercept the program's calls, and if not, why."""
 
 import os
 import random
@@ -6,7 +6,8 @@ import shutil
 import struct
 import sys
 
-from surroundings import CommandTest, main
+from command_test import CommandTest
+from support.options import main
 
 EMPTY_PROGRAM = "int main() {}"
 OPENCL_PROGRAM = 'extern "C" int clGetPlatformIDs(unsigned, void*, unsigned*);\nint main() { clGetPlatformIDs(0, 0, 0); }'
@@ -14,22 +15,22 @@ OPENCL_PROGRAM = 'extern "C" int clGetPlatformIDs(unsigned, void*, unsigned*);\n
 
 class Programs(CommandTest):
     def examine(self, program, **environment):
-        """The lines about the program. Without drivers, since they take their time and do not matter here."""
+        """The report's lines about the program. Without drivers, which are slow and do not matter here."""
         vendors = self.folder / "no-drivers"
         vendors.mkdir(exist_ok=True)
         _, report = self.doctor(program, OCL_ICD_VENDORS=str(vendors), **environment)
         self.assertIn(f"Program {program}\n", report)
         return report.split(f"Program {program}\n")[1].split("\n\n")[0]
 
-    def assert_caught(self, lines):
+    def assertIntercepted(self, lines):
         self.assertNotRegex(lines, r"(?m)^  problem ")
         self.assertIn("start it with: cleave run -- ", lines)
 
-    def assert_not_caught(self, lines, why):
+    def assertNotIntercepted(self, lines, why):
         self.assertRegex(lines, rf"(?m)^  problem  [^\n]*{why}[^\n]*\n +-> \S")
         self.assertNotIn("start it with", lines)
 
-    def test_status_counts_the_program(self):
+    def test_exit_status_includes_the_program(self):
         self.assertEqual(self.doctor("sh")[0], 0)
         self.assertEqual(self.doctor("no-such-program")[0], 1)
 
@@ -44,76 +45,76 @@ class Elf(Programs):
     def test_linked_against_opencl(self):
         program = self.compile("linked", OPENCL_PROGRAM, "-lOpenCL", "-Wl,-rpath,/nowhere")
         lines = self.examine(program)
-        self.assert_caught(lines)
+        self.assertIntercepted(lines)
         self.assertIn("it is linked against libOpenCL.so.1: intercepted by the preloaded library", lines)
         self.assertRegex(lines, r"note +DT_RUNPATH /nowhere|note +DT_RPATH /nowhere")
 
     def test_not_linked_against_opencl(self):
         lines = self.examine(self.compile("unlinked", EMPTY_PROGRAM))
-        self.assert_caught(lines)
+        self.assertIntercepted(lines)
         self.assertIn("it is not linked against OpenCL itself", lines)
 
-    def test_static(self):
+    def test_statically_linked(self):
         program = self.compile("static", EMPTY_PROGRAM, "-static")
         if program is None:
             self.skipTest("the compiler cannot link statically here")
-        self.assert_not_caught(self.examine(program), "statically linked")
+        self.assertNotIntercepted(self.examine(program), "statically linked")
 
     def test_32_bit(self):
         identity = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9)
         header = struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0, 52, 0, 0, 52, 32, 0, 0, 0, 0)
-        self.assert_not_caught(self.examine(self.write("old", identity + header)), "32-bit x86 program")
+        self.assertNotIntercepted(self.examine(self.write("old", identity + header)), "32-bit x86 program")
 
     def test_other_processor_and_byte_order(self):
         identity = b"\x7fELF" + bytes([2, 2, 1]) + bytes(9)
         header = struct.pack(">HHIQQQIHHHHHH", 2, 21, 1, 0, 64, 0, 0, 64, 56, 0, 0, 0, 0)
-        self.assert_not_caught(self.examine(self.write("big", identity + header)), "64-bit PowerPC program")
+        self.assertNotIntercepted(self.examine(self.write("big", identity + header)), "64-bit PowerPC program")
 
     def test_damaged(self):
         with open(sys.executable, "rb") as file:
             start = file.read(4096)
         for size in (4, 16, 19, 40, 63, 100):
-            self.assert_not_caught(self.examine(self.write(f"short{size}", start[:size])), "damaged")
+            self.assertNotIntercepted(self.examine(self.write(f"short{size}", start[:size])), "damaged")
 
-    def test_whatever_is_in_the_file_there_is_an_answer(self):
+    def test_any_file_contents_get_a_report(self):
         whole = self.compile("whole", OPENCL_PROGRAM, "-lOpenCL").read_bytes()
-        dice = random.Random(4)
+        chance = random.Random(4)
         for _ in range(40):
             damaged = bytearray(whole)
-            for _ in range(dice.randint(1, 30)):
-                damaged[dice.randrange(16, 4096 if dice.random() < 0.2 else 1000)] = dice.choice((0, 1, 127, 255))
-            self.assertTrue(self.examine(self.write("dice", damaged)))
+            for _ in range(chance.randint(1, 30)):
+                damaged[chance.randrange(16, 4096 if chance.random() < 0.2 else 1000)] = chance.choice((0, 1, 127, 255))
+            self.assertTrue(self.examine(self.write("damaged", damaged)))
 
 
 class Scripts(Programs):
-    def test_interpreter_is_looked_at(self):
+    def test_interpreter_is_examined(self):
         for line in ("#!/bin/sh", "#! /bin/sh -e", "#!/usr/bin/env sh", "#!/usr/bin/env -S A=1 sh -e"):
             lines = self.examine(self.script("script", f"{line}\ntrue\n"))
-            self.assert_caught(lines)
+            self.assertIntercepted(lines)
             self.assertRegex(lines, r"note +it is a script, run by /\S*/sh;")
 
-    def test_interpreter_is_missing(self):
+    def test_missing_interpreter(self):
         for line in ("#!/no/such/interpreter", "#!/usr/bin/env no-such-interpreter", "#!"):
-            self.assert_not_caught(self.examine(self.script("script", f"{line}\n")), "interpreter")
+            self.assertNotIntercepted(self.examine(self.script("script", f"{line}\n")), "interpreter")
 
-    def test_interpreter_that_is_a_script_is_not_followed(self):
+    def test_interpreter_that_is_itself_a_script_is_not_followed(self):
         inner = self.script("inner", "#!/bin/sh\n")
         self.assertIn("not examined further", self.examine(self.script("outer", f"#!{inner}\n")))
 
     def test_neither_program_nor_script(self):
-        self.assert_not_caught(self.examine(self.script("text", "words\n")), "neither")
+        self.assertNotIntercepted(self.examine(self.script("text", "words\n")), "neither")
 
 
 class Files(Programs):
     def test_not_found(self):
-        self.assert_not_caught(self.examine("no-such-program"), "is not in PATH")
-        self.assert_not_caught(self.examine("/no/such/program"), "does not exist")
-        self.assert_not_caught(self.examine(self.folder), "is not a file")
+        self.assertNotIntercepted(self.examine("no-such-program"), "is not in PATH")
+        self.assertNotIntercepted(self.examine("/no/such/program"), "does not exist")
+        self.assertNotIntercepted(self.examine(self.folder), "is not a file")
 
     def test_not_executable(self):
         file = self.script("program", "#!/bin/sh\n")
         file.chmod(0o644)
-        self.assert_not_caught(self.examine(file), "is not executable")
+        self.assertNotIntercepted(self.examine(file), "is not executable")
 
     def test_found_in_path(self):
         self.script("my-program", "#!/bin/sh\n")
@@ -122,28 +123,28 @@ class Files(Programs):
 
 
 class Privileges(Programs):
-    def test_set_uid_to_somebody_else(self):
+    def test_set_uid_to_another_user(self):
         if os.getuid() != 0:
             self.skipTest("only root can give files away")
         program = self.compile("raised", EMPTY_PROGRAM)
         os.chown(program, 65534, 0)
         program.chmod(0o4755)
-        self.assert_not_caught(self.examine(program), "set-uid")
+        self.assertNotIntercepted(self.examine(program), "set-uid")
         os.chown(program, 0, 65534)
         program.chmod(0o2755)
-        self.assert_not_caught(self.examine(program), "set-gid")
+        self.assertNotIntercepted(self.examine(program), "set-gid")
 
-    def test_set_uid_to_oneself_raises_nothing(self):
+    def test_set_uid_to_the_same_user_is_harmless(self):
         program = self.compile("same", EMPTY_PROGRAM)
         program.chmod(0o4755)
-        self.assert_caught(self.examine(program))
+        self.assertIntercepted(self.examine(program))
 
-    def test_the_copy_that_is_recommended_is_caught(self):
+    def test_recommended_copy_is_intercepted(self):
         program = self.compile("raised", EMPTY_PROGRAM)
         if os.getuid() == 0:
             os.chown(program, 65534, 0)
         program.chmod(0o4755)
-        self.assert_caught(self.examine(shutil.copyfile(program, self.script("copy", ""))))
+        self.assertIntercepted(self.examine(shutil.copyfile(program, self.script("copy", ""))))
 
 
 main()

@@ -1,29 +1,31 @@
-"""`cleave run` is not noticed by the program nor by whoever started it: exit status, signals, arguments, streams."""
+"""`cleave run` is transparent to the program and to its parent process: exit status, signals, arguments, streams."""
 
 import os
 import signal
 import subprocess
 import sys
 
-from surroundings import CLEAVE, CommandTest, clean_environment, main
+from command_test import CommandTest
+from support.options import CLEAVE, main
+from support.processes import clean_environment
 
 ALL_BYTES = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 4096)"
 SHOW_ARGUMENTS = "import sys; print(sys.argv[1:])"
 
 
 class ExitStatus(CommandTest):
-    def test_is_the_programs(self):
+    def test_is_that_of_the_program(self):
         for status in (0, 1, 2, 3, 126, 127, 255):
             done = self.cleave("run", "--", "sh", "-c", f"exit {status}")
             self.assertEqual((done.returncode, done.stdout, done.stderr), (status, b"", b""))
 
-    def test_127_where_there_is_no_such_program(self):
+    def test_127_if_the_program_is_not_found(self):
         for name in ("no-such-program", "./no-such-program"):
             done = self.cleave("run", name, cwd=self.folder)
             self.assertEqual(done.returncode, 127)
             self.assertRegex(done.stderr, rb"\Acleave: cannot run [^\n]*no-such-program: [^\n]+\n\Z")
 
-    def test_126_where_it_cannot_be_executed(self):
+    def test_126_if_the_program_cannot_be_executed(self):
         text = self.folder / "text"
         text.write_text("no program")
         text.chmod(0o644)
@@ -34,17 +36,17 @@ class ExitStatus(CommandTest):
 
 
 class Signals(CommandTest):
-    def test_that_end_the_program_are_seen_by_its_parent(self):
+    def test_fatal_signals_are_reported_to_the_parent(self):
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGUSR1):
             done = self.cleave("run", "--", "sh", "-c", f"kill -{int(number)} $$")
             self.assertEqual(done.returncode, -number)
 
-    def test_look_the_same_to_a_shell(self):
+    def test_fatal_signals_are_reported_to_a_shell(self):
         line = f"'{CLEAVE}' run -- sh -c 'kill -TERM $$'; echo $?"
         done = subprocess.run(["sh", "-c", line], env=clean_environment(), capture_output=True, check=True)
         self.assertEqual(done.stdout, b"143\n")
 
-    def test_reach_the_program(self):
+    def test_are_delivered_to_the_program(self):
         answer = "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done"
         with subprocess.Popen(
             [CLEAVE, "run", "--", "sh", "-c", answer], env=clean_environment(), stdout=subprocess.PIPE
@@ -55,13 +57,13 @@ class Signals(CommandTest):
 
 
 class Streams(CommandTest):
-    def test_output_is_untouched_to_the_byte(self):
+    def test_output_is_unchanged(self):
         native = subprocess.run([sys.executable, "-c", ALL_BYTES], capture_output=True, check=True)
         done = self.cleave("run", "--vms", "5", "--", sys.executable, "-c", ALL_BYTES)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertEqual(done.stdout, native.stdout)
 
-    def test_input_is_the_programs(self):
+    def test_input_goes_to_the_program(self):
         self.assertEqual(self.cleave("run", "cat", input=b"in\0put").stdout, b"in\0put")
 
 
@@ -71,7 +73,7 @@ class Arguments(CommandTest):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return done.stdout.decode().strip()
 
-    def test_of_the_program_are_its_own(self):
+    def test_of_the_program_are_passed_unchanged(self):
         theirs = ["--vms", "9", "--", "-h", "--help", "--stats", "run", "doctor", "", "a b", "--version"]
         for ours in ([], ["--"], ["--vms", "3"], ["--vms=3", "--stats", "--"], ["--stats", "--alpha", "2"]):
             self.assertEqual(self.shown(*ours, sys.executable, "-c", SHOW_ARGUMENTS, *theirs), str(theirs))
@@ -91,7 +93,7 @@ class CommandLine(CommandTest):
         self.assertRegex(done.stderr, rb"\Acleave: [^\n]+\n\Z")
         return done.stderr.decode()
 
-    def test_bad_values_are_named(self):
+    def test_invalid_values_are_named(self):
         bad = {
             "--vms": ["0", "-1", "x", "3x", "", "1.5", "99999999999999999999"],
             "--alpha": ["0", "-4", "much", "1e99"],
@@ -102,10 +104,10 @@ class CommandLine(CommandTest):
         }
         for option, values in bad.items():
             for value in values:
-                complaint = self.rejected("run", f"{option}={value}", "--", "true")
+                message = self.rejected("run", f"{option}={value}", "--", "true")
                 if value:
-                    self.assertIn(option, complaint)
-                    self.assertIn(value, complaint)
+                    self.assertIn(option, message)
+                    self.assertIn(value, message)
 
     def test_unknown_options_and_missing_programs(self):
         self.assertIn("--bogus", self.rejected("run", "--bogus", "true"))

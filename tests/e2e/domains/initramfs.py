@@ -1,4 +1,4 @@
-"""What a guest finds when it starts: an archive in the kernel's "newc" format (Documentation/driver-api/early-userspace)."""
+"""A guest's initial file system: an archive in the kernel's "newc" format (Documentation/driver-api/early-userspace)."""
 
 import stat
 import subprocess
@@ -25,14 +25,14 @@ def archive(files):
 
 
 def without_debugging(program):
-    """The program or library, without what only debuggers read: that would be most of it, and a guest's memory is small."""
+    """The program or library without debug information, which would be most of it: a guest's memory is small."""
     with tempfile.NamedTemporaryFile() as stripped:
         subprocess.run(["strip", "--strip-debug", "-o", stripped.name, str(program)], check=True)
         return Path(stripped.name).read_bytes()
 
 
 def libraries_of(*programs):
-    """What they are linked with, by the names that it is found under."""
+    """The libraries that they are linked with, by path."""
     found = set()
     for program in programs:
         done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
-"""A libvirtd of the test's own, with its state in a temporary folder: whatever libvirt runs on this machine is not touched.
+"""A libvirtd of the test's own, with its state in a temporary folder, apart from any libvirt of this machine.
 
-It is an unprivileged ("session") libvirtd, which is told by its environment where everything lies. It and its QEMUs are the
-keeper's processes (keeper.py).
+It is an unprivileged ("session") libvirtd, whose environment says where everything lies. It and its QEMUs are children of the
+process owner (process_owner.py).
 """
 
 import json
@@ -10,16 +10,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-PATIENCE = 90  # seconds until something that should happen is taken never to
+from support import processes
+
+TIMEOUT = 90  # seconds until something that should happen is taken never to
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # users' own often lack sbin
 LIBVIRTD = shutil.which("libvirtd", path=SYSTEM_PATH)
 VIRSH = shutil.which("virsh", path=SYSTEM_PATH)
 QEMU = shutil.which("qemu-system-x86_64", path=SYSTEM_PATH)
 
-# Neither AppArmor nor virtlogd, which would be found outside the folder.
+# Neither AppArmor nor virtlogd, which lie outside the folder.
 QEMU_SETTINGS = 'security_driver = "none"\nstdio_handler = "file"\n'
 
 # A guest that is emulated on a busy host may find while it boots that its timer does not work, and panic.
@@ -31,29 +32,25 @@ DOMAIN = """<domain type='qemu'><name>{name}</name><memory unit='MiB'>{memory}</
 <controller type='usb' model='none'/><memballoon model='none'/>{devices}</devices></domain>"""
 
 
-def wait_until(is_so, what):
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {PATIENCE} s: {what() if callable(what) else what}")
-        time.sleep(0.02)
+def wait_until(condition, message):
+    processes.wait_until(condition, message, TIMEOUT)
 
 
-class Keeper:
-    """The process that owns all others, and the folder that is theirs."""
+class ProcessOwner:
+    """The process that owns all others, and their folder."""
 
     def __init__(self):
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "keeper.py")],
+            [sys.executable, str(Path(__file__).parent / "process_owner.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C is for the test, whose end is the keeper's
+            start_new_session=True,  # Ctrl-C is for the test, with which the owner ends
         )
         self.folder = Path(self._process.stdout.readline().rstrip("\n"))
 
     def start(self, output, environment, *command):
-        """Gives the process id."""
+        """Returns the process id."""
         self._process.stdin.write(json.dumps([str(output), environment, [str(word) for word in command]]) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -77,26 +74,26 @@ class Keeper:
 class Libvirt:
     """libvirtd, and the domains it runs."""
 
-    def __init__(self, keeper, kernel):
-        self.folder = keeper.folder
-        self._keeper = keeper
-        self._kernel = keeper.put("vmlinuz", kernel.read_bytes())
+    def __init__(self, owner, kernel):
+        self.folder = owner.folder
+        self._owner = owner
+        self._kernel = owner.put("vmlinuz", kernel.read_bytes())
         self._environment = {
             "HOME": str(self.folder),
             "PATH": SYSTEM_PATH,
             **{f"XDG_{name}_HOME": str(self.folder / name.lower()) for name in ("CONFIG", "CACHE", "DATA")},
             "XDG_RUNTIME_DIR": str(self.folder),
         }
-        keeper.put("config/libvirt/qemu.conf", QEMU_SETTINGS.encode())
+        owner.put("config/libvirt/qemu.conf", QEMU_SETTINGS.encode())
         self.uri = f"qemu+unix:///session?socket={self.folder}/libvirt/libvirt-sock"
         self.start()
 
     def put(self, name, data):
-        """A file that domains can have, and its path."""
-        return self._keeper.put(name, data)
+        """A file that domains can read, and its path."""
+        return self._owner.put(name, data)
 
     def start(self):
-        self._pid = self._keeper.start(self.folder / "libvirtd.log", self._environment, LIBVIRTD)
+        self._pid = self._owner.start(self.folder / "libvirtd.log", self._environment, LIBVIRTD)
         wait_until(lambda: self._try("list")[0], f"an answer from libvirtd\n{self.log()}")
 
     def signal(self, number):
@@ -119,7 +116,7 @@ class Libvirt:
             devices=devices,
             processor=processor,
         )
-        self.virsh("create", str(self._keeper.put(f"{name}.xml", xml.encode())))
+        self.virsh("create", str(self._owner.put(f"{name}.xml", xml.encode())))
 
     def console(self, name):
         """The file that the domain's serial console goes to."""
@@ -141,12 +138,12 @@ class Libvirt:
         wait_until(lambda: not self.virsh("list", "--name", "--all").split(), "no domain is left")
 
     def virsh(self, *words):
-        done, said = self._try(*words)
+        done, output = self._try(*words)
         if not done:
-            raise AssertionError(f"virsh {' '.join(words)}: {said}\n{self.log()}")
-        return said
+            raise AssertionError(f"virsh {' '.join(words)}: {output}\n{self.log()}")
+        return output
 
     def _try(self, *words):
         command = [VIRSH, "--connect", self.uri, "--quiet", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
         return done.returncode == 0, done.stdout if done.returncode == 0 else done.stderr

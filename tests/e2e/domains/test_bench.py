@@ -6,18 +6,18 @@ import time
 import unittest
 from pathlib import Path
 
-from host import KERNEL, skip_where_something_is_missing
-from compare import CLEAVE, main
-from private_libvirt import Keeper, Libvirt
+from host_test import KERNEL, skip_without_prerequisites
+from support.options import CLEAVE, main
+from private_libvirt import Libvirt, ProcessOwner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench/suite"))
 
 
 class Bench(unittest.TestCase):
     def setUp(self):
-        keeper = Keeper()
-        self.addCleanup(keeper.end)
-        self.libvirt = Libvirt(keeper, KERNEL)
+        owner = ProcessOwner()
+        self.addCleanup(owner.end)
+        self.libvirt = Libvirt(owner, KERNEL)
         os.environ["LIBVIRT_DEFAULT_URI"] = self.libvirt.uri
         os.environ["CLEAVE_BENCH_KERNEL"] = str(KERNEL)
         os.environ["CLEAVE_BENCH"] = str(CLEAVE.parent.parent / "bench")
@@ -30,14 +30,14 @@ class Bench(unittest.TestCase):
         ground = grounds.prepare("domains", cores)
         self.addCleanup(ground.close)
         begin = time.monotonic()
-        crowd = [ground.start(f"neighbour-{i}", "cleave_neighbour", 64, 4) for i in range(2)]
+        domains = [ground.start(f"neighbour-{i}", "cleave_neighbour", 64, 4) for i in range(2)]
         self.assertEqual(len(self.libvirt.running()), 2)
         time.sleep(1)
-        self.assertEqual([domain.poll() for domain in crowd], [None, None])
-        for domain in crowd:
+        self.assertEqual([domain.poll() for domain in domains], [None, None])
+        for domain in domains:
             domain.kill()
         end = time.monotonic()
-        for domain in crowd:
+        for domain in domains:
             output, _ = domain.communicate()
             self.assertLess(domain.returncode, 0)
             self.assertGreater(neighbours.product(output, (begin, end)), 0)
@@ -47,5 +47,5 @@ class Bench(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    skip_where_something_is_missing()
+    skip_without_prerequisites()
     main()

@@ -1,15 +1,15 @@
-"""Guests that really are some follow the host's daemon across the boundary of their VM, by two ways.
+"""Real guests follow the host's daemon across the boundary of their VM, in two ways.
 
 `network`: TCP through QEMU's user-mode network, whose address 10.0.2.2 is the host's loopback. In the guest is Cleave
 itself. `port`: a virtio-serial port, whose other end QEMU connects with the daemon's unix socket; in the guest follow_port
-(monitor/follow_port) keeps a file, and Cleave reads that. Both print what `cleave top` says on their console.
+(monitor/follow_port) keeps a file, and Cleave reads that. Both print the output of `cleave top` on their console.
 """
 
 import json
 import re
 
-from compare import CLEAVE, FOLDER, OPTIONS, main
-from host import HERE, HostTest, guest_files, skip_where_something_is_missing
+from support.options import CLEAVE, FOLDER, OPTIONS, main
+from host_test import HERE, HostTest, guest_files, skip_without_prerequisites
 from initramfs import archive, libraries_of, without_debugging
 from private_libvirt import wait_until
 
@@ -44,44 +44,44 @@ class Guests(HostTest):
         self.path = self.libvirt.folder / "monitor.sock"  # where QEMU, which may have no rights, can connect to it
 
     def counts(self, name):
-        """All that the guest has said so far."""
+        """The counts that the guest has printed so far."""
         console = self.libvirt.console(name).read_text(errors="replace")
         lines = [line for line in console.split("\n")[:-1] if line.startswith('{"version"')]
         return [json.loads(line)["vms"] for line in lines]
 
-    def see(self, running):
-        """The daemon has said that so many run, and so do both guests."""
-        self.listener.until_running(running)
+    def expect_running(self, running):
+        """The daemon and both guests report that so many run."""
+        self.client.until_running(running)
         for name in ("network", "port"):
             wait_until(
                 lambda name=name: self.counts(name)[-1:] == [running],
                 lambda name=name: f"{name} says {running}:\n{self.libvirt.console(name).read_text(errors='replace')[-2000:]}",
             )
 
-    def test_guests_follow_domains_that_come_and_go_and_a_new_daemon(self):
+    def test_guests_follow_running_domains_and_a_restarted_daemon(self):
         self.start_daemon(f"unix:{self.path}", "tcp:127.0.0.1:0")
         tcp = self.daemon.address("tcp")
         there = tcp.replace("127.0.0.1", "10.0.2.2")
         self.libvirt.create("network", self.guest, f"network {there}", NETWORK, MEMORY)
         self.libvirt.create("port", self.guest, "port cleave.monitor", PORT.format(path=self.path), MEMORY)
-        self.see(2)
+        self.expect_running(2)
         self.create("a")
-        self.see(3)
+        self.expect_running(3)
         self.libvirt.virsh("suspend", "a")
-        self.see(2)
+        self.expect_running(2)
         self.libvirt.virsh("resume", "a")
-        self.see(3)
+        self.expect_running(3)
         self.daemon.kill()
         self.create("b")
         self.start_daemon(f"unix:{self.path}", tcp)
-        self.see(4)
+        self.expect_running(4)
         self.libvirt.kill_qemu("a")
-        self.see(3)
-        # Nothing was ever counted that was not so.
+        self.expect_running(3)
+        # No wrong count was ever printed.
         for name in ("network", "port"):
             self.assertLessEqual(set(self.counts(name)), {1, 2, 3, 4})
 
 
 if __name__ == "__main__":
-    skip_where_something_is_missing()
+    skip_without_prerequisites()
     main()

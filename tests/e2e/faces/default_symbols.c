@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 int main(void) {
   struct opencl opencl;

@@ -5,7 +5,7 @@
 
 #include <sys/wait.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 int main(int count, char** arguments) {
   const struct opencl opencl = LINKED_OPENCL;

@@ -4,7 +4,7 @@
 
 #include <sys/wait.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 int main(void) {
   const struct opencl opencl = LINKED_OPENCL;

@@ -1,12 +1,11 @@
-/* Forks again and again while another thread launches. Every child must come to its end: no lock of Cleave's
- * may be held for ever in it. */
+/* Forks repeatedly while another thread launches. Every child must end: no lock of Cleave's may stay locked in it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include <sys/wait.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 enum { kLaunches = 20, kForks = 60 };
 
@@ -26,7 +25,7 @@ int main(void) {
     int status = 0;
     const pid_t child = fork();
     if (child == 0) {
-      alarm(20); /* a child that hangs is killed and noticed */
+      alarm(20); /* a child that hangs is killed */
       opencl.clReleaseKernel(NULL);
       opencl.clReleaseProgram(NULL);
       _exit(0);
@@ -34,6 +33,6 @@ int main(void) {
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) failed = 1;
   }
   pthread_join(thread, NULL);
-  printf("forks: %s\n", failed ? "some failed" : "all came to their end");
+  printf("forks: %s\n", failed ? "some failed" : "all children ended");
   return failed;
 }

@@ -1,5 +1,5 @@
 /* Linked with -lOpenCL: the ordinary program. */
-#include "core.h"
+#include "one_launch.h"
 
 int main(void) {
   const struct opencl opencl = LINKED_OPENCL;

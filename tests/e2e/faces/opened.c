@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 int main(int count, char** arguments) {
   const int deep = count > 2 && strcmp(arguments[2], "deepbind") == 0 ? RTLD_DEEPBIND : 0;

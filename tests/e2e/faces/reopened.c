@@ -1,7 +1,7 @@
 /* Closes the library and opens it again, repeatedly, with a launch each time. */
 #include <dlfcn.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 int main(void) {
   for (int i = 0; i < 5; ++i) {

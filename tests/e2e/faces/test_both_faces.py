@@ -1,24 +1,24 @@
-"""Several Cleaves at once: a launch is split once, by the one that is nearest to the driver."""
+"""Several instances of Cleave in one process: a launch is split once, by the one nearest to the driver."""
 
 import shutil
 
-from compare import DROP_IN, FOLDER, LAYER, OPTIONS, ComparedTest, main
+from support.options import DROP_IN, FOLDER, LAYER, OPTIONS, main
+from support.programs import ProgramTest
 
 PROGRAM = OPTIONS.programs / "linked"
 
 
-class BothFaces(ComparedTest):
-    def check(self, way, **settings):
-        native = self.native(PROGRAM)
-        run = self.run_program(way, PROGRAM, CLEAVE_SPLIT="fixed:7", **settings)
-        self.assertSame(native, run)
+class BothFaces(ProgramTest):
+    def check(self, method, **settings):
+        native = self.run_native(PROGRAM)
+        run = self.assertUnchanged(native, method, PROGRAM, CLEAVE_SPLIT="fixed:7", **settings)
         self.assertSplit(run, 1, 7)
         self.assertEqual(len(run.stats), 1, f"one summary\n{run}")
 
     def test_drop_in_and_layer(self):
         self.check("preload_and_layer")
 
-    def test_drop_in_found_in_both_ways(self):
+    def test_drop_in_preloaded_and_in_library_path(self):
         self.check("preload", LD_LIBRARY_PATH=FOLDER)
 
     def test_preloaded_twice(self):
@@ -34,9 +34,8 @@ class BothFaces(ComparedTest):
         self.check("preload_and_layer", OPENCL_LAYERS=copy)
 
     def test_run_within_run(self):
-        native = self.native(PROGRAM)
-        run = self.run_program("run", OPTIONS.cleave, "run", "--policy", "fixed:7", "--", PROGRAM)
-        self.assertSame(native, run)
+        native = self.run_native(PROGRAM)
+        run = self.assertUnchanged(native, "run", OPTIONS.cleave, "run", "--policy", "fixed:7", "--", PROGRAM)
         self.assertSplit(run, 1, 7)
 
 

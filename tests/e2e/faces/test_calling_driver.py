@@ -1,40 +1,31 @@
-"""A driver that calls OpenCL while the loader loads it, beside the real one. Nothing may hang."""
+"""A driver that itself calls OpenCL while the loader loads it, beside the real one. Nothing may hang."""
 
-from compare import DRIVERS, OPTIONS, ComparedTest, main, needed
+from pathlib import Path
+
+from support.options import OPTIONS, main
+from support.programs import ProgramTest, driver_icd
 
 CALLING = OPTIONS.programs / "calling_driver.so"
 
 
-class CallingDriver(ComparedTest):
-    def vendors(self):
-        """A folder with both drivers, the calling one first and last."""
-        folder = self.folder / "vendors"
-        if not folder.exists():
-            folder.mkdir()
-            (folder / "a.icd").write_text(f"{CALLING}\n")
-            shipped = needed(*DRIVERS["pocl"])
-            with open(shipped, encoding="utf-8") as file:
-                (folder / "m.icd").write_text(file.read())
-        return folder
-
+class CallingDriver(ProgramTest):
     def check(self, program):
-        folder = self.vendors()
-        native = self.native(OPTIONS.programs / program, OCL_ICD_VENDORS=folder)
+        folder = self.vendors("vendors", a=CALLING, m=Path(driver_icd("pocl")).read_text().rstrip("\n"))
+        native = self.run_native(OPTIONS.programs / program, OCL_ICD_VENDORS=folder)
         self.assertIn("driver, asked for platforms", native.err)
-        for way in ("preload", "library_path", "layer", "run"):
-            with self.subTest(way):
-                run = self.run_program(
-                    way, OPTIONS.programs / program, OCL_ICD_VENDORS=folder, CLEAVE_SPLIT="fixed:7"
+        for method in ("preload", "library_path", "layer", "run"):
+            with self.subTest(method):
+                run = self.assertUnchanged(
+                    native, method, OPTIONS.programs / program, OCL_ICD_VENDORS=folder, CLEAVE_SPLIT="fixed:7"
                 )
-                self.assertSame(native, run)
                 self.assertEqual(run.err, native.err)
                 launches = native.out.count("\n")
                 self.assertSplit(run, launches, launches * 7)
 
-    def test_one_thread(self):
+    def test_program_that_is_linked(self):
         self.check("linked")
 
-    def test_opened_late(self):
+    def test_program_that_opens_the_loader_repeatedly(self):
         self.check("reopened")
 
 

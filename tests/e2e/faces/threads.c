@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 enum { kThreads = 16 };
 

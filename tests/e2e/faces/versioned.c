@@ -1,7 +1,7 @@
 /* dlvsym(): every symbol with the version that the system's loader gives it. */
 #include <dlfcn.h>
 
-#include "core.h"
+#include "one_launch.h"
 
 int main(void) {
   struct opencl opencl;

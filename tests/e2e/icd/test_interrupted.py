@@ -1,10 +1,10 @@
-"""`cleave icd` is killed at every step, or a step fails: either command puts it right, and no driver is ever lost."""
+"""`cleave icd` is killed at every step, or a step fails: either command repairs it, and no driver is ever lost."""
 
 import os
 import random
 
-from compare import main
-from tree import LONG_AGO, SystemTest, was_killed
+from support.options import main
+from system_test import LONG_AGO, SystemTest, was_killed
 
 MOST_STEPS = 200
 
@@ -18,10 +18,10 @@ class Interrupted(SystemTest):
         self.age()
 
     def at_each_step(self, action, begin, kind):
-        """Interrupts `action` once at each of its steps; begin() makes what it starts from. Gives how each ended."""
+        """Injects a fault once at each step of `action`, each time after begin(). Yields each step and the ended process."""
         for step in range(1, MOST_STEPS):
             begin()
-            done = self.icd(action, interruption=f"{kind}:{step}")
+            done = self.icd(action, fault=f"{kind}:{step}")
             if not was_killed(done) and done.returncode == 0:
                 self.assertGreater(step, 5, f"{action} has hardly any steps: {done}")
                 return
@@ -30,11 +30,11 @@ class Interrupted(SystemTest):
 
     def undo(self, before, without_times_of=()):
         self.succeed("uninstall")
-        self.assertEqual(self.tree(without_times_of), before)
+        self.assertEqual(self.snapshot(without_times_of), before)
         self.age()
 
     def test_killed_install_is_undone(self):
-        before = self.tree([self.opencl])
+        before = self.snapshot([self.opencl])
         for step, done in self.at_each_step("install", lambda: None, "kill"):
             with self.subTest(step=step):
                 self.assertTrue(was_killed(done))
@@ -43,7 +43,7 @@ class Interrupted(SystemTest):
         self.undo(before, [self.opencl])
 
     def test_killed_install_is_completed_and_undone(self):
-        before = self.tree([self.opencl])
+        before = self.snapshot([self.opencl])
         for step, _ in self.at_each_step("install", lambda: None, "kill"):
             with self.subTest(step=step):
                 self.succeed("install")
@@ -52,15 +52,15 @@ class Interrupted(SystemTest):
                 self.undo(before, [self.opencl])
 
     def test_killed_uninstall_is_completed(self):
-        before = self.tree([self.opencl])
+        before = self.snapshot([self.opencl])
         for step, done in self.at_each_step("uninstall", lambda: self.succeed("install"), "kill"):
             with self.subTest(step=step):
                 self.assertTrue(was_killed(done))
                 self.assertEachDriverOnce(self.drivers)
                 self.undo(before, [self.opencl])
 
-    def test_killed_uninstall_is_taken_back(self):
-        before = self.tree([self.opencl])
+    def test_killed_uninstall_is_reverted_by_install(self):
+        before = self.snapshot([self.opencl])
         for step, _ in self.at_each_step("uninstall", lambda: self.succeed("install"), "kill"):
             with self.subTest(step=step):
                 self.succeed("install")
@@ -68,11 +68,11 @@ class Interrupted(SystemTest):
                 self.undo(before, [self.opencl])
 
     def is_recorded(self):
-        """Whether the folders' times of before are on record."""
+        """Whether the folders' original times are recorded."""
         files = [folder / "record" for folder in (self.wrapped, self.opencl / "vendors.cleave.new")]
         return any(file.exists() and file.read_text().count("\n") == 3 for file in files)
 
-    def test_time_of_the_folder_that_holds_both_comes_back_once_it_is_recorded(self):
+    def test_time_of_the_parent_folder_is_restored_once_recorded(self):
         recorded = 0
         for step, _ in self.at_each_step("install", lambda: None, "kill"):
             with self.subTest(step=step):
@@ -86,17 +86,17 @@ class Interrupted(SystemTest):
         self.assertGreater(recorded, 5)
 
     def test_failed_install_leaves_nothing_behind(self):
-        before = self.tree([self.opencl])
+        before = self.snapshot([self.opencl])
         for step, done in self.at_each_step("install", lambda: None, "fail"):
             with self.subTest(step=step):
                 self.assertEqual(done.returncode, 1)
                 self.assertRegex(done.stderr, r"\Acleave: cannot [^\n]+\n\Z")
-                self.assertEqual(self.tree([self.opencl]), before)
+                self.assertEqual(self.snapshot([self.opencl]), before)
                 self.age()
         self.undo(before, [self.opencl])
 
     def test_failed_uninstall_is_completed_by_another(self):
-        before = self.tree([self.opencl])
+        before = self.snapshot([self.opencl])
         for step, done in self.at_each_step("uninstall", lambda: self.succeed("install"), "fail"):
             with self.subTest(step=step):
                 self.assertEqual(done.returncode, 1)
@@ -104,8 +104,8 @@ class Interrupted(SystemTest):
                 self.undo(before, [self.opencl])
 
 
-class AnySystem(SystemTest):
-    """Random folders, random commands, random interruptions; in the end all is as it was."""
+class RandomSystem(SystemTest):
+    """Random folders, random commands, random interruptions; in the end everything is restored."""
 
     def fill(self, choose):
         names = [f"{word}{number}.icd" for number, word in enumerate(choose.sample(["a", "b b", "ü", "-d", "e.f", ".g"], choose.randint(1, 5)))]
@@ -125,22 +125,22 @@ class AnySystem(SystemTest):
         self.age()
         return names
 
-    def test_is_as_it_was_in_the_end(self):
+    def test_everything_is_restored_in_the_end(self):
         for seed in range(40):
             choose = random.Random(seed)
             with self.subTest(seed=seed):
                 for path in self.vendors.iterdir():
                     path.unlink()
                 drivers = self.fill(choose)
-                before = self.tree([self.opencl])
+                before = self.snapshot([self.opencl])
                 for _ in range(choose.randint(1, 6)):
                     action = choose.choice(["install", "uninstall"])
                     kill = choose.choice([None, f"kill:{choose.randint(1, 25)}"])
-                    done = self.icd(action, interruption=kill)
+                    done = self.icd(action, fault=kill)
                     self.assertTrue(done.returncode == 0 or was_killed(done), done)
                     self.assertEachDriverOnce(drivers)
                 self.succeed("uninstall")
-                self.assertEqual(self.tree([self.opencl]), before)
+                self.assertEqual(self.snapshot([self.opencl]), before)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
-"""The installed tree works as the build tree does, and other projects find it by pkg-config and by CMake.
-
-usage: test_install.py CMAKE BUILD_FOLDER PROGRAM LIBRARY_FOLDER
-"""
+"""The installed tree works as the build tree does, and other projects find it by pkg-config and by CMake."""
 
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
-CMAKE, BUILD, PROGRAM, LIBDIR = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4]
+from support.options import OPTIONS, main
+from support.processes import clean_environment, run
+
+BUILD, PROGRAM = OPTIONS.build, OPTIONS.program[0]
 
 CONSUMER = """
 cmake_minimum_required(VERSION 3.25)
@@ -30,8 +29,9 @@ int main(void) { clGetCleaveInfo_fn info = 0; return info != 0 || CL_CLEAVE_VERS
 """
 
 
-def output(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+def output(*command, **changes):
+    """Runs a command that must succeed."""
+    done = run(*command, environment=clean_environment(**changes), timeout=600)
     if done.returncode != 0:
         raise AssertionError(f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
     return done
@@ -40,39 +40,41 @@ def output(*command, **options):
 class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.prefix = pathlib.Path(cls.folder.name) / "prefix"
-        output(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        folder = tempfile.TemporaryDirectory(prefix="cleave-install-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.prefix = cls.folder / "prefix"
+        output(OPTIONS.cmake, "--install", BUILD, "--prefix", cls.prefix)
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    def checksum(self, *prefix, **changes):
+        """Of the program's result, and the process."""
+        done = output(*prefix, PROGRAM, "64", "1", **changes)
+        return done.stdout.split("checksum=")[1], done
 
-    def test_command_runs_a_program_split(self):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("CLEAVE_")}
-        native = output(PROGRAM, "64", "1", env=environment).stdout.split("checksum=")[1]
-        done = output(self.prefix / "bin/cleave", "run", "--policy", "fixed:3", "--stats", "--", PROGRAM, "64", "1",
-                      env=environment)
-        self.assertEqual(done.stdout.split("checksum=")[1], native)
+    def test_command_splits_a_programs_launches(self):
+        native, _ = self.checksum()
+        split, done = self.checksum(self.prefix / "bin/cleave", "run", "--policy", "fixed:3", "--stats", "--")
+        self.assertEqual(split, native)
         self.assertIn("cleave: multiply         2         2         6", done.stderr)
 
     def test_pkg_config_knows_the_libraries(self):
-        environment = dict(os.environ, PKG_CONFIG_PATH=str(self.prefix / LIBDIR / "pkgconfig"))
-        self.assertEqual(output("pkg-config", "--modversion", "cleave", env=environment).stdout.strip(), "0.1.0")
+        path = self.prefix / OPTIONS.library_folder / "pkgconfig"
+        version = output("pkg-config", "--modversion", "cleave", PKG_CONFIG_PATH=path).stdout
+        self.assertEqual(version.strip(), "0.1.0")
         for variable in ("dropin", "layer"):
-            path = output("pkg-config", f"--variable={variable}", "--define-prefix", "cleave", env=environment).stdout
-            self.assertTrue(pathlib.Path(path.strip()).is_file(), path)
+            library = output("pkg-config", f"--variable={variable}", "--define-prefix", "cleave", PKG_CONFIG_PATH=path).stdout
+            self.assertTrue(pathlib.Path(library.strip()).is_file(), library)
 
     def test_cmake_project_finds_it(self):
-        project = pathlib.Path(self.folder.name) / "consumer"
+        project = self.folder / "consumer"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(CONSUMER)
         (project / "consumer.c").write_text(SOURCE)
-        output(CMAKE, "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
-        output(CMAKE, "--build", project / "build")
+        output(OPTIONS.cmake, "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        output(OPTIONS.cmake, "--build", project / "build")
         output(project / "build/consumer")
 
-    def test_guests_have_what_follows_a_port(self):
+    def test_follow_port_is_installed_for_guests(self):
         self.assertTrue(os.access(self.prefix / "libexec/cleave/follow_port", os.X_OK))
 
     @unittest.skipUnless((BUILD / "bin/cleave-monitord").is_file(), "built without the daemon")
@@ -86,23 +88,22 @@ class Installed(unittest.TestCase):
 
     @unittest.skipUnless((BUILD / "bin/cleave-serverd").is_file(), "built without the remote backend")
     def test_program_without_drivers_runs_on_a_server(self):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("CLEAVE_")}
-        native = output(PROGRAM, "64", "1", env=environment).stdout.split("checksum=")[1]
-        address = f"unix:{self.folder.name}/server"
+        native, _ = self.checksum()
+        address = f"unix:{self.folder}/server"
         with subprocess.Popen([self.prefix / "bin/cleave-serverd", "--listen", address], stderr=subprocess.PIPE, text=True,
-                              env=environment) as server:
+                              env=clean_environment()) as server:
             try:
                 for line in server.stderr:
                     if "listening on" in line:
                         break
-                done = output(self.prefix / "bin/cleave", "run", "--remote", address, "--", PROGRAM, "64", "1",
-                              env=environment | {"OCL_ICD_VENDORS": os.devnull})
+                remote, _ = self.checksum(self.prefix / "bin/cleave", "run", "--remote", address, "--",
+                                          OCL_ICD_VENDORS=os.devnull)
             finally:
                 server.terminate()
                 server.stderr.close()
-        self.assertEqual(done.stdout.split("checksum=")[1], native)
+        self.assertEqual(remote, native)
         self.assertTrue(list(self.prefix.glob("share/man/man8/cleave-serverd.8")))
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

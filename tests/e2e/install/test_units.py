@@ -1,33 +1,30 @@
-"""The installed units: systemd understands them, what they name is installed, and the server does its work under what its
-unit takes from it.
-
-usage: test_units.py CMAKE BUILD_FOLDER PROGRAM PREFIX
-"""
+"""The installed units: systemd accepts them, the files that they name are installed, and the server works under its unit's
+restrictions."""
 
 import os
 import pathlib
 import re
 import shlex
 import socket
-import subprocess
-import sys
 import tempfile
 import unittest
 
-from confined import Confined, why_not
+from confinement import Confined, missing_confinement
+from support import processes
+from support.options import OPTIONS, main
+from support.processes import clean_environment
 
-CMAKE, BUILD, PROGRAM, PREFIX = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
-PATIENCE = 60  # seconds
+BUILD, PROGRAM, PREFIX = OPTIONS.build, OPTIONS.program[0], OPTIONS.prefix
 DAEMONS = [name for name in ("cleave-monitord", "cleave-serverd") if (BUILD / "bin" / name).is_file()]
-WHY_NOT = why_not()
+MISSING_CONFINEMENT = missing_confinement()
 NEEDED_FAMILIES = {"AF_UNIX", "AF_INET", "AF_INET6", "AF_VSOCK"}
-# Of 100, as systemd counts. The server has to leave drivers the GPU's device files and code that is made while it runs.
+# Of 100, as systemd counts. Drivers in the server need the GPU's device files and code generated at run time.
 MOST_EXPOSED = {"cleave-monitord": 20, "cleave-serverd": 40}
 
 
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=PATIENCE, check=False,
-                          **options)
+def run(*command, **changes):
+    """Returns the exit status and all output."""
+    done = processes.run(*command, environment=clean_environment(**changes))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -55,7 +52,7 @@ class Unit:
         return dict(pair.split("=", 1) for pair in pairs)
 
     def command(self):
-        """As systemd would call it: a variable of its own becomes several words."""
+        """As systemd would run it: a variable as a word of its own becomes several words."""
         words = []
         for word in self["ExecStart"].split():
             words += self.environment()[word[1:]].split() if word.startswith("$") else [word]
@@ -69,15 +66,15 @@ class Installed(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.root = cls.folder / "root"
-        status, said = run(CMAKE, "--install", BUILD, env={**os.environ, "DESTDIR": str(cls.root)})
+        status, output = run(OPTIONS.cmake, "--install", BUILD, DESTDIR=cls.root)
         if status != 0:
-            raise AssertionError(said)
+            raise AssertionError(output)
         cls.prefix = cls.root / PREFIX.relative_to("/")
         cls.places = {name: cls.prefix / f"lib/systemd/system/{name}.service" for name in DAEMONS}
         cls.units = {name: Unit(place) for name, place in cls.places.items()}
 
     def in_place(self, name):
-        """A copy whose command is where it is now, beside the units that it asks for."""
+        """A copy whose command has its present path, beside the units that it requires."""
         copies = self.folder / "copies"
         copies.mkdir(exist_ok=True)
         for file in self.places[name].parent.iterdir():
@@ -85,20 +82,20 @@ class Installed(unittest.TestCase):
             (copies / file.name).write_text(text)
         return copies / self.places[name].name
 
-    def test_systemd_understands_them(self):
+    def test_units_are_valid(self):
         for name in self.units:
             with self.subTest(name):
-                _, said = run("systemd-analyze", "verify", "--man=no", self.in_place(name))
-                self.assertEqual([line for line in said.splitlines() if name in line], [])
+                _, output = run("systemd-analyze", "verify", "--man=no", self.in_place(name))
+                self.assertEqual([line for line in output.splitlines() if name in line], [])
 
-    def test_systemd_thinks_well_of_their_hardening(self):
+    def test_hardening_is_rated_well(self):
         for name in self.units:
             with self.subTest(name):
-                status, said = run("systemd-analyze", "security", "--offline=true", f"--threshold={MOST_EXPOSED[name]}",
+                status, output = run("systemd-analyze", "security", "--offline=true", f"--threshold={MOST_EXPOSED[name]}",
                                    self.in_place(name))
-                self.assertEqual(status, 0, said)
+                self.assertEqual(status, 0, output)
 
-    def test_what_they_name_is_installed(self):
+    def test_files_that_they_name_are_installed(self):
         for name, unit in self.units.items():
             with self.subTest(name):
                 daemon = pathlib.Path(unit.command()[0])
@@ -112,7 +109,7 @@ class Installed(unittest.TestCase):
     def options_of(self, name):
         return set(re.findall(r"(?m)^ +(?:-\w,)?(--[a-z-]+)", run(self.prefix / "bin" / name, "--help")[1]))
 
-    def test_options_are_those_of_the_program_and_of_its_manual(self):
+    def test_options_exist_in_the_program_and_in_its_manual(self):
         for name, unit in self.units.items():
             with self.subTest(name):
                 known = self.options_of(name)
@@ -121,7 +118,7 @@ class Installed(unittest.TestCase):
                 manual = (self.prefix / f"share/man/man8/{name}.8").read_text()
                 self.assertEqual(set(re.findall(r"(?<!\w)Fl -([a-z-]+)", manual)), {word[2:] for word in known})
 
-    def test_they_leave_what_is_needed(self):
+    def test_required_rights_are_kept(self):
         for name, unit in self.units.items():
             with self.subTest(name):
                 self.assertLessEqual(NEEDED_FAMILIES, set(unit.words("RestrictAddressFamilies")))
@@ -130,7 +127,7 @@ class Installed(unittest.TestCase):
                 self.assertEqual(unit["CapabilityBoundingSet"], "")
 
     @unittest.skipUnless("cleave-serverd" in DAEMONS, "built without the remote backend")
-    def test_the_server_keeps_what_drivers_need(self):
+    def test_server_keeps_the_rights_that_drivers_need(self):
         unit = self.units["cleave-serverd"]
         for key in ("PrivateDevices", "MemoryDenyWriteExecute", "PrivateNetwork", "PrivateUsers", "DevicePolicy",
                     "SystemCallFilter", "ProcSubset", "NoExecPaths"):
@@ -142,7 +139,7 @@ class Installed(unittest.TestCase):
         self.assertIn(f"unix:/run/{unit['RuntimeDirectory']}/server.sock", unit.command())
         self.assertEqual(unit.environment()["HOME"], f"/var/cache/{unit['CacheDirectory']}")
 
-    def heard(self, ready, server):
+    def notification(self, ready, server):
         while server.process.poll() is None:
             try:
                 return ready.recv(100)
@@ -152,19 +149,18 @@ class Installed(unittest.TestCase):
 
     @unittest.skipUnless("cleave-serverd" in DAEMONS, "built without the remote backend")
     @unittest.skipUnless(PREFIX.is_dir(), f"{PREFIX} is where it would be, and is not there")
-    @unittest.skipIf(WHY_NOT, f"no confinement: {WHY_NOT}")
-    def test_the_server_works_under_what_the_unit_takes(self):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("CLEAVE_", "POCL_"))}
-        native = run(PROGRAM, "64", "1", env=environment)[1].split("checksum=")[1]
+    @unittest.skipIf(MISSING_CONFINEMENT, f"no confinement: {MISSING_CONFINEMENT}")
+    def test_server_works_under_the_units_restrictions(self):
+        native = run(PROGRAM, "64", "1")[1].split("checksum=")[1]
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
             name = f"cleave-units-{os.getpid()}"
             ready.bind(f"\0{name}")
             ready.settimeout(1)
             with Confined(self.units["cleave-serverd"], self.folder / "confined", self.prefix, PREFIX,
                           NOTIFY_SOCKET=f"@{name}") as server:
-                self.assertEqual(self.heard(ready, server), b"READY=1", server.log.read_text())
+                self.assertEqual(self.notification(ready, server), b"READY=1", server.log.read_text())
                 done = run(BUILD / "bin/cleave", "run", "--remote", f"unix:{server.runtime / 'server.sock'}", "--", PROGRAM,
-                           "64", "1", env={**environment, "OCL_ICD_VENDORS": os.devnull})
+                           "64", "1", OCL_ICD_VENDORS=os.devnull)
                 self.assertIn("checksum=", done[1], server.log.read_text())
                 self.assertEqual(done[1].split("checksum=")[1], native, server.log.read_text())
                 self.assertEqual(list(server.runtime.glob("clients.*"))[0].read_text(), "1\n")
@@ -174,4 +170,4 @@ class Installed(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

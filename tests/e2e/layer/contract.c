@@ -1,8 +1,8 @@
 /* Drives the layer as a loader does, but strictly. Usage: contract LAYER FUNCTION ENTRIES
  *
- * Initialises LAYER with FUNCTION (clInitLayer or clInitLayerWithProperties), on a table of ENTRIES functions
- * that ends right before memory that nobody may read, as a loader of another OpenCL version might have it.
- * Prints what the layer did, a line a fact; whatever goes against the rules ends the program. */
+ * Initialises LAYER with FUNCTION (clInitLayer or clInitLayerWithProperties), on a table of ENTRIES functions that ends
+ * right before unreadable memory, as a loader of another OpenCL version might have it. A violation of the specification
+ * ends the program. */
 #include <CL/cl_layer.h>
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static init_with_properties init_layer_with_properties;
 
 static void require(int holds, const char* what) {
   if (holds) return;
-  fprintf(stderr, "contract: not so: %s\n", what);
+  fprintf(stderr, "contract: not true: %s\n", what);
   exit(1);
 }
 
@@ -38,18 +38,18 @@ static cl_int init(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entr
   return init_layer_with_properties(entries, target, entries_ret, table_ret, NULL);
 }
 
-static int asked_for_platforms;
+static int platform_queries;
 
 static cl_int CL_API_CALL one_platform(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
   (void)entries;
   (void)platforms;
-  ++asked_for_platforms;
+  ++platform_queries;
   if (count != NULL) *count = 1;
   return CL_SUCCESS;
 }
 
 static void CL_API_CALL never_called(void) {
-  fprintf(stderr, "contract: not so: no function of the table is called while it is handed over\n");
+  fprintf(stderr, "contract: not true: no function of the table is called while it is passed on\n");
   exit(1);
 }
 
@@ -73,9 +73,9 @@ static void check_info(pfn_clGetLayerInfo info) {
   cl_layer_api_version version = 0;
   size_t size = 0;
   char name[64] = {0};
-  require(info(CL_LAYER_API_VERSION, sizeof version, &version, &size) == CL_SUCCESS, "the version is told");
+  require(info(CL_LAYER_API_VERSION, sizeof version, &version, &size) == CL_SUCCESS, "the version is returned");
   require(version == CL_LAYER_API_VERSION_100 && size == sizeof version, "the version is 100, a cl_uint");
-  require(info(CL_LAYER_API_VERSION, 0, NULL, &size) == CL_SUCCESS, "a size may be asked for alone");
+  require(info(CL_LAYER_API_VERSION, 0, NULL, &size) == CL_SUCCESS, "a size may be queried alone");
   require(info(CL_LAYER_API_VERSION, sizeof version, &version, NULL) == CL_SUCCESS, "a value alone too");
   require(info(CL_LAYER_API_VERSION, sizeof version - 1, &version, NULL) == CL_INVALID_VALUE,
           "too little room for the version is an error");
@@ -85,7 +85,7 @@ static void check_info(pfn_clGetLayerInfo info) {
           "the name ends where its size says");
   require(info(CL_LAYER_NAME, size - 1, name, NULL) == CL_INVALID_VALUE,
           "too little room for the name is an error");
-  require(info(0, sizeof name, name, &size) == CL_INVALID_VALUE, "an unknown question is an error");
+  require(info(0, sizeof name, name, &size) == CL_INVALID_VALUE, "an unknown query is an error");
 }
 
 static void check_missing_arguments(cl_uint entries, const cl_icd_dispatch* target) {
@@ -108,10 +108,10 @@ static void check_table(cl_uint entries, const cl_icd_dispatch* target) {
     require(entry != NULL, "no entry of its table is empty");
   }
   cl_uint platforms = 0;
-  const int before = asked_for_platforms;
+  const int before = platform_queries;
   require(table->clGetPlatformIDs(0, NULL, &platforms) == CL_SUCCESS && platforms == 1,
-          "calls come through to the target");
-  require(asked_for_platforms == before + 1, "they come through once");
+          "calls are forwarded to the target");
+  require(platform_queries == before + 1, "they are forwarded once");
 }
 
 int main(int count, char** arguments) {
@@ -132,6 +132,6 @@ int main(int count, char** arguments) {
   check_missing_arguments(entries, target);
   check_table(entries, target);
   check_table(entries, table_at_the_end_of_memory(entries)); /* a loader may initialise a layer again */
-  printf("kept to the rules\n");
+  printf("conforms\n");
   return 0;
 }

@@ -1,5 +1,4 @@
-/* A second layer: counts the launches that come by, and says at exit how many there were. Below Cleave it is
- * a witness of what the driver gets. */
+/* A second layer: counts launches, and prints their number at exit. Below Cleave it counts what the driver gets. */
 #include <CL/cl_layer.h>
 
 #include <stdio.h>
@@ -39,4 +38,4 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* ta
   return CL_SUCCESS;
 }
 
-__attribute__((destructor)) static void say(void) { fprintf(stderr, "counting layer: %d\n", launches); }
+__attribute__((destructor)) static void print_count(void) { fprintf(stderr, "counting layer: %d\n", launches); }

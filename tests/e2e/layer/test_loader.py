@@ -2,7 +2,8 @@
 
 import re
 
-from compare import LAYER, OPTIONS, ComparedTest, main
+from support.options import LAYER, OPTIONS, main
+from support.programs import ProgramTest
 
 COUNTING = OPTIONS.programs / "counting_layer.so"
 LINKED = OPTIONS.programs.parent / "faces" / "linked"
@@ -10,61 +11,58 @@ GENERATIONS = OPTIONS.programs.parent / "faces" / "exec_child"
 
 
 def counted(run):
-    """What the other layer says in each process."""
+    """The other layer's count in each process."""
     return [int(number) for number in re.findall(r"^counting layer: (\d+)$", run.err, re.MULTILINE)]
 
 
-class UnderTheLoader(ComparedTest):
-    def check(self, layers, *program, way="native"):
-        native = self.native(*program)
-        run = self.run_program(way, *program, OPENCL_LAYERS=layers, CLEAVE_SPLIT="fixed:7")
-        self.assertSame(native, run)
-        return run
+class UnderTheLoader(ProgramTest):
+    def check(self, layers, *program):
+        native = self.run_native(*program)
+        return self.assertUnchanged(native, "native", *program, OPENCL_LAYERS=layers, CLEAVE_SPLIT="fixed:7")
 
     def test_alone(self):
         self.assertSplit(self.check(LAYER, LINKED), 1, 7)
 
     def test_other_layers_above_and_below(self):
-        """One order puts the other layer above Cleave, the other below, where it sees the slices."""
-        seen = []
+        """One order puts the other layer above Cleave, the other below it, where it counts the slices."""
+        counts = []
         for layers in (f"{COUNTING}:{LAYER}", f"{LAYER}:{COUNTING}"):
             run = self.check(layers, LINKED)
             self.assertSplit(run, 1, 7)
-            seen += counted(run)
-        self.assertEqual(sorted(seen), [1, 7])
+            counts += counted(run)
+        self.assertEqual(sorted(counts), [1, 7])
 
     def test_opened_by_path(self):
         opened = LINKED.parent / "opened"
         self.assertSplit(self.check(LAYER, opened, OPTIONS.loader, "deepbind"), 1, 7)
 
 
-class Statistics(ComparedTest):
-    def test_say_what_the_driver_gets(self):
-        """Of a drop-in alone: the other layer is the witness."""
+class Statistics(ProgramTest):
+    def test_agree_with_what_the_driver_gets(self):
+        """Of the drop-in alone: the other layer, below it, counts what arrives."""
         for slices in (1, 2, 7, 100, 1000):  # of 256 work-groups
             run = self.run_program("preload", LINKED, OPENCL_LAYERS=COUNTING, CLEAVE_SPLIT=f"fixed:{slices}")
             self.assertEqual(run.status, 0, run)
             self.assertEqual(counted(run), [min(slices, 256)], run)
-            handed_on = run.total("slices") + run.total("launches") - run.total("split")
-            self.assertEqual(handed_on, min(slices, 256), run)
+            forwarded = run.total("slices") + run.total("launches") - run.total("split")
+            self.assertEqual(forwarded, min(slices, 256), run)
 
 
-class CleaveRun(ComparedTest):
-    """ocl-icd 2.3.1 cuts OPENCL_LAYERS in place, so that children would inherit its first entry only."""
+class CleaveRun(ProgramTest):
+    """ocl-icd 2.3.1 truncates OPENCL_LAYERS in place, so that children would inherit its first entry only."""
 
     def check(self, **settings):
-        native = self.native(GENERATIONS)
-        run = self.run_program("run", GENERATIONS, CLEAVE_SPLIT="fixed:7", **settings)
-        self.assertSame(native, run)
+        native = self.run_native(GENERATIONS)
+        run = self.assertUnchanged(native, "run", GENERATIONS, CLEAVE_SPLIT="fixed:7", **settings)
         self.assertEqual(len(run.stats), 3, f"a summary of each generation\n{run}")
         self.assertSplit(run, 3, 21)
         return run
 
     def test_children_inherit_both_layers(self):
         run = self.check(OPENCL_LAYERS=COUNTING)
-        seen = counted(run)
-        self.assertEqual(len(seen), 3, f"the other layer in each generation\n{run}")
-        self.assertEqual(len(set(seen)), 1, f"in the same place in each generation\n{run}")
+        counts = counted(run)
+        self.assertEqual(len(counts), 3, f"the other layer in each generation\n{run}")
+        self.assertEqual(len(set(counts)), 1, f"in the same place in each generation\n{run}")
 
     def test_children_inherit_three_layers(self):
         run = self.check(OPENCL_LAYERS=f"{COUNTING}:{LAYER}")
@@ -73,13 +71,12 @@ class CleaveRun(ComparedTest):
     def test_children_inherit_the_only_layer(self):
         self.check()
 
-    def test_children_that_are_opened_by_path(self):
-        """Only the layer can catch these, in a child of a child as well."""
+    def test_children_that_open_the_loader_by_path(self):
+        """Only the layer can intercept these, also in a child of a child."""
         opened = LINKED.parent / "opened"
         line = f"'{LINKED}' && '{opened}' '{OPTIONS.loader}' && sh -c \"'{opened}' '{OPTIONS.loader}'; :\""
-        native = self.native("sh", "-c", line)
-        run = self.run_program("run", "sh", "-c", line, OPENCL_LAYERS=COUNTING, CLEAVE_SPLIT="fixed:7")
-        self.assertSame(native, run)
+        native = self.run_native("sh", "-c", line)
+        run = self.assertUnchanged(native, "run", "sh", "-c", line, OPENCL_LAYERS=COUNTING, CLEAVE_SPLIT="fixed:7")
         self.assertSplit(run, 3, 21)
 
 

@@ -1,7 +1,4 @@
-"""The daemon itself on libvirt's test driver, as clients and scrapers see it.
-
-usage: test_monitord.py CLEAVE_MONITORD
-"""
+"""The daemon on libvirt's test driver, as clients and scrapers see it."""
 
 import os
 import random
@@ -10,12 +7,12 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
-import unittest
 import urllib.error
 import urllib.request
 
-from daemon import PATIENCE, DaemonTest
+from daemon_test import DaemonTest
+from support.options import OPTIONS, main
+from support.processes import TIMEOUT
 
 DOMAIN = """<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>d{0}</name>
 <memory>8192</memory><os><type>hvm</type></os><test:runstate>{1}</test:runstate></domain>"""
@@ -29,21 +26,21 @@ class Counting(DaemonTest):
         self.assertEqual(client.line(), "cleave-monitor 1 heartbeat=2000")
         self.assertEqual(client.until(r"count \d+ (\d+) (\d+)").groups(), ("1", "1"))
 
-    def test_counts_what_runs_and_sums_several_hypervisors(self):
+    def test_counts_running_domains_of_several_hypervisors(self):
         states = [RUNNING, PAUSED, RUNNING, PAUSED, RUNNING]
         node = self.folder / "node.xml"
         node.write_text(f"<node>{''.join(DOMAIN.format(*each) for each in enumerate(states))}</node>")
         self.started("--connect", "test:///default", connect=f"test://{node}")
         self.assertEqual(self.client().until(r"count \d+ (\d+) \d+")[1], "4")
 
-    def test_without_a_hypervisor_nothing_is_known(self):
+    def test_without_a_hypervisor_the_count_is_unknown(self):
         self.started("--heartbeat", 100, connect=f"test://{self.folder}/not-there.xml")
         client = self.client()
         client.line()
         self.assertEqual(client.line(), "unknown 1")
         self.assertEqual(client.line(), "alive 1")
 
-    def test_a_hypervisor_that_comes_later_is_found(self):
+    def test_hypervisor_that_starts_later_is_found(self):
         node = self.folder / "node.xml"
         self.started(connect=f"test://{node}")
         client = self.client()
@@ -66,15 +63,15 @@ class Listening(DaemonTest):
 
     def test_tcp_and_unix_at_once(self):
         daemon = self.start("--listen", f"unix:{self.path}", "tcp:127.0.0.1:0")
-        port = self.wait_until_said(daemon, r"listening on tcp:127\.0\.0\.1:(\d+)")[1]
+        port = self.wait_for_log(daemon, r"listening on tcp:127\.0\.0\.1:(\d+)")[1]
         for address in (self.path, ("127.0.0.1", int(port))):
             client = self.client(address)
-            client.say(b"ping\n")
+            client.send(b"ping\n")
             client.until(r"alive \d+")
 
-    def test_no_input_harms_it(self):
+    def test_random_input_is_harmless(self):
         daemon = self.start("--listen", f"unix:{self.path}", "tcp:127.0.0.1:0", "--metrics", "tcp:127.0.0.1:0")
-        ports = [int(self.wait_until_said(daemon, rf"{what} on tcp:127\.0\.0\.1:(\d+)")[1])
+        ports = [int(self.wait_for_log(daemon, rf"{what} on tcp:127\.0\.0\.1:(\d+)")[1])
                  for what in ("listening", "metrics")]
         places = [self.path, *(("127.0.0.1", port) for port in ports)]
         good = self.client()
@@ -84,58 +81,58 @@ class Listening(DaemonTest):
         for round_ in range(200):
             client = self.client(places[round_ % len(places)])
             try:
-                client.say(numbers.choice(starts))  # half a line, where nothing follows
+                client.send(numbers.choice(starts))  # half a line, where nothing follows
                 for _ in range(numbers.randrange(5)):
-                    client.say(numbers.randbytes(numbers.randrange(1, 4000)))
+                    client.send(numbers.randbytes(numbers.randrange(1, 4000)))
             except OSError:
-                pass  # it has hung up on us
+                pass  # it has disconnected
             client.close()
         self.assertIsNone(daemon.poll())
-        good.say(b"ping\n")
+        good.send(b"ping\n")
         good.until(r"alive \d+")
 
-    def test_an_endless_line_is_the_end_on_every_listener(self):
+    def test_endless_line_ends_the_connection_on_every_listener(self):
         daemon = self.start("--listen", f"unix:{self.path}", "tcp:127.0.0.1:0")
-        port = int(self.wait_until_said(daemon, r"listening on tcp:127\.0\.0\.1:(\d+)")[1])
+        port = int(self.wait_for_log(daemon, r"listening on tcp:127\.0\.0\.1:(\d+)")[1])
         for address in (self.path, ("127.0.0.1", port)):
             client = self.client(address)
             client.until(r"(count|unknown) .*")
-            client.say(b"x" * 128)
+            client.send(b"x" * 128)
             client.until("bye the line is too long")
             self.assertEqual(client.line(), "")
 
-    def test_mode_of_the_socket(self):
+    def test_socket_has_the_configured_mode(self):
         self.started("--socket-mode", "0622")
         self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o622)
 
-    def test_a_killed_daemons_socket_is_replaced_and_a_living_ones_is_not(self):
+    def test_socket_is_replaced_only_if_its_daemon_has_ended(self):
         first = self.started()
-        status, said = self.refused("--config", self.config, "--listen", f"unix:{self.path}")
+        status, message = self.refused("--config", self.config, "--listen", f"unix:{self.path}")
         self.assertEqual(status, 1)
-        self.assertIn("a daemon that lives listens there", said)
+        self.assertIn("a daemon that lives listens there", message)
         first.kill()
         first.wait()
         self.assertTrue(os.path.exists(self.path))
         self.started()
         self.client().until(r"count \d+ 1 1")
 
-    def test_clients_beyond_the_limit_are_sent_away(self):
+    def test_clients_beyond_the_limit_are_refused(self):
         daemon = self.started("--max-clients", 2)
         kept = [self.client(), self.client()]
         for client in kept:
             client.line()
         self.assertEqual(self.client().line(), "bye full")
-        self.wait_until_said(daemon, "1 clients refused")
+        self.wait_for_log(daemon, "1 clients refused")
 
 
 class Activated(DaemonTest):
-    def test_takes_the_sockets_of_a_service_manager(self):
+    def test_listens_on_the_service_managers_sockets(self):
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(self.path)
         listening.listen()
         # LISTEN_PID must be the daemon's own, which a shell knows before it becomes the daemon.
         script = 'exec 3<&"$0"; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"'
-        command = ["sh", "-c", script, str(listening.fileno()), sys.argv[1], "--config", str(self.config),
+        command = ["sh", "-c", script, str(listening.fileno()), str(OPTIONS.monitord), "--config", str(self.config),
                    "--connect", "test:///default"]
         daemon = subprocess.Popen(command, pass_fds=[listening.fileno()], stderr=subprocess.DEVNULL)
         self.addCleanup(daemon.wait)
@@ -143,31 +140,31 @@ class Activated(DaemonTest):
         listening.close()
         self.client().until(r"count \d+ 1 1")
         daemon.terminate()
-        self.assertEqual(daemon.wait(PATIENCE), 0)
+        self.assertEqual(daemon.wait(TIMEOUT), 0)
         self.assertTrue(os.path.exists(self.path), "the socket is the service manager's")
 
-    def test_tells_the_service_manager(self):
+    def test_notifies_the_service_manager(self):
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         manager.bind(str(self.folder / "notify"))
-        manager.settimeout(PATIENCE)
+        manager.settimeout(TIMEOUT)
         self.addCleanup(manager.close)
         environment = dict(os.environ, NOTIFY_SOCKET=str(self.folder / "notify"), WATCHDOG_USEC="200000")
         daemon = self.started(env=environment)
         self.assertEqual(manager.recv(200), b"READY=1")
-        told = set()
-        while b"WATCHDOG=1" not in told:
-            told.add(manager.recv(200))
+        states = set()
+        while b"WATCHDOG=1" not in states:
+            states.add(manager.recv(200))
         daemon.terminate()
-        while b"STOPPING=1" not in told:
-            told.add(manager.recv(200))
-        self.assertTrue(any(each.startswith(b"STATUS=") for each in told))
-        self.assertEqual(daemon.wait(PATIENCE), 0)
+        while b"STOPPING=1" not in states:
+            states.add(manager.recv(200))
+        self.assertTrue(any(each.startswith(b"STATUS=") for each in states))
+        self.assertEqual(daemon.wait(TIMEOUT), 0)
 
 
 class Serving(DaemonTest):
     def get(self, port, path):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=TIMEOUT) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -175,7 +172,7 @@ class Serving(DaemonTest):
 
     def test_metrics_and_health(self):
         daemon = self.started("--metrics", "tcp:127.0.0.1:0")
-        port = self.wait_until_said(daemon, r"metrics on tcp:127\.0\.0\.1:(\d+)")[1]
+        port = self.wait_for_log(daemon, r"metrics on tcp:127\.0\.0\.1:(\d+)")[1]
         self.client().until(r"count \d+ 1 1")
         status, text = self.get(port, "/metrics")
         self.assertEqual(status, 200)
@@ -185,24 +182,24 @@ class Serving(DaemonTest):
         self.assertEqual(self.get(port, "/healthz")[0], 200)
         self.assertEqual(self.get(port, "/nothing")[0], 404)
 
-    def test_no_hypervisor_is_not_healthy(self):
+    def test_unhealthy_without_a_hypervisor(self):
         daemon = self.started("--metrics", "tcp:127.0.0.1:0", connect=f"test://{self.folder}/not-there.xml")
-        port = self.wait_until_said(daemon, r"metrics on tcp:127\.0\.0\.1:(\d+)")[1]
+        port = self.wait_for_log(daemon, r"metrics on tcp:127\.0\.0\.1:(\d+)")[1]
         self.assertEqual(self.get(port, "/healthz"), (503, "0 of 1 hypervisors connected\n"))
 
 
 class Stopping(DaemonTest):
-    def test_stops_cleanly(self):
+    def test_signals_stop_it_cleanly(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             daemon = self.started()
             client = self.client()
             client.until(r"count \d+ 1 1")
             daemon.send_signal(number)
             client.until("bye stopping")
-            self.assertEqual(daemon.wait(PATIENCE), 0)
+            self.assertEqual(daemon.wait(TIMEOUT), 0)
             self.assertFalse(os.path.exists(self.path))
 
-    def test_mistakes_are_one_line_and_status_2(self):
+    def test_invalid_options_are_one_line_and_status_2(self):
         self.config.write_text("\nheartbeat = 'fast'\n")
         for options, expected in (
             (["--listen", "tcp:0.0.0.0:27460"], "--listen: tcp:0.0.0.0:27460 is every network of this host"),
@@ -212,10 +209,10 @@ class Stopping(DaemonTest):
             (["--config", self.folder / "none"], "--config: there is no file "),
             (["--frob"], "--frob"),
         ):
-            status, said = self.refused(*options)
-            self.assertEqual(status, 2, said)
-            self.assertIn(expected, said)
+            status, message = self.refused(*options)
+            self.assertEqual(status, 2, message)
+            self.assertIn(expected, message)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

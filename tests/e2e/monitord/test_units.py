@@ -1,41 +1,28 @@
-"""systemd understands the units, and thinks well of their hardening.
+"""systemd accepts the units, and rates their hardening well."""
 
-usage: test_units.py CLEAVE_MONITORD MONITOR_FOLDER
-"""
-
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import unittest
 
-DAEMON, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+from support.options import OPTIONS, main
+from support.processes import FolderTest, run
 
 
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
-
-
-class Units(unittest.TestCase):
+class Units(FolderTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.service = pathlib.Path(folder.name) / "cleave-monitord.service"
-        text = (SOURCE / "cleave-monitord.service.in").read_text()
-        self.service.write_text(re.sub("^ExecStart=.*", f"ExecStart={DAEMON}", text, flags=re.MULTILINE))
+        super().setUp()
+        self.service = self.folder / "cleave-monitord.service"
+        text = (OPTIONS.units / "cleave-monitord.service.in").read_text()
+        self.service.write_text(re.sub("^ExecStart=.*", f"ExecStart={OPTIONS.monitord}", text, flags=re.MULTILINE))
         socket = self.service.with_suffix(".socket")
-        socket.write_text((SOURCE / "cleave-monitord.socket").read_text())
+        socket.write_text((OPTIONS.units / "cleave-monitord.socket").read_text())
 
-    def test_verify(self):
-        _, said = run("systemd-analyze", "verify", "--man=no", self.service)
-        self.assertEqual([line for line in said.splitlines() if "cleave-monitord" in line], [])
+    def test_units_are_valid(self):
+        done = run("systemd-analyze", "verify", "--man=no", self.service)
+        self.assertEqual([line for line in (done.stdout + done.stderr).splitlines() if "cleave-monitord" in line], [])
 
-    def test_hardening(self):
-        status, said = run("systemd-analyze", "security", "--offline=true", "--threshold=20", self.service)
-        self.assertEqual(status, 0, said)
+    def test_hardening_is_rated_well(self):
+        done = run("systemd-analyze", "security", "--offline=true", "--threshold=20", self.service)
+        self.assertEqual(done.returncode, 0, done)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

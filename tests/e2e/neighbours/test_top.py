@@ -1,4 +1,4 @@
-"""`cleave top`: what it prints, and its live screen, while real programs run."""
+"""`cleave top`: its output, and its live screen, while real programs run."""
 
 import fcntl
 import json
@@ -11,23 +11,21 @@ import subprocess
 import termios
 import time
 
-from compare import CLEAVE, main
-from following import FollowingTest
-from monitor import ScriptedMonitor
+from live_count_test import LiveCountTest
+from scripted_monitor import ScriptedMonitor
+from support.options import CLEAVE, main
+from support.processes import cleave, wait_until
 
 OWN_SCREEN = b"\x1b[?1049h"
 SCREEN_BEFORE = b"\x1b[?1049l"
 
 
-class TopTest(FollowingTest):
+class TopTest(LiveCountTest):
     def top_environment(self, **settings):
         return self.environment(CLEAVE_REGISTRY=self.registry, CLEAVE_MONITOR=f"unix:{self.socket}", **settings)
 
     def top(self, *options, **settings):
-        command = [str(CLEAVE), "top", *options]
-        return subprocess.run(
-            command, env=self.top_environment(**settings), capture_output=True, text=True, timeout=60, check=False
-        )
+        return cleave("top", *options, environment=self.top_environment(**settings))
 
     def once(self, **settings):
         done = self.top("--once", "--json", **settings)
@@ -36,28 +34,28 @@ class TopTest(FollowingTest):
 
 
 class Printed(TopTest):
-    def test_json_says_what_the_process_itself_says(self):
+    def test_json_has_the_figures_of_the_process_itself(self):
         with ScriptedMonitor(self.socket, count=3) as monitor:
-            program = self.launches()
+            program = self.start_program()
             program.launch_until(3)
             program.launch()
             monitor.count(1)
             program.launch_until(1)
-            told = program.tell("ask")
-            look = self.once()
-            self.assertEqual((look["version"], look["vms"]), (1, 1))
-            self.assertEqual(look["neighbours"], "monitor: connected")
-            (seen,) = look["processes"]
-            self.assertEqual((seen["pid"], seen["program"], seen["vms"]), (program.pid, "launches", 1))
-            self.assertEqual(seen["devices"], 1)
+            own = program.execute("ask")
+            report = self.once()
+            self.assertEqual((report["version"], report["vms"]), (1, 1))
+            self.assertEqual(report["neighbours"], "monitor: connected")
+            (listed,) = report["processes"]
+            self.assertEqual((listed["pid"], listed["program"], listed["vms"]), (program.pid, "launches", 1))
+            self.assertEqual(listed["devices"], 1)
             for figure in ("launches", "split", "slices", "added_ns"):
-                self.assertEqual(seen[figure], told[figure], figure)
-            self.assertEqual(seen["whole"], sum(told["whole"].values()))
-            self.assertEqual(program.end()[0], 0)
+                self.assertEqual(listed[figure], own[figure], figure)
+            self.assertEqual(listed["whole"], sum(own["whole"].values()))
+            self.assertEqual(program.finish()[0], 0)
             self.assertEqual(self.once()["processes"], [])
 
-    def test_killed_process_is_gone_at_once(self):
-        programs = [self.launches(CLEAVE_VMS="2") for _ in range(2)]
+    def test_killed_process_is_no_longer_listed(self):
+        programs = [self.start_program(CLEAVE_VMS="2") for _ in range(2)]
         for program in programs:
             program.launch()
         self.assertEqual({each["pid"] for each in self.once()["processes"]}, {each.pid for each in programs})
@@ -65,38 +63,38 @@ class Printed(TopTest):
         os.waitpid(programs[0].pid, 0)
         self.assertEqual([each["pid"] for each in self.once()["processes"]], [programs[1].pid])
 
-    def test_who_has_not_launched_or_does_not_want_to_is_not_seen(self):
-        idle = self.launches(CLEAVE_VMS="2")
-        idle.tell("ask")
-        hidden = [self.launches(CLEAVE_VMS="2", **{name: value}) for name, value in
+    def test_idle_and_opted_out_processes_are_not_listed(self):
+        idle = self.start_program(CLEAVE_VMS="2")
+        idle.execute("ask")
+        hidden = [self.start_program(CLEAVE_VMS="2", **{name: value}) for name, value in
                   (("CLEAVE_TOP", "false"), ("CLEAVE_REGISTRY", "off"), ("CLEAVE_DISABLE", "true"))]
         for program in hidden[:2]:
             program.launch()
         self.assertEqual(self.once()["processes"], [])
 
     def test_text_has_a_line_for_each_process(self):
-        program = self.launches(CLEAVE_VMS="2")
+        program = self.start_program(CLEAVE_VMS="2")
         program.launch()
         done = self.top("--once", CLEAVE_VMS="7")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("7 VMs on the host, 1 process under Cleave", done.stdout)
         self.assertRegex(done.stdout, rf"(?m)^ *{program.pid} launches +2 +1 ")
 
-    def test_json_goes_on_until_nobody_reads_it(self):
+    def test_json_reports_until_its_output_is_closed(self):
         command = [str(CLEAVE), "top", "--json", "--interval", "0.1"]
         top = subprocess.Popen(command, env=self.top_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        looks = [json.loads(top.stdout.readline()) for _ in range(3)]
+        reports = [json.loads(top.stdout.readline()) for _ in range(3)]
         top.stdout.close()
         top.wait(30)
         top.stderr.close()
-        self.assertEqual([look["version"] for look in looks], [1, 1, 1])
+        self.assertEqual([report["version"] for report in reports], [1, 1, 1])
 
     def test_live_view_without_a_terminal_is_refused(self):
         done = self.top()
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"\Acleave: [^\n]+--once[^\n]+\n\Z")
 
-    def test_foolish_intervals_are_refused(self):
+    def test_invalid_intervals_are_refused(self):
         for interval in ("0", "-1", "x", ""):
             self.assertEqual(self.top("--interval", interval).returncode, 2, interval)
 
@@ -109,8 +107,8 @@ class Screen:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.execve(CLEAVE, ["cleave", "top", "--interval", "0.1"], environment)
-        test.addCleanup(self.end)
-        self.seen = b""
+        test.addCleanup(self.close)
+        self.drawn_so_far = b""
         self.before = termios.tcgetattr(self.terminal)
         self.resize(width, height)
 
@@ -118,7 +116,7 @@ class Screen:
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def read(self, seconds=0.3):
-        """What is drawn within that time, or until the end."""
+        """What is drawn within that time, or until the program's end."""
         drawn = b""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -128,27 +126,28 @@ class Screen:
                 drawn += os.read(self.terminal, 65536)
             except OSError:  # it has ended
                 break
-        self.seen += drawn
+        self.drawn_so_far += drawn
         return drawn
 
-    def wait_for(self, text, patience=20):
-        end = time.monotonic() + patience
-        while text not in self.read():
-            if time.monotonic() > end:
-                raise AssertionError(f"{text!r} was not drawn: {self.seen[-2000:]!r}")
+    def wait_for(self, text):
+        wait_until(lambda: text in self.read(), lambda: f"{text!r} was not drawn: {self.drawn_so_far[-2000:]!r}")
 
-    def wait_for_its_end(self, patience=20):
-        """Its exit status."""
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
+    def wait_for_exit(self):
+        """Returns its exit status."""
+        statuses = []
+
+        def has_ended():
             self.read(0.1)
             done, status = os.waitpid(self.pid, os.WNOHANG)
             if done:
-                self.pid = 0
-                return os.waitstatus_to_exitcode(status)
-        raise AssertionError("it does not end")
+                statuses.append(os.waitstatus_to_exitcode(status))
+            return done
 
-    def end(self):
+        wait_until(has_ended, "it does not end")
+        self.pid = 0
+        return statuses[0]
+
+    def close(self):
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -157,32 +156,32 @@ class Screen:
 
 
 class Live(TopTest):
-    def test_count_processes_and_rates_are_live(self):
+    def test_count_and_processes_are_updated(self):
         with ScriptedMonitor(self.socket, count=3) as monitor:
             screen = Screen(self)
             screen.wait_for(b"3 VMs on the host (monitor: connected), 0 processes")
-            self.assertIn(OWN_SCREEN, screen.seen)
+            self.assertIn(OWN_SCREEN, screen.drawn_so_far)
             monitor.count(5)
             screen.wait_for(b"5 VMs on the host")
-            program = self.launches()
+            program = self.start_program()
             program.launch_until(5)
             screen.wait_for(str(program.pid).encode() + b" launches ")
-            self.assertEqual(program.end()[0], 0)
+            self.assertEqual(program.finish()[0], 0)
             screen.wait_for(b" 0 processes")
 
-    def test_q_and_signals_and_control_c_leave_and_restore(self):
-        for leave in (b"q", b"\x03", signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(leave):
+    def test_q_signals_and_control_c_restore_the_screen(self):
+        for quit_by in (b"q", b"\x03", signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(quit_by):
                 screen = Screen(self, CLEAVE_VMS="2")
                 screen.wait_for(b"processes under Cleave")
                 self.assertNotEqual(termios.tcgetattr(screen.terminal), screen.before)
-                if isinstance(leave, bytes):
-                    os.write(screen.terminal, leave)
+                if isinstance(quit_by, bytes):
+                    os.write(screen.terminal, quit_by)
                 else:
-                    os.kill(screen.pid, leave)
-                self.assertEqual(screen.wait_for_its_end(), 0)
+                    os.kill(screen.pid, quit_by)
+                self.assertEqual(screen.wait_for_exit(), 0)
                 self.assertEqual(termios.tcgetattr(screen.terminal), screen.before)
-                self.assertTrue(screen.seen.rstrip().endswith(SCREEN_BEFORE), screen.seen[-100:])
+                self.assertTrue(screen.drawn_so_far.rstrip().endswith(SCREEN_BEFORE), screen.drawn_so_far[-100:])
 
     def test_lines_fit_the_terminal_and_follow_its_size(self):
         screen = Screen(self, width=40, height=2, CLEAVE_VMS="2")

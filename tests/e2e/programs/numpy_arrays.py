@@ -72,7 +72,7 @@ def show(title, *arrays):
 
 
 def element_wise():
-    """Sizes that are odd, prime and tiny, with and without a local size."""
+    """Odd, prime and tiny sizes, with and without a local size."""
     session = Session()
     for size, local in ((1, None), (7, None), (1021, None), (1000, (8,)), (999, (27,)), (4096, None), (4099, None)):
         x, y = session.numbers(size), session.numbers(size)
@@ -121,14 +121,14 @@ def profiling():
         assert times.start >= ends, "a launch begins before the one before it has ended"
         ends = times.end
         kind = cl.command_type.to_string(event.command_type)
-        print(f"profiled: {kind}, {settled(event)} reference, its queue {event.command_queue == session.queue}")
+        print(f"profiled: {kind}, {final_reference_count(event)} reference, its queue {event.command_queue == session.queue}")
     show("profiling", session.result(buffer, state))
 
 
-def settled(event, patience=0.1):
-    """The event's reference count at rest: drivers let go of some of theirs a little after the wait has ended."""
+def final_reference_count(event, duration=0.1):
+    """The event's final reference count: drivers release some of theirs shortly after the wait has ended."""
     counts = [event.reference_count]
-    end = time.monotonic() + patience
+    end = time.monotonic() + duration
     while time.monotonic() < end:
         time.sleep(0.005)
         counts.append(event.reference_count)
@@ -139,16 +139,16 @@ def callbacks():
     session = Session()
     state = np.arange(2048, dtype=np.uint32)
     buffer = cl.Buffer(session.context, WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=state)
-    called, statuses = threading.Event(), []
+    completed, statuses = threading.Event(), []
 
     def finished(status):
         statuses.append(status)
-        called.set()
+        completed.set()
 
     event = session.program.advance(session.queue, (2048,), (32,), buffer)
     event.set_callback(cl.command_execution_status.COMPLETE, finished)
     session.queue.finish()
-    assert called.wait(10)
+    assert completed.wait(10)
     print(f"callback: once {len(statuses) == 1}, status {statuses[0]}, event {event.command_execution_status}")
 
 

@@ -1,18 +1,18 @@
-"""clinfo asks every question there is: not one answer may differ."""
+"""clinfo makes every query of OpenCL: no result may differ."""
 
-from compare import ComparedTest, main, needed
+from support.options import main
+from support.programs import ProgramTest, clinfo
 
 
-class ClInfo(ComparedTest):
+class ClInfo(ProgramTest):
     def check(self, *arguments):
-        command = needed("clinfo", "clinfo"), *arguments
-        native = self.native(*command)
-        for way in ("preload", "library_path", "layer", "run"):
-            run = self.run_program(way, *command, CLEAVE_VMS="5")
-            self.assertSame(native, run)
-            self.assertEqual((run.err, run.stats), (native.err, []), f"nothing launched, nothing said\n{run}")
+        command = clinfo(*arguments)
+        native = self.run_native(*command)
+        for method in ("preload", "library_path", "layer", "run"):
+            run = self.assertUnchanged(native, method, *command, CLEAVE_VMS="5")
+            self.assertEqual((run.err, run.stats), (native.err, []), f"nothing launched, nothing reported\n{run}")
 
-    def test_everything(self):
+    def test_all_properties(self):
         self.check("--all-props")
 
     def test_list(self):

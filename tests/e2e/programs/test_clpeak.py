@@ -1,17 +1,19 @@
-"""clpeak, the usual benchmark: the same lines but for the figures, and its launches split."""
+"""clpeak, a common benchmark: its output is the same but for the figures, and its launches are split."""
 
 import re
 
-from compare import ComparedTest, main, needed
+from support.options import main
+from support.processes import require_installed
+from support.programs import ProgramTest
 
 def without_figures(text):
     return re.sub(r"\d+(\.\d+)?( us)?$", "#", text, flags=re.MULTILINE)
 
 
-class ClPeak(ComparedTest):
+class ClPeak(ProgramTest):
     def check(self, *arguments, options):
-        command = needed("clpeak", "clpeak"), *arguments
-        native = self.native(*command)
+        command = require_installed("clpeak", "clpeak"), *arguments
+        native = self.run_native(*command)
         run = self.run_program("run", *command, options=options)
         self.assertEqual(run.status, 0, run)
         self.assertEqual(without_figures(run.out), without_figures(native.out))
@@ -21,8 +23,8 @@ class ClPeak(ComparedTest):
         run = self.check("--compute-intfast", options=("--vms", "5", "--alpha", "4"))
         self.assertGreater(run.total("split"), 0, f"launches split\n{run}")
 
-    def test_latency_is_measured_all_the_same(self):
-        """Twenty thousand launches of a few work-items: nothing to split, and nothing may go wrong."""
+    def test_twenty_thousand_tiny_launches(self):
+        """There is nothing to split, and nothing may fail."""
         run = self.check("--kernel-latency", options=("--vms", "5", "--alpha", "4"))
         self.assertGreater(run.total("launches"), 10000, run)
 

@@ -1,22 +1,22 @@
-"""A scan whose work-groups wait for earlier ones: right in every mode, whatever the number of slices, and never a hang."""
+"""A scan whose work-groups wait for earlier ones is right in every mode with any number of slices, and never hangs."""
 
-from compare import OPTIONS, ComparedTest, main
+from support.options import OPTIONS, main
+from support.programs import ProgramTest
 
 # In 313 work-groups, the last of them not full; fewer for the interpreter.
 ITEMS, GROUPS = (4_001, 63) if OPTIONS.driver == "oclgrind" else (20_011, 313)
 LAUNCHES = 4
 
 
-class LookBack(ComparedTest):
-    def test_every_mode_and_number_of_slices(self):
+class LookBack(ProgramTest):
+    def test_right_in_every_mode_with_any_number_of_slices(self):
         command = (*OPTIONS.program, ITEMS, LAUNCHES // 2)
-        native = self.native(*command)
+        native = self.run_native(*command)
         for mode in ("auto", "queued", "sequential", "pipelined"):
             for slices in (2, 3, 7, 20, 100, GROUPS, 1_000_000):
                 with self.subTest(mode=mode, slices=slices):
                     options = ("--launch", mode, "--policy", f"fixed:{slices}")
-                    run = self.run_program("run", *command, options=options, CLEAVE_MIN_ITEMS="0")
-                    self.assertSame(native, run)
+                    run = self.assertUnchanged(native, "run", *command, options=options, CLEAVE_MIN_ITEMS="0")
                     self.assertSplit(run, launches=LAUNCHES, slices=LAUNCHES * min(slices, GROUPS))
                     self.assertEqual(run.total("pipelined"), 0, f"its slices must stay in order\n{run}")
                     if mode == "pipelined":

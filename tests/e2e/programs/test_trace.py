@@ -1,36 +1,37 @@
-"""The trace of a real program: JSON, nothing printed, spans that nest, and as many slices as the statistics count."""
+"""The trace of a real program is JSON, prints nothing, has spans that nest, and as many slices as the statistics count."""
 
 import json
 from collections import defaultdict
 
-from compare import OPTIONS, ComparedTest, main
+from support.options import OPTIONS, main
+from support.programs import ProgramTest
 
 
 def program():
-    return OPTIONS.programs / "typed"
+    return OPTIONS.programs / "opencl_hpp"
 
 
 def spans(events):
-    """(thread, begin, end, event) of all spans, those in two halves put together. Times are in nanoseconds."""
-    open_ones = defaultdict(list)
+    """(thread, begin, end, event) of all spans, pairs of begin and end events included. Times are in nanoseconds."""
+    unfinished = defaultdict(list)
     for event in events:
         begin = round(event.get("ts", 0) * 1000)
         if event["ph"] == "X":
             yield event["tid"], begin, begin + round(event["dur"] * 1000), event
         elif event["ph"] == "B":
-            open_ones[event["tid"]].append((begin, event))
+            unfinished[event["tid"]].append((begin, event))
         elif event["ph"] == "E":
-            start, first = open_ones[event["tid"]].pop()
+            start, first = unfinished[event["tid"]].pop()
             yield event["tid"], start, begin, first
-    assert not any(open_ones.values()), open_ones
+    assert not any(unfinished.values()), unfinished
 
 
-class Trace(ComparedTest):
+class Trace(ProgramTest):
     def traced(self, *options, **settings):
-        """Runs the program; gives the run and the events of its one trace."""
+        """Runs the program; returns the run and the events of its one trace."""
         trace = self.folder / f"{self.id()}.json"
         run = self.run_program("run", program(), options=(*options, "--trace", trace), **settings)
-        self.assertSame(self.native(program()), run)
+        self.assertSameOutput(self.run_native(program()), run)
         self.assertEqual(run.err, "")
         self.assertEqual(len(list(self.folder.glob(f"{trace.name}*"))), 1)
         return run, json.loads(trace.read_text(encoding="utf-8"))
@@ -46,11 +47,11 @@ class Trace(ComparedTest):
                 while around and around[-1] <= begin:
                     around.pop()
                 if around:
-                    self.assertLessEqual(-end, around[-1], f"overlaps what is around it: {event}")
+                    self.assertLessEqual(-end, around[-1], f"overlaps the enclosing span: {event}")
                 around.append(-end)
 
     def launches(self, events):
-        """What is said of launches that the driver took."""
+        """The arguments of launches that the driver accepted."""
         return [event["args"] for event in events if event.get("cat") == "launch" and "error" not in event["args"]]
 
     def count(self, events, category):
@@ -68,14 +69,14 @@ class Trace(ComparedTest):
         self.assertGreater(self.count(events, "device"), run.total("split"), "the program profiles its queue")
         self.assertNested(events)
 
-    def test_modes_and_polite_waits(self):
+    def test_modes_and_sleeping_waits(self):
         for mode in ("sequential", "pipelined"):
             run, events = self.traced("--vms", "5", "--launch", mode, "--wait", "sleeping", CLEAVE_MIN_ITEMS="0")
             self.assertEqual(self.count(events, "slice"), run.total("slices"), run)
             self.assertIn(mode, {launch.get("mode") for launch in self.launches(events)})
             self.assertNested(events)
 
-    def test_whole_launches_have_their_reason(self):
+    def test_unsplit_launches_have_their_reason(self):
         run, events = self.traced("--vms", "1")
         self.assertEqual({launch["why"] for launch in self.launches(events)}, {"alone"}, run)
 

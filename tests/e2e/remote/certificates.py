@@ -1,14 +1,14 @@
-"""Certificates of a test's own, made by the command openssl: authorities, and what they sign."""
+"""Certificates for tests, made by the command openssl: authorities, and what they sign."""
 
 import subprocess
 
-from compare import needed
+from support.processes import require_installed
 
 _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 class Authority:
-    """Signs in a folder. Each of what it makes is the path of a PEM file NAME.pem, with its key in NAME.key beside it."""
+    """Signs in a folder. A certificate is the path of a PEM file NAME.pem, with its key in NAME.key beside it."""
 
     def __init__(self, folder, name):
         self.folder, self.name = folder, name
@@ -18,7 +18,7 @@ class Authority:
                   self.path)
 
     def _run(self, *words):
-        subprocess.run([needed("openssl", "openssl"), *map(str, words)], cwd=self.folder, check=True,
+        subprocess.run([require_installed("openssl", "openssl"), *map(str, words)], cwd=self.folder, check=True,
                        stdin=subprocess.DEVNULL, capture_output=True)
 
     def sign(self, name, alternative="IP:127.0.0.1", days=2):
@@ -31,7 +31,7 @@ class Authority:
 
 
 class Certificates:
-    """For a server and its clients, each of whom wants to see the other's."""
+    """For a server and its clients, which authenticate each other."""
 
     def __init__(self, folder, alternative="IP:127.0.0.1"):
         self.ours = Authority(folder, "ours")
@@ -39,13 +39,13 @@ class Certificates:
         self.client = self.ours.sign("client")
 
     def options(self, certificate=None, asks=True):
-        """The server's. `asks`: for a client's certificate."""
+        """The server's options. `asks`: it demands a client's certificate."""
         certificate = certificate or self.server
         options = ["--tls-cert", certificate, "--tls-key", certificate.with_suffix(".key")]
         return [*options, "--client-ca", self.ours.path] if asks else options
 
     def variables(self, certificate=None):
-        """The client's."""
+        """The client's settings."""
         certificate = certificate or self.client
         return {"CLEAVE_REMOTE_CA": self.ours.path, "CLEAVE_REMOTE_CERT": certificate,
                 "CLEAVE_REMOTE_KEY": certificate.with_suffix(".key")}

@@ -1,11 +1,10 @@
-// Threads that share a context over all devices, and make whatever of queues, events and data comes to their
-// minds:
+// Threads that share a context over all devices and execute random commands on queues, events and data:
 //
 //   many_threads STEPS SEED THREADS     STEPS of each thread; or 60s: for so many seconds
 //
-// Each thread knows what its own buffers hold: what it does to one of them is ordered, by a queue or by
-// events. What nothing orders are kernels that add to common sums. All that is read is looked at. Prints one
-// line, which with STEPS is that of every device; the status is 0 where every result was right.
+// Each thread knows what its own buffers hold: its commands on one of them are ordered, by a queue or by events. Only
+// kernels that add to shared sums are not ordered. Everything that is read is checked. Prints one line, which with STEPS
+// is the same on every device; the status is 0 if every result was right.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,17 +18,19 @@
 
 namespace {
 
+using kit::Blocking;
 using std::chrono::steady_clock;
-using work::Buffer;
 using work::Bytes;
-using work::did;
-using work::made;
+using work::check;
+using work::cl;
+using work::OrderedBuffer;
 using work::OrderedQueue;
+using work::share;
 using work::SharedContext;
 using work::SharedEvent;
 
-constexpr std::size_t kMany = 130;   // queues
-constexpr std::size_t kOfMany = 64;  // bytes that each of them writes
+constexpr std::size_t kManyQueues = 130;
+constexpr std::size_t kBytesEach = 64;  // that each of them writes
 constexpr std::size_t kMaxBytesInFlight = std::size_t{40} << 20U;
 
 struct Options {
@@ -39,118 +40,94 @@ struct Options {
   unsigned threads;
 };
 
-class Worker : public work::OrderedWork {
+class Thread : public work::OrderedCommands {
  public:
-  Worker(SharedContext& world, const Options& orders, unsigned number)
-      : OrderedWork(world, orders.seed * 1000 + number, number),
-        add_(world.kernel("add")),
-        add_to_sum_(world.kernel("add_to_sum")),
-        from_callback_(world.kernel("add_to_sum")),
-        called_(world.queue(number, true)) {
-    set_sum_arguments(from_callback_, kCalledPlace, 1);
-  }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
-  ~Worker() = default;
+  Thread(SharedContext& shared, const Options& options, unsigned number)
+      : OrderedCommands(shared, options.seed * 1000 + number, number),
+        add_(cl().kernel(shared.program, "add")),
+        add_to_sum_(cl().kernel(shared.program, "add_to_sum")),
+        from_callback_(cl().kernel(shared.program, "add_to_sum", shared.sums, kCallbackPlace, cl_uint{1})),
+        callback_queue_(shared.queue(number, true)) {}
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+  ~Thread() = default;
 
   void random_step() {
-    using Step = void (Worker::*)();
-    constexpr Step kSteps[] = {&Worker::write,
-                               &Worker::write,
-                               &Worker::read,
-                               &Worker::read,
-                               &Worker::fill,
-                               &Worker::copy,
-                               &Worker::launch,
-                               &Worker::launch,
-                               &Worker::map,
-                               &Worker::add_to_sum,
-                               &Worker::add_to_sum,
-                               &Worker::use_temporary_buffer,
-                               &Worker::wait_for_user_event,
-                               &Worker::mark,
-                               &Worker::be_called,
-                               &Worker::flush_or_finish,
-                               &Worker::set_a_user_event,
-                               &Worker::add_much};
+    using Step = void (Thread::*)();
+    constexpr Step kSteps[] = {
+        &Thread::write,           &Thread::write,      &Thread::read,               &Thread::read,
+        &Thread::fill,            &Thread::copy,       &Thread::launch,             &Thread::launch,
+        &Thread::map,             &Thread::add_to_sum, &Thread::add_to_sum,         &Thread::use_temporary_buffer,
+        &Thread::use_user_event,  &Thread::mark,       &Thread::launch_in_callback, &Thread::flush_or_finish,
+        &Thread::complete_a_user_event, &Thread::launch_without_waiting};
     if (one_in(60)) {
       use_many_queues();
     } else {
       (this->*kSteps[below(std::size(kSteps))])();
     }
-    if (bytes_in_flight_ > kMaxBytesInFlight || one_in(40)) end_all();
+    if (bytes_in_flight_ > kMaxBytesInFlight || one_in(40)) finish_all();
   }
 
-  // Waits for all of it and looks at what has come.
-  void end_all() {
-    while (calls_.load() != 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    did("clFinish", [&] { return clFinish(called_.handle.get()); });
-    settle();
+  // Waits for all commands, and checks what they have read.
+  void finish_all() {
+    while (pending_callbacks_.load() != 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    check(cl().clFinish(callback_queue_.handle));
+    finish_and_check();
   }
 
  private:
-  static constexpr cl_uint kCalledPlace = 0;
-
-  void set_sum_arguments(const work::Kernel& kernel, cl_uint place, cl_uint n) {
-    cl_mem sums = shared_.sums.get();
-    did("clSetKernelArg", [&] { return clSetKernelArg(kernel.get(), 0, sizeof sums, &sums); });
-    did("clSetKernelArg", [&] { return clSetKernelArg(kernel.get(), 1, sizeof place, &place); });
-    did("clSetKernelArg", [&] { return clSetKernelArg(kernel.get(), 2, sizeof n, &n); });
-  }
+  static constexpr cl_uint kCallbackPlace = 0;
 
   void write() {
-    Buffer& buffer = any_buffer();
-    const Part part = any_part(buffer);
-    Bytes bytes = some_bytes(part.size);
+    OrderedBuffer& buffer = random_buffer();
+    const Part part = random_part(buffer);
+    Bytes bytes = random_bytes(part.size);
     std::copy(bytes.begin(), bytes.end(), buffer.contents.begin() + static_cast<std::ptrdiff_t>(part.at));
-    const cl_bool blocking = one_in(6) ? CL_TRUE : CL_FALSE;
-    const unsigned char* const from = keep(buffer, std::move(bytes), {});
-    enqueue("a write", any_queue(), {&buffer}, [&](auto queue, auto count, auto list, auto event) {
-      return clEnqueueWriteBuffer(queue, buffer.handle.get(), blocking, part.at, part.size, from, count, list,
-                                  event);
+    const Blocking blocking = one_in(6) ? Blocking::yes : Blocking::no;
+    const std::span<const unsigned char> from(keep(buffer, std::move(bytes), {}), part.size);
+    enqueue(random_queue(), {&buffer}, [&](auto queue, const auto& waits, auto event) {
+      return cl().write(queue, buffer.handle, blocking, from, part.at, waits, event);
     });
   }
 
   void read() {
-    Buffer& buffer = any_buffer();
-    const Part part = any_part(buffer);
+    OrderedBuffer& buffer = random_buffer();
+    const Part part = random_part(buffer);
     const auto begin = buffer.contents.begin() + static_cast<std::ptrdiff_t>(part.at);
-    const cl_bool blocking = one_in(6) ? CL_TRUE : CL_FALSE;
-    unsigned char* const into =
-        keep(buffer, Bytes(part.size), Bytes(begin, begin + static_cast<std::ptrdiff_t>(part.size)));
-    enqueue("a read", any_queue(), {&buffer}, [&](auto queue, auto count, auto list, auto event) {
-      return clEnqueueReadBuffer(queue, buffer.handle.get(), blocking, part.at, part.size, into, count, list,
-                                 event);
+    const Blocking blocking = one_in(6) ? Blocking::yes : Blocking::no;
+    const std::span into(
+        keep(buffer, Bytes(part.size), Bytes(begin, begin + static_cast<std::ptrdiff_t>(part.size))),
+        part.size);
+    enqueue(random_queue(), {&buffer}, [&](auto queue, const auto& waits, auto event) {
+      return cl().read(queue, buffer.handle, blocking, into, part.at, waits, event);
     });
-    if (blocking != CL_FALSE) look_at(buffer);
+    if (blocking == Blocking::yes) check_reads(buffer);
   }
 
   void fill() {
-    Buffer& buffer = any_buffer();
-    const Part part = any_words(buffer);
+    OrderedBuffer& buffer = random_buffer();
+    const Part part = random_words(buffer);
     const cl_uint pattern = random_();
     for (std::size_t i = 0; i < part.size; i += 4) std::memcpy(&buffer.contents[part.at + i], &pattern, 4);
-    enqueue("a fill", any_queue(), {&buffer}, [&](auto queue, auto count, auto list, auto event) {
-      return clEnqueueFillBuffer(queue, buffer.handle.get(), &pattern, sizeof pattern, part.at, part.size,
-                                 count, list, event);
+    enqueue(random_queue(), {&buffer}, [&](auto queue, const auto& waits, auto event) {
+      return cl().fill(queue, buffer.handle, pattern, part.size / sizeof pattern, part.at, waits, event);
     });
   }
 
   void copy() {
     const std::size_t from = below(kBuffers);
-    Buffer& source = buffers_[from];
-    Buffer& target = buffers_[(from + 1 + below(kBuffers - 1)) % kBuffers];
-    const std::size_t size = some_size(std::min(source.contents.size(), target.contents.size()));
+    OrderedBuffer& source = buffers_[from];
+    OrderedBuffer& target = buffers_[(from + 1 + below(kBuffers - 1)) % kBuffers];
+    const std::size_t size = random_size(std::min(source.contents.size(), target.contents.size()));
     std::memcpy(target.contents.data(), source.contents.data(), size);
-    enqueue("a copy", any_queue(), {&source, &target}, [&](auto queue, auto count, auto list, auto event) {
-      return clEnqueueCopyBuffer(queue, source.handle.get(), target.handle.get(), 0, 0, size, count, list,
-                                 event);
+    enqueue(random_queue(), {&source, &target}, [&](auto queue, const auto& waits, auto event) {
+      return cl().copy(queue, source.handle, target.handle, size, 0, 0, waits, event);
     });
   }
 
   void launch() {
-    Buffer& buffer = any_buffer();
-    const std::size_t words = any_words(buffer).size / 4;
+    OrderedBuffer& buffer = random_buffer();
+    const std::size_t words = random_words(buffer).size / 4;
     const cl_uint n = random_();
     for (std::size_t i = 0; i < words; ++i) {
       cl_uint word = 0;
@@ -158,52 +135,42 @@ class Worker : public work::OrderedWork {
       word += n;
       std::memcpy(&buffer.contents[i * 4], &word, sizeof word);
     }
-    cl_mem raw = buffer.handle.get();
-    did("clSetKernelArg", [&] { return clSetKernelArg(add_.get(), 0, sizeof raw, &raw); });
-    did("clSetKernelArg", [&] { return clSetKernelArg(add_.get(), 1, sizeof n, &n); });
-    enqueue("a launch", any_queue(), {&buffer}, [&](auto queue, auto count, auto list, auto event) {
-      return clEnqueueNDRangeKernel(queue, add_.get(), 1, nullptr, &words, nullptr, count, list, event);
+    check(cl().set_arguments(add_, buffer.handle, n));
+    enqueue(random_queue(), {&buffer}, [&](auto queue, const auto& waits, auto event) {
+      return cl().launch(queue, add_, {words}, waits, event);
     });
   }
 
   void map() {
-    Buffer& buffer = any_buffer();
-    const Part part = any_part(buffer);
+    OrderedBuffer& buffer = random_buffer();
+    const Part part = random_part(buffer);
     const bool writes = one_in(2);
     const cl_map_flags flags = !writes     ? CL_MAP_READ
                                : one_in(2) ? CL_MAP_WRITE
                                            : CL_MAP_WRITE_INVALIDATE_REGION;
     const cl_bool blocking = one_in(2) ? CL_TRUE : CL_FALSE;
-    OrderedQueue& queue = any_queue();
+    const OrderedQueue& queue = random_queue();
     unsigned char* mapped = nullptr;
-    const SharedEvent over =
-        enqueue("a map", queue, {&buffer}, [&](auto raw, auto count, auto list, auto event) {
+    const SharedEvent event =
+        enqueue(queue, {&buffer}, [&](auto raw, const auto& waits, auto out) {
           cl_int error = CL_SUCCESS;
-          mapped = static_cast<unsigned char*>(clEnqueueMapBuffer(
-              raw, buffer.handle.get(), blocking, flags, part.at, part.size, count, list, event, &error));
+          mapped = static_cast<unsigned char*>(
+              cl().clEnqueueMapBuffer(raw, buffer.handle, blocking, flags, part.at, part.size,
+                                      kit::Api::count(waits), kit::Api::list(waits), out, &error));
           return error;
         });
-    if (blocking == CL_FALSE) await(queue, over);
+    if (blocking == CL_FALSE) check(event == nullptr ? cl().clFinish(queue.handle) : cl().wait({*event}));
     unsigned char* const contents = &buffer.contents[part.at];
     if (writes) {
-      const Bytes bytes = some_bytes(part.size);
+      const Bytes bytes = random_bytes(part.size);
       std::copy(bytes.begin(), bytes.end(), contents);
       std::copy(bytes.begin(), bytes.end(), mapped);
     } else if (std::memcmp(mapped, contents, part.size) != 0) {
-      work::wrong("a map", "other data");
+      work::fail("a map", "wrong data");
     }
-    enqueue("an unmap", any_queue(), {&buffer}, [&](auto raw, auto count, auto list, auto event) {
-      return clEnqueueUnmapMemObject(raw, buffer.handle.get(), mapped, count, list, event);
+    enqueue(random_queue(), {&buffer}, [&](auto raw, const auto& waits, auto out) {
+      return cl().unmap(raw, buffer.handle, mapped, waits, out);
     });
-  }
-
-  static void await(const OrderedQueue& queue, const SharedEvent& event) {
-    cl_event raw = event.get();
-    if (raw == nullptr) {
-      did("clFinish", [&] { return clFinish(queue.handle.get()); });
-    } else {
-      did("clWaitForEvents", [&] { return clWaitForEvents(1, &raw); });
-    }
   }
 
   void add_to_sum() {
@@ -211,180 +178,146 @@ class Worker : public work::OrderedWork {
     const cl_uint n = random_() % 1000;
     const std::size_t items = 1 + below(100);
     shared_.expected_sums[place] += n * static_cast<cl_uint>(items);
-    set_sum_arguments(add_to_sum_, place, n);
-    enqueue("a launch", any_queue(), {}, [&](auto queue, auto count, auto list, auto event) {
-      return clEnqueueNDRangeKernel(queue, add_to_sum_.get(), 1, nullptr, &items, nullptr, count, list,
-                                    event);
+    check(cl().set_arguments(add_to_sum_, shared_.sums, place, n));
+    enqueue(random_queue(), {}, [&](auto queue, const auto& waits, auto event) {
+      return cl().launch(queue, add_to_sum_, {items}, waits, event);
     });
   }
 
-  // Commands that nobody waits for.
-  void add_much() {
-    OrderedQueue& queue = any_queue();
-    const std::size_t one = 1;
+  void launch_without_waiting() {
+    const OrderedQueue& queue = random_queue();
     const std::size_t times = below(100);
     shared_.expected_sums[1] += static_cast<cl_uint>(times);
-    set_sum_arguments(add_to_sum_, 1, 1);
-    for (std::size_t i = 0; i < times; ++i) {
-      did("a launch", [&] {
-        return clEnqueueNDRangeKernel(queue.handle.get(), add_to_sum_.get(), 1, nullptr, &one, nullptr, 0,
-                                      nullptr, nullptr);
-      });
-    }
+    check(cl().set_arguments(add_to_sum_, shared_.sums, cl_uint{1}, cl_uint{1}));
+    for (std::size_t i = 0; i < times; ++i) check(cl().launch(queue.handle, add_to_sum_, {1}));
   }
 
-  // A buffer, and perhaps a queue, that are let go of while they are in use.
+  // A buffer that is released while it is in use.
   void use_temporary_buffer() {
-    Buffer& target = any_buffer();
-    const Part part = any_words(target);
+    OrderedBuffer& target = random_buffer();
+    const Part part = random_words(target);
     const cl_uint pattern = random_();
-    const work::Memory moment = shared_.buffer(part.size);
-    OrderedQueue& queue = own_[below(2)];
-    did("a fill", [&] {
-      return clEnqueueFillBuffer(queue.handle.get(), moment.get(), &pattern, sizeof pattern, 0, part.size, 0,
-                                 nullptr, nullptr);
-    });
+    const kit::Buffer temporary = cl().buffer(shared_.context, part.size);
+    const OrderedQueue& queue = own_[below(2)];
+    check(cl().fill(queue.handle, temporary, pattern, part.size / sizeof pattern));
     for (std::size_t i = 0; i < part.size; i += 4) std::memcpy(&target.contents[part.at + i], &pattern, 4);
-    enqueue("a copy", queue, {&target}, [&](auto raw, auto count, auto list, auto event) {
-      return clEnqueueCopyBuffer(raw, moment.get(), target.handle.get(), 0, part.at, part.size, count, list,
-                                 event);
+    enqueue(queue, {&target}, [&](auto raw, const auto& waits, auto event) {
+      return cl().copy(raw, temporary, target.handle, part.size, 0, part.at, waits, event);
     });
   }
 
-  // The next commands wait for what somebody else does.
-  void wait_for_user_event() {
-    gate_ = shared_.user_event();
-    behind_gate_ = 1 + below(6);
-    shared_.gates.add(gate_, CL_COMPLETE);
+  void wait_next_commands_for(SharedEvent event) {
+    user_event_ = std::move(event);
+    behind_user_event_ = 1 + below(6);
   }
 
-  void set_a_user_event() { shared_.gates.set_one(); }
+  // The next commands wait for an event that another thread completes.
+  void use_user_event() {
+    wait_next_commands_for(shared_.user_event());
+    shared_.user_events.add(user_event_);
+  }
+
+  void complete_a_user_event() { shared_.user_events.complete_one(); }
 
   void mark() {
-    OrderedQueue& queue = any_queue();
+    const OrderedQueue& queue = random_queue();
     if (one_in(2)) {
-      enqueue("a marker", queue, {&any_buffer()}, [&](auto raw, auto count, auto list, auto event) {
-        return clEnqueueMarkerWithWaitList(raw, count, list, event);
+      enqueue(queue, {&random_buffer()}, [&](auto raw, const auto& waits, auto event) {
+        return cl().marker(raw, waits, event);
       });
     } else {
-      enqueue("a barrier", queue, {}, [&](auto raw, auto count, auto list, auto event) {
-        return clEnqueueBarrierWithWaitList(raw, count, list, event);
-      });
+      enqueue(queue, {},
+              [&](auto raw, const auto& waits, auto event) { return cl().barrier(raw, waits, event); });
     }
   }
 
-  // A function that is called at a command's end enqueues another one and opens a gate.
-  struct Call {
-    Worker* worker;
-    SharedEvent gate;
+  // The callback of a command's completion enqueues another command and completes a user event.
+  struct Callback {
+    Thread* thread;
+    SharedEvent user_event;
   };
-  static void CL_CALLBACK ended(cl_event, cl_int status, void* data) try {
-    const std::unique_ptr<Call> call(static_cast<Call*>(data));
-    if (status != CL_COMPLETE) work::wrong("a callback", "status " + std::to_string(status));
-    Worker& worker = *call->worker;
-    const std::size_t one = 1;
-    did("a launch in a callback", [&] {
-      return clEnqueueNDRangeKernel(worker.called_.handle.get(), worker.from_callback_.get(), 1, nullptr,
-                                    &one, nullptr, 0, nullptr, nullptr);
-    });
-    did("clSetUserEventStatus", [&] { return clSetUserEventStatus(call->gate.get(), CL_COMPLETE); });
-    --worker.calls_;
+  static void CL_CALLBACK on_complete(cl_event, cl_int status, void* data) try {
+    const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
+    if (status != CL_COMPLETE) work::fail("a callback", "status " + std::to_string(status));
+    Thread& thread = *callback->thread;
+    check(cl().launch(thread.callback_queue_.handle, thread.from_callback_, {1}));
+    check(cl().clSetUserEventStatus(*callback->user_event, CL_COMPLETE));
+    --thread.pending_callbacks_;
   } catch (const work::DeviceLost& lost) {
-    work::wrong(lost.call, "error " + std::to_string(lost.error));
+    work::fail(lost.call, "error " + std::to_string(lost.error));
   }
 
-  void be_called() {
-    OrderedQueue& queue = any_queue();
-    Buffer& buffer = any_buffer();
-    cl_event raw = nullptr;
-    std::vector<SharedEvent> waits;
-    follow(queue, buffer.newest, waits);
-    cl_event const list = waits.empty() ? nullptr : waits[0].get();
-    did("a marker", [&] {
-      return clEnqueueMarkerWithWaitList(queue.handle.get(), list == nullptr ? 0 : 1,
-                                         list == nullptr ? nullptr : &list, &raw);
-    });
-    const SharedEvent event = work::shared_event(raw);
-    const SharedEvent gate = shared_.user_event();
-    ++shared_.expected_sums[kCalledPlace];
-    ++calls_;
-    did("clSetEventCallback", [&] {
-      return clSetEventCallback(raw, CL_COMPLETE, &ended, new Call{this, gate});
-    });
+  void launch_in_callback() {
+    const OrderedQueue& queue = random_queue();
+    std::vector<SharedEvent> events;
+    follow(queue, random_buffer().last_command, events);
+    kit::Waits waits;
+    for (const SharedEvent& one : events) waits.push_back(*one);
+    const kit::Event marker = cl().marker_event(queue.handle, waits);
+    const SharedEvent user_event = shared_.user_event();
+    ++shared_.expected_sums[kCallbackPlace];
+    ++pending_callbacks_;
+    check(cl().clSetEventCallback(marker, CL_COMPLETE, &on_complete, new Callback{this, user_event}));
     flush(queue);
-    gate_ = gate;
-    behind_gate_ = 1 + below(6);
+    wait_next_commands_for(user_event);
   }
 
   void flush_or_finish() {
-    OrderedQueue& queue = any_queue();
-    if (one_in(2)) return flush(queue);
-    did("clFinish", [&] { return clFinish(queue.handle.get()); });
+    const OrderedQueue& queue = random_queue();
+    check(one_in(2) ? cl().clFlush(queue.handle) : cl().clFinish(queue.handle));
   }
 
-  // A little on each of very many queues, some of which are let go of at once.
+  // A few commands on each of very many queues, some of which are released at once.
   void use_many_queues() {
     const std::scoped_lock lock(shared_.many_queues);
-    Buffer wide = new_buffer(kMany * kOfMany);
+    OrderedBuffer buffer = new_buffer(kManyQueues * kBytesEach);
     std::vector<OrderedQueue> queues;
-    std::vector<SharedEvent> ends;
-    for (std::size_t i = 0; i < kMany; ++i) queues.push_back(shared_.queue(one_in(16) ? 1 : 0, true));
-    for (std::size_t i = 0; i < kMany; ++i) {
+    std::vector<kit::Event> ends;
+    for (std::size_t i = 0; i < kManyQueues; ++i) queues.push_back(shared_.queue(one_in(16) ? 1 : 0, true));
+    for (std::size_t i = 0; i < kManyQueues; ++i) {
       const std::size_t times = 1 + below(12);
-      cl_event event = nullptr;
+      kit::Event event = cl().event();
       const bool waits = one_in(2);
       for (std::size_t j = 0; j < times; ++j) {
         const cl_uint pattern = random_();
-        for (std::size_t at = 0; at < kOfMany; at += 4)
-          std::memcpy(&wide.contents[i * kOfMany + at], &pattern, sizeof pattern);
-        did("a fill", [&] {
-          return clEnqueueFillBuffer(queues[i].handle.get(), wide.handle.get(), &pattern, sizeof pattern,
-                                     i * kOfMany, kOfMany, 0, nullptr,
-                                     waits && j + 1 == times ? &event : nullptr);
-        });
+        for (std::size_t at = 0; at < kBytesEach; at += 4)
+          std::memcpy(&buffer.contents[i * kBytesEach + at], &pattern, sizeof pattern);
+        check(cl().fill(queues[i].handle, buffer.handle, pattern, kBytesEach / sizeof pattern, i * kBytesEach, {},
+                        waits && j + 1 == times ? event.out() : nullptr));
       }
       if (!waits) continue;
-      ends.push_back(work::shared_event(event));
+      ends.push_back(std::move(event));
       if (one_in(2)) queues[i].handle.reset();
     }
     for (const OrderedQueue& one : queues) {
-      if (one.handle != nullptr) did("clFinish", [&] { return clFinish(one.handle.get()); });
+      if (one.handle) check(cl().clFinish(one.handle));
     }
-    std::vector<cl_event> list;
-    for (const SharedEvent& one : ends) list.push_back(one.get());
-    Bytes bytes(wide.contents.size());
-    did("a blocking read", [&] {
-      return clEnqueueReadBuffer(own_[below(own_.size())].handle.get(), wide.handle.get(), CL_TRUE, 0,
-                                 bytes.size(), bytes.data(), static_cast<cl_uint>(list.size()),
-                                 list.empty() ? nullptr : list.data(), nullptr);
-    });
-    if (bytes != wide.contents) work::wrong("many queues", "other data");
+    const kit::Waits list(ends.begin(), ends.end());
+    const Bytes bytes = cl().read<unsigned char>(own_[below(own_.size())].handle, buffer.handle,
+                                                 buffer.contents.size(), 0, list);
+    if (bytes != buffer.contents) work::fail("many queues", "wrong data");
   }
 
-  work::Kernel add_;
-  work::Kernel add_to_sum_;
-  work::Kernel from_callback_;
-  OrderedQueue called_;
-  std::atomic<unsigned> calls_{0};
+  kit::Kernel add_;
+  kit::Kernel add_to_sum_;
+  kit::Kernel from_callback_;
+  OrderedQueue callback_queue_;
+  std::atomic<unsigned> pending_callbacks_{0};
 };
 
-std::uint32_t work_on(SharedContext& world, const Options& orders, unsigned number) try {
-  Worker worker(world, orders, number);
-  for (std::size_t i = 0; i < orders.steps && steady_clock::now() < orders.until; ++i) worker.random_step();
-  worker.end_all();
-  return worker.check_all();
+std::uint32_t run_thread(SharedContext& shared, const Options& options, unsigned number) try {
+  Thread thread(shared, options, number);
+  for (std::size_t i = 0; i < options.steps && steady_clock::now() < options.until; ++i) thread.random_step();
+  thread.finish_all();
+  return thread.check_all();
 } catch (const work::DeviceLost& lost) {
-  work::wrong(lost.call, "error " + std::to_string(lost.error));
+  work::fail(lost.call, "error " + std::to_string(lost.error));
 }
 
-void check_sums(SharedContext& world) {
-  std::vector<cl_uint> sums(SharedContext::kSums);
-  did("a blocking read", [&] {
-    return clEnqueueReadBuffer(world.queues[0].handle.get(), world.sums.get(), CL_TRUE, 0,
-                               sums.size() * sizeof sums[0], sums.data(), 0, nullptr, nullptr);
-  });
+void check_sums(const SharedContext& shared) {
+  const auto sums = cl().read<cl_uint>(shared.queues[0].handle, shared.sums, SharedContext::kSums);
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (sums[i] != world.expected_sums[i]) work::wrong("a sum", std::to_string(i));
+    if (sums[i] != shared.expected_sums[i]) work::fail("a sum", std::to_string(i));
   }
 }
 
@@ -395,18 +328,18 @@ int main(int count, char** arguments) try {
   const std::string length = arguments[1];
   const bool timed = length.back() == 's';
   const std::size_t number = std::stoul(length);
-  const Options orders{
+  const Options options{
       timed ? SIZE_MAX : number,
       timed ? steady_clock::now() + std::chrono::seconds(number) : steady_clock::time_point::max(),
       static_cast<unsigned>(std::stoul(arguments[2])), static_cast<unsigned>(std::stoul(arguments[3]))};
-  SharedContext world;
-  std::vector<std::uint32_t> sums(orders.threads);
+  SharedContext shared;
+  std::vector<std::uint32_t> sums(options.threads);
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < orders.threads; ++i)
-    threads.emplace_back([&, i] { sums[i] = work_on(world, orders, i); });
+  for (unsigned i = 0; i < options.threads; ++i)
+    threads.emplace_back([&, i] { sums[i] = run_thread(shared, options, i); });
   for (std::thread& one : threads) one.join();
-  check_sums(world);
-  std::printf("%u threads:", orders.threads);
+  check_sums(shared);
+  std::printf("%u threads:", options.threads);
   for (const std::uint32_t sum : sums) timed ? 0 : std::printf(" %08x", sum);
   std::puts(" right");
   return 0;

@@ -1,282 +1,242 @@
-// One context with two queues, on devices of two servers where there are two: what commands on either do to
-// memory, in whatever order events put them. Prints results, which are the same with one device.
+// One context with two queues, on devices of two servers if there are two: the effects of commands on either on memory, in
+// any order that events impose. Prints results that are the same with one device.
 #include <thread>
 
 #include "multi_server_setup.h"
 
 namespace {
 
-constexpr std::size_t kItems = 300'001;  // more than a move carries at a time, where they are many
+constexpr std::size_t kItems = 300'001;  // more than one transfer between servers carries
 constexpr std::size_t kFew = 1024;
+constexpr std::size_t kFewBytes = kFew * sizeof(cl_uint);
 
-// The contents go to and fro, and each launch needs the one before.
-void to_and_fro(const Rig& rig) {
-  cl_mem const memory = rig.buffer(kItems);
-  cl_kernel const add = rig.kernel("add");
-  set(add, 0, memory);
-  std::vector<cl_event> last;
+// An out-of-order queue for each `every`-th number, else an in-order one; of either device in turn.
+cl_command_queue queue_for(const Setup& setup, cl_uint number, cl_uint every) {
+  return number % every == 0 ? setup.out_of_order[number % 2] : setup.queues[number % 2];
+}
+
+// Each launch needs the contents that the one before made on the other device.
+void alternating_devices(const Setup& setup) {
+  const kit::Buffer buffer = setup.buffer(kItems);
+  const kit::Kernel add = setup.kernel("add", buffer);
+  kit::Event last;
   for (cl_uint i = 0; i < 20; ++i) {
-    set(add, 1, i);
-    last = {launch(i % 5 == 0 ? rig.loose[i % 2] : rig.queues[i % 2], add, kItems, last)};
+    check(cl.set_argument(add, 1, i));
+    last = launch(queue_for(setup, i, 5), add, kItems, last ? kit::Waits{last} : kit::Waits{});
   }
-  std::printf("to and fro %08x\n", checksum(read_all(rig.queues[1], memory, kItems, last)));
-  require(clFinish(rig.queues[0]), "clFinish");
-  clReleaseMemObject(memory);
+  std::printf("alternating devices %08x\n", checksum_of(setup.queues[1], buffer, kItems, {last}));
+  check(cl.clFinish(setup.queues[0]));
 }
 
 // Halves of one buffer on two devices at once, then all of it on one.
-void halves(const Rig& rig) {
-  cl_mem const memory = rig.buffer(2 * kFew);
-  cl_kernel kernels[2] = {rig.kernel("add"), rig.kernel("add")};
-  std::vector<cl_event> events;
+void halves(const Setup& setup) {
+  const kit::Buffer buffer = setup.buffer(2 * kFew);
+  const std::array<kit::Kernel, 2> kernels{setup.kernel("add"), setup.kernel("add")};
+  std::vector<kit::Event> events;
   for (cl_uint round = 0; round < 4; ++round) {
     for (cl_uint i = 0; i < 2; ++i) {
-      const cl_buffer_region half{i * kFew * sizeof(cl_uint), kFew * sizeof(cl_uint)};
-      cl_int error = CL_SUCCESS;
-      cl_mem const part = clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &error);
-      require(error, "clCreateSubBuffer");
-      set(kernels[i], 0, part);
-      set(kernels[i], 1, i + round);
-      events.push_back(launch(rig.queues[i], kernels[i], kFew));
-      clReleaseMemObject(part);
+      const kit::Buffer half = cl.sub_buffer(buffer, i * kFewBytes, kFewBytes);
+      check(cl.set_arguments(kernels[i], half, i + round));
+      events.push_back(launch(setup.queues[i], kernels[i], kFew));
     }
   }
-  std::printf("halves %08x\n", checksum(read_all(rig.queues[0], memory, 2 * kFew, events)));
+  std::printf("halves %08x\n", checksum_of(setup.queues[0], buffer, 2 * kFew, {events.begin(), events.end()}));
 }
 
-// The program sets an event when it has made what the command that waits for it is to find.
-void late_event(const Rig& rig, bool in_order) {
-  cl_mem const memory = rig.buffer(kFew);
-  cl_mem const other = rig.buffer(kFew);
-  cl_kernel const add = rig.kernel("add");
-  cl_event const late = rig.user_event();
-  set(add, 0, memory);
-  set(add, 1, 7U);
-  cl_command_queue const waiting = in_order ? rig.queues[1] : rig.loose[1];
-  cl_event const last = launch(waiting, add, kFew, {late});
-  cl_event copied = nullptr;  // behind it on an in-order queue, or by its event
-  require(clEnqueueCopyBuffer(waiting, memory, other, 0, 0, kFew * sizeof(cl_uint), in_order ? 0 : 1,
-                              in_order ? nullptr : &last, &copied),
-          "clEnqueueCopyBuffer");
-  set(add, 1, 100U);
-  cl_event first = launch(rig.queues[0], add, kFew);
-  require(clWaitForEvents(1, &first), "clWaitForEvents");
-  require_true(status_of(last) > CL_COMPLETE, "what waits for an event ran before");
-  require(clSetUserEventStatus(late, CL_COMPLETE), "clSetUserEventStatus");
-  std::printf("late event %08x", checksum(read_all(rig.queues[0], memory, kFew, {last})));
-  std::printf(" %08x\n", checksum(read_all(rig.loose[0], other, kFew, {copied})));
+// The program completes a user event after it has written what the waiting command is to find.
+void user_event(const Setup& setup, bool in_order) {
+  const kit::Buffer buffer = setup.buffer(kFew);
+  const kit::Buffer other = setup.buffer(kFew);
+  const kit::Kernel add = setup.kernel("add", buffer, cl_uint{7});
+  const kit::Event gate = setup.user_event();
+  cl_command_queue const waiting = in_order ? setup.queues[1] : setup.out_of_order[1];
+  const kit::Event last = launch(waiting, add, kFew, {gate});
+  kit::Event copied = cl.event();  // behind it on an in-order queue, or by its event
+  check(cl.copy(waiting, buffer, other, kFewBytes, 0, 0, in_order ? kit::Waits{} : kit::Waits{last}, copied.out()));
+  check(cl.set_argument(add, 1, cl_uint{100}));
+  check(cl.wait({launch(setup.queues[0], add, kFew)}));
+  require(cl.status(last) > CL_COMPLETE, "a command that waits for an event has not run");
+  check(cl.clSetUserEventStatus(gate, CL_COMPLETE));
+  std::printf("user event %08x", checksum_of(setup.queues[0], buffer, kFew, {last}));
+  std::printf(" %08x\n", checksum_of(setup.out_of_order[0], other, kFew, {copied}));
 }
 
-// What does not wait for an event on a queue out of order must not, or the program could not set it.
-void not_behind(const Rig& rig) {
-  cl_mem const a = rig.buffer(kFew);
-  cl_mem const b = rig.buffer(kFew);
-  cl_kernel const add = rig.kernel("add");
-  cl_event const late = rig.user_event();
-  set(add, 1, 9U);
-  set(add, 0, a);
-  cl_event const waiting = launch(rig.loose[1], add, kFew, {late});
-  set(add, 0, b);
-  cl_event first = launch(rig.loose[0], add, kFew);
-  cl_event second = launch(rig.loose[1], add, kFew, {first});
-  require(clWaitForEvents(1, &second), "clWaitForEvents");
-  cl_event marker = nullptr;  // some drivers let one wait for more than its list
-  require(clEnqueueMarkerWithWaitList(rig.loose[1], 1, &first, &marker), "clEnqueueMarkerWithWaitList");
-  require(clSetUserEventStatus(late, CL_COMPLETE), "clSetUserEventStatus");
-  require(clWaitForEvents(1, &marker), "clWaitForEvents");
-  std::printf("not behind %08x", checksum(read_all(rig.queues[0], b, kFew)));
-  std::printf(" %08x\n", checksum(read_all(rig.queues[0], a, kFew, {waiting})));
+// A command on an out-of-order queue that does not wait for an event must not, or the program could not complete it.
+void independent_commands(const Setup& setup) {
+  const kit::Buffer a = setup.buffer(kFew);
+  const kit::Buffer b = setup.buffer(kFew);
+  const kit::Kernel add = setup.kernel("add", a, cl_uint{9});
+  const kit::Event gate = setup.user_event();
+  const kit::Event waiting = launch(setup.out_of_order[1], add, kFew, {gate});
+  check(cl.set_argument(add, 0, b));
+  const kit::Event first = launch(setup.out_of_order[0], add, kFew);
+  check(cl.wait({launch(setup.out_of_order[1], add, kFew, {first})}));
+  // Some drivers let a marker wait for more than its list.
+  const kit::Event marker = cl.marker_event(setup.out_of_order[1], {first});
+  check(cl.clSetUserEventStatus(gate, CL_COMPLETE));
+  check(cl.wait({marker}));
+  std::printf("independent commands %08x", checksum_of(setup.queues[0], b, kFew));
+  std::printf(" %08x\n", checksum_of(setup.queues[0], a, kFew, {waiting}));
 }
 
-// An event that fails makes what waits for it fail, wherever that is, and the contents stay.
-void failing(const Rig& rig) {
-  cl_mem const memory = rig.buffer(kFew);
-  cl_kernel const add = rig.kernel("add");
-  set(add, 0, memory);
-  set(add, 1, 3U);
-  cl_event const good = launch(rig.queues[1], add, kFew);
-  cl_event const bad = rig.user_event();
-  cl_event const first = launch(rig.loose[0], add, kFew, {good, bad});
-  cl_event second = launch(rig.loose[1], add, kFew, {first});
-  require(clSetUserEventStatus(bad, -77), "clSetUserEventStatus");
-  const bool failed = clWaitForEvents(1, &second) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-  std::printf("failing %d %d %d", failed ? 1 : 0, status_of(first) < 0 ? 1 : 0,
-              status_of(second) < 0 ? 1 : 0);
-  std::printf(" %08x\n", checksum(read_all(rig.queues[0], memory, kFew)));
+// A failed event fails the commands that wait for it, on any device, and the contents stay.
+void failed_event(const Setup& setup) {
+  const kit::Buffer buffer = setup.buffer(kFew);
+  const kit::Kernel add = setup.kernel("add", buffer, cl_uint{3});
+  const kit::Event good = launch(setup.queues[1], add, kFew);
+  const kit::Event failing = setup.user_event();
+  const kit::Event first = launch(setup.out_of_order[0], add, kFew, {good, failing});
+  const kit::Event second = launch(setup.out_of_order[1], add, kFew, {first});
+  check(cl.clSetUserEventStatus(failing, -77));
+  const bool failed = cl.wait({second}) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  std::printf("failed event %d %d %d", failed ? 1 : 0, cl.status(first) < 0 ? 1 : 0,
+              cl.status(second) < 0 ? 1 : 0);
+  std::printf(" %08x\n", checksum_of(setup.queues[0], buffer, kFew));
 }
 
-void maps(const Rig& rig) {
-  cl_mem const memory = rig.buffer(kFew);
-  cl_int error = CL_SUCCESS;
+void maps(const Setup& setup) {
+  const kit::Buffer buffer = setup.buffer(kFew);
   for (cl_uint i = 0; i < 4; ++i) {
-    auto* const values = static_cast<cl_uint*>(clEnqueueMapBuffer(rig.queues[i % 2], memory, CL_TRUE,
-                                                                  CL_MAP_READ | CL_MAP_WRITE, 400, 800, 0,
-                                                                  nullptr, nullptr, &error));
-    require(error, "clEnqueueMapBuffer");
-    cl_uint count = 0;
-    require(clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof count, &count, nullptr), "CL_MEM_MAP_COUNT");
-    require_true(count == 1, "one map");
+    auto* const values = cl.map<cl_uint>(setup.queues[i % 2], buffer, CL_MAP_READ | CL_MAP_WRITE, 200, 400);
+    require(cl.info<cl_uint>(buffer, CL_MEM_MAP_COUNT) == 1, "there is one map");
     for (cl_uint k = 0; k < 200; ++k) values[k] = values[k] * 5 + k + i;
-    cl_event unmapped = nullptr;  // by the same queue, and by the other one
-    require(clEnqueueUnmapMemObject(rig.queues[i / 2], memory, values, 0, nullptr, &unmapped), "unmap");
-    require(clWaitForEvents(1, &unmapped), "clWaitForEvents");
+    kit::Event unmapped = cl.event();  // by the same queue, and by the other one
+    check(cl.unmap(setup.queues[i / 2], buffer, values, {}, unmapped.out()));
+    check(cl.wait({unmapped}));
   }
-  std::printf("maps %08x\n", checksum(read_all(rig.queues[1], memory, kFew)));
-  std::vector<cl_uint> own(kFew, 5);
-  cl_mem const over =
-      clCreateBuffer(rig.context, CL_MEM_USE_HOST_PTR, kFew * sizeof(cl_uint), own.data(), &error);
-  require(error, "clCreateBuffer");
-  cl_kernel const add = rig.kernel("add");
-  set(add, 0, over);
-  set(add, 1, 2U);
-  cl_event const done = launch(rig.queues[1], add, kFew);
-  void* const mapped = clEnqueueMapBuffer(rig.queues[0], over, CL_TRUE, CL_MAP_READ, 0,
-                                          kFew * sizeof(cl_uint), 1, &done, nullptr, &error);
-  require_true(mapped == own.data(), "the program's own memory");
-  std::printf("own %08x\n", checksum(own));
-  require(clEnqueueUnmapMemObject(rig.queues[0], over, mapped, 0, nullptr, nullptr), "unmap");
-  require(clFinish(rig.queues[0]), "clFinish");
-  clReleaseMemObject(over);
+  std::printf("maps %08x\n", checksum_of(setup.queues[1], buffer, kFew));
+  std::vector<cl_uint> host(kFew, 5);
+  const kit::Buffer over_host = cl.buffer(setup.context, kFewBytes, CL_MEM_USE_HOST_PTR, host.data());
+  const kit::Kernel add = setup.kernel("add", over_host, cl_uint{2});
+  const kit::Event done = launch(setup.queues[1], add, kFew);
+  const auto* const mapped = cl.map<cl_uint>(setup.queues[0], over_host, CL_MAP_READ, kFew, 0, {done});
+  require(mapped == host.data(), "the map is the program's own memory");
+  std::printf("host memory %08x\n", checksum(host));
+  check(cl.unmap(setup.queues[0], over_host, mapped));
+  check(cl.clFinish(setup.queues[0]));
 }
 
-cl_mem make_image(const Rig& rig, std::size_t width, std::size_t height) {
-  const cl_image_format format{CL_RGBA, CL_UNSIGNED_INT8};
-  cl_image_desc desc{};
-  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
-  desc.image_width = width;
-  desc.image_height = height;
-  cl_int error = CL_SUCCESS;
-  cl_mem const made = clCreateImage(rig.context, CL_MEM_READ_WRITE, &format, &desc, nullptr, &error);
-  require(error, "clCreateImage");
-  return made;
-}
-
-void images(const Rig& rig) {
+void images(const Setup& setup) {
   constexpr std::size_t kWidth = 129;
   constexpr std::size_t kHeight = 67;
   const std::size_t origin[3] = {};
   const std::size_t region[3] = {kWidth, kHeight, 1};
-  cl_mem pictures[2] = {make_image(rig, kWidth, kHeight), make_image(rig, kWidth, kHeight)};
+  cl_image_desc shape{};
+  shape.image_type = CL_MEM_OBJECT_IMAGE2D;
+  shape.image_width = kWidth;
+  shape.image_height = kHeight;
+  constexpr cl_image_format kFormat{CL_RGBA, CL_UNSIGNED_INT8};
+  const std::array<kit::Image, 2> pictures{cl.image(setup.context, kFormat, shape),
+                                           cl.image(setup.context, kFormat, shape)};
   const cl_uint color[4] = {3, 1, 4, 1};
-  cl_event last = nullptr;
-  require(clEnqueueFillImage(rig.queues[0], pictures[0], color, origin, region, 0, nullptr, &last), "fill");
+  kit::Event last = cl.event();
+  check(cl.clEnqueueFillImage(setup.queues[0], pictures[0], color, origin, region, 0, nullptr, last.out()));
   cl_int error = CL_SUCCESS;
-  cl_sampler const sampler =
-      clCreateSampler(rig.context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error);
-  require(error, "clCreateSampler");
-  cl_kernel const shade = rig.kernel("shade");
-  require(clSetKernelArg(shade, 2, sizeof sampler, &sampler), "clSetKernelArg");
+  const kit::Sampler sampler =
+      cl.own(cl.clCreateSampler(setup.context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error));
+  check(error);
+  const kit::Kernel shade = setup.kernel("shade");
   for (cl_uint i = 0; i < 5; ++i) {
-    set(shade, 0, pictures[i % 2]);
-    set(shade, 1, pictures[(i + 1) % 2]);
-    cl_event next = nullptr;
-    require(
-        clEnqueueNDRangeKernel(rig.queues[(i + 1) % 2], shade, 2, nullptr, region, nullptr, 1, &last, &next),
-        "clEnqueueNDRangeKernel");
-    last = next;
+    check(cl.set_arguments(shade, pictures[i % 2], pictures[(i + 1) % 2], sampler));
+    last = cl.launch_event(setup.queues[(i + 1) % 2], shade, kit::Sizes(kWidth, kHeight), {last});
   }
-  cl_mem const flat = rig.buffer(kWidth * kHeight);
-  cl_event copied = nullptr;
-  require(clEnqueueCopyImageToBuffer(rig.loose[1], pictures[1], flat, origin, region, 0, 1, &last, &copied),
-          "copy");
-  std::printf("images %08x\n", checksum(read_all(rig.queues[0], flat, kWidth * kHeight, {copied})));
+  const kit::Buffer flat = setup.buffer(kWidth * kHeight);
+  kit::Event copied = cl.event();
+  check(cl.clEnqueueCopyImageToBuffer(setup.out_of_order[1], pictures[1], flat, origin, region, 0, 1, last.list(),
+                                      copied.out()));
+  std::printf("images %08x\n", checksum_of(setup.queues[0], flat, kWidth * kHeight, {copied}));
 }
 
-// Commands of all kinds on either queue, each behind the one before: by its event, or by the program's
-// waiting.
-void at_random(const Rig& rig, std::uint32_t seed) {
+// Commands of all kinds on either queue, each behind the one before: by its event, or because the program waits.
+void random_commands(const Setup& setup, std::uint32_t seed) {
   const auto random = [&](std::uint32_t below) {
     return ((seed = seed * 1664525U + 1013904223U) >> 8U) % below;
   };
-  cl_mem memory[3] = {rig.buffer(kFew), rig.buffer(kFew), rig.buffer(kFew, CL_MEM_READ_ONLY)};
-  cl_kernel const add = rig.kernel("add");
-  cl_kernel const sum = rig.kernel("sum");
+  const std::array<kit::Buffer, 3> buffers{setup.buffer(kFew), setup.buffer(kFew),
+                                           setup.buffer(kFew, CL_MEM_READ_ONLY)};
+  const kit::Kernel add = setup.kernel("add", buffers[0], cl_uint{1});
+  const kit::Kernel sum = setup.kernel("sum");
   std::vector<std::vector<cl_uint>> written;  // stays while a write may need it
-  cl_event last = launch(rig.queues[0], (set(add, 0, memory[0]), set(add, 1, 1U), add), kFew);
+  kit::Event last = launch(setup.queues[0], add, kFew);
   for (int step = 0; step < 150; ++step) {
-    cl_command_queue const queue = random(2) == 0 ? rig.queues[random(2)] : rig.loose[random(2)];
+    cl_command_queue const queue = random(2) == 0 ? setup.queues[random(2)] : setup.out_of_order[random(2)];
     const std::uint32_t one = random(2);
     const std::size_t from = random(kFew / 2);
-    const std::size_t bytes = 4 * (1 + std::size_t{random(kFew / 2)});
-    cl_event next = nullptr;
+    const std::size_t items = 1 + std::size_t{random(kFew / 2)};
+    const std::size_t offset = from * sizeof(cl_uint);
+    const kit::Waits waits{last};
+    kit::Event next = cl.event();
     cl_int error = CL_SUCCESS;
     switch (random(6)) {
       case 0:
-        set(add, 0, memory[one]);
-        set(add, 1, random(1000));
-        next = launch(queue, add, kFew, {last});
+        check(cl.set_arguments(add, buffers[one], cl_uint{random(1000)}));
+        error = cl.launch(queue, add, {kFew}, waits, next.out());
         break;
       case 1:
-        set(sum, 0, memory[one]);
-        set(sum, 1, memory[1 - one]);
-        set(sum, 2, memory[2]);
-        next = launch(queue, sum, kFew, {last});
+        check(cl.set_arguments(sum, buffers[one], buffers[1 - one], buffers[2]));
+        error = cl.launch(queue, sum, {kFew}, waits, next.out());
         break;
-      case 2:
-        written.emplace_back(kFew);
-        for (cl_uint& value : written.back()) value = random(1U << 20U);
-        error = clEnqueueWriteBuffer(queue, memory[random(3)], CL_FALSE, 4 * from, bytes,
-                                     written.back().data(), 1, &last, &next);
+      case 2: {
+        std::vector<cl_uint>& data = written.emplace_back(kFew);
+        for (cl_uint& value : data) value = random(1U << 20U);
+        error = cl.write(queue, buffers[random(3)], kit::Blocking::no,
+                         std::span<const cl_uint>(data).first(items), offset, waits, next.out());
         break;
+      }
       case 3:
-        error = clEnqueueCopyBuffer(queue, memory[one], memory[1 - one], 4 * from, 0, bytes, 1, &last, &next);
+        error = cl.copy(queue, buffers[one], buffers[1 - one], items * sizeof(cl_uint), offset, 0, waits, next.out());
         break;
       case 4:
-        error = clEnqueueFillBuffer(queue, memory[one], &from, 4, 4 * from, bytes, 1, &last, &next);
+        error = cl.fill(queue, buffers[one], static_cast<cl_uint>(from), items, offset, waits, next.out());
         break;
       default:
-        error = clEnqueueMigrateMemObjects(queue, 1, &memory[one], 0, 1, &last, &next);
+        error = cl.clEnqueueMigrateMemObjects(queue, 1, buffers[one].list(), 0, 1, last.list(), next.out());
         break;
     }
-    require(error, "a command");
-    if (random(3) == 0) require(clWaitForEvents(1, &next), "clWaitForEvents");
-    clReleaseEvent(last);
-    last = next;
+    check(error);
+    if (random(3) == 0) check(cl.wait({next}));
+    last = std::move(next);
   }
-  std::printf("at random");
-  for (cl_mem const one : memory)
-    std::printf(" %08x", checksum(read_all(rig.loose[random(2)], one, kFew, {last})));
+  std::printf("random commands");
+  for (const kit::Buffer& one : buffers)
+    std::printf(" %08x", checksum_of(setup.out_of_order[random(2)], one, kFew, {last}));
   std::printf("\n");
 }
 
-// Quarters of one buffer, each by a thread that uses all queues in turn.
-void by_threads(const Rig& rig) {
-  cl_mem const memory = rig.buffer(4 * kFew);
+// Quarters of one buffer, each used by a thread on all queues in turn.
+void threads(const Setup& setup) {
+  const kit::Buffer buffer = setup.buffer(4 * kFew);
   std::vector<std::thread> threads;
   for (cl_uint number = 0; number < 4; ++number) {
-    threads.emplace_back([&rig, memory, number] {
-      const cl_buffer_region quarter{number * kFew * sizeof(cl_uint), kFew * sizeof(cl_uint)};
-      cl_int error = CL_SUCCESS;
-      cl_mem const own = clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &quarter, &error);
-      require(error, "clCreateSubBuffer");
-      cl_kernel const add = rig.kernel("add");
-      set(add, 0, own);
-      std::vector<cl_event> last;
+    threads.emplace_back([&setup, &buffer, number] {
+      const kit::Buffer quarter = cl.sub_buffer(buffer, number * kFewBytes, kFewBytes);
+      const kit::Kernel add = setup.kernel("add", quarter);
+      kit::Event last;
       for (cl_uint i = number; i < 100 + number; ++i) {
-        set(add, 1, i);
-        last = {launch(i % 3 == 0 ? rig.loose[i % 2] : rig.queues[i % 2], add, kFew, last)};
+        check(cl.set_argument(add, 1, i));
+        last = launch(queue_for(setup, i, 3), add, kFew, last ? kit::Waits{last} : kit::Waits{});
       }
-      require(clWaitForEvents(1, last.data()), "clWaitForEvents");
+      check(cl.wait({last}));
     });
   }
   for (std::thread& one : threads) one.join();
-  std::printf("by threads %08x\n", checksum(read_all(rig.queues[0], memory, 4 * kFew)));
+  std::printf("threads %08x\n", checksum_of(setup.queues[0], buffer, 4 * kFew));
 }
 
 }  // namespace
 
 int main() {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // how far it came, should it hang
-  const Rig rig;
-  to_and_fro(rig);
-  halves(rig);
-  late_event(rig, true);
-  late_event(rig, false);
-  not_behind(rig);
-  failing(rig);
-  maps(rig);
-  images(rig);
-  for (std::uint32_t seed = 1; seed <= 4; ++seed) at_random(rig, seed);
-  by_threads(rig);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // shows how far it came, should it hang
+  const Setup setup;
+  alternating_devices(setup);
+  halves(setup);
+  user_event(setup, true);
+  user_event(setup, false);
+  independent_commands(setup);
+  failed_event(setup);
+  maps(setup);
+  images(setup);
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) random_commands(setup, seed);
+  threads(setup);
   return 0;
 }

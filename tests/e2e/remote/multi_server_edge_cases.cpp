@@ -1,189 +1,155 @@
-// Where contexts over several servers are easily wrong: maps that lie beside each other, objects that are let
-// go while commands still need them, commands that come to nothing. Prints what is the same with one device.
+// Edge cases of contexts over several servers: adjacent maps, objects that are released while commands still need them,
+// commands that fail. Prints what is the same with one device.
 #include "multi_server_setup.h"
 
 namespace {
 
-constexpr std::size_t kFew = 1024;
-constexpr std::size_t kBytes = kFew * sizeof(cl_uint);
+constexpr std::size_t kItems = 1024;
+constexpr std::size_t kBytes = kItems * sizeof(cl_uint);
 
-cl_mem part_of(cl_mem memory, std::size_t from, std::size_t bytes) {
-  const cl_buffer_region half{from, bytes};
-  cl_int error = CL_SUCCESS;
-  cl_mem const made = clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &error);
-  require(error, "clCreateSubBuffer");
-  return made;
-}
-
-cl_uint* map(cl_command_queue queue, cl_mem memory, std::size_t bytes) {
-  cl_int error = CL_SUCCESS;
-  void* const place = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0,
-                                         nullptr, nullptr, &error);
-  require(error, "clEnqueueMapBuffer");
-  return static_cast<cl_uint*>(place);
-}
-
-void unmap(cl_command_queue queue, cl_mem memory, void* place) {
-  require(clEnqueueUnmapMemObject(queue, memory, place, 0, nullptr, nullptr), "clEnqueueUnmapMemObject");
-  require(clFinish(queue), "clFinish");
-}
-
-// Two maps of one buffer, of which one goes while the other is in use: of the buffer and of its half, by the
-// same queue or another, in either order. It is so large that memory which is not mapped is given back.
-void maps_beside(const Rig& rig) {
+// Two maps of one buffer, one of which is unmapped while the other is in use: of the buffer and of its half, by the same
+// queue or another, in either order. The buffer is so large that unmapped memory is given back to the system.
+void adjacent_maps(const Setup& setup) {
   constexpr std::size_t kMany = std::size_t{1} << 19U;
   constexpr std::size_t kHalf = kMany * sizeof(cl_uint) / 2;
-  cl_mem const memory = rig.buffer(kMany);
-  cl_mem const half = part_of(memory, kHalf, kHalf);
-  std::printf("maps beside");
+  const kit::Buffer buffer = setup.buffer(kMany);
+  const kit::Buffer half = cl.sub_buffer(buffer, kHalf, kHalf);
+  const auto map = [&](cl_command_queue queue, cl_mem memory) {
+    return cl.map<cl_uint>(queue, memory, CL_MAP_READ | CL_MAP_WRITE, kMany / 2);
+  };
+  const auto unmap = [&](cl_command_queue queue, cl_mem memory, void* mapped) {
+    check(cl.unmap(queue, memory, mapped));
+    check(cl.clFinish(queue));
+  };
+  std::printf("adjacent maps");
   for (cl_uint i = 0; i < 8; ++i) {
-    cl_command_queue const first = rig.queues[i % 2];
-    cl_command_queue const second = rig.queues[i / 2 % 2];
-    cl_uint* const a = map(first, memory, kHalf);
-    cl_uint* const b = map(second, half, kHalf);
+    cl_command_queue const first = setup.queues[i % 2];
+    cl_command_queue const second = setup.queues[i / 2 % 2];
+    cl_uint* const a = map(first, buffer);
+    cl_uint* const b = map(second, half);
     a[i] = b[i] = 1000 + i;
-    const bool is_first = i / 4 == 0;
-    unmap(is_first ? second : first, is_first ? memory : half, is_first ? a : b);
-    std::printf(" %u", is_first ? b[i] : a[i]);
-    unmap(is_first ? first : second, is_first ? half : memory, is_first ? b : a);
-    std::printf(" %08x", checksum(read_all(rig.queues[i % 2], memory, kMany)));
+    const bool buffer_first = i / 4 == 0;
+    if (buffer_first) {
+      unmap(second, buffer, a);
+    } else {
+      unmap(first, half, b);
+    }
+    std::printf(" %u", buffer_first ? b[i] : a[i]);
+    if (buffer_first) {
+      unmap(first, half, b);
+    } else {
+      unmap(second, buffer, a);
+    }
+    std::printf(" %08x", checksum_of(setup.queues[i % 2], buffer, kMany));
   }
   std::printf("\n");
-  clReleaseMemObject(half);
-  clReleaseMemObject(memory);
 }
 
-// The program lets go of everything when it has enqueued what waits for its event.
-void let_go_early(const Rig& rig) {
-  cl_kernel const add = rig.kernel("add");
-  cl_mem const from = rig.buffer(kFew);
-  cl_mem const to = rig.buffer(kFew);
-  set(add, 0, from);
-  set(add, 1, 5U);
-  cl_event first = launch(rig.queues[0], add, kFew);
-  require(clWaitForEvents(1, &first), "clWaitForEvents");
-  cl_int error = CL_SUCCESS;
-  cl_command_queue const queue =
-      clCreateCommandQueue(rig.context, rig.devices.back(), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error);
-  require(error, "clCreateCommandQueue");
-  cl_event const late = rig.user_event();
-  cl_event copied = nullptr;
-  require(clEnqueueCopyBuffer(queue, from, to, 0, 0, kBytes, 1, &late, &copied), "clEnqueueCopyBuffer");
-  clReleaseMemObject(from);
-  clReleaseKernel(add);
-  clReleaseCommandQueue(queue);
-  cl_mem const next = rig.buffer(kFew);  // where the other one was, perhaps
-  require(clSetUserEventStatus(late, CL_COMPLETE), "clSetUserEventStatus");
-  clReleaseEvent(late);
-  require(clWaitForEvents(1, &copied), "clWaitForEvents");
-  std::printf("let go early %08x %08x\n", checksum(read_all(rig.queues[0], to, kFew)),
-              checksum(read_all(rig.queues[1], next, kFew)));
+// The program releases everything after it has enqueued a command that waits for its user event.
+void early_release(const Setup& setup) {
+  kit::Buffer from = setup.buffer(kItems);
+  const kit::Buffer to = setup.buffer(kItems);
+  kit::Kernel add = setup.kernel("add", from, cl_uint{5});
+  check(cl.wait({launch(setup.queues[0], add, kItems)}));
+  kit::Queue queue = setup.queue(setup.devices.size() - 1, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  kit::Event gate = setup.user_event();
+  kit::Event copied = cl.event();
+  check(cl.copy(queue, from, to, kBytes, 0, 0, {gate}, copied.out()));
+  from.reset();
+  add.reset();
+  queue.reset();
+  const kit::Buffer next = setup.buffer(kItems);  // at the other one's address, perhaps
+  check(cl.clSetUserEventStatus(gate, CL_COMPLETE));
+  gate.reset();
+  check(cl.wait({copied}));
+  std::printf("early release %08x %08x\n", checksum_of(setup.queues[0], to, kItems),
+              checksum_of(setup.queues[1], next, kItems));
 }
 
-// What was to overwrite a buffer, and does not, leaves the contents that another device has made. It fails
-// with a command before it, or is not even taken; other commands were to build on it, or not.
-void not_overwritten(const Rig& rig, bool is_refused, bool is_built_on) {
-  cl_kernel const add = rig.kernel("add");
-  cl_mem const memory = rig.buffer(kFew);
-  cl_mem const other = rig.buffer(kFew);
-  set(add, 0, memory);
-  set(add, 1, 9U);
-  cl_event made = launch(rig.queues[1], add, kFew);
-  require(clWaitForEvents(1, &made), "clWaitForEvents");
-  cl_int error = CL_SUCCESS;
-  cl_command_queue const queue = clCreateCommandQueue(rig.context, rig.devices[0], 0, &error);
-  require(error, "clCreateCommandQueue");
-  const std::vector<cl_uint> fresh(kFew, 77);
-  cl_event const bad = rig.user_event();
-  cl_event last = nullptr;
-  require(clEnqueueWriteBuffer(queue, other, CL_FALSE, 0, 4, fresh.data(), 1, &bad, &last), "a write");
-  cl_event event = nullptr;
-  const cl_int written = clEnqueueWriteBuffer(queue, memory, CL_FALSE, 0, kBytes,
-                                              is_refused ? nullptr : fresh.data(), 0, nullptr, &event);
-  require_true((written != CL_SUCCESS) == is_refused, "the write of everything");
-  if (!is_refused) last = event;
-  if (is_built_on) last = launch(queue, add, kFew, {last});
-  require(clSetUserEventStatus(bad, -5), "clSetUserEventStatus");
-  require_true(clWaitForEvents(1, &last) != CL_SUCCESS, "what comes after a command that fails");
-  std::printf("not overwritten %08x %08x\n", checksum(read_all(rig.loose[1], memory, kFew)),
-              checksum(read_all(rig.loose[0], memory, kFew)));
+// A write that should overwrite a buffer, and does not, keeps the contents that another device has made. It fails with a
+// command before it, or is refused; other commands depend on it, or not.
+void failed_overwrite(const Setup& setup, bool is_refused, bool has_successor) {
+  const kit::Buffer buffer = setup.buffer(kItems);
+  const kit::Buffer other = setup.buffer(kItems);
+  const kit::Kernel add = setup.kernel("add", buffer, cl_uint{9});
+  check(cl.wait({launch(setup.queues[1], add, kItems)}));
+  const kit::Queue queue = setup.queue(0);
+  const std::vector<cl_uint> fresh(kItems, 77);
+  const kit::Event failing = setup.user_event();
+  kit::Event last = cl.event();
+  check(cl.write(queue, other, kit::Blocking::no, std::span(fresh).first(1), 0, {failing}, last.out()));
+  kit::Event event = cl.event();
+  const cl_int written = cl.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, kBytes,
+                                                 is_refused ? nullptr : fresh.data(), 0, nullptr, event.out());
+  require((written != CL_SUCCESS) == is_refused, "the write is refused as expected");
+  if (!is_refused) last = std::move(event);
+  if (has_successor) last = launch(queue, add, kItems, {last});
+  check(cl.clSetUserEventStatus(failing, -5));
+  require(cl.wait({last}) != CL_SUCCESS, "a command behind one that fails fails");
+  std::printf("failed overwrite %08x %08x\n", checksum_of(setup.out_of_order[1], buffer, kItems),
+              checksum_of(setup.out_of_order[0], buffer, kItems));
 }
 
 enum class Between { marker, barrier, nothing };
 
-// Parts of one buffer are used on a queue out of order behind an event that the program has yet to set, then
-// on the same queue without it, then on the other queue. Some drivers let nothing overtake what waits for the
-// event; others let a marker wait for more than its list.
-void behind_late_event(const Rig& rig, Between between) {
-  cl_mem const memory = rig.buffer(3 * kFew);
-  cl_kernel const add = rig.kernel("add");
-  set(add, 1, 4U);
-  cl_event const late = rig.user_event();
-  cl_event first = nullptr;
-  require(clEnqueueMarkerWithWaitList(rig.queues[0], 0, nullptr, &first), "clEnqueueMarkerWithWaitList");
-  std::vector<cl_event> events;
-  const auto use = [&](cl_command_queue queue, std::size_t third, const std::vector<cl_event>& waits) {
-    cl_mem const part = part_of(memory, third * kBytes, kBytes);
-    set(add, 0, part);
-    events.push_back(launch(queue, add, kFew, waits));
-    clReleaseMemObject(part);
+// Parts of one buffer are used on an out-of-order queue behind an incomplete user event, then on the same queue without
+// it, then on the other queue. Some drivers execute no command before one that waits; others let a marker wait for more
+// than its list.
+void behind_user_event(const Setup& setup, Between between) {
+  const kit::Buffer buffer = setup.buffer(3 * kItems);
+  const kit::Kernel add = setup.kernel("add", buffer, cl_uint{4});
+  const kit::Event gate = setup.user_event();
+  const kit::Event first = cl.marker_event(setup.queues[0]);
+  std::vector<kit::Event> events;
+  const auto use = [&](cl_command_queue queue, std::size_t third, const kit::Waits& waits) {
+    const kit::Buffer part = cl.sub_buffer(buffer, third * kBytes, kBytes);
+    check(cl.set_argument(add, 0, part));
+    events.push_back(launch(queue, add, kItems, waits));
   };
-  use(rig.loose[1], 0, {late});
-  std::vector<cl_event> waits;
-  if (between != Between::nothing) {
-    const bool is_barrier = between == Between::barrier;
-    waits.resize(1);
-    require((is_barrier ? clEnqueueBarrierWithWaitList : clEnqueueMarkerWithWaitList)(rig.loose[1], 1, &first,
-                                                                                      waits.data()),
-            "a marker or barrier");
-  }
-  use(rig.loose[1], 1, waits);
-  use(rig.queues[0], 2, {});
-  require(clSetUserEventStatus(late, CL_COMPLETE), "clSetUserEventStatus");
-  std::printf("behind late event %08x\n", checksum(read_all(rig.queues[0], memory, 3 * kFew, events)));
+  use(setup.out_of_order[1], 0, {gate});
+  kit::Event middle = cl.event();
+  if (between == Between::marker) check(cl.marker(setup.out_of_order[1], {first}, middle.out()));
+  if (between == Between::barrier) check(cl.barrier(setup.out_of_order[1], {first}, middle.out()));
+  use(setup.out_of_order[1], 1, middle ? kit::Waits{middle} : kit::Waits{});
+  use(setup.queues[0], 2, {});
+  check(cl.clSetUserEventStatus(gate, CL_COMPLETE));
+  std::printf("behind a user event %08x\n",
+              checksum_of(setup.queues[0], buffer, 3 * kItems, {events.begin(), events.end()}));
 }
 
-// What a driver says of a list of no events that is not null, it says here, too.
-void lists_of_no_events(const Rig& rig) {
-  cl_mem const memory = rig.buffer(kFew);
-  cl_event const any = rig.user_event();
+// A list of no events that is not null gets the driver's error.
+void empty_wait_lists(const Setup& setup) {
+  const kit::Buffer buffer = setup.buffer(kItems);
+  const kit::Event any = setup.user_event();
   cl_uint value = 0;
-  std::printf("lists of no events %d %d\n",
-              clEnqueueReadBuffer(rig.queues[1], memory, CL_TRUE, 0, 4, &value, 0, &any, nullptr),
-              clEnqueueMarkerWithWaitList(rig.queues[0], 0, &any, nullptr));
+  std::printf("empty wait lists %d %d\n",
+              cl.clEnqueueReadBuffer(setup.queues[1], buffer, CL_TRUE, 0, 4, &value, 0, any.list(), nullptr),
+              cl.clEnqueueMarkerWithWaitList(setup.queues[0], 0, any.list(), nullptr));
 }
 
-// An argument that cannot be had leaves the one before it on all devices. (Some drivers take objects of other
-// contexts.)
-void of_another_context(const Rig& rig) {
-  cl_int error = CL_SUCCESS;
-  cl_context const other = clCreateContext(nullptr, 1, rig.devices.data(), nullptr, nullptr, &error);
-  require(error, "clCreateContext");
-  cl_mem const foreign = clCreateBuffer(other, CL_MEM_READ_WRITE, kBytes, nullptr, &error);
-  require(error, "clCreateBuffer");
-  cl_kernel const add = rig.kernel("add");
-  cl_mem const memory = rig.buffer(kFew);
-  set(add, 0, memory);
-  set(add, 1, 3U);
-  if (clSetKernelArg(add, 0, sizeof foreign, &foreign) == CL_SUCCESS) set(add, 0, memory);
-  cl_event first = launch(rig.queues[0], add, kFew);
-  cl_event second = launch(rig.queues[1], add, kFew, {first});
-  std::printf("of another context %08x\n", checksum(read_all(rig.queues[0], memory, kFew, {second})));
-  clReleaseMemObject(foreign);
-  clReleaseContext(other);
+// A refused argument leaves the one before it on all devices. (Some drivers accept objects of other contexts.)
+void object_of_another_context(const Setup& setup) {
+  const kit::Context other = cl.context(setup.devices[0]);
+  const kit::Buffer foreign = cl.buffer(other, kBytes);
+  const kit::Buffer buffer = setup.buffer(kItems);
+  const kit::Kernel add = setup.kernel("add", buffer, cl_uint{3});
+  if (cl.set_argument(add, 0, foreign) == CL_SUCCESS) check(cl.set_argument(add, 0, buffer));
+  const kit::Event first = launch(setup.queues[0], add, kItems);
+  const kit::Event second = launch(setup.queues[1], add, kItems, {first});
+  std::printf("object of another context %08x\n", checksum_of(setup.queues[0], buffer, kItems, {second}));
 }
 
 }  // namespace
 
 int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const Rig rig;
-  maps_beside(rig);
-  let_go_early(rig);
-  for (int i = 0; i < 4; ++i) not_overwritten(rig, i % 2 != 0, i / 2 != 0);
+  const Setup setup;
+  adjacent_maps(setup);
+  early_release(setup);
+  for (int i = 0; i < 4; ++i) failed_overwrite(setup, i % 2 != 0, i / 2 != 0);
   for (const Between between : {Between::marker, Between::barrier, Between::nothing})
-    behind_late_event(rig, between);
-  lists_of_no_events(rig);
-  of_another_context(rig);
+    behind_user_event(setup, between);
+  empty_wait_lists(setup);
+  object_of_another_context(setup);
   return 0;
 }

@@ -1,8 +1,8 @@
-"""Two network namespaces and what connects them. In the first a server runs, in the second clients.
+"""Two network namespaces and the link between them. In the first a server runs, in the second clients.
 
-Cable: a pair of virtual interfaces, which the kernel's netem can make worse and `ip link` can cut. Wire: two tunnel
-devices, and between them a process of the test's own that loses, delays and reorders packets; for kernels without netem.
-Both need the rights to make namespaces: why_not() says what is missing."""
+VirtualCable: a pair of virtual interfaces, which netem can impair and `ip link` can take down. TunnelLink: two tunnel devices,
+between which threads of the test drop, delay and reorder packets; for kernels without netem. Both need the rights to create
+namespaces: Network.missing() says what is missing."""
 
 import ctypes
 import fcntl
@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-NEAR, FAR = "10.99.53.1", "10.99.53.2"
+SERVER_ADDRESS, CLIENT_ADDRESS = "10.99.53.1", "10.99.53.2"
 _NEWNET = 0x40000000
 _SET_INTERFACE, _TUN, _NO_INFORMATION = 0x400454CA, 1, 0x1000
 
@@ -26,60 +26,54 @@ def _run(*command):
         raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
 
 
-def why_not():
-    """Why there can be no namespaces here; empty if there can."""
-    if shutil.which("ip") is None or shutil.which("tc") is None:
-        return "the package iproute2"
-    name = f"cleave-{os.getpid()}-probe"
-    try:
-        _run("ip", "netns", "add", name)
-    except OSError as problem:
-        return f"network namespaces ({problem})"
-    try:
-        _run("ip", "-n", name, "link", "set", "lo", "up")
-    except OSError as problem:
-        return f"network namespaces ({problem})"
-    finally:
-        _run("ip", "netns", "del", name)
-    return ""
-
-
 class Network:
-    """Two namespaces, with nothing between them."""
+    """Two namespaces, not connected."""
 
     def __init__(self):
-        self.names = [f"cleave-{os.getpid()}-{end}" for end in ("near", "far")]
-        self.made = []
+        self.names = [f"cleave-{os.getpid()}-{end}" for end in ("server", "client")]
+        self.created = []
         for name in self.names:
             _run("ip", "netns", "add", name)
-            self.made.append(name)
+            self.created.append(name)
             _run("ip", "-n", name, "link", "set", "lo", "up")
 
+    @staticmethod
+    def missing():
+        """What is missing to create namespaces; empty if nothing is."""
+        if shutil.which("ip") is None or shutil.which("tc") is None:
+            return "the package iproute2"
+        try:
+            network = Network()
+        except OSError as problem:
+            return f"network namespaces ({problem})"
+        network.close()
+        return ""
+
     def inside(self, end):
-        """What to put before a command that is to run at that end: 0 or 1."""
+        """The prefix of a command that is to run at that end: 0 or 1."""
         return ["ip", "netns", "exec", self.names[end]]
 
     def _address(self, end, interface):
         name = self.names[end]
-        own, other = ((NEAR, FAR), (FAR, NEAR))[end]
+        own, other = ((SERVER_ADDRESS, CLIENT_ADDRESS), (CLIENT_ADDRESS, SERVER_ADDRESS))[end]
         _run("ip", "-n", name, "address", "add", own, "peer", other, "dev", interface)
         _run("ip", "-n", name, "link", "set", interface, "mtu", 1500, "up")
 
     def close(self):
-        for name in self.made:
+        for name in self.created:
             _run("ip", "netns", "del", name)
-        self.made = []
+        self.created = []
 
 
-class Cable(Network):
+class VirtualCable(Network):
     def __init__(self):
         super().__init__()
-        near, far = self.names
-        _run("ip", "-n", near, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", far)
+        server, client = self.names
+        _run("ip", "-n", server, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", client)
         for end in (0, 1):
             self._address(end, "cable")
 
-    def worsen(self, *netem):
+    def add_netem(self, *netem):
         """In both directions. OSError: the kernel has no netem."""
         for name in self.names:
             _run("tc", "-n", name, "qdisc", "replace", "dev", "cable", "root", "netem", *netem)
@@ -87,14 +81,13 @@ class Cable(Network):
     def cut(self):
         _run("ip", "-n", self.names[1], "link", "set", "cable", "down")
 
-    def mend(self):
-        name = self.names[1]
-        _run("ip", "-n", name, "link", "set", "cable", "up")
+    def restore(self):
+        _run("ip", "-n", self.names[1], "link", "set", "cable", "up")
 
 
-class Wire(Network):
-    """`loss`: what part of the packets is lost. `delay`: seconds, up to a third more or less of it, so that packets overtake
-    each other. `is_cut`: none gets through. OSError: there are no tunnel devices here."""
+class TunnelLink(Network):
+    """`loss`: the share of packets to drop. `delay`: seconds, up to a third more or less of it, so that packets are
+    reordered. `is_cut`: all are dropped. OSError: there are no tunnel devices here."""
 
     def __init__(self, seed):
         super().__init__()
@@ -119,9 +112,9 @@ class Wire(Network):
         def work():
             if not os.path.exists("/dev/net/tun"):
                 return
-            space = os.open(f"/run/netns/{self.names[end]}", os.O_RDONLY)
-            ctypes.CDLL(None, use_errno=True).setns(space, _NEWNET)
-            os.close(space)
+            namespace = os.open(f"/run/netns/{self.names[end]}", os.O_RDONLY)
+            ctypes.CDLL(None, use_errno=True).setns(namespace, _NEWNET)
+            os.close(namespace)
             device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
             fcntl.ioctl(device, _SET_INTERFACE, struct.pack("16sH", b"wire", _TUN | _NO_INFORMATION))
             opened.append(device)
@@ -135,7 +128,7 @@ class Wire(Network):
         return opened[0]
 
     def _pass(self, source, target):
-        waiting = []  # (when, number, packet)
+        waiting = []  # (due time, number, packet)
         number = 0
         while not self.closing:
             try:
@@ -161,7 +154,7 @@ class Wire(Network):
     def cut(self):
         self.is_cut = True
 
-    def mend(self):
+    def restore(self):
         self.is_cut = False
 
     def close(self):

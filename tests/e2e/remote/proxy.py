@@ -1,5 +1,5 @@
-"""A link that can be as bad as links are: between a client and a server, over TCP on loopback, byte for byte, without any
-right that a user has not. What it does is said by its attributes, which may be changed at any time."""
+"""A proxy between a client and a server, over TCP on loopback, that plays a bad link without needing any rights. Its
+attributes decide how bad, and may be changed at any time."""
 
 import random
 import select
@@ -8,10 +8,10 @@ import struct
 import threading
 import time
 
-STEP = 0.02  # seconds between two looks at what is wanted
+INTERVAL = 0.02  # seconds between two checks of the attributes
 
 
-class _Way:
+class _Direction:
     """One direction of one connection."""
 
     def __init__(self, proxy, name, source, target):
@@ -21,23 +21,23 @@ class _Way:
     def run(self):
         try:
             while True:
-                if not select.select([self.source], [], [], STEP)[0]:
+                if not select.select([self.source], [], [], INTERVAL)[0]:
                     continue
                 data = self.source.recv(1 << 16)
                 if not data:
                     break
-                self.pass_on(data)
+                self.forward(data)
             self.target.shutdown(socket.SHUT_WR)
         except (OSError, ValueError):
             pass  # cut
 
-    def pass_on(self, data):
+    def forward(self, data):
         while data:
-            size = self.random.randint(1, self.proxy.pieces) if self.proxy.pieces else len(data)
+            size = self.random.randint(1, self.proxy.fragments) if self.proxy.fragments else len(data)
             if self.proxy.delay:
                 time.sleep(self.random.uniform(0, self.proxy.delay))
-            while (size := self.proxy.pass_at_most(self.name, size)) == 0:
-                time.sleep(STEP)
+            while (size := self.proxy.allowed(self.name, size)) == 0:
+                time.sleep(INTERVAL)
                 self.source.getpeername()  # ends with an error when it has been cut
             self.target.sendall(data[:size])
             self.proxy.passed += size
@@ -45,15 +45,15 @@ class _Way:
 
 
 class Proxy:
-    """Listens until close(). `pieces`: data goes on in pieces of random sizes up to that, 0 for as it comes. `delay`: up to
-    so many seconds before each. `stalled`: the directions, "up" (to the server) and "down", in which nothing passes while
-    the connection looks alive. `left`: how many bytes more pass in a direction, of all connections together; then it stalls, or
-with `cuts` all connections are reset."""
+    """Listens until close(). `fragments`: data is forwarded in fragments of random sizes up to that, 0: as it arrives. `delay`:
+    up to so many seconds before each. `stalled`: the directions, "up" (to the server) and "down", in which nothing is
+    forwarded while the connection stays open. `left`: how many bytes more are forwarded in a direction, of all connections
+    together; then it stalls, or with `cuts` all connections are reset."""
 
     def __init__(self, target, seed=0):
         kind, host, port = target.split(":")  # tcp or tls
         self.target, self.seed = (host, int(port)), seed
-        self.pieces, self.delay, self.stalled = 0, 0.0, frozenset()
+        self.fragments, self.delay, self.stalled = 0, 0.0, frozenset()
         self.left, self.cuts = {}, False
         self.lock = threading.Lock()  # around what is left
         self.passed = 0  # bytes
@@ -77,10 +77,10 @@ with `cuts` all connections are reset."""
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connections.append((client, server))
             for name, source, target in (("up", client, server), ("down", server, client)):
-                threading.Thread(target=_Way(self, name, source, target).run, daemon=True).start()
+                threading.Thread(target=_Direction(self, name, source, target).run, daemon=True).start()
 
-    def pass_at_most(self, direction, size):
-        """How many of so many bytes may go on now."""
+    def allowed(self, direction, size):
+        """How many of so many bytes may be forwarded now."""
         if direction in self.stalled:
             return 0
         with self.lock:
@@ -94,7 +94,7 @@ with `cuts` all connections are reset."""
         return size
 
     def cut(self):
-        """Both ends are told that the connection was reset."""
+        """Resets all connections at both ends."""
         for pair in self.connections:
             for one in pair:
                 try:

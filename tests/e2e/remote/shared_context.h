@@ -1,5 +1,5 @@
-// What the threads of one program share (many_threads.cpp): a context over all devices, queues, user events
-// that are yet to be set, and events to wait for.
+// What the threads of many_threads.cpp share: a context over all devices, queues, user events that are yet to be completed,
+// and events to wait for.
 //
 // Thread-safe.
 #pragma once
@@ -18,47 +18,42 @@
 
 namespace work {
 
-// Whoever needs an event has a share in it.
-using SharedEvent = std::shared_ptr<std::remove_pointer_t<cl_event>>;
-SharedEvent shared_event(cl_event event);
+using SharedEvent = std::shared_ptr<const kit::Event>;
+inline SharedEvent share(kit::Event event) { return std::make_shared<const kit::Event>(std::move(event)); }
 
 struct OrderedQueue {
-  Queue handle;
+  kit::Queue handle;
   bool in_order;
 };
 
-// User events that wait for somebody to set them. Whoever comes by sets one; a thread of its own does what
-// others leave, so that none stays unset while everybody waits.
-class UserEventSetter {
+// Completes user events: one whenever a thread calls, and the others from a thread of its own, so that none stays
+// incomplete while all threads wait.
+class UserEventCompleter {
  public:
-  UserEventSetter();
-  UserEventSetter(const UserEventSetter&) = delete;
-  UserEventSetter& operator=(const UserEventSetter&) = delete;
-  ~UserEventSetter();  // when all have been set
+  UserEventCompleter();
+  UserEventCompleter(const UserEventCompleter&) = delete;
+  UserEventCompleter& operator=(const UserEventCompleter&) = delete;
+  ~UserEventCompleter();  // when all are complete
 
-  void add(const SharedEvent& event, cl_int status);
-  void set_one();
+  void add(const SharedEvent& event);
+  void complete_one();
 
  private:
-  struct Gate {
-    SharedEvent event;
-    cl_int status;
-  };
   void run();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Gate> gates_;
+  std::deque<SharedEvent> events_;
   bool ending_ = false;
   std::thread thread_;
 };
 
-// Events of commands that have been enqueued and flushed, for others' wait lists.
+// Events of commands that have been enqueued and flushed, for the wait lists of other threads.
 class EventExchange {
  public:
   static constexpr std::size_t kPlaces = 16;
   void put(std::size_t place, const SharedEvent& event);
-  SharedEvent look(std::size_t place);  // null: there is none
+  SharedEvent get(std::size_t place);  // null: there is none
 
  private:
   std::mutex mutex_;
@@ -74,19 +69,17 @@ struct SharedContext {
   ~SharedContext() = default;
 
   [[nodiscard]] OrderedQueue queue(std::size_t device, bool in_order) const;
-  [[nodiscard]] Memory buffer(std::size_t size) const;
-  [[nodiscard]] Kernel kernel(const char* name) const;
-  [[nodiscard]] SharedEvent user_event() const;
+  [[nodiscard]] SharedEvent user_event() const { return share(cl().user_event(context)); }
 
   std::vector<cl_device_id> devices;
-  Context context;
-  Program program;
-  Memory sums;  // kernels of all threads add to it
+  kit::Context context;
+  kit::Program program;
+  kit::Buffer sums;  // kernels of all threads add to it
   std::array<std::atomic<std::uint32_t>, kSums> expected_sums{};
-  std::vector<OrderedQueue> queues;  // everybody's
-  UserEventSetter gates;
-  EventExchange board;
-  std::mutex many_queues;  // one thread at a time has very many: a server lets a client have 512
+  std::vector<OrderedQueue> queues;  // used by all threads
+  UserEventCompleter user_events;
+  EventExchange events;
+  std::mutex many_queues;  // one thread at a time has very many: a server allows a client 512
 };
 
 }  // namespace work

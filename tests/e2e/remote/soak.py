@@ -1,30 +1,30 @@
-"""A client does varied work for a long time, others come and go beside it, and the memory and the descriptors of client,
-worker and server stay what they are. Drivers may keep something of each program that they have built, as PoCL does: the
-worker is allowed what the same work takes natively beside it. Run by hand (docs/remote.md):
+"""A client does random work for a long time, others come and go beside it, and the memory and the descriptors of client,
+worker and server do not grow. Drivers may keep something of each program that they have built, as PoCL does: the worker may
+grow as much as the same work natively beside it. Run by hand (docs/remote.md):
 
     PYTHONPATH=tests/e2e python3 tests/e2e/remote/soak.py --cleave build/release/bin/cleave \\
       --programs build/release/tests/e2e/remote
 
 CLEAVE_SOAK_SECONDS: how long (3600). CLEAVE_SOAK_PAUSE: milliseconds between two steps of the client's (50). Prints a line
-for each sample; the exit status is 0 where what is used in the last fifth of the time is what was used in the second.
-The first is for all to be used once: a minute at least."""
+for each sample; the exit status is 0 if the last fifth of the time used no more than the second. The first fifth is a
+warm-up: a minute at least."""
 
 import json
 import os
-import subprocess
 import time
 from pathlib import Path
 
-from compare import OPTIONS, ComparedTest, main
-from serving import Obedient, Server, client_variables, status_of
+from support.options import main
+from support.processes import process_status
+from support.remote import METRICS, RemoteTest
 
 SECONDS = int(os.environ.get("CLEAVE_SOAK_SECONDS", "3600"))
 PAUSE = int(os.environ.get("CLEAVE_SOAK_PAUSE", "50"))
 SAMPLES = 120
-MORE = 8 << 10  # KiB that a process may have more of at the end: what allocators keep for later
+GROWTH = 8 << 10  # KiB that a process may have more of at the end: what allocators keep for later
 
 
-def use_of(process):
+def resources_of(process):
     status = Path(f"/proc/{process}/status").read_text()
     return {
         "kib": int(status.partition("VmRSS:")[2].split()[0]),
@@ -33,30 +33,21 @@ def use_of(process):
     }
 
 
-class Soak(ComparedTest):
+class Soak(RemoteTest):
+    client_timeout = 10
+
     def setUp(self):
         super().setUp()
-        self.server = Server(self.folder / "server", self.environment(), "--metrics", "tcp:127.0.0.1:0", "--spare",
-                             "0")
-        self.addCleanup(self.server.end)
+        self.server = self.start_server("server", *METRICS, "--spare", "0")
 
-    def begin(self):
-        return self.work(client_variables(self.folder, self.server.addresses["unix"], 10))
-
-    def work(self, variables):
-        environment = {**self.environment(), **{name: str(value) for name, value in variables.items()}}
-        program = subprocess.Popen([OPTIONS.programs / "varied_work", str(SECONDS), "1", str(PAUSE)],
-                                   env=environment, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(program.communicate)
-        self.addCleanup(program.kill)
-        return program
+    def work(self, environment):
+        return self.start_program("random_work", SECONDS, "1", PAUSE, environment=environment)
 
     def visit(self):
-        """Another client comes, works and goes."""
-        visitor = Obedient(OPTIONS.programs / "obedient", self.environment(),
-                           **client_variables(self.folder, self.server.addresses["tcp"], 10))
-        self.assertEqual(visitor.ask("work"), "right")
-        visitor.end()
+        """Another client connects, works and ends."""
+        visitor = self.start_client(self.server.addresses["tcp"])
+        self.assertEqual(visitor.execute("work"), "ok")
+        visitor.stop()
         self.server.wait_for(lambda: len(self.server.workers()) == 1, "its worker stays")
 
     def assertFlat(self, name, early, late):
@@ -68,20 +59,21 @@ class Soak(ComparedTest):
             return after - before
 
         drivers = max(0, growth("native", "kib")) if name == "worker" else 0
-        for what, more in (("kib", MORE + 2 * drivers), ("threads", 2), ("descriptors", 2)):
+        for what, more in (("kib", GROWTH + 2 * drivers), ("threads", 2), ("descriptors", 2)):
             with self.subTest(name, what=what):
                 self.assertLessEqual(growth(name, what), more)
 
-    def test_nothing_grows(self):
-        program, native = self.begin(), self.work({})
-        self.server.wait_for(lambda: self.server.metric("clients") == 1, "the client does not come")
+    def test_resources_do_not_grow(self):
+        program = self.work(self.client_environment(self.server.addresses["unix"]))
+        native = self.work(self.environment())
+        self.server.wait_for(lambda: self.server.metric("clients") == 1, "the client does not connect")
         worker = self.server.workers()[0]
         watched = {"client": program.pid, "worker": worker, "server": self.server.process.pid, "native": native.pid}
         begun = time.monotonic()
         samples = []
-        while time.monotonic() < begun + SECONDS - 2 and status_of(program.pid) and status_of(native.pid):
+        while time.monotonic() < begun + SECONDS - 2 and process_status(program.pid) and process_status(native.pid):
             self.visit()
-            samples.append({name: use_of(process) for name, process in watched.items()})
+            samples.append({name: resources_of(process) for name, process in watched.items()})
             print(f"{time.monotonic() - begun:.0f} s: {json.dumps(samples[-1])}", flush=True)
             time.sleep(max(0.1, min(SECONDS / SAMPLES, begun + SECONDS - 2 - time.monotonic())))
         out = program.communicate(timeout=120)[0]

@@ -1,16 +1,17 @@
-"""A program whose text includes files of its own machine builds through a server as it does beside its driver, and nothing
-stays behind at the server."""
+"""A program whose source includes files of the client's machine builds through a server as it does with a local driver,
+and the server keeps nothing of it."""
 
 import os
 import re
 import shutil
 from pathlib import Path
 
-from compare import LIBRARIES, ComparedTest, main
-from serving import Server
+from support.options import main
+from support.programs import PYTHON
+from support.remote import RemoteTest
 
-PROGRAM = Path(__file__).with_name("including.py")
-TOO_MUCH = """
+PROGRAM = Path(__file__).with_name("include_programs.py")
+TOO_LARGE = """
 import pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())
 program = cl._cl._Program(context, '#include "large.h"\\n#include NAMED(x)\\nkernel void nothing() {}')
@@ -23,54 +24,46 @@ print(program.get_build_info(context.devices[0], cl.program_build_info.OPTIONS))
 """
 
 
-class Includes(ComparedTest):
+class Includes(RemoteTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        (cls.folder / "remote.icd").write_text(f"{LIBRARIES / 'libcleave-remote.so'}\n")
         cls.temporary = cls.folder / "temporary"
         cls.temporary.mkdir()
 
     def serve(self, name, *options):
         environment = self.environment(POCL_CACHE_DIR=self.folder / name / "kernels", TMPDIR=self.temporary)
-        server = Server(self.folder / name, environment, *options)
-        self.addCleanup(server.end)
-        return server
+        return self.start_server(name, *options, environment=environment)
 
-    def run_remote(self, server, transport, *command):
-        return self.run_program("native", *command, OCL_ICD_VENDORS=self.folder / "remote.icd",
-                                CLEAVE_REMOTE=server.addresses[transport])
-
-    def work_folder(self, name="work"):
+    def work_folder(self, name):
         work = self.folder / name
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
         return work
 
-    def compare(self, name, *transports):
-        native = self.native("/usr/bin/python3", PROGRAM, self.work_folder(name))
+    def assertBuildsAsNatively(self, name, *transports):
+        native = self.run_native(PYTHON, PROGRAM, self.work_folder(name))
         server = self.serve("server")
         for transport in transports:
-            run = self.run_remote(server, transport, "/usr/bin/python3", PROGRAM, self.work_folder(name))
-            self.assertSame(native, run)
+            self.assertSameRemotely(native, "native", server.addresses[transport], PYTHON, PROGRAM, self.work_folder(name))
         self.assertEqual(os.listdir(self.temporary), [], "left behind")
         return native
 
-    def test_programs_build_as_beside_the_driver(self):
-        native = self.compare("work", "tcp", "unix")
+    def test_programs_build_as_with_a_local_driver(self):
+        native = self.assertBuildsAsNatively("work", "tcp", "unix")
         numbers = dict(re.findall(r"^(.+): (-?\d+), the same options$", native.out, re.MULTILINE))
-        self.assertGreater(len(numbers), 25, "the native run says little\n" + native.out)
+        self.assertGreater(len(numbers), 25, "the native run built hardly anything\n" + native.out)
 
-    def test_the_folders_name_may_be_unusual(self):
-        self.compare("w%ork, ünusual", "unix")
+    def test_folder_with_an_unusual_name(self):
+        self.assertBuildsAsNatively("w%ork, ünusual", "unix")
 
-    def test_what_cannot_be_had_is_said_in_the_log(self):
-        work = self.work_folder("too much")
+    def test_log_names_includes_that_could_not_be_sent(self):
+        work = self.work_folder("too large")
         (work / "large.h").write_text("// something\n" * 1000)
         server = self.serve("small", "--program-size", "4K")
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(work)
-        run = self.run_remote(server, "unix", "/usr/bin/python3", "-c", TOO_MUCH)
+        run = self.run_remotely("native", server.addresses["unix"], PYTHON, "-c", TOO_LARGE)
         self.assertEqual(run.status, 0, run)
         lines = run.out.splitlines()
         self.assertEqual(lines[0], "-11", run)

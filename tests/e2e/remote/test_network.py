@@ -1,128 +1,116 @@
-"""Client and server on two networks: results are right where packets are lost, late and out of order; where the link is cut
-every call ends in time, and when it is mended the client works again."""
+"""Client and server on two networks: results are right while packets are lost, delayed and reordered; while the link is cut
+every call ends in time, and when it is restored the client works again."""
 
 import json
 import os
 import random
-import subprocess
-import sys
 import time
 
 from certificates import Certificates
-from compare import OPTIONS, ComparedTest, main
-from network import NEAR, Cable, Wire, why_not
-from serving import Server, client_variables
+from network import SERVER_ADDRESS, Network, TunnelLink, VirtualCable
+from support.options import main, skip
+from support.remote import RemoteTest
 
-SKIPPED = 77  # what CMakeLists.txt tells ctest
-TIMEOUT = 2  # seconds; the client's, and the server's
-PATIENT = 20  # where many packets in a row may be lost
-HUNG = 60  # seconds
+CONNECTION_TIMEOUT = 2  # seconds; the client's, and the server's
+PATIENT_TIMEOUT = 20  # the same for a link that may lose many packets in a row
+HANG_TIMEOUT = 60  # seconds
 LOST = (-2, -14)  # CL_DEVICE_NOT_AVAILABLE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
 LOSS, DELAY = 0.05, 0.02  # of the packets; seconds
 TIMES = max(1, int(os.environ.get("CLEAVE_TEST_FAULTS", "10")) // 10)
 
 
-class OverANetwork(ComparedTest):
+class OverNetwork(RemoteTest):
     transport = "tcp"
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.certificates = Certificates(cls.folder / "certificates", f"IP:{NEAR}")
+        cls.certificates = Certificates(cls.folder / "certificates", f"IP:{SERVER_ADDRESS}")
 
-    def use(self, network, timeout=TIMEOUT):
-        """A server at its near end."""
+    def use(self, network, timeout=CONNECTION_TIMEOUT):
+        """Starts a server at the network's first end."""
         self.timeout = timeout
         self.addCleanup(network.close)
         self.network = network
-        where = self.folder / self.id().rpartition(".")[2]
-        where.mkdir()
-        self.token = where / "token"
+        self.token = self.own_folder() / "token"
         self.token.write_text("a token of this test\n")
         self.token.chmod(0o600)
-        self.server = Server(where, self.environment(), "--token-file", self.token, "--timeout", str(timeout * 1000),
-                             "--heartbeat", "500", host=NEAR, tls=self.certificates.options(), prefix=network.inside(0))
-        self.addCleanup(self.server.end)
+        self.server = self.start_server(
+            self.own_folder(), "--token-file", self.token, "--timeout", timeout * 1000, "--heartbeat", "500",
+            host=SERVER_ADDRESS, tls=self.certificates.options(), prefix=network.inside(0))
         return network
 
-    def wire(self, seed):
+    def tunnel(self, seed):
         try:
-            return Wire(seed)
+            return TunnelLink(seed)
         except OSError as problem:
             self.skipTest(str(problem))
 
-    def begin(self, seconds, seed, recover=0):
-        environment = self.environment(CLEAVE_REMOTE_TOKEN_FILE=self.token)
-        environment.update({name: str(value) for name, value in {
-            **client_variables(self.folder, self.server.addresses[self.transport], self.timeout),
-            **self.certificates.variables()}.items()})
-        program = subprocess.Popen(
-            [*self.network.inside(1), OPTIONS.programs / "varied_work", str(seconds), str(seed), "0", str(recover)],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(program.communicate)
-        self.addCleanup(program.kill)
-        return program
+    def begin(self, seconds, seed, recovery=0):
+        environment = self.client_environment(
+            self.server.addresses[self.transport], CLEAVE_REMOTE_TIMEOUT=self.timeout,
+            CLEAVE_REMOTE_TOKEN_FILE=self.token, **self.certificates.variables())
+        return self.start_program("random_work", seconds, seed, 0, recovery, environment=environment,
+                                  prefix=self.network.inside(1))
 
     def outcome(self, program, what):
-        out, err = program.communicate(timeout=4 * HUNG)
-        words = f"{what}\n{out}{err}\n{self.server.log.read_text()}"
-        self.assertEqual(program.returncode, 0, words)
+        out, err = program.communicate(timeout=4 * HANG_TIMEOUT)
+        message = f"{what}\n{out}{err}\n{self.server.text()}"
+        self.assertEqual(program.returncode, 0, message)
         outcome = json.loads(out)
-        self.assertLess(outcome["longest_ms"], HUNG * 1000, words)
+        self.assertLess(outcome["longest_ms"], HANG_TIMEOUT * 1000, message)
         print(f"{what}: {outcome}", flush=True)
         return outcome
 
-    def assertWorksInSpiteOf(self, what, seconds=6):
+    def assertWorksDespite(self, what, seconds=6):
         for seed in range(TIMES):
             outcome = self.outcome(self.begin(seconds, seed), what)
-            self.assertEqual(outcome["error"], 0, self.server.log.read_text())
+            self.assertEqual(outcome["error"], 0, self.server.text())
             self.assertGreater(outcome["steps"], 0)
 
-    def assertNoticesACut(self):
+    def assertNoticesCut(self):
         for seed in range(TIMES):
             chance = random.Random(seed)
-            program = self.begin(HUNG, seed, HUNG)
-            self.server.wait_for(lambda: self.server.log.read_text().count(": came") > seed, "no client came")
+            program = self.begin(HANG_TIMEOUT, seed, HANG_TIMEOUT)
+            self.server.wait_for_log(": came", seed + 1)
             time.sleep(chance.uniform(0, 2))
             self.network.cut()
-            self.server.wait_for(lambda: self.server.log.read_text().count(": went") > 2 * seed, "the client stays")
+            self.server.wait_for_log(": went", 2 * seed + 1)
             # Its calls have to end while the link is still cut.
-            time.sleep(2 * TIMEOUT)
-            self.network.mend()
+            time.sleep(2 * CONNECTION_TIMEOUT)
+            self.network.restore()
             outcome = self.outcome(program, "a link that was cut")
             self.assertIn(outcome["error"], LOST)
 
-    def test_packets_that_are_lost_and_late(self):
-        wire = self.use(self.wire(1), PATIENT)
-        wire.loss, wire.delay = LOSS, DELAY
-        self.assertWorksInSpiteOf(f"{LOSS:.0%} lost, {DELAY * 1000:.0f} ms late and out of order")
-        self.assertGreater(wire.lost, 0)
-        print(f"{wire.passed} packets passed, {wire.lost} were lost")
+    def test_lost_and_delayed_packets(self):
+        link = self.use(self.tunnel(1), PATIENT_TIMEOUT)
+        link.loss, link.delay = LOSS, DELAY
+        self.assertWorksDespite(f"{LOSS:.0%} lost, {DELAY * 1000:.0f} ms delayed and reordered")
+        self.assertGreater(link.lost, 0)
+        print(f"{link.passed} packets passed, {link.lost} were lost")
 
-    def test_the_same_by_the_kernels_netem(self):
-        cable = self.use(Cable(), PATIENT)
+    def test_lost_and_delayed_packets_by_netem(self):
+        cable = self.use(VirtualCable(), PATIENT_TIMEOUT)
         try:
-            cable.worsen("loss", f"{LOSS:.0%}", "delay", f"{DELAY * 1000:.0f}ms")
+            cable.add_netem("loss", f"{LOSS:.0%}", "delay", f"{DELAY * 1000:.0f}ms")
         except OSError as problem:
             self.skipTest(f"this kernel has no netem: {problem}")
-        self.assertWorksInSpiteOf("netem")
+        self.assertWorksDespite("netem")
 
-    def test_a_cut_cable(self):
-        self.use(Cable())
-        self.assertNoticesACut()
+    def test_interface_taken_down(self):
+        self.use(VirtualCable())
+        self.assertNoticesCut()
 
-    def test_a_wire_on_which_nothing_passes(self):
-        self.use(self.wire(2))
-        self.assertNoticesACut()
+    def test_all_packets_dropped(self):
+        self.use(self.tunnel(2))
+        self.assertNoticesCut()
 
 
-class OverANetworkWithTls(OverANetwork):
+class OverNetworkWithTls(OverNetwork):
     transport = "tls"
 
 
 if __name__ == "__main__":
-    MISSING = why_not()
-    if MISSING:
-        print(f"skipped for want of {MISSING}")
-        sys.exit(SKIPPED)
+    if missing := Network.missing():
+        skip(f"needs {missing}")
     main()

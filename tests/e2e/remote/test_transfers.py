@@ -1,56 +1,49 @@
-"""Data of all sizes comes and goes whole, over a socket as through memory that client and server share, and nothing waits
-for what it should not."""
+"""Data of all sizes arrives complete, over a socket and through memory shared by client and server, and no command waits
+for one that it does not depend on."""
 
 import resource
 
-from compare import LIBRARIES, OPTIONS, ComparedTest, main
-from serving import Server
+from support.options import OPTIONS, main
+from support.remote import RemoteTest
 
 
-class Transfers(ComparedTest):
+class Transfers(RemoteTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.icd = cls.folder / "remote.icd"
-        cls.icd.write_text(f"{LIBRARIES / 'libcleave-remote.so'}\n")
-        cls.server = Server(cls.folder / "server", cls.environment(cls))
-        cls.addClassCleanup(cls.server.end)
+        cls.server = cls.new_server("server")
+        cls.addClassCleanup(cls.server.stop)
 
-    def run_over(self, transport, program=None, server=None):
-        return self.run_program("native", *(program or OPTIONS.program), OCL_ICD_VENDORS=self.icd,
-                                CLEAVE_REMOTE=(server or self.server).addresses[transport])
+    def assertTransfers(self, transport, memory):
+        native = self.run_native(*OPTIONS.program)
+        run = self.assertSameRemotely(native, "native", self.server.addresses[transport], *OPTIONS.program)
+        self.assertEqual(run.err, memory + "\n")
 
-    def test_over_a_unix_socket_through_shared_memory(self):
-        run = self.run_over("unix")
-        self.assertSame(self.native(*OPTIONS.program), run)
-        self.assertEqual(run.err, "shared\n")
+    def test_unix_socket_uses_shared_memory(self):
+        self.assertTransfers("unix", "shared")
 
-    def test_over_tcp_without(self):
-        run = self.run_over("tcp")
-        self.assertSame(self.native(*OPTIONS.program), run)
-        self.assertEqual(run.err, "not shared\n")
+    def test_tcp_does_not_use_shared_memory(self):
+        self.assertTransfers("tcp", "not shared")
 
-    def test_over_a_unix_socket_where_no_memory_can_be_shared(self):
+    def test_unix_socket_works_without_shared_memory(self):
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 20, before[1]))  # inherited
         self.addCleanup(resource.setrlimit, resource.RLIMIT_FSIZE, before)
-        run = self.run_over("unix")
-        self.assertSame(self.native(*OPTIONS.program), run)
-        self.assertEqual(run.err, "not shared\n")
+        self.assertTransfers("unix", "not shared")
 
-    def test_many_queues_with_a_little_on_each(self):
-        program = [OPTIONS.programs / "many_queues"]
+    def test_many_queues_with_few_commands_each(self):
+        program = OPTIONS.programs / "many_queues"
+        native = self.run_native(program)
         for transport in ("tcp", "unix"):
-            self.assertSame(self.native(*program), self.run_over(transport, program))
+            self.assertSameRemotely(native, "native", self.server.addresses[transport], program)
 
     def test_many_threads(self):
-        narrow = Server(self.folder / "narrow", self.environment(), "--commands-per-client", "64", "--data-per-client", "4K")
-        self.addCleanup(narrow.end)
+        narrow = self.start_server("narrow", "--commands-per-client", "64", "--data-per-client", "4K")
         for seed, server in (("1", self.server), ("2", narrow)):
             program = [OPTIONS.programs / "many_threads", "200", seed, "6"]
-            native = self.native(*program)
+            native = self.run_native(*program)
             for transport in ("tcp", "unix"):
-                self.assertSame(native, self.run_over(transport, program, server))
+                self.assertSameRemotely(native, "native", server.addresses[transport], *program)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""Somebody between a client and a server who is the server to the one and the client to the other, so that what TLS itself
-says can be said at any time."""
+"""A TLS proxy between a client and a server, with a session of its own with each of them, so that alerts of TLS itself can be
+sent at any time."""
 
 import select
 import socket
 import ssl
 import threading
 
-STEP = 0.02  # seconds between two looks at what is wanted
-PATIENCE = 20  # seconds
+INTERVAL = 0.02  # seconds between two checks for a request
+TIMEOUT = 20  # seconds
 
 
 class TlsRelay:
-    """Listens until close(), and passes on what both ends say."""
+    """Listens until close(), and forwards what both ends send."""
 
     def __init__(self, target, certificates):
         _, host, port = target.split(":")
@@ -20,8 +20,8 @@ class TlsRelay:
         self.inward.load_cert_chain(certificates.server, certificates.server.with_suffix(".key"))
         self.outward = ssl.create_default_context(cafile=certificates.ours.path)
         self.outward.load_cert_chain(certificates.client, certificates.client.with_suffix(".key"))
-        self.wanted = None  # whom to tell that this is the end
-        self.told = threading.Event()
+        self.requested = None  # the end to send close_notify to
+        self.sent = threading.Event()
         self.open = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"tls:127.0.0.1:{self.listener.getsockname()[1]}"
@@ -36,46 +36,46 @@ class TlsRelay:
             threading.Thread(target=self._relay, args=(client,), daemon=True).start()
 
     def _relay(self, client):
-        """By one thread: an end is no place for two."""
+        """In one thread: a TLS session is not thread-safe."""
         try:
-            near = self.inward.wrap_socket(client, server_side=True)
-            far = self.outward.wrap_socket(socket.create_connection(self.target), server_hostname=self.target[0])
-            self.open += [near, far]
-            ends = {"client": near, "server": far}
+            client_session = self.inward.wrap_socket(client, server_side=True)
+            server_session = self.outward.wrap_socket(socket.create_connection(self.target), server_hostname=self.target[0])
+            self.open += [client_session, server_session]
+            ends = {"client": client_session, "server": server_session}
             while True:
-                if self.wanted:
-                    self._end(ends[self.wanted])
+                if self.requested:
+                    self._send_close_notify(ends[self.requested])
                     return  # both stay open
-                self._pass(near, far)
-                self._pass(far, near)
-                select.select([near, far], [], [], STEP)
+                self._forward(client_session, server_session)
+                self._forward(server_session, client_session)
+                select.select([client_session, server_session], [], [], INTERVAL)
         except (OSError, ValueError):
-            pass  # one of them has gone, or all is over
+            pass  # one of them is closed
         for one in self.open:
             one.close()
 
-    def _pass(self, source, target):
+    def _forward(self, source, target):
         while source.pending() or select.select([source], [], [], 0)[0]:
             data = source.recv(1 << 14)
             if not data:
-                raise OSError("the end")
+                raise OSError("end of stream")
             target.sendall(data)
 
-    def _end(self, end):
-        self.wanted = None
-        end.settimeout(STEP)
+    def _send_close_notify(self, end):
+        self.requested = None
+        end.settimeout(INTERVAL)
         try:
-            end.unwrap()  # says it, and waits in vain for the same
+            end.unwrap()  # sends it, and waits in vain for the peer's
         except OSError:
             pass
-        self.told.set()
+        self.sent.set()
 
-    def notify(self, end):
-        """Tells "client" or "server" that nothing comes any more, in the words of TLS alone."""
-        self.wanted = end
-        if not self.told.wait(PATIENCE):
-            raise AssertionError("there is nobody to tell")
-        self.told.clear()
+    def send_close_notify(self, end):
+        """To "client" or "server"."""
+        self.requested = end
+        if not self.sent.wait(TIMEOUT):
+            raise AssertionError("there is no session to close")
+        self.sent.clear()
 
     def close(self):
         self.listener.close()

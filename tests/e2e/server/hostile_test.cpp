@@ -1,5 +1,5 @@
-// Clients that lie: about lengths, ids, kinds, sizes and states. The server refuses them, or answers with
-// OpenCL's errors; it never crashes, never hangs, and whoever comes next is served.
+// Clients that send wrong lengths, ids, kinds, sizes and states. The server disconnects them or answers with OpenCL's
+// errors; it never crashes or hangs, and the next client is served.
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -14,41 +14,37 @@ namespace {
 
 constexpr std::uint64_t kSize = 4096;
 
-class Hostile : public testing::Test {
+class HostileClient : public testing::Test {
  protected:
-  Hostile() : server_({"--max-clients", "64"}), endpoint_(server_.endpoint()) {}
-  ~Hostile() override {
+  HostileClient() : server_({"--max-clients", "64"}), endpoint_(server_.endpoint()) {}
+  ~HostileClient() override {
     RawClient next(endpoint_);
     EXPECT_TRUE(next.begin());
-    EXPECT_EQ(server_.text().find("crashed"), std::string::npos) << server_.text();
+    EXPECT_EQ(server_.log().find("crashed"), std::string::npos) << server_.log();
   }
 
   std::unique_ptr<RawClient> ready() {
     auto client = std::make_unique<RawClient>(endpoint_);
     EXPECT_TRUE(client->begin());
-    auto& b = client->builder;
-    client->add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client->device})));
-    client->add({}, wire::CreateCreateQueue(b, kQueue, kContext, client->device,
-                                            b.CreateVector<std::uint64_t>({0}), true));
-    client->add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kSize));
+    client->create_objects(kSize);
     return client;
   }
 
-  // What `spoil` adds is answered by the end of the connection.
-  template <typename Spoil>
-  void is_violation(const char* what, Spoil spoil) {
+  // The commands that `add` adds end the connection.
+  template <typename Add>
+  void expect_violation(const char* what, Add add) {
     const auto client = ready();
-    spoil(*client);
+    add(*client);
     client->send();
-    EXPECT_TRUE(client->is_sent_away()) << what;
-    EXPECT_FALSE(client->heard.goodbye.empty()) << what;
+    EXPECT_TRUE(client->is_disconnected()) << what;
+    EXPECT_FALSE(client->received.goodbye.empty()) << what;
   }
 
   ServerProcess server_;
   const Endpoint endpoint_;
 };
 
-TEST_F(Hostile, BytesThatAreNoHelloAreRefused) {
+TEST_F(HostileClient, ConnectionWithoutAValidHelloIsClosed) {
   const std::vector<std::string> all{
       std::string("GET / HTTP/1.1\r\nHost: there\r\n\r\n"),
       std::string(64, '\0'),
@@ -67,80 +63,80 @@ TEST_F(Hostile, BytesThatAreNoHelloAreRefused) {
     RawClient client(endpoint_);
     client.send_bytes(bytes.data(), bytes.size());
     ::shutdown(client.stream->descriptor(), SHUT_WR);
-    EXPECT_TRUE(client.is_hung_up_on());
+    EXPECT_TRUE(client.connection_closes());
   }
 }
 
-TEST_F(Hostile, WhoSaysNothingIsSentAway) {
+TEST_F(HostileClient, MissingHelloTimesOut) {
   RawClient client(endpoint_);
-  EXPECT_TRUE(client.is_sent_away());
-  EXPECT_TRUE(server_.says("refused: it said nothing"));
+  EXPECT_TRUE(client.is_disconnected());
+  EXPECT_TRUE(server_.logs("refused: it said nothing"));
 }
 
-// Each byte of a good conversation is changed in turn, to some other value.
-TEST_F(Hostile, SpoiltBytesNeverCrashAWorker) {
+// Every third byte of a valid Hello is changed in turn.
+TEST_F(HostileClient, CorruptHelloNeverCrashesAWorker) {
   flatbuffers::FlatBufferBuilder builder;
-  const auto name = builder.CreateString("spoilt");
+  const auto name = builder.CreateString("corrupt");
   builder.Finish(
       wire::CreateHello(builder, kVersion, kOldestVersion, 0, wire::ByteOrder::little, 0, name, 0, false));
   std::string hello(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
   const auto header = encode({FrameKind::hello, static_cast<std::uint32_t>(hello.size()), 0});
   hello.insert(0, reinterpret_cast<const char*>(header.data()), header.size());
   for (std::size_t at = 0; at < hello.size(); at += 3) {
-    std::string spoilt = hello;
-    spoilt[at] = static_cast<char>(spoilt[at] ^ 0x41);
+    std::string corrupt = hello;
+    corrupt[at] = static_cast<char>(corrupt[at] ^ 0x41);
     RawClient client(endpoint_);
-    client.send_bytes(spoilt.data(), spoilt.size());
+    client.send_bytes(corrupt.data(), corrupt.size());
     ::shutdown(client.stream->descriptor(), SHUT_WR);
-    EXPECT_TRUE(client.is_hung_up_on());
+    EXPECT_TRUE(client.connection_closes());
   }
 }
 
-TEST_F(Hostile, ViolationsEndTheConnection) {
-  is_violation("an id of the server's", [](RawClient& client) {
+TEST_F(HostileClient, ProtocolViolationsEndTheConnection) {
+  expect_violation("an id in the server's range", [](RawClient& client) {
     client.add(
         {}, wire::CreateCreateBuffer(client.builder, kFirstServerId + 77, kContext, CL_MEM_READ_WRITE, 64));
   });
-  is_violation("the id 0", [](RawClient& client) {
+  expect_violation("the id 0", [](RawClient& client) {
     client.add({}, wire::CreateCreateBuffer(client.builder, 0, kContext, CL_MEM_READ_WRITE, 64));
   });
-  is_violation("an id in use", [](RawClient& client) {
+  expect_violation("an id in use", [](RawClient& client) {
     client.add({}, wire::CreateCreateBuffer(client.builder, kBuffer, kContext, CL_MEM_READ_WRITE, 64));
   });
-  is_violation("an event's id in use", [](RawClient& client) {
+  expect_violation("an event id in use", [](RawClient& client) {
     client.add({.queue = kQueue, .event = kBuffer}, wire::CreateMarker(client.builder));
   });
-  is_violation("an event's id of the server's", [](RawClient& client) {
+  expect_violation("an event id in the server's range", [](RawClient& client) {
     client.add({.queue = kQueue, .event = kFirstServerId}, wire::CreateMarker(client.builder));
   });
-  is_violation("read without a request for an answer", [](RawClient& client) {
+  expect_violation("read without a request for an answer", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, 64));
   });
-  is_violation("FinishQueue without a request for an answer", [](RawClient& client) {
+  expect_violation("FinishQueue without a request for an answer", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateFinishQueue(client.builder));
   });
-  is_violation("a write without its payload", [](RawClient& client) {
+  expect_violation("a write without its payload", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateWriteBuffer(client.builder, kBuffer, 0, 64));
   });
-  is_violation("no shared memory was agreed on", [](RawClient& client) {
+  expect_violation("shared memory that was not negotiated", [](RawClient& client) {
     client.add({.queue = kQueue, .shared = wire::Shared(0, 64)},
                wire::CreateWriteBuffer(client.builder, kBuffer, 0, 64));
   });
-  is_violation("queue in a message that takes none", [](RawClient& client) {
+  expect_violation("a queue in a command that takes none", [](RawClient& client) {
     client.add({.queue = kQueue}, wire::CreateCreateUserEvent(client.builder, 50, kContext));
   });
 }
 
-TEST_F(Hostile, PayloadsThatDoNotAddUpEndTheConnection) {
+TEST_F(HostileClient, PayloadSizeMismatchEndsTheConnection) {
   const auto client = ready();
   const std::vector<std::byte> data(64);
   client->add({.queue = kQueue, .payload = 1U << 20U},
               wire::CreateWriteBuffer(client->builder, kBuffer, 0, 64));
   client->send({data});
-  EXPECT_TRUE(client->is_sent_away());
+  EXPECT_TRUE(client->is_disconnected());
 }
 
-TEST_F(Hostile, TooManyUnfinishedCommandsEndTheConnection) {
+TEST_F(HostileClient, TooManyPendingCommandsEndTheConnection) {
   const auto client = ready();
   auto& b = client->builder;
   client->add({}, wire::CreateCreateUserEvent(b, 30, kContext));
@@ -150,12 +146,12 @@ TEST_F(Hostile, TooManyUnfinishedCommandsEndTheConnection) {
     for (int i = 0; i < 1000; ++i) client->add({.queue = kQueue}, wire::CreateMarker(b));
     sent = client->send();
   }
-  EXPECT_TRUE(client->is_sent_away());
-  EXPECT_TRUE(server_.says("too many commands"));
+  EXPECT_TRUE(client->is_disconnected());
+  EXPECT_TRUE(server_.logs("too many commands"));
 }
 
-// Whatever is said of objects that are not there or of another kind is an error of OpenCL's.
-TEST_F(Hostile, WrongHandlesGetTheErrorOfTheirKind) {
+// Ids of no object and of objects of another kind.
+TEST_F(HostileClient, InvalidIdsGetTheErrorOfTheirKind) {
   const auto client = ready();
   auto& b = client->builder;
   std::uint32_t request = 0;
@@ -182,11 +178,11 @@ TEST_F(Hostile, WrongHandlesGetTheErrorOfTheirKind) {
     expect(CL_INVALID_PROGRAM, 0, wire::CreateCreateKernel(b, 700 + request, other, b.CreateString("k")));
   }
   ASSERT_TRUE(client->send());
-  ASSERT_TRUE(client->listen_until([&] { return client->heard.answers.size() == expected.size(); }));
-  EXPECT_EQ(client->heard.answers, expected);
+  ASSERT_TRUE(client->receive_until([&] { return client->received.answers.size() == expected.size(); }));
+  EXPECT_EQ(client->received.answers, expected);
 }
 
-TEST_F(Hostile, RangesBeyondABufferAreRefused) {
+TEST_F(HostileClient, RangesOutsideABufferAreRefused) {
   const auto client = ready();
   auto& b = client->builder;
   std::uint32_t request = 0;
@@ -209,17 +205,17 @@ TEST_F(Hostile, RangesBeyondABufferAreRefused) {
                 wire::CreateReadBufferRect(b, kBuffer, &zero, &region, 0, 0));
   }
   ASSERT_TRUE(client->send());
-  ASSERT_TRUE(client->listen_until([&] { return client->heard.answers.size() == request; }));
-  for (const auto& [number, error] : client->heard.answers) EXPECT_NE(error, CL_SUCCESS) << number;
+  ASSERT_TRUE(client->receive_until([&] { return client->received.answers.size() == request; }));
+  for (const auto& [number, error] : client->received.answers) EXPECT_NE(error, CL_SUCCESS) << number;
 }
 
-TEST_F(Hostile, ArgumentsThatPretendToBeHandlesAreRefused) {
+TEST_F(HostileClient, BytesAreNotAcceptedForHandleArguments) {
   const auto client = ready();
   auto& b = client->builder;
   const std::string_view source(
       "kernel void k(global int* a, int n, sampler_t s, local int* l) { a[0] = n; }");
-  client->add({.payload = source.size()}, wire::CreateCreateProgramWithSource(b, 10, kContext));
-  // Without this PoCL does not say what its arguments are, and takes for a handle what it is given.
+  client->create_program(10, source);
+  // Without this option PoCL does not report the arguments' kinds, and uses any bytes as a handle.
   client->add({.request = 1}, wire::CreateBuildProgram(b, 10, 0, b.CreateString("-cl-kernel-arg-info")));
   client->send({std::as_bytes(std::span(source))});
   ASSERT_TRUE(client->await_answer(1));
@@ -230,39 +226,34 @@ TEST_F(Hostile, ArgumentsThatPretendToBeHandlesAreRefused) {
     const auto value = b.CreateVector(pointer.data(), std::min<std::size_t>(size, 8));
     client->add({.request = request}, wire::CreateSetKernelArg(b, 11, index, size, kind, object, value));
   };
-  set(3, 0, wire::Argument::bytes, 0, 8);         // a pointer for a buffer
-  set(4, 2, wire::Argument::bytes, 0, 8);         // and for a sampler
-  set(5, 1, wire::Argument::object, kBuffer, 8);  // a handle as a number
+  set(3, 0, wire::Argument::bytes, 0, 8);         // a pointer instead of a buffer
+  set(4, 2, wire::Argument::bytes, 0, 8);         // a pointer instead of a sampler
+  set(5, 1, wire::Argument::object, kBuffer, 8);  // a handle instead of a number
   set(6, 0, wire::Argument::object, kQueue, 8);
   set(7, 0, wire::Argument::svm, 0x4141414141, 8);
   set(8, 99, wire::Argument::bytes, 0, 4);
   set(9, 3, wire::Argument::local, 0, UINT64_MAX / 2);
   client->send();
-  ASSERT_TRUE(client->await_answer(9)) << client->heard.goodbye << server_.text();
-  EXPECT_EQ(client->heard.answers[2], CL_SUCCESS);
+  ASSERT_TRUE(client->await_answer(9)) << client->received.goodbye << server_.log();
+  EXPECT_EQ(client->received.answers[2], CL_SUCCESS);
   for (std::uint32_t request = 3; request < 9; ++request)
-    EXPECT_NE(client->heard.answers[request], CL_SUCCESS) << request;
+    EXPECT_NE(client->received.answers[request], CL_SUCCESS) << request;
 }
 
-// What is sent along with a build stays where the server puts it.
-TEST_F(Hostile, IncludedFilesThatLieElsewhereEndTheConnection) {
-  const auto build = [](RawClient& client, std::vector<std::string> names, std::vector<std::uint64_t> sizes,
-                        std::uint64_t payload) {
-    auto& b = client.builder;
-    const auto included = wire::CreateIncluded(b, b.CreateVectorOfStrings(names), b.CreateVector(sizes), 0);
-    client.add({.payload = payload}, wire::CreateBuildProgram(b, 10, 0, 0, included));
-  };
+// The files that a build sends stay inside the folder that the server makes for them.
+TEST_F(HostileClient, IncludePathsOutsideTheFolderEndTheConnection) {
   const auto is_refused = [&](const std::string& what, const std::vector<std::string>& names,
                               const std::vector<std::uint64_t>& sizes, std::uint64_t payload) {
     const auto client = ready();
     const std::string_view source("kernel void k() {}");
-    client->add({.payload = source.size()},
-                wire::CreateCreateProgramWithSource(client->builder, 10, kContext));
-    build(*client, names, sizes, payload);
+    client->create_program(10, source);
+    auto& b = client->builder;
+    const auto included = wire::CreateIncluded(b, b.CreateVectorOfStrings(names), b.CreateVector(sizes), 0);
+    client->add({.payload = payload}, wire::CreateBuildProgram(b, 10, 0, 0, included));
     const std::vector<std::byte> text(payload);
     client->send({std::as_bytes(std::span(source)), text});
-    EXPECT_TRUE(client->is_sent_away()) << what;
-    EXPECT_FALSE(client->heard.goodbye.empty()) << what;
+    EXPECT_TRUE(client->is_disconnected()) << what;
+    EXPECT_FALSE(client->received.goodbye.empty()) << what;
   };
   for (const std::string name : {"x.h", "../x.h", "/../x.h", "/a/../../x.h", "/a/..", "", "/..", "/a/../.."})
     is_refused(name, {name}, {4}, 4);
@@ -276,12 +267,12 @@ TEST_F(Hostile, IncludedFilesThatLieElsewhereEndTheConnection) {
              std::vector<std::uint64_t>(kMaxIncludes + 1, 0), 0);
 }
 
-TEST_F(Hostile, IncludedFilesThatContradictEachOtherAreLeftOut) {
+TEST_F(HostileClient, ConflictingIncludesAreSkipped) {
   const auto client = ready();
   auto& b = client->builder;
   const std::string_view source("#include <x.h>\nkernel void k() {}");
   const std::string_view text("12345678");
-  client->add({.payload = source.size()}, wire::CreateCreateProgramWithSource(b, 10, kContext));
+  client->create_program(10, source);
   const auto names = b.CreateVectorOfStrings(
       std::vector<std::string>{"/a", "/a/b", "/c/", "/c", "/" + std::string(300, 'x'), "/a/../a/./x.h"});
   const auto included = wire::CreateIncluded(
@@ -289,29 +280,28 @@ TEST_F(Hostile, IncludedFilesThatContradictEachOtherAreLeftOut) {
       b.CreateVectorOfStrings(std::vector<std::string>{"-I ", "/a -I ", "", "/../.. -I ", "/c"}));
   client->add({.request = 1, .payload = text.size()}, wire::CreateBuildProgram(b, 10, 0, 0, included));
   client->send({std::as_bytes(std::span(source)), std::as_bytes(std::span(text))});
-  ASSERT_TRUE(client->await_answer(1)) << client->heard.goodbye;
-  EXPECT_EQ(client->heard.answers[1], CL_BUILD_PROGRAM_FAILURE);
+  ASSERT_TRUE(client->await_answer(1)) << client->received.goodbye;
+  EXPECT_EQ(client->received.answers[1], CL_BUILD_PROGRAM_FAILURE);
 }
 
-// A client knows addresses of the server's, and no others are any good to it.
-TEST_F(Hostile, AddressesAreOnlyThoseOfTheClientsOwnMemory) {
+// Addresses are the server's; a client may use only those in its own blocks.
+TEST_F(HostileClient, SvmAddressesOutsideTheClientsBlocksAreRefused) {
   const auto client = ready();
   auto& b = client->builder;
   client->add({.request = 1}, wire::CreateSvmAlloc(b, kContext, CL_MEM_READ_WRITE, kSize));
   client->send();
   ASSERT_TRUE(client->await_answer(1));
-  ASSERT_EQ(client->heard.answers[1], CL_SUCCESS);
-  const std::uint64_t block = client->heard.values[1];
+  ASSERT_EQ(client->received.answers[1], CL_SUCCESS);
+  const std::uint64_t block = client->received.values[1];
   std::uint32_t request = 1;
   const auto expect_refused = [&](std::uint64_t address, std::uint64_t size) {
-    client->add({.request = ++request, .queue = kQueue}, wire::CreateSvmRead(b, address, size));
-    client->add({.request = ++request, .queue = kQueue}, wire::CreateSvmCopy(b, address, block, size));
-    client->add({.request = ++request, .queue = kQueue}, wire::CreateSvmCopy(b, block, address, size));
-    client->add({.request = ++request, .queue = kQueue},
-                wire::CreateSvmFill(b, address, b.CreateVector<std::uint8_t>({1}), size));
-    client->add({.request = ++request, .queue = kQueue},
-                wire::CreateSvmMigrate(b, b.CreateVector<std::uint64_t>({address}),
-                                       b.CreateVector<std::uint64_t>({size})));
+    const auto add = [&](auto body) { client->add({.request = ++request, .queue = kQueue}, body); };
+    add(wire::CreateSvmRead(b, address, size));
+    add(wire::CreateSvmCopy(b, address, block, size));
+    add(wire::CreateSvmCopy(b, block, address, size));
+    add(wire::CreateSvmFill(b, address, b.CreateVector<std::uint8_t>({1}), size));
+    add(wire::CreateSvmMigrate(b, b.CreateVector<std::uint64_t>({address}),
+                               b.CreateVector<std::uint64_t>({size})));
     ++request;
     client->add({.request = request},
                 wire::CreateCreateBuffer(b, 100 + request, kContext, CL_MEM_READ_WRITE, size, 0, address));
@@ -323,7 +313,7 @@ TEST_F(Hostile, AddressesAreOnlyThoseOfTheClientsOwnMemory) {
     expect_refused(block, size);
   expect_refused(block + 1, kSize);
   const std::uint32_t last = request;
-  // What cannot be freed, since there is no such queue, is still there; what has been freed is not.
+  // A free in an unknown queue fails and leaves the block usable; a successful one does not.
   const auto twice = [&] { return b.CreateVector<std::uint64_t>({block, block, 0, UINT64_MAX}); };
   client->add({.request = last + 1, .queue = 99}, wire::CreateSvmFree(b, twice()));
   client->add({.request = last + 2, .queue = kQueue}, wire::CreateSvmRead(b, block, kSize));
@@ -331,37 +321,37 @@ TEST_F(Hostile, AddressesAreOnlyThoseOfTheClientsOwnMemory) {
   client->add({.request = last + 4, .queue = kQueue}, wire::CreateSvmRead(b, block, 1));
   client->add({.request = last + 5}, wire::CreateSvmFree(b, twice()));
   client->send();
-  ASSERT_TRUE(client->listen_until([&] { return client->heard.answers.size() == last + 5; }));
-  for (std::uint32_t i = 2; i <= last; ++i) EXPECT_NE(client->heard.answers[i], CL_SUCCESS) << i;
-  EXPECT_EQ(client->heard.answers[last + 1], CL_INVALID_COMMAND_QUEUE);
-  EXPECT_EQ(client->heard.answers[last + 2], CL_SUCCESS);
-  EXPECT_EQ(client->heard.answers[last + 3], CL_SUCCESS);
-  EXPECT_EQ(client->heard.answers[last + 4], CL_INVALID_VALUE);
-  EXPECT_EQ(client->heard.answers[last + 5], CL_SUCCESS);
-  is_violation("payload for a buffer over shared virtual memory", [&](RawClient& other) {
+  ASSERT_TRUE(client->receive_until([&] { return client->received.answers.size() == last + 5; }));
+  for (std::uint32_t i = 2; i <= last; ++i) EXPECT_NE(client->received.answers[i], CL_SUCCESS) << i;
+  EXPECT_EQ(client->received.answers[last + 1], CL_INVALID_COMMAND_QUEUE);
+  EXPECT_EQ(client->received.answers[last + 2], CL_SUCCESS);
+  EXPECT_EQ(client->received.answers[last + 3], CL_SUCCESS);
+  EXPECT_EQ(client->received.answers[last + 4], CL_INVALID_VALUE);
+  EXPECT_EQ(client->received.answers[last + 5], CL_SUCCESS);
+  expect_violation("payload for a buffer over shared virtual memory", [&](RawClient& other) {
     auto& o = other.builder;
     other.add({.payload = 4}, wire::CreateCreateBuffer(o, 50, kContext, CL_MEM_READ_WRITE, 4, 0, block));
   });
 }
 
-TEST_F(Hostile, MemoryThatIsNotFreedIsStillCounted) {
+TEST_F(HostileClient, FailedSvmFreeKeepsTheMemoryCounted) {
   ServerProcess server({"--memory-per-client", "1M"});
   RawClient client(server.endpoint());
   ASSERT_TRUE(client.begin());
   auto& b = client.builder;
-  client.add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client.device})));
+  client.create_context();
   for (std::uint32_t request = 1; request <= 3; ++request) {
     client.add({.request = request}, wire::CreateSvmAlloc(b, kContext, CL_MEM_READ_WRITE, 400U << 10U));
     client.send();
     ASSERT_TRUE(client.await_answer(request));
-    const std::uint64_t address = client.heard.values[request];
+    const std::uint64_t address = client.received.values[request];
     client.add({.queue = 99}, wire::CreateSvmFree(b, b.CreateVector<std::uint64_t>({address})));
   }
-  EXPECT_EQ(client.heard.answers[2], CL_SUCCESS);
-  EXPECT_EQ(client.heard.answers[3], CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(client.received.answers[2], CL_SUCCESS);
+  EXPECT_EQ(client.received.answers[3], CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
 
-TEST_F(Hostile, QueriesThatWriteThroughPointersAreNotPassedOn) {
+TEST_F(HostileClient, QueriesThatWriteThroughPointersAreNotForwarded) {
   const auto client = ready();
   auto& b = client->builder;
   std::uint32_t request = 0;
@@ -377,7 +367,7 @@ TEST_F(Hostile, QueriesThatWriteThroughPointersAreNotPassedOn) {
   EXPECT_TRUE(client->await_answer(request));
 }
 
-TEST_F(Hostile, AnotherClientsObjectsDoNotExist) {
+TEST_F(HostileClient, ObjectsOfOtherClientsAreInaccessible) {
   const auto owner = ready();
   owner->send();
   RawClient thief(endpoint_);
@@ -389,16 +379,16 @@ TEST_F(Hostile, AnotherClientsObjectsDoNotExist) {
             wire::CreateRelease(b, b.CreateVector<std::uint64_t>({kBuffer, kQueue, kContext})));
   thief.send();
   ASSERT_TRUE(thief.await_answer(3));
-  EXPECT_EQ(thief.heard.answers[1], CL_INVALID_MEM_OBJECT);
-  EXPECT_EQ(thief.heard.answers[2], CL_INVALID_COMMAND_QUEUE);
-  EXPECT_EQ(thief.heard.answers[3], CL_INVALID_VALUE);
+  EXPECT_EQ(thief.received.answers[1], CL_INVALID_MEM_OBJECT);
+  EXPECT_EQ(thief.received.answers[2], CL_INVALID_COMMAND_QUEUE);
+  EXPECT_EQ(thief.received.answers[3], CL_INVALID_VALUE);
   owner->add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(owner->builder, kBuffer, 0, 64));
   owner->send();
   ASSERT_TRUE(owner->await_answer(1));
-  EXPECT_EQ(owner->heard.answers[1], CL_SUCCESS);
+  EXPECT_EQ(owner->received.answers[1], CL_SUCCESS);
 }
 
-TEST_F(Hostile, TheServersOwnObjectsCannotBeReleased) {
+TEST_F(HostileClient, ServerOwnedObjectsCannotBeReleased) {
   const auto client = ready();
   auto& b = client->builder;
   client->add({.request = 1},
@@ -408,7 +398,7 @@ TEST_F(Hostile, TheServersOwnObjectsCannotBeReleased) {
               wire::CreateQuery(b, wire::InfoSubject::device, client->device, 0, CL_DEVICE_NAME));
   client->send();
   ASSERT_TRUE(client->await_answer(2));
-  EXPECT_EQ(client->heard.answers[2], CL_SUCCESS);
+  EXPECT_EQ(client->received.answers[2], CL_SUCCESS);
 }
 
 }  // namespace

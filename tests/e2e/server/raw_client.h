@@ -1,4 +1,4 @@
-// A client that says to a server whatever a test wants, true or not.
+// A client that sends a server whatever a test wants, valid or not.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 
 #include <sys/socket.h>
 
+#include "base/opencl.h"
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
 #include "remote/transport/connect.h"
@@ -26,7 +27,7 @@ constexpr std::uint64_t kContext = 1;
 constexpr std::uint64_t kQueue = 2;
 constexpr std::uint64_t kBuffer = 3;
 
-struct HelloWords {
+struct HelloFields {
   std::string token{};
   std::uint16_t version = kVersion;
   std::uint16_t oldest = kOldestVersion;
@@ -38,34 +39,34 @@ struct HelloWords {
 
 class RawClient {
  public:
-  static constexpr std::chrono::seconds kPatience{20};
+  static constexpr std::chrono::seconds kTimeout{60};
 
   explicit RawClient(const Endpoint& endpoint, const TlsFiles& tls = {}) {
-    ConnectResult connected = connect_to(endpoint, tls, soon());
+    ConnectResult connected = connect_to(endpoint, tls, deadline());
     problem = connected.problem;
     stream = std::move(connected.stream);
-    if (stream) input = std::make_unique<FrameReader>(*stream, kPatience);
+    if (stream) input = std::make_unique<FrameReader>(*stream, kTimeout);
   }
 
-  static Time soon() { return std::chrono::steady_clock::now() + kPatience; }
+  static Time deadline() { return std::chrono::steady_clock::now() + kTimeout; }
 
-  // Bytes as they are.
+  // Raw bytes, in no frame.
   bool send_bytes(const void* data, std::size_t size) {
     iovec part{const_cast<void*>(data), size};
-    return stream->write(std::span(&part, 1), kPatience);
+    return stream->write(std::span(&part, 1), kTimeout);
   }
 
-  bool say_hello(const HelloWords& words = {}) {
+  bool send_hello(const HelloFields& words = {}) {
     flatbuffers::FlatBufferBuilder builder;
     const auto token = builder.CreateString(words.token);
     const auto name = builder.CreateString("raw client");
     builder.Finish(wire::CreateHello(builder, words.version, words.oldest, words.features, words.order, token,
                                      name, words.heartbeat, words.query));
-    return write_frame(*stream, FrameKind::hello, bytes_of(builder), {}, kPatience);
+    return write_frame(*stream, FrameKind::hello, bytes_of(builder), {}, kTimeout);
   }
 
   // With a descriptor beside its first byte.
-  bool say_hello_with(int descriptor, std::uint64_t features) {
+  bool send_hello_with_descriptor(int descriptor, std::uint64_t features) {
     flatbuffers::FlatBufferBuilder hello;
     const auto name = hello.CreateString("sharing");
     hello.Finish(wire::CreateHello(hello, kVersion, kOldestVersion, features, wire::ByteOrder::little, 0,
@@ -77,10 +78,11 @@ class RawClient {
     return send_with_descriptor(stream->descriptor(), all, descriptor);
   }
 
-  // Its memory is the input's: valid until the next frame.
+  // Valid until the next frame is read.
   const wire::Welcome* await_welcome() {
     FrameHeader header;
-    if (input->next(header, soon()) != ReadStatus::data || header.kind != FrameKind::welcome) return nullptr;
+    if (input->next(header, deadline()) != ReadStatus::data || header.kind != FrameKind::welcome)
+      return nullptr;
     const auto* const welcome = verified_welcome(input->message());
     if (welcome == nullptr || welcome->refusal() != wire::Refusal::none) return welcome;
     platform = welcome->platforms()->Get(0)->id();
@@ -88,11 +90,25 @@ class RawClient {
     return welcome;
   }
 
-  bool begin(const HelloWords& words = {}) {
-    return say_hello(words) && await_welcome() != nullptr && device != 0;
+  bool begin(const HelloFields& words = {}) {
+    return send_hello(words) && await_welcome() != nullptr && device != 0;
   }
 
-  // One command of the frame in the making, around a body that has been built with `builder`.
+  // A context, a queue and a buffer, without waiting for an answer. Not sent yet.
+  void create_objects(std::uint64_t buffer_size, std::uint64_t queue_properties = 0) {
+    create_context();
+    add({}, wire::CreateCreateQueue(builder, kQueue, kContext, device,
+                                    builder.CreateVector<std::uint64_t>({queue_properties}), true));
+    add({}, wire::CreateCreateBuffer(builder, kBuffer, kContext, CL_MEM_READ_WRITE, buffer_size));
+  }
+  void create_context() {
+    add({}, wire::CreateCreateContext(builder, kContext, builder.CreateVector<std::uint64_t>({device})));
+  }
+  void create_program(std::uint64_t program, std::string_view source) {
+    add({.payload = source.size()}, wire::CreateCreateProgramWithSource(builder, program, kContext));
+  }
+
+  // Adds one command to the frame, around a body that has been built with `builder`.
   struct Options {
     std::uint32_t request = 0;
     std::uint64_t queue = 0;
@@ -125,13 +141,13 @@ class RawClient {
   // Sends what has been added.
   bool send(const std::vector<std::span<const std::byte>>& payloads = {}) {
     builder.Finish(wire::CreateCommands(builder, builder.CreateVector(commands)));
-    const bool sent = write_frame(*stream, FrameKind::commands, bytes_of(builder), payloads, kPatience);
+    const bool sent = write_frame(*stream, FrameKind::commands, bytes_of(builder), payloads, kTimeout);
     builder.Clear();
     commands.clear();
     return sent;
   }
 
-  struct Heard {
+  struct Received {
     std::map<std::uint32_t, int> answers;  // errors by request
     std::map<std::uint32_t, std::uint64_t> values;
     std::map<std::uint32_t, std::vector<std::byte>> data;
@@ -143,45 +159,45 @@ class RawClient {
     std::uint64_t bytes_ended = 0;
     bool gone = false;
   };
-  Heard heard;
+  Received received;
 
-  // Reads on until `enough` or the end of the connection or of our patience.
+  // Reads on until `enough`, the end of the connection, or the timeout.
   template <typename Enough>
-  bool listen_until(Enough enough, std::chrono::milliseconds patience = kPatience) {
-    const Time until = std::chrono::steady_clock::now() + patience;
+  bool receive_until(Enough enough, std::chrono::milliseconds timeout = kTimeout) {
+    const Time until = std::chrono::steady_clock::now() + timeout;
     while (!enough()) {
       FrameHeader header;
       const ReadStatus got = input->next(header, until);
       if (got != ReadStatus::data) {
-        heard.gone = got == ReadStatus::closed;
+        received.gone = got == ReadStatus::closed;
         return enough();
       }
       const auto* const events = verified_events(input->message(), header.payload);
       if (events == nullptr) return false;
-      heard.commands_ended = events->commands_ended();
-      heard.bytes_ended = events->bytes_ended();
+      received.commands_ended = events->commands_ended();
+      received.bytes_ended = events->bytes_ended();
       if (events->items() == nullptr) continue;
       for (const auto* const item : *events->items()) take(*item);
     }
     return true;
   }
   bool await_answer(std::uint32_t request) {
-    return listen_until([&] { return heard.answers.count(request) > 0; });
+    return receive_until([&] { return received.answers.count(request) > 0; });
   }
   bool await_completion(std::uint64_t event) {
-    return listen_until([&] { return heard.completions.count(event) > 0; });
+    return receive_until([&] { return received.completions.count(event) > 0; });
   }
-  // Whether the server ends the connection.
-  bool is_sent_away() {
-    listen_until([&] { return heard.gone; });
-    return heard.gone;
+  // Whether the server ends the connection; what it sends before that must be valid events.
+  bool is_disconnected() {
+    receive_until([&] { return received.gone; });
+    return received.gone;
   }
 
-  // The same, whatever it says before that.
-  bool is_hung_up_on() {
+  // The same, whatever bytes it sends before that.
+  bool connection_closes() {
     std::array<std::byte, 4096> buffer;
     std::size_t size = 0;
-    const Time until = soon();
+    const Time until = deadline();
     ReadStatus got = ReadStatus::data;
     while (got == ReadStatus::data) got = stream->read(buffer, size, until);
     return got == ReadStatus::closed;
@@ -206,27 +222,27 @@ class RawClient {
     switch (item.event_type()) {
       case wire::Event::Answer: {
         const auto& answer = *item.event_as_Answer();
-        auto& data = heard.data[answer.request()];
+        auto& data = received.data[answer.request()];
         if (!payload.empty()) {
           data.resize(std::max(data.size(), answer.value() + payload.size()));
           std::memcpy(data.data() + answer.value(), payload.data(), payload.size());
         }
         if (answer.more()) return;
-        heard.answers[answer.request()] = answer.error();
-        heard.values[answer.request()] = answer.value();
+        received.answers[answer.request()] = answer.error();
+        received.values[answer.request()] = answer.value();
         return;
       }
       case wire::Event::Completion:
-        heard.completions[item.event_as_Completion()->event()] = item.event_as_Completion()->status();
+        received.completions[item.event_as_Completion()->event()] = item.event_as_Completion()->status();
         return;
       case wire::Event::Failure:
-        heard.failures.push_back(item.event_as_Failure()->error());
+        received.failures.push_back(item.event_as_Failure()->error());
         return;
       case wire::Event::Goodbye:
-        heard.goodbye = item.event_as_Goodbye()->text()->str();
+        received.goodbye = item.event_as_Goodbye()->text()->str();
         return;
       case wire::Event::Output:
-        heard.output.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+        received.output.append(reinterpret_cast<const char*>(payload.data()), payload.size());
         return;
       default:
         return;

@@ -1,4 +1,4 @@
-// Rings in memory that client and server share: whose a slot is when, and what a client may not say of them.
+// Transfers through a ring of slots in memory that client and server share.
 #include <cstdlib>
 #include <fcntl.h>
 #include <numeric>
@@ -26,9 +26,6 @@ constexpr unsigned kSliceCount = 7;
 class Rings : public testing::Test {
  protected:
   Rings() {
-    char made[] = "/tmp/cleave-rings-test.XXXXXX";
-    folder_ = ::mkdtemp(made);
-    server_ = std::make_unique<ServerProcess>(std::vector<std::string>{}, "unix:" + folder_ + "/socket");
     memory_ = ::memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     EXPECT_EQ(::ftruncate(memory_, kSharedSize), 0);
     EXPECT_EQ(::fcntl(memory_, F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -38,25 +35,19 @@ class Rings : public testing::Test {
     for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = static_cast<std::byte>(i * 7 + i / 4096);
   }
   ~Rings() override {
-    EXPECT_EQ(server_->text().find("crashed"), std::string::npos) << server_->text();
+    EXPECT_EQ(server_.log().find("crashed"), std::string::npos) << server_.log();
     ::munmap(shared_, kSharedSize);
     ::close(memory_);
-    server_.reset();
-    ::unlink((folder_ + "/socket").c_str());
-    ::rmdir(folder_.c_str());
   }
 
   std::unique_ptr<RawClient> ready() {
-    auto client = std::make_unique<RawClient>(server_->endpoint());
-    EXPECT_TRUE(client->say_hello_with(memory_, bit(Feature::shared_memory) | bit(Feature::shared_ring)));
+    auto client = std::make_unique<RawClient>(server_.endpoint());
+    EXPECT_TRUE(
+        client->send_hello_with_descriptor(memory_, bit(Feature::shared_memory) | bit(Feature::shared_ring)));
     const auto* const welcome = client->await_welcome();
     EXPECT_NE(welcome, nullptr);
     EXPECT_NE(welcome->features() & bit(Feature::shared_ring), 0U);
-    auto& b = client->builder;
-    client->add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client->device})));
-    client->add({}, wire::CreateCreateQueue(b, kQueue, kContext, client->device,
-                                            b.CreateVector<std::uint64_t>({0}), true));
-    client->add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, 2 * kDataSize));
+    client->create_objects(2 * kDataSize);
     return client;
   }
 
@@ -71,16 +62,16 @@ class Rings : public testing::Test {
   }
   std::byte* slot(unsigned number) { return shared_ + kSlotsAt + number * kSliceSize; }
   static std::uint64_t length(unsigned slice) { return std::min(kSliceSize, kDataSize - slice * kSliceSize); }
-  bool await(unsigned number) { return wait_for_slot(word(number), RawClient::soon()); }
+  bool await(unsigned number) { return wait_for_slot(word(number), RawClient::deadline()); }
 
-  // As a client writes that has all of its slots.
-  void tell(RawClient& client, unsigned slice, unsigned number, std::uint8_t flag = 0) {
+  // Writes one slice into a slot that the client holds.
+  void write_slice(RawClient& client, unsigned slice, unsigned number, std::uint8_t flag = 0) {
     std::memcpy(slot(number), data_.data() + slice * kSliceSize, length(slice));
     give_slot(word(number));
     const auto byte = static_cast<std::uint8_t>(number | flag);
     ASSERT_TRUE(client.send_bytes(&byte, 1));
   }
-  // Sends the frame of one command, whose payload follows.
+  // Sends the frame of one command; its payload follows.
   static void send_head(RawClient& client, std::uint64_t payload) {
     auto& b = client.builder;
     b.Finish(wire::CreateCommands(b, b.CreateVector(client.commands)));
@@ -91,14 +82,14 @@ class Rings : public testing::Test {
     client.commands.clear();
   }
 
-  std::string folder_;
-  std::unique_ptr<ServerProcess> server_;
+  const kit::TemporaryFolder folder_;
+  ServerProcess server_{{}, "unix:" + folder_.file("socket")};
   int memory_ = -1;
   std::byte* shared_ = nullptr;
   std::vector<std::byte> data_;
 };
 
-TEST_F(Rings, CarryDataThroughSlotsThatComeBack) {
+TEST_F(Rings, LargeTransfersReuseTheSlots) {
   const auto client = ready();
   ASSERT_TRUE(client->send());
   auto write = in_ring(kSliceCount);
@@ -107,14 +98,14 @@ TEST_F(Rings, CarryDataThroughSlotsThatComeBack) {
   send_head(*client, kSliceCount);
   for (unsigned slice = 0; slice < kSliceCount; ++slice) {
     ASSERT_TRUE(await(slice % kSlotCount)) << slice;
-    tell(*client, slice, slice % kSlotCount, slice % 4 == 3 ? kCopySlotFlag : 0);
+    write_slice(*client, slice, slice % kSlotCount, slice % 4 == 3 ? kCopySlotFlag : 0);
   }
   ASSERT_TRUE(client->await_completion(20));
-  EXPECT_EQ(client->heard.completions[20], CL_COMPLETE);
-  EXPECT_EQ(client->heard.bytes_ended, kSliceCount);
+  EXPECT_EQ(client->received.completions[20], CL_COMPLETE);
+  EXPECT_EQ(client->received.bytes_ended, kSliceCount);
   for (unsigned number = 0; number < kSlotCount; ++number) EXPECT_TRUE(await(number));
 
-  // Back again, the last but one over the socket.
+  // Read it back, the last slice but one over the socket.
   auto read = in_ring(kSliceCount - kSlotCount);
   read.request = 3;
   for (unsigned number = 0; number < kSlotCount; ++number) give_slot(word(number));
@@ -139,15 +130,15 @@ TEST_F(Rings, CarryDataThroughSlotsThatComeBack) {
   take_out(4, 1);
   take_out(6, 0);
   ASSERT_TRUE(client->await_answer(3));
-  EXPECT_EQ(client->heard.answers[3], CL_SUCCESS);
-  const auto& parts = client->heard.data[3];
+  EXPECT_EQ(client->received.answers[3], CL_SUCCESS);
+  const auto& parts = client->received.data[3];
   ASSERT_EQ(parts.size(), 6 * kSliceSize);
   std::memcpy(back.data() + 5 * kSliceSize, parts.data() + 5 * kSliceSize, kSliceSize);
   EXPECT_EQ(back, data_);
 }
 
-// A slot that the queue does not come to is not returned, and one of which a copy was taken is.
-TEST_F(Rings, ACopyIsTakenWhateverTheQueueIsWaitingFor) {
+// A slot in use by a waiting command is not returned; one that the server has copied is.
+TEST_F(Rings, CopiedSlotsAreReturnedWhileTheQueueWaits) {
   const auto client = ready();
   client->add({}, wire::CreateCreateUserEvent(client->builder, 30, kContext));
   ASSERT_TRUE(client->send());
@@ -156,9 +147,9 @@ TEST_F(Rings, ACopyIsTakenWhateverTheQueueIsWaitingFor) {
   write.waits = {30};
   client->add(write, wire::CreateWriteBuffer(client->builder, kBuffer, 0, kDataSize));
   send_head(*client, kSliceCount);
-  tell(*client, 0, 0);
+  write_slice(*client, 0, 0);
   for (unsigned slice = 1; slice < kSliceCount; ++slice) {
-    tell(*client, slice, 1, kCopySlotFlag);
+    write_slice(*client, slice, 1, kCopySlotFlag);
     ASSERT_TRUE(await(1)) << slice;
   }
   EXPECT_FALSE(is_returned(word(0)));
@@ -167,12 +158,12 @@ TEST_F(Rings, ACopyIsTakenWhateverTheQueueIsWaitingFor) {
               wire::CreateReadBuffer(client->builder, kBuffer, 0, kDataSize));
   ASSERT_TRUE(client->send());
   ASSERT_TRUE(client->await_answer(4));
-  EXPECT_EQ(client->heard.data[4], data_);
-  EXPECT_EQ(client->heard.completions.at(20), CL_COMPLETE);
+  EXPECT_EQ(client->received.data[4], data_);
+  EXPECT_EQ(client->received.completions.at(20), CL_COMPLETE);
   EXPECT_TRUE(await(0));
 }
 
-TEST_F(Rings, ACommandThatFailsReturnsItsSlots) {
+TEST_F(Rings, FailedCommandReturnsItsSlots) {
   const auto client = ready();
   ASSERT_TRUE(client->send());
   for (const bool beyond : {false, true}) {
@@ -184,10 +175,10 @@ TEST_F(Rings, ACommandThatFailsReturnsItsSlots) {
     send_head(*client, kSliceCount);
     for (unsigned slice = 0; slice < kSliceCount; ++slice) {
       ASSERT_TRUE(await(slice % kSlotCount)) << slice;
-      tell(*client, slice, slice % kSlotCount);
+      write_slice(*client, slice, slice % kSlotCount);
     }
     ASSERT_TRUE(client->await_completion(event));
-    EXPECT_EQ(client->heard.completions[event], beyond ? CL_INVALID_VALUE : CL_INVALID_MEM_OBJECT);
+    EXPECT_EQ(client->received.completions[event], beyond ? CL_INVALID_VALUE : CL_INVALID_MEM_OBJECT);
     for (unsigned number = 0; number < kSlotCount; ++number) EXPECT_TRUE(await(number));
   }
   auto read = in_ring(kSliceCount - kSlotCount);
@@ -197,58 +188,58 @@ TEST_F(Rings, ACommandThatFailsReturnsItsSlots) {
   const std::vector<std::byte> none(kSliceCount - kSlotCount, std::byte{kNoSlot});
   ASSERT_TRUE(client->send({none}));
   ASSERT_TRUE(client->await_answer(3));
-  EXPECT_EQ(client->heard.answers[3], CL_INVALID_MEM_OBJECT);
+  EXPECT_EQ(client->received.answers[3], CL_INVALID_MEM_OBJECT);
   for (unsigned number = 0; number < kSlotCount; ++number) EXPECT_TRUE(await(number));
-  EXPECT_EQ(client->heard.bytes_ended, 3 * kSliceCount - kSlotCount);
+  EXPECT_EQ(client->received.bytes_ended, 3 * kSliceCount - kSlotCount);
 }
 
-TEST_F(Rings, WrongOnesEndTheConnection) {
-  const auto is_wrong = [&](const char* what, const RawClient::Options& options, const auto& body,
-                            std::uint8_t byte = 0) {
+TEST_F(Rings, InvalidRingsEndTheConnection) {
+  const auto expect_violation = [&](const char* what, const RawClient::Options& options, const auto& body,
+                                    std::uint8_t byte = 0) {
     const auto client = ready();
     client->add(options, body(client->builder));
     const std::vector<std::byte> bytes(options.payload, std::byte{byte});
     client->send({bytes});
-    EXPECT_TRUE(client->is_sent_away()) << what;
-    EXPECT_FALSE(client->heard.goodbye.empty()) << what;
+    EXPECT_TRUE(client->is_disconnected()) << what;
+    EXPECT_FALSE(client->received.goodbye.empty()) << what;
   };
   const auto write = [](auto& b) { return wire::CreateWriteBuffer(b, kBuffer, 0, kDataSize); };
   const auto read = [](auto& b) { return wire::CreateReadBuffer(b, kBuffer, 0, kDataSize); };
   RawClient::Options options = in_ring(kSliceCount);
-  is_wrong("no such slot in the ring", options, write, kSlotCount);
-  is_wrong("a copy of a slot that there is not", options, write, kSlotCount | kCopySlotFlag);
-  is_wrong("no slot for a write", options, write, kNoSlot);
+  expect_violation("no such slot in the ring", options, write, kSlotCount);
+  expect_violation("a copy of a slot that does not exist", options, write, kSlotCount | kCopySlotFlag);
+  expect_violation("no slot for a write", options, write, kNoSlot);
   options.shared = wire::Shared(kSlotsAt + 1, kSlotCount * kSliceSize);
-  is_wrong("slots that end outside", options, write);
+  expect_violation("slots that end outside", options, write);
   options.shared = wire::Shared(UINT64_MAX - 1, kSlotCount * kSliceSize);
-  is_wrong("slots that begin outside", options, write);
+  expect_violation("slots that begin outside", options, write);
   options.shared = wire::Shared(0, kSliceSize - 1);
-  is_wrong("a place for no slot", options, write);
+  expect_violation("memory smaller than a slot", options, write);
   options.shared.reset();
-  is_wrong("slots nowhere", options, write);
+  expect_violation("no shared memory", options, write);
   options = in_ring(kSliceCount);
   for (const std::uint64_t words : {kSharedSize - 8, kSharedSize, UINT64_MAX - 3, kWordsAt + 1}) {
     options.ring = wire::Ring(words, kSliceSize);
-    is_wrong("words outside, or not aligned", options, write);
+    expect_violation("words outside, or not aligned", options, write);
   }
   for (const std::uint64_t slice : {std::uint64_t{0}, std::uint64_t{kMinSlice - 1}, UINT64_MAX}) {
     options.ring = wire::Ring(kWordsAt, slice);
-    is_wrong("slices too small or too large", options, write);
+    expect_violation("slices too small or too large", options, write);
   }
-  is_wrong("payload too short", in_ring(kSliceCount - 1), write);
-  is_wrong("a payload that is too long", in_ring(kSliceCount + 1), write);
-  is_wrong("a ring for what is small", in_ring(1),
-           [](auto& b) { return wire::CreateWriteBuffer(b, kBuffer, 0, kSliceSize); });
+  expect_violation("payload too short", in_ring(kSliceCount - 1), write);
+  expect_violation("a payload that is too long", in_ring(kSliceCount + 1), write);
+  expect_violation("a ring for a small transfer", in_ring(1),
+                   [](auto& b) { return wire::CreateWriteBuffer(b, kBuffer, 0, kSliceSize); });
   options = in_ring(kSliceCount - kSlotCount);
   options.request = 5;
-  is_wrong("a read into a slot that there is not", options, read, kSlotCount);
-  is_wrong("a read with a copy", options, read, kCopySlotFlag);
+  expect_violation("a read into a slot that does not exist", options, read, kSlotCount);
+  expect_violation("a read with a copy", options, read, kCopySlotFlag);
   options.payload = kSliceCount;
-  is_wrong("a read's payload that is too long", options, read);
+  expect_violation("a read's payload that is too long", options, read);
   const wire::Size3 origin(0, 0, 0);
   const wire::Size3 region(kDataSize, 1, 1);
-  is_wrong("a ring for a box", in_ring(kSliceCount),
-           [&](auto& b) { return wire::CreateWriteBufferRect(b, kBuffer, &origin, &region); });
+  expect_violation("a ring for a rectangle", in_ring(kSliceCount),
+                   [&](auto& b) { return wire::CreateWriteBufferRect(b, kBuffer, &origin, &region); });
 }
 
 }  // namespace

@@ -1,32 +1,31 @@
-// A cleave-serverd of the test's own, on a loopback port that the system chooses; ended with the object.
+// A cleave-serverd for one test, on a loopback port that the system chooses; stopped by the destructor.
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
 #include <poll.h>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
 #include <sys/wait.h>
 
 #include "remote/transport/endpoint.h"
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote {
 
 class ServerProcess {
  public:
-  // `listen`: where; others of its options behind it.
   explicit ServerProcess(std::vector<std::string> options = {},
                          const std::string& listen = "tcp:127.0.0.1:0") {
-    char made[] = "/tmp/cleave-server-test.XXXXXX";
-    folder_ = ::mkdtemp(made);
-    options.insert(options.begin(), {CLEAVE_SERVERD, "--listen", listen, "--state", folder_});
+    options.insert(options.begin(), {CLEAVE_SERVERD, "--listen", listen, "--state", state_.path()});
     std::vector<char*> argv;
     for (std::string& option : options) argv.push_back(option.data());
     argv.push_back(nullptr);
@@ -48,32 +47,30 @@ class ServerProcess {
   ~ServerProcess() {
     stop();
     ::close(log_);
-    ::rmdir(folder_.c_str());
   }
 
-  // Waits for a line of its log that has these words in it; false: none within ten seconds.
-  bool says(const std::string& words) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (std::chrono::steady_clock::now() < until) {
-      read_log(std::chrono::milliseconds(50));
-      if (text_.find(words) != std::string::npos) return true;
-    }
-    return false;
+  // Waits until its log contains `text`.
+  bool logs(std::string_view text) {
+    return kit::eventually([&] { return log().find(text) != std::string::npos; });
   }
-  [[nodiscard]] const std::string& text() {
-    read_log(std::chrono::milliseconds(0));
+  // What it has logged so far.
+  [[nodiscard]] const std::string& log() {
+    std::array<char, 4096> buffer;
+    ssize_t got = 0;
+    while ((got = ::read(log_, buffer.data(), buffer.size())) > 0)
+      text_.append(buffer.data(), static_cast<std::size_t>(got));
     return text_;
   }
 
-  // Where it listens, once it does.
-  Endpoint endpoint() {
-    constexpr std::string_view kWords = "listening on ";
-    if (!says(std::string(kWords))) return {};
-    const std::size_t at = text_.find(kWords) + kWords.size();
-    const std::size_t end = text_.find('\n', at);
-    return read_endpoint(text_.substr(at, end - at)).value_or(Endpoint{});
+  // The endpoint in its log behind `words`, once it is there; one of no kind if it never is.
+  Endpoint endpoint(std::string_view words = "listening on ") {
+    if (!logs(words)) return {};
+    const std::size_t start = text_.find(words) + words.size();
+    if (!kit::eventually([&] { return log().find('\n', start) != std::string::npos; })) return {};
+    return read_endpoint(text_.substr(start, text_.find('\n', start) - start)).value_or(Endpoint{});
   }
 
+  // Signal 0: waits for it to end by itself.
   int stop(int signal = SIGTERM) {
     if (process_ <= 0) return status_;
     ::kill(process_, signal);
@@ -82,49 +79,21 @@ class ServerProcess {
     return status_;
   }
 
-  [[nodiscard]] pid_t process() const { return process_; }
-
-  // The processes of its workers.
   [[nodiscard]] std::vector<pid_t> workers() const {
-    std::vector<pid_t> children;
-    const std::string path =
-        "/proc/" + std::to_string(process_) + "/task/" + std::to_string(process_) + "/children";
-    std::array<char, 4096> buffer{};
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    const ssize_t got = ::read(file, buffer.data(), buffer.size() - 1);
-    ::close(file);
-    char* at = buffer.data();
-    while (got > 0) {
-      char* end = nullptr;
-      const long one = std::strtol(at, &end, 10);
-      if (end == at) break;
-      children.push_back(static_cast<pid_t>(one));
-      at = end;
-    }
-    return children;
+    const std::string id = std::to_string(process_);
+    std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+    return {std::istream_iterator<pid_t>(children), {}};
   }
 
-  // The number in the file that its splitters follow.
+  // The number of clients in the file that its splitters read.
   [[nodiscard]] std::string clients() const {
-    std::array<char, 16> buffer{};
-    const int file = ::open((folder_ + "/clients." + std::to_string(process_)).c_str(), O_RDONLY | O_CLOEXEC);
-    const ssize_t got = ::read(file, buffer.data(), buffer.size());
-    ::close(file);
-    return {buffer.data(), static_cast<std::size_t>(got > 1 ? got - 1 : 0)};
+    std::string count = kit::file_contents(state_.file("clients." + std::to_string(process_)));
+    if (!count.empty()) count.pop_back();
+    return count;
   }
 
  private:
-  void read_log(std::chrono::milliseconds wait) {
-    pollfd waited{log_, POLLIN, 0};
-    ::poll(&waited, 1, static_cast<int>(wait.count()));
-    std::array<char, 4096> buffer;
-    ssize_t got = 0;
-    while ((got = ::read(log_, buffer.data(), buffer.size())) > 0)
-      text_.append(buffer.data(), static_cast<std::size_t>(got));
-    if (got == 0) std::this_thread::sleep_for(wait);
-  }
-
-  std::string folder_;
+  const kit::TemporaryFolder state_;
   std::string text_;
   pid_t process_ = -1;
   int log_ = -1;

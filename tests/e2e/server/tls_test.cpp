@@ -1,4 +1,4 @@
-// TLS: its streams, both ends in this process and what is between them in the test's hands; and the server.
+// TLS streams, with both ends in this process and a connection between them that the test controls; and the server.
 #include "remote/transport/tls.h"
 
 #include <array>
@@ -28,21 +28,21 @@ using std::chrono::steady_clock;
 constexpr std::size_t kTlsData = 1U << 20U;
 constexpr seconds kLong{20};
 
-class Tls : public WithCertificates {
+class Tls : public CertificateTest {
  protected:
   Tls() {
-    make_authority("ours");
-    make_certificate("server", "ours");
-    make_certificate("client", "ours");
+    make_authority("authority");
+    make_certificate("server", "authority");
+    make_certificate("client", "authority");
   }
 
   [[nodiscard]] TlsFiles files(const std::string& name) const {
-    return {path("ours.pem"), path(name + ".pem"), path(name + ".key")};
+    return {path("authority.pem"), path(name + ".pem"), path(name + ".key")};
   }
 };
 
-// Two ends that have shaken hands, and a wire from the client to the server on which only passes what pass()
-// says. The other way is open.
+// Two ends after their handshake. From the client to the server, only what pass() forwards gets through; the other
+// direction is open.
 class TlsPair {
  public:
   TlsPair(const TlsFiles& client_files, const TlsFiles& server_files) {
@@ -74,21 +74,21 @@ class TlsPair {
     for (const int end : {from_client_, to_server_}) ::close(end);
   }
 
-  // At most so many bytes of what the client has sent, or is about to send; how many.
+  // Forwards at most so many bytes that the client has sent or is about to send. Returns how many.
   std::size_t pass(std::size_t most) { return pass(from_client_, to_server_, most, kLong); }
   void pass_if_any(std::size_t most) { pass(from_client_, to_server_, most, milliseconds(0)); }
-  // They are lost.
+  // Loses bytes.
   void drop(std::size_t bytes) {
     std::vector<std::byte> buffer(bytes);
     EXPECT_EQ(::recv(from_client_, buffer.data(), bytes, MSG_WAITALL), static_cast<ssize_t>(bytes));
   }
 
-  std::string name;  // that the client's certificate gives
+  std::string name;  // in the client's certificate
   std::unique_ptr<Stream> client;
   std::unique_ptr<Stream> server;
 
  private:
-  // TCP, as little of which is on its way as the system allows.
+  // TCP with the smallest buffers that the system allows.
   static std::array<int, 2> narrow_pair() {
     const Listening listening = listen_on(*read_endpoint("tcp:127.0.0.1:0"), 0);
     const int least = 1;
@@ -124,12 +124,12 @@ class TlsPair {
   std::thread back_;
 };
 
-bool write_text(Stream& stream, std::string text, Duration patience = kLong) {
+bool write_text(Stream& stream, std::string text, Duration timeout = kLong) {
   iovec part{text.data(), text.size()};
-  return stream.write(std::span(&part, 1), patience);
+  return stream.write(std::span(&part, 1), timeout);
 }
 
-TEST_F(Tls, HalfARecordIsNothingYet) {
+TEST_F(Tls, PartialRecordIsNotReadable) {
   TlsPair pair(files("client"), files("server"));
   ASSERT_TRUE(pair.client && pair.server);
   EXPECT_EQ(pair.name, "client");
@@ -150,13 +150,13 @@ TEST_F(Tls, HalfARecordIsNothingYet) {
   EXPECT_FALSE(pair.server->has_data());
 }
 
-TEST_F(Tls, ARecordThatIsSpoiltIsTheEndAndSaysSo) {
+TEST_F(Tls, CorruptRecordEndsTheConnectionWithAReason) {
   TlsPair pair(files("client"), files("server"));
   ASSERT_TRUE(pair.client && pair.server);
   ASSERT_TRUE(write_text(*pair.client, "twelve bytes"));
   ASSERT_EQ(pair.pass(20), 20U);
   ASSERT_TRUE(write_text(*pair.client, "twelve bytes"));
-  // What is left out makes another record of it.
+  // Without these bytes the record's authentication fails.
   std::size_t size = 0;
   std::array<std::byte, 64> buffer;
   pair.drop(5);
@@ -166,9 +166,9 @@ TEST_F(Tls, ARecordThatIsSpoiltIsTheEndAndSaysSo) {
   EXPECT_EQ(pair.server->read(buffer, size, steady_clock::now() + kLong), ReadStatus::closed);
 }
 
-// A record takes several times the patience, each part of it much less.
-TEST_F(Tls, ASlowWireIsNotADeadOne) {
-  constexpr seconds kPatienceOfWrite{2};
+// A record takes several times the timeout, each part of it much less.
+TEST_F(Tls, SlowTransferDoesNotTimeOut) {
+  constexpr seconds kWriteTimeout{2};
   TlsPair pair(files("client"), files("server"));
   ASSERT_TRUE(pair.client && pair.server);
   std::atomic<bool> is_over{false};
@@ -178,28 +178,24 @@ TEST_F(Tls, ASlowWireIsNotADeadOne) {
       pair.pass_if_any(512);
     }
   });
-  EXPECT_TRUE(write_text(*pair.client, std::string(std::size_t{24} << 10U, 'x'), kPatienceOfWrite));
+  EXPECT_TRUE(write_text(*pair.client, std::string(std::size_t{24} << 10U, 'x'), kWriteTimeout));
   is_over = true;
   slow.join();
 }
 
-TEST_F(Tls, LetsInWhomItKnows) {
-  make_authority("theirs");
-  make_certificate("stranger", "theirs");
-  ServerProcess server(
-      {"--tls-cert", path("server.pem"), "--tls-key", path("server.key"), "--client-ca", path("ours.pem")},
-      "tls:127.0.0.1:0");
+TEST_F(Tls, OnlyTrustedCertificatesConnect) {
+  make_authority("other");
+  make_certificate("untrusted", "other");
+  ServerProcess server({"--tls-cert", path("server.pem"), "--tls-key", path("server.key"), "--client-ca",
+                        path("authority.pem")},
+                       "tls:127.0.0.1:0");
   const Endpoint endpoint = server.endpoint();
   ASSERT_TRUE(endpoint.tls);
-  RawClient client(endpoint, {path("ours.pem"), path("client.pem"), path("client.key")});
+  RawClient client(endpoint, {path("authority.pem"), path("client.pem"), path("client.key")});
   ASSERT_TRUE(client.stream) << client.problem;
   ASSERT_TRUE(client.begin());
-  EXPECT_TRUE(server.says("(client)"));
-  auto& b = client.builder;
-  client.add({}, wire::CreateCreateContext(b, kContext, b.CreateVector<std::uint64_t>({client.device})));
-  client.add({}, wire::CreateCreateQueue(b, kQueue, kContext, client.device,
-                                         b.CreateVector<std::uint64_t>({0}), true));
-  client.add({}, wire::CreateCreateBuffer(b, kBuffer, kContext, CL_MEM_READ_WRITE, kTlsData));
+  EXPECT_TRUE(server.logs("(client)"));
+  client.create_objects(kTlsData);
   std::vector<cl_int> data(kTlsData / sizeof(cl_int));
   std::iota(data.begin(), data.end(), 3);
   client.add({.queue = kQueue, .payload = kTlsData},
@@ -207,27 +203,26 @@ TEST_F(Tls, LetsInWhomItKnows) {
   client.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(client.builder, kBuffer, 0, kTlsData));
   client.send({std::as_bytes(std::span(data))});
   ASSERT_TRUE(client.await_answer(1));
-  EXPECT_EQ(std::memcmp(client.heard.data[1].data(), data.data(), kTlsData), 0);
-  // Strangers, people without a certificate, and servers that are somebody else's.
-  RawClient stranger(endpoint, {path("ours.pem"), path("stranger.pem"), path("stranger.key")});
-  EXPECT_FALSE(stranger.stream && stranger.begin());
-  RawClient nobody(endpoint, {path("ours.pem"), {}, {}});
-  EXPECT_FALSE(nobody.stream && nobody.begin());
-  RawClient wary(endpoint, {path("theirs.pem"), path("client.pem"), path("client.key")});
-  EXPECT_FALSE(wary.stream);
-  EXPECT_NE(wary.problem.find("TLS"), std::string::npos);
+  EXPECT_EQ(std::memcmp(client.received.data[1].data(), data.data(), kTlsData), 0);
+  // A client of another authority, one without a certificate, and a client that trusts another authority.
+  RawClient untrusted(endpoint, {path("authority.pem"), path("untrusted.pem"), path("untrusted.key")});
+  EXPECT_FALSE(untrusted.stream && untrusted.begin());
+  RawClient anonymous(endpoint, {path("authority.pem"), {}, {}});
+  EXPECT_FALSE(anonymous.stream && anonymous.begin());
+  RawClient distrusting(endpoint, {path("other.pem"), path("client.pem"), path("client.key")});
+  EXPECT_FALSE(distrusting.stream);
+  EXPECT_NE(distrusting.problem.find("TLS"), std::string::npos);
 }
 
-TEST_F(Tls, FilesThatCannotBeUsedAreKnownAtTheStart) {
-  run("cd " + folder_ +
-      " && openssl ec -in server.key -aes256 -passout pass:secret -out locked.key 2>/dev/null");
+TEST_F(Tls, UnusableFilesAreReportedAtStart) {
+  run("openssl ec -in server.key -aes256 -passout pass:secret -out locked.key 2>/dev/null");
   for (const std::string key : {"client.key", "absent.key", "locked.key"}) {
     ServerProcess server(
-        {"--tls-cert", path("server.pem"), "--tls-key", path(key), "--client-ca", path("ours.pem")},
+        {"--tls-cert", path("server.pem"), "--tls-key", path(key), "--client-ca", path("authority.pem")},
         "tls:127.0.0.1:0");
-    EXPECT_TRUE(server.says("TLS: " + path(key) + " cannot be used ("));
+    EXPECT_TRUE(server.logs("TLS: " + path(key) + " cannot be used ("));
     EXPECT_EQ(WEXITSTATUS(server.stop(0)), 2);
-    EXPECT_EQ(server.text().find("listening"), std::string::npos);
+    EXPECT_EQ(server.log().find("listening"), std::string::npos);
   }
 }
 

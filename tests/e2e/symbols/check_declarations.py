@@ -16,10 +16,10 @@ REQUIRED = ("cl.h", "cl_gl.h", "cl_egl.h")
 ALLOWED = (*REQUIRED, "cl_ext.h")
 DEPRECATED = ("1_0", "1_1", "1_2", "2_0", "2_1", "2_2")
 
-OF_ONE_VENDOR = re.compile(r"cl\w*[a-z](?!KHR|EXT)[A-Z]{3,}")
+VENDOR_EXTENSION = re.compile(r"cl\w*[a-z](?!KHR|EXT)[A-Z]{3,}")
 # Name and column `handles`.
 LISTED = re.compile(r"^CL_FUNCTION\([\d.]+, (\w+), \d+, \w+,\s+(\w+)", re.MULTILINE)
-# To C++ a list of properties is one of numbers. Somebody has to look whether it may hold handles.
+# To C++ a list of properties is one of numbers. Whether it may hold handles has to be looked up.
 PROPERTIES = re.compile(r"\b(cl[A-Z]\w*)\s*\([^;]*_properties\w*\s*\*")
 
 
@@ -71,21 +71,21 @@ def main():
     handles = dict(rows := LISTED.findall(options.functions.read_text(encoding="utf-8")))
     listed = [name for name, _ in rows]
     text = preprocessed(options.compiler, options.headers)
-    expected = {name for name in declared(text, REQUIRED) if not OF_ONE_VENDOR.fullmatch(name)}
+    expected = {name for name in declared(text, REQUIRED) if not VENDOR_EXTENSION.fullmatch(name)}
     allowed = declared(text, ALLOWED)
-    complaints = [f"declared in the headers but not listed: {name}" for name in sorted(expected - set(listed))]
-    complaints += [f"listed but not declared in the headers: {name}" for name in sorted(set(listed) - allowed)]
-    complaints += [f"listed twice: {name}" for name in sorted({n for n in listed if listed.count(n) > 1})]
-    complaints += [
+    problems = [f"declared in the headers but not listed: {name}" for name in sorted(expected - set(listed))]
+    problems += [f"listed but not declared in the headers: {name}" for name in sorted(set(listed) - allowed)]
+    problems += [f"listed twice: {name}" for name in sorted({n for n in listed if listed.count(n) > 1})]
+    problems += [
         f"{found[1]} has properties: its handles are not `by_type` alone, but `checked_by_type` or `by_hand`"
         for declaration in from_headers(text, ALLOWED).split(";")
         if (found := PROPERTIES.search(declaration)) and handles.get(found[1]) == "by_type"
     ]
     if len(expected) < 100:
-        complaints.append(f"only {len(expected)} functions were understood in the headers: mend this script")
-    for complaint in complaints:
-        print(f"{options.functions}: error: {complaint}", file=sys.stderr)
-    return 1 if complaints else 0
+        problems.append(f"only {len(expected)} functions were found in the headers: this script has to be fixed")
+    for problem in problems:
+        print(f"{options.functions}: error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

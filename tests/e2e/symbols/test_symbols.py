@@ -1,10 +1,10 @@
-"""What the libraries export and what they need, as the dynamic linker sees it."""
+"""The exports and dependencies of the libraries, as the dynamic linker sees them."""
 
 import re
 import subprocess
 import unittest
 
-from compare import DROP_IN, FOLDER, LAYER, OPTIONS, main
+from support.options import DROP_IN, FOLDER, LAYER, OPTIONS, main
 
 SYSTEM_LIBRARIES = re.compile(r"lib(c|m)\.so\.6|ld-linux.*\.so\.\d+")
 LAYER_FUNCTIONS = {"clGetLayerInfo", "clInitLayer", "clInitLayerWithProperties"}
@@ -15,7 +15,7 @@ def output(*command):
 
 
 def exported(library):
-    """Names with their versions, as nm writes them, and the letter of their kind."""
+    """Names with their versions, as nm prints them, and the letter of their kind."""
     lines = output(OPTIONS.nm, "-D", "--defined-only", "--with-symbol-versions", library).splitlines()
     return {line.split()[-1]: line.split()[-2] for line in lines}
 
@@ -41,26 +41,26 @@ class DropIn(unittest.TestCase):
         )
         self.assertEqual(functions(DROP_IN), {f"{name}@@OPENCL_{version}" for version, name in listed})
 
-    def test_needs_nothing_but_the_system_and_its_other_name(self):
+    def test_depends_on_the_system_and_its_unversioned_name_only(self):
         others = [name for name in dynamic(DROP_IN, "NEEDED") if not SYSTEM_LIBRARIES.fullmatch(name)]
         self.assertEqual(others, ["libOpenCL.so"])
 
-    def test_goes_by_the_loaders_name(self):
+    def test_soname_is_the_loaders(self):
         self.assertEqual(dynamic(DROP_IN, "SONAME"), ["libOpenCL.so.1"])
 
 
 class UnversionedName(unittest.TestCase):
     LIBRARY = FOLDER / "libOpenCL.so"
 
-    def test_needs_nothing_but_the_system_and_the_drop_in(self):
-        """It comes into every program with the drop-in, and so does whatever it needs."""
+    def test_depends_on_the_system_and_the_drop_in_only(self):
+        """It is loaded into every program with the drop-in, and so are its dependencies."""
         others = [name for name in dynamic(self.LIBRARY, "NEEDED") if not SYSTEM_LIBRARIES.fullmatch(name)]
         self.assertEqual(others, ["libOpenCL.so.1"])
 
     def test_exports_no_functions(self):
         self.assertEqual(functions(self.LIBRARY), set())
 
-    def test_goes_by_its_name(self):
+    def test_soname_is_its_file_name(self):
         self.assertEqual(dynamic(self.LIBRARY, "SONAME"), ["libOpenCL.so"])
 
 
@@ -68,13 +68,13 @@ class Layer(unittest.TestCase):
     def test_exports_its_three_functions(self):
         self.assertEqual(set(exported(LAYER)), LAYER_FUNCTIONS)
 
-    def test_needs_nothing_but_the_system(self):
+    def test_depends_on_the_system_only(self):
         self.assertEqual([name for name in dynamic(LAYER, "NEEDED") if not SYSTEM_LIBRARIES.fullmatch(name)], [])
 
 
 class StartedPrograms(unittest.TestCase):
-    def test_a_c_program_gets_no_libraries_but_ours(self):
-        """What the dynamic linker loads for a C program that never calls OpenCL."""
+    def test_c_program_gets_no_other_libraries(self):
+        """The dynamic linker's list for a C program that never calls OpenCL."""
         done = subprocess.run(
             ["/bin/true"], env={"LD_PRELOAD": str(DROP_IN), "LD_TRACE_LOADED_OBJECTS": "1"},
             capture_output=True, text=True, check=True,

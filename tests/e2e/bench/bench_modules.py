@@ -1,0 +1,18 @@
+"""The modules of bench/suite, and where its programs are."""
+
+import sys
+
+from support.options import CLEAVE, OPTIONS
+
+PROGRAMS = CLEAVE.parent.parent / "bench"
+sys.path.insert(0, str(OPTIONS.suite))
+
+import clients
+import compare
+import grounds
+import neighbours
+import peer
+import remote
+import results
+import split
+import tune
