@@ -44,7 +44,7 @@ bool Client::fill() {
 void Client::send_pending() {
   if (blocked_since_ || !stream_.is_open()) return;
   while (out_begin_ != out_end_ || fill()) {
-    ErrorCode error;
+    daemon::ErrorCode error;
     const std::size_t taken =
         stream_.write_some(asio::buffer(&out_[out_begin_], out_end_ - out_begin_), error);
     if (error == asio::error::would_block || error == asio::error::try_again) return wait_until_writable();
@@ -55,7 +55,7 @@ void Client::send_pending() {
 
 void Client::wait_until_writable() {
   blocked_since_ = hub_.now();
-  stream_.async_wait(Stream::wait_write, [self = shared_from_this()](const ErrorCode& error) {
+  stream_.async_wait(daemon::Stream::wait_write, [self = shared_from_this()](const daemon::ErrorCode& error) {
     if (error) return;
     self->blocked_since_.reset();
     self->send_pending();
@@ -65,7 +65,7 @@ void Client::wait_until_writable() {
 void Client::wait_until_readable() {
   if (reading_ || input_closed_ || input_allowance_ == 0 || !stream_.is_open()) return;
   reading_ = true;
-  stream_.async_wait(Stream::wait_read, [self = shared_from_this()](const ErrorCode& error) {
+  stream_.async_wait(daemon::Stream::wait_read, [self = shared_from_this()](const daemon::ErrorCode& error) {
     self->reading_ = false;
     if (!error) self->read();
   });
@@ -74,7 +74,7 @@ void Client::wait_until_readable() {
 void Client::read() {
   if (!stream_.is_open()) return;
   std::array<char, kReadSize> bytes{};
-  ErrorCode error;
+  daemon::ErrorCode error;
   const std::size_t got =
       stream_.read_some(asio::buffer(bytes.data(), std::min(bytes.size(), input_allowance_)), error);
   if (error == asio::error::eof) {
@@ -104,12 +104,12 @@ void Client::send_heartbeat(TimePoint now, std::chrono::milliseconds patience) {
 }
 
 void Client::disconnect(std::string_view last_line) {
-  ErrorCode ignored;
+  daemon::ErrorCode ignored;
   // In the middle of a line another one would only garble it.
   if (out_begin_ == out_end_ && !last_line.empty()) {
     stream_.write_some(asio::buffer(last_line.data(), last_line.size()), ignored);
   }
-  stream_.shutdown(Stream::shutdown_send, ignored);
+  stream_.shutdown(daemon::Stream::shutdown_send, ignored);
   stream_.close(ignored);
 }
 

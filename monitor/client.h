@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "cleave/monitor.h"
-#include "monitor/asio.h"
+#include "daemon/asio.h"
 #include "monitor/client_input.h"
 #include "monitor/domains.h"
 
@@ -25,7 +25,7 @@ class Hub;
 class Client : public std::enable_shared_from_this<Client> {
  public:
   // The hub outlives the event loop's last handler.
-  Client(Stream stream, Hub& hub) : stream_(std::move(stream)), hub_(hub) {}
+  Client(daemon::Stream stream, Hub& hub) : stream_(std::move(stream)), hub_(hub) {}
 
   // Greets, and listens from then on.
   void start();
@@ -55,7 +55,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void wait_until_readable();
   void read();
 
-  Stream stream_;
+  daemon::Stream stream_;
   Hub& hub_;
   ClientInput input_;
   std::size_t input_allowance_ = 0;  // bytes that it may still say until the next beat

@@ -23,10 +23,11 @@ HubOptions hub_options(const Options& options) {
   return result;
 }
 
-ListeningSocket open_one(const char* option, const base::Address& address, const Options& options) try {
-  return listen_on(address, {options.socket_mode, options.socket_group});
-} catch (const ListenError& error) {
-  throw ListenError(std::string(option) + ": " + base::as_text(address) + ": " + error.what());
+daemon::ListeningSocket open_one(const char* option, const base::Address& address,
+                                 const Options& options) try {
+  return daemon::listen_on(address, {options.socket_mode, options.socket_group});
+} catch (const daemon::ListenError& error) {
+  throw daemon::ListenError(std::string(option) + ": " + base::as_text(address) + ": " + error.what());
 }
 
 base::Address default_address() {
@@ -39,7 +40,7 @@ base::Address default_address() {
 
 DaemonSockets open_sockets(const Options& options) {
   DaemonSockets sockets;
-  sockets.clients = inherited_sockets();
+  sockets.clients = daemon::inherited_sockets();
   std::vector<base::Address> addresses = options.listen;
   if (addresses.empty() && sockets.clients.empty()) addresses.push_back(default_address());
   for (const base::Address& address : addresses) {
@@ -59,13 +60,14 @@ Daemon::Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options&
       heartbeats_(context, std::chrono::nanoseconds(options.heartbeat) / Hub::kRounds,
                   [this] { hub_.send_heartbeat(); }),
       expiry_(context, kExpiryPeriod, [this] { expire(); }) {
-  for (ListeningSocket& socket : sockets.clients) {
-    const auto take = [this](Stream stream) { hub_.admit(std::move(stream)); };
-    listeners_.push_back(std::make_unique<Listener>(context, std::move(socket), options.patience, take));
+  for (daemon::ListeningSocket& socket : sockets.clients) {
+    const auto take = [this](daemon::Stream stream) { hub_.admit(std::move(stream)); };
+    listeners_.push_back(
+        std::make_unique<daemon::Listener>(context, std::move(socket), options.patience, take));
   }
   if (sockets.metrics) {
-    const auto take = [this](Stream stream) { http_.admit(std::move(stream)); };
-    metrics_ = std::make_unique<Listener>(context, std::move(*sockets.metrics), kHttpTimeout, take);
+    const auto take = [this](daemon::Stream stream) { http_.admit(std::move(stream)); };
+    metrics_ = std::make_unique<daemon::Listener>(context, std::move(*sockets.metrics), kHttpTimeout, take);
   }
   watch(hypervisor, options);
 }
@@ -126,11 +128,11 @@ bool Daemon::wait_until_ended(TimePoint deadline) {
 
 std::vector<std::string> Daemon::addresses() const {
   std::vector<std::string> all;
-  for (const auto& listener : listeners_) all.push_back(listener->where());
+  for (const auto& listener : listeners_) all.push_back(listener->address());
   return all;
 }
 
-std::string Daemon::metrics_address() const { return metrics_ ? metrics_->where() : ""; }
+std::string Daemon::metrics_address() const { return metrics_ ? metrics_->address() : ""; }
 
 std::string Daemon::status() const {
   const Total& total = totals_.total();

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "monitor/http.h"
+#include "daemon/http.h"
+#include "daemon/listener.h"
 #include "monitor/hub.h"
-#include "monitor/listener.h"
 #include "monitor/options.h"
 #include "monitor/periodic_timer.h"
 #include "monitor/totals.h"
@@ -21,11 +21,11 @@ namespace cleave::monitor {
 
 // The sockets that the options ask for. Opened before any thread is started.
 struct DaemonSockets {
-  std::vector<ListeningSocket> clients;
-  std::optional<ListeningSocket> metrics;
+  std::vector<daemon::ListeningSocket> clients;
+  std::optional<daemon::ListeningSocket> metrics;
 };
 
-// Throws OptionError or ListenError.
+// Throws OptionError or daemon::ListenError.
 DaemonSockets open_sockets(const Options& options);
 
 class Daemon {
@@ -69,9 +69,9 @@ class Daemon {
   asio::io_context& context_;
   Totals totals_;
   Hub hub_;
-  HttpServer http_;
-  std::vector<std::unique_ptr<Listener>> listeners_;
-  std::unique_ptr<Listener> metrics_;
+  daemon::HttpServer http_;
+  std::vector<std::unique_ptr<daemon::Listener>> listeners_;
+  std::unique_ptr<daemon::Listener> metrics_;
   PeriodicTimer heartbeats_;
   PeriodicTimer expiry_;
   std::vector<std::unique_ptr<LatestReport>> latest_reports_;

@@ -12,7 +12,7 @@ Hub::Hub(HubOptions options)
   publish(Total{});
 }
 
-void Hub::admit(Stream stream) {
+void Hub::admit(daemon::Stream stream) {
   if (clients_ >= options_.max_clients) return refuse(stream);
   const auto client = std::make_shared<Client>(std::move(stream), *this);
   Round& round = rounds_[next_client_round_];
@@ -23,10 +23,10 @@ void Hub::admit(Stream stream) {
   client->start();
 }
 
-void Hub::refuse(Stream& stream) {
+void Hub::refuse(daemon::Stream& stream) {
   ++statistics_.refused;
   const std::string bye = base::bye_line("full") + '\n';
-  ErrorCode ignored;
+  daemon::ErrorCode ignored;
   stream.write_some(asio::buffer(bye), ignored);
   if (const auto times = refusal_log_limit_.record(now())) {
     log_line(std::to_string(*times) + " clients refused: there are " + std::to_string(clients_) +

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "monitor/asio.h"
+#include "daemon/asio.h"
 #include "monitor/client.h"
 #include "monitor/log.h"
 #include "monitor/totals.h"
@@ -49,7 +49,7 @@ class Hub {
   explicit Hub(HubOptions options);
 
   // A new client. Beyond the limit it gets a "bye" and is not kept.
-  void admit(Stream stream);
+  void admit(daemon::Stream stream);
 
   void publish(const Total& total);
 
@@ -73,7 +73,7 @@ class Hub {
  private:
   using Round = std::list<std::shared_ptr<Client>>;
 
-  void refuse(Stream& stream);
+  void refuse(daemon::Stream& stream);
 
   HubOptions options_;
   std::array<Round, kRounds> rounds_;

@@ -1,5 +1,4 @@
-// What the daemon says on standard error: what happened to its hypervisors, and whom it turned away.
-// Sparingly.
+// The log of cleave-monitord.
 #pragma once
 
 #include <chrono>
@@ -7,18 +6,20 @@
 #include <optional>
 #include <string_view>
 
+#include "daemon/log.h"
+
 namespace cleave::monitor {
 
-// Writes "cleave-monitord: <line>\n". Thread-safe; never fails.
-void log_line(std::string_view line) noexcept;
+// Writes "cleave-monitord: LINE\n" to standard error. Thread-safe; never throws.
+inline void log_line(std::string_view line) noexcept { daemon::log_line("cleave-monitord", line); }
 
-// Lets one line through in every so often and counts the others. Not thread-safe.
+// Lets one event through in each period and counts the others. Not thread-safe.
 class RateLimiter {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  explicit RateLimiter(std::chrono::seconds every) : period_(every) {}
+  explicit RateLimiter(std::chrono::seconds period) : period_(period) {}
 
-  // How often it happened since the last line, this time included, if a line is due; else empty.
+  // Counts an event. If a log line is due: how many events there were since the last one, with this; else empty.
   std::optional<std::uint64_t> record(TimePoint now);
 
  private:

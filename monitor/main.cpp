@@ -9,10 +9,10 @@
 
 #include <sys/resource.h>
 
-#include "monitor/command_line.h"
+#include "daemon/service_manager.h"
 #include "monitor/daemon.h"
 #include "monitor/libvirt.h"
-#include "monitor/service_manager.h"
+#include "monitor/options.h"
 
 #include <asio/signal_set.hpp>
 
@@ -49,23 +49,23 @@ class ServiceManager {
  public:
   ServiceManager(asio::io_context& context, const Daemon& daemon)
       : daemon_(daemon), status_(context, kStatusPeriod, [this] { send_status(); }) {
-    const auto within = watchdog();
-    if (within) watchdog_.emplace(context, *within / 2, [] { notify("WATCHDOG=1"); });
+    const auto within = daemon::watchdog();
+    if (within) watchdog_.emplace(context, *within / 2, [] { daemon::notify("WATCHDOG=1"); });
   }
 
   void ready() {
-    notify("READY=1");
+    daemon::notify("READY=1");
     send_status();
   }
 
-  static void stopping() { notify("STOPPING=1"); }
+  static void stopping() { daemon::notify("STOPPING=1"); }
 
  private:
   void send_status() {
     std::string status = "STATUS=" + daemon_.status();
     if (status == last_status_) return;
     last_status_ = std::move(status);
-    notify(last_status_);
+    daemon::notify(last_status_);
   }
 
   const Daemon& daemon_;
@@ -88,7 +88,7 @@ int run(const Options& options) {
   log_addresses(daemon);
   ServiceManager manager(context, daemon);
   asio::signal_set signals(context, SIGTERM, SIGINT);
-  signals.async_wait([&](const ErrorCode& error, int) {
+  signals.async_wait([&](const daemon::ErrorCode& error, int) {
     if (error) return;
     ServiceManager::stopping();
     daemon.stop();
@@ -103,7 +103,7 @@ int run(const Options& options) {
 }
 
 int start(std::span<const char* const> arguments) try {
-  const auto options = read_command_line(arguments);
+  const auto options = read_options(arguments);
   return options ? run(*options) : EXIT_SUCCESS;
 } catch (const OptionError& error) {
   log_line(error.what());

@@ -5,39 +5,15 @@
 #include <memory>
 #include <string_view>
 #include <unistd.h>
-#include <vector>
 
 #include <sys/resource.h>
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
+#include "daemon/metrics.h"
 
 namespace cleave::monitor {
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-
-class Families {
- public:
-  template <typename Number>
-  void gauge(const char* name, const char* help, Number value) {
-    add(name, help, MetricType::Gauge).gauge.value = static_cast<double>(value);
-  }
-  template <typename Number>
-  void counter(const char* name, const char* help, Number value) {
-    add(name, help, MetricType::Counter).counter.value = static_cast<double>(value);
-  }
-  [[nodiscard]] std::string text() const { return prometheus::TextSerializer().Serialize(list_); }
-
- private:
-  ClientMetric& add(const char* name, const char* help, MetricType type) {
-    return list_.emplace_back(MetricFamily{name, help, type, {ClientMetric{}}}).metric.front();
-  }
-
-  std::vector<MetricFamily> list_;
-};
+using daemon::MetricList;
 
 // Summed over all hypervisors.
 struct Sums {
@@ -79,51 +55,51 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void add_total(Families& families, const Total& total) {
-  families.gauge("cleave_monitor_known", "1 while the counts are known.", total.known ? 1 : 0);
+void add_total(MetricList& list, const Total& total) {
+  list.gauge("cleave_monitor_known", "1 while the counts are known.", total.known ? 1 : 0);
   if (!total.known) return;
-  families.gauge("cleave_monitor_running", "Domains that run.", total.counts.running);
-  families.gauge("cleave_monitor_busy", "Domains that use their processors.", total.counts.busy);
+  list.gauge("cleave_monitor_running", "Domains that run.", total.counts.running);
+  list.gauge("cleave_monitor_busy", "Domains that use their processors.", total.counts.busy);
 }
 
-void add_hypervisors(Families& families, const Totals& totals) {
+void add_hypervisors(MetricList& list, const Totals& totals) {
   const Sums sums = sums_of(totals);
-  families.gauge("cleave_monitor_hypervisors", "Hypervisors to follow.", totals.reports().size());
-  families.gauge("cleave_monitor_hypervisors_connected", "Those that are connected and answer.",
-                 totals.connected());
-  families.counter("cleave_monitor_events_total", "Lifecycle events.", sums.events);
-  families.counter("cleave_monitor_listings_total", "Listings of the running domains.", sums.listings);
-  families.counter("cleave_monitor_corrections_total",
-                   "Listings that differed from what the events had led to.", sums.corrections);
-  families.counter("cleave_monitor_losses_total", "Connections to hypervisors that were lost.", sums.losses);
+  list.gauge("cleave_monitor_hypervisors", "Hypervisors to follow.", totals.reports().size());
+  list.gauge("cleave_monitor_hypervisors_connected", "Those that are connected and answer.",
+             totals.connected());
+  list.counter("cleave_monitor_events_total", "Lifecycle events.", sums.events);
+  list.counter("cleave_monitor_listings_total", "Listings of the running domains.", sums.listings);
+  list.counter("cleave_monitor_corrections_total", "Listings that differed from what the events had led to.",
+               sums.corrections);
+  list.counter("cleave_monitor_losses_total", "Connections to hypervisors that were lost.", sums.losses);
 }
 
-void add_clients(Families& families, const Hub& hub) {
+void add_clients(MetricList& list, const Hub& hub) {
   const Hub::Statistics& statistics = hub.statistics();
-  families.gauge("cleave_monitor_clients", "Clients connected.", hub.clients());
-  families.counter("cleave_monitor_clients_admitted_total", "Clients let in.", statistics.admitted);
-  families.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", statistics.refused);
-  families.counter("cleave_monitor_clients_slow_total", "Clients dropped because they took nothing.",
-                   statistics.slow);
-  families.counter("cleave_monitor_clients_long_lines_total", "Clients dropped for a line that was too long.",
-                   statistics.long_lines);
-  families.counter("cleave_monitor_changes_total", "Totals published.", statistics.changes);
+  list.gauge("cleave_monitor_clients", "Clients connected.", hub.clients());
+  list.counter("cleave_monitor_clients_admitted_total", "Clients let in.", statistics.admitted);
+  list.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", statistics.refused);
+  list.counter("cleave_monitor_clients_slow_total", "Clients dropped because they took nothing.",
+               statistics.slow);
+  list.counter("cleave_monitor_clients_long_lines_total", "Clients dropped for a line that was too long.",
+               statistics.long_lines);
+  list.counter("cleave_monitor_changes_total", "Totals published.", statistics.changes);
 }
 
 }  // namespace
 
 std::string metrics(const Totals& totals, const Hub& hub) {
-  Families families;
-  add_total(families, totals.total());
-  add_hypervisors(families, totals);
-  add_clients(families, hub);
-  families.gauge("process_resident_memory_bytes", "Resident memory.", resident_bytes());
-  families.counter("process_cpu_seconds_total", "Processor time, user and system.", processor_seconds());
-  return families.text();
+  MetricList list;
+  add_total(list, totals.total());
+  add_hypervisors(list, totals);
+  add_clients(list, hub);
+  list.gauge("process_resident_memory_bytes", "Resident memory.", resident_bytes());
+  list.counter("process_cpu_seconds_total", "Processor time, user and system.", processor_seconds());
+  return list.as_text();
 }
 
-HttpAnswer metrics_page(std::string_view path, const Totals& totals, const Hub& hub) {
-  if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", metrics(totals, hub)};
+daemon::HttpAnswer metrics_page(std::string_view path, const Totals& totals, const Hub& hub) {
+  if (path == "/metrics") return {200, MetricList::kContentType, metrics(totals, hub)};
   if (path != "/healthz") return {404, "text/plain", "there are /metrics and /healthz\n"};
   const std::string state = std::to_string(totals.connected()) + " of " +
                             std::to_string(totals.reports().size()) + " hypervisors connected\n";

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "monitor/http.h"
+#include "daemon/http.h"
 #include "monitor/hub.h"
 #include "monitor/totals.h"
 
@@ -13,6 +13,6 @@ namespace cleave::monitor {
 std::string metrics(const Totals& totals, const Hub& hub);
 
 // /metrics, and /healthz: status 200, or 503 while no hypervisor is connected.
-HttpAnswer metrics_page(std::string_view path, const Totals& totals, const Hub& hub);
+daemon::HttpAnswer metrics_page(std::string_view path, const Totals& totals, const Hub& hub);
 
 }  // namespace cleave::monitor

@@ -1,56 +1,48 @@
 #include "monitor/options.h"
 
-#include <algorithm>
+#include <utility>
 
-#include "base/toml_file.h"
-#include "cleave/monitor.h"
-#include "monitor/listening.h"
+#include "base/settings.h"
+#include "daemon/listening_socket.h"
 
 namespace cleave::monitor {
 namespace {
 
-const OptionEntry* entry_of(std::string_view name) {
-  const auto entries = option_table();
-  const auto found =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.name == name; });
-  return found == entries.end() ? nullptr : &*found;
+using Arity = daemon::Option::Arity;
+
+bool add_connect(Options& options, std::string_view text) {
+  const auto colon = text.find(':');
+  const bool is_uri =
+      colon != std::string_view::npos && colon > 0 && text.find(' ') == std::string_view::npos;
+  if (is_uri) options.connect.emplace_back(text);
+  return is_uri;
 }
 
-std::string joined(const std::vector<std::string>& path) {
-  std::string text;
-  for (const std::string& key : path) text.append(text.empty() ? "" : ".").append(key);
-  return text;
+bool add_address(std::vector<base::Address>& list, std::string_view text) {
+  auto address = base::parse_address(text);
+  if (address) list.push_back(std::move(*address));
+  return address.has_value();
 }
 
-// An array of the file, which comes joined by commas.
-std::vector<std::string> split_list(std::string_view text) {
-  std::vector<std::string> values;
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    values.emplace_back(text.substr(0, comma));
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-  }
-  return values;
+bool set_max_clients(Options& options, std::string_view text) {
+  const auto number = base::parse_unsigned(text, 1, 1'000'000);
+  if (number) options.max_clients = *number;
+  return number.has_value();
 }
 
-void apply(Options& options, const OptionValues& given) {
-  if (given.option->value_count == OptionEntry::ValueCount::one && given.values.size() != 1) {
-    throw OptionError(given.where + ": is given more than once; expected " + given.option->expected);
-  }
-  for (const std::string& value : given.values) {
-    if (given.option->apply(options, value)) continue;
-    throw OptionError(given.where + ": '" + value + "' is not understood; expected " +
-                      given.option->expected);
-  }
+bool set_busy_share(Options& options, std::string_view text) {
+  const auto percent = base::parse_unsigned(text, 0, 100);
+  if (percent) options.busy_share = static_cast<double>(*percent) / 100;
+  return percent.has_value();
 }
 
 void check_listen(const Options& options) {
   for (const base::Address& address : options.listen) {
     const std::string what = "--listen: " + base::as_text(address);
-    if (address.kind == base::Address::Kind::tcp && !is_numeric(address)) {
+    if (address.kind == base::Address::Kind::tcp && !daemon::is_numeric(address)) {
       throw OptionError(what + " is a name; name the IP address to bind, such as tcp:127.0.0.1:27460");
     }
-    if (is_wildcard(address) && !options.allow_wildcard) {
+    if (daemon::is_wildcard(address) && !options.allow_wildcard) {
       throw OptionError(what + " is every network of this host; name one address, or add --allow-wildcard");
     }
   }
@@ -58,7 +50,7 @@ void check_listen(const Options& options) {
 
 void check_metrics(const Options& options) {
   for (const base::Address& address : options.metrics) {
-    if (is_local(address)) continue;
+    if (daemon::is_local(address)) continue;
     throw OptionError("--metrics: " + base::as_text(address) +
                       " can be reached from outside; name a loopback address, such as tcp:127.0.0.1:9460");
   }
@@ -66,31 +58,49 @@ void check_metrics(const Options& options) {
 
 }  // namespace
 
-std::vector<OptionValues> read_file(const std::string& path) {
-  const base::TomlFile file = base::read_toml(path);
-  if (!file.exists)
-    throw OptionError("--config: there is no file " + path + "; name one, or leave the option out");
-  if (!file.error.empty()) throw OptionError("--config: " + path + ": " + file.error);
-  std::vector<OptionValues> all;
-  for (const base::TomlValue& value : file.values) {
-    const std::string where = path + ':' + std::to_string(value.line) + ": " + joined(value.path);
-    const OptionEntry* option = entry_of(joined(value.path));
-    if (option == nullptr) throw OptionError(where + ": there is no such option; see cleave-monitord --help");
-    const bool list = option->value_count == OptionEntry::ValueCount::several;
-    all.push_back({option, list ? split_list(value.text) : std::vector{value.text}, where});
-  }
-  return all;
+std::vector<daemon::Option> option_table(Options& options) {
+  const auto milliseconds = [](std::chrono::milliseconds& target, std::uint64_t min) {
+    return [&target, min](std::string_view text) {
+      return daemon::set_milliseconds(target, text, min, 3'600'000);
+    };
+  };
+  return {
+      {"connect", Arity::several, "URI", "Hypervisors to count on, as libvirt names them (qemu:///system)",
+       "a libvirt URI, such as qemu:///system", [&](auto text) { return add_connect(options, text); }},
+      {"listen", Arity::several, "ADDRESS",
+       "Where to listen: unix:PATH, tcp:IP:PORT, vsock:any:PORT (unix:/run/cleave/monitor.sock)",
+       "unix:PATH, tcp:IP:PORT or vsock:any:PORT",
+       [&](auto text) { return add_address(options.listen, text); }},
+      {"metrics", Arity::one, "ADDRESS", "Where to serve /metrics and /healthz, on loopback (nowhere)",
+       "tcp:127.0.0.1:PORT, tcp:[::1]:PORT or unix:PATH",
+       [&](auto text) { return add_address(options.metrics, text); }},
+      {"allow-wildcard", Arity::flag, "", "Let --listen name 0.0.0.0 or [::], every network of the host",
+       "true or false", [&](auto text) { return daemon::set_flag(options.allow_wildcard, text); }},
+      {"socket-mode", Arity::one, "OCTAL", "Mode of unix sockets (0666)",
+       "an octal mode up to 0777, in the file as text, such as \"0660\"",
+       [&](auto text) { return daemon::set_octal_mode(options.socket_mode, text); }},
+      {"socket-group", Arity::one, "GROUP", "Group of unix sockets (the process's own)", "a group's name",
+       [&](auto text) { return !(options.socket_group = text).empty(); }},
+      {"max-clients", Arity::one, "N", "Clients at a time (10000)", "a whole number from 1 to 1000000",
+       [&](auto text) { return set_max_clients(options, text); }},
+      {"heartbeat", Arity::one, "MS", "Milliseconds between signs of life to a client (2000)",
+       "milliseconds, from 100 to 3600000", milliseconds(options.heartbeat, 100)},
+      {"patience", Arity::one, "MS", "Milliseconds that a client may take nothing (30000)",
+       "milliseconds, from 1000 to 3600000", milliseconds(options.patience, 1000)},
+      {"interval", Arity::one, "MS", "Milliseconds between listings of the domains (3000)",
+       "milliseconds, from 100 to 3600000", milliseconds(options.interval, 100)},
+      {"busy-share", Arity::one, "PERCENT", "From how much of one processor on a domain counts as busy (20)",
+       "per cent of one processor, 0 to 100", [&](auto text) { return set_busy_share(options, text); }},
+  };
 }
 
-Options merge_options(const std::vector<OptionValues>& command_line, const std::vector<OptionValues>& file) {
+std::optional<Options> read_options(std::span<const char* const> arguments) {
   Options options;
-  for (const OptionValues& given : file) {
-    const bool overridden =
-        std::any_of(command_line.begin(), command_line.end(),
-                    [&](const OptionValues& other) { return other.option == given.option; });
-    if (!overridden) apply(options, given);
-  }
-  for (const OptionValues& given : command_line) apply(options, given);
+  const daemon::Program program{
+      "cleave-monitord",
+      "Counts the virtual machines that run on this host, through libvirt, and tells those who follow it.",
+      "/etc/cleave/monitord.toml"};
+  if (!daemon::read_options(program, option_table(options), arguments)) return std::nullopt;
   check_listen(options);
   check_metrics(options);
   if (options.connect.empty()) options.connect.emplace_back("qemu:///system");

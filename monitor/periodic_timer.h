@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "monitor/asio.h"
+#include "daemon/asio.h"
 
 namespace cleave::monitor {
 
@@ -23,7 +23,7 @@ class PeriodicTimer {
 
  private:
   void wait() {
-    timer_.async_wait([this](const ErrorCode& error) {
+    timer_.async_wait([this](const daemon::ErrorCode& error) {
       if (error) return;
       call_();
       const auto now = std::chrono::steady_clock::now();

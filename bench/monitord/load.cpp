@@ -26,7 +26,7 @@
 
 #include "monitor/daemon.h"
 #include "monitor/libvirt.h"
-#include "monitor/unix_socket.h"
+#include "daemon/unix_socket.h"
 
 #include <libvirt/libvirt.h>
 
@@ -69,9 +69,9 @@ void allow_files(rlim_t files) {
 class Clients {
  public:
   Clients(const Load& load, Shared& shared, const std::string& path) : shared_(shared) {
-    const UnixAddress name(path);
+    const daemon::UnixAddress name(path);
     for (unsigned i = 0; i < load.clients; ++i) {
-      Descriptor& socket = sockets_.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      daemon::Descriptor& socket = sockets_.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
       if (::connect(socket.get(), name.get(), name.size()) != 0) throw std::runtime_error("cannot connect");
       const bool measured = random_() % kOneIn == 0;
       measured_ += measured ? 1 : 0;
@@ -100,7 +100,7 @@ class Clients {
   static constexpr int kQuiet = 10;  // milliseconds
 
   // How many there were.
-  int read_ready(const Descriptor& poll, int milliseconds) {
+  int read_ready(const daemon::Descriptor& poll, int milliseconds) {
     std::array<epoll_event, 256> events{};
     const int ready = ::epoll_wait(poll.get(), events.data(), static_cast<int>(events.size()), milliseconds);
     for (int i = 0; i < ready; ++i) {
@@ -109,11 +109,11 @@ class Clients {
     return ready;
   }
 
-  bool read(Descriptor& socket, bool measured) {
+  bool read(daemon::Descriptor& socket, bool measured) {
     std::array<char, 4096> bytes{};
     const ssize_t got = ::recv(socket.get(), bytes.data(), bytes.size() - 1, 0);
     const std::int64_t time = now_ns();
-    if (got <= 0) socket = Descriptor();
+    if (got <= 0) socket = daemon::Descriptor();
     for (const char* at = bytes.data(); measured && (at = std::strstr(at, "count ")) != nullptr; ++at) {
       unsigned running = 0;
       if (std::sscanf(at, "count %*u %u", &running) == 1) note(running, time);
@@ -130,11 +130,11 @@ class Clients {
 
   Shared& shared_;
   std::mt19937 random_;                                // the same clients each time
-  Descriptor poll_{::epoll_create1(EPOLL_CLOEXEC)};    // those that are measured
-  Descriptor others_{::epoll_create1(EPOLL_CLOEXEC)};  // and those that are not
+  daemon::Descriptor poll_{::epoll_create1(EPOLL_CLOEXEC)};    // those that are measured
+  daemon::Descriptor others_{::epoll_create1(EPOLL_CLOEXEC)};  // and those that are not
   std::size_t measured_ = 0;
   std::size_t left_ = 0;
-  std::vector<Descriptor> sockets_;
+  std::vector<daemon::Descriptor> sockets_;
   std::vector<std::int64_t> delays_;
 };
 

@@ -5,142 +5,148 @@
 #include <cstring>
 #include <fstream>
 
-#include <CLI/CLI.hpp>
 #include <sys/stat.h>
 
-#include "base/address.h"
+#include "base/settings.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::server {
 namespace {
 
-constexpr const char* kDefaultAddress = "unix:/run/cleave/server.sock";
-constexpr const char* kExpectedAddress = "expected tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:any:PORT";
+using daemon::Option;
+using Arity = Option::Arity;
 
-template <typename Number>
-Number whole(const std::string& option, const std::string& text, Number least, Number most) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
-    throw OptionError(option + ": \"" + text + "\" is not understood; expected a number from " +
-                      std::to_string(least) + " to " + std::to_string(most));
-  }
-  return number;
+Option text_option(const char* name, const char* value_name, const char* help, std::string& target) {
+  return {name, Arity::one, value_name, help, "a text", [&target](std::string_view text) {
+            target = text;
+            return true;
+          }};
 }
 
-unsigned mode(const std::string& option, const std::string& text) {
-  unsigned mode = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
-  if (error == std::errc() && end == text.data() + text.size() && mode <= 0777) return mode;
-  throw OptionError(option + ": \"" + text + "\" is not understood; expected an octal mode such as 0660");
+// `set` gets a number in the range.
+template <typename Set>
+Option number_option(const char* name, const char* value_name, const char* help, std::uint64_t min,
+                     std::uint64_t max, Set set) {
+  const std::string expected = "a number from " + std::to_string(min) + " to " + std::to_string(max);
+  return {name, Arity::one, value_name, help, expected, [=](std::string_view text) {
+            const auto number = base::parse_unsigned(text, min, max);
+            if (number) set(*number);
+            return number.has_value();
+          }};
 }
 
-// Of none `otherwise`.
-std::uint64_t size(const std::string& option, const std::string& text, std::uint64_t otherwise) {
-  if (text.empty()) return otherwise;
-  const auto value = read_size(text);
-  if (value) return *value;
-  throw OptionError(option + ": \"" + text + "\" is not understood; expected bytes, such as 512M");
+template <typename Size>
+Option size_option(const char* name, const char* help, Size& target) {
+  return {name, Arity::one, "BYTES[KMGT]", help, "bytes, such as 512M", [&target](std::string_view text) {
+            const auto size = read_size(text);
+            if (size) target = *size;
+            return size.has_value();
+          }};
 }
 
-// What the options of these names were given, or what they are by themselves.
-struct Texts {
-  std::vector<std::string> listen;
-  std::string mode = "0660";
-  std::string most_clients = "16";
-  std::string spare = "1";
-  std::string memory;
-  std::string commands = "8192";
-  std::string data;
-  std::string program;
-  std::string timeout = "10000";
-  std::string heartbeat = "2000";
-  std::string idle = "0";
-};
-
-void add_access(CLI::App& app, Options& options, Texts& texts) {
-  app.add_option("--listen", texts.listen,
-                 std::string("Where: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:any:PORT (") +
-                     kDefaultAddress + ")")
-      ->type_name("ADDRESS")
-      ->delimiter(',');
-  app.add_option("--socket-mode", texts.mode, "Mode of unix sockets (0660)")->type_name("OCTAL");
-  app.add_option("--token-file", options.token_file, "Clients must know one of these tokens, one a line")
-      ->type_name("FILE");
-  app.add_option("--tls-cert", options.tls.certificate, "The server's certificate, with its chain (PEM)")
-      ->type_name("FILE");
-  app.add_option("--tls-key", options.tls.key, "Its key (PEM)")->type_name("FILE");
-  app.add_option("--client-ca", options.tls.authority,
-                 "Clients on TLS must have a certificate of this authority (PEM)")
-      ->type_name("FILE");
+void add_access_options(std::vector<Option>& table, Options& options) {
+  table.push_back({"listen", Arity::list, "ADDRESS",
+                   std::string("Where to listen: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:any:PORT (") +
+                       kDefaultAddress + ")",
+                   "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:any:PORT", [&](std::string_view text) {
+                     const auto endpoint = read_endpoint(text);
+                     if (endpoint) options.listen.push_back(*endpoint);
+                     return endpoint.has_value();
+                   }});
+  table.push_back({"socket-mode", Arity::one, "OCTAL", "Mode of unix sockets (0660)",
+                   "an octal mode such as 0660",
+                   [&](std::string_view text) { return daemon::set_octal_mode(options.socket_mode, text); }});
+  table.push_back(text_option("token-file", "FILE", "Clients must know one of these tokens, one a line",
+                              options.token_file));
+  table.push_back(text_option("tls-cert", "FILE", "The server's certificate, with its chain (PEM)",
+                              options.tls.certificate));
+  table.push_back(text_option("tls-key", "FILE", "Its key (PEM)", options.tls.key));
+  table.push_back(text_option("client-ca", "FILE",
+                              "Clients on TLS must have a certificate of this authority (PEM)",
+                              options.tls.authority));
 }
 
-void add_limits(CLI::App& app, Texts& texts) {
-  app.add_option("--max-clients", texts.most_clients, "At most so many at a time (16)")->type_name("N");
-  app.add_option("--spare", texts.spare, "So many workers are ready before they are needed (1)")
-      ->type_name("N");
-  app.add_option("--memory-per-client", texts.memory,
-                 "Of all memory objects of one client together (no limit)")
-      ->type_name("BYTES[KMGT]");
-  app.add_option("--commands-per-client", texts.commands,
-                 "Unfinished commands of one client, which waits then (8192)")
-      ->type_name("N");
-  app.add_option("--data-per-client", texts.data, "On its way for one client, which waits then (128M)")
-      ->type_name("BYTES[KMGT]");
-  app.add_option("--program-size", texts.program, "The largest text, IL or binaries of a program (256M)")
-      ->type_name("BYTES[KMGT]");
-  app.add_option("--timeout", texts.timeout, "A client that is silent for so long is gone (10000)")
-      ->type_name("MS");
-  app.add_option("--heartbeat", texts.heartbeat, "A sign of life goes out at least so often (2000)")
-      ->type_name("MS");
-  app.add_option("--idle-timeout", texts.idle,
-                 "A client without a command for so long is sent away (0: never)")
-      ->type_name("SECONDS");
-}
-
-void add_surroundings(CLI::App& app, Options& options) {
-  app.add_option("--devices", options.devices,
-                 "Shell patterns of the names of devices that are offered (all)")
-      ->type_name("PATTERN")
-      ->delimiter(',');
-  app.add_option("--user", options.user, "What the workers run as, where the server is root")
-      ->type_name("NAME");
-  app.add_option("--opencl", options.opencl, "The OpenCL loader (libOpenCL.so.1)")->type_name("FILE");
-  app.add_option("--state", options.state, "A folder for the number of clients, which the splitter reads")
-      ->type_name("FOLDER");
-  app.add_option("--metrics", options.metrics, "Where to serve /metrics: tcp:ADDRESS:PORT on loopback")
-      ->type_name("ADDRESS");
-}
-
-void read_limits(const Texts& texts, Options& options) {
-  using std::chrono::milliseconds;
+void add_limit_options(std::vector<Option>& table, Options& options) {
   ClientLimits& limits = options.limits;
-  options.most_clients = whole<unsigned>("--max-clients", texts.most_clients, 1, 10'000);
-  options.spare = whole<unsigned>("--spare", texts.spare, 0, 64);
-  options.timeout = milliseconds(whole<unsigned>("--timeout", texts.timeout, 100, 3'600'000));
-  options.heartbeat = milliseconds(whole<unsigned>("--heartbeat", texts.heartbeat, 50, 3'600'000));
-  limits.idle = std::chrono::seconds(whole<unsigned>("--idle-timeout", texts.idle, 0, 86'400));
-  limits.memory = size("--memory-per-client", texts.memory, limits.memory);
-  limits.window_commands = whole<unsigned>("--commands-per-client", texts.commands, 16, 1'000'000);
-  limits.window_bytes = size("--data-per-client", texts.data, limits.window_bytes);
-  limits.program = size("--program-size", texts.program, limits.program);
+  table.push_back(number_option("max-clients", "N", "Clients at a time (16)", 1, 10'000,
+                                [&](auto number) { options.max_clients = static_cast<unsigned>(number); }));
+  table.push_back(number_option("spare", "N", "Workers that are kept ready for new clients (1)", 0, 64,
+                                [&](auto number) { options.spare = static_cast<unsigned>(number); }));
+  table.push_back(size_option("memory-per-client", "All memory objects of one client together (no limit)",
+                              limits.memory));
+  table.push_back(number_option("commands-per-client", "N",
+                                "Unfinished commands of one client, which waits beyond that (8192)", 16,
+                                1'000'000, [&](auto number) { limits.window_commands = number; }));
+  table.push_back(size_option("data-per-client",
+                              "Data in transfer for one client, which waits beyond that (128M)",
+                              limits.window_bytes));
+  table.push_back(
+      size_option("program-size", "The largest source, IL or binaries of a program (256M)", limits.program));
+  table.push_back(number_option("timeout", "MS",
+                                "Silence after which a client counts as disconnected (10000)", 100, 3'600'000,
+                                [&](auto number) { options.timeout = std::chrono::milliseconds(number); }));
+  table.push_back(number_option("heartbeat", "MS", "Longest time between two messages to a client (2000)", 50,
+                                3'600'000,
+                                [&](auto number) { options.heartbeat = std::chrono::milliseconds(number); }));
+  table.push_back(number_option("idle-timeout", "SECONDS",
+                                "Time without a command after which a client is disconnected (0: never)", 0,
+                                86'400, [&](auto number) { limits.idle = std::chrono::seconds(number); }));
 }
 
-// What can be reached from other machines is no place for a stranger.
-void check_access(const Options& options) {
-  for (const Endpoint& endpoint : options.listen) {
-    if (endpoint.tls && options.tls.certificate.empty()) {
-      throw OptionError("--listen " + as_text(endpoint) + ": TLS needs --tls-cert and --tls-key");
-    }
-    const bool known = !options.token_file.empty() || (endpoint.tls && !options.tls.authority.empty());
-    if (is_private(endpoint) || known) continue;
-    throw OptionError("--listen " + as_text(endpoint) +
-                      ": other machines can connect there; give --token-file" +
-                      (endpoint.tls ? " or --client-ca" : ", or listen on a loopback address"));
-  }
+void add_environment_options(std::vector<Option>& table, Options& options) {
+  table.push_back({"devices", Arity::list, "PATTERN",
+                   "Shell patterns of the names of devices that are offered (all)", "a shell pattern",
+                   [&](std::string_view text) {
+                     options.devices.emplace_back(text);
+                     return true;
+                   }});
+  table.push_back(
+      text_option("user", "NAME", "What the workers run as, where the server is root", options.user));
+  table.push_back(text_option("opencl", "FILE", "The OpenCL loader (libOpenCL.so.1)", options.opencl));
+  table.push_back(text_option("state", "FOLDER",
+                              "A folder for the number of clients, which the splitter reads", options.state));
+  table.push_back({"metrics", Arity::one, "ADDRESS",
+                   "Where to serve /metrics: tcp:ADDRESS:PORT on loopback (nowhere)",
+                   "a loopback address, such as tcp:127.0.0.1:9461", [&](std::string_view text) {
+                     options.metrics = read_endpoint(text);
+                     return options.metrics && !options.metrics->tls && is_private(*options.metrics);
+                   }});
+  table.push_back(
+      {"worker", Arity::flag, "", "", "", [&](std::string_view) { return options.worker = true; }});
 }
 
 }  // namespace
+
+std::vector<Option> option_table(Options& options) {
+  std::vector<Option> table;
+  add_access_options(table, options);
+  add_limit_options(table, options);
+  add_environment_options(table, options);
+  return table;
+}
+
+std::optional<Options> read_options(std::span<const char* const> arguments) {
+  Options options;
+  const daemon::Program program{
+      "cleave-serverd",
+      "Executes the OpenCL calls of remote clients: a process for each, and Cleave's splitter in it.",
+      "/etc/cleave/serverd.toml"};
+  if (!daemon::read_options(program, option_table(options), arguments)) return std::nullopt;
+  for (const Endpoint& endpoint : options.listen) check_access(options, endpoint);
+  return options;
+}
+
+void check_access(const Options& options, const Endpoint& endpoint) {
+  if (endpoint.tls && options.tls.certificate.empty()) {
+    throw OptionError("--listen " + as_text(endpoint) + ": TLS needs --tls-cert and --tls-key");
+  }
+  const bool identifies_clients =
+      !options.token_file.empty() || (endpoint.tls && !options.tls.authority.empty());
+  if (is_private(endpoint) || identifies_clients) return;
+  throw OptionError("--listen " + as_text(endpoint) +
+                    ": other machines can connect there; give --token-file" +
+                    (endpoint.tls ? " or --client-ca" : ", or listen on a loopback address"));
+}
 
 std::optional<std::uint64_t> read_size(std::string_view text) {
   std::uint64_t number = 0;
@@ -172,38 +178,6 @@ std::vector<std::string> read_tokens(const std::string& path) {
   }
   if (tokens.empty()) throw OptionError("--token-file: there is no token in " + path);
   return tokens;
-}
-
-std::optional<Options> read_options(std::span<const char* const> arguments) {
-  Options options;
-  Texts texts;
-  CLI::App app(
-      "Executes the OpenCL calls of remote clients: a process for each, and Cleave's splitter in it.",
-      "cleave-serverd");
-  app.set_version_flag("--version", "cleave-serverd " CLEAVE_VERSION);
-  add_access(app, options, texts);
-  add_limits(app, texts);
-  add_surroundings(app, options);
-  app.add_flag("--worker", options.worker)->group("");
-  try {
-    app.parse(static_cast<int>(arguments.size()), arguments.data());
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
-      throw OptionError(std::string(error.what()) + " (see cleave-serverd --help)");
-    }
-    app.exit(error);
-    return std::nullopt;
-  }
-  if (texts.listen.empty()) texts.listen.emplace_back(kDefaultAddress);
-  for (const std::string& text : texts.listen) {
-    const auto endpoint = read_endpoint(text);
-    if (!endpoint) throw OptionError("--listen: \"" + text + "\" is not understood; " + kExpectedAddress);
-    options.listen.push_back(*endpoint);
-  }
-  options.socket_mode = mode("--socket-mode", texts.mode);
-  read_limits(texts, options);
-  check_access(options);
-  return options;
 }
 
 }  // namespace cleave::remote::server

@@ -1,4 +1,4 @@
-// What cleave-serverd can be told.
+// The options of cleave-serverd (src/daemon/options.h).
 //
 // Thread-safe: plain functions of their arguments.
 #pragma once
@@ -7,47 +7,56 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
+#include "daemon/options.h"
 #include "remote/server/session/limits.h"
 #include "remote/transport/connect.h"
 #include "remote/transport/endpoint.h"
 
 namespace cleave::remote::server {
 
-// An option that cannot be followed; one line.
-class OptionError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using daemon::OptionError;
 
 struct Options {
-  std::vector<Endpoint> listen;  // empty: unix:/run/cleave/server.sock
-  unsigned socket_mode = 0660;   // of unix sockets
+  std::vector<Endpoint> listen;  // empty: the inherited sockets, or else kDefaultAddress
+  mode_t socket_mode = 0660;     // of unix sockets
   std::string token_file;
   TlsFiles tls;
-  unsigned most_clients = 16;
-  unsigned spare = 1;                // workers that have loaded the driver before there is a client
+  unsigned max_clients = 16;
+  unsigned spare = 1;                // workers that have loaded the driver before a client needs them
   std::vector<std::string> devices;  // shell patterns of names; empty: all
-  std::string user;                  // the workers' ; empty: the supervisor's
+  std::string user;                  // of the workers; empty: the supervisor's
   std::string opencl = "libOpenCL.so.1";
-  std::string state;    // a folder for the number of clients; empty: chosen
-  std::string metrics;  // a TCP address on loopback; empty: none
+  std::string state;                // the folder of the file with the number of clients; empty: chosen
+  std::optional<Endpoint> metrics;  // on this host; empty: none
   std::chrono::milliseconds timeout{10'000};
   std::chrono::milliseconds heartbeat{2000};
   ClientLimits limits;
-  bool worker = false;  // internal: this process serves one client, its supervisor is standard input
+  bool worker =
+      false;  // internal: this process serves one client, and standard input leads to its supervisor
 };
 
-// Empty: only help or the version was wanted, and has been printed. Throws OptionError.
+inline constexpr const char* kDefaultAddress = "unix:/run/cleave/server.sock";
+
+// All options, in the order in which users see them. They are applied to `options`, which has to outlive the table.
+std::vector<daemon::Option> option_table(Options& options);
+
+// From the command line, and from the file that it names or /etc/cleave/serverd.toml. Empty: only the help or the version
+// was asked for, and has been printed. Throws OptionError, also for values that contradict each other.
 std::optional<Options> read_options(std::span<const char* const> arguments);
 
-// Bytes: a number, and one of K, M, G, T behind it (powers of 1024).
+// What other machines can reach must ask its clients for a token or a certificate. Throws OptionError.
+void check_access(const Options& options, const Endpoint& endpoint);
+
+// Bytes: a number, optionally followed by K, M, G or T (powers of 1024).
 std::optional<std::uint64_t> read_size(std::string_view text);
 
-// The tokens of a file, one a line; empty lines and those that begin with # are none. Throws OptionError.
+// The tokens in a file, one a line; empty lines and lines that begin with # are skipped. Throws OptionError.
 std::vector<std::string> read_tokens(const std::string& path);
 
 }  // namespace cleave::remote::server

@@ -7,6 +7,7 @@ import sys
 MAY_INCLUDE = {
     "include/cleave": set(),
     "src/base": {"include/cleave"},
+    "src/daemon": {"src/base"},
     "src/opencl": {"src/base"},
     "src/plan": {"src/base"},
     "src/kernels": {"src/base"},
@@ -21,11 +22,11 @@ MAY_INCLUDE = {
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
     "remote/client": {"src/base", "src/kernels", "src/objects", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
-    "remote/server": {"src/base", "src/interpose", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
+    "remote/server": {"src/base", "src/daemon", "src/interpose", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
     "icd": {"src/base", "src/interpose", "src/opencl", "src/objects", "include/cleave"},
-    "monitor": {"include/cleave", "src/base"},
+    "monitor": {"include/cleave", "src/base", "src/daemon"},
 }
-NO_OPENCL = ("src/plan", "src/kernels", "src/neighbours", "src/learn", "src/observe", "monitor", "remote/protocol", "remote/transport")
+NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/observe", "monitor", "remote/protocol", "remote/transport")
 
 
 def folder_of(path, root):

@@ -1,28 +1,28 @@
 #include "remote/server/supervisor/statistics.h"
 
+#include "daemon/metrics.h"
+
 namespace cleave::remote::server {
-namespace {
-
-void add(std::string& text, const char* name, const char* type, const char* help, std::uint64_t value) {
-  const std::string full = std::string("cleave_server_") + name;
-  text += "# HELP " + full + " " + help + "\n# TYPE " + full + " " + type + "\n" + full + " " +
-          std::to_string(value) + "\n";
-}
-
-}  // namespace
 
 std::string ServerStatistics::as_text() const {
-  std::string text;
-  add(text, "clients", "gauge", "Clients that are served now.", clients);
-  add(text, "most_clients", "gauge", "How many there may be.", most_clients);
-  add(text, "connections_total", "counter", "Connections that were accepted.", connections);
-  add(text, "admitted_total", "counter", "Clients that were let in.", admitted);
-  add(text, "visitors_total", "counter", "Connections that only asked what there is.", queries);
-  add(text, "refused_total", "counter", "Connections without a right to be served.", refused);
-  add(text, "turned_away_total", "counter", "Connections closed at once since too many were new.", rejected);
-  add(text, "hostile_total", "counter", "Clients that broke the protocol.", violations);
-  add(text, "crashed_total", "counter", "Workers that ended by a signal.", crashed);
-  return text;
+  daemon::MetricList list;
+  const auto gauge = [&](const char* name, const char* help, std::uint64_t value) {
+    list.gauge(name, help, static_cast<double>(value));
+  };
+  const auto counter = [&](const char* name, const char* help, std::uint64_t value) {
+    list.counter(name, help, static_cast<double>(value));
+  };
+  gauge("cleave_server_clients", "Clients that are served now.", clients);
+  gauge("cleave_server_most_clients", "The most clients that are served at a time.", max_clients);
+  counter("cleave_server_connections_total", "Connections that were accepted.", connections);
+  counter("cleave_server_admitted_total", "Clients that were admitted.", admitted);
+  counter("cleave_server_visitors_total", "Connections that only asked for the devices.", queries);
+  counter("cleave_server_refused_total", "Connections without a right to be served.", refused);
+  counter("cleave_server_turned_away_total",
+          "Connections closed at once because too many were in their handshake.", rejected);
+  counter("cleave_server_hostile_total", "Clients that violated the protocol.", violations);
+  counter("cleave_server_crashed_total", "Workers that were ended by a signal.", crashed);
+  return list.as_text();
 }
 
 }  // namespace cleave::remote::server

@@ -1,9 +1,8 @@
-// What the server has seen, as Prometheus wants to read it.
+// What the supervisor counts.
 //
-// Thread-safe: the supervisor counts, the thread of the metrics reads.
+// Thread-safe: the supervisor's thread counts, the thread of the metrics reads.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -12,15 +11,16 @@ namespace cleave::remote::server {
 
 struct ServerStatistics {
   std::atomic<std::uint64_t> clients{0};  // now
-  std::atomic<std::uint64_t> most_clients{0};
-  std::atomic<std::uint64_t> connections{0};  // ever
+  std::atomic<std::uint64_t> max_clients{0};
+  std::atomic<std::uint64_t> connections{0};  // accepted since the start, and so on
   std::atomic<std::uint64_t> admitted{0};
-  std::atomic<std::uint64_t> queries{0};
+  std::atomic<std::uint64_t> queries{0};  // connections that only asked for the devices
   std::atomic<std::uint64_t> refused{0};
   std::atomic<std::uint64_t> violations{0};
   std::atomic<std::uint64_t> crashed{0};
-  std::atomic<std::uint64_t> rejected{0};  // before anything was read
+  std::atomic<std::uint64_t> rejected{0};  // closed before anything was read
 
+  // In Prometheus' text format.
   [[nodiscard]] std::string as_text() const;
 };
 

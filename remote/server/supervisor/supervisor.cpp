@@ -4,11 +4,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <list>
+#include <memory>
 #include <poll.h>
 #include <unistd.h>
 #include <utility>
@@ -17,9 +17,10 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
+#include "daemon/listening_socket.h"
+#include "daemon/service_manager.h"
 #include "remote/server/log.h"
 #include "remote/server/supervisor/client_count_file.h"
 #include "remote/server/supervisor/metrics.h"
@@ -28,7 +29,6 @@
 #include "remote/server/supervisor/worker_messages.h"
 #include "remote/server/worker/privileges.h"
 #include "remote/transport/descriptor_passing.h"
-#include "remote/transport/listen.h"
 #include "remote/transport/tls.h"
 
 namespace cleave::remote::server {
@@ -46,21 +46,6 @@ constexpr std::chrono::seconds kMaxSpawnRetryDelay{60};
 constexpr std::chrono::milliseconds kExitGrace{200};
 // Not even that ends one within a driver that hangs in the kernel.
 constexpr std::chrono::seconds kKillGrace{2};
-
-// sd_notify(3), where there is somebody to hear it.
-void notify_service_manager(const char* text) {
-  const char* const path = std::getenv("NOTIFY_SOCKET");
-  sockaddr_un name{};
-  if (path == nullptr || std::strlen(path) >= sizeof name.sun_path) return;
-  name.sun_family = AF_UNIX;
-  std::memcpy(name.sun_path, path, std::strlen(path));
-  if (name.sun_path[0] == '@') name.sun_path[0] = '\0';
-  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return;
-  ::sendto(socket, text, std::strlen(text), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&name),
-           static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path)));
-  ::close(socket);
-}
 
 struct WorkerProcess {
   enum class State : std::uint8_t { spare, handshaking, query, client };
@@ -84,21 +69,33 @@ void check_for_workers(const Options& options) {
   if (TlsServer::make(options.tls, problem) == nullptr) throw OptionError("TLS: " + problem);
 }
 
+struct EndpointListener {
+  daemon::ListeningSocket socket;
+  Endpoint endpoint;  // with the port that the system chose
+};
+
+daemon::ListeningSocket open_socket(const char* option, const Endpoint& endpoint,
+                                    const Options& options) try {
+  return daemon::listen_on(endpoint.address, {options.socket_mode, ""});
+} catch (const daemon::ListenError& error) {
+  throw daemon::ListenError(std::string(option) + " " + as_text(endpoint) + ": " + error.what());
+}
+
 class Supervisor {
  public:
   Supervisor(const Options& options, std::span<const char* const> arguments)
       : options_(options), arguments_(arguments), count_(options.state) {
-    statistics_.most_clients = options.most_clients;
+    statistics_.max_clients = options.max_clients;
   }
 
   int run();
 
  private:
-  bool listen();
+  void listen();
   void keep_spares();
   void step();
-  void accept_from(const Listening& listening);
-  void assign(const Listening& listening, int socket);
+  void accept_from(const EndpointListener& listener);
+  void assign(const EndpointListener& listener, int socket);
   void read_message(WorkerProcess& worker);
   bool admit(WorkerProcess& worker, WorkerProcess::State as);
   void close_control(WorkerProcess& worker);
@@ -115,7 +112,8 @@ class Supervisor {
   const std::span<const char* const> arguments_;
   ClientCountFile count_;
   ServerStatistics statistics_;
-  std::vector<Listening> listeners_;
+  std::vector<EndpointListener> listeners_;
+  std::unique_ptr<MetricsServer> metrics_;
   std::list<WorkerProcess> workers_;
   int signals_ = -1;
   bool stopping_ = false;
@@ -123,32 +121,26 @@ class Supervisor {
   std::chrono::seconds spawn_retry_delay_ = kSpawnRetryDelay;
 };
 
-bool Supervisor::listen() {
-  for (const Endpoint& endpoint : options_.listen) {
-    Listening one = listen_on(endpoint, options_.socket_mode);
-    if (one.socket < 0) {
-      log_line("--listen " + as_text(endpoint) + ": " + one.problem);
-      return false;
-    }
-    one.endpoint.tls = endpoint.tls;
-    log_line("listening on " + as_text(one.endpoint));
-    listeners_.push_back(std::move(one));
+// Inherited TCP sockets speak TLS if the server has a certificate.
+void Supervisor::listen() {
+  for (daemon::ListeningSocket& socket : daemon::inherited_sockets()) {
+    Endpoint endpoint{daemon::bound_address(socket.socket.get())};
+    endpoint.tls = endpoint.address.kind == base::Address::Kind::tcp && !options_.tls.certificate.empty();
+    check_access(options_, endpoint);
+    listeners_.push_back({std::move(socket), endpoint});
   }
-  if (options_.metrics.empty()) return true;
-  const auto endpoint = read_endpoint(options_.metrics);
-  if (!endpoint || !is_private(*endpoint)) {
-    log_line("--metrics: \"" + options_.metrics +
-             "\" is not understood; expected a loopback address, such as tcp:127.0.0.1:9461");
-    return false;
+  std::vector<Endpoint> endpoints = options_.listen;
+  if (endpoints.empty() && listeners_.empty()) endpoints.push_back(*read_endpoint(kDefaultAddress));
+  for (const Endpoint& endpoint : endpoints) {
+    daemon::ListeningSocket socket = open_socket("--listen", endpoint, options_);
+    EndpointListener& listener = listeners_.emplace_back(EndpointListener{std::move(socket), endpoint});
+    listener.endpoint.address.port = daemon::bound_address(listener.socket.socket.get()).port;
   }
-  const Listening one = listen_on(*endpoint, options_.socket_mode);
-  if (one.socket < 0) {
-    log_line("--metrics " + options_.metrics + ": " + one.problem);
-    return false;
-  }
-  log_line("metrics on " + as_text(one.endpoint));
-  serve_metrics(one.socket, statistics_);
-  return true;
+  for (const EndpointListener& listener : listeners_) log_line("listening on " + as_text(listener.endpoint));
+  if (!options_.metrics) return;
+  metrics_ =
+      std::make_unique<MetricsServer>(open_socket("--metrics", *options_.metrics, options_), statistics_);
+  log_line("metrics on " + metrics_->address());
 }
 
 std::size_t Supervisor::count(WorkerProcess::State state) const {
@@ -183,19 +175,19 @@ void Supervisor::update_client_count() {
   if (statistics_.clients.exchange(clients) != clients) count_.write(clients);
 }
 
-void Supervisor::accept_from(const Listening& listening) {
-  const int socket = ::accept4(listening.socket, nullptr, nullptr, SOCK_CLOEXEC);
+void Supervisor::accept_from(const EndpointListener& listener) {
+  const int socket = ::accept4(listener.socket.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
   if (socket < 0) return;
   ++statistics_.connections;
   if (count(WorkerProcess::State::handshaking) >= kMaxHandshaking) {
     ++statistics_.rejected;
   } else {
-    assign(listening, socket);
+    assign(listener, socket);
   }
   ::close(socket);
 }
 
-void Supervisor::assign(const Listening& listening, int socket) {
+void Supervisor::assign(const EndpointListener& listener, int socket) {
   auto worker = std::find_if(workers_.begin(), workers_.end(), [](const WorkerProcess& one) {
     return one.control >= 0 && one.state == WorkerProcess::State::spare;
   });
@@ -208,9 +200,9 @@ void Supervisor::assign(const Listening& listening, int socket) {
         {WorkerProcess::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
   }
   Assignment assignment;
-  assignment.tls = listening.endpoint.tls;
-  assignment.is_unix = listening.endpoint.address.kind == base::Address::Kind::unix_socket;
-  assignment.peer = peer_of(socket);
+  assignment.tls = listener.endpoint.tls;
+  assignment.is_unix = listener.endpoint.address.kind == base::Address::Kind::unix_socket;
+  assignment.peer = daemon::peer_text(socket);
   const std::string packet = encode(assignment);
   send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), socket);
   worker->state = WorkerProcess::State::handshaking;
@@ -223,7 +215,7 @@ void Supervisor::assign(const Listening& listening, int socket) {
 bool Supervisor::admit(WorkerProcess& worker, WorkerProcess::State as) {
   Admission admission;
   admission.admitted = as == WorkerProcess::State::query ||
-                       count(WorkerProcess::State::client) + unkillable_workers() < options_.most_clients;
+                       count(WorkerProcess::State::client) + unkillable_workers() < options_.max_clients;
   if (admission.admitted) worker.state = as;
   spawn_retry_delay_ = kSpawnRetryDelay;  // it has begun well
   update_client_count();
@@ -332,7 +324,7 @@ int Supervisor::poll_timeout() const {
 
 void Supervisor::step() {
   std::vector<pollfd> descriptors{{signals_, POLLIN, 0}};
-  for (const Listening& one : listeners_) descriptors.push_back({one.socket, POLLIN, 0});
+  for (const EndpointListener& one : listeners_) descriptors.push_back({one.socket.socket.get(), POLLIN, 0});
   std::vector<WorkerProcess*> polled;
   for (WorkerProcess& worker : workers_) {
     if (worker.control < 0) continue;
@@ -362,17 +354,15 @@ int Supervisor::run() {
   ::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals_ < 0 || !listen()) return EXIT_FAILURE;
-  notify_service_manager("READY=1");
+  if (signals_ < 0) return EXIT_FAILURE;
+  listen();
+  daemon::notify("READY=1");
   while (!stopping_) {
     keep_spares();
     step();
   }
-  for (const Listening& one : listeners_) {
-    const base::Address& address = one.endpoint.address;
-    const bool is_file = address.kind == base::Address::Kind::unix_socket && address.path.front() != '@';
-    if (is_file) ::unlink(address.path.c_str());
-  }
+  daemon::notify("STOPPING=1");
+  listeners_.clear();
   stop_workers();
   return EXIT_SUCCESS;
 }

@@ -84,7 +84,7 @@ DeviceCatalog::DeviceCatalog(const Table& cl, const std::vector<OfferedPlatform>
 std::span<const std::byte> DeviceCatalog::welcome(const Options& options, std::uint64_t features,
                                                   unsigned clients, std::uint16_t version) {
   const auto platforms = builder_.CreateVector(platforms_);
-  const auto load = wire::CreateLoad(builder_, clients, options.most_clients);
+  const auto load = wire::CreateLoad(builder_, clients, options.max_clients);
   const auto name = builder_.CreateString(host_name());
   wire::WelcomeBuilder welcome(builder_);
   welcome.add_version(version);

@@ -109,7 +109,7 @@ class Listening(DaemonTest):
         first = self.started()
         status, message = self.refused("--config", self.config, "--listen", f"unix:{self.path}")
         self.assertEqual(status, 1)
-        self.assertIn("a daemon that lives listens there", message)
+        self.assertIn("another process listens there", message)
         first.kill()
         first.wait()
         self.assertTrue(os.path.exists(self.path))

@@ -85,7 +85,7 @@ class Vsock:
         taken = self.start().addresses["vsock"]
         done = run(SERVERD, "--listen", taken, environment=self.environment())
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"--listen {taken}: somebody else listens there; stop it, or name another address", done.stderr)
+        self.assertIn(f"--listen {taken}: another process listens there; stop it, or name another address", done.stderr)
 
 
 @unittest.skipIf(MISSING, MISSING)

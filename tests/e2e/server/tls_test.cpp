@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/opencl.h"
-#include "remote/transport/listen.h"
+#include "daemon/listening_socket.h"
 #include "tests/e2e/server/certificates.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
@@ -90,19 +90,19 @@ class TlsPair {
  private:
   // TCP with the smallest buffers that the system allows.
   static std::array<int, 2> narrow_pair() {
-    const Listening listening = listen_on(*read_endpoint("tcp:127.0.0.1:0"), 0);
+    const daemon::ListeningSocket listener = daemon::listen_on(read_endpoint("tcp:127.0.0.1:0")->address, {});
+    const int listening = listener.socket.get();
     const int least = 1;
-    ::setsockopt(listening.socket, SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
+    ::setsockopt(listening, SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
     sockaddr_in address{};
     socklen_t size = sizeof address;
-    ::getsockname(listening.socket, reinterpret_cast<sockaddr*>(&address), &size);
+    ::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
     const int near = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ::setsockopt(near, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
     EXPECT_EQ(::connect(near, reinterpret_cast<const sockaddr*>(&address), size), 0);
-    EXPECT_TRUE(wait_for(listening.socket, POLLIN, steady_clock::now() + kLong));
-    const int far = ::accept4(listening.socket, nullptr, nullptr, SOCK_CLOEXEC);
+    EXPECT_TRUE(wait_for(listening, POLLIN, steady_clock::now() + kLong));
+    const int far = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
     EXPECT_GE(far, 0);
-    ::close(listening.socket);
     return {near, far};
   }
   static std::size_t pass(int from, int to, std::size_t most, milliseconds wait) {

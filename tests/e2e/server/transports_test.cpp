@@ -75,7 +75,7 @@ TEST(Transports, StaleSocketIsReplaced) {
   RawClient client(next.endpoint());
   EXPECT_TRUE(client.begin());
   ServerProcess third({}, listen);
-  EXPECT_TRUE(third.logs("somebody else listens there"));
+  EXPECT_TRUE(third.logs("another process listens there"));
 }
 
 TEST(Transports, MetricsCountClients) {

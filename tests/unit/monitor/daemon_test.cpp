@@ -126,13 +126,13 @@ TEST_F(DaemonTest, AnswersOverHttp) {
   EXPECT_TRUE(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"));
   EXPECT_TRUE(get("GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
   EXPECT_TRUE(get("BREW /coffee HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 400 "));
-  EXPECT_TRUE(get(std::string(2 * HttpServer::kMaxRequestSize, 'x')).starts_with("HTTP/1.1 400 "));
+  EXPECT_TRUE(get(std::string(2 * daemon::HttpServer::kMaxRequestSize, 'x')).starts_with("HTTP/1.1 400 "));
 }
 
 TEST_F(DaemonTest, TooManyHttpConnectionsAreCutOff) {
   start();
   std::vector<TestClient> idle;
-  for (std::size_t i = 0; i < HttpServer::kMaxConnections; ++i) {
+  for (std::size_t i = 0; i < daemon::HttpServer::kMaxConnections; ++i) {
     idle.push_back(TestClient::to(metrics_path_));
     idle.back().say("GET /");
   }

@@ -31,10 +31,10 @@ class HubTest : public testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     const int small = 4096;
     ::setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-    Stream stream(context_, asio::generic::stream_protocol(AF_UNIX, 0), ends[0]);
+    daemon::Stream stream(context_, asio::generic::stream_protocol(AF_UNIX, 0), ends[0]);
     stream.non_blocking(true);
     hub().admit(std::move(stream));
-    return TestClient(Descriptor(ends[1]));
+    return TestClient(daemon::Descriptor(ends[1]));
   }
 
   // Everything that can happen now, happens.

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "monitor/command_line.h"
 #include "temporary_folder.h"
 
 namespace cleave::monitor {
@@ -18,7 +17,7 @@ class OptionsTest : public testing::Test {
   Options read(std::vector<const char*> words) {
     const std::string empty = file("");
     words.insert(words.begin(), {"cleave-monitord", "--config", empty.c_str()});
-    return read_command_line(words).value();
+    return read_options(words).value();
   }
   std::string error_text(const std::vector<const char*>& words) {
     try {
@@ -31,7 +30,7 @@ class OptionsTest : public testing::Test {
   Options read_with(const std::string& text, std::vector<const char*> words = {}) {
     const std::string path = file(text);
     words.insert(words.begin(), {"cleave-monitord", "--config", path.c_str()});
-    return read_command_line(words).value();
+    return read_options(words).value();
   }
   std::string error_text_with(const std::string& text) {
     try {
@@ -158,7 +157,7 @@ TEST_F(OptionsTest, MistakesInTheFileAreNamedWithTheirLine) {
 
 TEST_F(OptionsTest, AFileThatIsNotThereIsAMistake) {
   std::vector<const char*> words{"cleave-monitord", "--config", "/no/such/file"};
-  EXPECT_THROW(read_command_line(words), OptionError);
+  EXPECT_THROW(read_options(words), OptionError);
 }
 
 // The manuals are written by hand; this holds them against the list.
@@ -171,7 +170,8 @@ TEST(Manual, NamesEveryOption) {
   const std::string guide = contents(CLEAVE_SOURCE "/docs/monitor.md");
   const std::string man = contents(CLEAVE_SOURCE "/monitor/cleave-monitord.8");
   const std::string example = contents(CLEAVE_SOURCE "/monitor/monitord.toml");
-  for (const OptionEntry& entry : option_table()) {
+  Options options;
+  for (const daemon::Option& entry : option_table(options)) {
     EXPECT_NE(guide.find(std::string("`--") + entry.name), std::string::npos) << entry.name;
     EXPECT_NE(man.find(std::string("\n.It Fl -") + entry.name), std::string::npos) << entry.name;
     EXPECT_NE(example.find(std::string("\n#") + entry.name + " = "), std::string::npos) << entry.name;

@@ -15,10 +15,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "daemon/listening_socket.h"
 #include "remote/client/link/wire_types.h"
 #include "remote/protocol/features.h"
+#include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
-#include "remote/transport/listen.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -35,8 +36,8 @@ class ScriptedServer {
  public:
   ScriptedServer() {
     const auto endpoint = read_endpoint("unix:" + (folder_ / "socket").string());
-    const Listening listening = listen_on(*endpoint, 0600);
-    EXPECT_GE(listening.socket, 0) << listening.problem;
+    daemon::ListeningSocket listener = daemon::listen_on(endpoint->address, {});
+    const int listening = listener.socket.get();
     base::RemoteSettings settings;
     settings.timeout = kTimeout;
     auto opened = std::async(std::launch::async, [&] {
@@ -44,9 +45,9 @@ class ScriptedServer {
       return Connection::open(as_text(*endpoint), settings, true, std::chrono::steady_clock::now() + kLong,
                               problem);
     });
-    EXPECT_TRUE(wait_for(listening.socket, POLLIN, std::chrono::steady_clock::now() + kLong));
-    stream_ = make_socket_stream(::accept(listening.socket, nullptr, nullptr));
-    ::close(listening.socket);
+    EXPECT_TRUE(wait_for(listening, POLLIN, std::chrono::steady_clock::now() + kLong));
+    stream_ = make_socket_stream(::accept(listening, nullptr, nullptr));
+    listener = {};
     input_ = std::make_unique<FrameReader>(*stream_, kTimeout);
     FrameHeader header;
     EXPECT_EQ(input_->next(header, std::chrono::steady_clock::now() + kLong), ReadStatus::data);

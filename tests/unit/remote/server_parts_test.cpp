@@ -1,6 +1,7 @@
 // The parts of the server that need neither a driver nor a process.
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -115,19 +116,19 @@ TEST(ServerOptions, AreRead) {
                                 "--data-per-client", "1M", "--devices", "*H200*", "--timeout", "700"});
   ASSERT_EQ(options.listen.size(), 2U);
   EXPECT_EQ(as_text(options.listen[1]), "unix:/x");
-  EXPECT_EQ(options.most_clients, 3U);
+  EXPECT_EQ(options.max_clients, 3U);
   EXPECT_EQ(options.limits.memory, std::uint64_t{2} << 30U);
   EXPECT_EQ(options.limits.window_commands, 64U);
   EXPECT_EQ(options.limits.window_bytes, std::uint64_t{1} << 20U);
   EXPECT_EQ(options.devices, std::vector<std::string>{"*H200*"});
   EXPECT_EQ(options.timeout, std::chrono::milliseconds(700));
-  EXPECT_EQ(as_text(read({}).listen.at(0)), "unix:/run/cleave/server.sock");
+  EXPECT_TRUE(read({}).listen.empty());
 }
 
 TEST(ServerOptions, MistakesNameTheOptionAndTheMend) {
-  EXPECT_NE(mistake({"--listen", "nonsense"}).find("--listen: \"nonsense\" is not understood; expected"),
+  EXPECT_NE(mistake({"--listen", "nonsense"}).find("--listen: 'nonsense' is not understood; expected"),
             std::string::npos);
-  EXPECT_NE(mistake({"--max-clients", "many"}).find("--max-clients: \"many\""), std::string::npos);
+  EXPECT_NE(mistake({"--max-clients", "many"}).find("--max-clients: 'many'"), std::string::npos);
   EXPECT_NE(mistake({"--memory-per-client", "2X"}).find("such as 512M"), std::string::npos);
   EXPECT_NE(mistake({"--commands-per-client", "1"}).find("from 16"), std::string::npos);
   EXPECT_NE(mistake({"--nonsense"}).find("--help"), std::string::npos);
@@ -140,6 +141,35 @@ TEST(ServerOptions, NobodyFromTheNetworkComesInWithoutProof) {
   EXPECT_EQ(mistake({"--listen", "tls:gpu:5", "--tls-cert", "x", "--client-ca", "y"}), "");
   EXPECT_EQ(mistake({"--listen", "tcp:gpu:5", "--token-file", "x"}), "");
   EXPECT_EQ(mistake({"--listen", "vsock:any:5"}), "");
+}
+
+TEST(ServerOptions, TheFileHasTheSameNamesAndTheCommandLineWins) {
+  char path[] = "/tmp/cleave-serverd-options.XXXXXX";
+  ::close(::mkstemp(path));
+  std::ofstream(path) << "listen = ['unix:/a', 'unix:/b']\nmax-clients = 3\nmemory-per-client = '2G'\n";
+  const Options options = read({"--config", path, "--max-clients", "5"});
+  EXPECT_EQ(options.listen.size(), 2U);
+  EXPECT_EQ(options.max_clients, 5U);
+  EXPECT_EQ(options.limits.memory, std::uint64_t{2} << 30U);
+  std::ofstream(path) << "worker = true\n";
+  EXPECT_NE(mistake({"--config", path}).find(":1: worker: there is no such option"), std::string::npos);
+  ::unlink(path);
+}
+
+TEST(ServerOptions, AreInTheManualAndInTheExampleFile) {
+  const auto contents = [](const char* path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  };
+  const std::string man = contents(CLEAVE_SOURCE "/remote/server/cleave-serverd.8");
+  const std::string example = contents(CLEAVE_SOURCE "/remote/server/serverd.toml");
+  Options options;
+  for (const daemon::Option& option : option_table(options)) {
+    if (option.help.empty()) continue;
+    EXPECT_NE(man.find("Fl -" + option.name + " "), std::string::npos) << option.name;
+    EXPECT_NE(example.find("\n#" + option.name + " = "), std::string::npos) << option.name;
+  }
 }
 
 TEST(ServerOptions, SizesHaveUnits) {

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "daemon/listening_socket.h"
 #include "remote/transport/connect.h"
 #include "remote/transport/descriptor_passing.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
-#include "remote/transport/listen.h"
 
 namespace cleave::remote {
 namespace {
@@ -253,18 +253,18 @@ TEST(Descriptors, GoWithTheFirstByteAndExtraOnesAreClosed) {
 TEST(Connecting, SaysWhyItCannot) {
   const Time soon = steady_clock::now() + seconds(2);
   EXPECT_EQ(connect_to(*read_endpoint("unix:/nowhere/server.sock"), {}, soon).problem, "no server there");
-  const Listening listening = listen_on(*read_endpoint("tcp:127.0.0.1:0"), 0600);
-  ASSERT_GE(listening.socket, 0) << listening.problem;
-  const ConnectResult connected = connect_to(listening.endpoint, {}, soon);
+  daemon::ListeningSocket listener = daemon::listen_on(read_endpoint("tcp:127.0.0.1:0")->address, {});
+  const Endpoint endpoint{.address = daemon::bound_address(listener.socket.get())};
+  const ConnectResult connected = connect_to(endpoint, {}, soon);
   EXPECT_TRUE(connected.stream);
   // A server that does not answer a TLS handshake holds nobody up.
-  Endpoint secure = listening.endpoint;
+  Endpoint secure = endpoint;
   secure.tls = true;
   const ConnectResult refused = connect_to(secure, {}, steady_clock::now() + milliseconds(100));
   EXPECT_FALSE(refused.stream);
   EXPECT_EQ(refused.problem, "TLS: no answer in time");
-  ::close(listening.socket);
-  EXPECT_EQ(connect_to(listening.endpoint, {}, soon).problem, "no server there");
+  listener = {};
+  EXPECT_EQ(connect_to(endpoint, {}, soon).problem, "no server there");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "monitor/listening.h"
+#include "daemon/listening_socket.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,13 +6,16 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "temporary_folder.h"
-#include "test_client.h"
+#include "tests/unit/monitor/temporary_folder.h"
+#include "tests/unit/monitor/test_client.h"
 
 #include <netinet/in.h>
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 namespace {
+
+using monitor::TemporaryFolder;
+using monitor::TestClient;
 
 base::Address address(const std::string& text) { return base::parse_address(text).value(); }
 
@@ -67,7 +70,7 @@ TEST_F(UnixSocket, ADeadDaemonsIsReplaced) {
 
 TEST_F(UnixSocket, ALivingDaemonsIsNot) {
   const ListeningSocket first = listen_on(address_, {});
-  EXPECT_EQ(error_text(address_), "a daemon that lives listens there; stop it, or name another path");
+  EXPECT_EQ(error_text(address_), "another process listens there; stop it, or name another path");
   EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
@@ -76,12 +79,12 @@ TEST_F(UnixSocket, NorIsThatOfSomebodyWhoKnowsNoLock) {
   const UnixAddress name(path_);
   ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
   ASSERT_EQ(::listen(socket.get(), 5), 0);
-  EXPECT_EQ(error_text(address_), "a daemon that lives listens there; stop it, or name another path");
+  EXPECT_EQ(error_text(address_), "another process listens there; stop it, or name another path");
 }
 
 TEST_F(UnixSocket, AFileThatIsNoSocketIsLeftAlone) {
   std::ofstream(path_) << "precious";
-  EXPECT_EQ(error_text(address_), "there is a file that is no socket; remove it, or name another path");
+  EXPECT_EQ(error_text(address_), "a file that is not a socket is there; remove it, or name another path");
   EXPECT_TRUE(std::filesystem::is_regular_file(path_));
 }
 
@@ -112,12 +115,18 @@ TEST(Tcp, AnAddressInUseIsSaidToBe) {
   ASSERT_EQ(::getsockname(first.socket.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
   const std::string port = std::to_string(ntohs(name.sin_port));
   EXPECT_EQ(error_text(address("tcp:127.0.0.1:" + port)),
-            "somebody else listens there; stop it, or name another port");
+            "another process listens there; stop it, or name another address");
 }
 
 TEST(Tcp, SaysWhatIsWrongWithAnAddress) {
-  EXPECT_NE(error_text(address("tcp:localhost:0")).find("wants an IP address"), std::string::npos);
   EXPECT_NE(error_text(address("tcp:192.0.2.1:0")).find("no network of this host"), std::string::npos);
+}
+
+TEST(Tcp, NamesAreResolvedAndTheBoundAddressIsNumeric) {
+  const ListeningSocket socket = listen_on(address("tcp:localhost:0"), {});
+  const base::Address bound = bound_address(socket.socket.get());
+  EXPECT_TRUE(is_local(bound)) << base::as_text(bound);
+  EXPECT_NE(bound.port, 0U);
 }
 
 TEST(Reach, AWildcardIsEveryNetwork) {
@@ -140,4 +149,4 @@ TEST(Reach, LoopbackAndUnixAreLocal) {
 }
 
 }  // namespace
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

@@ -1,35 +1,34 @@
-// Takes connections from one listening socket and hands them on, ready for use: they do not block, and the
-// kernel keeps little for them.
+// Accepts connections on one listening socket and passes them to a handler, configured: non-blocking, with small kernel
+// buffers.
 //
-// Lives in the event loop's thread.
+// For the event loop's thread.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <string>
 
-#include "monitor/asio.h"
-#include "monitor/listening.h"
+#include "daemon/asio.h"
+#include "daemon/listening_socket.h"
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 
 class Listener {
  public:
   using ConnectionHandler = std::function<void(Stream)>;
 
-  // Begins to take connections. A TCP peer that acknowledges nothing for `patience` is given up by the
-  // kernel.
+  // Starts accepting. The kernel closes the connection of a TCP peer that acknowledges nothing for `patience`.
   Listener(asio::io_context& context, ListeningSocket socket, std::chrono::milliseconds patience,
            ConnectionHandler handler);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener() = default;
 
-  // Takes no more; closes the socket and removes its file.
+  // Stops accepting; closes the socket and removes its file.
   void stop();
 
-  // Where it listens, for the log: tcp:127.0.0.1:27460.
-  [[nodiscard]] std::string where() const;
+  // For the log: tcp:127.0.0.1:27460.
+  [[nodiscard]] std::string address() const;
 
  private:
   void accept();
@@ -43,4 +42,4 @@ class Listener {
   ConnectionHandler handler_;
 };
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

@@ -1,5 +1,5 @@
-// The types of Asio's that the daemon uses. A stream is a unix, TCP or vsock one alike; all code beyond the
-// opening of listening sockets treats them the same.
+// The Asio types that the daemons use. A stream is a unix, TCP or vsock socket; all code but the opening of listening
+// sockets treats them alike.
 #pragma once
 
 #include <asio/basic_socket_acceptor.hpp>
@@ -10,10 +10,10 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 
 using Stream = asio::generic::stream_protocol::socket;
 using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
 using ErrorCode = asio::error_code;
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

@@ -1,26 +1,22 @@
-#include "monitor/listener.h"
+#include "daemon/listener.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include <linux/vm_sockets.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <asio/ip/tcp.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 namespace {
 
-// For want of descriptors or memory nobody can be let in; until somebody leaves there is no use in trying all
-// the time.
+// Without free descriptors or memory no connection can be accepted. They become free when other connections end, so a
+// retry can wait.
 constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
-// Lines are short and only the newest matters: with small buffers who does not read is noticed soon, and
-// costs little.
+// Messages are short and only the newest matters: with small buffers a peer that does not read is noticed soon, and costs
+// little.
 constexpr int kSendBuffer = 4096;
 constexpr int kReceiveBuffer = 4096;
 
@@ -74,34 +70,9 @@ void Listener::stop() {
   socket_ = ListeningSocket{};
 }
 
-std::string Listener::where() const {
-  union {
-    sockaddr_storage storage;
-    sockaddr_un path;
-    sockaddr_vm vsock;
-  } name{};
-  socklen_t size = sizeof name;
-  const int fd = const_cast<Acceptor&>(acceptor_).native_handle();  // it does not change the acceptor
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&name.storage), &size) != 0) return "?";
-  base::Address address;
-  if (socket_.family == AF_UNIX) {
-    address.path.assign(name.path.sun_path, size - offsetof(sockaddr_un, sun_path));
-    if (!address.path.empty() && address.path.front() == '\0') address.path.front() = '@';
-    address.path.resize(
-        std::min(address.path.find('\0'), address.path.size()));  // the kernel counts its end, too
-  } else if (socket_.family == AF_VSOCK) {
-    address.kind = base::Address::Kind::vsock;
-    address.cid = name.vsock.svm_cid;
-    address.port = name.vsock.svm_port;
-  } else {
-    asio::ip::tcp::endpoint endpoint;
-    endpoint.resize(size);
-    std::memcpy(endpoint.data(), &name.storage, size);
-    address.kind = base::Address::Kind::tcp;
-    address.host = endpoint.address().to_string();
-    address.port = endpoint.port();
-  }
-  return base::as_text(address);
+std::string Listener::address() const {
+  // native_handle() does not change the acceptor.
+  return base::as_text(bound_address(const_cast<Acceptor&>(acceptor_).native_handle()));
 }
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

@@ -1,4 +1,4 @@
-#include "monitor/service_manager.h"
+#include "daemon/service_manager.h"
 
 #include <algorithm>
 #include <climits>
@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 
 #include "base/settings.h"
-#include "monitor/listening.h"
-#include "monitor/unix_socket.h"
+#include "daemon/listening_socket.h"
+#include "daemon/unix_socket.h"
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 namespace {
 
 std::optional<std::uint64_t> number_in(const char* variable, std::uint64_t most) {
@@ -38,19 +38,19 @@ void notify(std::string_view state) noexcept try {
 }
 
 int take_inherited_descriptors() {
-  constexpr int kMost = 1024;
+  constexpr int kMax = 1024;
   const bool ours = names_this_process("LISTEN_PID");
-  const auto count = number_in("LISTEN_FDS", kMost);
+  const auto count = number_in("LISTEN_FDS", kMax);
   for (const char* variable : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) unsetenv(variable);
   return ours && count ? static_cast<int>(*count) : 0;
 }
 
 std::optional<std::chrono::microseconds> watchdog() {
   if (std::getenv("WATCHDOG_PID") != nullptr && !names_this_process("WATCHDOG_PID")) return std::nullopt;
-  constexpr std::uint64_t kMost = UINT32_MAX * std::uint64_t{1'000'000};
-  const auto microseconds = number_in("WATCHDOG_USEC", kMost);
+  constexpr std::uint64_t kMax = UINT32_MAX * std::uint64_t{1'000'000};
+  const auto microseconds = number_in("WATCHDOG_USEC", kMax);
   if (!microseconds || *microseconds == 0) return std::nullopt;
   return std::chrono::microseconds(*microseconds);
 }
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

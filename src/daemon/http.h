@@ -1,8 +1,8 @@
-// The few words of HTTP that a scraper and a health check speak: one GET or HEAD, one answer, and the
-// connection is closed. Connections are few, short and small: more than kMaxConnections at a time, requests beyond
-// kMaxRequestSize bytes, and peers that take longer than the patience, are cut off.
+// As much of HTTP as a metrics scraper and a health check need: one GET or HEAD request, one answer, and the connection is
+// closed. More than kMaxConnections at a time, requests of more than kMaxRequestSize bytes, and peers that take longer
+// than the timeout are cut off.
 //
-// Lives in the event loop's thread. Destroyed as the hub is (hub.h).
+// For the event loop's thread. Destroyed after the loop has run for the last time and before the loop itself.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "monitor/asio.h"
+#include "daemon/asio.h"
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 
 struct HttpAnswer {
   unsigned status = 200;
@@ -22,8 +22,8 @@ struct HttpAnswer {
   std::string body;
 };
 
-// The path of a request's first line, "GET /metrics HTTP/1.1"; its query is left out. Empty where it is no
-// request, or of another method.
+// The path in a request's first line, "GET /metrics HTTP/1.1", without its query. Empty for other methods and for what is
+// not a request.
 std::string_view requested_path(std::string_view request);
 
 class HttpServer {
@@ -31,7 +31,7 @@ class HttpServer {
   static constexpr std::size_t kMaxConnections = 32;
   static constexpr std::size_t kMaxRequestSize = 4096;
 
-  // Gets the path of each request.
+  // Answers the request of a path.
   using PageHandler = std::function<HttpAnswer(std::string_view path)>;
 
   HttpServer(PageHandler pages, std::chrono::milliseconds patience)
@@ -48,4 +48,4 @@ class HttpServer {
       std::make_shared<std::size_t>(0);  // those that are left outlive us
 };
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

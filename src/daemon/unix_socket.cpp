@@ -1,4 +1,4 @@
-#include "monitor/unix_socket.h"
+#include "daemon/unix_socket.h"
 
 #include <array>
 #include <cerrno>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, int error) {
@@ -23,31 +23,31 @@ namespace {
 
 Descriptor open_socket() {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.get() < 0) fail("a unix socket cannot be made", errno);
+  if (socket.get() < 0) fail("a unix socket cannot be created", errno);
   return socket;
 }
 
 void make_folder(const std::filesystem::path& folder) {
   if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
-    fail("the folder " + folder.string() + " cannot be made; make it, or name another path", errno);
+    fail("the folder " + folder.string() + " cannot be created; create it, or name another path", errno);
   }
 }
 
-constexpr const char* kInUse = "a daemon that lives listens there; stop it, or name another path";
+constexpr const char* kInUse = "another process listens there; stop it, or name another path";
 
 Descriptor lock(const std::string& path) {
   Descriptor file(::open((path + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.get() < 0) fail(path + ".lock cannot be opened; mend that, or name another path", errno);
+  if (file.get() < 0) fail(path + ".lock cannot be opened; fix that, or name another path", errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) throw ListenError(kInUse);
   return file;
 }
 
-// Removes the socket that a dead daemon left. Requires the lock.
+// Removes the socket of a daemon that has died. Requires the lock.
 void remove_stale_socket(const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) return;
   if (!S_ISSOCK(there.st_mode))
-    throw ListenError("there is a file that is no socket; remove it, or name another path");
+    throw ListenError("a file that is not a socket is there; remove it, or name another path");
   const UnixAddress name(path);
   const Descriptor probe = open_socket();
   if (::connect(probe.get(), name.get(), name.size()) == 0 || errno != ECONNREFUSED)
@@ -75,7 +75,7 @@ void set_owner_and_mode(const std::string& path, const UnixSocketOptions& option
   if (::chmod(path.c_str(), options.mode) != 0) fail("the socket's mode cannot be set", errno);
 }
 
-// A file made under this mask is nobody's but ours, until it is given its mode.
+// Files created under this mask are the owner's alone, until they are given their mode.
 class ScopedUmask {
  public:
   ScopedUmask() : before_(::umask(0177)) {}
@@ -92,7 +92,7 @@ void bind_to_path(const Descriptor& socket, const std::string& path) {
   const UnixAddress name(path);
   if (::bind(socket.get(), name.get(), name.size()) == 0) return;
   if (errno == EADDRINUSE) throw ListenError(kInUse);
-  fail("the socket cannot be made; name another path", errno);
+  fail("the socket cannot be created; name another path", errno);
 }
 
 }  // namespace
@@ -141,8 +141,8 @@ ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions&
     result.file = SocketFile(path);
     set_owner_and_mode(path, options);
   }
-  if (::listen(result.socket.get(), SOMAXCONN) != 0) fail("nothing can listen there", errno);
+  if (::listen(result.socket.get(), SOMAXCONN) != 0) fail("the socket cannot listen", errno);
   return result;
 }
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

@@ -1,4 +1,4 @@
-#include "monitor/http.h"
+#include "daemon/http.h"
 
 #include <memory>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <asio/read_until.hpp>
 #include <asio/write.hpp>
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 namespace {
 
 std::string_view reason(unsigned status) {
@@ -100,4 +100,4 @@ void HttpServer::admit(Stream stream) {
   std::make_shared<Connection>(std::move(stream), *this)->start();
 }
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

@@ -1,5 +1,5 @@
-// Opens the sockets that the daemon listens on. Errors are ListenError, whose what() ends a line that begins
-// with the option's name and value: what is wrong, and how to mend it.
+// Opens the sockets that a daemon listens on, or takes those that the service manager has opened. Errors are ListenError,
+// whose what() completes a line that begins with the option's name and value: what is wrong, and how to fix it.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 #include "base/address.h"
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 
 class ListenError : public std::runtime_error {
  public:
@@ -40,7 +40,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// A file that is removed with its owner, if it still is the one that was made.
+// Removes a socket's file at the end of its life, if the file is still the one that was created.
 class SocketFile {
  public:
   SocketFile() = default;
@@ -55,9 +55,9 @@ class SocketFile {
   ino_t inode_ = 0;
 };
 
-// One socket that listens. When it is destroyed, the file of a unix socket is removed.
+// A listening socket. The file of a unix socket is removed with it.
 struct ListeningSocket {
-  Descriptor lock;  // unix sockets: held as long as the file is ours; goes last
+  Descriptor lock;  // of a unix socket's file, held for as long as the file is ours; destroyed last
   SocketFile file;
   Descriptor socket;
   int family = 0;
@@ -68,22 +68,27 @@ struct UnixSocketOptions {
   std::string group;  // empty: the process's own
 };
 
-// Where the address is a unix socket's, a file left by a daemon that died is replaced, that of one that lives
-// is not. A missing folder is made, its parent is not. TCP takes an IP address, no name.
+// The socket file of a daemon that has died is replaced, that of a running one is not. A missing folder is created, its
+// parent is not. TCP host names are resolved. Throws ListenError.
 ListeningSocket listen_on(const base::Address& address, const UnixSocketOptions& options);
 
-// Sockets that the service manager opened (service_manager.h); empty where there are none. Takes them, so
-// that only the first call gives any.
+// The sockets that the service manager has opened (service_manager.h); none where it has not. Only the first call gets
+// them. Throws ListenError for a descriptor that is not a listening stream socket.
 std::vector<ListeningSocket> inherited_sockets();
 
-// Whether the address would take connections from every network of the host; for TCP only, since vsock
-// reaches guests and nobody else.
+// The address to which a socket is bound, with the port that the system chose.
+base::Address bound_address(int socket);
+
+// The peer of an accepted socket, for the log: "127.0.0.1:40312", "user 1000, process 4711", "vsock 5".
+std::string peer_text(int socket);
+
+// Whether the address accepts connections from every network of the host. TCP only: vsock reaches guests alone.
 bool is_wildcard(const base::Address& address);
 
-// Whether only this host's own processes can reach the address.
+// Whether only processes of this host can reach the address. A TCP host name counts as reachable from elsewhere.
 bool is_local(const base::Address& address);
 
 // Whether a TCP address is an IP address, and not a name.
 bool is_numeric(const base::Address& address);
 
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

@@ -1,4 +1,4 @@
-#include "monitor/service_manager.h"
+#include "daemon/service_manager.h"
 
 #include <array>
 #include <cstdlib>
@@ -6,11 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "monitor/unix_socket.h"
-#include "temporary_folder.h"
+#include "daemon/unix_socket.h"
+#include "tests/unit/monitor/temporary_folder.h"
 
-namespace cleave::monitor {
+namespace cleave::daemon {
 namespace {
+
+using monitor::TemporaryFolder;
 
 class ScopedVariable {
  public:
@@ -76,4 +78,4 @@ TEST(ServiceManager, TheWatchdogsTime) {
 }
 
 }  // namespace
-}  // namespace cleave::monitor
+}  // namespace cleave::daemon

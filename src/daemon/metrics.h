@@ -1,0 +1,29 @@
+// Metrics in Prometheus' text format, version 0.0.4. The Prometheus library is used nowhere else.
+//
+// Not thread-safe: one list is made for each request.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace cleave::daemon {
+
+class MetricList {
+ public:
+  static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+  MetricList();
+  MetricList(const MetricList&) = delete;
+  MetricList& operator=(const MetricList&) = delete;
+  ~MetricList();
+
+  void gauge(const char* name, const char* help, double value);
+  void counter(const char* name, const char* help, double value);
+  [[nodiscard]] std::string as_text() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace cleave::daemon

@@ -1,0 +1,35 @@
+// Unix sockets with a file: created with their mode and group before anyone can connect. The file of a daemon that has
+// died is replaced, that of a running one is left alone.
+//
+// A daemon holds a lock on PATH.lock for as long as it runs; that file stays. Without the lock two daemons that start at
+// the same time could both find the same stale socket, and one would remove the other's new one.
+#pragma once
+
+#include <string>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "daemon/listening_socket.h"
+
+namespace cleave::daemon {
+
+// A unix socket address for the system calls. A path that begins with "@" is a name in the abstract namespace; one that is
+// too long is truncated.
+class UnixAddress {
+ public:
+  explicit UnixAddress(const std::string& path);
+
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
+  [[nodiscard]] socklen_t size() const { return size_; }
+
+ private:
+  sockaddr_un address_{};
+  socklen_t size_ = 0;
+};
+
+// An abstract name has no file and no lock. Throws ListenError. Changes the process's umask for a moment: no other thread may
+// create files meanwhile.
+ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions& options);
+
+}  // namespace cleave::daemon
