@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/settings.h"
+#include "base/number.h"
 #include "daemon/listening_socket.h"
 
 namespace cleave::monitor {

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "base/settings.h"
+#include "base/number.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::server {

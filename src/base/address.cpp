@@ -2,7 +2,7 @@
 
 #include <sys/un.h>
 
-#include "base/settings.h"
+#include "base/number.h"
 
 namespace cleave::base {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/number.h"
 #include "base/toml_file.h"
 #include "cleave/registry.h"
 

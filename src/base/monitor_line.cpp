@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/settings.h"
+#include "base/number.h"
 #include "cleave/monitor.h"
 
 namespace cleave::base {

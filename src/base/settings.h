@@ -117,7 +117,4 @@ struct RenamedValue {
 // Null if `value` is a current name, or none at all.
 const RenamedValue* find_renamed_value(const Setting& setting, std::string_view value);
 
-// A decimal integer without sign or spaces, from `min` to `max`.
-std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t min, std::uint64_t max);
-
 }  // namespace cleave::base

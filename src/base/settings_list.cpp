@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/no_destructor.h"
+#include "base/number.h"
 #include "base/settings.h"
 #include "cleave/registry.h"
 
@@ -315,14 +316,6 @@ const RenamedValue* find_renamed_value(const Setting& setting, std::string_view 
     if (renamed.key == setting.key && renamed.old_name == value) return &renamed;
   }
   return nullptr;
-}
-
-std::optional<std::uint64_t> parse_unsigned(std::string_view text, std::uint64_t min, std::uint64_t max) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc{} || stop != end || value < min || value > max) return std::nullopt;
-  return value;
 }
 
 bool matches(const std::string& pattern, const std::string& name) {

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/settings.h"
+#include "base/number.h"
 #include "base/toml_file.h"
 
 namespace cleave::daemon {

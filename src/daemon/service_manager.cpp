@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-#include "base/settings.h"
+#include "base/number.h"
 #include "daemon/listening_socket.h"
 #include "daemon/unix_socket.h"
 

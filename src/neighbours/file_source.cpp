@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/monitor_line.h"
-#include "base/settings.h"
+#include "base/number.h"
 
 namespace cleave::neighbours {
 namespace {

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/number.h"
+
 namespace cleave::base {
 namespace {
 

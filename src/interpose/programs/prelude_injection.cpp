@@ -1,6 +1,6 @@
 #include "interpose/programs/prelude_injection.h"
 
-#include "base/settings.h"
+#include "base/number.h"
 #include "kernels/prelude.h"
 
 namespace cleave::interpose {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/configuration.h"
+#include "base/number.h"
 #include "harness.h"
 
 namespace {
