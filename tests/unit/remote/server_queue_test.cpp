@@ -1,5 +1,6 @@
 // A queue of the server's on a driver that ends its commands when the test says so.
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -101,25 +102,31 @@ class ServersQueue : public testing::Test {
     table_.clSetEventCallback = set_event_callback;
     table_.clReleaseCommandQueue = release_queue;
     reads_ = std::make_unique<PendingReads>(table_, *outbox_);
-    const Queue::QueueInfo info{.id = 2, .handle = nullptr, .in_order = true, .profiling = false};
-    queue_ =
-        std::make_shared<Queue>(table_, *outbox_, *reads_, info, Queue::ReportThresholds{1000, 1U << 20U});
+    queue_ = new_queue(2, true);
   }
+  // A queue's watcher may ask for a command's event until the queue has stopped, so the events live longer.
   ~ServersQueue() override {
-    if (!queue_) return;
-    queue_->stop_when_idle();
-    queue_->wait_until_stopped();
+    for (const auto& queue : queues_) {
+      queue->stop_when_idle();
+      queue->wait_until_stopped();
+    }
   }
 
-  std::shared_ptr<Queue> another(std::uint64_t id) {
-    const Queue::QueueInfo info{.id = id, .handle = nullptr, .in_order = true, .profiling = false};
-    return std::make_shared<Queue>(table_, *outbox_, *reads_, info, Queue::ReportThresholds{1000, 1U << 20U});
+  Event& new_event() { return events_.emplace_back(); }
+  std::vector<Event*> new_events(std::size_t count) {
+    std::vector<Event*> events;
+    for (std::size_t i = 0; i < count; ++i) events.push_back(&new_event());
+    return events;
   }
 
-  std::shared_ptr<Queue> out_of_order(std::uint64_t id) {
-    const Queue::QueueInfo info{.id = id, .handle = nullptr, .in_order = false, .profiling = false};
-    return std::make_shared<Queue>(table_, *outbox_, *reads_, info, Queue::ReportThresholds{1000, 1U << 20U});
+  std::shared_ptr<Queue> new_queue(std::uint64_t id, bool in_order) {
+    const Queue::QueueInfo info{.id = id, .handle = nullptr, .in_order = in_order, .profiling = false};
+    const Queue::ReportThresholds thresholds{1000, 1U << 20U};
+    return queues_.emplace_back(std::make_shared<Queue>(table_, *outbox_, *reads_, info, thresholds));
   }
+
+  std::shared_ptr<Queue> another(std::uint64_t id) { return new_queue(id, true); }
+  std::shared_ptr<Queue> out_of_order(std::uint64_t id) { return new_queue(id, false); }
 
   void add_read(Queue& queue, Event& event, std::uint32_t request) {
     Pending pending;
@@ -161,6 +168,8 @@ class ServersQueue : public testing::Test {
   std::unique_ptr<Outbox> outbox_;
   Staging staging_{1U << 20U};
   std::unique_ptr<PendingReads> reads_;
+  std::deque<Event> events_;
+  std::vector<std::shared_ptr<Queue>> queues_;
   std::shared_ptr<Queue> queue_;
 };
 
@@ -169,8 +178,8 @@ const auto kSomebodyCalls = [] { return true; };
 
 TEST_F(ServersQueue, WhatEndsSoonIsReportedByWhoLooks) {
   if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
-  Event first;
-  Event second;
+  Event& first = new_event();
+  Event& second = new_event();
   add(first, 1);
   add(second, 2);
   first.end();
@@ -182,8 +191,8 @@ TEST_F(ServersQueue, WhatEndsSoonIsReportedByWhoLooks) {
 
 // A program knows of the finish that it came after the read: it waited for an event behind it.
 TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
-  Event read;
-  Event pending_read;
+  Event& read = new_event();
+  Event& pending_read = new_event();
   add_read(*queue_, read, 1);
   add_read(*queue_, pending_read, 2);
   read.end();
@@ -203,8 +212,8 @@ TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
 // Of two reads the second waited for the first. Both end between the questions whether they have.
 TEST_F(ServersQueue, AReadThatEndsWhileOthersAreAskedAboutGoesBeforeWhatWaitedForIt) {
   for (const bool same_queue : {true, false}) {
-    Event first;
-    Event second;
+    Event& first = new_event();
+    Event& second = new_event();
     first.end_behind = {&first, &second};
     const auto other = another(3);
     add_read(*queue_, first, 1);
@@ -220,34 +229,28 @@ TEST_F(ServersQueue, AReadThatEndsWhileOthersAreAskedAboutGoesBeforeWhatWaitedFo
     }
     std::erase(told, 7U);
     EXPECT_EQ(told, (std::vector<std::uint32_t>{1, 2})) << same_queue;
-    other->stop_when_idle();
-    other->wait_until_stopped();
   }
 }
 
 TEST_F(ServersQueue, NoneOfManyReadsComesAfterWhatWaitedForIt) {
-  std::vector<Event> events(40);
-  for (std::uint32_t i = 0; i < events.size(); ++i) add_read(*queue_, events[i], i + 1);
-  Event behind;
+  const std::vector<Event*> events = new_events(40);
+  for (std::uint32_t i = 0; i < events.size(); ++i) add_read(*queue_, *events[i], i + 1);
+  Event& behind = new_event();
   const auto other = another(3);
   add_read(*other, behind, 99);
-  for (Event& event : events) event.end();
+  for (Event* const event : events) event->end();
   behind.end();
   const auto third = another(4);
   EXPECT_EQ(third->finish(7), CL_SUCCESS);
   const Answers answers = next_answers();
   EXPECT_EQ(answers.size(), events.size() + 1);
   EXPECT_EQ(answers.back(), (std::pair<std::uint32_t, cl_int>{99, CL_SUCCESS}));
-  for (const auto& queue : {queue_, other}) {
-    queue->stop_when_idle();
-    queue->wait_until_stopped();
-  }
 }
 
 // The same where it is the first one's own queue that tells.
 TEST_F(ServersQueue, AQueuesOwnReadsGoBeforeThoseThatWaitedForThem) {
-  Event first;
-  Event second;
+  Event& first = new_event();
+  Event& second = new_event();
   const auto other = another(3);
   add_read(*queue_, first, 1);
   add_read(*other, second, 2);
@@ -257,10 +260,6 @@ TEST_F(ServersQueue, AQueuesOwnReadsGoBeforeThoseThatWaitedForThem) {
   Answers answers = next_answers();
   if (answers.size() == 1) answers.push_back(next_answers().at(0));
   EXPECT_EQ(answers, (Answers{{1, CL_SUCCESS}, {2, CL_SUCCESS}}));
-  for (const auto& queue : {queue_, other}) {
-    queue->stop_when_idle();
-    queue->wait_until_stopped();
-  }
 }
 
 // The driver does not say so.
@@ -268,7 +267,7 @@ TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
   std::uint32_t word = 0;
   return_slot(word);
   give_slot(word);
-  Event event;
+  Event& event = new_event();
   Pending pending;
   pending.event = EventReference(table_, event.handle());
   const auto slot = std::make_shared<RingSlot>(word);
@@ -289,8 +288,8 @@ TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
 // failed.
 TEST_F(ServersQueue, WhatTheFirstOfSeveralPartsHasFailedWithTheyAllHave) {
   for (const bool is_read : {true, false}) {
-    Event first;
-    Event last;
+    Event& first = new_event();
+    Event& last = new_event();
     for (Event* const one : {&first, &last}) {
       Pending pending;
       pending.event = EventReference(table_, one->handle());
@@ -317,10 +316,10 @@ TEST_F(ServersQueue, WhatTheFirstOfSeveralPartsHasFailedWithTheyAllHave) {
 
 // More than a client takes in one frame.
 TEST_F(ServersQueue, VeryManyFailuresAreToldInSeveralFrames) {
-  std::vector<Event> events(std::size_t{kMaxCommands} + 1);
-  for (Event& event : events) {
-    event.end(CL_OUT_OF_RESOURCES);
-    add(event, 0);
+  const std::vector<Event*> events = new_events(std::size_t{kMaxCommands} + 1);
+  for (Event* const event : events) {
+    event->end(CL_OUT_OF_RESOURCES);
+    add(*event, 0);
   }
   ASSERT_EQ(queue_->finish(7, Queue::WaitedBy::by_caller), CL_SUCCESS);
   queue_->resume_watcher();
@@ -336,7 +335,7 @@ TEST_F(ServersQueue, VeryManyFailuresAreToldInSeveralFrames) {
 }
 
 TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {
-  Event event;
+  Event& event = new_event();
   add(event, 1);
   queue_->poll_awaited(kNobodyCalls);
   ASSERT_TRUE(is_waited_for());
@@ -345,11 +344,11 @@ TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {
 }
 
 TEST_F(ServersQueue, WhoIsCalledAwayLeavesAllToTheWatcherInItsOrder) {
-  std::vector<Event> events(5);
-  for (std::uint32_t i = 0; i < events.size(); ++i) add(events[i], i + 1);
+  const std::vector<Event*> events = new_events(5);
+  for (std::uint32_t i = 0; i < events.size(); ++i) add(*events[i], i + 1);
   queue_->poll_awaited(kSomebodyCalls);
   ASSERT_TRUE(is_waited_for());
-  for (Event& event : events) event.end();
+  for (Event* const event : events) event->end();
   Answers answers;
   while (answers.size() < events.size()) {
     const Answers some = next_answers();
@@ -360,8 +359,8 @@ TEST_F(ServersQueue, WhoIsCalledAwayLeavesAllToTheWatcherInItsOrder) {
 }
 
 TEST_F(ServersQueue, WhatTheWatcherHasStaysWithIt) {
-  Event first;
-  Event second;
+  Event& first = new_event();
+  Event& second = new_event();
   add(first, 1, Queue::WaitedBy::by_watcher);
   ASSERT_TRUE(is_waited_for());
   add(second, 2);
@@ -372,7 +371,7 @@ TEST_F(ServersQueue, WhatTheWatcherHasStaysWithIt) {
 }
 
 TEST_F(ServersQueue, AFinishEndsWithWhatIsBeforeIt) {
-  Event launch;
+  Event& launch = new_event();
   add(launch, 0);
   ASSERT_EQ(queue_->finish(7, Queue::WaitedBy::by_caller), CL_SUCCESS);
   queue_->poll_awaited(kSomebodyCalls);
@@ -382,7 +381,7 @@ TEST_F(ServersQueue, AFinishEndsWithWhatIsBeforeIt) {
 }
 
 TEST_F(ServersQueue, WhatNobodyWaitsForKeepsItsMemoryUntilItsEnd) {
-  Event event;
+  Event& event = new_event();
   Pending pending;
   pending.event = EventReference(table_, event.handle());
   pending.data = staging_.take(1U << 20U);
@@ -400,7 +399,7 @@ TEST_F(ServersQueue, WhatNobodyWaitsForKeepsItsMemoryUntilItsEnd) {
 // A driver may hold up whoever releases a queue until its commands have ended. Here that would be the thread
 // that reads what they wait for.
 TEST_F(ServersQueue, TheDriversQueueIsGivenBackWhenItsLastCommandHasEnded) {
-  Event event;
+  Event& event = new_event();
   add(event, 0);
   queue_->release_when_idle();
   ASSERT_TRUE(is_waited_for());
@@ -420,7 +419,7 @@ TEST_F(ServersQueue, OneOnWhichNothingIsUnderWayIsGivenBackAtOnce) {
 
 TEST_F(ServersQueue, AnOutOfOrderOneIsGivenBackByNobodyWhoIsCalledByTheDriver) {
   const auto queue = out_of_order(3);
-  Event event;
+  Event& event = new_event();
   Pending pending;
   pending.event = EventReference(table_, event.handle());
   queue->add(std::move(pending));
