@@ -16,29 +16,16 @@ namespace {
 constexpr std::intptr_t kTag =
     sizeof(void*) == 4 ? std::intptr_t{0x434C3331} : static_cast<std::intptr_t>(0x4F50454E434C3331);
 
-// Each function as a program is to find it.
-Table all_functions() {
-  Table table{};
-#define CL_FUNCTION(version, name, ...) table.name = client::name;
-#include "opencl/functions.def"
-#undef CL_FUNCTION
-  multi_server::install_overrides(table);
-  return table;
-}
+// What the columns `remote` of opencl/functions.def and opencl/extension_functions.def lead to.
+struct Functions : Table {
+  decltype(&client::get_suggested_local_size) get_suggested_local_size =
+      multi_server::get_suggested_local_size;
+  void* not_carried = nullptr;
+};
 
-const Table& functions() {
-  static const Table table = all_functions();
-  return table;
-}
-
-// Functions of extensions that are not in the table.
-cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
-                                              const cl_queue_properties* properties, cl_int* error_ret) {
-  return functions().clCreateCommandQueueWithProperties(context, device, properties, error_ret);
-}
-cl_program CL_API_CALL create_program_with_il_khr(cl_context context, const void* il, size_t length,
-                                                  cl_int* error_ret) {
-  return functions().clCreateProgramWithIL(context, il, length, error_ret);
+const Functions& functions() {
+  static const Functions all{multi_server::make_functions()};
+  return all;
 }
 
 // A face offers the platform; its loader does not know it, so the table must be a plain one.
@@ -56,7 +43,7 @@ cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, c
 }  // namespace
 
 Table make_table() {
-  Table table = all_functions();
+  Table table = functions();
   if (client.plain_table) return table;
   // NOLINTBEGIN(performance-no-int-to-ptr): the tag is what cl_khr_icd 2 says
   table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(kTag);
@@ -74,11 +61,10 @@ void* find_function(std::string_view name) {
     return reinterpret_cast<void*>(clIcdSetPlatformDispatchDataKHR);
   if (name == kDescribeServer) return reinterpret_cast<void*>(describe_server);
   if (name == kOfferPlatforms) return reinterpret_cast<void*>(offer_platforms);
-  if (name == "clCreateCommandQueueWithPropertiesKHR") return reinterpret_cast<void*>(create_queue_khr);
-  if (name == "clCreateProgramWithILKHR") return reinterpret_cast<void*>(create_program_with_il_khr);
-  if (name == "clGetKernelSuggestedLocalWorkSizeKHR" || name == "clGetKernelSuggestedLocalWorkSizeINTEL") {
-    return reinterpret_cast<void*>(multi_server::get_suggested_local_size);
-  }
+#define CL_EXTENSION(extension, function, interposer, handles, remote, ...) \
+  if (name == #function) return reinterpret_cast<void*>(functions().remote);
+#include "opencl/extension_functions.def"
+#undef CL_EXTENSION
   // Of an extension that is not offered.
   const bool absent = name.find("GL") != std::string_view::npos || name.ends_with("EXT");
   if (absent) return nullptr;

@@ -1,4 +1,5 @@
-// The functions of OpenCL for objects of a context over several servers (README.md). Each calls those of
+// Declares multi_server::<name> for every function: the one for objects of a context over several servers (README.md).
+// Those whose row in opencl/functions.def says `separate` or `separate_by_devices` are defined; each calls those of
 // `client` for the parts that such an object is made of.
 #pragma once
 
@@ -6,13 +7,9 @@
 
 namespace cleave::remote::client::multi_server {
 
-#define CLEAVE_MULTI_SERVER(name) decltype(client::name) name;
-#include "remote/client/multi_server/overrides.def"
-#undef CLEAVE_MULTI_SERVER
-
-// These decide by their devices whether the context is one over several servers.
-decltype(client::clCreateContext) clCreateContext;
-decltype(client::clCreateContextFromType) clCreateContextFromType;
+#define CL_FUNCTION(version, name, ...) decltype(client::name) name;
+#include "opencl/functions.def"
+#undef CL_FUNCTION
 
 decltype(client::get_suggested_local_size) get_suggested_local_size;
 

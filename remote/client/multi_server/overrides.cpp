@@ -1,10 +1,19 @@
 #include "remote/client/multi_server/overrides.h"
 
+#include <type_traits>
+
+#include "opencl/missing_functions.h"
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/composite.h"
+#include "remote/client/multi_server/memory_command.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {
+
+using opencl::FunctionAt;
+
+// The words of the column, besides uses(...).
+enum class Remote : std::uint8_t { common, separate, separate_by_devices, one_server, not_carried };
 
 template <auto kSingle, auto kMulti>
 struct SelectByObject;
@@ -21,14 +30,43 @@ struct SelectByObject<kSingle, kMulti> {
   }
 };
 
+// `column` is what the row says, a Remote or Uses.
+template <auto Entry, auto column, auto kSingle, auto kMulti>
+constexpr FunctionAt<Entry> function_for() {
+  constexpr FunctionAt<Entry> kRefusal =
+      opencl::MissingFunction<FunctionAt<Entry>, CL_INVALID_OPERATION>::call;
+  if constexpr (std::is_same_v<std::remove_const_t<decltype(column)>, Uses>) {
+    return SelectByObject<kSingle, &MemoryCommand<kSingle, column>::call>::call;
+  } else if constexpr (column == Remote::separate) {
+    return SelectByObject<kSingle, kMulti>::call;
+  } else if constexpr (column == Remote::separate_by_devices) {
+    return kMulti;
+  } else if constexpr (column == Remote::one_server) {
+    return SelectByObject<kSingle, kRefusal>::call;
+  } else if constexpr (column == Remote::not_carried) {
+    return kRefusal;
+  } else {
+    static_assert(column == Remote::common);
+    return kSingle;
+  }
+}
+
+template <typename... Accesses>
+constexpr Uses uses(Accesses... accesses) {
+  return {{accesses...}, sizeof...(accesses)};
+}
+
 }  // namespace
 
-void install_overrides(Table& table) {
-#define CLEAVE_MULTI_SERVER(name) table.name = &SelectByObject<&client::name, &multi_server::name>::call;
-#include "remote/client/multi_server/overrides.def"
-#undef CLEAVE_MULTI_SERVER
-  table.clCreateContext = &multi_server::clCreateContext;
-  table.clCreateContextFromType = &multi_server::clCreateContextFromType;
+Table make_functions() {
+  using enum Access;
+  using enum Remote;
+  Table table{};
+#define CL_FUNCTION(version, name, parameters, interposer, handles, remote, ...) \
+  table.name = function_for<&Table::name, remote, &client::name, &multi_server::name>();
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+  return table;
 }
 
 }  // namespace cleave::remote::client::multi_server

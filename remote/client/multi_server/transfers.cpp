@@ -1,4 +1,5 @@
-// Reads and writes. They go to the queue's own server; what is elsewhere is moved there first.
+// Writes of buffers, and migrations. Every other command that reads or writes memory objects is derived from its row
+// (memory_command.h).
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/queued_command.h"
 
@@ -12,17 +13,6 @@ Access access_of_write_to(cl_mem handle, std::size_t offset, std::size_t size) {
 
 }  // namespace
 
-cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                                       size_t size, void* pointer, cl_uint wait_count,
-                                       const cl_event* wait_list, cl_event* event) {
-  QueuedCommand command({queue, wait_count, wait_list, event});
-  const cl_mem here = command.use(buffer, Access::read);
-  return command.transfer(blocking != CL_FALSE, [&](const Waits& w) {
-    return client::clEnqueueReadBuffer(queue, here, CL_FALSE, offset, size, pointer, w.count, w.list,
-                                       w.event);
-  });
-}
-
 cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                         size_t offset, size_t size, const void* pointer, cl_uint wait_count,
                                         const cl_event* wait_list, cl_event* event) {
@@ -34,56 +24,23 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
   });
 }
 
-cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                           const size_t* origin, const size_t* host_origin,
-                                           const size_t* region, size_t row_pitch, size_t slice_pitch,
-                                           size_t host_row_pitch, size_t host_slice_pitch, void* pointer,
-                                           cl_uint wait_count, const cl_event* wait_list, cl_event* event) {
+// To the queue's device, the contents with it; to the host they go when they are mapped.
+cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint count, const cl_mem* list,
+                                              cl_mem_migration_flags flags, cl_uint wait_count,
+                                              const cl_event* wait_list, cl_event* event) {
   QueuedCommand command({queue, wait_count, wait_list, event});
-  const cl_mem here = command.use(buffer, Access::read);
-  return command.transfer(blocking != CL_FALSE, [&](const Waits& w) {
-    return client::clEnqueueReadBufferRect(queue, here, CL_FALSE, origin, host_origin, region, row_pitch,
-                                           slice_pitch, host_row_pitch, host_slice_pitch, pointer, w.count,
-                                           w.list, w.event);
-  });
-}
-
-cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                            const size_t* origin, const size_t* host_origin,
-                                            const size_t* region, size_t row_pitch, size_t slice_pitch,
-                                            size_t host_row_pitch, size_t host_slice_pitch,
-                                            const void* pointer, cl_uint wait_count,
-                                            const cl_event* wait_list, cl_event* event) {
-  QueuedCommand command({queue, wait_count, wait_list, event});
-  const cl_mem here = command.use(buffer, Access::write);
-  return command.transfer(blocking != CL_FALSE, [&](const Waits& w) {
-    return client::clEnqueueWriteBufferRect(queue, here, CL_FALSE, origin, host_origin, region, row_pitch,
-                                            slice_pitch, host_row_pitch, host_slice_pitch, pointer, w.count,
-                                            w.list, w.event);
-  });
-}
-
-cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
-                                      const size_t* origin, const size_t* region, size_t row_pitch,
-                                      size_t slice_pitch, void* pointer, cl_uint wait_count,
-                                      const cl_event* wait_list, cl_event* event) {
-  QueuedCommand command({queue, wait_count, wait_list, event});
-  const cl_mem here = command.use(image, Access::read);
-  return command.transfer(blocking != CL_FALSE, [&](const Waits& w) {
-    return client::clEnqueueReadImage(queue, here, CL_FALSE, origin, region, row_pitch, slice_pitch, pointer,
-                                      w.count, w.list, w.event);
-  });
-}
-
-cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
-                                       const size_t* origin, const size_t* region, size_t row_pitch,
-                                       size_t slice_pitch, const void* pointer, cl_uint wait_count,
-                                       const cl_event* wait_list, cl_event* event) {
-  QueuedCommand command({queue, wait_count, wait_list, event});
-  const cl_mem here = command.use(image, Access::write);
-  return command.transfer(blocking != CL_FALSE, [&](const Waits& w) {
-    return client::clEnqueueWriteImage(queue, here, CL_FALSE, origin, region, row_pitch, slice_pitch, pointer,
-                                       w.count, w.list, w.event);
+  if (command.error != CL_SUCCESS) return command.error;
+  if (count == 0 || list == nullptr) return CL_INVALID_VALUE;
+  std::vector<cl_mem> here;
+  for (cl_uint i = 0; i < count; ++i) {
+    const CompositeMemory* const memory = command.memory(list[i]);
+    if (memory == nullptr) return command.error;
+    here.push_back(memory->shards[command.shard()]);
+    if (here.back() == nullptr) return kConnectionLost;
+    if (flags == 0) command.use(memory->coherence, Access::read);
+  }
+  return command.run([&](const Waits& w) {
+    return client::clEnqueueMigrateMemObjects(queue, count, here.data(), flags, w.count, w.list, w.event);
   });
 }
 
