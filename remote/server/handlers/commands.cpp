@@ -27,33 +27,6 @@ void handle(SessionContext& session, const wire::Command& command, const wire::N
           });
 }
 
-void handle(SessionContext& session, const wire::Command& command, const wire::CopyBuffer& message) {
-  const auto source = session.objects.handle<cl_mem>(message.source());
-  const auto target = session.objects.handle<cl_mem>(message.target());
-  if (source == nullptr || target == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
-  enqueue(
-      session, command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-        return session.cl.clEnqueueCopyBuffer(queue, source, target, message.source_offset(),
-                                              message.target_offset(), message.size(), count, waits, event);
-      });
-}
-
-void handle(SessionContext& session, const wire::Command& command, const wire::CopyBufferRect& message) {
-  const auto source = session.objects.handle<cl_mem>(message.source());
-  const auto target = session.objects.handle<cl_mem>(message.target());
-  if (source == nullptr || target == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
-  const Triple from = triple(message.source_origin());
-  const Triple to = triple(message.target_origin());
-  const Triple region = triple(message.region());
-  enqueue(
-      session, command, [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-        return session.cl.clEnqueueCopyBufferRect(queue, source, target, from.data(), to.data(),
-                                                  region.data(), message.source_row_pitch(),
-                                                  message.source_slice_pitch(), message.target_row_pitch(),
-                                                  message.target_slice_pitch(), count, waits, event);
-      });
-}
-
 void handle(SessionContext& session, const wire::Command& command, const wire::FillBuffer& message) {
   const auto buffer = session.objects.handle<cl_mem>(message.buffer());
   if (buffer == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
@@ -64,46 +37,6 @@ void handle(SessionContext& session, const wire::Command& command, const wire::F
           [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
             return session.cl.clEnqueueFillBuffer(queue, buffer, pattern->data(), pattern->size(),
                                                   message.offset(), message.size(), count, waits, event);
-          });
-}
-
-void handle(SessionContext& session, const wire::Command& command, const wire::CopyImage& message) {
-  const auto source = session.objects.handle<cl_mem>(message.source());
-  const auto target = session.objects.handle<cl_mem>(message.target());
-  if (source == nullptr || target == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
-  const Triple from = triple(message.source_origin());
-  const Triple to = triple(message.target_origin());
-  const Triple region = triple(message.region());
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueCopyImage(queue, source, target, from.data(), to.data(), region.data(),
-                                                 count, waits, event);
-          });
-}
-
-void handle(SessionContext& session, const wire::Command& command, const wire::CopyImageToBuffer& message) {
-  const auto image = session.objects.handle<cl_mem>(message.image());
-  const auto buffer = session.objects.handle<cl_mem>(message.buffer());
-  if (image == nullptr || buffer == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
-  const Triple origin = triple(message.origin());
-  const Triple region = triple(message.region());
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueCopyImageToBuffer(queue, image, buffer, origin.data(), region.data(),
-                                                         message.offset(), count, waits, event);
-          });
-}
-
-void handle(SessionContext& session, const wire::Command& command, const wire::CopyBufferToImage& message) {
-  const auto image = session.objects.handle<cl_mem>(message.image());
-  const auto buffer = session.objects.handle<cl_mem>(message.buffer());
-  if (image == nullptr || buffer == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
-  const Triple origin = triple(message.origin());
-  const Triple region = triple(message.region());
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueCopyBufferToImage(queue, buffer, image, message.offset(),
-                                                         origin.data(), region.data(), count, waits, event);
           });
 }
 

@@ -1,14 +1,29 @@
-// The handlers of a client's messages, one for each member of the union Body (messages.fbs). A handler checks what the
-// client sent, calls the driver, and answers; it never waits for the device.
+// The handlers of a client's messages, one for each member of the union Body (messages.fbs), as the column `message` of
+// opencl/functions.def names them. A handler checks what the client sent, calls the driver, and answers; it never waits
+// for the device. Those of messages that are only relayed are derived (relay.h).
 #pragma once
 
 #include "remote/server/session/context.h"
 
 namespace cleave::remote::server {
 
-#define CLEAVE_MESSAGE(name) \
-  void handle(SessionContext& session, const wire::Command& command, const wire::name& message);
-#include "remote/server/session/messages.def"
-#undef CLEAVE_MESSAGE
+#define CLEAVE_DECLARE(type) \
+  void handle(SessionContext& session, const wire::Command& command, const wire::type& message);
+#define CLEAVE_MESSAGE_none
+#define CLEAVE_MESSAGE_relayed(message)
+#define CLEAVE_MESSAGE_handled(first, ...) CLEAVE_DECLARE(first) __VA_OPT__(CLEAVE_SECOND(__VA_ARGS__))
+#define CLEAVE_SECOND(second, ...) CLEAVE_DECLARE(second) __VA_OPT__(CLEAVE_DECLARE(__VA_ARGS__))
+#define CL_FUNCTION(version, name, parameters, interposer, handles, remote, message) CLEAVE_MESSAGE_##message
+#include "opencl/functions.def"
+#undef CL_FUNCTION
+#undef CLEAVE_SECOND
+#undef CLEAVE_MESSAGE_handled
+#undef CLEAVE_MESSAGE_relayed
+#undef CLEAVE_MESSAGE_none
+CLEAVE_DECLARE(Ping)  // no function's
+#undef CLEAVE_DECLARE
+
+// Calls the handler of the command's message.
+void dispatch(SessionContext& session, const wire::Command& command);
 
 }  // namespace cleave::remote::server

@@ -95,24 +95,12 @@ bool ClientSession::execute(const wire::Command& command) {
   const bool in_ring = command.ring() != nullptr;
   if (command.shared() != nullptr && (session.shared == nullptr || (command.payload() != 0 && !in_ring)))
     session.report_violation("no shared memory was agreed on");
-  if (session.violation.empty()) dispatch(command);
+  if (session.violation.empty()) dispatch(context_, command);
   if (in_ring && !session.disconnected && session.violation.empty()) return_ring_slots(session, command);
   if (session.disconnected || !session.violation.empty()) return false;
   if (session.payload_left > 0 && !session.input.skip_payload(session.payload_left))
     session.disconnected = true;
   return !session.disconnected;
-}
-
-void ClientSession::dispatch(const wire::Command& command) {
-  switch (command.body_type()) {
-#define CLEAVE_MESSAGE(name) \
-  case wire::Body::name:     \
-    return handle(context_, command, *command.body_as_##name());
-#include "remote/server/session/messages.def"
-#undef CLEAVE_MESSAGE
-    case wire::Body::NONE:
-      return;
-  }
 }
 
 // Answers go out together, and the driver's queues are flushed when there is nothing more to add to them. Then there is

@@ -40,7 +40,6 @@ class ClientSession {
   [[nodiscard]] bool has_work_in_flight();
   bool execute_frame(const FrameHeader& header);
   bool execute(const wire::Command& command);
-  void dispatch(const wire::Command& command);
   void after_frame();
   void report_unawaited_if_crowded();
   void flush_answers();
