@@ -12,10 +12,10 @@ namespace cleave::kernels {
 
 namespace {
 
-// What stands in the way of a function's head being what it looks like.
+// The macros of a program, which may hide what the head of a function is.
 class Macros {
  public:
-  // Of what the names in `defined` stand for nothing is known. `directives` must outlive this.
+  // The names in `defined` have unknown meanings. `directives` must outlive this.
   Macros(std::string_view directives, const std::vector<std::string>& defined) {
     for (const std::string& name : defined) meanings_[name].signs = true;
     const Tokens tokens = tokens_of(directives);
@@ -26,7 +26,7 @@ class Macros {
     }
   }
 
-  // Its name may be another, or it may be no function.
+  // Whether macros may change the name, or make it something else than a function.
   [[nodiscard]] bool obscures(const Function& function) const {
     return meanings_.contains(function.name) ||
            std::any_of(function.head.begin(), function.head.end(),
@@ -35,7 +35,7 @@ class Macros {
 
  private:
   struct Meaning {
-    bool signs = false;  // it stands for more than names, at least in one of its definitions
+    bool signs = false;  // expands to more than names, in at least one definition
     std::vector<std::string_view> names;
   };
 
@@ -47,7 +47,7 @@ class Macros {
     }
   }
 
-  // Whether nothing but names comes of it.
+  // Whether the word expands to names only.
   [[nodiscard]] bool expands_to_names(std::string_view word) const {
     std::set<std::string_view> seen;
     std::vector<std::string_view> open{word};
@@ -71,7 +71,7 @@ CallGraph::CallGraph(const Functions& functions, const std::string& macros,
                      const std::vector<std::string>& defined) {
   const std::string directives = functions.directives + macros;
   const Macros known(directives, defined);
-  std::string loose;  // of functions that may be called otherwise than it seems
+  std::string loose;  // functions that may be called under another name
   std::vector<const Function*> list;
   for (const Function& function : functions.list) {
     if (known.obscures(function)) {

@@ -1,6 +1,6 @@
-// Which functions of a program each of its functions may reach, and what that means for it.
+// The call graph of a program, and what each function may do together with all that it may call.
 //
-// Thread-safe once made. May throw std::bad_alloc.
+// Thread-safe once constructed. May throw std::bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ namespace cleave::kernels {
 
 class CallGraph {
  public:
-  // `macros` is text that may be brought in anywhere: what it mentions, every function may reach. `defined`
-  // are the names to which it gives a meaning. Nothing of what is given needs to live on.
+  // `macros` is text that may be expanded anywhere, so every function may call the functions that it names.
+  // `defined` are the names that it defines. The arguments need not outlive the constructor.
   CallGraph(const Functions& functions, const std::string& macros, const std::vector<std::string>& defined);
 
-  // What the function of that name, and all that it may reach, may do. Empty if there is no such function.
-  // Takes time linear in the size of the program.
+  // What the function, and all that it may call, may do. Empty if there is no such function. Takes time linear
+  // in the size of the program.
   [[nodiscard]] std::optional<Scan> of(const std::string& function) const;
 
  private:

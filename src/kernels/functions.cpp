@@ -12,7 +12,7 @@ using Text = std::string_view;
 
 bool is_attribute(const Token& token) { return token.is("__attribute__") || token.is("__attribute"); }
 
-// From behind the opening parenthesis at `at` to behind its closing one.
+// Skips from the opening parenthesis at `at` past the closing one.
 std::size_t skip_parentheses(const std::vector<Token>& tokens, std::size_t at) {
   std::size_t depth = 0;
   do {
@@ -23,7 +23,7 @@ std::size_t skip_parentheses(const std::vector<Token>& tokens, std::size_t at) {
   return at;
 }
 
-// Reads what stands before an item's first brace. Empty where it is not as functions.h says.
+// Parses what precedes the first brace of an item. Empty if it does not have the form described in functions.h.
 std::optional<Function> read_head(const std::vector<Token>& tokens) {
   constexpr std::array<Text, 9> kOthers = {"struct",    "union",    "enum",   "typedef", "class",
                                            "namespace", "template", "extern", "using"};
@@ -36,7 +36,7 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
       at = skip_parentheses(tokens, at + 1);
       continue;
     }
-    // Behind the parameters there are attributes only.
+    // Only attributes may follow the parameters.
     if (has_parameters || (!name && !tokens[at].is("*"))) return std::nullopt;
     if (name && opens) {
       function.name = tokens[at].text;
@@ -52,7 +52,7 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
   return has_parameters && !function.head.empty() && !other ? std::optional(function) : std::nullopt;
 }
 
-// Walks through the text once. Whatever is not as it should be makes `sound_` false.
+// Parses the text in one pass. Anything unexpected clears `sound_`.
 class FunctionParser {
  public:
   explicit FunctionParser(Text text) : text_(text), tokens_(tokens_of(text)), sound_(tokens_.sound) {}
@@ -96,12 +96,12 @@ class FunctionParser {
     }
   }
 
-  // The last name outside of braces is what is declared here if a parenthesis follows it at once.
+  // The last name outside of braces is declared here if a parenthesis follows it immediately.
   void lead(Text name) {
     if (!name.empty()) found_.outside_names.append(name).push_back(' ');
   }
 
-  // A macro may drop or repeat what stands in its parentheses, so braces must not lean out of them.
+  // A macro may drop or repeat its arguments, so braces must be balanced within parentheses.
   void close_parenthesis() {
     sound_ &= !parentheses_.empty() && parentheses_.back() == depth_;
     if (sound_) parentheses_.pop_back();
@@ -125,7 +125,7 @@ class FunctionParser {
     item_ = Item{.begin = end, .number = item_.number + 1};
   }
 
-  // From the "#" to behind the end of its line. Macros must be balanced, since they may stand anywhere.
+  // From the "#" to the end of its line. Macros must be balanced, since they may be expanded anywhere.
   void directive() {
     const std::size_t begin = at_;
     std::vector<Text> open;
@@ -143,7 +143,7 @@ class FunctionParser {
     ++at_;
   }
 
-  // Each branch of a conditional must leave the braces as it found them, and those within a body the body.
+  // Each branch of a conditional must keep the depth of braces, and stay within a body that it begins in.
   void conditional(Text keyword) {
     const bool begins = keyword == "if" || keyword == "ifdef" || keyword == "ifndef";
     const bool goes_on = keyword.starts_with("el") || keyword == "endif";
@@ -155,14 +155,14 @@ class FunctionParser {
     if (sound_ && keyword == "endif") conditionals_.pop_back();
   }
 
-  // The function or declaration under way.
+  // The current function or declaration.
   struct Item {
     std::size_t begin = 0;
     std::size_t number = 0;
     std::vector<Token> head = {};  // before its body
     bool braces = false;
     bool body = false;
-    bool split_by_conditional = false;  // a conditional stands in its head
+    bool split_by_conditional = false;  // there is a conditional in its head
   };
 
   struct Place {
@@ -176,10 +176,10 @@ class FunctionParser {
   Tokens tokens_;
   std::size_t at_ = 0;                    // in the tokens
   std::size_t depth_ = 0;                 // of braces
-  std::vector<std::size_t> parentheses_;  // the depth of braces at each open one
+  std::vector<std::size_t> parentheses_;  // the depth of braces at each open parenthesis
   std::vector<Place> conditionals_;
   Item item_;
-  Text outer_;  // the name just read outside of braces
+  Text outer_;  // the last name, if outside of braces
   bool sound_;
   Functions found_;
 };

@@ -1,5 +1,4 @@
-// Takes the text of an OpenCL C program apart into its functions. See kernels/program_scan.h for what that
-// rests on.
+// Splits the text of an OpenCL C program into its functions. program_scan.h describes the assumptions.
 #pragma once
 
 #include <optional>
@@ -9,25 +8,24 @@
 
 namespace cleave::kernels {
 
-// One whose head is of the simplest form: names and *, attributes, the function's name and its parameters in
+// A function whose head has the simplest form: names and *, attributes, the name and the parameters in
 // parentheses, attributes.
 struct Function {
-  std::string_view text;               // from behind what came before it to its closing brace
-  std::string_view name;               // right if none of the head's names is a macro with signs in it
-  std::vector<std::string_view> head;  // the names around it outside of parentheses
+  std::string_view text;  // from the end of the item before to the closing brace
+  std::string_view name;  // valid if no name in the head is a macro that expands to more than names
+  std::vector<std::string_view> head;  // the other names in the head, outside of parentheses
 };
 
 struct Functions {
   std::vector<Function> list;
-  std::string declarations;  // what else there is outside of these functions
-  std::string directives;    // wherever they stand, also within functions
-  // Names, a blank between them, that may lead to a function from everywhere: those outside of these
-  // functions' bodies, other than names that are declared there, and all of every other item with braces,
-  // since it may be a function's.
+  std::string declarations;  // the text outside of these functions
+  std::string directives;    // all directives, including those within functions
+  // Names, separated by blanks, through which any function may call others: those outside of function bodies,
+  // except names that are declared there, and all names in other items with braces, which may be functions.
   std::string outside_names;
 };
 
-// `text` has no line splices and must outlive the answer. Empty where the text cannot safely be taken apart.
+// `text` has no line splices and must outlive the result. Empty if the text cannot be split safely.
 // Thread-safe; may throw std::bad_alloc.
 std::optional<Functions> split_functions(std::string_view text);
 

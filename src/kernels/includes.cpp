@@ -12,7 +12,7 @@
 namespace cleave::kernels {
 namespace {
 
-// More than any kernel includes; a device file or a runaway inclusion must not keep a program waiting.
+// Limits against device files and recursive inclusion, which must not block a program.
 constexpr off_t kMaxFileSize = 16 << 20;
 constexpr std::size_t kMaxFiles = 4096;
 
@@ -57,7 +57,7 @@ class IncludeSearch {
   }
 
  private:
-  // Whether there is such a header; every one that could be meant is followed, once.
+  // Queues all headers that the name could mean, each once. Returns whether there is any.
   bool find(const std::string& name, const std::string& folder) {
     bool found = false;
     for (const auto& [known, text] : embedded_) found |= known == name || known == within(folder, name);
@@ -78,7 +78,8 @@ class IncludeSearch {
   const std::vector<std::string>& folders_;
   const Embedded& embedded_;
   std::set<std::string> seen_;
-  std::vector<std::pair<std::string, std::string>> open_;  // texts to look at, and the folders they are from
+  std::vector<std::pair<std::string, std::string>>
+      open_;  // texts to scan, with the folders that they are from
   Included found_;
 };
 

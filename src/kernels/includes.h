@@ -1,8 +1,8 @@
-// Finds the text that a program includes, so that it can be scanned.
+// Finds the texts that a program includes, so that they can be scanned.
 //
-// Compilers differ in where they look, so every file that any of them could mean is taken: all headers that
-// the program itself gave (clCompileProgram), and for each name the folders of the -I options, the current
-// folder and that of the including file.
+// Compilers search in different places, so every file that any of them could mean is taken: all headers that
+// the program passed to clCompileProgram, and for each name the files in the folders of the -I options, the
+// current folder and the folder of the including file.
 //
 // Source: OpenCL 3.0 API, section 5.8.6.1 "Preprocessor options".
 //
@@ -16,12 +16,12 @@
 
 namespace cleave::kernels {
 
-// A header that is no file: its name and its text.
+// A header in memory: its name and its text.
 using Embedded = std::vector<std::pair<std::string, std::string>>;
 
 struct Included {
   std::vector<std::string> texts;
-  bool complete = true;  // false if one was not found, or is named by a macro
+  bool complete = true;  // false if one was not found or its name is formed by a macro
 };
 
 Included find_includes(std::string_view source, const std::vector<std::string>& folders,

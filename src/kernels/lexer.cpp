@@ -10,7 +10,7 @@ using Text = std::string_view;
 
 constexpr std::array<Text, 7> kUnsound = {"<%", "%>", "<:", ":>", "%:", "\\u", "\\U"};
 
-// Wherever it stands: one that is a backslash could make a comment or a string end elsewhere.
+// Anywhere in the text: a trigraph for a backslash could end a comment or a string elsewhere.
 bool has_trigraph(Text text) {
   for (std::size_t at = text.find("??"); at != Text::npos; at = text.find("??", at + 1)) {
     if (at + 2 < text.size() && Text("=/'()!<>-").find(text[at + 2]) != Text::npos) return true;
@@ -67,12 +67,12 @@ class Lexer {
     const bool begins_directive = directive_ && tokens_.list.back().is("#");
     if (begins_directive && (name == "include" || name == "include_next")) including_ = true;
     if (begins_directive && (name == "error" || name == "warning")) in_message_ = true;
-    // A raw string to some compilers: its quotes and comments mean something else.
+    // A raw string for some compilers, in which quotes and comments mean something else.
     tokens_.sound &= !(name.ends_with('R') && at_ + size < text_.size() && text_[at_ + size] == '"');
     add(Token::Kind::name, size);
   }
 
-  // C99 6.4.8: wider than what numbers really look like.
+  // C99 6.4.8: preprocessing numbers include more than valid numbers.
   void number() {
     std::size_t size = 1;
     for (; at_ + size < text_.size(); ++size) {
@@ -82,14 +82,14 @@ class Lexer {
       const bool exponent = before == 'e' || before == 'E' || binary;
       const bool sign = c == '+' || c == '-';
       if (!continues_name(c) && c != '.' && !(exponent && sign)) break;
-      // C++ ends other numbers in front of the sign.
+      // In C++, other numbers end before the sign.
       tokens_.sound &= !(sign && binary) || is_hexadecimal(text_.substr(at_, size));
     }
     tokens_.sound &= at_ + size == text_.size() || text_[at_ + size] != '\'';  // a digit separator?
     add(Token::Kind::number, size);
   }
 
-  // One that is not closed ends with its line, which is right in messages.
+  // An unclosed literal ends with its line, which is right in #error messages.
   void literal(char quote) {
     std::size_t size = 1;
     while (at_ + size < text_.size() && !ends_line(text_[at_ + size]) && text_[at_ + size] != quote) {
@@ -97,7 +97,7 @@ class Lexer {
     }
     const bool closed = at_ + size < text_.size() && text_[at_ + size] == quote;
     tokens_.sound &= closed || in_message_;
-    // Within a group that is left out a backslash counts.
+    // In a skipped group a backslash is an escape.
     tokens_.sound &= !including_ || text_.substr(at_, size).find('\\') == Text::npos;
     add(Token::Kind::text, closed ? size + 1 : std::min(size, text_.size() - at_));
   }
@@ -106,7 +106,7 @@ class Lexer {
     std::size_t size = 1;
     while (at_ + size < text_.size() && !ends_line(text_[at_ + size]) && text_[at_ + size] != '>') ++size;
     if (at_ + size >= text_.size() || text_[at_ + size] != '>') return add(Token::Kind::sign, 1);
-    // Within a group that is left out a compiler reads it as any other text.
+    // In a skipped group compilers read it like other text.
     const Text name = text_.substr(at_, size);
     tokens_.sound &= name.find("/*") == Text::npos && name.find("//") == Text::npos &&
                      name.find_first_of("\"'\\") == Text::npos;
@@ -122,7 +122,7 @@ class Lexer {
     if (two != "/*") return false;
     const std::size_t end = text_.find("*/", at_ + 2);
     tokens_.sound &= end != Text::npos;
-    // Compilers take a message as it is, to the end of its line.
+    // The message of #error extends to the end of its line, whatever it contains.
     tokens_.sound &= !in_message_ || text_.substr(at_, end - at_).find_first_of("\n\r") == Text::npos;
     at_ = end != Text::npos ? end + 2 : text_.size();
     return true;
@@ -163,7 +163,7 @@ std::string without_splices(std::string_view text) {
       joined.push_back(text[i]);
       continue;
     }
-    // The two characters of one line end, in either order, go together.
+    // A two-character line end, in either order, is removed as one.
     const bool pair = end + 1 < text.size() && ends_line(text[end + 1]) && text[end + 1] != text[end];
     i = pair ? end + 1 : end;
   }

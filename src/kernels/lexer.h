@@ -1,14 +1,14 @@
-// Takes the text of an OpenCL C program apart into preprocessing tokens.
+// Splits the text of an OpenCL C program into preprocessing tokens.
 //
-// Line splices are undone first (translation phase 2). Comments are dropped. What one compiler could read
-// differently from another, or from what is implemented here, makes the text unsound: trigraphs, digraphs,
-// universal character names, raw strings, digit separators, C++'s own endings of numbers, literals and
-// comments that are not closed or that begin in a message, file names that could begin one, zero bytes, and
-// outside of literals and comments the sign $ and everything that is not ASCII.
+// Line splices are undone first (translation phase 2), and comments are dropped. Text that compilers could read
+// in different ways, or differently from this implementation, is not sound: trigraphs, digraphs, universal
+// character names, raw strings, digit separators, numbers that end differently in C++, unclosed literals and
+// comments or ones that begin in an #error message, file names that could begin one, zero bytes, and, outside
+// of literals and comments, $ and non-ASCII characters.
 //
 // Source: C99 5.1.1.2 and 6.4; OpenCL C 3.0, section 6.1.
 //
-// Thread-safe: all functions are pure. They may throw std::bad_alloc.
+// Thread-safe: pure functions. They may throw std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Token {
   enum class Kind : std::uint8_t {
     name,
     number,
-    text,    // a string, a character, or the <name> of an #include; with its quotes
-    sign,    // one character, but for "##"
+    text,    // a string, a character, or the <name> of an #include, with its quotes
+    sign,    // one character, or "##"
     finish,  // the end of a directive's line
   };
   Kind kind;
@@ -38,11 +38,10 @@ struct Tokens {
   bool sound = true;
 };
 
-// The source without its line splices, as the compiler's translation phase 2 leaves it. Compilers also take a
-// backslash with blanks before the line's end.
+// Removes line splices, as the translation phase 2 does. Like compilers, it allows blanks after the backslash.
 std::string without_splices(std::string_view source);
 
-// `text` has no line splices and must outlive the answer.
+// `text` has no line splices and must outlive the result.
 Tokens tokens_of(std::string_view text);
 
 // Characters.

@@ -3,29 +3,24 @@
 namespace cleave::kernels {
 
 // Notes on the text:
-//   - The tag is read with get_global_id(2), not with get_global_offset(2): some compilers are told that an
-//     offset is small, and fold tests of high bits away. Less get_local_id(2), which is 0 in a tagged launch,
-//     it is the same for a whole work-group, and most compilers see that. NVIDIA's does not, and takes an
-//     offset as it is.
-//   - The size that a tag stands for has 31 bits (plan::settle), so 32 do, and for an id as well where
-//     the launch's own offset is 0. A division of 64 bits is what short work-items notice.
-//   - Both values are computed and one is chosen, rather than branched to: compilers can then take the choice
-//     out of their loops over work-items, and a branch would keep them from seeing that the loops of the
-//     program are the same for a whole work-group (bench/kernels' reduction took seven times as long on
-//     PoCL). NVIDIA's has no such loops, and a branch that all take costs less there, but for the size, where
-//     it costs more.
+//   - The tag is read with get_global_id(2), not get_global_offset(2): some compilers assume that an offset is small and fold
+//     tests of its high bits away. Minus get_local_id(2), which is 0 in a tagged launch, the value is uniform in a work-group,
+//     and most compilers recognise that. NVIDIA's does not, and reads an offset correctly.
+//   - The size that a tag encodes has 31 bits (plan::settle), so 32-bit arithmetic suffices, also for an id if the launch's own
+//     offset is 0. Short work-items notice a 64-bit division.
+//   - Both values are computed and one is selected, without a branch: compilers can then hoist the selection out of their loops
+//     over work-items, and still see that the program's loops are uniform in a work-group (with a branch, the reduction of
+//     bench/kernels took seven times as long on PoCL). NVIDIA's compiler has no such loops, and a uniform branch is cheaper
+//     there, except for the size.
 //   - Local ids, local sizes and everything about sub-groups are the same in a slice and in the whole launch.
-//   - With the groups before the slice in the tag, the launch's own offset is what is left of an id; without,
-//     it is 0.
-//   - All its names are reserved, so that macros from build options do not change it; those that cannot be
-//     reserved are looked for (scan_options).
-//   - OpenCL C 1.1 knows no static functions; others would meet where programs are linked. Where there is no
-//     other word for them, the program does not build like this.
-//   - Dimensions that there are not are the driver's to answer, but for those values that could be the tag:
-//     some drivers take the third dimension's.
-//   - Linear ids are built-in functions from OpenCL C 2.0 on, and there is none of the group's. A program may
-//     have functions of its own of these names; they keep working, under the other name. A built-in one is
-//     not found there, so that a program that means it does not build like this.
+//   - If the tag holds the groups before the slice, the launch's own offset is what remains of an id; otherwise it is 0.
+//   - All names are reserved, so that macros in build options do not change them; scan_options() looks for the others.
+//   - OpenCL C 1.1 has no static functions, and others would collide when programs are linked. Where there is no substitute, the
+//     program does not build with the prelude.
+//   - The driver answers for dimensions that do not exist, except for values that could be the tag: some drivers return those
+//     of the third dimension.
+//   - Linear ids are built-in from OpenCL C 2.0 on, and there is no replacement for the group's. A program's own functions of
+//     these names keep working, under the other name. A use of the built-in one does not build with the prelude.
 std::string_view prelude() {
   return R"(#if defined(__cleave_on) && !defined(__cleave_prelude)
 #define __cleave_prelude

@@ -1,18 +1,18 @@
-// The text that goes in front of a program's source, so that its kernels see the whole launch while they run
-// in a slice of it. It replaces the built-in functions whose value a cut changes by functions of its own,
-// with object-like macros: these are found whatever way a program spells a call, also behind macros of its
-// own and through token pasting.
+// The text that is put in front of a program's source, so that its kernels see the whole launch while they run
+// in a slice of it. It replaces the built-in functions whose value a cut changes by functions of its own, with
+// object-like macros, which apply however a program spells a call, including through its own macros and token
+// pasting.
 //
-// How the kernel learns of the whole launch: through the launch itself. A slice is launched with three
-// dimensions, and the global offset of the third, whose size is 1, is a tag (plan/tag.h has its layout). A
-// launch without a tag is as it looks, so the same program is right launched whole.
+// Kernels get the whole launch's size from the launch itself: a slice is launched with three dimensions, and
+// the global offset of the third, whose size is 1, is a tag (plan/tag.h describes its layout). Without a tag
+// the built-in values are used, so the same program also runs unsplit.
 //
-// The text does nothing unless the macro of kPreludeOption is defined, and so one program object can be built both
-// ways. Its last line sets the line number back to 1.
+// The text has no effect unless the macro of kPreludeOption is defined, so one program object can be built both
+// ways. Its last line resets the line number to 1.
 //
 // Source: OpenCL C 3.0, section 6.15.1 "Work-item functions"; C99 6.10.3 and 6.10.4.
 //
-// Thread-safe: all of this is constant.
+// Thread-safe: constants only.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@
 
 namespace cleave::kernels {
 
-// The build option that switches the prelude on.
+// The build option that enables the prelude.
 inline constexpr std::string_view kPreludeOption = "-D__cleave_on";
 
-// Every name that the prelude declares begins like this. The language keeps such names from programs.
+// The prefix of all names that the prelude declares. The language reserves such names.
 inline constexpr std::string_view kReservedPrefix = "__cleave_";
 
 // The functions that the prelude replaces.

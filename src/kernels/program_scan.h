@@ -1,15 +1,15 @@
-// The scan of a whole program, kernel by kernel: one kernel that sees the cut must not keep the others whole.
+// Scans a program kernel by kernel, so that one kernel that notices the cut does not keep the others unsplit.
 //
-// The text is taken apart into its functions by matching braces. A kernel's answer is that of its own
-// function, of every function that it may reach, and of all text outside of functions: declarations, and
-// every directive wherever it stands, since a macro may bring its text in anywhere. A function may reach
-// another if it mentions its name. Names outside of functions count for every kernel, but for those that are
-// declared there, and so does a body where macros make it uncertain whose it is.
+// The text is split into its functions by matching braces. The result for a kernel covers its own function,
+// every function that it may call, and all text outside of functions: declarations, and all directives, since a
+// macro may be expanded anywhere. A function may call another if it contains its name. Names outside of
+// functions count for every kernel, except those that are declared there, and so do bodies if macros may change
+// whose they are.
 //
-// Taking a text apart is only right if its braces mean the same whatever the preprocessor does. So every
-// macro, every branch of a conditional and every pair of parentheses must be balanced in itself. Otherwise,
-// where other text is included or names are pasted together, in C++ (where functions are called without being
-// named), and for kernels that are no function of the text, the answer is that of the whole text.
+// Splitting is only valid if the braces match whatever the preprocessor does. So every macro, every branch of a
+// conditional and every pair of parentheses must be balanced. Otherwise, and if text is included or names are
+// pasted, in C++ (where functions are called without being named), and for kernels that are not found in the
+// text, the result covers the whole text.
 //
 // Source: OpenCL C 3.0, section 6.1; C99 5.1.1.2, 6.4 and 6.10.
 #pragma once
@@ -24,11 +24,11 @@
 
 namespace cleave::kernels {
 
-// What a program is built with.
+// The inputs of a build besides the source.
 struct BuildInputs {
   std::string options;
-  std::vector<std::string> headers;  // the texts that it includes, and those that they include
-  bool complete = true;              // every one of them is there
+  std::vector<std::string> headers;  // the included texts, direct and indirect
+  bool complete = true;              // all of them were found
 };
 
 class ProgramScan {
@@ -36,16 +36,16 @@ class ProgramScan {
   // May throw std::bad_alloc.
   explicit ProgramScan(std::string_view source, const BuildInputs& inputs = {});
 
-  // A program without a text of its own, of which all that is known is `whole`.
+  // A program without source, with the given properties.
   explicit ProgramScan(const Scan& whole);
 
-  // What holds for the kernel of that name. Thread-safe; takes time linear in the size of the program.
+  // The result for one kernel. Thread-safe; takes time linear in the size of the program.
   [[nodiscard]] Scan of(const std::string& kernel) const;
 
-  // What holds for the whole text, whatever is called. Thread-safe.
+  // The result for the whole text, whatever is called. Thread-safe.
   [[nodiscard]] const Scan& whole() const { return whole_; }
 
-  // From now on, what holds here or there.
+  // Merges another build of the program into this one.
   void add(const ProgramScan& other);
 
  private:
@@ -53,7 +53,7 @@ class ProgramScan {
   struct Build {
     Scan whole;
     Scan options;
-    std::shared_ptr<const CallGraph> calls;  // null where the text could not be taken apart
+    std::shared_ptr<const CallGraph> calls;  // null if the text could not be split
   };
 
   Scan whole_;

@@ -18,12 +18,12 @@ bool is_one_of(Text text, const std::array<Text, N>& list) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// A token outside of all braces and parentheses, or one of these with all that is in it.
+// A token outside of braces and parentheses, or a group of these with its content.
 struct DeclaratorToken {
   enum class Kind { name, star, parentheses, braces, other } kind = Kind::other;
-  Text text;    // the token; of braces and parentheses, the one that opens them
-  Text first;   // within them
-  Text second;  // behind that
+  Text text;    // the token; for a group, its opening token
+  Text first;   // the first token within the group
+  Text second;  // the second token within the group
 };
 
 DeclaratorToken piece_of(const Token& token) {
@@ -34,17 +34,17 @@ DeclaratorToken piece_of(const Token& token) {
   return {DeclaratorToken::Kind::other, token.text, {}, {}};
 }
 
-// One declaration or definition of program scope.
+// A declaration or definition at program scope.
 class Item {
  public:
   void add(const DeclaratorToken& piece) { tokens_.push_back(piece); }
 
-  // A token in the parentheses or braces that were opened last.
+  // A token in the group that was opened last.
   void add_within(Text token) {
     DeclaratorToken& last = tokens_.back();
     if (last.second.empty()) (last.first.empty() ? last.first : last.second) = token;
   }
-  // They are closed: an attribute says nothing of what is declared.
+  // The group is closed. Attributes are dropped: they do not matter here.
   void end_group() {
     const std::size_t count = tokens_.size();
     if (count > 1 && tokens_[count - 2].text == "__attribute__" &&
@@ -57,12 +57,12 @@ class Item {
     return tokens_.size() > 1 && is(tokens_.size() - 1, DeclaratorToken::Kind::braces) &&
            is_head(tokens_.size() - 1);
   }
-  // At its semicolon, which is not part of it.
+  // Called at its semicolon, which is not part of it.
   [[nodiscard]] bool is_harmless() const {
     return tokens_.empty() || tokens_[0].text == "typedef" || is_head(tokens_.size()) || is_type() ||
            is_constant();
   }
-  // Whether one of its names, outside of parentheses and braces, is a macro's.
+  // Whether one of its names outside of groups is a macro.
   [[nodiscard]] bool names_one_of(const std::set<Text>& macros) const {
     return std::any_of(tokens_.begin(), tokens_.end(),
                        [&](const DeclaratorToken& p) { return macros.contains(p.text); });
@@ -71,7 +71,7 @@ class Item {
  private:
   [[nodiscard]] bool is(std::size_t at, DeclaratorToken::Kind kind) const { return tokens_[at].kind == kind; }
 
-  // Whether the first `count` pieces are a function's type, its name and its parameters.
+  // Whether the first `count` tokens are the type, name and parameters of a function.
   [[nodiscard]] bool is_head(std::size_t count) const {
     if (count < 3 || !is(count - 1, DeclaratorToken::Kind::parentheses) ||
         !is(count - 2, DeclaratorToken::Kind::name))
@@ -92,7 +92,7 @@ class Item {
     return count == 0 || (count == 1 && is(tokens_.size() - 1, DeclaratorToken::Kind::braces));
   }
 
-  // Samplers live in the constant address space too. A pointer to it may be anywhere itself.
+  // Samplers are in the constant address space, too. A pointer to that space may itself be elsewhere.
   [[nodiscard]] bool is_constant() const {
     constexpr std::array<Text, 3> kWords = {"constant", "__constant", "sampler_t"};
     constexpr std::array<Text, 2> kBefore = {"static", "const"};
@@ -104,14 +104,14 @@ class Item {
            });
   }
 
-  // None, or such that begin with more than one word: int (x) and int (*x) declare x.
+  // No parameters, or ones that begin with two words: int (x) and int (*x) declare x.
   static bool holds_parameters(const DeclaratorToken& parentheses) {
     if (parentheses.second.empty()) return parentheses.first.empty() || parentheses.first == "void";
     const char behind = parentheses.second.front();
     return starts_name(parentheses.first.front()) && (starts_name(behind) || behind == '*');
   }
 
-  // Parentheses around what is declared.
+  // Whether these are parentheses around a declarator.
   static bool declares_within(const DeclaratorToken& piece) {
     constexpr std::array<Text, 3> kSigns = {"*", "^", "("};
     return piece.kind == DeclaratorToken::Kind::parentheses && is_one_of(piece.first, kSigns);
@@ -120,12 +120,12 @@ class Item {
   std::vector<DeclaratorToken> tokens_;
 };
 
-// How deep a place is in braces and parentheses.
+// The nesting depth of a position.
 struct Depth {
   std::size_t braces = 0;
   std::size_t parentheses = 0;
 
-  // False for what closes more than was opened.
+  // Returns false if more is closed than was opened.
   bool follow(const Token& token) {
     if (token.is("{")) ++braces;
     if (token.is("(")) ++parentheses;
@@ -137,7 +137,6 @@ struct Depth {
   friend bool operator==(const Depth&, const Depth&) = default;
 };
 
-// The walk over one text.
 class DeclarationParser {
  public:
   explicit DeclarationParser(const std::set<Text>& macros) : macros_(macros) {}
@@ -155,7 +154,7 @@ class DeclarationParser {
   }
 
  private:
-  // Branches begin and end between two items, or equally deep in one function.
+  // Branches must begin and end between items, or at the same depth within one function.
   void directive(const Token& keyword) {
     if (keyword.text.starts_with("include")) sound_ = item_.empty();
     constexpr std::array<Text, 3> kBegin = {"if", "ifdef", "ifndef"};
@@ -192,12 +191,12 @@ class DeclarationParser {
   const std::set<Text>& macros_;
   Item item_;
   Depth depth_;
-  std::vector<Depth> conditions_;  // how deep those began that are open
-  bool sound_ = true;              // all is known so far
+  std::vector<Depth> conditions_;  // the depth at the beginning of each open conditional
+  bool sound_ = true;              // everything so far was recognised
 };
 
-// Collects the names that are defined. False if what one stands for could do more than stand in an
-// expression or a statement.
+// Collects the names of macros. Returns false if one could expand to more than a part of an expression or
+// statement.
 bool read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].directive) continue;
@@ -212,7 +211,7 @@ bool read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
   return true;
 }
 
-// Whether the options leave the program in OpenCL C 1.x, or in 3.0, which has them where the device says so.
+// Whether the options select OpenCL C 1.x, or 3.0, which has such variables only on some devices.
 bool forbid_variables(Text options) {
   constexpr Text kFirst = "-cl-std=CL";
   if (options.find_first_of("\"'\\@") != Text::npos) return false;

@@ -11,19 +11,19 @@ namespace {
 
 using Text = std::string_view;
 
-// What leads past the language: assembly, compiler intrinsics, device-side enqueues, names given to symbols.
+// What leaves the language: assembly, compiler intrinsics, device-side enqueues, symbol names.
 constexpr std::array<Text, 9> kOpaque = {"asm",     "__asm",       "__asm__", "alias",    "__alias__",
                                          "weakref", "__weakref__", "ifunc",   "__ifunc__"};
 constexpr std::array<Text, 19> kOpaqueWithin = {
     "__builtin_", "__spirv", "__ock", "__nv", "__llvm", "enqueue_kernel", "enqueue_marker", "ndrange_",
     "get_default_queue", "redefine_extname", "_Pragma",
-    // The replaced functions' symbols, by which they can be called as well.
+    // The symbols of the replaced functions, by which they can be called, too.
     "_Z12get_group_id", "_Z14get_num_groups", "_Z15get_global_size", "_Z17get_global_offset",
     "_Z12get_work_dim", "_Z13get_global_id", "_Z20get_global_linear_id", "_Z19get_group_linear_id"};
 constexpr std::array<Text, 7> kCommunicates = {"volatile",           "__volatile",     "__volatile__",
                                                "mem_fence",          "read_mem_fence", "write_mem_fence",
                                                "memory_scope_device"};
-// printf waits for whoever reads what it prints, which may be the launching thread.
+// printf waits for the reader of its output, which may be the launching thread.
 constexpr std::array<Text, 6> kCommunicatesWithin = {"atomic",           "atom_", "__sync_",
                                                      "memory_scope_all", "_pipe", "printf"};
 constexpr std::array<Text, 2> kGroups = {"local", "__local"};
@@ -32,10 +32,10 @@ constexpr std::array<Text, 8> kGroupsWithin = {"get_local_", "get_enqueued_", "g
 constexpr std::array<Text, 2> kIncludes = {"include", "include_next"};
 constexpr std::array<Text, 6> kConditions = {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"};
 constexpr std::array<Text, 2> kDefinitions = {"define", "undef"};
-// What may stand in front of a call.
+// What may precede a call.
 constexpr std::array<Text, 4> kStatements = {"return", "else", "do", "case"};
 constexpr std::array<Text, 5> kHarmlessDirectives = {"else", "endif", "line", "error", "warning"};
-// The last is read by CLBlast before it hands its programs on.
+// The last is for CLBlast, which evaluates it before it builds its programs.
 constexpr std::array<Text, 7> kHarmlessPragmas = {
     "OPENCL", "unroll", "nounroll", "once", "STDC", "ivdep", "promote_to_registers"};
 constexpr std::array<Text, 9> kHarmlessOptions = {"-D", "-I", "-cl-", "-w", "-W", "-O", "-g", "-x", "-nv-"};
@@ -52,7 +52,7 @@ bool contains_any(const std::array<Text, N>& list, Text name) {
 
 bool is_replaced(Text name) { return contains(kReplacedFunctions, name); }
 
-// The one replaced function that is right in a slice without being replaced.
+// The only replaced function whose own value is right in a slice.
 constexpr Text kGlobalId = "get_global_id";
 
 bool reads_cut_value(Text name) { return is_replaced(name) && name != kGlobalId; }
@@ -64,11 +64,10 @@ void classify_name(Text name, Scan& scan) {
   scan.communicates |= contains(kCommunicates, name) || contains_any(kCommunicatesWithin, name);
   scan.reads_work_group |= contains(kGroups, name) || contains_any(kGroupsWithin, name);
   scan.breaks_prelude |= name.find(kReservedPrefix) != Text::npos || name == "_Pragma";
-  // Between whose angle brackets anything may stand.
+  // Their angle brackets may contain anything.
   scan.ambiguous |= name.find("__has_include") != Text::npos || name.find("__has_embed") != Text::npos;
 }
 
-// The walk over one text's tokens.
 class Scanner {
  public:
   explicit Scanner(const Tokens& tokens) : list_(tokens.list) { scan_.ambiguous = !tokens.sound; }
@@ -82,9 +81,9 @@ class Scanner {
         ++at_;
       }
     }
-    // Where both branches of a conditional open a brace, what is outside is not known.
+    // If both branches of a conditional open a brace, it is unknown what is outside of braces.
     if (depth_ != 0 || lost_) scan_.breaks_prelude |= declared_;
-    // What cannot be read may do anything with any name.
+    // Ambiguous text may do anything with any name.
     if (scan_.ambiguous) scan_.opaque = scan_.breaks_prelude = true;
     return scan_;
   }
@@ -104,7 +103,7 @@ class Scanner {
     if (is_replaced(token.text)) replaced();
   }
 
-  // A parameter of that name, or a function, could be seen from outside; a macro could paste something to its
+  // A parameter or function of this name could be visible from outside; a macro could paste something to its
   // argument.
   void replaced() {
     const bool called = follows(at_, "(");
@@ -118,15 +117,15 @@ class Scanner {
     }
   }
 
-  // Whether what stands in front could be a type.
+  // Whether the preceding token could be a type.
   bool declares(std::size_t at) const {
     return at > 0 && (list_[at - 1].kind == Token::Kind::name || list_[at - 1].is("*"));
   }
 
-  // Whether what stands in front could end one: an attribute, a structure.
+  // Whether the preceding token could end a type: an attribute, a structure.
   bool ends_type(std::size_t at) const { return at > 0 && (list_[at - 1].is(")") || list_[at - 1].is("}")); }
 
-  // From the "#" to behind the end of its line.
+  // From the "#" to the end of its line.
   void directive() {
     const std::size_t begin = at_;
     while (list_[at_].kind != Token::Kind::finish) ++at_;
@@ -149,11 +148,11 @@ class Scanner {
     if (begin < end) scan_.breaks_prelude |= is_replaced(list_[begin].text);
     for (std::size_t i = begin; i < end; ++i) {
       if (list_[i].is("##")) scan_.pastes_tokens = true;
-      // A name that is made a text would show which name it is; so would one that a condition asks for.
+      // Turned into a string, a replaced name would be visible; so would one that a condition tests.
       if (list_[i].is("#") || list_[i].is("defined")) scan_.breaks_prelude = true;
       if (list_[i].kind != Token::Kind::name) continue;
       classify_name(list_[i].text, scan_);
-      // Something could be pasted to the name that stands for it.
+      // Another macro could paste something to the replaced name.
       if (is_replaced(list_[i].text) && !follows(i, "(")) scan_.breaks_prelude_if_pasting = true;
     }
   }
@@ -163,7 +162,7 @@ class Scanner {
       if (list_[i].kind != Token::Kind::name) continue;
       classify_name(list_[i].text, scan_);
       scan_.breaks_prelude |= is_replaced(list_[i].text);
-      // A macro that could paste such a name here.
+      // A macro that could paste a replaced name here.
       if (follows(i, "(") && list_[i].text != "defined") scan_.breaks_prelude_if_pasting = true;
     }
   }
@@ -171,16 +170,16 @@ class Scanner {
   const std::vector<Token>& list_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;  // of braces
-  bool lost_ = false;      // more of them were closed than opened
-  bool declared_ = false;  // within braces, as it seems, something of a replaced name could be declared
+  bool lost_ = false;      // more braces were closed than opened
+  bool declared_ = false;  // a replaced name may be declared within braces
   Scan scan_;
 };
 
-// One word of the options, or the operand of the one before.
+// `word`: a word of the options, or the operand of the one before.
 bool is_harmless_option(Text word) {
   if (word.starts_with('@')) return false;
   if (!word.starts_with('-')) return true;
-  if (word.starts_with("-W") && word.find(',') != Text::npos) return false;  // hands options to another tool
+  if (word.starts_with("-W") && word.find(',') != Text::npos) return false;  // passes options to another tool
   return std::any_of(kHarmlessOptions.begin(), kHarmlessOptions.end(),
                      [&](Text known) { return word.starts_with(known); });
 }
@@ -250,7 +249,7 @@ std::string options_as_directive(std::string_view options) {
   std::string text;
   for (const std::string& once : {std::string(options), without_quotes(options)}) {
     text.append("#define options ");
-    // Neither a path nor a quotient begins a comment.
+    // So that paths and quotients do not begin comments.
     for (const char c : once) text.push_back(ends_line(c) || c == '/' ? ' ' : c);
     text.push_back('\n');
   }
@@ -263,7 +262,7 @@ Scan scan_options(std::string_view options) {
   for (const Text word : words_of(bare)) scan.opaque |= !is_harmless_option(word);
   scan.breaks_prelude = scan.opaque;
   for (const std::string& macro : parse_options(options).macros) {
-    // A macro with a name that the prelude's own text uses would change that text.
+    // A macro with a name from the prelude would change the prelude.
     for_each_name(prelude(), [&](Text name) { scan.breaks_prelude |= name == macro; });
     scan.breaks_prelude |= Text(macro).find(kReservedPrefix) != Text::npos;
   }

@@ -38,8 +38,8 @@ struct Range {
   Scan meaning = kHarmless;
 };
 
-// The instructions of OpenCL's SPIR-V. What is in no range is opaque: device-side enqueues, for example. What
-// some of them mean depends on their operands too, see ModuleReader::classify.
+// The instructions of SPIR-V for OpenCL; others are opaque, such as device-side enqueues. For some of them
+// classify() also looks at the operands.
 constexpr std::array<Range<Op>, 23> kInstructions = {{
     {Op::OpNop, Op::OpTypeEvent},
     {Op::OpTypeReserveId, Op::OpTypeReserveId, kCommunicates},
@@ -82,7 +82,7 @@ constexpr std::array<Range<ExecutionMode>, 5> kExecutionModes = {{
     {ExecutionMode::DenormPreserve, ExecutionMode::RoundingModeRTZ},
 }};
 
-// A value that the driver gives to each work-item: as a variable, and as the function of OpenCL C for it.
+// A built-in value of a work-item: the variable, and the function of OpenCL C.
 struct BuiltInValue {
   BuiltIn variable;
   Text name;
@@ -114,10 +114,10 @@ constexpr std::array<BuiltInValue, 23> kBuiltIns = {{
     {BuiltIn::GlobalOffset, "GlobalOffset", "get_global_offset", kReadsNdrange},
     {BuiltIn::GlobalLinearId, "GlobalLinearId", "get_global_linear_id", kReadsNdrange},
     {BuiltIn::WorkDim, "WorkDim", "get_work_dim", kReadsNdrange},
-    {BuiltIn::Max, "", "get_group_linear_id", kReadsBoth},  // which has no variable of its own
+    {BuiltIn::Max, "", "get_group_linear_id", kReadsBoth},  // which has no variable
 }};
 
-// The sets of extended instructions that compute, print or describe, and nothing else.
+// The sets of extended instructions that only compute, print or describe.
 constexpr std::array<Text, 4> kInstructionSets = {"OpenCL.std", "OpenCL.DebugInfo.100", "DebugInfo",
                                                   "SPIRV.debug"};
 
@@ -127,7 +127,7 @@ constexpr Word kOldestVersion = 0x00010000;
 constexpr Word kNewestVersion = 0x00010600;
 constexpr Word kMaxBound = 4'194'304;
 
-// Later entries of a list win, so that a range can have exceptions.
+// Later entries take precedence, so a range can have exceptions.
 template <typename Enumerant, std::size_t N>
 Scan meaning_of(Word number, const std::array<Range<Enumerant>, N>& list) {
   const auto found = std::find_if(list.rbegin(), list.rend(), [&](const Range<Enumerant>& range) {
@@ -143,7 +143,7 @@ Scan meaning_of_variable(Word number) {
   return found == kBuiltIns.end() ? kReadsNdrange : found->meaning;
 }
 
-// The name of a function as OpenCL C and SPIR-V's friends mangle it: no argument, or one integer.
+// Undoes the mangling of a function with no parameter or one integer, as OpenCL C and SPIR-V tools produce it.
 Text without_mangling(Text symbol) {
   if (!symbol.starts_with("_Z")) return symbol;
   const std::size_t name = std::min(symbol.find_first_not_of("0123456789", 2), symbol.size());
@@ -157,7 +157,7 @@ Text without_mangling(Text symbol) {
   return known ? symbol.substr(name, length) : symbol;
 }
 
-// What a function or variable may do that the module only declares.
+// What an imported function or variable may do.
 Scan meaning_of_import(Text symbol) {
   constexpr Text kVariable = "__spirv_BuiltIn";
   if (symbol == "printf") return kHarmless;
@@ -180,7 +180,7 @@ constexpr Word bits(Mask mask) {
   return static_cast<Word>(mask);
 }
 
-// Reads the module once, from its first word to its last. A word that is not there makes `sound_` false.
+// Reads the module in one pass. A missing word clears `sound_`.
 class ModuleReader {
  public:
   explicit ModuleReader(std::span<const std::byte> module)
@@ -201,14 +201,14 @@ class ModuleReader {
   }
 
  private:
-  // From one word to the next the module need not be aligned.
+  // Not aligned.
   Word word(std::size_t at) const {
     Word word = 0;
     std::memcpy(&word, module_.data() + at * sizeof word, sizeof word);
     return word;
   }
 
-  // Whether the header is one whose module we understand.
+  // Whether this version of SPIR-V is supported.
   bool header() {
     const Word version = word(1);
     const Word bound = word(3);
@@ -220,13 +220,13 @@ class ModuleReader {
 
   bool has(std::size_t operand) const { return operand < count_; }
 
-  // A word of the present instruction, counted from its first.
+  // A word of the current instruction, counted from its first.
   Word operand(std::size_t at) {
     sound_ &= has(at);
     return has(at) ? word(begin_ + at) : 0;
   }
 
-  // The text that begins at an operand, and the operand behind it.
+  // The text that begins at an operand, and the next operand.
   std::pair<std::string, std::size_t> text(std::size_t at) {
     std::string text;
     while (has(at)) {
@@ -328,7 +328,7 @@ class ModuleReader {
     }
   }
 
-  // Those whose operands are ids or texts. None of what `decoration` looks for can stand there.
+  // Decorations with ids or strings as operands, none of which decoration() handles.
   void decoration_of_another_form(std::size_t at) {
     const auto decoration = static_cast<Decoration>(operand(at));
     add_if(decoration != Decoration::UniformId && decoration != Decoration::AlignmentId &&
@@ -336,7 +336,7 @@ class ModuleReader {
            kOpaque);
   }
 
-  // Remembers which constants are scopes no wider than a work-group.
+  // Records which constants are scopes no wider than a work-group.
   void constant() {
     const Word id = operand(2);
     const Word value = operand(3);
@@ -348,7 +348,7 @@ class ModuleReader {
     }
   }
 
-  // A scope that is no such constant may be any: constants can be specialised.
+  // Other values may be any scope, since constants can be specialised.
   void scope(std::size_t at) {
     const Word id = operand(at);
     add_if(id >= narrow_scopes_.size() || !narrow_scopes_[id], kCommunicates);
@@ -359,7 +359,7 @@ class ModuleReader {
     add_if(has(at) && (operand(at) & ~kPlain) != 0, kCommunicates);
   }
 
-  // A copy may have a second mask, behind the first one's operand.
+  // A copy may have a second mask after the operand of the first.
   void copy(std::size_t at) {
     access(at);
     if (has(at)) access(at + 1 + ((operand(at) & bits(spv::MemoryAccessMask::Aligned)) != 0 ? 1 : 0));

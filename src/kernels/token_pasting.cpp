@@ -13,7 +13,7 @@ bool is_fragment(const Token& token) {
   return token.kind == Token::Kind::name || token.kind == Token::Kind::number;
 }
 
-// The parameters of the macro whose name is tokens[name]; `body` is set to where its replacement begins.
+// The parameters of the macro tokens[name]; sets `body` to the beginning of its replacement.
 std::set<Text> parameters_of(const std::vector<Token>& tokens, std::size_t name, std::size_t end,
                              std::size_t& body) {
   body = name + 1;
@@ -41,7 +41,7 @@ void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (is_fragment(tokens[i])) fragments_.insert(tokens[i].text);
     if (!tokens[i].directive) {
-      // One that a macro's argument brings in. It should not paste.
+      // Outside of a directive it comes from a macro's argument, where it should not paste.
       if (tokens[i].is("##")) allow(kAnything, kAnything);
       continue;
     }
@@ -54,7 +54,7 @@ void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {
   }
 }
 
-// A parameter may be empty, and then what stands on both its sides meets (6.10.3.3, paragraph 2).
+// An empty parameter joins the operands on both its sides (6.10.3.3, paragraph 2).
 void TokenPasting::read_definition(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
   std::size_t body = begin + 2;
   const bool defines = begin + 2 < end && tokens[begin + 1].is("define");
@@ -104,7 +104,7 @@ bool TokenPasting::can_form_containing(std::string_view part) const {
   return can_finish(part, std::move(open), Ends::open);
 }
 
-// Whether further fragments complete `wanted`. With `open` the last one may go on beyond it.
+// Whether further fragments complete `wanted`. With Ends::open the last one may extend beyond it.
 bool TokenPasting::can_finish(Text wanted, std::vector<State> open, Ends ends) const {
   std::set<State> seen;
   while (!open.empty()) {

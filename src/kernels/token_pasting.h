@@ -1,8 +1,7 @@
-// Which names a program could form with the preprocessor's ## from what stands in its text.
+// Which names a program could form with the preprocessor's ## operator.
 //
-// A formed name is a row of fragments: names and numbers of the text. Two of them can only meet where some ##
-// lets them: its operands are either what is written there or, where that is a parameter of the macro,
-// anything.
+// A formed name is a sequence of fragments: names and numbers in the text. Two fragments can be joined only by
+// a ## operator. Its operands are the written ones or, for a parameter of the macro, any fragment.
 //
 // Source: C99 6.10.3.3 "The ## operator".
 //
@@ -20,22 +19,22 @@ namespace cleave::kernels {
 
 class TokenPasting {
  public:
-  // `texts` and `options`, the build options as a text of directives, must outlive this. How the options
-  // write macros is the driver's affair, so any ## there lets anything meet.
+  // `texts` and `options` (the build options as the text of directives) must outlive this. How options are
+  // passed to macros depends on the driver, so a ## in them joins any fragments.
   TokenPasting(const std::vector<std::string_view>& texts, std::string_view options);
 
-  // Whether the program could form exactly `name`, or has it in its text.
+  // Whether the program could form exactly `name`, or contains it.
   [[nodiscard]] bool can_form(std::string_view name) const;
 
-  // Whether the program could form exactly `name` from two fragments or more.
+  // Whether the program could form exactly `name` from at least two fragments.
   [[nodiscard]] bool can_join(std::string_view name) const;
 
-  // Whether the program could form a name that holds `part`, or has one in its text.
+  // Whether the program could form, or contains, a name that contains `part`.
   [[nodiscard]] bool can_form_containing(std::string_view part) const;
 
  private:
   using Text = std::string_view;
-  // The fragment put there last, and how much of the wanted text there is with it.
+  // The last fragment, and the number of characters of the wanted text that are formed.
   using State = std::pair<Text, std::size_t>;
   enum class Ends { exact, open };
 
