@@ -1,5 +1,7 @@
 // Edge cases of contexts over several servers: adjacent maps, objects that are released while commands still need them,
 // commands that fail. Prints what is the same with one device.
+#include <array>
+
 #include "multi_server_setup.h"
 
 namespace {
@@ -76,14 +78,16 @@ void failed_overwrite(const Setup& setup, bool is_refused, bool has_successor) {
   const kit::Queue queue = setup.queue(0);
   const std::vector<cl_uint> fresh(kItems, 77);
   const kit::Event failing = setup.user_event();
-  kit::Event last = cl.event();
-  check(cl.write(queue, other, kit::Blocking::no, std::span(fresh).first(1), 0, {failing}, last.out()));
-  kit::Event event = cl.event();
-  const cl_int written = cl.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, kBytes,
-                                                 is_refused ? nullptr : fresh.data(), 0, nullptr, event.out());
+  // All of them are kept: PoCL 3.1 aborts if an event that fails has been released.
+  std::array<kit::Event, 3> events;
+  events[0] = cl.event();
+  check(cl.write(queue, other, kit::Blocking::no, std::span(fresh).first(1), 0, {failing}, events[0].out()));
+  const cl_int written =
+      cl.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, kBytes, is_refused ? nullptr : fresh.data(), 0,
+                              nullptr, (events[1] = cl.event()).out());
   require((written != CL_SUCCESS) == is_refused, "the write is refused as expected");
-  if (!is_refused) last = std::move(event);
-  if (has_successor) last = launch(queue, add, kItems, {last});
+  cl_event last = events[is_refused ? 0 : 1];
+  if (has_successor) last = events[2] = launch(queue, add, kItems, {last});
   check(cl.clSetUserEventStatus(failing, -5));
   require(cl.wait({last}) != CL_SUCCESS, "a command behind one that fails fails");
   std::printf("failed overwrite %08x %08x\n", checksum_of(setup.out_of_order[1], buffer, kItems),

@@ -32,7 +32,7 @@ class MultiServer(RemoteTest):
         self.servers = [self.start("one"), self.start("two")]
 
     def start(self, name, *options):
-        return self.start_server(f"{self.id()}-{name}", *options)
+        return self.start_server(self.own_folder() / name, *options)
 
     def addresses(self, *transports):
         return ",".join(server.addresses[transport] for server, transport in zip(self.servers, transports))

@@ -17,7 +17,7 @@ from workload import (BEYOND, BROKEN, COUNT, GROUP, NO_ARGUMENT, OPTIONS, ROUNDS
 # Of CL/cl.h. The properties of a device, each with its type.
 PLATFORM_VERSION, PLATFORM_NAME = 0x0901, 0x0902
 DEVICE_PROPERTIES = {"name": (0x102B, None), "version": (0x102F, None), "units": (0x1002, "I"), "bytes": (0x101F, "Q"),
-                "group": (0x1004, "N")}
+                     "group": (0x1004, "N")}
 QUEUE_PROPERTIES, QUEUE_PROFILING, PARTITION_EQUALLY = 0x1093, 2, 0x1086
 BUILD_LOG, KERNEL_NUM_ARGS, MEM_SIZE = 0x1183, 0x1191, 0x1102
 INVALID_VALUE, INVALID_KERNEL, INVALID_WAIT_LIST, WAIT_LIST_FAILED = -30, -48, -57, -14
@@ -94,9 +94,9 @@ def work(client):
     client.send(command("CreateContext", id=context, devices=[device]),
                 command("CreateQueue", id=queue, context=context, device=device,
                         properties=[QUEUE_PROPERTIES, QUEUE_PROFILING]))
-    broken, error, log = build(client, context, device, BROKEN)
+    broken, error, build_log = build(client, context, device, BROKEN)
     print(f"broken: {error}")
-    print(without_file_names(log))
+    print(without_file_names(build_log))
     program, error, _ = build(client, context, device, SOURCE, OPTIONS)
     expect(error, 0, "a build")
     made = client.ask(command("CreateBuffer", id=buffer, context=context, flags=1, size=SIZE),
@@ -118,7 +118,7 @@ def work(client):
     print(f"after all rounds: {digest(read(client, queue, buffer))}")
     invalid_commands(client, queue, program, kernel, buffer)
     idle(client)
-disconnect(client, queue, [first, buffer, kernel, program, broken, queue, context], kernel)
+    disconnect(client, queue, [first, buffer, kernel, program, broken, queue, context], kernel)
 
 
 def rounds(client, context, queue, kernel):

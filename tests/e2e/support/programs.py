@@ -94,8 +94,8 @@ class ProgramTest(unittest.TestCase):
         } | settings | changes))
 
     def own_folder(self):
-        """A new folder for this test."""
-        folder = self.folder / self.id().rpartition(".")[2]
+        """This test's folder. Its name is short, since the path of a socket has at most 107 bytes."""
+        folder = self.folder / f"{hash(self.id()) & 0xFFFFFFFF:08x}"
         folder.mkdir(exist_ok=True)
         return folder
 
