@@ -34,7 +34,7 @@ def log(what):
 
 def info(infos, what, param, kind=None):
     """One of `infos`: a string, or a number of the kind that `struct` knows."""
-    found = next(bytes(one.bytes) for one in infos if one.what == number_of("What", what) and one.param == param)
+    found = next(bytes(one.bytes) for one in infos if one.what == number_of("InfoSubject", what) and one.param == param)
     return struct.unpack("=" + kind.replace("N", "Q"), found)[0] if kind else text_of(found)
 
 
@@ -101,7 +101,7 @@ def work(client):
     expect(error, 0, "a build")
     made = client.ask(command("CreateBuffer", id=buffer, context=context, flags=1, size=SIZE),
                       command("CreateKernel", id=kernel, program=program, name="advance"))
-    size = client.ask(command("Query", what=number_of("What", "memory"), object=buffer, param=MEM_SIZE))
+    size = client.ask(command("Query", what=number_of("InfoSubject", "memory"), object=buffer, param=MEM_SIZE))
     print(f"kernel of {info(made.infos, 'kernel', KERNEL_NUM_ARGS, 'I')} arguments,"
           f" buffer of {struct.unpack('=Q', bytes(size.bytes))[0]} bytes")
 
