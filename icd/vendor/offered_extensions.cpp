@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "icd/vendor/translations.h"
+
 namespace cleave::vendor {
 namespace {
 
-// Extensions that have no functions, or only such as we offer (functions.def, extensions.def). What is not
-// here is taken out: it may have functions, which would be given our handles.
+// Extensions without functions, or whose functions are all in the dispatch table. Others are hidden: programs would pass
+// our handles to functions that we do not know.
 constexpr std::array kOffered = {
     "cl_amd_device_attribute_query",
     "cl_amd_device_topology",
@@ -21,7 +23,6 @@ constexpr std::array kOffered = {
     "cl_amd_device_persistent_memory",
     "cl_amd_assembly_program",
     "cl_amd_core_id",
-    "cl_APPLE_SetMemObjectDestructor",
     "cl_arm_core_id",
     "cl_arm_integer_dot_product_accumulate_int16",
     "cl_arm_integer_dot_product_accumulate_int8",
@@ -36,14 +37,12 @@ constexpr std::array kOffered = {
     "cl_ext_float_atomics",
     "cl_ext_image_from_buffer",
     "cl_ext_image_raw10_raw12",
-    "cl_ext_migrate_memobject",
     "cl_ext_immutable_memory_objects",
     "cl_intel_bfloat16",
     "cl_intel_bfloat16_conversions",
     "cl_intel_channels",
     "cl_intel_command_queue_families",
     "cl_intel_concurrent_dispatch",
-    "cl_intel_create_buffer_with_properties",
     "cl_intel_debug_info",
     "cl_intel_device_attribute_query",
     "cl_intel_device_partition_by_names",
@@ -77,12 +76,10 @@ constexpr std::array kOffered = {
     "cl_intel_subgroups_long",
     "cl_intel_subgroups_short",
     "cl_intel_thread_local_exec",
-    "cl_intel_unified_shared_memory",
     "cl_intel_vec_len_hint",
     "cl_khr_3d_image_writes",
     "cl_khr_async_work_group_copy_fence",
     "cl_khr_byte_addressable_store",
-    "cl_khr_create_command_queue",
     "cl_khr_depth_images",
     "cl_khr_device_enqueue_local_arg_types",
     "cl_khr_device_uuid",
@@ -92,7 +89,6 @@ constexpr std::array kOffered = {
     "cl_khr_extended_async_copies",
     "cl_khr_extended_bit_ops",
     "cl_khr_extended_versioning",
-    "cl_khr_external_memory",
     "cl_khr_external_memory_dma_buf",
     "cl_khr_external_memory_opaque_fd",
     "cl_khr_fp16",
@@ -104,7 +100,6 @@ constexpr std::array kOffered = {
     "cl_khr_global_int32_base_atomics",
     "cl_khr_global_int32_extended_atomics",
     "cl_khr_icd",
-    "cl_khr_il_program",
     "cl_khr_image2d_from_buffer",
     "cl_khr_initialize_memory",
     "cl_khr_int64_base_atomics",
@@ -134,8 +129,6 @@ constexpr std::array kOffered = {
     "cl_khr_subgroup_shuffle",
     "cl_khr_subgroup_shuffle_relative",
     "cl_khr_subgroups",
-    "cl_khr_suggested_local_work_size",
-    "cl_khr_terminate_context",
     "cl_khr_throttle_hints",
     "cl_khr_work_group_uniform_arithmetic",
     "cl_nv_compiler_options",
@@ -143,13 +136,16 @@ constexpr std::array kOffered = {
     "cl_nv_device_attribute_query",
     "cl_nv_kernel_attribute",
     "cl_nv_pragma_unroll",
-    "cl_pocl_content_size",
     "cl_img_cached_allocations",
 };
 
 }  // namespace
 
 bool is_offered(std::string_view extension) {
+#define CL_EXTENSION(known, name, ...) \
+  if (extension == #known && is_offered<&ExtensionFunctions::name>()) return true;
+#include "opencl/extension_functions.def"
+#undef CL_EXTENSION
   return std::find(kOffered.begin(), kOffered.end(), extension) != kOffered.end() ||
          extension.starts_with("__opencl_c_");  // features of the language, which some drivers list as well
 }

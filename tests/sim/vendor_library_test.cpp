@@ -228,6 +228,9 @@ TEST_F(VendorTopics, PlatformsAreNamed) {
 TEST(VendorText, ExtensionsWithoutTheirFunctionsAreTakenOut) {
   EXPECT_EQ(offered_extensions("cl_khr_icd  cl_khr_command_buffer cl_khr_fp64 cl_unknown_thing "),
             "cl_khr_icd cl_khr_fp64");
+  EXPECT_EQ(offered_extensions("cl_img_generate_mipmap cl_khr_il_program"),
+            "cl_img_generate_mipmap cl_khr_il_program")
+      << "extensions of functions that are translated";
   EXPECT_EQ(offered_extensions(""), "");
 }
 

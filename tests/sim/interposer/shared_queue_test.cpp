@@ -105,5 +105,50 @@ TEST(SharedQueue, WaitingThreadMakesASequentialLaunchHurry) {
   fixture.expect_each_item_ran(1);
 }
 
+// The driver's function of cl_img_generate_mipmap: it only notes what was enqueued before it.
+const sim::Driver* mipmap_driver = nullptr;
+std::size_t slices_before_mipmap = 0;
+cl_int CL_API_CALL generate_mipmap(cl_command_queue, cl_mem, cl_mem, cl_uint, const size_t*, const size_t*,
+                                   cl_uint, const cl_event*, cl_event*) {
+  slices_before_mipmap = mipmap_driver->launches().size();
+  return CL_SUCCESS;
+}
+
+TEST(SharedQueue, AnExtensionsCommandDoesNotGetBetweenSlices) {
+  constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
+  base::Settings settings = default_settings();
+  settings.launch = base::LaunchMode::sequential;
+  InterposerFixture fixture(settings);
+  mipmap_driver = &fixture.driver;
+  fixture.driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
+  void* const found = fixture.cl.clGetExtensionFunctionAddress(kName);
+  ASSERT_NE(found, nullptr);
+  EXPECT_NE(found, reinterpret_cast<void*>(generate_mipmap)) << "the program has the driver's own";
+  const auto enqueue = reinterpret_cast<decltype(&generate_mipmap)>(found);
+  const cl_kernel kernel = fixture.make_kernel();
+  cl_event user_event =
+      sim::Driver::table().clCreateUserEvent(fixture.context, nullptr);  // unknown to Cleave
+  std::jthread launcher([&] { EXPECT_EQ(fixture.launch(kernel, nullptr, {user_event}), CL_SUCCESS); });
+  while (fixture.driver.launches().empty()) std::this_thread::yield();
+  const cl_int error =
+      enqueue(fixture.queue, fixture.buffer, fixture.buffer, 0, nullptr, nullptr, 0, nullptr, nullptr);
+  EXPECT_EQ(error, CL_SUCCESS);
+  EXPECT_EQ(slices_before_mipmap, 20U);
+  launcher.join();
+  sim::Driver::table().clSetUserEventStatus(user_event, CL_COMPLETE);
+  sim::Driver::table().clReleaseEvent(user_event);
+  fixture.expect_each_item_ran(1);
+}
+
+TEST(SharedQueue, AnExtensionsCommandIsRefusedOnWhatIsNoQueue) {
+  constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
+  InterposerFixture fixture;
+  fixture.driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
+  const auto enqueue =
+      reinterpret_cast<decltype(&generate_mipmap)>(fixture.cl.clGetExtensionFunctionAddress(kName));
+  EXPECT_EQ(enqueue(nullptr, fixture.buffer, fixture.buffer, 0, nullptr, nullptr, 0, nullptr, nullptr),
+            CL_INVALID_COMMAND_QUEUE);
+}
+
 }  // namespace
 }  // namespace cleave
