@@ -385,7 +385,9 @@ class Api : public cl_icd_dispatch {
   [[nodiscard]] T info(const H& object, cl_uint name, const Where& where = Where::current()) const {
     static_assert(std::is_trivially_copyable_v<T>);
     T value{};
-    check("clGet...Info", query(object, name, sizeof value, &value, nullptr), where);
+    std::size_t size = 0;
+    check("clGet...Info", query(object, name, sizeof value, &value, &size), where);
+    if (size != sizeof value) failure_("clGet...Info: a value of another size", CL_INVALID_VALUE, where);
     return value;
   }
   template <class T, class H>

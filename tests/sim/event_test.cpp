@@ -25,7 +25,7 @@ struct CallbackLog {
   }
 };
 
-TEST(Event, FailureReachesThoseThatWaitForIt) {
+TEST(Event, FailurePropagatesToDependents) {
   DriverFixture fixture;
   fixture.driver.fail_execution("idle", 1, -42);
   const cl_event failed = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
@@ -39,7 +39,7 @@ TEST(Event, FailureReachesThoseThatWaitForIt) {
   EXPECT_EQ(fixture.status(plain), CL_COMPLETE);
 }
 
-TEST(Event, AFailedCommandChangesNoData) {
+TEST(Event, FailedCommandWritesNoData) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer({0});
   const cl_kernel kernel = fixture.make_add(buffer, 1);
@@ -49,17 +49,17 @@ TEST(Event, AFailedCommandChangesNoData) {
   EXPECT_EQ(fixture.driver.faults_left(), 0u);
 }
 
-TEST(Event, WaitingForAFailedEventSaysSo) {
+TEST(Event, WaitForAFailedEventReturnsItsError) {
   DriverFixture fixture;
   fixture.driver.fail_execution("idle", 1, -5);
   const cl_event failed = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   const cl_event fine = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   const cl_event both[] = {fine, failed};
   EXPECT_EQ(fixture.cl.clWaitForEvents(2, both), inherited);
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &fine), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.wait({fine}), CL_SUCCESS);
 }
 
-TEST(Event, ABlockingReadReportsAFailedWaitListAndGivesNoEvent) {
+TEST(Event, BlockingReadWithAFailedWaitListReturnsNoEvent) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer({7});
   const cl_event gate = fixture.user_event();
@@ -67,13 +67,13 @@ TEST(Event, ABlockingReadReportsAFailedWaitListAndGivesNoEvent) {
   cl_int seen = 0;
   cl_event event = nullptr;
   EXPECT_EQ(
-      fixture.cl.clEnqueueReadBuffer(fixture.queue, buffer, CL_TRUE, 0, sizeof seen, &seen, 1, &gate, &event),
+      fixture.cl.read(fixture.queue, buffer, kit::Blocking::yes, std::span(&seen, 1), 0, {gate}, &event),
       inherited);
   EXPECT_EQ(event, nullptr);
   EXPECT_EQ(seen, 0);
 }
 
-TEST(Event, AUserEventCanBeSetOnce) {
+TEST(Event, UserEventCanBeSetOnce) {
   DriverFixture fixture;
   const cl_event gate = fixture.user_event();
   EXPECT_EQ(fixture.status(gate), CL_SUBMITTED);
@@ -84,7 +84,7 @@ TEST(Event, AUserEventCanBeSetOnce) {
   EXPECT_EQ(fixture.cl.clSetUserEventStatus(command, CL_COMPLETE), CL_INVALID_EVENT);
 }
 
-TEST(Event, ProfilingIsThatOfTheVirtualClock) {
+TEST(Event, ProfilingUsesTheVirtualClock) {
   Options options;
   options.enqueue_cost = 1us;
   options.submit_delay = 2us;
@@ -100,7 +100,7 @@ TEST(Event, ProfilingIsThatOfTheVirtualClock) {
   EXPECT_EQ(fixture.profiled(event, CL_PROFILING_COMMAND_END), 23us);
 }
 
-TEST(Event, ProfilingIsOnlyForCompleteCommandsOfProfilingQueues) {
+TEST(Event, ProfilingNeedsACompleteCommandOnAProfilingQueue) {
   DriverFixture fixture({}, CL_QUEUE_PROFILING_ENABLE);
   cl_ulong time = 0;
   const auto ask = [&](cl_event event) {
@@ -118,7 +118,7 @@ TEST(Event, ProfilingIsOnlyForCompleteCommandsOfProfilingQueues) {
   EXPECT_EQ(ask(fixture.user_event()), CL_PROFILING_INFO_NOT_AVAILABLE);
 }
 
-TEST(Event, CallbacksComeWhenTimePassesTheirStatus) {
+TEST(Event, CallbacksRunWhenTheirStatusIsReached) {
   Options options;
   options.enqueue_cost = 0ns;
   options.submit_delay = 1us;
@@ -137,7 +137,7 @@ TEST(Event, CallbacksComeWhenTimePassesTheirStatus) {
   EXPECT_EQ(told.times, (std::vector<Nanoseconds>{1us, 11us, 21us}));
 }
 
-TEST(Event, ACallbackForThePastComesAtOnce) {
+TEST(Event, CallbackForAPassedStatusRunsAtOnce) {
   DriverFixture fixture;
   const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   fixture.cl.clFinish(fixture.queue);
@@ -146,7 +146,7 @@ TEST(Event, ACallbackForThePastComesAtOnce) {
   EXPECT_EQ(told.statuses, std::vector<cl_int>{CL_RUNNING});
 }
 
-TEST(Event, CallbacksOfFailedCommandsGetTheError) {
+TEST(Event, CallbacksOfFailedCommandsReceiveTheError) {
   DriverFixture fixture;
   fixture.driver.fail_execution("idle", 1, -7);
   const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
@@ -174,12 +174,10 @@ TEST(Event, CallbacksMayCallOpenCL) {
   EXPECT_FALSE(fixture.driver.hung());
 }
 
-TEST(Event, ACallbackOutlivesTheProgramsReference) {
+TEST(Event, CallbackOutlivesTheCallersReference) {
   DriverFixture fixture;
-  const std::size_t one = 1;
   cl_event event = nullptr;
-  fixture.cl.clEnqueueNDRangeKernel(fixture.queue, fixture.make_kernel("idle"), 1, nullptr, &one, nullptr, 0,
-                                    nullptr, &event);
+  fixture.cl.launch(fixture.queue, fixture.make_kernel("idle"), {1}, {}, &event);
   CallbackLog told;
   fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &told);
   EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
@@ -188,23 +186,17 @@ TEST(Event, ACallbackOutlivesTheProgramsReference) {
   EXPECT_EQ(fixture.driver.live(Kind::event), 0u);
 }
 
-TEST(Event, QueriesSayWhereItCameFrom) {
+TEST(Event, QueriesReportItsOrigin) {
   DriverFixture fixture;
   const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  cl_command_queue queue = nullptr;
-  cl_context context = nullptr;
-  cl_command_type type = 0;
-  fixture.cl.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
-  fixture.cl.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, nullptr);
-  fixture.cl.clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, nullptr);
-  EXPECT_EQ(queue, fixture.queue);
-  EXPECT_EQ(context, fixture.context);
-  EXPECT_EQ(type, static_cast<cl_command_type>(CL_COMMAND_NDRANGE_KERNEL));
-  fixture.cl.clGetEventInfo(fixture.user_event(), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
-  EXPECT_EQ(queue, nullptr);
+  EXPECT_EQ(fixture.cl.info<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE), fixture.queue);
+  EXPECT_EQ(fixture.cl.info<cl_context>(event, CL_EVENT_CONTEXT), fixture.context);
+  EXPECT_EQ(fixture.cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE),
+            cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
+  EXPECT_EQ(fixture.cl.info<cl_command_queue>(fixture.user_event(), CL_EVENT_COMMAND_QUEUE), nullptr);
 }
 
-TEST(Event, AnUnsetUserEventLeavesNothingBehind) {
+TEST(Event, UnsetUserEventIsFreed) {
   Driver driver;
   const cl_icd_dispatch& cl = Driver::table();
   const cl_device_id device = driver.device();

@@ -29,7 +29,7 @@ cl_int enqueue(DriverFixture& fixture, const char* kernel, const Range& range) {
                                            0, nullptr, nullptr);
 }
 
-TEST(Validation, RefusesWhatIsNoNDRange) {
+TEST(Validation, RejectsInvalidNDRanges) {
   DriverFixture fixture;
   EXPECT_EQ(enqueue(fixture, "idle", {.dims = 0}), CL_INVALID_WORK_DIMENSION);
   EXPECT_EQ(enqueue(fixture, "idle", {.dims = 4, .global = {1, 1, 1, 1}}), CL_INVALID_WORK_DIMENSION);
@@ -41,7 +41,7 @@ TEST(Validation, RefusesWhatIsNoNDRange) {
   EXPECT_TRUE(fixture.driver.launches().size() == 1);
 }
 
-TEST(Validation, AddressBitsBoundGlobalIds) {
+TEST(Validation, AddressBitsLimitGlobalIds) {
   Options options;
   options.address_bits = 32;
   options.per_item = 0ns;
@@ -53,7 +53,7 @@ TEST(Validation, AddressBitsBoundGlobalIds) {
   EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .local = {}, .offset = {top - 64}}), CL_SUCCESS);
 }
 
-TEST(Validation, WorkGroupsMustFitTheDeviceAndTheKernel) {
+TEST(Validation, WorkGroupSizeIsLimitedByDeviceAndKernel) {
   Options options;
   options.non_uniform = false;
   options.max_work_group_size = 64;
@@ -71,7 +71,7 @@ TEST(Validation, WorkGroupsMustFitTheDeviceAndTheKernel) {
   EXPECT_EQ(enqueue(fixture, "fixed", {.dims = 2, .global = {16, 4}, .local = {8, 2}}), CL_SUCCESS);
 }
 
-TEST(Validation, OptionsAllowWhatSomeDriversDo) {
+TEST(Validation, OptionsEmulateLenientDrivers) {
   Options options;
   options.non_uniform = true;
   options.required_size_refuses_null = false;
@@ -86,19 +86,15 @@ TEST(Validation, OptionsAllowWhatSomeDriversDo) {
 
 TEST(Validation, UniformBuildsNeedUniformGroups) {
   DriverFixture fixture;
-  fixture.cl.clReleaseProgram(fixture.program);
-  fixture.program = fixture.cl.clCreateProgramWithSource(
-      fixture.context, 1, const_cast<const char**>(&fixture_source), nullptr, nullptr);
-  fixture.cl.clBuildProgram(fixture.program, 0, nullptr, "-cl-uniform-work-group-size", nullptr, nullptr);
+  fixture.program = fixture.make_program(fixture_source, "-cl-uniform-work-group-size");
   EXPECT_EQ(enqueue(fixture, "idle", {.global = {65}, .local = {64}}), CL_INVALID_WORK_GROUP_SIZE);
 }
 
-TEST(Validation, HandlesOfOtherKindsAndStaleOnesAreRefused) {
+TEST(Validation, WrongAndStaleHandlesAreRejected) {
   DriverFixture fixture;
   const cl_kernel kernel = fixture.make_kernel("idle");
-  const std::size_t one = 1;
   const auto launch = [&](cl_command_queue queue, cl_kernel which) {
-    return fixture.cl.clEnqueueNDRangeKernel(queue, which, 1, nullptr, &one, nullptr, 0, nullptr, nullptr);
+    return fixture.cl.launch(queue, which, {1});
   };
   EXPECT_EQ(launch(nullptr, kernel), CL_INVALID_COMMAND_QUEUE);
   EXPECT_EQ(launch(reinterpret_cast<cl_command_queue>(kernel), kernel), CL_INVALID_COMMAND_QUEUE);
@@ -113,21 +109,15 @@ TEST(Validation, HandlesOfOtherKindsAndStaleOnesAreRefused) {
 TEST(Validation, ContextsMustMatch) {
   DriverFixture fixture;
   const cl_device_id device = fixture.driver.device();
-  const cl_context other = fixture.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-  const cl_command_queue queue = fixture.cl.clCreateCommandQueue(other, device, 0, nullptr);
-  const cl_event foreign = fixture.cl.clCreateUserEvent(other, nullptr);
+  const kit::Context other = fixture.cl.context(device);
+  const kit::Queue queue = fixture.cl.queue(other, device);
+  const kit::Event foreign = fixture.cl.user_event(other);
   const std::size_t one = 1;
-  EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(queue, fixture.make_kernel("idle"), 1, nullptr, &one, nullptr,
-                                              0, nullptr, nullptr),
-            CL_INVALID_CONTEXT);
-  EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, fixture.make_kernel("idle"), 1, nullptr, &one,
-                                              nullptr, 1, &foreign, nullptr),
+  EXPECT_EQ(fixture.cl.launch(queue, fixture.make_kernel("idle"), {one}), CL_INVALID_CONTEXT);
+  EXPECT_EQ(fixture.cl.launch(fixture.queue, fixture.make_kernel("idle"), {one}, {foreign}),
             CL_INVALID_CONTEXT);
   const cl_event both[] = {foreign, fixture.user_event()};
   EXPECT_EQ(fixture.cl.clWaitForEvents(2, both), CL_INVALID_CONTEXT);
-  fixture.cl.clReleaseEvent(foreign);
-  fixture.cl.clReleaseCommandQueue(queue);
-  fixture.cl.clReleaseContext(other);
 }
 
 TEST(Validation, WaitListsMustBeConsistent) {
@@ -146,26 +136,23 @@ TEST(Validation, WaitListsMustBeConsistent) {
   EXPECT_TRUE(fixture.driver.launches().empty());
 }
 
-TEST(Validation, ArgumentsMustBeSetAndAlive) {
+TEST(Validation, ArgumentsMustBeSetAndLive) {
   DriverFixture fixture;
   const cl_kernel kernel = fixture.make_kernel("add");
   const std::size_t one = 1;
-  const auto launch = [&] {
-    return fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr,
-                                             nullptr);
-  };
-  cl_mem buffer = fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, nullptr);
-  fixture.cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  const auto launch = [&] { return fixture.cl.launch(fixture.queue, kernel, {one}); };
+  kit::Buffer buffer = fixture.cl.buffer(fixture.context, 4, 0);
+  fixture.cl.set_argument(kernel, 0, buffer);
   EXPECT_EQ(launch(), CL_INVALID_KERNEL_ARGS);
   const cl_int n = 1;
-  fixture.cl.clSetKernelArg(kernel, 1, sizeof n, &n);
+  fixture.cl.set_argument(kernel, 1, n);
   EXPECT_EQ(launch(), CL_SUCCESS);
   fixture.cl.clFinish(fixture.queue);
-  fixture.cl.clReleaseMemObject(buffer);
+  buffer.reset();
   EXPECT_EQ(launch(), CL_INVALID_KERNEL_ARGS);
 }
 
-TEST(Validation, ArgumentsGoByTheirParameters) {
+TEST(Validation, ArgumentsAreCheckedAgainstTheirParameters) {
   DriverFixture fixture;
   const cl_kernel kernel = fixture.make_kernel("all");
   const cl_mem buffer = fixture.make_buffer({1});
@@ -190,13 +177,13 @@ TEST(Validation, ArgumentsGoByTheirParameters) {
   fixture.cl.clReleaseSampler(sampler);
 }
 
-TEST(Launch, ArgumentsAreThoseOfTheEnqueue) {
+TEST(Launch, ArgumentsAreCapturedAtEnqueue) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer({0});
   const cl_kernel kernel = fixture.make_add(buffer, 1);
   fixture.launch(fixture.queue, kernel);
   const cl_int more = 10;
-  fixture.cl.clSetKernelArg(kernel, 1, sizeof more, &more);
+  fixture.cl.set_argument(kernel, 1, more);
   fixture.launch(fixture.queue, kernel);
   EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{11});
   const auto launches = fixture.driver.launches();
@@ -207,7 +194,7 @@ TEST(Launch, ArgumentsAreThoseOfTheEnqueue) {
   EXPECT_EQ(launches[0].arguments[0].object, launches[1].arguments[0].object);
 }
 
-TEST(Launch, RecordsAllThatTheProgramAskedFor) {
+TEST(Launch, RecordsAllArguments) {
   DriverFixture fixture;
   const cl_event gate = fixture.user_event();
   const std::size_t offset[] = {3, 5};
@@ -240,7 +227,7 @@ TEST(Launch, RecordsAllThatTheProgramAskedFor) {
   EXPECT_EQ(done[1].started, done[0].ended);
 }
 
-TEST(Launch, ItemsSeeTheirOwnLaunchOnly) {
+TEST(Launch, WorkItemsSeeTheirLaunch) {
   DriverFixture fixture;
   std::vector<Item> items;
   fixture.driver.kernel("idle", [&](Execution& e) {
@@ -260,7 +247,7 @@ TEST(Launch, ItemsSeeTheirOwnLaunchOnly) {
   EXPECT_EQ(items[8].group_linear_id, 1u);
 }
 
-TEST(Launch, TheLastGroupMayBeSmaller) {
+TEST(Launch, LastGroupMayBePartial) {
   DriverFixture fixture;
   std::vector<std::size_t> sizes;
   fixture.driver.kernel("idle", [&](Execution& e) {
@@ -274,7 +261,7 @@ TEST(Launch, TheLastGroupMayBeSmaller) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 4, 2}));
 }
 
-TEST(Launch, OffsetBitsAreKeptAndSignExtended) {
+TEST(Launch, OffsetIsTruncatedAndSignExtended) {
   Options options;
   options.offset_bits = 32;
   DriverFixture fixture(options);
@@ -288,7 +275,7 @@ TEST(Launch, OffsetBitsAreKeptAndSignExtended) {
   EXPECT_EQ(fixture.driver.launches()[2].offset[0], 0x500000001u);
 }
 
-TEST(Launch, TheDriversLocalSizeIsTheOneItSuggests) {
+TEST(Launch, DefaultLocalSizeEqualsTheSuggestedOne) {
   DriverFixture fixture;
   const auto suggest = reinterpret_cast<clGetKernelSuggestedLocalWorkSizeKHR_fn>(
       fixture.cl.clGetExtensionFunctionAddressForPlatform(fixture.driver.platform(),
@@ -302,7 +289,7 @@ TEST(Launch, TheDriversLocalSizeIsTheOneItSuggests) {
   }
 }
 
-TEST(Launch, TasksAndNativeKernelsAreCommandsToo) {
+TEST(Launch, TasksAndNativeKernelsRun) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer({4});
   EXPECT_EQ(fixture.cl.clEnqueueTask(fixture.queue, fixture.make_add(buffer, 1), 0, nullptr, nullptr),
@@ -323,16 +310,15 @@ TEST(Launch, TasksAndNativeKernelsAreCommandsToo) {
   EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{15});
 }
 
-TEST(Launch, CloningTakesTheArgumentsAlong) {
+TEST(Launch, CloneCopiesArguments) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer({0});
   const cl_kernel original = fixture.make_add(buffer, 1);
-  const cl_kernel clone = fixture.cl.clCloneKernel(original, nullptr);
+  const kit::Kernel clone = fixture.cl.own(fixture.cl.clCloneKernel(original, nullptr));
   const cl_int hundred = 100;
-  fixture.cl.clSetKernelArg(original, 1, sizeof hundred, &hundred);
+  fixture.cl.set_argument(original, 1, hundred);
   fixture.launch(fixture.queue, clone);
   EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{1});
-  fixture.cl.clReleaseKernel(clone);
 }
 
 }  // namespace

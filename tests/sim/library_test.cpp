@@ -28,7 +28,7 @@ Type symbol_of(void* library, const char* name) {
   return reinterpret_cast<Type>(::dlsym(library, name));
 }
 
-TEST(Library, ExportsEveryFunctionOfTheList) {
+TEST(Library, ExportsEveryListedFunction) {
   void* library = ::dlopen(SIM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
 #define CL_FUNCTION(version, name, ...) EXPECT_NE(::dlsym(library, #name), nullptr) << #name;
@@ -37,7 +37,7 @@ TEST(Library, ExportsEveryFunctionOfTheList) {
   EXPECT_NE(::dlsym(library, "clIcdGetPlatformIDsKHR"), nullptr);
 }
 
-TEST(Library, IsALoaderAndAnIcd) {
+TEST(Library, WorksAsALoaderAndAsAnIcd) {
   void* library = ::dlopen(SIM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
   const auto find = symbol_of<cl_api_clGetExtensionFunctionAddress>(library, "clGetExtensionFunctionAddress");
@@ -51,7 +51,7 @@ TEST(Library, IsALoaderAndAnIcd) {
   EXPECT_EQ(from_icd, from_loader);
 }
 
-TEST(Library, WritesItsLogWhenTheProcessEnds) {
+TEST(Library, WritesItsLogAtExit) {
   const std::string log = ::testing::TempDir() + "cleave-sim-log-" + std::to_string(::getpid());
   const std::string run = "CLEAVE_SIM_LOG=" + log + " " + SIM_CALLER + " " + SIM_LIBRARY;
   EXPECT_EQ(output_of(run), "Cleave simulated platform\n");

@@ -20,7 +20,7 @@ std::vector<cl_int> counting(std::size_t count) {
   return values;
 }
 
-TEST(Memory, FlagsAndPointersAreChecked) {
+TEST(Memory, ValidatesFlagsAndHostPointers) {
   DriverFixture fixture;
   cl_int code = 0;
   int host = 0;
@@ -37,7 +37,7 @@ TEST(Memory, FlagsAndPointersAreChecked) {
   EXPECT_EQ(create(CL_MEM_READ_WRITE, 0, nullptr), CL_INVALID_BUFFER_SIZE);
 }
 
-TEST(Memory, WriteCopyFillAndReadMoveTheBytes) {
+TEST(Memory, WriteCopyFillAndReadTransferBytes) {
   DriverFixture fixture;
   const cl_mem first = fixture.make_buffer(std::vector<cl_int>(8));
   const cl_mem second = fixture.make_buffer(std::vector<cl_int>(8));
@@ -45,20 +45,15 @@ TEST(Memory, WriteCopyFillAndReadMoveTheBytes) {
   EXPECT_EQ(fixture.cl.clEnqueueWriteBuffer(fixture.queue, first, CL_FALSE, 0, 32, values.data(), 0, nullptr,
                                             nullptr),
             CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clEnqueueCopyBuffer(fixture.queue, first, second, 8, 0, 16, 0, nullptr, nullptr),
-            CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.copy(fixture.queue, first, second, 16, 8, 0), CL_SUCCESS);
   const cl_int nine = 9;
-  EXPECT_EQ(
-      fixture.cl.clEnqueueFillBuffer(fixture.queue, second, &nine, sizeof nine, 16, 8, 0, nullptr, nullptr),
-      CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.fill(fixture.queue, second, nine, 2, 16), CL_SUCCESS);
   EXPECT_EQ(fixture.read(second, 8), (std::vector<cl_int>{2, 3, 4, 5, 9, 9, 0, 0}));
-  EXPECT_EQ(fixture.cl.clEnqueueCopyBuffer(fixture.queue, first, first, 0, 4, 8, 0, nullptr, nullptr),
-            CL_MEM_COPY_OVERLAP);
-  EXPECT_EQ(fixture.cl.clEnqueueCopyBuffer(fixture.queue, first, second, 0, 24, 16, 0, nullptr, nullptr),
-            CL_INVALID_VALUE);
+  EXPECT_EQ(fixture.cl.copy(fixture.queue, first, first, 8, 0, 4), CL_MEM_COPY_OVERLAP);
+  EXPECT_EQ(fixture.cl.copy(fixture.queue, first, second, 16, 0, 24), CL_INVALID_VALUE);
 }
 
-TEST(Memory, RectanglesAreCutOutAndPutBack) {
+TEST(Memory, RectTransfers) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer(counting(16));  // 4 x 4
   const std::size_t origin[] = {4, 1, 0};
@@ -85,7 +80,7 @@ TEST(Memory, RectanglesAreCutOutAndPutBack) {
             CL_INVALID_VALUE);
 }
 
-TEST(Memory, AMappedRegionHoldsTheDataOfItsOwnMoment) {
+TEST(Memory, MappedRegionIsASnapshot) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer({1, 2});
   const cl_kernel add = fixture.make_add(buffer, 10);
@@ -96,14 +91,12 @@ TEST(Memory, AMappedRegionHoldsTheDataOfItsOwnMoment) {
   ASSERT_EQ(code, CL_SUCCESS);
   EXPECT_EQ(mapped[0], 11);
   mapped[1] = 100;
-  EXPECT_EQ(fixture.cl.clEnqueueUnmapMemObject(fixture.queue, buffer, mapped, 0, nullptr, nullptr),
-            CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clEnqueueUnmapMemObject(fixture.queue, buffer, mapped, 0, nullptr, nullptr),
-            CL_INVALID_VALUE);
+  EXPECT_EQ(fixture.cl.unmap(fixture.queue, buffer, mapped), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.unmap(fixture.queue, buffer, mapped), CL_INVALID_VALUE);
   EXPECT_EQ(fixture.read(buffer, 2), (std::vector<cl_int>{11, 100}));
 }
 
-TEST(Memory, AMapThatOvertakesSeesOldData) {
+TEST(Memory, UnorderedMapSeesOldData) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer({1});
   const cl_event gate = fixture.user_event();
@@ -114,30 +107,29 @@ TEST(Memory, AMapThatOvertakesSeesOldData) {
   fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
   fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(*mapped, 1);
-  fixture.cl.clEnqueueUnmapMemObject(other, buffer, const_cast<cl_int*>(mapped), 0, nullptr, nullptr);
+  fixture.cl.unmap(other, buffer, mapped);
 }
 
-TEST(Memory, WhatTheProgramLentIsMappedInPlace) {
+TEST(Memory, HostPointerMemoryIsMappedInPlace) {
   DriverFixture fixture;
   std::array<cl_int, 4> host{1, 2, 3, 4};
-  const cl_mem buffer =
-      fixture.cl.clCreateBuffer(fixture.context, CL_MEM_USE_HOST_PTR, sizeof host, host.data(), nullptr);
+  const kit::Buffer buffer =
+      fixture.cl.buffer(fixture.context, sizeof host, CL_MEM_USE_HOST_PTR, host.data());
   void* mapped = fixture.cl.clEnqueueMapBuffer(fixture.queue, buffer, CL_TRUE, CL_MAP_READ, 8, 8, 0, nullptr,
                                                nullptr, nullptr);
   EXPECT_EQ(mapped, &host[2]);
-  cl_uint maps = 0;
-  fixture.cl.clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof maps, &maps, nullptr);
+  const auto maps = fixture.cl.info<cl_uint>(buffer, CL_MEM_MAP_COUNT);
   EXPECT_EQ(maps, 1u);
-  fixture.cl.clEnqueueUnmapMemObject(fixture.queue, buffer, mapped, 0, nullptr, nullptr);
-  fixture.cl.clReleaseMemObject(buffer);
+  fixture.cl.unmap(fixture.queue, buffer, mapped);
 }
 
-TEST(Memory, SubBuffersShareTheirParentsBytes) {
+TEST(Memory, SubBuffersAliasTheirParent) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.make_buffer(counting(64));
   cl_buffer_region region{128, 8};
   cl_int code = 0;
-  const cl_mem sub = fixture.cl.clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  const kit::Buffer sub =
+      fixture.cl.own(fixture.cl.clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
   ASSERT_EQ(code, CL_SUCCESS);
   fixture.launch(fixture.queue, fixture.make_add(sub, 1000), 2);
   EXPECT_EQ(fixture.read(buffer, 35)[33], 1033);
@@ -146,23 +138,20 @@ TEST(Memory, SubBuffersShareTheirParentsBytes) {
   EXPECT_EQ(code, CL_MISALIGNED_SUB_BUFFER_OFFSET);
   EXPECT_EQ(fixture.cl.clCreateSubBuffer(sub, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_MEM_OBJECT);
-  fixture.cl.clReleaseMemObject(sub);
 }
 
-TEST(Memory, HostAccessIsWhatTheFlagsSay) {
+TEST(Memory, HostAccessFlagsAreEnforced) {
   DriverFixture fixture;
-  const cl_mem buffer =
-      fixture.cl.clCreateBuffer(fixture.context, CL_MEM_HOST_NO_ACCESS, 4, nullptr, nullptr);
+  const kit::Buffer buffer = fixture.cl.buffer(fixture.context, 4, CL_MEM_HOST_NO_ACCESS);
   cl_int value = 0;
   EXPECT_EQ(fixture.cl.clEnqueueReadBuffer(fixture.queue, buffer, CL_TRUE, 0, 4, &value, 0, nullptr, nullptr),
             CL_INVALID_OPERATION);
   EXPECT_EQ(
       fixture.cl.clEnqueueWriteBuffer(fixture.queue, buffer, CL_TRUE, 0, 4, &value, 0, nullptr, nullptr),
       CL_INVALID_OPERATION);
-  fixture.cl.clReleaseMemObject(buffer);
 }
 
-TEST(Memory, ACommandKeepsWhatItUses) {
+TEST(Memory, CommandRetainsItsObjects) {
   DriverFixture fixture;
   const cl_mem buffer = fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, nullptr);
   fixture.launch(fixture.queue, fixture.make_add(buffer, 1));
@@ -172,7 +161,7 @@ TEST(Memory, ACommandKeepsWhatItUses) {
   EXPECT_EQ(fixture.driver.live(Kind::memory), 0u);
 }
 
-TEST(Image, PixelsGoInAndOut) {
+TEST(Image, ReadsAndWritesPixels) {
   DriverFixture fixture;
   const cl_image_format format{CL_R, CL_SIGNED_INT32};
   cl_image_desc desc{};
@@ -181,8 +170,8 @@ TEST(Image, PixelsGoInAndOut) {
   desc.image_height = 4;
   auto pixels = counting(16);
   cl_int code = 0;
-  const cl_mem image =
-      fixture.cl.clCreateImage(fixture.context, CL_MEM_COPY_HOST_PTR, &format, &desc, pixels.data(), &code);
+  const kit::Buffer image = fixture.cl.own(
+      fixture.cl.clCreateImage(fixture.context, CL_MEM_COPY_HOST_PTR, &format, &desc, pixels.data(), &code));
   ASSERT_EQ(code, CL_SUCCESS);
   const std::size_t origin[] = {1, 1, 0};
   const std::size_t region[] = {2, 2, 1};
@@ -206,18 +195,16 @@ TEST(Image, PixelsGoInAndOut) {
                                                         region, &pitch, nullptr, 0, nullptr, nullptr, &code));
   ASSERT_EQ(code, CL_SUCCESS);
   mapped[pitch / sizeof(cl_int)] = 77;
-  EXPECT_EQ(fixture.cl.clEnqueueUnmapMemObject(fixture.queue, image, mapped, 0, nullptr, nullptr),
-            CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.unmap(fixture.queue, image, mapped), CL_SUCCESS);
   const std::size_t one[] = {1, 1, 1};
   const std::size_t below[] = {0, 1, 0};
   EXPECT_EQ(fixture.cl.clEnqueueReadImage(fixture.queue, image, CL_TRUE, below, one, 0, 0, host.data(), 0,
                                           nullptr, nullptr),
             CL_SUCCESS);
   EXPECT_EQ(host[0], 77);
-  EXPECT_EQ(fixture.cl.clReleaseMemObject(image), CL_SUCCESS);
 }
 
-TEST(Svm, KernelsAndHostShareIt) {
+TEST(Svm, IsSharedByKernelsAndHost) {
   DriverFixture fixture;
   auto* shared = static_cast<cl_int*>(fixture.cl.clSVMAlloc(fixture.context, CL_MEM_READ_WRITE, 16, 0));
   ASSERT_NE(shared, nullptr);
@@ -236,7 +223,7 @@ TEST(Svm, KernelsAndHostShareIt) {
   fixture.cl.clSVMFree(fixture.context, shared);
 }
 
-TEST(Svm, EnqueuedFreeingHappensInItsTurn) {
+TEST(Svm, EnqueuedFreeRunsInQueueOrder) {
   DriverFixture fixture;
   void* shared = fixture.cl.clSVMAlloc(fixture.context, CL_MEM_READ_WRITE, 16, 64);
   struct Freed {

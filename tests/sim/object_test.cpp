@@ -10,13 +10,11 @@ namespace cleave::sim {
 namespace {
 
 cl_uint references(DriverFixture& fixture, cl_context context) {
-  cl_uint count = 0;
-  EXPECT_EQ(fixture.cl.clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, nullptr),
-            CL_SUCCESS);
+  const auto count = fixture.cl.info<cl_uint>(context, CL_CONTEXT_REFERENCE_COUNT);
   return count;
 }
 
-TEST(Object, CountsTheProgramsReferencesAlone) {
+TEST(Object, ReferenceCountExcludesInternalReferences) {
   DriverFixture fixture;
   EXPECT_EQ(references(fixture, fixture.context), 1u);
   fixture.cl.clRetainContext(fixture.context);
@@ -25,7 +23,7 @@ TEST(Object, CountsTheProgramsReferencesAlone) {
   EXPECT_EQ(references(fixture, fixture.context), 1u);
 }
 
-TEST(Object, OneReleaseTooManyIsAnError) {
+TEST(Object, OverReleaseIsAnError) {
   DriverFixture fixture;
   const cl_command_queue queue =
       fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(), 0, nullptr);
@@ -33,21 +31,20 @@ TEST(Object, OneReleaseTooManyIsAnError) {
   EXPECT_EQ(fixture.cl.clReleaseCommandQueue(queue), CL_INVALID_COMMAND_QUEUE);
 }
 
-TEST(Object, OthersKeepWhatTheyNeed) {
+TEST(Object, DependentsKeepObjectsAlive) {
   Driver driver;
-  const cl_icd_dispatch& cl = Driver::table();
+  const kit::Api cl(Driver::table(), kit::fail_test);
   const cl_device_id device = driver.device();
   const cl_context context = cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
   const char* text = "kernel void k() {}";
   const cl_program program = cl.clCreateProgramWithSource(context, 1, &text, nullptr, nullptr);
-  cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr);
+  cl.build(program);
   const cl_kernel kernel = cl.clCreateKernel(program, "k", nullptr);
   cl.clReleaseContext(context);
   cl.clReleaseProgram(program);
   EXPECT_EQ(driver.live(Kind::context), 1u);
   EXPECT_EQ(driver.live(Kind::program), 1u);
-  cl_program found = nullptr;
-  EXPECT_EQ(cl.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof found, &found, nullptr), CL_SUCCESS);
+  const auto found = cl.info<cl_program>(kernel, CL_KERNEL_PROGRAM);
   EXPECT_EQ(found, program);
   EXPECT_EQ(cl.clRetainProgram(found), CL_SUCCESS);
   cl.clReleaseKernel(kernel);
@@ -56,14 +53,14 @@ TEST(Object, OthersKeepWhatTheyNeed) {
   EXPECT_EQ(driver.live_total(), 0u);
 }
 
-TEST(Object, HandlesAreNotUsedTwice) {
+TEST(Object, HandlesAreNeverReused) {
   DriverFixture fixture;
   const cl_event first = fixture.cl.clCreateUserEvent(fixture.context, nullptr);
   fixture.cl.clReleaseEvent(first);
   for (int i = 0; i < 100; ++i) EXPECT_NE(fixture.user_event(), first);
 }
 
-TEST(Object, BeginsWithTheDispatchTable) {
+TEST(Object, StartsWithTheDispatchTable) {
   DriverFixture fixture;
   const auto table_of = [](const void* handle) {
     return *static_cast<const cl_icd_dispatch* const*>(handle);
@@ -74,7 +71,7 @@ TEST(Object, BeginsWithTheDispatchTable) {
   EXPECT_EQ(table_of(fixture.user_event()), &Driver::table());
 }
 
-TEST(Object, DestructorCallbacksComeInReverseAndAfterTheLastUse) {
+TEST(Object, DestructorCallbacksRunInReverseAfterTheLastUse) {
   DriverFixture fixture;
   static std::vector<int> order;
   order.clear();
@@ -90,7 +87,7 @@ TEST(Object, DestructorCallbacksComeInReverseAndAfterTheLastUse) {
   EXPECT_EQ(order, (std::vector<int>{2, 1}));
 }
 
-TEST(Object, ContextsAndProgramsTellOfTheirEnd) {
+TEST(Object, ContextAndProgramDestructionIsReported) {
   static int ends;
   ends = 0;
   {
@@ -104,15 +101,15 @@ TEST(Object, ContextsAndProgramsTellOfTheirEnd) {
   EXPECT_EQ(ends, 11);
 }
 
-TEST(Object, LeaksAreSeenAndFreedWithTheDriver) {
+TEST(Object, LeaksAreListedAndFreedWithTheDriver) {
   Driver driver;
-  const cl_icd_dispatch& cl = Driver::table();
+  const kit::Api cl(Driver::table(), kit::fail_test);
   const cl_device_id device = driver.device();
   const cl_context context = cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
   const cl_command_queue queue = cl.clCreateCommandQueue(context, device, 0, nullptr);
   const cl_event gate = cl.clCreateUserEvent(context, nullptr);
   cl_event marker = nullptr;
-  EXPECT_EQ(cl.clEnqueueMarkerWithWaitList(queue, 1, &gate, &marker), CL_SUCCESS);
+  EXPECT_EQ(cl.marker(queue, {gate}, &marker), CL_SUCCESS);
   EXPECT_EQ(driver.live_total(), 4u);
   EXPECT_EQ(driver.live(Kind::event), 2u);
   EXPECT_EQ(driver.live_objects(), (std::vector<std::string>{"context#1", "event#1", "event#2", "queue#1"}));
@@ -120,11 +117,11 @@ TEST(Object, LeaksAreSeenAndFreedWithTheDriver) {
   EXPECT_EQ(driver.id(&driver), 0u);
 }
 
-TEST(Queue, KeepsItsPropertiesAsGiven) {
+TEST(Queue, ReturnsItsProperties) {
   DriverFixture fixture;
   const cl_queue_properties given[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
-  const cl_command_queue queue =
-      fixture.cl.clCreateCommandQueueWithProperties(fixture.context, fixture.driver.device(), given, nullptr);
+  const kit::Queue queue = fixture.cl.own(fixture.cl.clCreateCommandQueueWithProperties(
+      fixture.context, fixture.driver.device(), given, nullptr));
   cl_queue_properties got[5]{};
   std::size_t size = 0;
   EXPECT_EQ(fixture.cl.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, sizeof got, got, &size),
@@ -133,10 +130,9 @@ TEST(Queue, KeepsItsPropertiesAsGiven) {
   EXPECT_EQ(got[1], given[1]);
   EXPECT_EQ(fixture.cl.clGetCommandQueueInfo(fixture.queue, CL_QUEUE_SIZE, sizeof got, got, &size),
             CL_INVALID_VALUE);
-  fixture.cl.clReleaseCommandQueue(queue);
 }
 
-TEST(Queue, OutOfOrderIsRefusedWhereTheDeviceHasItNot) {
+TEST(Queue, OutOfOrderNeedsDeviceSupport) {
   Options options;
   options.out_of_order = false;
   DriverFixture fixture(options);
@@ -147,7 +143,7 @@ TEST(Queue, OutOfOrderIsRefusedWhereTheDeviceHasItNot) {
   EXPECT_EQ(code, CL_INVALID_QUEUE_PROPERTIES);
 }
 
-TEST(Device, IsWhatTheOptionsSay) {
+TEST(Device, FollowsTheOptions) {
   Options options;
   options.devices = 3;
   options.compute_units = 7;
@@ -159,9 +155,7 @@ TEST(Device, IsWhatTheOptionsSay) {
   EXPECT_EQ(count, 3u);
   EXPECT_EQ(fixture.cl.clGetDeviceIDs(nullptr, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_DEVICE_NOT_FOUND);
   EXPECT_EQ(fixture.cl.clGetDeviceIDs(nullptr, 1 << 20, 0, nullptr, &count), CL_INVALID_DEVICE_TYPE);
-  cl_uint units = 0;
-  fixture.cl.clGetDeviceInfo(fixture.driver.device(2), CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
-                             nullptr);
+  const auto units = fixture.cl.info<cl_uint>(fixture.driver.device(2), CL_DEVICE_MAX_COMPUTE_UNITS);
   EXPECT_EQ(units, 7u);
   std::size_t size = 0;
   EXPECT_EQ(fixture.cl.clGetDeviceInfo(fixture.driver.device(1), CL_DEVICE_NAME, 0, nullptr, &size),
@@ -179,8 +173,7 @@ TEST(Device, CanBePartitioned) {
   EXPECT_EQ(fixture.cl.clCreateSubDevices(fixture.driver.device(), equally, 2, halves, &count), CL_SUCCESS);
   ASSERT_EQ(count, 2u);
   EXPECT_EQ(fixture.driver.live(Kind::device), 2u);
-  cl_device_id parent = nullptr;
-  fixture.cl.clGetDeviceInfo(halves[0], CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, nullptr);
+  const auto parent = fixture.cl.info<cl_device_id>(halves[0], CL_DEVICE_PARENT_DEVICE);
   EXPECT_EQ(parent, fixture.driver.device());
   for (const cl_device_id half : halves) EXPECT_EQ(fixture.cl.clReleaseDevice(half), CL_SUCCESS);
 }

@@ -12,12 +12,7 @@ namespace cleave::sim {
 namespace {
 
 std::string kernel_names(DriverFixture& fixture, cl_program program) {
-  std::string names(200, '\0');
-  std::size_t size = 0;
-  EXPECT_EQ(fixture.cl.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, names.size(), names.data(), &size),
-            CL_SUCCESS);
-  names.resize(size - 1);
-  return names;
+  return fixture.cl.text(program, CL_PROGRAM_KERNEL_NAMES);
 }
 
 cl_program with_source(DriverFixture& fixture, const char* text) {
@@ -25,15 +20,10 @@ cl_program with_source(DriverFixture& fixture, const char* text) {
 }
 
 std::string build_log(DriverFixture& fixture, cl_program program) {
-  std::string log(500, '\0');
-  std::size_t size = 0;
-  fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_LOG, log.size(),
-                                   log.data(), &size);
-  log.resize(size - 1);
-  return log;
+  return fixture.cl.build_log(program, fixture.device);
 }
 
-TEST(Source, FindsKernelsAndPassesOverTheRest) {
+TEST(Source, FindsKernels) {
   const auto kernels = scan_kernels(R"(
     // kernel void commented(int a) {}
     /* __kernel void out(int a) {} */
@@ -64,7 +54,7 @@ TEST(Source, FindsKernelsAndPassesOverTheRest) {
   EXPECT_EQ(kernels[4].parameters[1].type, "unsigned int");
 }
 
-TEST(Source, SurvivesTextThatIsNoProgram) {
+TEST(Source, AcceptsAnyText) {
   for (const char* text :
        {"", "kernel", "kernel void", "kernel void f", "kernel void f(", "kernel void f(int a",
         "kernel __attribute__", "kernel __attribute__((", "\"", "/*", "#", "kernel void f)(", "(((("}) {
@@ -72,7 +62,7 @@ TEST(Source, SurvivesTextThatIsNoProgram) {
   }
 }
 
-TEST(Program, BuildsWhatTheTextDeclares) {
+TEST(Program, BuildsDeclaredKernels) {
   DriverFixture fixture;
   EXPECT_EQ(kernel_names(fixture, fixture.program), "add;note;idle;other;fixed;all");
   cl_int code = 0;
@@ -84,20 +74,18 @@ TEST(Program, BuildsWhatTheTextDeclares) {
   fixture.cl.clReleaseProgram(unbuilt);
 }
 
-TEST(Program, KeepsItsTextAndOptions) {
+TEST(Program, KeepsSourceAndOptions) {
   DriverFixture fixture;
   const char* strings[] = {"kernel void a() {}", "kernel void b() {} and more"};
   const std::size_t lengths[] = {0, 18};
-  const cl_program program =
-      fixture.cl.clCreateProgramWithSource(fixture.context, 2, strings, lengths, nullptr);
-  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "-D X=1", nullptr, nullptr), CL_SUCCESS);
+  const kit::Program program =
+      fixture.cl.own(fixture.cl.clCreateProgramWithSource(fixture.context, 2, strings, lengths, nullptr));
+  EXPECT_EQ(fixture.cl.build(program, "-D X=1"), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.text(program, CL_PROGRAM_SOURCE), "kernel void a() {}kernel void b() {}");
   char text[100];
-  fixture.cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof text, text, nullptr);
-  EXPECT_STREQ(text, "kernel void a() {}kernel void b() {}");
   fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_OPTIONS, sizeof text,
                                    text, nullptr);
   EXPECT_STREQ(text, "-D X=1");
-  fixture.cl.clReleaseProgram(program);
 }
 
 TEST(Program, FailsToBuildOnDemand) {
@@ -105,8 +93,7 @@ TEST(Program, FailsToBuildOnDemand) {
   options.fail_build = "forbidden";
   DriverFixture fixture(options);
   const cl_program program = with_source(fixture, "kernel void forbidden() {}");
-  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, nullptr, nullptr, nullptr),
-            CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(fixture.cl.build(program, nullptr), CL_BUILD_PROGRAM_FAILURE);
   EXPECT_NE(build_log(fixture, program).find("forbidden"), std::string::npos);
   cl_build_status status = CL_BUILD_NONE;
   fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_STATUS, sizeof status,
@@ -114,13 +101,12 @@ TEST(Program, FailsToBuildOnDemand) {
   EXPECT_EQ(status, CL_BUILD_ERROR);
   fixture.cl.clReleaseProgram(program);
   const cl_program fine = with_source(fixture, "kernel void k() {}");
-  EXPECT_EQ(fixture.cl.clBuildProgram(fine, 0, nullptr, "-D forbidden", nullptr, nullptr),
-            CL_BUILD_PROGRAM_FAILURE);
-  EXPECT_EQ(fixture.cl.clBuildProgram(fine, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.build(fine, "-D forbidden"), CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(fixture.cl.build(fine), CL_SUCCESS);
   fixture.cl.clReleaseProgram(fine);
 }
 
-TEST(Program, CallsBackWhenItIsBuilt) {
+TEST(Program, BuildCallbackRuns) {
   DriverFixture fixture;
   const cl_program program = with_source(fixture, "kernel void k() {}");
   cl_program told = nullptr;
@@ -130,19 +116,15 @@ TEST(Program, CallsBackWhenItIsBuilt) {
   fixture.cl.clReleaseProgram(program);
 }
 
-TEST(Program, IsNotBuiltUnderItsKernels) {
+TEST(Program, CannotBeRebuiltWithLiveKernels) {
   DriverFixture fixture;
   fixture.make_kernel("idle");
-  EXPECT_EQ(fixture.cl.clBuildProgram(fixture.program, 0, nullptr, "", nullptr, nullptr),
-            CL_INVALID_OPERATION);
+  EXPECT_EQ(fixture.cl.build(fixture.program), CL_INVALID_OPERATION);
 }
 
 TEST(Program, BinariesRoundTrip) {
   DriverFixture fixture;
-  std::size_t size = 0;
-  EXPECT_EQ(
-      fixture.cl.clGetProgramInfo(fixture.program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr),
-      CL_SUCCESS);
+  const auto size = fixture.cl.info<std::size_t>(fixture.program, CL_PROGRAM_BINARY_SIZES);
   std::vector<unsigned char> binary(size);
   unsigned char* place = binary.data();
   EXPECT_EQ(fixture.cl.clGetProgramInfo(fixture.program, CL_PROGRAM_BINARIES, sizeof place, &place, nullptr),
@@ -151,16 +133,15 @@ TEST(Program, BinariesRoundTrip) {
   const unsigned char* given = binary.data();
   cl_int status = 1;
   cl_int code = 1;
-  const cl_program copy =
-      fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &given, &status, &code);
+  const kit::Program copy = fixture.cl.own(
+      fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &given, &status, &code));
   EXPECT_EQ(status, CL_SUCCESS);
   EXPECT_EQ(code, CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clBuildProgram(copy, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.build(copy), CL_SUCCESS);
   EXPECT_EQ(kernel_names(fixture, copy), kernel_names(fixture, fixture.program));
   std::size_t source = 0;
   fixture.cl.clGetProgramInfo(copy, CL_PROGRAM_SOURCE, 0, nullptr, &source);
   EXPECT_EQ(source, 1u);
-  fixture.cl.clReleaseProgram(copy);
   binary[0] ^= 1;
   EXPECT_EQ(fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &given, &status, &code),
             nullptr);
@@ -184,7 +165,7 @@ TEST(Program, CompilesAndLinks) {
   for (const cl_program program : {first, second, linked}) fixture.cl.clReleaseProgram(program);
 }
 
-TEST(Program, ReadsEntryPointsOfSpirV) {
+TEST(Program, ReadsSpirvEntryPoints) {
   DriverFixture fixture;
   const std::vector<std::uint32_t> module = {
       0x07230203,      0x00010200, 0, 10,       0,  // header
@@ -193,30 +174,27 @@ TEST(Program, ReadsEntryPointsOfSpirV) {
       (3u << 16) | 55, 3,          5,               // two parameters
       (3u << 16) | 55, 3,          6,               //
       (1u << 16) | 56};                             // OpFunctionEnd
-  const cl_program program =
-      fixture.cl.clCreateProgramWithIL(fixture.context, module.data(), module.size() * 4, nullptr);
-  ASSERT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  const kit::Program program = fixture.cl.own(
+      fixture.cl.clCreateProgramWithIL(fixture.context, module.data(), module.size() * 4, nullptr));
+  ASSERT_EQ(fixture.cl.build(program), CL_SUCCESS);
   EXPECT_EQ(kernel_names(fixture, program), "add");
-  const cl_kernel kernel = fixture.cl.clCreateKernel(program, "add", nullptr);
+  const kit::Kernel kernel = fixture.cl.kernel(program, "add");
   const cl_mem buffer = fixture.make_buffer({5});
   const cl_int n = 2;
-  EXPECT_EQ(fixture.cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clSetKernelArg(kernel, 1, sizeof n, &n), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.set_argument(kernel, 0, buffer), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.set_argument(kernel, 1, n), CL_SUCCESS);
   fixture.launch(fixture.queue, kernel);
   EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{7});
-  fixture.cl.clReleaseKernel(kernel);
-  fixture.cl.clReleaseProgram(program);
 }
 
 TEST(Program, HasBuiltInKernels) {
   DriverFixture fixture;
   const cl_device_id device = fixture.driver.device();
   cl_int code = 0;
-  const cl_program program =
-      fixture.cl.clCreateProgramWithBuiltInKernels(fixture.context, 1, &device, "sim_builtin;add", &code);
+  const kit::Program program = fixture.cl.own(
+      fixture.cl.clCreateProgramWithBuiltInKernels(fixture.context, 1, &device, "sim_builtin;add", &code));
   ASSERT_EQ(code, CL_SUCCESS);
   EXPECT_EQ(kernel_names(fixture, program), "sim_builtin;add");
-  fixture.cl.clReleaseProgram(program);
   EXPECT_EQ(fixture.cl.clCreateProgramWithBuiltInKernels(fixture.context, 1, &device, "none", &code),
             nullptr);
   EXPECT_EQ(code, CL_INVALID_VALUE);

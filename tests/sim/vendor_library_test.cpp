@@ -5,103 +5,34 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "icd/vendor/loader_interface.h"
 #include "icd/vendor/offered_extensions.h"
-#include "icd/vendor/translations.h"
-#include "tests/sim/driver/driver.h"
+#include "tests/sim/vendor_fixture.h"
 
 namespace cleave::vendor {
 namespace {
 
-using objects::Kind;
-
-// One simulated driver for the process, as it is with real ones; its functions are called without the
-// interposer.
-sim::Driver& driver() {
-  static sim::Driver* const one = [] {
-    sim::Driver::Options options;
-    options.quiet = true;
-    return new sim::Driver(options);
-  }();
-  return *one;
-}
-
-const Table& face() {
-  static const bool done = [] {
-    driver();
-    cl_platform_id raw = nullptr;
-    EXPECT_EQ(sim::Driver::table().clGetPlatformIDs(1, &raw, nullptr), CL_SUCCESS);
-    vendor.initialized = true;
-    vendor.dispatch_table = make_dispatch_table();
-    vendor.next = &sim::Driver::table();
-    EXPECT_TRUE(vendor.objects.begin(vendor.dispatch_table));
-    vendor.platforms[0].driver = {raw, [](const char*) -> void* { return nullptr; }};
-    vendor.platforms[0].platform = vendor.objects.make_root(Kind::platform, raw, 0, nullptr);
-    vendor.platform_count = 1;
-    return true;
-  }();
-  EXPECT_TRUE(done);
-  return vendor.dispatch_table;
-}
-
-struct VendorTopics : testing::Test {
-  void SetUp() override {
-    ASSERT_EQ(vendor::clGetPlatformIDs(1, &platform, nullptr), CL_SUCCESS);
-    ASSERT_EQ(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr), CL_SUCCESS);
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
-                                                reinterpret_cast<cl_context_properties>(platform), 0};
-    context = cl.clCreateContext(properties, 1, &device, nullptr, nullptr, &error);
-    ASSERT_EQ(error, CL_SUCCESS);
-    queue = cl.clCreateCommandQueue(context, device, 0, &error);
-    ASSERT_EQ(error, CL_SUCCESS);
-  }
-  void TearDown() override {
-    cl.clReleaseCommandQueue(queue);
-    cl.clReleaseContext(context);
-  }
-
-  const Table& cl = face();
-  cl_platform_id platform = nullptr;
-  cl_device_id device = nullptr;
-  cl_context context = nullptr;
-  cl_command_queue queue = nullptr;
+struct VendorLibrary : VendorFixture {
   cl_int error = CL_SUCCESS;
 };
 
-template <typename Handle, typename Ask, typename Object>
-Handle asked(Ask ask, Object object, cl_uint name) {
-  Handle answer = nullptr;
-  size_t size = 0;
-  EXPECT_EQ(ask(object, name, sizeof answer, &answer, &size), CL_SUCCESS);
-  EXPECT_EQ(size, sizeof answer);
-  return answer;
-}
-
-TEST_F(VendorTopics, QueriesAnswerWithTheSameHandles) {
-  EXPECT_EQ(asked<cl_platform_id>(cl.clGetDeviceInfo, device, CL_DEVICE_PLATFORM), platform);
-  EXPECT_EQ(asked<cl_device_id>(cl.clGetContextInfo, context, CL_CONTEXT_DEVICES), device);
-  EXPECT_EQ(asked<cl_context>(cl.clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT), context);
-  EXPECT_EQ(asked<cl_device_id>(cl.clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE), device);
+TEST_F(VendorLibrary, QueriesReturnTheSameHandles) {
+  EXPECT_EQ(cl.info<cl_platform_id>(device, CL_DEVICE_PLATFORM), platform);
+  EXPECT_EQ(cl.info<cl_device_id>(context, CL_CONTEXT_DEVICES), device);
+  EXPECT_EQ(cl.info<cl_context>(queue, CL_QUEUE_CONTEXT), context);
+  EXPECT_EQ(cl.info<cl_device_id>(queue, CL_QUEUE_DEVICE), device);
   cl_mem const buffer = cl.clCreateBuffer(context, 0, 4096, nullptr, &error);
-  EXPECT_EQ(asked<cl_context>(cl.clGetMemObjectInfo, buffer, CL_MEM_CONTEXT), context);
-  EXPECT_EQ(asked<cl_mem>(cl.clGetMemObjectInfo, buffer, CL_MEM_ASSOCIATED_MEMOBJECT), nullptr);
-  const cl_buffer_region region = {0, 1024};
-  cl_mem const part = cl.clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-  ASSERT_EQ(error, CL_SUCCESS);
+  EXPECT_EQ(cl.info<cl_context>(buffer, CL_MEM_CONTEXT), context);
+  EXPECT_EQ(cl.info<cl_mem>(buffer, CL_MEM_ASSOCIATED_MEMOBJECT), nullptr);
+  kit::Buffer part = cl.sub_buffer(buffer, 0, 1024);
   cl.clReleaseMemObject(buffer);
-  EXPECT_EQ(asked<cl_mem>(cl.clGetMemObjectInfo, part, CL_MEM_ASSOCIATED_MEMOBJECT), buffer)
-      << "still the same";
-  cl.clReleaseMemObject(part);
+  EXPECT_EQ(cl.info<cl_mem>(part, CL_MEM_ASSOCIATED_MEMOBJECT), buffer) << "still the same";
+  part.reset();
   EXPECT_EQ(cl.clRetainMemObject(buffer), CL_INVALID_MEM_OBJECT);
 }
 
-TEST_F(VendorTopics, AContextsPropertiesNameOurPlatform) {
-  std::array<cl_context_properties, 3> properties{};
-  ASSERT_EQ(
-      cl.clGetContextInfo(context, CL_CONTEXT_PROPERTIES, sizeof properties, properties.data(), nullptr),
-      CL_SUCCESS);
+TEST_F(VendorLibrary, ContextPropertiesNameOurPlatform) {
+  const auto properties = cl.info_list<cl_context_properties>(context, CL_CONTEXT_PROPERTIES);
+  ASSERT_EQ(properties.size(), 3U);
   EXPECT_EQ(properties[1], reinterpret_cast<cl_context_properties>(platform));
   const cl_context_properties wrong[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(&error),
                                          0};
@@ -109,14 +40,8 @@ TEST_F(VendorTopics, AContextsPropertiesNameOurPlatform) {
   EXPECT_EQ(error, CL_INVALID_PLATFORM);
 }
 
-TEST_F(VendorTopics, CountsAreTheDrivers) {
-  const auto count = [&] {
-    cl_uint references = 0;
-    EXPECT_EQ(
-        cl.clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, nullptr),
-        CL_SUCCESS);
-    return references;
-  };
+TEST_F(VendorLibrary, ReferenceCountsAreTheDrivers) {
+  const auto count = [&] { return cl.info<cl_uint>(queue, CL_QUEUE_REFERENCE_COUNT); };
   EXPECT_EQ(count(), 1U);
   EXPECT_EQ(cl.clRetainCommandQueue(queue), CL_SUCCESS);
   EXPECT_EQ(count(), 2U);
@@ -124,7 +49,7 @@ TEST_F(VendorTopics, CountsAreTheDrivers) {
   EXPECT_EQ(count(), 1U);
 }
 
-TEST_F(VendorTopics, ADefaultQueueThatIsNullIsTheDriversToRefuse) {
+TEST_F(VendorLibrary, NullDefaultQueueIsForwarded) {
   const Table* const before = vendor.next;
   static Table refusing;
   refusing = *before;
@@ -139,7 +64,7 @@ TEST_F(VendorTopics, ADefaultQueueThatIsNullIsTheDriversToRefuse) {
   vendor.next = before;
 }
 
-TEST_F(VendorTopics, AnEventsCallbackGetsOurEvent) {
+TEST_F(VendorLibrary, EventCallbackReceivesOurEvent) {
   cl_event const event = cl.clCreateUserEvent(context, &error);
   struct Seen {
     cl_event event = nullptr;
@@ -159,7 +84,7 @@ TEST_F(VendorTopics, AnEventsCallbackGetsOurEvent) {
   EXPECT_EQ(cl.clRetainEvent(event), CL_INVALID_EVENT) << "the callback holds it no longer";
 }
 
-TEST_F(VendorTopics, ADestructorCallbackGetsOurHandleWhileItIsStillOne) {
+TEST_F(VendorLibrary, DestructorCallbackReceivesAValidHandle) {
   static cl_mem told = nullptr;
   static bool alive = false;
   cl_mem const buffer = cl.clCreateBuffer(context, 0, 64, nullptr, &error);
@@ -177,7 +102,7 @@ TEST_F(VendorTopics, ADestructorCallbackGetsOurHandleWhileItIsStillOne) {
   EXPECT_EQ(vendor.objects.find(buffer), nullptr);
 }
 
-TEST_F(VendorTopics, ACallbackThatTheDriverRefusesIsForgotten) {
+TEST_F(VendorLibrary, RejectedCallbackIsDropped) {
   cl_event const event = cl.clCreateUserEvent(context, &error);
   const auto never = [](cl_event, cl_int, void*) { FAIL(); };
   EXPECT_EQ(cl.clSetEventCallback(event, 1000, never, nullptr), CL_INVALID_VALUE);
@@ -186,46 +111,37 @@ TEST_F(VendorTopics, ACallbackThatTheDriverRefusesIsForgotten) {
   EXPECT_EQ(vendor.objects.find(event), nullptr);
 }
 
-TEST_F(VendorTopics, AFreedArgumentIsAnError) {
-  const char* source = "kernel void k(global int* a, ulong b) { a[get_global_id(0)] = b; }";
-  cl_program const program = cl.clCreateProgramWithSource(context, 1, &source, nullptr, &error);
-  ASSERT_EQ(cl.clBuildProgram(program, 0, nullptr, "-cl-kernel-arg-info", nullptr, nullptr), CL_SUCCESS);
-  cl_kernel const kernel = cl.clCreateKernel(program, "k", &error);
-  ASSERT_EQ(error, CL_SUCCESS);
+TEST_F(VendorLibrary, FreedArgumentIsAnError) {
+  const kit::Program program = cl.build(
+      context, "kernel void k(global int* a, ulong b) { a[get_global_id(0)] = b; }", "-cl-kernel-arg-info");
+  const kit::Kernel kernel = cl.kernel(program, "k");
   cl_mem const buffer = cl.clCreateBuffer(context, 0, 64, nullptr, &error);
-  EXPECT_EQ(cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
-  EXPECT_EQ(cl.clSetKernelArg(kernel, 1, sizeof buffer, &buffer), CL_SUCCESS)
-      << "a number that looks like a handle";
-  EXPECT_EQ(cl.clSetKernelArg(kernel, 0, sizeof context, &context), CL_INVALID_MEM_OBJECT) << "no argument";
+  EXPECT_EQ(cl.set_argument(kernel, 0, buffer), CL_SUCCESS);
+  EXPECT_EQ(cl.set_argument(kernel, 1, buffer), CL_SUCCESS) << "a number that looks like a handle";
+  EXPECT_EQ(cl.set_argument(kernel, 0, context), CL_INVALID_MEM_OBJECT) << "no argument";
   cl.clReleaseMemObject(buffer);
-  EXPECT_EQ(cl.clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_INVALID_MEM_OBJECT);
-  cl.clReleaseKernel(kernel);
-  cl.clReleaseProgram(program);
+  EXPECT_EQ(cl.set_argument(kernel, 0, buffer), CL_INVALID_MEM_OBJECT);
 }
 
-TEST_F(VendorTopics, LongWaitListsAreTranslated) {
+TEST_F(VendorLibrary, LongWaitListsAreTranslated) {
   std::vector<cl_event> events;
   for (int i = 0; i < 40; ++i) events.push_back(cl.clCreateUserEvent(context, &error));
-  cl_event marker = nullptr;
-  EXPECT_EQ(cl.clEnqueueMarkerWithWaitList(queue, 40, events.data(), &marker), CL_SUCCESS);
+  kit::Event marker = cl.event();
+  EXPECT_EQ(cl.marker(queue, events, marker.out()), CL_SUCCESS);
   for (cl_event const event : events) cl.clSetUserEventStatus(event, CL_COMPLETE);
-  EXPECT_EQ(cl.clWaitForEvents(1, &marker), CL_SUCCESS);
-  cl.clReleaseEvent(marker);
+  EXPECT_EQ(cl.wait({marker}), CL_SUCCESS);
   for (cl_event const event : events) cl.clReleaseEvent(event);
   events[20] = nullptr;
-  EXPECT_EQ(cl.clEnqueueMarkerWithWaitList(queue, 40, events.data(), nullptr), CL_INVALID_EVENT_WAIT_LIST);
+  EXPECT_EQ(cl.marker(queue, events), CL_INVALID_EVENT_WAIT_LIST);
 }
 
-TEST_F(VendorTopics, PlatformsAreNamed) {
-  char name[256] = {};
-  ASSERT_EQ(cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, nullptr), CL_SUCCESS);
-  EXPECT_TRUE(std::string(name).ends_with(" (Cleave)")) << name;
-  ASSERT_EQ(cl.clGetPlatformInfo(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof name, name, nullptr),
-            CL_SUCCESS);
-  EXPECT_STREQ(name, "CLEAVE");
+TEST_F(VendorLibrary, PlatformNamesAreMarked) {
+  const std::string name = cl.text(platform, CL_PLATFORM_NAME);
+  EXPECT_TRUE(name.ends_with(" (Cleave)")) << name;
+  EXPECT_EQ(cl.text(platform, CL_PLATFORM_ICD_SUFFIX_KHR), "CLEAVE");
 }
 
-TEST(VendorText, ExtensionsWithoutTheirFunctionsAreTakenOut) {
+TEST(VendorExtensions, WithoutTheirFunctionsAreRemoved) {
   EXPECT_EQ(offered_extensions("cl_khr_icd  cl_khr_command_buffer cl_khr_fp64 cl_unknown_thing "),
             "cl_khr_icd cl_khr_fp64");
   EXPECT_EQ(offered_extensions("cl_img_generate_mipmap cl_khr_il_program"),
@@ -234,8 +150,8 @@ TEST(VendorText, ExtensionsWithoutTheirFunctionsAreTakenOut) {
   EXPECT_EQ(offered_extensions(""), "");
 }
 
-TEST(VendorDoors, UnknownFunctionsAreNotOffered) {
-  face();
+TEST(VendorEntryPoints, UnknownFunctionsAreNotOffered) {
+  vendor_table();
   EXPECT_NE(clGetExtensionFunctionAddress("clIcdGetPlatformIDsKHR"), nullptr);
   EXPECT_NE(clGetExtensionFunctionAddress("clGetPlatformInfo"), nullptr);
   EXPECT_EQ(clGetExtensionFunctionAddress("clCreateCommandBufferKHR"), nullptr);

@@ -5,7 +5,7 @@
 namespace cleave::opencl {
 namespace {
 
-TEST(Absent, EveryFunctionHasAnAnswer) {
+TEST(AbsentFunctions, EveryMissingFunctionGetsAStub) {
   Table table{};
   fill_missing_functions(table);
 #define CL_FUNCTION(version, name, ...) EXPECT_NE(table.name, nullptr);
@@ -13,7 +13,7 @@ TEST(Absent, EveryFunctionHasAnAnswer) {
 #undef CL_FUNCTION
 }
 
-TEST(Absent, AnswersAreErrorsNotCrashes) {
+TEST(AbsentFunctions, StubsReturnErrors) {
   Table table{};
   fill_missing_functions(table);
   cl_uint count = 0;
@@ -27,7 +27,7 @@ TEST(Absent, AnswersAreErrorsNotCrashes) {
   EXPECT_EQ(table.clGetExtensionFunctionAddress("x"), nullptr);
 }
 
-TEST(Absent, WhatIsThereStays) {
+TEST(AbsentFunctions, PresentFunctionsAreKept) {
   Table table{};
   table.clFinish = [](cl_command_queue) -> cl_int { return 42; };
   fill_missing_functions(table);

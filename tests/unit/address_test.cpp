@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Address::Kind;
 
-TEST(Address, ThreeForms) {
+TEST(Address, ParsesAllThreeForms) {
   EXPECT_EQ(parse_address("unix:/run/a b.sock")->path, "/run/a b.sock");
   EXPECT_EQ(parse_address("unix:@name")->path, "@name");
   const auto tcp = parse_address("tcp:host.example:27460");
@@ -27,7 +27,7 @@ TEST(Address, ThreeForms) {
   EXPECT_EQ(parse_address("vsock:host:1")->cid, Address::kHostCid);
 }
 
-TEST(Address, ItsTextIsReadBack) {
+TEST(Address, TextRoundTrips) {
   for (const char* const text :
        {"unix:/x", "unix:@x", "tcp:a:0", "tcp:[::]:65535", "vsock:2:1", "vsock:any:1"}) {
     const auto address = parse_address(text);
@@ -36,7 +36,7 @@ TEST(Address, ItsTextIsReadBack) {
   }
 }
 
-TEST(Address, EverythingElseIsNone) {
+TEST(Address, RejectsMalformedText) {
   for (const std::string text : {"",
                                  "unix:",
                                  "unix:x",

@@ -7,7 +7,7 @@
 namespace cleave::neighbours {
 namespace {
 
-TEST(Backoff, DoublesUpToItsLongestAndStaysWithinHalfOfIt) {
+TEST(Backoff, DoublesUpToItsMaximumWithJitterOfHalf) {
   Backoff backoff(1);
   base::Nanoseconds limit = Backoff::kInitialDelay;
   for (int i = 0; i < 20; ++i) {
@@ -21,7 +21,7 @@ TEST(Backoff, DoublesUpToItsLongestAndStaysWithinHalfOfIt) {
   EXPECT_LE(backoff.next(), Backoff::kInitialDelay);
 }
 
-TEST(Backoff, IsNotTheSameForAll) {
+TEST(Backoff, DiffersBetweenSeeds) {
   std::set<base::Nanoseconds> pauses;
   for (std::uint64_t seed = 0; seed < 100; ++seed) pauses.insert(Backoff(seed).next());
   EXPECT_GT(pauses.size(), 90U);

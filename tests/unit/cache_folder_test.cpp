@@ -36,7 +36,7 @@ class CacheFolder : public testing::Test {
   std::string folder;
 };
 
-TEST_F(CacheFolder, FileIsMadeAndReplaced) {
+TEST_F(CacheFolder, FileIsCreatedAndReplaced) {
   EXPECT_EQ(read(), "");
   rewrite("a");
   rewrite("b");
@@ -47,7 +47,7 @@ TEST_F(CacheFolder, FileIsMadeAndReplaced) {
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
-TEST_F(CacheFolder, WhatIsNoPlainFileOrTooLongIsNotRead) {
+TEST_F(CacheFolder, IgnoresOversizedAndSpecialFiles) {
   rewrite(std::string(kMost + 1, 'x'));
   EXPECT_EQ(read(), "");
   rewrite("short");
@@ -66,7 +66,7 @@ TEST_F(CacheFolder, WhatIsNoPlainFileOrTooLongIsNotRead) {
   EXPECT_EQ(secret, "secret") << "a link's target is nobody's business here";
 }
 
-TEST_F(CacheFolder, NobodyWaitsForALockThatIsNeverGivenBack) {
+TEST_F(CacheFolder, DoesNotBlockOnAHeldLock) {
   rewrite("a");
   const int guard = open((path() + ".lock").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_GE(guard, 0);
@@ -80,20 +80,20 @@ TEST_F(CacheFolder, NobodyWaitsForALockThatIsNeverGivenBack) {
   EXPECT_EQ(read(), "ab");
 }
 
-TEST_F(CacheFolder, NobodyWaitsForTheOtherEndOfAPipe) {
+TEST_F(CacheFolder, DoesNotBlockOnAPipe) {
   std::filesystem::create_directories(folder);
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   append_line(folder, "file", "one\n");
   EXPECT_EQ(read(), "");
 }
 
-TEST_F(CacheFolder, FolderThatCannotBeMadeIsNoError) {
+TEST_F(CacheFolder, UnwritableFolderIsNoError) {
   std::ofstream(top + "/cache") << "in the way";
   rewrite("a");
   EXPECT_EQ(read(), "");
 }
 
-TEST_F(CacheFolder, WritersSeeWhatTheOneBeforeLeft) {
+TEST_F(CacheFolder, ConcurrentWritersSeeEachOthersData) {
   rewrite("");
   {
     std::vector<std::jthread> threads;

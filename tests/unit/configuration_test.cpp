@@ -55,7 +55,7 @@ class ConfigurationTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(ConfigurationTest, DefaultsAreThoseOfTheList) {
+TEST_F(ConfigurationTest, DefaultsMatchTheSettingsTable) {
   const Configuration configuration = with({});
   EXPECT_TRUE(configuration.problems.empty());
   const Settings fresh;
@@ -73,7 +73,7 @@ TEST_F(ConfigurationTest, DefaultsAreThoseOfTheList) {
   }
 }
 
-TEST_F(ConfigurationTest, FileIsReadAndOriginsAreItsLines) {
+TEST_F(ConfigurationTest, FileOverridesDefaultsAndOriginNamesItsLine) {
   const Configuration configuration = with_file(
       "[split]\npolicy = \"fixed:20\"\nalpha = 8\nmin_items = 0\ndeny = [\"scan_*\", \"sort\"]\n"
       "[launch]\nmode = \"sequential\"\n[neighbours]\ncount = 5\n[observe]\nstats = \"stderr\"\n");
@@ -91,13 +91,13 @@ TEST_F(ConfigurationTest, FileIsReadAndOriginsAreItsLines) {
   EXPECT_EQ(origin_of(configuration, "next"), "default");
 }
 
-TEST_F(ConfigurationTest, EnvironmentWinsOverTheFile) {
+TEST_F(ConfigurationTest, EnvironmentOverridesTheFile) {
   const Configuration configuration = with_file("[split]\nalpha = 8\n", {{"CLEAVE_ALPHA", "2"}});
   EXPECT_EQ(configuration.settings.alpha, 2U);
   EXPECT_EQ(origin_of(configuration, "split.alpha"), "CLEAVE_ALPHA");
 }
 
-TEST_F(ConfigurationTest, KernelsAndDevicesHaveTheirOwn) {
+TEST_F(ConfigurationTest, SettingsPerKernelAndPerDevice) {
   const Configuration configuration =
       with_file("[kernels.\"mm*\"]\nalpha = 2\n[devices.\"*H200*\"]\nalpha = 10\ncores = 16896\n");
   EXPECT_THAT(configuration.problems, ElementsAre());
@@ -108,7 +108,7 @@ TEST_F(ConfigurationTest, KernelsAndDevicesHaveTheirOwn) {
   EXPECT_EQ(configuration.settings.devices[0].cores, 16896U);
 }
 
-TEST_F(ConfigurationTest, QuantumIsInMillisecondsWithOrWithoutAFraction) {
+TEST_F(ConfigurationTest, QuantumAcceptsFractionalMilliseconds) {
   using std::chrono::microseconds;
   for (const auto& [text, length] :
        std::map<std::string, microseconds>{{"quantum:5", microseconds(5000)},
@@ -122,7 +122,7 @@ TEST_F(ConfigurationTest, QuantumIsInMillisecondsWithOrWithoutAFraction) {
   }
 }
 
-TEST_F(ConfigurationTest, BudgetIsAShare) {
+TEST_F(ConfigurationTest, BudgetIsAFraction) {
   const Configuration configuration =
       with_file("[split]\npolicy = \"budget\"\nbudget = 0.02\nalpha_max = 50\n");
   EXPECT_THAT(configuration.problems, ElementsAre());
@@ -131,7 +131,7 @@ TEST_F(ConfigurationTest, BudgetIsAShare) {
   EXPECT_EQ(configuration.settings.alpha_max, 50U);
 }
 
-TEST_F(ConfigurationTest, EmptyVariablesAreAsGoodAsNone) {
+TEST_F(ConfigurationTest, EmptyVariablesAreIgnored) {
   EXPECT_TRUE(with({{"CLEAVE_ALPHA", ""}, {"CLEAVE_CONFIG", ""}}).problems.empty());
 }
 
@@ -146,9 +146,9 @@ std::ostream& operator<<(std::ostream& out, const Mistake& mistake) {
   return out << mistake.variable << '=' << mistake.value;
 }
 
-class Mistakes : public ConfigurationTest, public testing::WithParamInterface<Mistake> {};
+class InvalidSetting : public ConfigurationTest, public testing::WithParamInterface<Mistake> {};
 
-TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
+TEST_P(InvalidSetting, IsReportedInOneLineAndDisablesSplitting) {
   const auto [variable, value, hint] = GetParam();
   const Configuration configuration = with({{variable, value}});
   EXPECT_THAT(configuration.problems,
@@ -159,7 +159,7 @@ TEST_P(Mistakes, AreOneLineThatNamesTheSettingAndNothingIsSplit) {
   EXPECT_EQ(configuration.settings.wait, WaitMode::native);
 }
 
-TEST_F(ConfigurationTest, WaitModes) {
+TEST_F(ConfigurationTest, ParsesWaitModes) {
   EXPECT_EQ(with({}).settings.wait, WaitMode::automatic);
   EXPECT_EQ(with({{"CLEAVE_WAIT", "native"}}).settings.wait, WaitMode::native);
   EXPECT_EQ(with({{"CLEAVE_WAIT", "sleeping"}}).settings.wait, WaitMode::sleeping);
@@ -176,7 +176,7 @@ TEST_F(ConfigurationTest, RenamedValueIsAcceptedWithOneNotice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Configuration, Mistakes,
+    Configuration, InvalidSetting,
     testing::Values(
         Mistake{"CLEAVE_ALPHA", "abc", "whole number"}, Mistake{"CLEAVE_ALPHA", "0", "from 1"},
         Mistake{"CLEAVE_ALPHA", "-1", "whole number"}, Mistake{"CLEAVE_ALPHA", "4 ", "whole number"},
@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"CLEAVE_MIN_ITEMS", "many", "work-items"}, Mistake{"CLEAVE_DISABLE", "maybe", "true"},
         Mistake{"CLEAVE_CONFIG", "/does/not/exist.toml", "name a TOML file"}));
 
-TEST_F(ConfigurationTest, MistakesOfTheFileNameItsLine) {
+TEST_F(ConfigurationTest, ErrorsInTheFileNameTheirLine) {
   const Configuration configuration =
       with_file("[split]\n\nalpha = \"x\"\nalpa = 3\n[kernels.mm]\nbeta = 1\n");
   EXPECT_THAT(configuration.problems,
@@ -212,16 +212,16 @@ TEST_F(ConfigurationTest, MistakesOfTheFileNameItsLine) {
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::off);
 }
 
-TEST_F(ConfigurationTest, FileThatIsNoTomlSaysWhere) {
+TEST_F(ConfigurationTest, TomlSyntaxErrorNamesItsPosition) {
   EXPECT_THAT(with_file("[split\nalpha = 1\n").problems, ElementsAre(HasSubstr("line 1")));
   EXPECT_THAT(with_file(std::string((1 << 20) + 10, '#')).problems, ElementsAre(HasSubstr("larger than")));
 }
 
-TEST_F(ConfigurationTest, FolderInPlaceOfAFileIsAProblemNotACrash) {
+TEST_F(ConfigurationTest, DirectoryInPlaceOfAFileIsReported) {
   EXPECT_EQ(with({{"CLEAVE_CONFIG", "/"}}).problems.size(), 1U);
 }
 
-TEST_F(ConfigurationTest, FilesThatTheParserCannotTakeAreMistakesAndNoCrash) {
+TEST_F(ConfigurationTest, UnparsableFilesAreReported) {
   std::string deep = "a";
   for (int i = 0; i < 100'000; ++i) deep += ".a";
   for (const std::string& text : {deep + " = 1\n", std::string("a = 0x\u03CB\n"), std::string("[ = 1\n")}) {
@@ -231,12 +231,12 @@ TEST_F(ConfigurationTest, FilesThatTheParserCannotTakeAreMistakesAndNoCrash) {
   }
 }
 
-TEST_F(ConfigurationTest, NamesBeyondAsciiAreKept) {
+TEST_F(ConfigurationTest, NonAsciiNamesAreKept) {
   const Configuration configuration = with_file("[split]\ndeny = [\"m\u00fcll 100%\"]\n");
   EXPECT_THAT(configuration.settings.deny, ElementsAre("m\u00fcll 100%"));
 }
 
-TEST_F(ConfigurationTest, SourcesOfTheCountMayBeSeveral) {
+TEST_F(ConfigurationTest, SeveralNeighbourSourcesMayBeListed) {
   const Settings fresh = with({}).settings;
   EXPECT_TRUE(fresh.sources.monitor && !fresh.sources.peers && fresh.sources.files.empty());
   EXPECT_FALSE(fresh.vms || fresh.monitor);
@@ -262,7 +262,7 @@ TEST_F(ConfigurationTest, SourcesOfTheCountMayBeSeveral) {
   EXPECT_EQ(with({{"CLEAVE_STALE", "alone"}}).settings.stale.kind, StaleCount::Kind::alone);
 }
 
-TEST_F(ConfigurationTest, CacheIsInTheUsersFolderUnlessSwitchedOff) {
+TEST_F(ConfigurationTest, CacheDefaultsToTheUsersCacheFolder) {
   EXPECT_EQ(with({{"HOME", "/home/x"}}).settings.cache, "/home/x/.cache/cleave");
   EXPECT_EQ(with({{"HOME", "/home/x"}, {"XDG_CACHE_HOME", "/c"}}).settings.cache, "/c/cleave");
   EXPECT_EQ(with({{"HOME", "/home/x"}, {"CLEAVE_CACHE", "off"}}).settings.cache, "");

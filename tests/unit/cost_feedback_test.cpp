@@ -25,7 +25,7 @@ base::Nanoseconds time_of(std::size_t slices) {
   return base::Nanoseconds(10'000'000 + 10'000 * (static_cast<std::int64_t>(slices) - 1));
 }
 
-TEST(Lessons, AreLearntFromTimes) {
+TEST(CostFeedback, ConvergesFromMeasurements) {
   CostTable table;
   for (int i = 0; i < 12; ++i) {
     const SliceAdvice advice = ask(table);
@@ -40,7 +40,7 @@ TEST(Lessons, AreLearntFromTimes) {
   EXPECT_THAT(describe(advice), HasSubstr("12 measured)"));
 }
 
-TEST(Lessons, WithoutTimesThePatienceEnds) {
+TEST(CostFeedback, StopsTrialsWithoutMeasurements) {
   CostTable table;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(table).state, AdviceState::trial);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ask(table).state, AdviceState::unmeasured);
@@ -49,7 +49,7 @@ TEST(Lessons, WithoutTimesThePatienceEnds) {
   EXPECT_EQ(ask(table).state, AdviceState::trial) << "and begins anew with the first";
 }
 
-TEST(Lessons, WhatIsKnownCountsWhereTrialsAreNotMeasured) {
+TEST(CostFeedback, UsesSavedCostsWhereTrialsAreNotMeasured) {
   CostTable table;
   for (int i = 0; i < 12; ++i) {
     const SliceAdvice advice = ask(table);
@@ -64,7 +64,7 @@ TEST(Lessons, WhatIsKnownCountsWhereTrialsAreNotMeasured) {
   }
 }
 
-TEST(Lessons, CapHolds) {
+TEST(CostFeedback, RespectsTheSliceLimit) {
   CostTable table;
   ask(table);
   table.limit_slices(kKey, 7);
@@ -76,7 +76,7 @@ TEST(Lessons, CapHolds) {
   EXPECT_EQ(ask(table).slices, 7U);
 }
 
-TEST(Lessons, DurationOfAnotherSizeIsAFirstGuess) {
+TEST(CostFeedback, ScalesTheDurationOfAnotherSize) {
   CostTable table;
   EXPECT_EQ(table.duration(kKey, kRelative, 1000, name).state, AdviceState::unmeasured);
   table.observe(kKey, 1, 10ms);
@@ -87,7 +87,7 @@ TEST(Lessons, DurationOfAnotherSizeIsAFirstGuess) {
   EXPECT_EQ(table.duration(kKey + 2, kRelative + 1, 4000, name).state, AdviceState::unmeasured);
 }
 
-TEST(Lessons, AreHandedOn) {
+TEST(CostFeedback, IsSavedAndRestored) {
   CostTable first;
   for (int i = 0; i < 12; ++i) {
     const SliceAdvice advice = ask(first);
@@ -101,7 +101,7 @@ TEST(Lessons, AreHandedOn) {
   EXPECT_TRUE(second.measured_lines().empty()) << "nothing of its own yet";
 }
 
-TEST(Lessons, KeysWithoutEndDoNotGrowMemoryWithoutEnd) {
+TEST(CostFeedback, MemoryIsBoundedForUnboundedKeys) {
   CostTable table;
   for (Key key = 1; key < 20'000; ++key) {
     table.within_budget(mix_key(key, 0), 0.05, 10, name);
@@ -111,7 +111,7 @@ TEST(Lessons, KeysWithoutEndDoNotGrowMemoryWithoutEnd) {
   EXPECT_EQ(table.reports(5).size(), 5U);
 }
 
-TEST(Lessons, ThreadsGetAlong) {
+TEST(CostFeedback, IsThreadSafe) {
   CostTable table;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {

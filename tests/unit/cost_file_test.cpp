@@ -14,7 +14,7 @@ CostLine line_of(std::uint64_t key, std::int64_t duration, std::size_t slices, d
   return line;
 }
 
-TEST(CostFile, GivesBackWhatItGot) {
+TEST(CostFile, RoundTrips) {
   const auto read = parse_lines(format_line(line_of(UINT64_MAX, 40'700'000, 16, 0.0125)));
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(read[0].key, UINT64_MAX);
@@ -25,7 +25,7 @@ TEST(CostFile, GivesBackWhatItGot) {
   EXPECT_EQ(read[0].losses[2].slices, 0U);
 }
 
-TEST(CostFile, OfSeveralForOneKeyTheLastCounts) {
+TEST(CostFile, LastLineForAKeyWins) {
   const auto read =
       parse_lines(format_line(line_of(5, 100, 16, 0.1)) + format_line(line_of(6, 300, 16, 0.1)) +
                   format_line(line_of(5, 200, 16, 0.1)));
@@ -34,7 +34,7 @@ TEST(CostFile, OfSeveralForOneKeyTheLastCounts) {
   EXPECT_EQ(read[1].duration.count(), 200);
 }
 
-TEST(CostFile, EveryFlawSpoilsItsLineAndNoOther) {
+TEST(CostFile, MalformedLinesAreSkippedIndividually) {
   const std::string good = format_line(line_of(6, 300, 16, 0.1));
   const std::string line = format_line(line_of(5, 123456, 16, 0.0125));
   for (std::size_t i = 0; i + 1 < line.size(); ++i) {
@@ -52,7 +52,7 @@ TEST(CostFile, EveryFlawSpoilsItsLineAndNoOther) {
 }
 
 // Lines with the right check sum that nobody who is honest writes.
-TEST(CostFile, NumbersOutOfBoundsAreNotTaken) {
+TEST(CostFile, RejectsNumbersOutOfRange) {
   for (const CostLine& line :
        {line_of(0, 100, 16, 0.1), line_of(5, 0, 16, 0.1), line_of(5, 100, 1, 0.1),
         line_of(5, 100, 2'000'000, 0.1), line_of(5, 100, 16, 5000), line_of(5, INT64_MAX, 16, 0.1)}) {
@@ -63,7 +63,7 @@ TEST(CostFile, NumbersOutOfBoundsAreNotTaken) {
   EXPECT_TRUE(parse_lines(format_line(falling)).empty());
 }
 
-TEST(CostFile, GarbageIsNothing) {
+TEST(CostFile, GarbageIsEmpty) {
   std::string garbage;
   std::uint32_t state = 1;
   for (int i = 0; i < 200'000; ++i) {
@@ -76,7 +76,7 @@ TEST(CostFile, GarbageIsNothing) {
   EXPECT_TRUE(parse_lines("").empty());
 }
 
-TEST(CostFile, MergingReplacesAndDoesNotGrowWithoutEnd) {
+TEST(CostFile, MergeReplacesAndIsBounded) {
   std::string text = "rubbish\n" + format_line(line_of(1, 100, 16, 0.1));
   text = merge_lines(text, {line_of(2, 100, 16, 0.1), line_of(1, 900, 16, 0.1)});
   EXPECT_EQ(text, format_line(line_of(2, 100, 16, 0.1)) + format_line(line_of(1, 900, 16, 0.1)));

@@ -148,7 +148,7 @@ std::size_t run(CostModel& cost, int launches, double whole, double each, std::s
   return last;
 }
 
-TEST(CostModel, KeepsToWhatItFound) {
+TEST(CostModel, IsStableOnceConverged) {
   CostModel cost;
   const std::size_t found = run(cost, 12, 1e7, 0.001);
   EXPECT_GE(found, 25U);
@@ -162,7 +162,7 @@ TEST(CostModel, KeepsToWhatItFound) {
   EXPECT_LE(others, 20U) << "whole launches and second looks are rare";
 }
 
-TEST(CostModel, FollowsChanges) {
+TEST(CostModel, AdaptsToChanges) {
   CostModel cost;
   run(cost, 12, 1e7, 0.0004);
   EXPECT_GE(run(cost, 20, 1e7, 0.0004), 60U);
@@ -172,7 +172,7 @@ TEST(CostModel, FollowsChanges) {
   EXPECT_LE(found, 14U);
 }
 
-TEST(CostModel, NeverMoreThanTheLimit) {
+TEST(CostModel, NeverExceedsTheSliceLimit) {
   for (std::size_t limit = 1; limit < 40; ++limit) {
     CostModel cost;
     for (int i = 0; i < 30; ++i) {
@@ -188,12 +188,12 @@ TEST(CostModel, NeverMoreThanTheLimit) {
   }
 }
 
-TEST(CostModel, StaysWholeWhereTwoSlicesCostTooMuch) {
+TEST(CostModel, LeavesLaunchUnsplitWhereTwoSlicesExceedTheBudget) {
   CostModel cost;
   EXPECT_EQ(run(cost, 12, 1e5, 0.2), 1U);
 }
 
-TEST(CostModel, KnowsNothingWithoutTimes) {
+TEST(CostModel, HasNoEstimateWithoutMeasurements) {
   CostModel cost;
   EXPECT_FALSE(cost.within_budget(kBudget, 100, false));
   EXPECT_EQ(cost.duration().count(), 0);
@@ -204,7 +204,7 @@ TEST(CostModel, KnowsNothingWithoutTimes) {
   EXPECT_EQ(cost.launches(), 0U);
 }
 
-TEST(CostModel, DurationMindsNoWildTime) {
+TEST(CostModel, DurationIgnoresOutliers) {
   CostModel cost;
   cost.observe(1, time_of(5e6));
   EXPECT_EQ(cost.duration(), time_of(5e6));
@@ -212,7 +212,7 @@ TEST(CostModel, DurationMindsNoWildTime) {
   EXPECT_EQ(cost.duration(), time_of(4.2e6));
 }
 
-TEST(CostModel, GoesOnFromWhatAnotherFound) {
+TEST(CostModel, ContinuesFromASavedState) {
   CostModel first;
   const std::size_t found = run(first, 30, 1e7, 0.001);
   CostModel second = CostModel::from(first.losses(), first.duration());
@@ -225,7 +225,7 @@ TEST(CostModel, GoesOnFromWhatAnotherFound) {
   EXPECT_LE(later, 14U) << "and finds out if it does not hold here";
 }
 
-TEST(CostModel, TakesNothingFromWhatIsNotInOrder) {
+TEST(CostModel, RejectsInconsistentState) {
   using Losses = CostModel::Losses;
   const auto duration = time_of(1e6);
   for (const Losses& losses : {Losses{{{1, 0.1}}}, Losses{{{16, -0.1}}}, Losses{{{16, 0.2}, {8, 0.3}}},

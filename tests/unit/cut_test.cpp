@@ -103,7 +103,7 @@ TEST(Cut, AMillionRandomLaunchesAreCoveredOnceInOrder) {
   }
 }
 
-TEST(Cut, WhatIsLeftIsWhatTheLaterSlicesHold) {
+TEST(Cut, RemainderEqualsTheRemainingSlices) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 100'000; ++i) {
     const NDRange range = random_range(random);
@@ -142,7 +142,7 @@ class Cover {
   std::vector<int> times_;
 };
 
-TEST(Cut, InAnyOrderEveryGroupIsInOneSlice) {
+TEST(Cut, UnorderedCutCoversEveryGroupOnce) {
   std::mt19937_64 random(20261122);
   for (int i = 0; i < 60'000; ++i) {
     const NDRange range = random_range(random);
@@ -170,7 +170,7 @@ TEST(Cut, InAnyOrderEveryGroupIsInOneSlice) {
   }
 }
 
-TEST(Cut, InAnyOrderWhatIsLeftIsWhatTheLaterSlicesHold) {
+TEST(Cut, UnorderedRemainderEqualsTheRemainingSlices) {
   std::mt19937_64 random(8);
   for (int i = 0; i < 30'000; ++i) {
     const NDRange range = random_range(random);
@@ -197,7 +197,7 @@ std::pair<std::size_t, std::size_t> sizes_of(const NDRange& range, const Cut& cu
   return sizes;
 }
 
-TEST(Cut, InAnyOrderFiveHundredSlicesOfAProductAreAlike) {
+TEST(Cut, UnorderedCutOfAMatrixProductIsBalanced) {
   const NDRange range = range_of(2, {5120, 5120, 1}, {16, 16, 1});
   EXPECT_EQ(sizes_of(range, Cut(range, 500)), std::pair(std::size_t{160}, std::size_t{320}));
   EXPECT_EQ(sizes_of(range, Cut(range, 500, Order::any)), std::pair(std::size_t{203}, std::size_t{216}));
@@ -213,7 +213,7 @@ TEST(Cut, InAnyOrderFiveHundredSlicesOfAProductAreAlike) {
 }
 
 // No other thickness of the bands makes the slices more alike.
-TEST(Cut, InAnyOrderTheSizesDifferAsLittleAsBandsCanMakeThem) {
+TEST(Cut, UnorderedSliceSizesDifferMinimally) {
   std::mt19937_64 random(9);
   const auto below = [&](std::size_t most) {
     return std::uniform_int_distribution<std::size_t>(1, most)(random);
@@ -248,7 +248,7 @@ TEST(Cut, InAnyOrderTheSizesDifferAsLittleAsBandsCanMakeThem) {
   }
 }
 
-TEST(Cut, InAnyOrderSlabsAreThoseOfAscendingOrder) {
+TEST(Cut, UnorderedSlabsEqualOrderedSlabs) {
   const NDRange range = range_of(2, {5120, 5120, 1}, {16, 16, 1});
   for (const std::size_t wanted_slices : {1, 2, 20, 100, 319, 320}) {
     const Cut any(range, wanted_slices, Order::any);
@@ -260,7 +260,7 @@ TEST(Cut, InAnyOrderSlabsAreThoseOfAscendingOrder) {
   }
 }
 
-TEST(Cut, SlabsDifferByAtMostOneUnitTheLargerFirst) {
+TEST(Cut, SlabsDifferByAtMostOneGroupLargerFirst) {
   for (std::size_t groups = 1; groups < 60; ++groups) {
     for (std::size_t wanted_slices = 1; wanted_slices <= groups; ++wanted_slices) {
       const NDRange range = range_of(2, {64, groups * 8, 1}, {16, 8, 1});
@@ -276,7 +276,7 @@ TEST(Cut, SlabsDifferByAtMostOneUnitTheLargerFirst) {
   }
 }
 
-TEST(Cut, LayersDifferByAtMostOneSliceAndSlicesOfALayerByOneUnit) {
+TEST(Cut, LayersDifferByOneSliceAndTheirSlicesByOneGroup) {
   const NDRange range = range_of(2, {5120, 5120, 1}, {16, 16, 1});
   for (const std::size_t wanted_slices : {321, 500, 640, 777, 5000}) {
     const Cut cut(range, wanted_slices);
@@ -293,7 +293,7 @@ TEST(Cut, LayersDifferByAtMostOneSliceAndSlicesOfALayerByOneUnit) {
   }
 }
 
-TEST(Cut, OutermostDimensionWithMoreThanOneGroupIsCut) {
+TEST(Cut, CutsTheOutermostDimensionWithSeveralGroups) {
   const Cut cut(range_of(3, {64, 64, 8}, {8, 8, 8}), 4);
   for (std::size_t s = 0; s < cut.count(); ++s) {
     EXPECT_EQ(cut.slice(s).global[0], 64U);
@@ -302,14 +302,14 @@ TEST(Cut, OutermostDimensionWithMoreThanOneGroupIsCut) {
   }
 }
 
-TEST(Cut, SmallerLastGroupIsInTheLastSlice) {
+TEST(Cut, PartialLastGroupIsInTheLastSlice) {
   const Cut cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 4);
   EXPECT_EQ(cut.count(), 4U);
   for (std::size_t s = 0; s + 1 < cut.count(); ++s) EXPECT_EQ(cut.slice(s).global[0] % 10, 0U);
   EXPECT_EQ(cut.slice(3).offset[0] + cut.slice(3).global[0], 103U);
 }
 
-TEST(Cut, SaysWhatBecomesOfASmallerLastGroup) {
+TEST(Cut, ReportsWhetherThePartialGroupIsSeparate) {
   using SmallerGroup = Cut::SmallerGroup;
   EXPECT_EQ(Cut(range_of(1, {100, 1, 1}, {10, 1, 1}), 4).uneven(), SmallerGroup::none);
   EXPECT_EQ(Cut(range_of(1, {103, 1, 1}, {10, 1, 1}), 4).uneven(), SmallerGroup::shared_slice);

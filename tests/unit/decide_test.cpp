@@ -36,16 +36,16 @@ TEST(Decide, SlicesAreVmsTimesAlpha) {
   }
 }
 
-TEST(Decide, AloneStaysWhole) {
+TEST(Decide, OneVmIsUnsplit) {
   EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, kMany, 1).unsplit_reason, UnsplitReason::alone);
 }
 
-TEST(Decide, FewerItemsThanCoresStayWhole) {
+TEST(Decide, FewerItemsThanCoresIsUnsplit) {
   EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, 479, 5).unsplit_reason, UnsplitReason::small);
   EXPECT_FALSE(wanted_slices(kAlpha, kSplittable, kDevice, 480, 5).unsplit_reason);
 }
 
-TEST(Decide, MinItemsReplacesTheCores) {
+TEST(Decide, MinItemsOverridesTheCoreCount) {
   base::Settings settings = kAlpha;
   settings.min_items = 0;
   EXPECT_FALSE(wanted_slices(settings, kSplittable, kDevice, 1, 5).unsplit_reason);
@@ -53,7 +53,7 @@ TEST(Decide, MinItemsReplacesTheCores) {
   EXPECT_EQ(wanted_slices(settings, kSplittable, kDevice, 999, 5).unsplit_reason, UnsplitReason::small);
 }
 
-TEST(Decide, FixedHoldsWhateverTheVmCount) {
+TEST(Decide, FixedIgnoresTheVmCount) {
   const auto fixed = settings_with({SplitPolicy::Kind::fixed, 7});
   EXPECT_EQ(wanted_slices(fixed, kSplittable, kDevice, kMany, 1).slices, 7U);
   EXPECT_EQ(wanted_slices(fixed, kSplittable, kDevice, kMany, 50).slices, 7U);
@@ -62,7 +62,7 @@ TEST(Decide, FixedHoldsWhateverTheVmCount) {
             UnsplitReason::policy);
 }
 
-TEST(Decide, PoliciesThatLearnBeginWithAlpha) {
+TEST(Decide, LearningPoliciesStartWithAlpha) {
   const auto budget = settings_with({SplitPolicy::Kind::budget, 0});
   EXPECT_EQ(wanted_slices(budget, kSplittable, kDevice, kMany, 1).unsplit_reason, UnsplitReason::alone);
   EXPECT_EQ(wanted_slices(budget, kSplittable, kDevice, kMany, 5).slices, 20U);
@@ -72,20 +72,20 @@ TEST(Decide, PoliciesThatLearnBeginWithAlpha) {
   EXPECT_EQ(wanted_slices(quantum, kSplittable, kDevice, kMany, 50).slices, 200U);
 }
 
-TEST(Decide, BudgetHasAMostForEachVm) {
+TEST(Decide, BudgetIsBoundedPerVm) {
   base::Settings settings;
   EXPECT_EQ(max_slices(settings, 5), 500U);
   settings.alpha_max = 7;
   EXPECT_EQ(max_slices(settings, 3), 21U);
 }
 
-TEST(Decide, OffStaysWhole) {
+TEST(Decide, OffIsUnsplit) {
   EXPECT_EQ(wanted_slices(settings_with({SplitPolicy::Kind::off, 0}), kSplittable, kDevice, kMany, 5)
                 .unsplit_reason,
             UnsplitReason::policy);
 }
 
-TEST(Decide, KernelsThatMayNotBeSplitSayWhy) {
+TEST(Decide, UnsplittableKernelsGiveTheirReason) {
   EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::unseen}, kDevice, kMany, 5).unsplit_reason,
             UnsplitReason::binary);
   EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::unsplittable}, kDevice, kMany, 5).unsplit_reason,
@@ -95,7 +95,7 @@ TEST(Decide, KernelsThatMayNotBeSplitSayWhy) {
             UnsplitReason::denied);
 }
 
-TEST(Decide, AlphaOfTheKernelBeforeTheDevicesBeforeTheGeneral) {
+TEST(Decide, KernelAlphaOverridesDeviceAlphaOverridesDefault) {
   Kernel kernel = kSplittable;
   Device device = kDevice;
   device.alpha = 2;
@@ -122,7 +122,7 @@ std::size_t filled(const Device& device, std::size_t groups, std::size_t local, 
   return decision.slices;
 }
 
-TEST(Filling, WhatTheDeviceHoldsAtOnceStaysWhole) {
+TEST(DeviceOccupancy, ResidentLaunchIsUnsplit) {
   EXPECT_EQ(filled(kGpu, 1, 64, kAlpha), 1U);
   EXPECT_EQ(filled(kGpu, 4224, 64, kAlpha), 1U);
   EXPECT_EQ(filled(kGpu, 4225, 64, kAlpha), 6U) << "one on each queue";
@@ -131,7 +131,7 @@ TEST(Filling, WhatTheDeviceHoldsAtOnceStaysWhole) {
   EXPECT_EQ(filled(kCpu, 31, 64, kAlpha), 1U);
 }
 
-TEST(Filling, SlicesUnderWayFillTheDevice) {
+TEST(DeviceOccupancy, SlicesInFlightFillTheDevice) {
   EXPECT_EQ(filled(kGpu, 2112, 256, kAlpha), 12U);
   EXPECT_EQ(filled(kGpu, 102'400, 256, kAlpha), 20U) << "no more than are wanted";
   EXPECT_EQ(filled(kCpu, 32, 64, kAlpha), 2U);
@@ -139,7 +139,7 @@ TEST(Filling, SlicesUnderWayFillTheDevice) {
   EXPECT_EQ(filled(kCpu, 320, 64, kAlpha), 20U);
 }
 
-TEST(Filling, OnOneQueueEachSliceFillsTheDevice) {
+TEST(DeviceOccupancy, OnOneQueueEachSliceFillsTheDevice) {
   base::Settings queued = kAlpha;
   queued.launch = base::LaunchMode::queued;
   EXPECT_EQ(filled(kGpu, 2112, 256, queued), 2U);
@@ -152,13 +152,13 @@ TEST(Filling, OnOneQueueEachSliceFillsTheDevice) {
   EXPECT_EQ(filled(several, 32, 64, pipelined), 8U);
 }
 
-TEST(Filling, HugeLaunchesDoNotOverflow) {
+TEST(DeviceOccupancy, HugeLaunchesDoNotOverflow) {
   const Decision decision =
       limit_to_full_device(kAlpha, kSplittable, kGpu, line(std::numeric_limits<std::size_t>::max(), 1), 20);
   EXPECT_EQ(decision.slices, 20U);
 }
 
-TEST(Filling, IsTheRuleOfAlphaAlone) {
+TEST(DeviceOccupancy, AppliesToPolicyAlphaOnly) {
   for (const SplitPolicy policy :
        {SplitPolicy{SplitPolicy::Kind::fixed, 20}, SplitPolicy{SplitPolicy::Kind::budget, 0},
         SplitPolicy{SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)}}) {
@@ -169,7 +169,7 @@ TEST(Filling, IsTheRuleOfAlphaAlone) {
   EXPECT_EQ(filled(kGpu, 2, 64, numbered), 20U) << "a number stands in place of the rules for small launches";
 }
 
-TEST(Settle, OneGroupStaysWhole) {
+TEST(Settle, OneGroupIsUnsplit) {
   EXPECT_EQ(validate_cut(line(64, 64), kSplittable, kDevice, 20, false).unsplit_reason,
             UnsplitReason::one_group);
 }
@@ -178,7 +178,7 @@ TEST(Settle, NoMoreSlicesThanGroups) {
   EXPECT_EQ(validate_cut(line(192, 64), kSplittable, kDevice, 20, false).slices, 3U);
 }
 
-TEST(Settle, GroupsThatMayWaitForEachOtherAreCutOnlyIfTheyCannotAllBeResident) {
+TEST(Settle, CommunicatingGroupsAreSplitOnlyIfTheyExceedResidency) {
   const Kernel talks{.source = Kernel::Source::splittable, .talks = true};
   EXPECT_EQ(validate_cut(line(480 * 64, 64), talks, kDevice, 20, false).unsplit_reason,
             UnsplitReason::kernel);
@@ -186,13 +186,13 @@ TEST(Settle, GroupsThatMayWaitForEachOtherAreCutOnlyIfTheyCannotAllBeResident) {
   EXPECT_EQ(validate_cut(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
 }
 
-TEST(Settle, UnevenGroupsAreCutOffOnlyWhereTheDriverIsKnownToTakeThem) {
+TEST(Settle, PartialGroupsAreSplitOffOnlyOnDriversThatAcceptThem) {
   EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, false).unsplit_reason,
             UnsplitReason::shape);
   EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, true).slices, 4U);
 }
 
-TEST(Settle, IdsBeyond31BitsStayWhole) {
+TEST(Settle, IdsBeyond31BitsAreUnsplit) {
   constexpr std::size_t kLargest = 0x7fffffff;
   EXPECT_EQ(validate_cut(line(kLargest - 63, 64, 64), kSplittable, kDevice, 4, true).unsplit_reason,
             UnsplitReason::shape);

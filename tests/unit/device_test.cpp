@@ -5,7 +5,7 @@
 namespace cleave::plan {
 namespace {
 
-TEST(Device, CoresAreTheVendorsOwn) {
+TEST(Device, CoresPerComputeUnitDependOnTheVendor) {
   // NVIDIA H200: 132 multiprocessors of 128; GeForce GTX 580 (2.0): 16 of 32; Tesla V100 (7.0): 80 of 64.
   EXPECT_EQ(cores({.gpu = true, .vendor = 0x10de, .compute_units = 132, .nv_major = 9}), 16896U);
   EXPECT_EQ(cores({.gpu = true, .vendor = 0x10de, .compute_units = 16, .nv_major = 2}), 512U);
@@ -17,12 +17,12 @@ TEST(Device, CoresAreTheVendorsOwn) {
   EXPECT_EQ(cores({.gpu = true, .vendor = 0x8086, .compute_units = 96}), 768U);
 }
 
-TEST(Device, ProcessorsCountTheirComputeUnits) {
+TEST(Device, CpuCoresAreItsComputeUnits) {
   EXPECT_EQ(cores({.cpu = true, .vendor = 0x10006, .compute_units = 2}), 2U);
   EXPECT_EQ(resident_groups({.cpu = true, .vendor = 0x10006, .compute_units = 2}), 2U);
 }
 
-TEST(Device, NothingKnownIsOne) {
+TEST(Device, UnknownDeviceHasOneCore) {
   EXPECT_EQ(cores({.compute_units = 0}), 1U);
   EXPECT_EQ(resident_groups({.compute_units = 0}), 1U);
   EXPECT_EQ(resident_groups({.compute_units = 3}), 384U) << "an accelerator may hold many";

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(FileSource, NumberIsDigitsWithSpaceAround) {
+TEST(FileSource, ParsesDigitsSurroundedBySpace) {
   EXPECT_EQ(read_count("5"), 5U);
   EXPECT_EQ(read_count(" \n 12\r\n"), 12U);
   EXPECT_EQ(read_count("0\n"), 1U);
@@ -23,13 +23,13 @@ TEST(FileSource, NumberIsDigitsWithSpaceAround) {
   }
 }
 
-class File : public testing::Test {
+class FileSourceFile : public testing::Test {
  protected:
-  File() {
+  FileSourceFile() {
     std::string pattern = testing::TempDir() + "cleave-XXXXXX";
     folder_ = mkdtemp(pattern.data());
   }
-  ~File() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
+  ~FileSourceFile() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
 
   std::string path() const { return folder_ + "/vms"; }
   void write(const std::string& text) const { std::ofstream(path()) << text; }
@@ -38,7 +38,7 @@ class File : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(File, IsReadAgainWhenItHasChanged) {
+TEST_F(FileSourceFile, IsReadAgainWhenChanged) {
   write("3\n");
   FileSource source(path());
   EXPECT_FALSE(source.first_answer_known());
@@ -57,7 +57,7 @@ TEST_F(File, IsReadAgainWhenItHasChanged) {
   EXPECT_EQ(source.take_warning(), "");
 }
 
-TEST_F(File, WithoutANumberConfirmsNothingAndIsNamed) {
+TEST_F(FileSourceFile, WithoutANumberIsReported) {
   write("3\n");
   FileSource source(path());
   source.step(100s);
@@ -74,7 +74,7 @@ TEST_F(File, WithoutANumberConfirmsNothingAndIsNamed) {
   EXPECT_EQ(source.last_count()->vms, 6U);
 }
 
-TEST_F(File, ThatIsNoneIsNotRead) {
+TEST_F(FileSourceFile, SpecialFileIsNotRead) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   FileSource pipe(path());
   pipe.step(1s);  // would hang
@@ -87,7 +87,7 @@ TEST_F(File, ThatIsNoneIsNotRead) {
   EXPECT_FALSE(endless.last_count());
 }
 
-TEST_F(File, LongerThanAnyNumberIsNone) {
+TEST_F(FileSourceFile, OverlongFileIsRejected) {
   write("5" + std::string(1 << 20, ' '));
   FileSource source(path());
   source.step(1s);

@@ -10,7 +10,7 @@
 namespace cleave::interpose {
 namespace {
 
-TEST(Gate, ClosesOnlyWhenNobodyIsInside) {
+TEST(Gate, ClosesWhenTheLastThreadLeaves) {
   Gate gate;
   gate.enter();
   EXPECT_FALSE(gate.close());
@@ -19,7 +19,7 @@ TEST(Gate, ClosesOnlyWhenNobodyIsInside) {
   gate.open();
 }
 
-TEST(Gate, ThreadThatClosedItPassesAndDoesNotCloseItTwice) {
+TEST(Gate, IsReentrantForItsOwner) {
   Gate gate;
   ASSERT_TRUE(gate.close());
   gate.enter();
@@ -30,7 +30,7 @@ TEST(Gate, ThreadThatClosedItPassesAndDoesNotCloseItTwice) {
   gate.open();
 }
 
-TEST(Gate, OthersWaitAndAreSeenToWait) {
+TEST(Gate, OtherThreadsBlockAndAreCounted) {
   Gate gate;
   ASSERT_TRUE(gate.close());
   std::atomic<bool> inside{false};
@@ -46,7 +46,7 @@ TEST(Gate, OthersWaitAndAreSeenToWait) {
   EXPECT_EQ(gate.waiting().load(), 0);
 }
 
-TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
+TEST(Gate, ExcludesAllOthersWhileClosed) {
   constexpr int kTimes = 3000;
   Gate gate;
   std::atomic<int> inside{0};
@@ -77,7 +77,7 @@ TEST(Gate, NobodyIsEverInsideWhileItIsClosed) {
   EXPECT_EQ(met.load(), 0);
 }
 
-TEST(Gates, QueuesAreSpreadOverThem) {
+TEST(Gates, QueuesAreDistributedOverGates) {
   const auto gates = std::make_unique<Gates>();
   EXPECT_EQ(&gates->of(&gates), &gates->of(&gates));
   EXPECT_NE(&gates->of(reinterpret_cast<void*>(0x10000)), &gates->of(reinterpret_cast<void*>(0x10040)));

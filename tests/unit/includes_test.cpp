@@ -29,7 +29,7 @@ class IncludesTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(IncludesTest, AreFollowedThroughFilesAndFolders) {
+TEST_F(IncludesTest, FollowsNestedIncludesAndFolders) {
   write("a.h", "A\n#include \"sub/b.h\"\n");
   write("sub/b.h", "B\n#include \"c.h\"\n#include \"a.h\"\n");
   write("sub/c.h", "C\n");
@@ -39,7 +39,7 @@ TEST_F(IncludesTest, AreFollowedThroughFilesAndFolders) {
                                                 "B\n#include \"c.h\"\n#include \"a.h\"\n", "C\n"));
 }
 
-TEST_F(IncludesTest, EveryFileThatCouldBeMeantCounts) {
+TEST_F(IncludesTest, ReadsEveryCandidateFile) {
   write("one/a.h", "1");
   write("two/a.h", "2");
   const Included found =
@@ -47,7 +47,7 @@ TEST_F(IncludesTest, EveryFileThatCouldBeMeantCounts) {
   EXPECT_THAT(found.texts, UnorderedElementsAre("1", "2", "3"));
 }
 
-TEST_F(IncludesTest, HeadersOfTheProgramAreFound) {
+TEST_F(IncludesTest, FindsHeaderPrograms) {
   const Included found =
       find_includes("#include \"x/a.h\"\n", {}, {{"x/a.h", "#include \"b.h\"\n"}, {"b.h", "B"}});
   EXPECT_TRUE(found.complete);
@@ -56,14 +56,14 @@ TEST_F(IncludesTest, HeadersOfTheProgramAreFound) {
       << "also what nobody seems to include";
 }
 
-TEST_F(IncludesTest, WhatIsNotFoundOrNamedByAMacroIsMissed) {
+TEST_F(IncludesTest, ReportsMissingAndComputedIncludes) {
   EXPECT_FALSE(find_includes("#include \"no such file\"\n", {folder_}, {}).complete);
   EXPECT_FALSE(find_includes("#define A <a.h>\n#include A\n", {folder_}, {}).complete);
   EXPECT_FALSE(find_includes("#include <.>\n", {folder_}, {}).complete) << "a folder is no header";
   EXPECT_TRUE(find_includes("// #include \"no such file\"\n", {folder_}, {}).complete);
 }
 
-TEST_F(IncludesTest, CirclesEnd) {
+TEST_F(IncludesTest, CyclicIncludesTerminate) {
   write("a.h", "#include \"b.h\"\n");
   write("b.h", "#include \"a.h\"\n");
   EXPECT_EQ(find_includes("#include \"a.h\"\n", {folder_}, {}).texts.size(), 2U);

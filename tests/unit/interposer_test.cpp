@@ -43,7 +43,7 @@ class Statistics : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Statistics, ReplaceAFileAndLeaveNothingElseBehind) {
+TEST_F(Statistics, ReplaceAFileAtomically) {
   write_statistics(path("stats"));
   write_statistics(path("stats"), 2);
   EXPECT_NE(content(path("stats")).find("\"launches\":2"), std::string::npos);
@@ -55,12 +55,12 @@ TEST_F(Statistics, NothingIsWrittenWithoutALaunch) {
   EXPECT_NE(access(path("stats").c_str(), F_OK), 0);
 }
 
-TEST_F(Statistics, ProcessIdMayStandInThePath) {
+TEST_F(Statistics, PathMayContainTheProcessId) {
   write_statistics(path("stats-%p.json"));
   EXPECT_EQ(access(path("stats-" + std::to_string(getpid()) + ".json").c_str(), F_OK), 0);
 }
 
-TEST_F(Statistics, LinkStaysALink) {
+TEST_F(Statistics, SymlinkIsKept) {
   std::ofstream(path("target")) << "old";
   ASSERT_EQ(symlink(path("target").c_str(), path("link").c_str()), 0);
   write_statistics(path("link"));
@@ -70,7 +70,7 @@ TEST_F(Statistics, LinkStaysALink) {
   EXPECT_NE(content(path("target")).find("\"version\":1"), std::string::npos);
 }
 
-TEST_F(Statistics, PipeIsWrittenToAndStaysAPipe) {
+TEST_F(Statistics, PipeIsWrittenTo) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   const int reader = open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
   write_statistics(path("pipe"));
@@ -83,7 +83,7 @@ TEST_F(Statistics, PipeIsWrittenToAndStaysAPipe) {
   EXPECT_TRUE(S_ISFIFO(status.st_mode));
 }
 
-TEST_F(Statistics, PathThatCannotBeWrittenIsOneLine) {
+TEST_F(Statistics, UnwritablePathIsReportedInOneLine) {
   testing::internal::CaptureStderr();
   write_statistics(path("no/such/folder"));
   const std::string said = testing::internal::GetCapturedStderr();

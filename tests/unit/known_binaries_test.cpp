@@ -15,15 +15,15 @@ using Mark = KnownBinaries::Mark;
 
 Binary bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-class BinariesTest : public testing::Test {
+class KnownBinaries : public testing::Test {
  protected:
-  BinariesTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
-  ~BinariesTest() override { std::filesystem::remove_all(folder_); }
+  KnownBinaries() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~KnownBinaries() override { std::filesystem::remove_all(folder_); }
 
   std::string folder_ = (std::filesystem::temp_directory_path() / "cleave-binaries-XXXXXX").string();
 };
 
-TEST_F(BinariesTest, AreKnownAgainByOtherProcesses) {
+TEST_F(KnownBinaries, AreSharedBetweenProcesses) {
   const std::string first = "one";
   const std::string second = "two";
   KnownBinaries here(folder_ + "/cache/cleave");
@@ -43,14 +43,14 @@ TEST_F(BinariesTest, AreKnownAgainByOtherProcesses) {
   EXPECT_EQ(lines, 1U);
 }
 
-TEST_F(BinariesTest, AreKnownInThisProcessWithoutAFolder) {
+TEST_F(KnownBinaries, AreKeptInMemoryWithoutAFolder) {
   const std::string binary = "one";
   KnownBinaries here("");
   here.note(Mark::unsplittable, bytes(binary));
   EXPECT_TRUE(here.has(Mark::unsplittable, bytes(binary)));
 }
 
-TEST(RightInSlices, IsWhatHasThePreludeOrNeedsNone) {
+TEST(SplittableBinary, HasThePreludeOrNeedsNone) {
   const auto known = [](kernels::Scan scan, bool tagged) {
     ProgramRecord record;
     record.scan = std::make_shared<const kernels::ProgramScan>(scan);

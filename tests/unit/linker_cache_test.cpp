@@ -22,19 +22,19 @@ std::string system_cache() {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-TEST(LinkerCache, FindsTheSystemsLibraries) {
+TEST(LinkerCache, FindsSystemLibraries) {
   EXPECT_THAT(paths_in_linker_cache(system_cache(), "libc.so.6"), Contains(EndsWith("/libc.so.6")));
   EXPECT_THAT(paths_in_linker_cache(system_cache(), "libno-such-thing.so.1"), IsEmpty());
 }
 
-TEST(LinkerCache, TruncatedFilesAreSurvived) {
+TEST(LinkerCache, RejectsTruncatedFiles) {
   const std::string cache = system_cache();
   for (std::size_t size = 0; size < cache.size(); size += 1 + cache.size() / 2000) {
     paths_in_linker_cache(std::string_view(cache).substr(0, size), "libc.so.6");
   }
 }
 
-TEST(LinkerCache, DamagedFilesAreSurvived) {
+TEST(LinkerCache, RejectsDamagedFiles) {
   std::mt19937 random(1);
   const std::string cache = system_cache();
   for (int i = 0; i < 300; ++i) {

@@ -25,16 +25,16 @@ TEST(LocalSize, DividesEvenlyAndLeavesGroupsForTheSlices) {
   }
 }
 
-TEST(LocalSize, TakesTheLargestMultipleThatFits) {
+TEST(LocalSize, PicksTheLargestMultipleThatFits) {
   EXPECT_EQ(choose_local_size(range_of(1, {1 << 20, 1, 1}), kLimits, 20), (Extent{1024, 1, 1}));
   EXPECT_EQ(choose_local_size(range_of(2, {64, 4096, 1}), kLimits, 20), (Extent{64, 16, 1}));
 }
 
-TEST(LocalSize, NoGoodDivisorMeansNoChoice) {
+TEST(LocalSize, NoSuitableDivisorGivesNone) {
   EXPECT_FALSE(choose_local_size(range_of(1, {1'000'003, 1, 1}), kLimits, 20));
 }
 
-TEST(LocalSize, KeepsTheDevicesLimits) {
+TEST(LocalSize, RespectsDeviceLimits) {
   const LocalLimits narrow{.group = 64, .multiple = 8, .items = {16, 8, 1}};
   const auto local = choose_local_size(range_of(3, {64, 64, 64}), narrow, 4);
   ASSERT_TRUE(local);

@@ -24,7 +24,7 @@ int in_child(int error, Act act) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-TEST(Say, WritesOneLineInOnePiece) {
+TEST(Log, WritesEachLineInOneCall) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   EXPECT_EQ(in_child(ends[1], [] { log_line("something"); }), 0);
@@ -35,7 +35,7 @@ TEST(Say, WritesOneLineInOnePiece) {
   close(ends[1]);
 }
 
-TEST(Say, ClosedPipeDoesNotEndTheProgram) {
+TEST(Log, ClosedPipeDoesNotKillTheProcess) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   close(ends[0]);

@@ -40,7 +40,7 @@ LaunchMethod choose(LaunchMode wanted_slices, const Kernel& kernel = kFromSource
   return choose_method(wanted_slices, kernel, device, product(), slices, conditions);
 }
 
-TEST(LaunchMethod, IsPipelinedByItselfWhereTheDeviceGainsByIt) {
+TEST(LaunchMethod, AutomaticPipelinesWhereTheDeviceBenefits) {
   EXPECT_EQ(choose(LaunchMode::automatic).mode, Mode::pipelined);
   EXPECT_EQ(choose(LaunchMode::pipelined).mode, Mode::pipelined);
   Device device = h200();
@@ -50,14 +50,14 @@ TEST(LaunchMethod, IsPipelinedByItselfWhereTheDeviceGainsByIt) {
   EXPECT_EQ(choose(LaunchMode::pipelined, kFromSource, device).mode, Mode::pipelined) << "asked for by name";
 }
 
-TEST(LaunchMethod, KernelsWhoseGroupsMayLookAtEachOtherStayInOrderWhateverIsAsked) {
+TEST(LaunchMethod, CommunicatingKernelsAreNeverPipelined) {
   for (const auto wanted_slices :
        {LaunchMode::automatic, LaunchMode::pipelined, LaunchMode::queued, LaunchMode::sequential})
     EXPECT_EQ(choose(wanted_slices, kTalks).mode, Mode::queued);
   EXPECT_EQ(choose(LaunchMode::pipelined, kTalks).why, SingleQueueReason::talks);
 }
 
-TEST(LaunchMethod, SaysWhatStandsAgainstPipelining) {
+TEST(LaunchMethod, GivesTheReasonAgainstPipelining) {
   for (const auto wanted_slices : {LaunchMode::automatic, LaunchMode::pipelined}) {
     EXPECT_EQ(choose(wanted_slices, kFromSource, h200(), kFree, 2).why, SingleQueueReason::few);
     EXPECT_EQ(
@@ -68,7 +68,7 @@ TEST(LaunchMethod, SaysWhatStandsAgainstPipelining) {
   }
 }
 
-TEST(LaunchMethod, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
+TEST(LaunchMethod, ExplicitModesNeedNoReason) {
   EXPECT_EQ(choose(LaunchMode::queued).mode, Mode::queued);
   EXPECT_FALSE(choose(LaunchMode::queued).why);
   EXPECT_EQ(choose(LaunchMode::sequential).mode, Mode::sequential);
@@ -81,7 +81,7 @@ TEST(LaunchMethod, QueuedAndSequentialAreWhatWasAskedForAndNeedNoReason) {
 }
 
 // The device holds 132 × 8 of these groups; a slice has 102400 / slices of them.
-TEST(QueuesToFill, AreAsManyAsFillTheDevice) {
+TEST(QueuesToFill, AreEnoughToFillTheDevice) {
   const auto queues = [](std::size_t slices) { return queues_to_fill(h200(), product(), slices); };
   EXPECT_EQ(queues(10), 2U);
   EXPECT_EQ(queues(20), 2U);
@@ -91,7 +91,7 @@ TEST(QueuesToFill, AreAsManyAsFillTheDevice) {
 }
 
 // Three would fill the device with 100 slices of equal groups.
-TEST(QueuesToFill, AreFourForGroupsThatDifferWhereThatIsTenTimesTheDeviceAtMost) {
+TEST(QueuesToFill, AreAtLeastFourForUnevenGroupsWithinTenTimesOccupancy) {
   const auto queues = [](std::size_t slices) { return queues_to_fill(h200(), product(), slices); };
   EXPECT_EQ(queues(100), 4U);
   EXPECT_EQ(queues(40), 4U);
@@ -102,7 +102,7 @@ TEST(QueuesToFill, AreFourForGroupsThatDifferWhereThatIsTenTimesTheDeviceAtMost)
   }
 }
 
-TEST(QueuesToFill, AreNeverMoreThanSlicesToDealNorFewerThanTwo) {
+TEST(QueuesToFill, AreBetweenTwoAndTheSliceCount) {
   Device device = h200();
   EXPECT_EQ(queues_to_fill(device, product(), 3), 2U);
   NDRange small = product();
@@ -114,7 +114,7 @@ TEST(QueuesToFill, AreNeverMoreThanSlicesToDealNorFewerThanTwo) {
   EXPECT_EQ(queues_to_fill(Device{}, product(), 20), 2U);
 }
 
-TEST(QueuesToFill, LargeGroupsFillTheDeviceSooner) {
+TEST(QueuesToFill, LargeGroupsNeedFewerQueues) {
   NDRange large = product();
   large.local = {32, 32, 1};  // 264 at once, of 25600
   EXPECT_EQ(queues_to_fill(h200(), large, 100), 4U);
@@ -122,7 +122,7 @@ TEST(QueuesToFill, LargeGroupsFillTheDeviceSooner) {
   EXPECT_EQ(queues_to_fill(h200(), large, 320), 4U);
 }
 
-TEST(QueuesToFill, ProcessorsHoldOneGroupForEachCore) {
+TEST(QueuesToFill, CpusHoldOneGroupPerCore) {
   const DeviceProperties properties{.cpu = true, .compute_units = 4};
   const Device device{.resident_groups = resident_groups(properties),
                       .resident_items = resident_items(properties),
@@ -130,7 +130,7 @@ TEST(QueuesToFill, ProcessorsHoldOneGroupForEachCore) {
   EXPECT_EQ(queues_to_fill(device, product(), 20), 2U);
 }
 
-TEST(SingleQueueReason, HasANameForEachReason) {
+TEST(SingleQueueReason, EveryReasonHasAName) {
   for (std::size_t i = 0; i < kSingleQueueReasons; ++i)
     EXPECT_STRNE(name(static_cast<SingleQueueReason>(i)), "");
 }
@@ -139,7 +139,7 @@ std::size_t in_quantum(double quanta, bool pipelined, const NDRange& range = pro
   return slices_in_quantum(quanta, range, Order::any, h200(), pipelined);
 }
 
-TEST(SlicesInQuantum, NoneIsLonger) {
+TEST(SlicesInQuantum, NoSliceExceedsTheQuantum) {
   EXPECT_EQ(in_quantum(0.9, false), 1U);
   EXPECT_EQ(in_quantum(1.1, false), 2U);
   EXPECT_EQ(in_quantum(1e12, false), 100'000U) << "there is an end to it";
@@ -152,7 +152,7 @@ TEST(SlicesInQuantum, NoneIsLonger) {
   }
 }
 
-TEST(SlicesInQuantum, ThoseSideBySideShareIt) {
+TEST(SlicesInQuantum, ConcurrentSlicesShareTheQuantum) {
   for (const double quanta : {10.0, 200.0, 1000.0}) {
     const std::size_t slices = in_quantum(quanta, true);
     const unsigned queues = queues_to_fill(h200(), product(), slices);
@@ -160,7 +160,7 @@ TEST(SlicesInQuantum, ThoseSideBySideShareIt) {
   }
 }
 
-TEST(SlicesInQuantum, AreNeverMoreThanWorkGroups) {
+TEST(SlicesInQuantum, AreBoundedByTheWorkGroups) {
   NDRange small = product();
   small.global = {64, 64, 1};
   EXPECT_EQ(in_quantum(1e6, false, small), 16U);

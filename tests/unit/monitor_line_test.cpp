@@ -11,7 +11,7 @@ namespace {
 
 using LineKind = MonitorLine::Kind;
 
-TEST(MonitorLine, WhatIsWrittenIsRead) {
+TEST(MonitorLine, RoundTrips) {
   const auto greeting = parse_monitor_line(greeting_line(2000));
   ASSERT_TRUE(greeting);
   EXPECT_EQ(greeting->kind, LineKind::greeting);
@@ -34,7 +34,7 @@ TEST(MonitorLine, WhatIsWrittenIsRead) {
   EXPECT_EQ(parse_monitor_line(bye_line("full"))->kind, LineKind::bye);
 }
 
-TEST(MonitorLine, WhatALaterVersionSaysIsPassedOver) {
+TEST(MonitorLine, UnknownLinesOfLaterVersionsAreIgnored) {
   EXPECT_EQ(parse_monitor_line("load 0.5")->kind, LineKind::other);
   EXPECT_EQ(parse_monitor_line("countdown")->kind, LineKind::other);
   EXPECT_EQ(parse_monitor_line("count 1 2 1 paused=4")->running, 2U);
@@ -45,7 +45,7 @@ TEST(MonitorLine, WhatALaterVersionSaysIsPassedOver) {
   EXPECT_EQ(parse_monitor_line("cleave-monitor 1")->heartbeat_ms, 0U);
 }
 
-TEST(MonitorLine, BrokenLinesAreNone) {
+TEST(MonitorLine, MalformedLinesAreRejected) {
   for (const std::string text : {"",
                                  "count",
                                  "count 1",
@@ -72,7 +72,7 @@ TEST(MonitorLine, BrokenLinesAreNone) {
   EXPECT_FALSE(parse_monitor_line(std::string("bye\0x", 5)));
 }
 
-TEST(MonitorLine, ItsLengthHasALimit) {
+TEST(MonitorLine, LengthIsLimited) {
   const std::string longest(CLEAVE_MONITOR_LINE_MAX - 1, 'x');
   EXPECT_TRUE(parse_monitor_line(longest));
   EXPECT_FALSE(parse_monitor_line(longest + 'x'));

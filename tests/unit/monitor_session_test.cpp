@@ -17,7 +17,7 @@ MonitorProtocol after(const std::string& text, base::Nanoseconds now = 0s) {
   return session;
 }
 
-TEST(MonitorProtocol, CountsAreHeardAndAliveConfirmsThem) {
+TEST(MonitorProtocol, CountIsReceivedAndAliveConfirmsIt) {
   MonitorProtocol session(0s);
   EXPECT_EQ(session.state(), State::greeting);
   session.receive(kSessionGreeting, 1s);
@@ -34,7 +34,7 @@ TEST(MonitorProtocol, CountsAreHeardAndAliveConfirmsThem) {
   EXPECT_EQ(session.state(), State::following);
 }
 
-TEST(MonitorProtocol, LinesMayComeInAnyPieces) {
+TEST(MonitorProtocol, LinesMayBeFragmented) {
   const std::string text = std::string(kSessionGreeting) + "count 1 3 0\ncount 2 4 0\n";
   for (std::size_t size = 1; size < text.size(); ++size) {
     MonitorProtocol session(0s);
@@ -44,7 +44,7 @@ TEST(MonitorProtocol, LinesMayComeInAnyPieces) {
   }
 }
 
-TEST(MonitorProtocol, WhatTheServerNoLongerKnowsIsNotConfirmed) {
+TEST(MonitorProtocol, UnknownCountIsNotConfirmed) {
   MonitorProtocol session = after(std::string(kSessionGreeting) + "count 1 3 0\nunknown 2\n", 1s);
   session.receive("alive 2\n", 5s);
   session.receive("alive 1\n", 6s);
@@ -54,18 +54,18 @@ TEST(MonitorProtocol, WhatTheServerNoLongerKnowsIsNotConfirmed) {
   EXPECT_EQ(session.last_count()->at, 7s);
 }
 
-TEST(MonitorProtocol, AnotherCountsAliveConfirmsNothing) {
+TEST(MonitorProtocol, AliveOfAnotherCountConfirmsNothing) {
   MonitorProtocol session = after(std::string(kSessionGreeting) + "count 5 3 0\n", 1s);
   session.receive("alive 4\nalive 6\n", 9s);
   EXPECT_EQ(session.last_count()->at, 1s);
   EXPECT_EQ(session.state(), State::following);
 }
 
-TEST(MonitorProtocol, NobodyRunningIsStillThisOne) {
+TEST(MonitorProtocol, ZeroRunningCountsThisVm) {
   EXPECT_EQ(after(std::string(kSessionGreeting) + "count 1 0 0\n").last_count()->vms, 1U);
 }
 
-TEST(MonitorProtocol, ByeEndsItWithoutFault) {
+TEST(MonitorProtocol, ByeEndsItCleanly) {
   const MonitorProtocol session =
       after(std::string(kSessionGreeting) + "count 1 4 0\nbye restart\ncount 2 9 0\n");
   EXPECT_EQ(session.state(), State::ended);
@@ -73,7 +73,7 @@ TEST(MonitorProtocol, ByeEndsItWithoutFault) {
   EXPECT_EQ(session.last_count()->vms, 4U);
 }
 
-TEST(MonitorProtocol, WhatIsNoProtocolBreaksIt) {
+TEST(MonitorProtocol, MalformedInputBreaksIt) {
   const std::string all[] = {"count 1 5 0\n",
                              "\n",
                              "hello\n",
@@ -96,11 +96,11 @@ TEST(MonitorProtocol, WhatIsNoProtocolBreaksIt) {
   }
 }
 
-TEST(MonitorProtocol, WrongVersionIsNamed) {
+TEST(MonitorProtocol, WrongVersionIsReported) {
   EXPECT_NE(after("cleave-monitor 12\n").error_text().find("version 12"), std::string::npos);
 }
 
-TEST(MonitorProtocol, FloodOfGoodLinesBreaksItAndASlowStreamOfThemDoesNot) {
+TEST(MonitorProtocol, FloodOfValidLinesBreaksIt) {
   MonitorProtocol flood = after(kSessionGreeting);
   for (int i = 1; i < 10'000 && flood.state() == State::following; ++i) {
     flood.receive("count " + std::to_string(i) + " 5 0\n", 1s);
@@ -128,7 +128,7 @@ TEST(MonitorProtocol, SilenceEndsIt) {
   EXPECT_EQ(session.state(), State::ended);
 }
 
-TEST(MonitorProtocol, PatienceHasBounds) {
+TEST(MonitorProtocol, TimeoutIsBounded) {
   EXPECT_EQ(after("cleave-monitor 1 heartbeat=3600000\n").deadline(), 60s);
   EXPECT_EQ(after("cleave-monitor 1 heartbeat=1\n").deadline(), 5s);
   EXPECT_EQ(after("cleave-monitor 1\n").deadline(), 5s);

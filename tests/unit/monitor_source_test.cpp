@@ -17,7 +17,7 @@ constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
 
 base::Address nowhere() { return *base::parse_address("unix:/nonexistent/socket"); }
 
-TEST(MonitorSource, FollowsAndComesBackSoonAfterAGoodConversation) {
+TEST(MonitorSource, ReconnectsQuicklyAfterAGoodConnection) {
   FakeMonitor listener;
   MonitorSource source({listener.address()}, true, 1);
   source.step(1s);
@@ -50,7 +50,7 @@ TEST(MonitorSource, FollowsAndComesBackSoonAfterAGoodConversation) {
   EXPECT_EQ(source.take_warning(), "");
 }
 
-TEST(MonitorSource, CountsThatAreStaleBeforeTheNextHeartbeatAreWorthAWord) {
+TEST(MonitorSource, WarnsIfCountsExpireBeforeTheNextHeartbeat) {
   for (const auto max_age : {1s, 2s, 3s}) {
     FakeMonitor listener;
     MonitorSource source({listener.address()}, false, 1, max_age);
@@ -64,7 +64,7 @@ TEST(MonitorSource, CountsThatAreStaleBeforeTheNextHeartbeatAreWorthAWord) {
   }
 }
 
-TEST(MonitorSource, NextAddressIsTriedAtOnce) {
+TEST(MonitorSource, TriesTheNextAddressImmediately) {
   FakeMonitor listener;
   MonitorSource source({nowhere(), listener.address()}, false, 1);
   source.step(1s);
@@ -73,7 +73,7 @@ TEST(MonitorSource, NextAddressIsTriedAtOnce) {
   EXPECT_EQ(source.take_warning(), "");
 }
 
-TEST(MonitorSource, NobodyThereIsSettledAndAskedLessAndLess) {
+TEST(MonitorSource, BacksOffWhileNoMonitorListens) {
   MonitorSource source({nowhere()}, false, 1);
   base::Nanoseconds now = 1s;
   for (int i = 0; i < 12; ++i) {
@@ -90,7 +90,7 @@ TEST(MonitorSource, NobodyThereIsSettledAndAskedLessAndLess) {
   EXPECT_NE(named.take_warning().find("unix:/nonexistent/socket does not answer"), std::string::npos);
 }
 
-TEST(MonitorSource, WhoDoesNotGreetIsLeftAlone) {
+TEST(MonitorSource, DropsAServerWithoutAGreeting) {
   FakeMonitor listener;
   MonitorSource source({listener.address()}, true, 1);
   source.step(1s);
@@ -103,7 +103,7 @@ TEST(MonitorSource, WhoDoesNotGreetIsLeftAlone) {
   EXPECT_EQ(source.state(), "unreachable");
 }
 
-TEST(MonitorSource, ShortConversationsAreHadLessAndLessOften) {
+TEST(MonitorSource, BacksOffAfterShortConnections) {
   FakeMonitor listener;
   MonitorSource source({listener.address()}, true, 1);
   base::Nanoseconds now = 1s;
@@ -117,7 +117,7 @@ TEST(MonitorSource, ShortConversationsAreHadLessAndLessOften) {
   }
 }
 
-TEST(MonitorSource, HostileServersGetOneReadAStep) {
+TEST(MonitorSource, LimitsReadsPerStep) {
   for (const char* text : {"\xff\xff\xff", "GET / HTTP/1.1\r\n\r\n", "cleave-monitor 9\n"}) {
     FakeMonitor listener;
     MonitorSource source({listener.address()}, false, 1);
@@ -131,7 +131,7 @@ TEST(MonitorSource, HostileServersGetOneReadAStep) {
   }
 }
 
-TEST(MonitorSource, DescriptorThatTheProgramTookIsLeftToIt) {
+TEST(MonitorSource, DescriptorReusedByTheProgramIsNotClosed) {
   FakeMonitor listener;
   MonitorSource source({listener.address()}, false, 1);
   source.step(1s);
@@ -151,7 +151,7 @@ TEST(MonitorSource, DescriptorThatTheProgramTookIsLeftToIt) {
   for (const int fd : {theirs, ends[0], ends[1]}) close(fd);
 }
 
-TEST(MonitorSource, HostThatIsNotKnownIsSaid) {
+TEST(MonitorSource, UnknownHostIsReported) {
   MonitorSource source({*base::parse_address("tcp:a..b:1")}, true, 1);
   source.step(1s);
   EXPECT_TRUE(source.first_answer_known());

@@ -72,7 +72,7 @@ class Server {
   std::thread thread_;
 };
 
-TEST(Neighbours, FixedCountAsksNobody) {
+TEST(NeighbourCount, FixedCountUsesNoSource) {
   const FakeMonitor listener;
   base::Settings settings = following(listener);
   settings.vms = 5;
@@ -83,7 +83,7 @@ TEST(Neighbours, FixedCountAsksNobody) {
   EXPECT_FALSE(const_cast<FakeMonitor&>(listener).answer());
 }
 
-TEST(Neighbours, PolicyWithoutACountAsksNobody) {
+TEST(NeighbourCount, PolicyWithoutACountUsesNoSource) {
   for (const auto kind : {base::SplitPolicy::Kind::off, base::SplitPolicy::Kind::fixed}) {
     FakeMonitor listener;
     base::Settings settings = following(listener);
@@ -95,7 +95,7 @@ TEST(Neighbours, PolicyWithoutACountAsksNobody) {
   }
 }
 
-TEST(Neighbours, NobodyIsAskedBeforeTheFirstLaunch) {
+TEST(NeighbourCount, NoSourceIsUsedBeforeTheFirstLaunch) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
@@ -106,7 +106,7 @@ TEST(Neighbours, NobodyIsAskedBeforeTheFirstLaunch) {
   EXPECT_TRUE(comes([&] { return listener.answer(); }));
 }
 
-TEST(Neighbours, CountIsFollowedAndGoesStale) {
+TEST(NeighbourCount, FollowsTheCountUntilItExpires) {
   FakeMonitor listener;
   base::Settings settings = following(listener);
   settings.stale = {StaleCount::Kind::number, 2};
@@ -129,7 +129,7 @@ TEST(Neighbours, CountIsFollowedAndGoesStale) {
   EXPECT_TRUE(comes([&] { return neighbours.vms() == 4; }));
 }
 
-TEST(Neighbours, FirstLaunchAlreadyFollowsAFile) {
+TEST(NeighbourCount, FirstLaunchUsesTheFile) {
   const std::string path = testing::TempDir() + "cleave-vms-" + std::to_string(getpid());
   std::ofstream(path) << "6\n";
   base::Settings settings;
@@ -140,7 +140,7 @@ TEST(Neighbours, FirstLaunchAlreadyFollowsAFile) {
   unlink(path.c_str());
 }
 
-TEST(Neighbours, HostileServersAreOneLineAndNoHarm) {
+TEST(NeighbourCount, HostileServerIsLoggedOnce) {
   for (const std::string& text :
        {std::string(1 << 20, '\xff'), std::string("cleave-monitor 2\n"), std::string("count 1 50 0\n"),
         std::string(kFastGreeting) + "count 1 0 5\n", std::string(kFastGreeting) + std::string(5000, '7')}) {
@@ -160,7 +160,7 @@ TEST(Neighbours, HostileServersAreOneLineAndNoHarm) {
   }
 }
 
-TEST(Neighbours, FloodOfCountsIsSurvived) {
+TEST(NeighbourCount, SurvivesAFloodOfCounts) {
   testing::internal::CaptureStderr();
   {
     std::string flood = kFastGreeting;
@@ -175,7 +175,7 @@ TEST(Neighbours, FloodOfCountsIsSurvived) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("sends too much"));
 }
 
-TEST(Neighbours, EndIsPromptWhileTheServerHangsAndTheCountStays) {
+TEST(NeighbourCount, StopsPromptlyWhileTheServerHangs) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
@@ -189,7 +189,7 @@ TEST(Neighbours, EndIsPromptWhileTheServerHangsAndTheCountStays) {
   EXPECT_EQ(neighbours.vms(), 3U);
 }
 
-TEST(Neighbours, NobodyIsAskedAfterTheEnd) {
+TEST(NeighbourCount, NoSourceIsUsedAfterTheEnd) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
   Neighbours neighbours(settings);
@@ -198,7 +198,7 @@ TEST(Neighbours, NobodyIsAskedAfterTheEnd) {
   EXPECT_FALSE(listener.answer());
 }
 
-TEST(Neighbours, ForkedChildFollowsOnItsOwn) {
+TEST(NeighbourCount, ForkedChildFollowsIndependently) {
   const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
   const base::Settings settings = following(server.listener());
   Neighbours neighbours(settings);
@@ -221,7 +221,7 @@ TEST(Neighbours, ForkedChildFollowsOnItsOwn) {
   EXPECT_GE(server.connections(), 2);
 }
 
-TEST(Neighbours, ManyThreadsMayBeginAtOnce) {
+TEST(NeighbourCount, ConcurrentFirstLaunchesAreSafe) {
   const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
   const base::Settings settings = following(server.listener());
   Neighbours neighbours(settings);

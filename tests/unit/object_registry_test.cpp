@@ -17,7 +17,7 @@ struct Record {
 
 const void* handle(std::size_t i) { return reinterpret_cast<const void*>(0x1000 + i * 16); }
 
-TEST(RecordMap, RecordLivesAsLongAsTheProgramsReferences) {
+TEST(RecordMap, RecordLivesUntilTheLastReferenceOfTheProgram) {
   RecordMap<Record> registry;
   registry.add(handle(1), {7});
   registry.retain(handle(1));
@@ -30,7 +30,7 @@ TEST(RecordMap, RecordLivesAsLongAsTheProgramsReferences) {
   EXPECT_TRUE(registry.empty());
 }
 
-TEST(RecordMap, HolderGetsTheDriversReferenceIfItIsLeft) {
+TEST(RecordMap, HolderInheritsTheDriverReference) {
   RecordMap<Record> registry;
   EXPECT_FALSE(registry.pin(handle(1))) << "not known";
   registry.add(handle(1), {7});
@@ -48,7 +48,7 @@ TEST(RecordMap, HolderGetsTheDriversReferenceIfItIsLeft) {
   EXPECT_FALSE(registry.is_pinned(handle(1)));
 }
 
-TEST(RecordMap, NothingIsLeftToWhoHasLetGo) {
+TEST(RecordMap, ReleasedHandleHasNoRecord) {
   RecordMap<Record> registry;
   registry.add(handle(1), {7});
   EXPECT_TRUE(registry.pin(handle(1)));
@@ -57,7 +57,7 @@ TEST(RecordMap, NothingIsLeftToWhoHasLetGo) {
   EXPECT_FALSE(registry.defer_release(handle(1)));
 }
 
-TEST(RecordMap, ForgetsOnlyTheRecordThatIsMeant) {
+TEST(RecordMap, RemovesOnlyTheMatchingRecord) {
   RecordMap<Record> registry;
   registry.add(handle(1), {1});
   registry.forget_if(handle(1), [](const Record& record) { return record.value == 2; });
@@ -66,7 +66,7 @@ TEST(RecordMap, ForgetsOnlyTheRecordThatIsMeant) {
   EXPECT_TRUE(registry.empty());
 }
 
-TEST(RecordMap, AddressUsedAgainGetsTheNewRecord) {
+TEST(RecordMap, ReusedAddressGetsTheNewRecord) {
   RecordMap<Record> registry;
   registry.add(handle(1), {1});
   registry.retain(handle(1));
@@ -75,7 +75,7 @@ TEST(RecordMap, AddressUsedAgainGetsTheNewRecord) {
   EXPECT_TRUE(registry.release(handle(1))) << "counted afresh";
 }
 
-TEST(RecordMap, UnknownHandlesAreNoMatter) {
+TEST(RecordMap, UnknownHandlesAreIgnored) {
   RecordMap<Record> registry;
   registry.retain(handle(1));
   EXPECT_FALSE(registry.release(handle(1)));
@@ -84,7 +84,7 @@ TEST(RecordMap, UnknownHandlesAreNoMatter) {
   EXPECT_FALSE(registry.find(nullptr));
 }
 
-TEST(RecordMap, ThreadsKeepItWhole) {
+TEST(RecordMap, IsThreadSafe) {
   RecordMap<Record> registry;
   {
     std::vector<std::jthread> threads;
@@ -107,7 +107,7 @@ TEST(RecordMap, ThreadsKeepItWhole) {
   EXPECT_EQ(left, 10000U);
 }
 
-TEST(RecordMap, ForkedChildFindsItUnlocked) {
+TEST(RecordMap, IsUnlockedInAForkedChild) {
   RecordMap<Record> registry;
   registry.add(handle(1), {1});
   std::atomic<bool> stop{false};

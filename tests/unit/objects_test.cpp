@@ -36,14 +36,14 @@ struct ObjectsTest : testing::Test {
   int data = 0;
 };
 
-TEST_F(ObjectsTest, BeginAsLoadersExpect) {
+TEST_F(ObjectsTest, StartWithTheDispatchPointer) {
   Object& context = make(Kind::context, *platform);
   EXPECT_EQ(reinterpret_cast<const Table* const*>(&context)[0], &kTable);
   EXPECT_EQ(reinterpret_cast<void* const*>(&context)[1], &data);
   EXPECT_EQ(context.driver, 3);
 }
 
-TEST_F(ObjectsTest, FindsItsOwnOfThatKindOnly) {
+TEST_F(ObjectsTest, FindsOwnObjectsOfTheKindOnly) {
   Object& context = make(Kind::context, *platform);
   EXPECT_EQ(objects->find(handle_of<cl_context>(&context)), &context);
   EXPECT_EQ(objects->find(&context, Kind::queue), nullptr);
@@ -54,7 +54,7 @@ TEST_F(ObjectsTest, FindsItsOwnOfThatKindOnly) {
   EXPECT_EQ(objects->find(reinterpret_cast<void*>(~std::uintptr_t{63}), Kind::context), nullptr);
 }
 
-TEST_F(ObjectsTest, GoWithTheLastReference) {
+TEST_F(ObjectsTest, EndWithTheLastReference) {
   Object& context = make(Kind::context, *platform);
   EXPECT_TRUE(objects->retain(context));
   EXPECT_EQ(objects->release(context), Objects::Remaining::some);
@@ -64,7 +64,7 @@ TEST_F(ObjectsTest, GoWithTheLastReference) {
   EXPECT_EQ(context.dispatch, &kTable) << "a loader reads it before it calls us";
 }
 
-TEST_F(ObjectsTest, OfTheParentProcessOnlyRootsAreValid) {
+TEST_F(ObjectsTest, OnlyRootsSurviveFork) {
   Object& context = make(Kind::context, *platform);
   Object& ended = make(Kind::context, *platform);
   release(ended);
@@ -84,7 +84,7 @@ TEST_F(ObjectsTest, OfTheParentProcessOnlyRootsAreValid) {
   }
 }
 
-TEST_F(ObjectsTest, AParentLivesAsLongAsItsChildren) {
+TEST_F(ObjectsTest, ParentOutlivesItsChildren) {
   Object& context = make(Kind::context, *platform);
   Object& queue = make(Kind::queue, context);
   Object& event = make(Kind::event, queue);
@@ -99,7 +99,7 @@ TEST_F(ObjectsTest, AParentLivesAsLongAsItsChildren) {
 }
 
 // Oclgrind's events name a queue that is gone already, and queues that are made later have its address.
-TEST_F(ObjectsTest, WhatIsHeldIsKnownByItsAddressEvenIfAnotherObjectHasIt) {
+TEST_F(ObjectsTest, HeldObjectIsFoundAfterItsAddressIsReused) {
   Object& context = make(Kind::context, *platform);
   Object& queue = make(Kind::queue, context);
   Object& event = make(Kind::event, queue);
@@ -112,7 +112,7 @@ TEST_F(ObjectsTest, WhatIsHeldIsKnownByItsAddressEvenIfAnotherObjectHasIt) {
   EXPECT_EQ(objects->wrap(Kind::queue, raw_of(later), context), &later) << "the old one's end is not its own";
 }
 
-TEST_F(ObjectsTest, ACloneBelongsToItsProgram) {
+TEST_F(ObjectsTest, CloneBelongsToItsProgram) {
   Object& program = make(Kind::program, *platform);
   Object& kernel = make(Kind::kernel, program);
   Object& clone = make(Kind::kernel, kernel);
@@ -124,7 +124,7 @@ TEST_F(ObjectsTest, ACloneBelongsToItsProgram) {
   EXPECT_EQ(objects->find(&program, Kind::program), nullptr);
 }
 
-TEST_F(ObjectsTest, AContextHoldsManySubDevices) {
+TEST_F(ObjectsTest, ContextHoldsManySubDevices) {
   Object* const device = objects->wrap(Kind::device, raw(), *platform);
   Object& context = *objects->prepare(Kind::context, *platform);
   std::vector<Object*> parts;
@@ -139,7 +139,7 @@ TEST_F(ObjectsTest, AContextHoldsManySubDevices) {
   for (Object* const part : parts) EXPECT_EQ(objects->find(part, Kind::device), nullptr);
 }
 
-TEST_F(ObjectsTest, RootsNeverGo) {
+TEST_F(ObjectsTest, RootsAreNeverFreed) {
   void* const device = raw();
   Object* const object = objects->wrap(Kind::device, device, *platform);
   EXPECT_EQ(objects->wrap(Kind::device, device, *platform), object);
@@ -148,7 +148,7 @@ TEST_F(ObjectsTest, RootsNeverGo) {
   EXPECT_EQ(objects->wrap(Kind::device, nullptr, *platform), nullptr);
 }
 
-TEST_F(ObjectsTest, WhatIsGoneRestsBeforeItIsUsedAgain) {
+TEST_F(ObjectsTest, FreedSlotIsQuarantinedBeforeReuse) {
   Object& first = make(Kind::event, *platform);
   release(first);
   for (std::size_t i = 0; i < Arena::kQuarantine; ++i) {
@@ -160,7 +160,7 @@ TEST_F(ObjectsTest, WhatIsGoneRestsBeforeItIsUsedAgain) {
   EXPECT_EQ(&make(Kind::sampler, *platform), &first) << "then memory does not grow";
 }
 
-TEST_F(ObjectsTest, ADriverMayUseAnAddressAgain) {
+TEST_F(ObjectsTest, DriverMayReuseAnAddress) {
   void* const address = raw();
   Object& queue = objects->publish(*objects->prepare(Kind::queue, *platform), address);
   Object& event = make(Kind::event, queue);
@@ -173,7 +173,7 @@ TEST_F(ObjectsTest, ADriverMayUseAnAddressAgain) {
 
 int ended = 0;
 
-TEST_F(ObjectsTest, WhoAsksIsToldOfEachEndOnce) {
+TEST_F(ObjectsTest, DestructionIsReportedOnce) {
   ended = 0;
   objects->set_finalizer([](Object&) noexcept { ++ended; });
   Object& context = make(Kind::context, *platform);
@@ -186,7 +186,7 @@ TEST_F(ObjectsTest, WhoAsksIsToldOfEachEndOnce) {
   EXPECT_EQ(ended, 2) << "what never was has no end";
 }
 
-TEST_F(ObjectsTest, ThreadsCountRight) {
+TEST_F(ObjectsTest, ConcurrentReferenceCountsAreExact) {
   Object& context = make(Kind::context, *platform);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

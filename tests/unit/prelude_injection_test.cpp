@@ -18,13 +18,13 @@ std::string line_of_prelude(std::size_t number) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-TEST(Dressing, LinesThatALogQuotesByTheirNumberAreTheProgramsOwn) {
+TEST(PreludeInjection, BuildLogQuotesTheProgramsLines) {
   const std::string log = "<source>:2:3: warning: loop not unrolled\n" + line_of_prelude(2) + "\n  ^\n";
   EXPECT_EQ(restore_quoted_lines(log, kSource),
             "<source>:2:3: warning: loop not unrolled\n  p[0] = 1;\n  ^\n");
 }
 
-TEST(Dressing, OtherLinesOfALogStay) {
+TEST(PreludeInjection, OtherLogLinesAreUnchanged) {
   for (const std::string& log :
        {std::string(), std::string("\n"), std::string("<source>:2:3: warning: loop\n  p[0] = 1;\n  ^"),
         "<source>: " + line_of_prelude(2) + "\n", line_of_prelude(2) + "\n",
@@ -34,11 +34,11 @@ TEST(Dressing, OtherLinesOfALogStay) {
   }
 }
 
-TEST(Dressing, LineThatTheProgramDoesNotHaveIsQuotedEmpty) {
+TEST(PreludeInjection, LineBeyondTheProgramIsQuotedEmpty) {
   EXPECT_EQ(restore_quoted_lines("f.cl:9:1: x\n" + line_of_prelude(9) + "\n", kSource), "f.cl:9:1: x\n\n");
 }
 
-TEST(Dressing, IsTakenOffAgain) {
+TEST(PreludeInjection, IsRemovedAgain) {
   EXPECT_EQ(remove_prelude(std::string(kernels::prelude()) + kSource), kSource);
   EXPECT_EQ(remove_prelude_switch(options_with_prelude("-DN=4")), "-DN=4");
   EXPECT_EQ(remove_prelude_switch(options_with_prelude(nullptr)), "");

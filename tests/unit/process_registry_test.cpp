@@ -26,13 +26,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Registry : public testing::Test {
+class ProcessRegistry : public testing::Test {
  protected:
-  Registry() {
+  ProcessRegistry() {
     std::string pattern = testing::TempDir() + "cleave-XXXXXX";
     folder_ = std::string(mkdtemp(pattern.data())) + "/registry";
   }
-  ~Registry() override { std::filesystem::remove_all(std::filesystem::path(folder_).parent_path()); }
+  ~ProcessRegistry() override { std::filesystem::remove_all(std::filesystem::path(folder_).parent_path()); }
 
   const std::string& folder() const { return folder_; }
   std::vector<cleave_registry_entry> living() const { return live_entries(folder_, ""); }
@@ -69,7 +69,7 @@ class Registry : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Registry, OthersSeeWhatIsCounted) {
+TEST_F(ProcessRegistry, CountersAreVisibleToOtherProcesses) {
   RegistryEntry entry(folder());
   entry.add_device(7);
   entry.add_device(7);
@@ -93,7 +93,7 @@ TEST_F(Registry, OthersSeeWhatIsCounted) {
   EXPECT_EQ(seen.added_ns, 500U);
 }
 
-TEST_F(Registry, NothingIsLeftByWhoLeaves) {
+TEST_F(ProcessRegistry, LeavingRemovesTheEntry) {
   RegistryEntry entry(folder());
   entry.publish();
   EXPECT_EQ(files(), 1);
@@ -103,7 +103,7 @@ TEST_F(Registry, NothingIsLeftByWhoLeaves) {
   EXPECT_EQ(files(), 0);
 }
 
-TEST_F(Registry, CrashedProcessIsGoneAtOnceAndSweptByTheNext) {
+TEST_F(ProcessRegistry, CrashedProcessIsIgnoredAndItsFileRemovedLater) {
   const pid_t process = other();
   EXPECT_EQ(living().size(), 1U);
   kill_and_wait(process);
@@ -115,14 +115,14 @@ TEST_F(Registry, CrashedProcessIsGoneAtOnceAndSweptByTheNext) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(Registry, LivingProcessIsNeverSwept) {
+TEST_F(ProcessRegistry, LiveProcessIsNeverRemoved) {
   const pid_t process = other();
   for (int i = 0; i < 3; ++i) RegistryEntry(folder()).publish();
   EXPECT_EQ(living().size(), 1U);
   kill_and_wait(process);
 }
 
-TEST_F(Registry, ForkedChildHasAnEntryOfItsOwnOrNone) {
+TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
   RegistryEntry entry(folder());
   entry.add_device(7);
   entry.publish();
@@ -149,7 +149,7 @@ TEST_F(Registry, ForkedChildHasAnEntryOfItsOwnOrNone) {
   EXPECT_EQ(living()[0].whole, 1U);
 }
 
-TEST_F(Registry, ParentsDeathIsSeenAlthoughItsChildLives) {
+TEST_F(ProcessRegistry, ParentsDeathIsDetectedWhileItsChildLives) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t parent = fork();
@@ -172,7 +172,7 @@ TEST_F(Registry, ParentsDeathIsSeenAlthoughItsChildLives) {
   close(ends[0]);
 }
 
-TEST_F(Registry, GarbageIsNoProcess) {
+TEST_F(ProcessRegistry, GarbageFilesAreIgnored) {
   RegistryEntry entry(folder());
   entry.publish();
   const auto put = [&](const std::string& name, const std::string& content) {
@@ -207,7 +207,7 @@ TEST_F(Registry, GarbageIsNoProcess) {
   EXPECT_FALSE(std::filesystem::exists(folder() + "/3.0123456789abcdef"));
 }
 
-TEST_F(Registry, SoundnessIsCheckedFieldByField) {
+TEST_F(ProcessRegistry, ValidatesEachField) {
   cleave_registry_entry good{};
   good.magic = CLEAVE_REGISTRY_MAGIC;
   good.version = CLEAVE_REGISTRY_VERSION;
@@ -225,7 +225,7 @@ TEST_F(Registry, SoundnessIsCheckedFieldByField) {
   }
 }
 
-TEST_F(Registry, LinkInPlaceOfTheFolderIsNotFollowed) {
+TEST_F(ProcessRegistry, DoesNotFollowASymlinkInPlaceOfTheFolder) {
   const std::string target = std::filesystem::path(folder()).parent_path() / "elsewhere";
   std::filesystem::create_directory(target);
   std::filesystem::create_symlink(target, folder());
@@ -234,7 +234,7 @@ TEST_F(Registry, LinkInPlaceOfTheFolderIsNotFollowed) {
   EXPECT_TRUE(std::filesystem::is_empty(target));
 }
 
-TEST_F(Registry, ProgramWhoseFilesMayNotGrowIsLeftInPeace) {
+TEST_F(ProcessRegistry, FileSizeLimitOfTheProgramIsRespected) {
   const pid_t child = fork();
   if (child == 0) {
     const rlimit small = {100, 100};
@@ -249,7 +249,7 @@ TEST_F(Registry, ProgramWhoseFilesMayNotGrowIsLeftInPeace) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(Registry, ThreadsCountAndOthersReadMeanwhile) {
+TEST_F(ProcessRegistry, ConcurrentUpdatesAndReads) {
   RegistryEntry entry(folder());
   entry.publish();
   {
@@ -271,7 +271,7 @@ TEST_F(Registry, ThreadsCountAndOthersReadMeanwhile) {
   EXPECT_EQ(living()[0].devices[CLEAVE_REGISTRY_DEVICES - 1], std::uint64_t{CLEAVE_REGISTRY_DEVICES});
 }
 
-TEST_F(Registry, PeersAreThoseOnTheSameDevice) {
+TEST_F(ProcessRegistry, PeersShareADevice) {
   const pid_t same = other(7);
   const pid_t elsewhere = other(8);
   RegistryEntry entry(folder());
@@ -289,7 +289,7 @@ TEST_F(Registry, PeersAreThoseOnTheSameDevice) {
   kill_and_wait(elsewhere);
 }
 
-TEST_F(Registry, WithoutAFolderItOnlyCounts) {
+TEST_F(ProcessRegistry, CountsLocallyWithoutAFolder) {
   RegistryEntry entry("");
   entry.publish();
   entry.count_whole();

@@ -16,7 +16,7 @@ bool splits(const std::string& text, const char* kernel) {
   return !scan.reads_ndrange && !scan.opaque;
 }
 
-TEST(ProgramScan, KernelThatSeesTheCutDoesNotKeepTheOthersWhole) {
+TEST(ProgramScan, KernelsAreJudgedIndividually) {
   const ProgramScan scan(std::string(kClean) + kSeer + kTalker);
   EXPECT_FALSE(scan.of("clean").reads_ndrange);
   EXPECT_FALSE(scan.of("clean").communicates);
@@ -27,7 +27,7 @@ TEST(ProgramScan, KernelThatSeesTheCutDoesNotKeepTheOthersWhole) {
   EXPECT_TRUE(scan.of("no such kernel").reads_ndrange) << "then the whole text counts";
 }
 
-TEST(ProgramScan, FunctionsThatAKernelMayReachCount) {
+TEST(ProgramScan, ReachableFunctionsCount) {
   const std::string text = std::string(
       "int far() { return get_group_id(0); }\n"
       "int near() { return far(); }\n"
@@ -40,7 +40,7 @@ TEST(ProgramScan, FunctionsThatAKernelMayReachCount) {
   EXPECT_FALSE(splits(text, "c"));
 }
 
-TEST(ProgramScan, MacrosAndDeclarationsCountForAll) {
+TEST(ProgramScan, MacrosAndDeclarationsCountForAllKernels) {
   EXPECT_FALSE(splits(std::string("#define GROUP get_group_id(0)\n") + kClean, "clean"));
   EXPECT_FALSE(splits(
       std::string("kernel void a(global int* p) {\n#define GROUP get_group_id(0)\n}\n") + kClean, "clean"))
@@ -52,7 +52,7 @@ TEST(ProgramScan, MacrosAndDeclarationsCountForAll) {
 }
 
 // Functions whose names or bodies stand where none is looked for.
-TEST(ProgramScan, HiddenFunctionsAreFollowed) {
+TEST(ProgramScan, FunctionsBehindMacrosAreFollowed) {
   const std::string far = "int far(void) { return get_group_id(0); }\n";
   const std::string caller = "kernel void caller(global int* p) { p[0] = near(1); }\n";
   for (const char* hidden :
@@ -77,7 +77,7 @@ TEST(ProgramScan, HiddenFunctionsAreFollowed) {
   }
 }
 
-TEST(ProgramScan, FunctionsWhoseHeadsConditionalsPartCountForAll) {
+TEST(ProgramScan, FunctionsWithConditionalHeadsCountForAllKernels) {
   const std::string far = "int far(void) { return get_group_id(0); }\n";
   const std::string caller = "kernel void caller(global int* p) { p[0] = near(); }\n";
   for (const char* parted :
@@ -88,7 +88,7 @@ TEST(ProgramScan, FunctionsWhoseHeadsConditionalsPartCountForAll) {
   }
 }
 
-TEST(ProgramScan, NamesThatOptionsChangeCountForAll) {
+TEST(ProgramScan, NamesRedefinedByOptionsCountForAllKernels) {
   const std::string caller = "kernel void caller(global int* p) { p[0] = near(); }\n";
   for (const auto& [function, options] :
        {std::pair("int far(void) { return get_group_id(0); }\n", "-Dfar=near"),
@@ -100,7 +100,7 @@ TEST(ProgramScan, NamesThatOptionsChangeCountForAll) {
   }
 }
 
-TEST(ProgramScan, DeclarationOfAFunctionIsNoCallOfIt) {
+TEST(ProgramScan, DeclarationIsNoCall) {
   const std::string text = std::string("int far(int x);\n") + kClean +
                            "kernel void caller(global int* p) { p[0] = far(1); }\n"
                            "int far(int x) { return get_group_id(0); }\n";
@@ -108,18 +108,18 @@ TEST(ProgramScan, DeclarationOfAFunctionIsNoCallOfIt) {
   EXPECT_FALSE(splits(text, "caller"));
 }
 
-TEST(ProgramScan, NamesThatMacrosSwapCountAsBoth) {
+TEST(ProgramScan, NamesSwappedByMacrosCountAsBoth) {
   EXPECT_FALSE(splits(std::string("#define clean seer\n#define seer clean\n") + kClean + kSeer, "clean"));
 }
 
-TEST(ProgramScan, CommentsAndTextsDoNotUnbalanceTheBraces) {
+TEST(ProgramScan, BracesInCommentsAndStringsAreIgnored) {
   const std::string text = std::string("/* { */ // {\n constant char x[] = \"}\"; constant char c = '{';\n") +
                            kClean + "/* } */\n" + kSeer;
   EXPECT_TRUE(splits(text, "clean"));
   EXPECT_FALSE(splits(text, "seer"));
 }
 
-TEST(ProgramScan, BalancedConditionalsAreTakenApart) {
+TEST(ProgramScan, BalancedConditionalsAreAnalysed) {
   const std::string text = std::string("#ifdef FAST\n") + kClean + "#else\n" + kClean + "#endif\n" + kSeer;
   EXPECT_TRUE(splits(text, "clean"));
   EXPECT_FALSE(splits(text, "seer"));
@@ -128,7 +128,7 @@ TEST(ProgramScan, BalancedConditionalsAreTakenApart) {
   EXPECT_FALSE(splits(two, "clean")) << "either of the two may be meant";
 }
 
-TEST(ProgramScan, AttributesAndTheirParenthesesAreNoBodies) {
+TEST(ProgramScan, AttributesAreNoBodies) {
   const std::string text = std::string(
                                "__kernel __attribute__((reqd_work_group_size(8, 8, 1))) void sized(global "
                                "int* a) { a[0] = 1; }\n") +
@@ -136,7 +136,7 @@ TEST(ProgramScan, AttributesAndTheirParenthesesAreNoBodies) {
   EXPECT_TRUE(splits(text, "sized"));
 }
 
-TEST(ProgramScan, FunctionsAreFoundWhateverTheirDeclarators) {
+TEST(ProgramScan, FunctionsAreFoundWithAnyDeclarator) {
   for (const char* function : {"size_t (where)(uint d) { return get_group_id(d); }\n",
                                "size_t (^const where)(uint) = ^(uint d) { return get_group_id(d); };\n",
                                "int (*where(int d))[4] { return get_group_id(d); }\n",
@@ -155,7 +155,7 @@ TEST(ProgramScan, FunctionsAreFoundWhateverTheirDeclarators) {
   EXPECT_TRUE(splits(attributes, "b"));
 }
 
-TEST(ProgramScan, TypesAndValuesAreNoFunctions) {
+TEST(ProgramScan, TypesAndInitializersAreNoFunctions) {
   for (const char* type : {"struct __attribute__((packed)) S { volatile int x; };\n",
                            "typedef struct __attribute__((packed)) { volatile int x; } S;\n",
                            "constant T t[] __attribute__((aligned(16))) = {volatile};\n"}) {
@@ -163,13 +163,13 @@ TEST(ProgramScan, TypesAndValuesAreNoFunctions) {
   }
 }
 
-TEST(ProgramScan, CppCountsAsAWhole) {
+TEST(ProgramScan, CppSourceIsJudgedAsOneUnit) {
   BuildInputs with;
   with.options = "-cl-std=CLC++";
   EXPECT_TRUE(ProgramScan(std::string(kClean) + kSeer, with).of("clean").reads_ndrange);
 }
 
-TEST(ProgramScan, NamesToPasteToMeddle) {
+TEST(ProgramScan, TokenPastingIsTamperingWithNames) {
   const std::string paste = "#define CAT(a, b) a##b\n";
   EXPECT_TRUE(ProgramScan(paste + "#define X get_group_id\n").whole().breaks_prelude);
   EXPECT_FALSE(ProgramScan("#define X get_group_id\n").whole().breaks_prelude);
@@ -179,13 +179,13 @@ TEST(ProgramScan, NamesToPasteToMeddle) {
 }
 
 // Texts whose braces may mean something else than they seem: the whole text counts.
-class NotTakenApart : public testing::TestWithParam<const char*> {};
+class UnseparableProgram : public testing::TestWithParam<const char*> {};
 
-TEST_P(NotTakenApart, TheWholeTextCounts) {
+TEST_P(UnseparableProgram, IsJudgedAsOneUnit) {
   EXPECT_FALSE(splits(std::string(GetParam()) + kClean + kSeer, "clean")) << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(ProgramScan, NotTakenApart,
+INSTANTIATE_TEST_SUITE_P(ProgramScan, UnseparableProgram,
                          testing::Values("#define BEGIN {\n", "#define END }\n", "#define FLIP } {\n",
                                          "#ifdef X\n{\n#endif\n",
                                          "#ifdef X\nvoid f() {\n#elifdef Y\nvoid f() {{\n#endif\n}\n",
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(ProgramScan, NotTakenApart,
                                          "void f() { DROP(}) {\n }\n", "/* no end\n", "constant char c = '\n",
                                          "<% %>\n", "#if 0\n", "#endif\n", "void f(\n", "%:define X 1\n"));
 
-TEST(ProgramScan, IncludesAndPastingMakeTheWholeTextCount) {
+TEST(ProgramScan, IncludesAndPastingAreJudgedAsOneUnit) {
   for (const char* line : {"#include \"x.h\"\n", "#define C(a, b) a##b\n"}) {
     EXPECT_TRUE(splits(std::string(line) + kClean, "clean"));
     EXPECT_FALSE(splits(std::string(line) + kClean + kSeer, "clean")) << line;
@@ -228,7 +228,7 @@ TEST(ProgramScan, OptionsCount) {
   EXPECT_TRUE(ProgramScan(text, with).whole().breaks_prelude);
 }
 
-TEST(ProgramScan, WhatHeldOnceHoldsAlways) {
+TEST(ProgramScan, EquivalentSourcesGiveEqualResults) {
   const std::string text = std::string(kClean) + "kernel void a(global int* p) { p[0] = G; }\n";
   BuildInputs with;
   with.options = "-DG=get_work_dim()";

@@ -20,7 +20,7 @@ constexpr const char* kPlain = R"(
 
 Scan scan_source(const std::string& source) { return scan_text(without_splices(source)); }
 
-TEST(Scan, PlainKernelSeesNothing) {
+TEST(Scan, PlainKernelQueriesNothing) {
   const Scan scan = scan_source(kPlain);
   EXPECT_FALSE(scan.reads_ndrange || scan.breaks_prelude || scan.opaque || scan.communicates ||
                scan.pastes_tokens || scan.has_includes);
@@ -30,9 +30,9 @@ TEST(Scan, PlainKernelSeesNothing) {
   EXPECT_FALSE(scan_source("kernel void a(global int* p) { p[get_local_id(0)] = 1; }").reads_global_id);
 }
 
-class Sees : public testing::TestWithParam<const char*> {};
+class NdRangeQuery : public testing::TestWithParam<const char*> {};
 
-TEST_P(Sees, IsNoticedAndCanBeMended) {
+TEST_P(NdRangeQuery, IsDetectedAndPreludeApplies) {
   for (const std::string& text : {std::string(GetParam()), std::string(kPlain) + ";\n" + GetParam()}) {
     const Scan scan = scan_source(text);
     EXPECT_TRUE(scan.reads_ndrange) << text;
@@ -41,7 +41,7 @@ TEST_P(Sees, IsNoticedAndCanBeMended) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Scan, Sees,
+    Scan, NdRangeQuery,
     testing::Values("x = get_group_id(0);", "get_num_groups(0)", "get_global_size (1)",
                     "get_global_offset/**/(0)", "get_work_dim()", "get_global_linear_id()",
                     "get_group_linear_id()", "#define G get_group_id\n", "get_gro\\\nup_id(0)",
@@ -51,14 +51,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "SECOND(\n## else , get_group_id(0)\n)", "\"/*\" get_group_id(0) \"*/\"",
                     "#define X /* \n */ get_group_id(0)\n"));
 
-class SeesNothing : public testing::TestWithParam<const char*> {};
+class HarmlessSource : public testing::TestWithParam<const char*> {};
 
-TEST_P(SeesNothing, IsLeftAlone) {
+TEST_P(HarmlessSource, IsNotFlagged) {
   const Scan scan = scan_source(GetParam());
   EXPECT_FALSE(scan.reads_ndrange || scan.opaque || scan.breaks_prelude) << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(Scan, SeesNothing,
+INSTANTIATE_TEST_SUITE_P(Scan, HarmlessSource,
                          testing::Values("// get_group_id(0) in a comment", "/* get_group_id(0) */",
                                          "\"get_group_id(0)\"", "my_get_group_id(0)", "get_group_id_of(0)",
                                          "// a \\\n get_group_id(0)", "x = '\"'; // get_group_id(0) \"",
@@ -66,17 +66,17 @@ INSTANTIATE_TEST_SUITE_P(Scan, SeesNothing,
                                          "#pragma promote_to_registers\n", "#\n", "#line 3\n",
                                          "#error don't\n", "#warning get_group_id\n"));
 
-class Opaque : public testing::TestWithParam<const char*> {};
+class OpaqueSource : public testing::TestWithParam<const char*> {};
 
 // Where compilers differ, or where a token ends is not certain.
-TEST(Scan, WhatMayBeReadOtherwiseIsUnsound) {
+TEST(Scan, AmbiguousTextIsUnsound) {
   for (const char* text : {"#warning see /* below\n#define ID get_group_id(0)\n// */\n",
                            "#if 0\n#include <x/*y>\n\" */ \" /* \"\n#endif\n", "x = 1_p+get_group_id(0);"}) {
     EXPECT_TRUE(scan_source(text).ambiguous) << text;
   }
 }
 
-TEST(Scan, WhatCannotBeReadMeddles) {
+TEST(Scan, UnreadableTextTampers) {
   for (const char* text : {"?\?=define X\n", "%:x", "\\u0067", "#import <x>\n", "#pragma what\n", "don't\n",
                            "a$b", "_Pragma(\"x\")"}) {
     EXPECT_TRUE(scan_source(text).breaks_prelude) << text;
@@ -85,13 +85,13 @@ TEST(Scan, WhatCannotBeReadMeddles) {
   EXPECT_TRUE(scan_source(std::string("// \\\0\n get_group_id(0)", 21)).reads_ndrange);
 }
 
-TEST_P(Opaque, CannotBeMended) {
+TEST_P(OpaqueSource, PreludeDoesNotApply) {
   EXPECT_TRUE(scan_source(GetParam()).opaque) << GetParam();
   EXPECT_TRUE(scan_source(std::string(kPlain) + "\n" + GetParam()).opaque) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Scan, Opaque,
+    Scan, OpaqueSource,
     testing::Values("_Z12get_group_idj(0)", "_Z13get_global_idj(2)", "_Z19get_group_linear_idv()",
                     "__attribute__((weakref(\"_Z12get_gr\" \"oup_idj\")))", "__attribute__((alias(\"x\")))",
                     "#pragma redefine_extname a b\n", "#pragma weak a = b\n", "_Pragma(\"weak\")",
@@ -104,12 +104,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "\xc3\xa9t\xc3\xa9(0)", "#if __has_include(<it's>) || defined(X)\n#endif\n", "/* no end",
                     "1'000", "<% %>", "#pragma push_macro(\"get_group_id\")\n"));
 
-class Meddles : public testing::TestWithParam<const char*> {};
+class TamperingSource : public testing::TestWithParam<const char*> {};
 
-TEST_P(Meddles, IsNoticed) { EXPECT_TRUE(scan_source(GetParam()).breaks_prelude) << GetParam(); }
+TEST_P(TamperingSource, IsDetected) { EXPECT_TRUE(scan_source(GetParam()).breaks_prelude) << GetParam(); }
 
 INSTANTIATE_TEST_SUITE_P(
-    Scan, Meddles,
+    Scan, TamperingSource,
     testing::Values("#define get_group_id(d) 0\n", "#define get_global_id(d) get_global_id(d)\n",
                     "#undef get_group_id\n", "#ifdef get_group_id\n#endif\n",
                     "#if defined(get_work_dim)\n#endif\n", "#if 0\n#elif get_work_dim\n#endif\n",
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "kernel void a(global int* o, int (get_work_dim)) {}",
                     "kernel void get_group_linear_id(global int* p) {}"));
 
-TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
+TEST(Scan, PastedNamesThatCouldTamperAreDetected) {
   for (const char* text :
        {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "void f() { CALL(get_group_id, 0) }"}) {
     EXPECT_TRUE(scan_source(text).breaks_prelude_if_pasting) << text;
@@ -134,14 +134,14 @@ TEST(Scan, NamesThatCouldBePastedToMeddleWithPasting) {
       scan_source("#if A\nint f() {\n#else\nint g() {\n#endif\nreturn get_group_id(0); }").breaks_prelude);
 }
 
-class Talks : public testing::TestWithParam<const char*> {};
+class CommunicatingSource : public testing::TestWithParam<const char*> {};
 
-TEST_P(Talks, IsNoticedAndStaysSplittable) {
+TEST_P(CommunicatingSource, IsDetectedAndSplittable) {
   EXPECT_TRUE(scan_source(GetParam()).communicates) << GetParam();
   EXPECT_FALSE(scan_source(GetParam()).opaque) << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(Scan, Talks,
+INSTANTIATE_TEST_SUITE_P(Scan, CommunicatingSource,
                          testing::Values("atomic_add(p, 1)", "atom_inc(p)", "atomic_load_explicit(p, o, s)",
                                          "volatile __global int* p", "mem_fence(CLK_GLOBAL_MEM_FENCE)",
                                          "memory_scope_device", "memory_scope_all_svm_devices",
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Scan, Talks,
                                          "__sync_fetch_and_add(p, 1)", "__c11_atomic_load(p, o)",
                                          "printf(\"%d\", 1)"));
 
-TEST(Scan, IncludesAreNamed) {
+TEST(Scan, IncludesAreListed) {
   EXPECT_EQ(includes_of("#include \"a.h\"\n # include <b/c.h>\n#/* */include_next <d>\n#include NAME\n"),
             (std::vector<std::string>{"a.h", "b/c.h", "d", ""}));
   EXPECT_TRUE(includes_of("// #include <a>\n\"#include <b>\"\n").empty());
@@ -159,7 +159,7 @@ Scan pasted(const std::string& text) { return scan_pasted_names({text}, ""); }
 
 constexpr const char* kJoin = "#define C(a, b) a##b\n";
 
-TEST(Scan, NamesAreFormedFromWhatIsThere) {
+TEST(Scan, PastedNamesAreFormedFromExistingTokens) {
   EXPECT_TRUE(pasted("get_ ## group_id").reads_ndrange);
   EXPECT_TRUE(pasted(std::string(kJoin) + "C(get_, C(gro, up_)) id").reads_ndrange);
   EXPECT_FALSE(pasted(std::string(kJoin) + "get_group id").reads_ndrange)
@@ -175,14 +175,14 @@ TEST(Scan, NamesAreFormedFromWhatIsThere) {
   EXPECT_FALSE(scan.reads_ndrange || scan.opaque || scan.communicates);
 }
 
-class Pasted : public testing::TestWithParam<const char*> {};
+class PastedNames : public testing::TestWithParam<const char*> {};
 
-TEST_P(Pasted, NamesThatOperatorsLetMeetAreFormed) {
+TEST_P(PastedNames, AreFormedByPastingOperators) {
   EXPECT_TRUE(pasted(GetParam()).reads_ndrange) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Ways, Pasted,
+    Ways, PastedNames,
     testing::Values("#define C(x) get_##x\nC(group_id)", "#define C(x) x##_id\nC(get_group)",
                     "#define C(x) get_##x##_id\nC(group)", "#define C(x) get_group##x##_id\nC()",
                     "#define C(x, y) get_group##x##y##_id\nC(,)",
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "#define C get_ ## group_id\nC", "# define C(x)get_##x\nC(group_id)",
                     "#define C(x) get_ /* */ ## /* */ x\nC(group_id)"));
 
-TEST(Scan, WhatNoOperatorLetsMeetIsNotFormed) {
+TEST(Scan, NamesWithoutPastingOperatorAreNotFormed) {
   EXPECT_FALSE(pasted("#define ADD(x) x##_add\nget_group _id ADD(cfloat)").reads_ndrange);
   EXPECT_FALSE(pasted("#define C(x) get_##x##_id\ngroup_size").reads_ndrange);
   EXPECT_FALSE(pasted("#define C(x) c_##x\nas m ato mic_ C(y)").opaque);
@@ -199,12 +199,12 @@ TEST(Scan, WhatNoOperatorLetsMeetIsNotFormed) {
   EXPECT_FALSE(pasted("#define C (x) c_##y\nget_ group_id").reads_ndrange) << "takes no parameters";
 }
 
-TEST(Scan, HowOptionsWriteMacrosIsNotGuessed) {
+TEST(Scan, UnusualMacroOptionsAreNotGuessed) {
   EXPECT_TRUE(scan_pasted_names({"get_gr C(oup_id)"}, options_as_directive("-DC(x)=y##z")).reads_ndrange);
   EXPECT_FALSE(scan_pasted_names({"get_gr C(oup_id)"}, options_as_directive("-DC(x)=y")).reads_ndrange);
 }
 
-TEST(ScanOptions, HarmlessOnesStaySo) {
+TEST(ScanOptions, HarmlessOptionsAreNotFlagged) {
   for (const char* options : {"", "-DN=16 -D M=4", "-cl-fast-relaxed-math -cl-mad-enable -cl-std=CL2.0",
                               "-I include -Werror -w", "-DNAME=\"x y\""}) {
     EXPECT_FALSE(scan_options(options).opaque || scan_options(options).breaks_prelude) << options;
@@ -213,7 +213,7 @@ TEST(ScanOptions, HarmlessOnesStaySo) {
   }
 }
 
-TEST(ScanOptions, WhatBringsTextInIsOpaque) {
+TEST(ScanOptions, OptionsThatIncludeTextAreOpaque) {
   for (const char* options : {"-include x.h", "-imacros x.h", "-Xclang -load", "@file", "--config x",
                               "-fplugin=x", "-Wp,-include,x"}) {
     EXPECT_TRUE(scan_options(options).opaque) << options;
@@ -230,7 +230,7 @@ TEST(ScanOptions, MacrosCountAsText) {
   EXPECT_TRUE(scan_text(options_as_directive("-D F(a,b)=a##b")).pastes_tokens);
 }
 
-TEST(ScanOptions, WhatRedefinesAFunctionMeddles) {
+TEST(ScanOptions, RedefiningAFunctionTampers) {
   for (const char* options : {"-Dget_group_id=f", "-D get_global_id(x)=x", "-U get_work_dim", "-D__cleave_on",
                               "-D\"get_group_id=f\"", "-Dsize_t=uint", "-Dinline=", "-include x.h"}) {
     EXPECT_TRUE(scan_options(options).breaks_prelude) << options;

@@ -30,7 +30,7 @@ Nanoseconds bound(Nanoseconds duration) {
   return std::max(duration * 3 / 100, std::chrono::duration_cast<Nanoseconds>(60us));
 }
 
-TEST(PollSchedule, EndIsNoticedInTimeWhateverWasPredicted) {
+TEST(PollSchedule, DetectsTheEndInTimeForAnyPrediction) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> exponent(3, 10);  // 1 µs to 10 s
   for (int i = 0; i < 3000; ++i) {
@@ -43,12 +43,12 @@ TEST(PollSchedule, EndIsNoticedInTimeWhateverWasPredicted) {
   }
 }
 
-TEST(PollSchedule, LongWaitHasFewLooks) {
+TEST(PollSchedule, LongWaitPollsRarely) {
   EXPECT_LT(play(PollSchedule(), 1s, 10us).looks, 1000U);
   EXPECT_LT(play(PollSchedule(1s), 1s, 10us).looks, 450U);
 }
 
-TEST(PollSchedule, WhatWasPredictedIsNoticedSooner) {
+TEST(PollSchedule, CorrectPredictionDetectsTheEndSooner) {
   Nanoseconds late{0};
   for (Nanoseconds duration = 1s; duration < 1100ms; duration += 777us) {
     late = std::max(late, play(PollSchedule(1s), duration, 0us).late);
@@ -59,7 +59,7 @@ TEST(PollSchedule, WhatWasPredictedIsNoticedSooner) {
   }
 }
 
-TEST(SpinDetector, ThreeLongWaitsTell) {
+TEST(SpinDetector, ThreeLongWaitsDetectSpinning) {
   SpinDetector burning;
   burning.add(2ms, 1900us);
   burning.add(2ms, 1900us);
@@ -70,13 +70,13 @@ TEST(SpinDetector, ThreeLongWaitsTell) {
   EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::spins) << "it stands";
 }
 
-TEST(SpinDetector, OneVeryLongWaitTells) {
+TEST(SpinDetector, OneVeryLongWaitDetectsSpinning) {
   SpinDetector burning;
   burning.add(1s, 1ms);
   EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::sleeps);
 }
 
-TEST(SpinDetector, SpinningForAMomentIsNotBurning) {
+TEST(SpinDetector, BriefSpinningIsIgnored) {
   SpinDetector burning;
   for (int i = 0; i < 100; ++i) burning.add(200us, 200us);
   EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::unknown) << "short waits say nothing";
@@ -84,7 +84,7 @@ TEST(SpinDetector, SpinningForAMomentIsNotBurning) {
   EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::sleeps);
 }
 
-TEST(SpinDetector, ShareOfABusyProcessorIsBurning) {
+TEST(SpinDetector, PartialShareOfABusyCpuIsSpinning) {
   SpinDetector burning;
   for (int i = 0; i < 3; ++i) burning.add(1s, 200ms);
   EXPECT_EQ(burning.verdict(), SpinDetector::Verdict::spins);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ScopedPreciseSleep, TimerSlackIsPutBack) {
+TEST(ScopedPreciseSleep, TimerSlackIsRestored) {
   const int before = prctl(PR_GET_TIMERSLACK);
   ASSERT_EQ(prctl(PR_SET_TIMERSLACK, 12345UL), 0);
   {
@@ -35,7 +35,7 @@ void sleep_in_a_call(Sleeper& sleeper) noexcept {
   sleeper.woke = true;
 }
 
-TEST(ScopedPreciseSleep, CancelledThreadLeavesTheCallFirst) {
+TEST(ScopedPreciseSleep, CancellationIsDeferredToTheEndOfTheCall) {
   Sleeper sleeper;
   pthread_t thread{};
   ASSERT_EQ(pthread_create(

@@ -22,7 +22,7 @@ TEST(Settings, NamesAreUnique) {
   }
 }
 
-TEST(Settings, EachStandsInItsDocumentWithItsDefault) {
+TEST(Settings, EachIsDocumentedWithItsDefault) {
   std::ifstream file(CLEAVE_DOCS "/configuration.md");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   for (const Setting& setting : settings_list()) {
@@ -34,7 +34,7 @@ TEST(Settings, EachStandsInItsDocumentWithItsDefault) {
   }
 }
 
-TEST(Settings, PatternsAreTheShells) {
+TEST(Settings, PatternsFollowShellGlobs) {
   EXPECT_TRUE(matches("scan_*", "scan_exclusive"));
   EXPECT_FALSE(matches("scan_*", "rescan_x"));
   EXPECT_TRUE(matches("*", ""));

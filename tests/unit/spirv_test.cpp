@@ -119,7 +119,7 @@ void PrintTo(const Case& tried, std::ostream* out) {
 
 class SpirvMeaning : public testing::TestWithParam<Case> {};
 
-TEST_P(SpirvMeaning, IsFoundAlone) {
+TEST_P(SpirvMeaning, IsFoundInASingleInstruction) {
   EXPECT_EQ(scan(header() + GetParam().instructions), GetParam().meaning);
 }
 
@@ -127,7 +127,7 @@ TEST_P(SpirvMeaning, IsFoundInAModule) {
   EXPECT_EQ(scan(plain() + GetParam().instructions), GetParam().meaning);
 }
 
-TEST_P(SpirvMeaning, IsNotHalfRead) {
+TEST_P(SpirvMeaning, TruncatedInstructionIsOpaque) {
   Words module = header() + GetParam().instructions;
   module.pop_back();
   EXPECT_EQ(scan(module).value_or(kHarmless), kHarmless);
@@ -249,14 +249,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Spirv, PlainModuleIsHarmless) { EXPECT_EQ(scan(plain()), kHarmless); }
 
-TEST(Spirv, AModuleNeedNotBeAligned) {
+TEST(Spirv, ModuleMayBeUnaligned) {
   const Words module = plain() + decorate(BuiltIn::WorkDim);
   std::vector<std::byte> bytes(module.size() * sizeof(Word) + 1);
   std::memcpy(bytes.data() + 1, module.data(), bytes.size() - 1);
   EXPECT_EQ(scan_spirv(std::span(bytes).subspan(1)), kSees);
 }
 
-TEST(Spirv, WhatIsNoModuleIsEmpty) {
+TEST(Spirv, NonModuleIsEmpty) {
   EXPECT_FALSE(scan({}));
   EXPECT_FALSE(scan_spirv({}));
   EXPECT_FALSE(scan({spv::MagicNumber}));
@@ -265,7 +265,7 @@ TEST(Spirv, WhatIsNoModuleIsEmpty) {
   EXPECT_TRUE(scan(header()));
 }
 
-TEST(Spirv, ASizeBetweenTwoWordsIsUnreadable) {
+TEST(Spirv, SizeMustBeAMultipleOfFour) {
   const Words module = plain();
   const auto bytes = std::as_bytes(std::span(module));
   for (std::size_t missing = 1; missing < sizeof(Word); ++missing) {
@@ -286,14 +286,14 @@ TEST(Spirv, UnknownHeadersAreOpaque) {
   EXPECT_EQ(scan({0x03022307, 0x00000100, 0, 100, 0}), kEverything);  // the other byte order
 }
 
-TEST(Spirv, WordCountsArePartOfTheModule) {
+TEST(Spirv, WordCountsMustStayInsideTheModule) {
   EXPECT_FALSE(scan(header() + Words{number(Op::OpNop)}));
   EXPECT_FALSE(scan(header() + Words{2U << spv::WordCountShift | number(Op::OpNop)}));
   EXPECT_FALSE(scan(header() + Words{0xFFFFU << spv::WordCountShift | number(Op::OpNop), 0, 0}));
   EXPECT_EQ(scan(header() + Words{3U << spv::WordCountShift | number(Op::OpNop), 0, 0}), kHarmless);
 }
 
-TEST(Spirv, OperandsThatMatterMustBeThere) {
+TEST(Spirv, RequiredOperandsMustBePresent) {
   const auto unreadable = [](Op op, const Words& operands) {
     return !scan(header() + instruction(op, operands));
   };
@@ -310,7 +310,7 @@ TEST(Spirv, OperandsThatMatterMustBeThere) {
   EXPECT_TRUE(unreadable(Op::OpDecorate, Words{20, linked} + text("printf")));  // of which linkage?
 }
 
-TEST(Spirv, TextsMustEndAndNotGoOn) {
+TEST(Spirv, StringsMustTerminate) {
   const Word linked = number(Decoration::LinkageAttributes);
   const Word import_type = number(spv::LinkageType::Import);
   constexpr Word kFourCharacters = 0x66666666;
@@ -323,7 +323,7 @@ TEST(Spirv, TextsMustEndAndNotGoOn) {
   EXPECT_FALSE(scan(header() + instruction(Op::OpExtInstImport, {1, kFourCharacters})));
 }
 
-TEST(Spirv, EveryTruncationSaysNoMoreThanTheWhole) {
+TEST(Spirv, TruncationNeverAddsFindings) {
   const Words module = plain() + decorate(BuiltIn::WorkgroupId) +
                        instruction(Op::OpAtomicIAdd, {10, 40, 41, 2, 42, 43}) + import("other");
   for (std::size_t size = 0; size < module.size(); ++size) {
@@ -335,7 +335,7 @@ TEST(Spirv, EveryTruncationSaysNoMoreThanTheWhole) {
   }
 }
 
-TEST(Spirv, RandomBytesAreReadToTheirEndOrNot) {
+TEST(Spirv, RandomBytesAreHandled) {
   std::mt19937 random(1);
   const Words sound = plain() + decorate(BuiltIn::WorkgroupId);
   for (int round = 0; round < 5'000; ++round) {

@@ -22,7 +22,7 @@ SummaryContext summary_context() {
   return result;
 }
 
-TEST(Counters, KernelsOfOneNameShareThem) {
+TEST(Counters, KernelsOfOneNameShareCounters) {
   Counters counters;
   counters.of("mm").count_split(20, base::Nanoseconds(500));
   counters.of("mm").count_unsplit(4);
@@ -36,7 +36,7 @@ TEST(Counters, KernelsOfOneNameShareThem) {
   EXPECT_EQ(all[0].statistics.unsplit[4], 1U);
 }
 
-TEST(Counters, NamesWithoutEndDoNotGrowMemoryWithoutEnd) {
+TEST(Counters, MemoryIsBoundedForUnboundedNames) {
   Counters counters;
   for (int i = 0; i < 10000; ++i) counters.of("kernel_" + std::to_string(i)).count_unsplit(0);
   EXPECT_LE(counters.all().size(), 4097U);
@@ -45,7 +45,7 @@ TEST(Counters, NamesWithoutEndDoNotGrowMemoryWithoutEnd) {
   EXPECT_EQ(launches, 10000U);
 }
 
-TEST(Counters, ThreadsLoseNothing) {
+TEST(Counters, ConcurrentUpdatesAreExact) {
   Counters counters;
   {
     std::vector<std::jthread> threads;
@@ -58,7 +58,7 @@ TEST(Counters, ThreadsLoseNothing) {
   EXPECT_EQ(counters.all()[0].statistics.slices, 80000U);
 }
 
-TEST(Summary, JsonHasWhatScriptsRelyOn) {
+TEST(Summary, JsonHasTheDocumentedFields) {
   Counters counters;
   counters.of("mm\"\\\n").count_split(20, base::Nanoseconds(500));
   counters.of("mm\"\\\n").count_pipelined();
@@ -78,7 +78,7 @@ TEST(Summary, JsonHasWhatScriptsRelyOn) {
       "\n");
 }
 
-TEST(Summary, TextSaysWhyAndAddsUp) {
+TEST(Summary, TextGivesReasonsAndConsistentTotals) {
   Counters counters;
   counters.of("mm").count_split(20, base::Nanoseconds(1'500'000));
   counters.of("small_one").count_unsplit(4);

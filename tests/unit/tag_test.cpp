@@ -19,7 +19,7 @@ std::uint32_t bits(const NDRange& range, std::size_t slices, std::size_t slice) 
 
 constexpr std::uint32_t kTag = 0x80000000U;
 
-TEST(Tag, TellsDimensionsGroupsAndThoseBefore) {
+TEST(Tag, EncodesDimensionsGroupsAndOffset) {
   const NDRange line{1, {5, 0, 0}, {80, 1, 1}, {8, 1, 1}};
   EXPECT_EQ(bits(line, 5, 0), kTag | 1U << 29U | 1U << 28U | 1U << 26U | 10U);
   EXPECT_EQ(bits(line, 5, 2), kTag | 1U << 29U | 1U << 28U | 1U << 26U | 4U << 13U | 10U);
@@ -27,7 +27,7 @@ TEST(Tag, TellsDimensionsGroupsAndThoseBefore) {
   EXPECT_EQ(bits(plane, 2, 1), kTag | 2U << 29U | 1U << 28U | 2U << 26U | 5U << 13U | 10U);
 }
 
-TEST(Tag, OfManyGroupsTellsOnlyHowMany) {
+TEST(Tag, OfManyGroupsEncodesOnlyTheTotal) {
   const NDRange line{1, {0, 0, 0}, {8192, 1, 1}, {1, 1, 1}};
   EXPECT_EQ(bits(line, 2, 1), kTag | 1U << 29U | 1U << 26U | 8192U);
   NDRange moved = line;
@@ -40,7 +40,7 @@ TEST(Tag, OfManyGroupsTellsOnlyHowMany) {
   EXPECT_TRUE(tag_of(large, 2));
 }
 
-TEST(Tag, OfBoxesTellsBothDimensions) {
+TEST(Tag, OfBoxesEncodesBothDimensions) {
   const NDRange plane{2, {0, 0, 0}, {16, 4, 1}, {4, 2, 1}};
   EXPECT_EQ(bits(plane, 5, 3), kTag | 2U << 29U | 3U << 26U | 2U << 13U | 4U);
   NDRange moved = plane;
@@ -55,7 +55,7 @@ TEST(Tag, NeedsAFreeThirdDimension) {
   EXPECT_FALSE(tag_of({3, {0, 0, 1}, {8, 8, 1}, {4, 4, 1}}, 2));
 }
 
-TEST(Tag, NeedsGroupsOfOneSizeWhereItIsCut) {
+TEST(Tag, NeedsUniformGroupsInTheCutDimension) {
   EXPECT_FALSE(tag_of({1, {0, 0, 0}, {81, 1, 1}, {8, 1, 1}}, 2));
   EXPECT_TRUE(tag_of({2, {0, 0, 0}, {9, 8, 1}, {4, 4, 1}}, 2));
   EXPECT_FALSE(tag_of({2, {0, 0, 0}, {9, 8, 1}, {4, 4, 1}}, 3));

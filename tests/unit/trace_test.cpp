@@ -54,7 +54,7 @@ class TraceFile : public testing::Test {
   std::string folder_;
 };
 
-TEST(Json, StringsHoldAnything) {
+TEST(Json, EscapesAnyString) {
   EXPECT_EQ(quoted("mm"), R"("mm")");
   EXPECT_EQ(quoted("a\"b\\c\n\x7f"), "\"a\\\"b\\\\c\\u000a\x7f\"");
   EXPECT_EQ(quoted("Xe\xe2\x84\xa2 \xf0\x9f\x99\x82"), "\"Xe\xe2\x84\xa2 \xf0\x9f\x99\x82\"");
@@ -88,7 +88,7 @@ TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {
   EXPECT_THAT(text, HasSubstr(R"("tid":1073741824,"name":"thread_name","args":{"name":"queue 1"}})"));
 }
 
-TEST_F(TraceFile, IsValidAtAnyTime) {
+TEST_F(TraceFile, IsValidJsonAtAnyTime) {
   TraceWriter trace(path(), "a test", base::Clock::system());
   trace.add(TraceEvents(), thread_track());
   EXPECT_NE(access(path().c_str(), F_OK), 0) << "nothing has happened";
@@ -102,13 +102,13 @@ TEST_F(TraceFile, IsValidAtAnyTime) {
   EXPECT_TRUE(has_events(path(), 4)) << "what comes after the end is there as well";
 }
 
-TEST_F(TraceFile, ReplacesWhatWasThere) {
+TEST_F(TraceFile, ReplacesAnExistingFile) {
   std::ofstream(path()) << std::string(10'000, 'x');
   { add(*std::make_unique<TraceWriter>(path(), "a test", base::Clock::system())); }
   EXPECT_TRUE(has_events(path(), 1));
 }
 
-TEST_F(TraceFile, EndsAtItsLimitWithOneLine) {
+TEST_F(TraceFile, StopsAtItsLimitWithOneLogLine) {
   constexpr std::uint64_t kLimit = 10'000;
   testing::internal::CaptureStderr();
   {
@@ -125,7 +125,7 @@ TEST_F(TraceFile, EndsAtItsLimitWithOneLine) {
   EXPECT_EQ(std::system(("python3 -m json.tool " + path() + " > /dev/null").c_str()), 0);
 }
 
-TEST_F(TraceFile, PathThatCannotBeWrittenIsOneLine) {
+TEST_F(TraceFile, UnwritablePathIsReportedInOneLine) {
   testing::internal::CaptureStderr();
   {
     TraceWriter trace(path("no/such/folder"), "a test", base::Clock::system());
@@ -137,7 +137,7 @@ TEST_F(TraceFile, PathThatCannotBeWrittenIsOneLine) {
   EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
 }
 
-TEST_F(TraceFile, FileInUseByAnotherIsLeftAlone) {
+TEST_F(TraceFile, FileInUseByAnotherProcessIsKept) {
   TraceWriter first(path(), "a test", base::Clock::system());
   add(first);
   first.flush();
@@ -149,7 +149,7 @@ TEST_F(TraceFile, FileInUseByAnotherIsLeftAlone) {
   EXPECT_TRUE(has_events(path() + "." + std::to_string(getpid()), 2));
 }
 
-TEST_F(TraceFile, ForkedChildHasItsOwn) {
+TEST_F(TraceFile, ForkedChildWritesItsOwnFile) {
   for (const std::string& name : {std::string("trace"), std::string("trace-%p")}) {
     TraceWriter trace(path(name), "a test", base::Clock::system());
     add(trace);  // still gathered when the child comes to be
@@ -173,7 +173,7 @@ TEST_F(TraceFile, ForkedChildHasItsOwn) {
   }
 }
 
-TEST_F(TraceFile, ChildThatTracesNothingWritesNothing) {
+TEST_F(TraceFile, ChildWithoutEventsWritesNothing) {
   TraceWriter trace(path(), "a test", base::Clock::system());
   add(trace);
   trace.before_fork();
@@ -191,7 +191,7 @@ TEST_F(TraceFile, ChildThatTracesNothingWritesNothing) {
 }
 
 // A program may close all descriptors and open its own files in their place.
-TEST_F(TraceFile, DescriptorThatIsNowTheProgramsIsNotWrittenTo) {
+TEST_F(TraceFile, DescriptorReusedByTheProgramIsNotWrittenTo) {
   TraceWriter trace(path(), "a test", base::Clock::system());
   add(trace);
   trace.flush();
@@ -207,7 +207,7 @@ TEST_F(TraceFile, DescriptorThatIsNowTheProgramsIsNotWrittenTo) {
   for (int file = own; file < 1000; ++file) close(file);
 }
 
-TEST_F(TraceFile, PipeGetsItWhole) {
+TEST_F(TraceFile, PipeGetsTheWholeTrace) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   const int reader = open(path().c_str(), O_RDONLY | O_NONBLOCK);
   { add(*std::make_unique<TraceWriter>(path(), "a test", base::Clock::system())); }

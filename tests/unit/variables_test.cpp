@@ -10,9 +10,9 @@ namespace {
 
 bool keeps_state(const std::string& text) { return has_program_variables({text}, "-cl-std=CL2.0"); }
 
-class Kept : public testing::TestWithParam<const char*> {};
+class PersistentVariable : public testing::TestWithParam<const char*> {};
 
-TEST_P(Kept, IsSeen) {
+TEST_P(PersistentVariable, IsDetected) {
   const std::string kernel = "kernel void k(global int* p) { p[get_global_id(0)] = 1; }\n";
   EXPECT_TRUE(keeps_state(GetParam())) << GetParam();
   EXPECT_TRUE(keeps_state(GetParam() + ("\n" + kernel))) << GetParam();
@@ -23,7 +23,7 @@ TEST_P(Kept, IsSeen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Ways, Kept,
+    Ways, PersistentVariable,
     testing::Values("int x;", "global int x;", "__global atomic_int x = ATOMIC_VAR_INIT(0);", "int x = 5;",
                     "int x[4];", "int x[N(3)];", "struct S { int a; } s;", "struct S s;",
                     "struct S { int a; };\nint x;", "enum { A } e;",
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "#define CAT(a, b) a##b\nvoid f(void) { CAT(sta, tic) int x; }",
                     "void f(void) {\n#include \"x.h\"\n} }"));
 
-TEST(Variables, WhatKeepsNothing) {
+TEST(Variables, LocalAndConstantVariablesAreNotFlagged) {
   for (const char* const text :
        {"",
         "constant int x = 5;",
@@ -82,7 +82,7 @@ TEST(Variables, WhatKeepsNothing) {
   }
 }
 
-TEST(Variables, LanguagesThatHaveNone) {
+TEST(Variables, OldLanguageVersionsHaveNone) {
   for (const char* const options : {"", "-DN=4", "-cl-std=CL1.2", "-cl-std=CL1.1 -w", "-cl-std=CL3.0"}) {
     EXPECT_FALSE(has_program_variables({"int x;"}, options)) << options;
   }
@@ -92,7 +92,7 @@ TEST(Variables, LanguagesThatHaveNone) {
   }
 }
 
-TEST(Variables, NamesThatOptionsDefineAreInDoubt) {
+TEST(Variables, NamesDefinedByOptionsAreUncertain) {
   EXPECT_FALSE(has_program_variables({"int f(void);"}, "-cl-std=CL2.0"));
   EXPECT_TRUE(has_program_variables({"int f(void);"}, "-cl-std=CL2.0 -Df=x,"));
   EXPECT_TRUE(has_program_variables({"void f(void) { S int x; }"}, "-cl-std=CL2.0 -DS=static"));

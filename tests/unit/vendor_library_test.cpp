@@ -323,7 +323,7 @@ bool needs_no_driver(const std::string& name) {
       .contains(name);
 }
 
-TEST(Vendor, TranslatesEachHandleOfEachFunction) {
+TEST(VendorLibrary, TranslatesEachHandleOfEachFunction) {
   set_up();
 #define CL_FUNCTION(version, name, ...) \
   if (!needs_no_driver(#name)) CallChecker<&Table::name>::good(#name);
@@ -335,7 +335,7 @@ TEST(Vendor, TranslatesEachHandleOfEachFunction) {
 #undef CL_EXTENSION
 }
 
-TEST(Vendor, HandsANullDeviceOnWhereItIsOne) {
+TEST(VendorLibrary, ForwardsANullDeviceWhereAllowed) {
   set_up();
   EXPECT_EQ(translated<&Table::clGetKernelWorkGroupInfo>()(vendor_handle<cl_kernel>(), nullptr, 0, 0, nullptr,
                                                            nullptr),
@@ -343,7 +343,7 @@ TEST(Vendor, HandsANullDeviceOnWhereItIsOne) {
   EXPECT_EQ(heard.handles, (std::vector<const void*>{driver_handle<cl_kernel>(), nullptr}));
 }
 
-TEST(Vendor, RefusesEachBadHandleOfEachFunction) {
+TEST(VendorLibrary, RejectsEachInvalidHandleOfEachFunction) {
   set_up();
 #define CL_FUNCTION(version, name, ...) \
   if (!needs_no_driver(#name)) CallChecker<&Table::name>::bad(#name);
@@ -363,7 +363,7 @@ long resident() {
   return pages;
 }
 
-TEST(Vendor, MillionsOfCallsLeaveMemoryFlat) {
+TEST(VendorLibrary, MemoryIsConstantOverMillionsOfCalls) {
   set_up();
 #ifdef NDEBUG
   constexpr int kRounds = 1'000'000;  // ten million calls
@@ -396,7 +396,7 @@ TEST(Vendor, MillionsOfCallsLeaveMemoryFlat) {
 #endif
 }
 
-TEST(Vendor, GivesTheTableOfIcd2) {
+TEST(VendorLibrary, ProvidesTheIcd2Table) {
   set_up();
   EXPECT_TRUE(drivers::is_icd2_table(vendor.dispatch_table));
   for (Object* const object : living) EXPECT_EQ(object->dispatch, &vendor.dispatch_table);

@@ -21,7 +21,7 @@ std::string text(clGetCleaveInfo_fn info, cl_cleave_info what) {
   return value;
 }
 
-TEST(Info, AnswersWhatTheHeaderPromises) {
+TEST(CleaveInfo, AnswersTheDocumentedQueries) {
   InterposerFixture fixture;
   const auto info = info_function(fixture);
   ASSERT_NE(info, nullptr);
@@ -39,7 +39,7 @@ TEST(Info, AnswersWhatTheHeaderPromises) {
   EXPECT_NE(text(info, CL_CLEAVE_STATISTICS).find("\"slices\":20"), std::string::npos);
 }
 
-TEST(Info, MistakesAreErrors) {
+TEST(CleaveInfo, InvalidQueriesAreErrors) {
   InterposerFixture fixture;
   const auto info = info_function(fixture);
   cl_uint value = 0;
@@ -49,7 +49,7 @@ TEST(Info, MistakesAreErrors) {
   EXPECT_EQ(info(nullptr, CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_INVALID_DEVICE);
 }
 
-TEST(Extensions, OverriddenFunctionsAreOursOthersTheDrivers) {
+TEST(Extensions, OnlyOverriddenFunctionsAreReplaced) {
   InterposerFixture fixture;
   int driver_function = 0;
   fixture.driver.extension("clEnqueueNDRangeKernel", &driver_function);
@@ -62,7 +62,7 @@ TEST(Extensions, OverriddenFunctionsAreOursOthersTheDrivers) {
   EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress(nullptr), nullptr);
 }
 
-TEST(Extensions, AnotherCleaveBelowIsLeftToSplit) {
+TEST(Extensions, CleaveBelowSplitsInstead) {
   InterposerFixture fixture;
   int lower = 0;
   fixture.driver.extension(CL_CLEAVE_GET_INFO_NAME, &lower);

@@ -54,10 +54,8 @@ void by_finish(InterposerFixture& fixture, cl_kernel kernel) {
   ASSERT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
 }
 void by_event(InterposerFixture& fixture, cl_kernel kernel) {
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-  ASSERT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-  fixture.cl.clReleaseEvent(event);
+  const kit::Event event = fixture.launch_event(kernel);
+  ASSERT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
 }
 void by_reading(InterposerFixture& fixture, cl_kernel kernel) {
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
@@ -71,9 +69,9 @@ struct Case {
   cl_command_queue_properties properties;
 };
 
-class Learning : public testing::TestWithParam<Case> {};
+class CostPolicy : public testing::TestWithParam<Case> {};
 
-TEST_P(Learning, BudgetConvergesInTenLaunches) {
+TEST_P(CostPolicy, BudgetConvergesInTenLaunches) {
   base::Settings settings = budget();
   settings.wait = GetParam().wait;
   InterposerFixture fixture(settings, default_driver(), GetParam().properties);
@@ -86,7 +84,7 @@ TEST_P(Learning, BudgetConvergesInTenLaunches) {
   fixture.expect_each_item_ran(11);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, Learning,
+INSTANTIATE_TEST_SUITE_P(Ways, CostPolicy,
                          testing::Values(Case{"Finish", by_finish, base::WaitMode::native, 0},
                                          Case{"FinishPolitely", by_finish, base::WaitMode::sleeping, 0},
                                          Case{"Event", by_event, base::WaitMode::native, 0},
@@ -100,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Learning,
                          [](const auto& info) { return info.param.name; });
 
 // What it waits for would be counted, and a wait for it may need what the program does next.
-TEST(Learning, NothingIsTimedByTheHostThatWaitsForOthers) {
+TEST(CostPolicy, LaunchesWaitingForOthersAreNotTimed) {
   InterposerFixture fixture(budget());
   const cl_kernel kernel = fixture.make_kernel();
   const cl_kernel other = fixture.make_kernel(kSplittable, "sum");
@@ -110,11 +108,10 @@ TEST(Learning, NothingIsTimedByTheHostThatWaitsForOthers) {
   launch_and_count_slices(fixture, kernel, by_finish);
   fixture.driver.forget();
   for (int i = 0; i < 10; ++i) {
-    cl_event first = nullptr;
-    ASSERT_EQ(fixture.launch_on(elsewhere, other, &first), CL_SUCCESS);
+    kit::Event first = fixture.cl.event();
+    ASSERT_EQ(fixture.launch_on(elsewhere, other, first.out()), CL_SUCCESS);
     ASSERT_EQ(fixture.launch(kernel, nullptr, {first}), CL_SUCCESS);
     ASSERT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-    fixture.cl.clReleaseEvent(first);
   }
   for (const learn::CostReport& report : interpose::interposer().costs.reports(10)) {
     EXPECT_EQ(report.advice.measured, report.name.starts_with("add") ? 1U : 0U) << report.name;
@@ -122,7 +119,7 @@ TEST(Learning, NothingIsTimedByTheHostThatWaitsForOthers) {
   fixture.expect_each_item_ran(21);
 }
 
-TEST(Learning, BudgetOfPipelinedLaunches) {
+TEST(CostPolicy, BudgetAppliesToPipelinedLaunches) {
   base::Settings settings = budget();
   settings.launch = base::LaunchMode::pipelined;
   InterposerFixture fixture(settings, concurrent_driver());
@@ -144,7 +141,7 @@ cl_int CL_API_CALL enqueue_slowly(cl_command_queue queue, cl_kernel kernel, cl_u
                                                      event);
 }
 
-TEST(Learning, BudgetCountsWhatEnqueueingTakes) {
+TEST(CostPolicy, BudgetIncludesEnqueueTime) {
   Table below = sim::Driver::table();
   below.clEnqueueNDRangeKernel = enqueue_slowly;
   InterposerFixture fixture(budget(), default_driver(), 0, below);
@@ -156,7 +153,7 @@ TEST(Learning, BudgetCountsWhatEnqueueingTakes) {
   EXPECT_LE(fixture.driver.clock().now() - start, 10700us);
 }
 
-TEST(Learning, BudgetFollowsAChange) {
+TEST(CostPolicy, BudgetAdaptsToAChange) {
   InterposerFixture fixture(budget());
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 100ms, 100us);
@@ -168,7 +165,7 @@ TEST(Learning, BudgetFollowsAChange) {
   EXPECT_LE(slices, 6U);
 }
 
-TEST(Learning, BudgetIsBoundedByTheNumberOfVms) {
+TEST(CostPolicy, BudgetIsBoundedByTheVmCount) {
   base::Settings settings = budget();
   settings.alpha_max = 3;
   InterposerFixture fixture(settings);
@@ -178,7 +175,7 @@ TEST(Learning, BudgetIsBoundedByTheNumberOfVms) {
   EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 15U);
 }
 
-TEST(Learning, BudgetLeavesLaunchesWholeThatAreTooShort) {
+TEST(CostPolicy, BudgetLeavesShortLaunchesUnsplit) {
   InterposerFixture fixture(budget());
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 100us, 20us);
@@ -188,14 +185,14 @@ TEST(Learning, BudgetLeavesLaunchesWholeThatAreTooShort) {
   EXPECT_GT(InterposerFixture::unsplit(plan::UnsplitReason::costly), 0U);
 }
 
-TEST(Learning, BudgetDoesNotSplitAlone) {
+TEST(CostPolicy, BudgetDoesNotSplitWithoutNeighbours) {
   InterposerFixture fixture(learning({SplitPolicy::Kind::budget, 0}, 1));
   const cl_kernel kernel = fixture.make_kernel();
   for (int i = 0; i < 12; ++i) EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 1U);
   EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::alone), 12U);
 }
 
-TEST(Learning, NoSliceIsLongerThanTheQuantum) {
+TEST(CostPolicy, NoSliceExceedsTheQuantum) {
   InterposerFixture fixture(quantum(5ms));
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 1000ms, 10us);
@@ -211,7 +208,7 @@ TEST(Learning, NoSliceIsLongerThanTheQuantum) {
   EXPECT_GT(InterposerFixture::unsplit(plan::UnsplitReason::brief), 0U);
 }
 
-TEST(Learning, QuantumHoldsForAllThatRunsSideBySide) {
+TEST(CostPolicy, ConcurrentSlicesShareTheQuantum) {
   base::Settings settings = quantum(10ms);
   settings.launch = base::LaunchMode::pipelined;
   InterposerFixture fixture(settings, concurrent_driver());
@@ -224,23 +221,20 @@ TEST(Learning, QuantumHoldsForAllThatRunsSideBySide) {
   EXPECT_LE(slices, 200U) << "and on four at most";
 }
 
-TEST(Learning, ANewSizeBeginsWithWhatAnotherHasTaught) {
+TEST(CostPolicy, NewSizeStartsFromThatOfAnother) {
   InterposerFixture fixture(quantum(5ms));
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 400ms, 0us);
   for (int i = 0; i < 3; ++i) launch_and_count_slices(fixture, kernel, by_finish);
   fixture.driver.forget();
-  const std::size_t global = InterposerFixture::kItems / 2;
   const std::size_t local = 16;
-  ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                              nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {InterposerFixture::kItems / 2, local}), CL_SUCCESS);
   fixture.cl.clFinish(fixture.queue);
   EXPECT_GE(fixture.driver.launches().size(), 40U);
   EXPECT_LE(fixture.driver.launches().size(), 56U);
 }
 
-TEST(Learning, WhatCannotBeMeasuredIsLeftToAlpha) {
+TEST(CostPolicy, UnmeasurableLaunchesUseAlpha) {
   for (const base::Settings& settings : {budget(), quantum(5ms, 5)}) {
     InterposerFixture fixture(settings);
     const cl_kernel kernel = fixture.make_kernel();
@@ -258,7 +252,7 @@ TEST(Learning, WhatCannotBeMeasuredIsLeftToAlpha) {
   }
 }
 
-TEST(Learning, TimeThatTheProgramSpendsElsewhereIsNotTheLaunchs) {
+TEST(CostPolicy, HostTimeElsewhereIsNotCounted) {
   InterposerFixture fixture(quantum(5ms));
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 10ms, 0us);
@@ -272,7 +266,7 @@ TEST(Learning, TimeThatTheProgramSpendsElsewhereIsNotTheLaunchs) {
   }
 }
 
-TEST(Learning, OtherCommandsOnTheQueueAreNotTheLaunchs) {
+TEST(CostPolicy, OtherCommandsAreNotCounted) {
   InterposerFixture fixture(quantum(5ms));
   const cl_kernel kernel = fixture.make_kernel();
   const cl_kernel other = fixture.make_kernel(kSplittable, "sum");
@@ -293,7 +287,7 @@ TEST(Learning, OtherCommandsOnTheQueueAreNotTheLaunchs) {
   }
 }
 
-TEST(Learning, NothingIsAskedOfTheDriverForIt) {
+TEST(CostPolicy, NeedsNoAdditionalDriverCalls) {
   InterposerFixture fixture(budget());
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 100ms, 100us);
@@ -309,7 +303,7 @@ TEST(Learning, NothingIsAskedOfTheDriverForIt) {
   }
 }
 
-TEST(Learning, ReadWithAUserEventPendingWaitsForNothingFirst) {
+TEST(CostPolicy, ReadBehindAUserEventAddsNoWait) {
   InterposerFixture fixture(budget());
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
@@ -323,14 +317,13 @@ TEST(Learning, ReadWithAUserEventPendingWaitsForNothingFirst) {
   fixture.expect_each_item_ran(1);
 }
 
-TEST(Learning, FailedLaunchTeachesNothing) {
+TEST(CostPolicy, FailedLaunchIsNotMeasured) {
   InterposerFixture fixture(budget(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.fail_execution("add", 1, -1234);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-  EXPECT_NE(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-  fixture.cl.clReleaseEvent(event);
+  kit::Event event = fixture.launch_event(kernel);
+  EXPECT_NE(fixture.cl.wait({event}), CL_SUCCESS);
+  event.reset();
   EXPECT_EQ(interpose::interposer().summary_context().costs.at(0).measured, 0U);
 }
 
@@ -359,7 +352,7 @@ class SavedCosts : public testing::Test {
   base::Settings settings_;
 };
 
-TEST_F(SavedCosts, TheNextRunBeginsWithWhatThisOneLearnt) {
+TEST_F(SavedCosts, NextRunStartsFromSavedCosts) {
   EXPECT_EQ(run(12), 1U);
   const std::size_t first = run(1);
   EXPECT_GE(first, 20U);
@@ -368,7 +361,7 @@ TEST_F(SavedCosts, TheNextRunBeginsWithWhatThisOneLearnt) {
   EXPECT_EQ(run(1), 1U) << "safe to delete";
 }
 
-TEST_F(SavedCosts, AnotherPolicyKeepsNothing) {
+TEST_F(SavedCosts, OtherPoliciesSaveNothing) {
   settings_.policy = {SplitPolicy::Kind::alpha, 0};
   run(12);
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/costs"));

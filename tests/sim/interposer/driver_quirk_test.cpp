@@ -19,7 +19,7 @@ sim::Options driver_called(const char* name, const char* version = "OpenCL 3.0 s
   return options;
 }
 
-TEST(Quirk, WhereFailuresEndTheProcessNothingIsSplitBehindAUserEvent) {
+TEST(DriverQuirk, FatalFailuresDisableSplittingBehindAUserEvent) {
   for (const bool pocl : {true, false}) {
     InterposerFixture fixture(default_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
     const cl_kernel kernel = fixture.make_kernel();
@@ -33,7 +33,7 @@ TEST(Quirk, WhereFailuresEndTheProcessNothingIsSplitBehindAUserEvent) {
   }
 }
 
-TEST(Quirk, WhereSlicesMustNotFailNothingIsSplitThatWaitsForWhatMay) {
+TEST(DriverQuirk, FatalSliceFailuresDisableSplittingBehindFallibleCommands) {
   for (const char* name : {"Intel(R) OpenCL", "Oclgrind", "Another"}) {
     const bool fears = std::string_view(name) != "Another";
     InterposerFixture fixture(default_settings(), driver_called(name));
@@ -57,7 +57,7 @@ TEST(Quirk, WhereSlicesMustNotFailNothingIsSplitThatWaitsForWhatMay) {
   }
 }
 
-TEST(Quirk, WhereOffsetsClashNothingIsSplit) {
+TEST(DriverQuirk, OffsetClashDisablesSplitting) {
   for (const bool clash : {true, false}) {
     const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
     InterposerFixture fixture(default_settings(), driver_called(kPoclsVendor, version));
@@ -72,7 +72,7 @@ sim::Options pocl_of_threads(cl_uint threads, const char* version = "OpenCL 3.0 
   return options;
 }
 
-TEST(Quirk, WhereOffsetsRaceNothingIsSplitThatOthersMayRunBeside) {
+TEST(DriverQuirk, OffsetRaceDisablesConcurrentSplitting) {
   base::Settings pipelined = default_settings();
   pipelined.launch = base::LaunchMode::pipelined;
   for (const cl_uint threads : {1U, 2U}) {
@@ -94,7 +94,7 @@ TEST(Quirk, WhereOffsetsRaceNothingIsSplitThatOthersMayRunBeside) {
   }
 }
 
-TEST(Quirk, WhereOffsetsRaceQueuesThatAreNotInOrderAreNotSplit) {
+TEST(DriverQuirk, OffsetRaceDisablesOutOfOrderSplitting) {
   for (const char* version :
        {"OpenCL 3.0 PoCL 3.1+debian  Linux", "OpenCL 3.0 PoCL 6.0  Linux", "OpenCL 3.0"}) {
     const bool races = std::string_view(version).find("PoCL 3") != std::string_view::npos;
@@ -105,7 +105,7 @@ TEST(Quirk, WhereOffsetsRaceQueuesThatAreNotInOrderAreNotSplit) {
   }
 }
 
-TEST(Quirk, WhereVariablesAreCopiedProgramsThatHaveSomeStayWhole) {
+TEST(DriverQuirk, CopiedVariablesDisableSplittingOfProgramsWithVariables) {
   for (const bool pocl : {true, false}) {
     InterposerFixture fixture(default_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
     const cl_program program = fixture.make_program(kKeeps, "-cl-std=CL2.0");
@@ -116,7 +116,7 @@ TEST(Quirk, WhereVariablesAreCopiedProgramsThatHaveSomeStayWhole) {
   }
 }
 
-TEST(Quirk, WhereFailedBuildsStickThePreludeIsNotTried) {
+TEST(DriverQuirk, StickyBuildFailureDisablesThePrelude) {
   for (const bool intel : {true, false}) {
     InterposerFixture fixture(default_settings(), driver_called(intel ? "Intel(R) OpenCL" : "Another"));
     ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
@@ -132,7 +132,7 @@ std::string options_of(const Table& cl, const InterposerFixture& fixture, cl_pro
   return options.c_str();
 }
 
-TEST(Quirk, WhereNothingIsSplitThePreludeIsNotTried) {
+TEST(DriverQuirk, DisabledSplittingDisablesThePrelude) {
   for (const bool clash : {true, false}) {
     const char* version = clash ? "OpenCL 3.0 PoCL 5.0  Linux" : "OpenCL 3.0 PoCL 6.0  Linux";
     InterposerFixture fixture(default_settings(), driver_called(kPoclsVendor, version));
@@ -141,7 +141,7 @@ TEST(Quirk, WhereNothingIsSplitThePreludeIsNotTried) {
   }
 }
 
-TEST(Quirk, WhereNoOptionsSayThatArgumentsHaveNamesThePreludesSwitchDoesNotUnsayIt) {
+TEST(DriverQuirk, PreludeKeepsArgumentNamesWithoutOptions) {
   for (const bool pocl : {true, false}) {
     InterposerFixture fixture(default_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
     const auto options = [&](const char* given) {
@@ -155,16 +155,13 @@ TEST(Quirk, WhereNoOptionsSayThatArgumentsHaveNamesThePreludesSwitchDoesNotUnsay
   }
 }
 
-TEST(Quirk, WhereSuggestingHarmsNobodyAsks) {
+TEST(DriverQuirk, HarmfulSuggestedLocalSizeIsNotQueried) {
   for (const bool intel : {true, false}) {
     sim::Options options = driver_called(intel ? "Intel(R) OpenCL" : "Another");
     options.suggested_local_size = true;
     InterposerFixture fixture(default_settings(), options);
     const cl_kernel kernel = fixture.make_kernel();
-    const std::size_t global = InterposerFixture::kItems;
-    ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, nullptr, 0,
-                                                nullptr, nullptr),
-              CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {InterposerFixture::kItems}), CL_SUCCESS);
     EXPECT_EQ(fixture.driver.count("clGetKernelSuggestedLocalWorkSizeKHR"), intel ? 0U : 1U);
     EXPECT_EQ(InterposerFixture::statistics().split, 1U);
     fixture.expect_each_item_ran(1);
@@ -172,7 +169,7 @@ TEST(Quirk, WhereSuggestingHarmsNobodyAsks) {
 }
 
 // It splits there, and could not see through a prelude of ours.
-TEST(Quirk, AServerGetsProgramsAsTheyCame) {
+TEST(DriverQuirk, RemoteServerGetsUnmodifiedPrograms) {
   for (const bool servers : {true, false}) {
     InterposerFixture fixture(default_settings(), driver_called(servers ? "Another (remote)" : "Another"));
     const cl_program program = fixture.make_program(kUsesGroupId);

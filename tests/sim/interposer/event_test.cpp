@@ -7,38 +7,29 @@
 namespace cleave {
 namespace {
 
-cl_ulong profiled(const Table& cl, cl_event event, cl_profiling_info what) {
-  cl_ulong time = 0;
-  EXPECT_EQ(cl.clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr), CL_SUCCESS);
-  return time;
-}
-
-TEST(Event, BeginsWithTheFirstSliceAndEndsWithTheLast) {
+TEST(SplitEvent, ProfilingSpansFirstToLastSlice) {
   InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel);
   fixture.cl.clFinish(fixture.queue);
   const auto slices = fixture.driver.launches();
   ASSERT_EQ(slices.size(), 20U);
   const auto ns = [](auto time) { return static_cast<cl_ulong>(time.count()); };
-  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_QUEUED), ns(slices.front().queued));
-  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_SUBMIT), ns(slices.front().submitted));
-  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_START), ns(slices.front().started));
-  EXPECT_EQ(profiled(fixture.cl, event, CL_PROFILING_COMMAND_END), ns(slices.back().ended));
-  EXPECT_LE(profiled(fixture.cl, event, CL_PROFILING_COMMAND_START),
-            profiled(fixture.cl, event, CL_PROFILING_COMMAND_END));
-  fixture.cl.clReleaseEvent(event);
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_QUEUED), ns(slices.front().queued));
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_SUBMIT), ns(slices.front().submitted));
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_START), ns(slices.front().started));
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_END), ns(slices.back().ended));
+  EXPECT_LE(fixture.cl.profiled(event, CL_PROFILING_COMMAND_START),
+            fixture.cl.profiled(event, CL_PROFILING_COMMAND_END));
 }
 
-TEST(Event, ProfilingIsNotToBeHadBeforeTheEndNorWhereTheQueueHasNone) {
+TEST(SplitEvent, ProfilingIsUnavailableBeforeTheEndOrWithoutAProfilingQueue) {
   for (const auto properties :
        {cl_command_queue_properties{0}, cl_command_queue_properties{CL_QUEUE_PROFILING_ENABLE}}) {
     InterposerFixture fixture(default_settings(), default_driver(), properties);
     const cl_kernel kernel = fixture.make_kernel();
     cl_event gate = fixture.user_event();
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+    const kit::Event event = fixture.launch_event(kernel, {gate});
     cl_ulong time = 0;
     EXPECT_EQ(
         fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof time, &time, nullptr),
@@ -48,16 +39,14 @@ TEST(Event, ProfilingIsNotToBeHadBeforeTheEndNorWhereTheQueueHasNone) {
     EXPECT_EQ(
         fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof time, &time, nullptr),
         properties == 0 ? CL_PROFILING_INFO_NOT_AVAILABLE : CL_SUCCESS);
-    fixture.cl.clReleaseEvent(event);
   }
 }
 
-TEST(Event, RunsFromTheFirstSliceOnAndIsCompleteAfterTheLast) {
+TEST(SplitEvent, StatusSpansFirstToLastSlice) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel, {gate});
   fixture.cl.clFlush(fixture.queue);
   EXPECT_GE(fixture.status(event), CL_SUBMITTED);
   fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
@@ -73,7 +62,6 @@ TEST(Event, RunsFromTheFirstSliceOnAndIsCompleteAfterTheLast) {
     before = now;
   }
   EXPECT_TRUE(ran) << "running for nearly all of its slices, not only for the last";
-  fixture.cl.clReleaseEvent(event);
 }
 
 struct CallbackLog {
@@ -89,7 +77,7 @@ void CL_CALLBACK record_callback(cl_event event, cl_int status, void* data) {
   ++heard->times;
 }
 
-TEST(Event, CallbacksComeOnceWithTheProgramsEventAtTheRightTime) {
+TEST(SplitEvent, CallbacksRunOnceWithTheCallersEvent) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
@@ -116,68 +104,58 @@ TEST(Event, CallbacksComeOnceWithTheProgramsEventAtTheRightTime) {
   fixture.cl.clReleaseEvent(event);
 }
 
-TEST(Event, CallbackOutlivesTheProgramsReference) {
+TEST(SplitEvent, CallbackOutlivesTheCallersReference) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  kit::Event event = fixture.launch_event(kernel);
   CallbackLog running;
   EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
-  fixture.cl.clReleaseEvent(event);
+  event.reset();
   fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(running.times, 1);
 }
 
-TEST(Event, AnswersForTheWholeLaunchAlsoWithinACallbackAfterItsRelease) {
+TEST(SplitEvent, AnswersForTheLaunchInsideALateCallback) {
   InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  kit::Event event = fixture.launch_event(kernel);
   struct Asked {
-    const Table& cl;
+    const kit::Api& cl;
     cl_ulong start;
   } asked{fixture.cl, 0};
   const auto ask = [](cl_event completed, cl_int, void* data) {
     auto* const to = static_cast<Asked*>(data);
-    to->start = profiled(to->cl, completed, CL_PROFILING_COMMAND_START);
+    to->start = to->cl.profiled(completed, CL_PROFILING_COMMAND_START);
   };
   EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_COMPLETE, ask, &asked), CL_SUCCESS);
-  fixture.cl.clReleaseEvent(event);
+  event.reset();
   fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(asked.start, static_cast<cl_ulong>(fixture.driver.launches().front().started.count()));
 }
 
-template <typename T>
-T info(const Table& cl, cl_event event, cl_event_info what) {
-  T value{};
-  EXPECT_EQ(cl.clGetEventInfo(event, what, sizeof value, &value, nullptr), CL_SUCCESS);
-  return value;
-}
-
-TEST(Event, SaysOfItselfWhatTheWholeLaunchsWould) {
+TEST(SplitEvent, QueriesEqualThoseOfAnUnsplitLaunch) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
   cl_event event = nullptr;
   ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
-  EXPECT_EQ(info<cl_command_type>(fixture.cl, event, CL_EVENT_COMMAND_TYPE),
+  EXPECT_EQ(fixture.cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE),
             cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
-  EXPECT_EQ(info<cl_command_queue>(fixture.cl, event, CL_EVENT_COMMAND_QUEUE), fixture.queue);
-  EXPECT_EQ(info<cl_context>(fixture.cl, event, CL_EVENT_CONTEXT), fixture.context);
-  EXPECT_EQ(info<cl_uint>(fixture.cl, event, CL_EVENT_REFERENCE_COUNT), 1U);
+  EXPECT_EQ(fixture.cl.info<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE), fixture.queue);
+  EXPECT_EQ(fixture.cl.info<cl_context>(event, CL_EVENT_CONTEXT), fixture.context);
+  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
   fixture.cl.clRetainEvent(event);
-  EXPECT_EQ(info<cl_uint>(fixture.cl, event, CL_EVENT_REFERENCE_COUNT), 2U);
+  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 2U);
   fixture.cl.clReleaseEvent(event);
-  EXPECT_EQ(info<cl_uint>(fixture.cl, event, CL_EVENT_REFERENCE_COUNT), 1U);
+  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
   fixture.cl.clReleaseEvent(event);
   fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
 }
 
-TEST(Event, SizesOfQueriesAreCheckedAsEver) {
+TEST(SplitEvent, QuerySizesAreChecked) {
   InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel);
   fixture.cl.clFinish(fixture.queue);
   std::size_t size = 0;
   cl_ulong time = 0;
@@ -189,27 +167,24 @@ TEST(Event, SizesOfQueriesAreCheckedAsEver) {
   EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 4, &time, nullptr),
             CL_INVALID_VALUE);
   EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, 0x9999, sizeof time, &time, nullptr), CL_INVALID_VALUE);
-  fixture.cl.clReleaseEvent(event);
 }
 
-TEST(Event, WaitListOfALaterCommandHoldsForAllSlices) {
+TEST(SplitEvent, LaterCommandsWaitForAllSlices) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   cl_command_queue other = fixture.make_queue();
   cl_event gate = fixture.user_event();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel, {gate});
   ASSERT_EQ(fixture.launch_on(other, kernel, nullptr, {event}), CL_SUCCESS);
   fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
   fixture.cl.clFinish(other);
   const auto order = fixture.driver.executions();
   ASSERT_EQ(order.size(), 40U);
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(order[i].queue, order[0].queue);
-  fixture.cl.clReleaseEvent(event);
   fixture.expect_each_item_ran(2);
 }
 
-TEST(Event, ProfilingIsNeverSwitchedOn) {
+TEST(SplitEvent, ProfilingIsNeverEnabledByCleave) {
   InterposerFixture fixture;
   cl_command_queue_properties properties = 0;
   fixture.make_kernel();

@@ -7,24 +7,23 @@ namespace {
 
 constexpr const char* kEnqueue = "clEnqueueNDRangeKernel";
 
-class Fault : public testing::TestWithParam<cl_command_queue_properties> {};
+class SplitFault : public testing::TestWithParam<cl_command_queue_properties> {};
 
-TEST_P(Fault, SliceKRefused_RestGoesInOneLaunch) {
+TEST_P(SplitFault, RejectedSliceSendsTheRestInOneLaunch) {
   for (unsigned k = 2; k <= 20; ++k) {
     InterposerFixture fixture(default_settings(), default_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
     fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS) << "slice " << k;
+    kit::Event event = fixture.cl.event();
+    ASSERT_EQ(fixture.launch(kernel, event.out()), CL_SUCCESS) << "slice " << k;
     EXPECT_EQ(fixture.driver.launches().size(), k) << "the slices before, and one for the rest";
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-    fixture.cl.clReleaseEvent(event);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
     fixture.expect_each_item_ran(1);
     EXPECT_EQ(InterposerFixture::statistics().slices, k);
   }
 }
 
-TEST_P(Fault, FirstSliceRefused_TheWholeLaunchHasTheDriversAnswer) {
+TEST_P(SplitFault, RejectedFirstSliceForwardsTheLaunch) {
   InterposerFixture fixture(default_settings(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.fail(kEnqueue, 1, CL_OUT_OF_RESOURCES);
@@ -44,7 +43,7 @@ TEST_P(Fault, FirstSliceRefused_TheWholeLaunchHasTheDriversAnswer) {
   EXPECT_EQ(InterposerFixture::statistics().launches, 1U) << "a call that failed is not counted";
 }
 
-TEST_P(Fault, RestRefusedToo_OneCleanErrorNoRetryAndTheNextLaunchWorks) {
+TEST_P(SplitFault, RejectedRestReturnsOneError) {
   for (unsigned k = 2; k <= 20; ++k) {
     InterposerFixture fixture(default_settings(), default_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
@@ -63,7 +62,7 @@ TEST_P(Fault, RestRefusedToo_OneCleanErrorNoRetryAndTheNextLaunchWorks) {
   }
 }
 
-TEST_P(Fault, BoxesLeftOverAreAllLaunched) {
+TEST_P(SplitFault, RemainingBoxesAreAllLaunched) {
   base::Settings settings = default_settings();
   settings.policy = {base::SplitPolicy::Kind::fixed, 50};
   for (unsigned k = 2; k <= 50; ++k) {
@@ -76,19 +75,18 @@ TEST_P(Fault, BoxesLeftOverAreAllLaunched) {
     const std::size_t global[] = {64, 64};
     const std::size_t local[] = {4, 4};
     fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
-    cl_event event = nullptr;
+    kit::Event event = fixture.cl.event();
     ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 2, nullptr, global, local, 0, nullptr,
-                                                &event),
+                                                event.out()),
               CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-    fixture.cl.clReleaseEvent(event);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
     fixture.expect_each_item_ran(1);
   }
 }
 
 // An error at every call that a split launch makes, one by one: the program sees a right answer or one error,
 // nothing leaks (the scene looks), and the next launch works.
-TEST_P(Fault, EveryCallOfALaunchMayFail) {
+TEST_P(SplitFault, AnyDriverCallMayFail) {
   for (const auto mode :
        {base::LaunchMode::queued, base::LaunchMode::sequential, base::LaunchMode::pipelined}) {
     base::Settings settings = default_settings();
@@ -100,11 +98,10 @@ TEST_P(Fault, EveryCallOfALaunchMayFail) {
         InterposerFixture fixture(settings, default_driver(), GetParam());
         const cl_kernel kernel = fixture.make_kernel();
         fixture.driver.fail(function, nth, CL_OUT_OF_RESOURCES);
-        cl_event event = nullptr;
-        ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS) << function << " " << nth;
+        kit::Event event = fixture.cl.event();
+        ASSERT_EQ(fixture.launch(kernel, event.out()), CL_SUCCESS) << function << " " << nth;
         came_to_pass = fixture.driver.faults_left() == 0;
-        EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-        fixture.cl.clReleaseEvent(event);
+        EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
         fixture.expect_each_item_ran(1);
         if (!came_to_pass) break;
         ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
@@ -114,12 +111,12 @@ TEST_P(Fault, EveryCallOfALaunchMayFail) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, Fault,
+INSTANTIATE_TEST_SUITE_P(Queues, SplitFault,
                          testing::Values(cl_command_queue_properties{0},
                                          cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
                          [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
 
-TEST(Fault, FailedWaitListStopsEverySliceAsItStopsTheWhole) {
+TEST(SplitFault, FailedWaitListStopsEverySlice) {
   for (const auto properties : {cl_command_queue_properties{0},
                                 cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
     std::vector<cl_int> statuses;
@@ -129,12 +126,10 @@ TEST(Fault, FailedWaitListStopsEverySliceAsItStopsTheWhole) {
       InterposerFixture fixture(settings, default_driver(), properties);
       const cl_kernel kernel = fixture.make_kernel();
       cl_event gate = fixture.user_event();
-      cl_event event = nullptr;
-      ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+      const kit::Event event = fixture.launch_event(kernel, {gate});
       fixture.cl.clSetUserEventStatus(gate, -5);
       fixture.driver.run_until_idle();
       statuses.push_back(fixture.status(event));
-      fixture.cl.clReleaseEvent(event);
       EXPECT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 0)) << "no slice may run";
     }
     EXPECT_LT(statuses[0], 0);
@@ -143,7 +138,7 @@ TEST(Fault, FailedWaitListStopsEverySliceAsItStopsTheWhole) {
 }
 
 // On drivers too that pass a failure on to those commands only that wait for it.
-TEST(Fault, NoSliceRunsBehindAFailedEventWhateverTheDriverPassesOn) {
+TEST(SplitFault, NoSliceRunsAfterAFailedEventOnAnyDriver) {
   for (const bool in_order : {true, false}) {
     for (const auto mode :
          {base::LaunchMode::queued, base::LaunchMode::sequential, base::LaunchMode::pipelined}) {
@@ -153,70 +148,63 @@ TEST(Fault, NoSliceRunsBehindAFailedEventWhateverTheDriverPassesOn) {
       options.ignores_wait_list_failures = true;
       InterposerFixture fixture(settings, options, in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
       cl_event gate = fixture.user_event();
-      cl_event event = nullptr;
+      kit::Event event = fixture.cl.event();
       cl_int told = 0;
-      ASSERT_EQ(fixture.launch(fixture.make_kernel(), &event, {gate}), CL_SUCCESS);
+      ASSERT_EQ(fixture.launch(fixture.make_kernel(), event.out(), {gate}), CL_SUCCESS);
       EXPECT_EQ(InterposerFixture::statistics().split, 1U);
       fixture.cl.clSetEventCallback(
           event, CL_COMPLETE, [](cl_event, cl_int status, void* to) { *static_cast<cl_int*>(to) = status; },
           &told);
       fixture.cl.clSetUserEventStatus(gate, -5);
-      EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+      EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
       EXPECT_LT(fixture.status(event), 0);
       EXPECT_EQ(told, fixture.status(event));
-      fixture.cl.clReleaseEvent(event);
       EXPECT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 0)) << "no slice may run";
     }
   }
 }
 
-TEST(Fault, AnySliceThatFailsFailsTheLaunch) {
+TEST(SplitFault, FailedSliceFailsTheLaunch) {
   for (unsigned k = 1; k <= 20; ++k) {
     InterposerFixture fixture;
     const cl_kernel kernel = fixture.make_kernel();
     fixture.driver.fail_execution("add", k, -9999);
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    const kit::Event event = fixture.launch_event(kernel);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     EXPECT_LT(fixture.status(event), 0) << "slice " << k;
     if (k == 1 || k == 20) {
       EXPECT_EQ(fixture.status(event), -9999);
     }
-    fixture.cl.clReleaseEvent(event);
   }
 }
 
-TEST(Fault, SequentialSliceThatFailsFailsTheLaunch) {
+TEST(SplitFault, FailedSequentialSliceFailsTheLaunch) {
   base::Settings settings = default_settings();
   settings.launch = base::LaunchMode::sequential;
   InterposerFixture fixture(settings);
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.fail_execution("add", 3, -9999);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel);
   fixture.driver.run_until_idle();
   EXPECT_LT(fixture.status(event), 0);
-  fixture.cl.clReleaseEvent(event);
   const auto content = fixture.read();
   EXPECT_EQ(content.front(), 1);
   EXPECT_EQ(content.back(), 0) << "nothing runs after the failure";
 }
 
 // Calls that are wrong get the driver's own answer.
-TEST(Errors, AreThoseOfTheDriver) {
+TEST(Errors, AreTheDriversOwn) {
   using Case = std::function<cl_int(const InterposerFixture&, cl_kernel)>;
   const std::size_t global = 4096;
   const std::size_t local = 16;
   const std::size_t zero = 0;
-  const std::size_t large = 4096;
   const std::size_t far = SIZE_MAX;
   const std::vector<Case> cases = {
       [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(nullptr, k, 1, nullptr, &global, &local, 0, nullptr, nullptr);
+        return s.cl.launch(nullptr, k, {global, local});
       },
       [&](const InterposerFixture& s, cl_kernel) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, nullptr, 1, nullptr, &global, &local, 0, nullptr,
-                                           nullptr);
+        return s.cl.launch(s.queue, nullptr, {global, local});
       },
       [&](const InterposerFixture& s, cl_kernel k) {
         return s.cl.clEnqueueNDRangeKernel(s.queue, k, 0, nullptr, &global, &local, 0, nullptr, nullptr);
@@ -228,16 +216,16 @@ TEST(Errors, AreThoseOfTheDriver) {
         return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, nullptr, &local, 0, nullptr, nullptr);
       },
       [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &zero, &local, 0, nullptr, nullptr);
+        return s.cl.launch(s.queue, k, {zero, local});
       },
       [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &zero, 0, nullptr, nullptr);
+        return s.cl.launch(s.queue, k, {global, zero});
       },
       [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &large, 0, nullptr, nullptr);
+        return s.cl.launch(s.queue, k, {global, 4096});
       },
       [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, &far, &global, &local, 0, nullptr, nullptr);
+        return s.cl.launch(s.queue, k, {global, local, far});
       },
       [&](const InterposerFixture& s, cl_kernel k) {
         return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, nullptr, nullptr);
@@ -248,7 +236,7 @@ TEST(Errors, AreThoseOfTheDriver) {
       },
       [&](const InterposerFixture& s, cl_kernel k) {
         const cl_event none = nullptr;
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, &none, nullptr);
+        return s.cl.launch(s.queue, k, {global, local}, {none});
       },
       [&](const InterposerFixture& s, cl_kernel k) {
         const cl_event none = nullptr;
@@ -280,12 +268,11 @@ TEST(Errors, AreThoseOfTheDriver) {
   }
 }
 
-TEST(Errors, UnsetArgumentIsTheDriversError) {
+TEST(Errors, UnsetArgumentReturnsTheDriversError) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kSplittable);
-  cl_kernel kernel = fixture.cl.clCreateKernel(program, "add", nullptr);
+  const kit::Kernel kernel = fixture.cl.kernel(program, "add");
   EXPECT_EQ(fixture.launch(kernel), CL_INVALID_KERNEL_ARGS);
-  fixture.cl.clReleaseKernel(kernel);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Helpers, AreMadeOnFirstUseAndUsedAgain) {
+TEST(HelperQueues, AreCreatedOnFirstUseAndReused) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
@@ -20,7 +20,7 @@ TEST(Helpers, AreMadeOnFirstUseAndUsedAgain) {
   fixture.expect_each_item_ran(10);
 }
 
-TEST(Helpers, AreNotMadeForLaunchesThatNeedNone) {
+TEST(HelperQueues, AreNotCreatedForUnsplitLaunches) {
   base::Settings settings = pipelined_settings();
   settings.vms = 1;
   InterposerFixture fixture(settings, concurrent_driver());
@@ -28,7 +28,7 @@ TEST(Helpers, AreNotMadeForLaunchesThatNeedNone) {
   EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
 }
 
-TEST(Helpers, AreSharedByQueuesAndGoWithTheLast) {
+TEST(HelperQueues, AreSharedAndReleasedWithTheLastQueue) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   std::vector<cl_command_queue> queues(2);
@@ -48,7 +48,7 @@ TEST(Helpers, AreSharedByQueuesAndGoWithTheLast) {
   EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U) << "that which never needed helpers";
 }
 
-TEST(Helpers, LiveOnUntilTheirSlicesHaveEnded) {
+TEST(HelperQueues, LiveUntilTheirSlicesEnd) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   cl_command_queue queue =
@@ -62,7 +62,7 @@ TEST(Helpers, LiveOnUntilTheirSlicesHaveEnded) {
   EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
 }
 
-TEST(Helpers, ReleasedWithAQueueThatWasNeverFlushed) {
+TEST(HelperQueues, AreReleasedWithAnUnflushedQueue) {
   const sim::Options options = lazy_flush_driver();
   InterposerFixture fixture(pipelined_settings(), options);
   const cl_kernel kernel = fixture.make_kernel();
@@ -83,13 +83,13 @@ class SecondContext {
     queue = fixture.cl.clCreateCommandQueue(context, device, 0, nullptr);
     const char* source = kSplittable;
     program_ = fixture.cl.clCreateProgramWithSource(context, 1, &source, nullptr, nullptr);
-    fixture.cl.clBuildProgram(program_, 0, nullptr, "", nullptr, nullptr);
+    fixture.cl.build(program_);
     buffer_ =
         fixture.cl.clCreateBuffer(context, 0, InterposerFixture::kItems * sizeof(cl_int), nullptr, nullptr);
     kernel = fixture.cl.clCreateKernel(program_, "add", nullptr);
     const cl_int one = 1;
-    fixture.cl.clSetKernelArg(kernel, 0, sizeof buffer_, &buffer_);
-    fixture.cl.clSetKernelArg(kernel, 1, sizeof one, &one);
+    fixture.cl.set_argument(kernel, 0, buffer_);
+    fixture.cl.set_argument(kernel, 1, one);
   }
   void release_all_but_queue_and_context() {
     fixture_.cl.clReleaseKernel(kernel);
@@ -97,8 +97,7 @@ class SecondContext {
     fixture_.cl.clReleaseMemObject(buffer_);
   }
   cl_uint references() const {
-    cl_uint count = 0;
-    fixture_.cl.clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, nullptr);
+    const auto count = fixture_.cl.info<cl_uint>(context, CL_CONTEXT_REFERENCE_COUNT);
     return count;
   }
 
@@ -114,7 +113,7 @@ class SecondContext {
 
 void CL_CALLBACK count_call(cl_context, void* calls) { ++*static_cast<int*>(calls); }
 
-TEST(Helpers, DoNotKeepAContextAlive) {
+TEST(HelperQueues, DoNotKeepAContextAlive) {
   for (const bool queue_first : {true, false}) {
     InterposerFixture fixture(pipelined_settings(), concurrent_driver());
     SecondContext apart(fixture);
@@ -134,7 +133,7 @@ TEST(Helpers, DoNotKeepAContextAlive) {
   }
 }
 
-TEST(Helpers, AreNotInTheContextsReferenceCount) {
+TEST(HelperQueues, AreHiddenFromTheContextsReferenceCount) {
   for (const bool counts : {false, true}) {
     sim::Options options = concurrent_driver();
     options.context_counts_queues = counts;
@@ -157,7 +156,7 @@ TEST(Helpers, AreNotInTheContextsReferenceCount) {
 }
 
 // Helpers are made while another thread asks (ThreadSanitizer watches).
-TEST(Helpers, AContextsReferencesMayBeCountedAtAnyTime) {
+TEST(HelperQueues, ContextReferenceCountMayBeQueriedConcurrently) {
   sim::Options options = concurrent_driver();
   options.context_counts_queues = true;
   InterposerFixture fixture(pipelined_settings(), options);
@@ -192,7 +191,7 @@ void CL_CALLBACK launch_again(cl_event, cl_int, void* data) {
 }
 
 // To make a queue within a callback is undefined; to enqueue is not.
-TEST(Helpers, AreNotMadeWithinCallbacks) {
+TEST(HelperQueues, AreNotCreatedInCallbacks) {
   for (const auto wait : {base::WaitMode::native, base::WaitMode::automatic, base::WaitMode::sleeping}) {
     base::Settings settings = pipelined_settings();
     settings.wait = wait;
@@ -200,13 +199,11 @@ TEST(Helpers, AreNotMadeWithinCallbacks) {
     const cl_kernel kernel = fixture.make_kernel();
     const auto launch_in_callback = [&] {
       Relaunch relaunch{fixture, kernel};
-      cl_event before = nullptr;
-      EXPECT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(fixture.queue, 0, nullptr, &before), CL_SUCCESS);
+      const kit::Event before = fixture.cl.marker_event(fixture.queue);
       EXPECT_EQ(fixture.cl.clSetEventCallback(before, CL_COMPLETE, launch_again, &relaunch), CL_SUCCESS);
       EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
       fixture.driver.run_until_idle();
       EXPECT_EQ(relaunch.error, CL_SUCCESS);
-      fixture.cl.clReleaseEvent(before);
     };
     launch_in_callback();
     EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
@@ -219,7 +216,7 @@ TEST(Helpers, AreNotMadeWithinCallbacks) {
   }
 }
 
-TEST(Helpers, HaveThePropertiesOfTheProgramsQueue) {
+TEST(HelperQueues, CopyThePropertiesOfTheCallersQueue) {
   constexpr cl_queue_properties kPriority = 0x1096;
   constexpr cl_queue_properties kThrottle = 0x1097;
   sim::Options options = concurrent_driver();
@@ -228,8 +225,8 @@ TEST(Helpers, HaveThePropertiesOfTheProgramsQueue) {
   const cl_kernel kernel = fixture.make_kernel();
   const cl_queue_properties properties[] = {
       CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, kThrottle, 2, kPriority, 4, 0};
-  cl_command_queue queue = fixture.cl.clCreateCommandQueueWithProperties(
-      fixture.context, fixture.driver.device(), properties, nullptr);
+  const kit::Queue queue = fixture.cl.own(fixture.cl.clCreateCommandQueueWithProperties(
+      fixture.context, fixture.driver.device(), properties, nullptr));
   ASSERT_NE(queue, nullptr);
   fixture.driver.forget();
   ASSERT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
@@ -244,24 +241,22 @@ TEST(Helpers, HaveThePropertiesOfTheProgramsQueue) {
   ASSERT_EQ(fixture.launch_on(fixture.queue, kernel), CL_SUCCESS);
   EXPECT_EQ(fixture.driver.count("clCreateCommandQueue"), 2U)
       << "as many as may be, with properties of their own";
-  fixture.cl.clReleaseCommandQueue(queue);
 }
 
-TEST(Helpers, QueuesWithPropertiesThatAreNotUnderstoodGetNone) {
+TEST(HelperQueues, QueuesWithUnknownPropertiesGetNone) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, 0, CL_QUEUE_SIZE, 4096, 0};
-  cl_command_queue queue = fixture.cl.clCreateCommandQueueWithProperties(
-      fixture.context, fixture.driver.device(), properties, nullptr);
+  const kit::Queue queue = fixture.cl.own(fixture.cl.clCreateCommandQueueWithProperties(
+      fixture.context, fixture.driver.device(), properties, nullptr));
   ASSERT_NE(queue, nullptr);
   ASSERT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
   EXPECT_EQ(queued_count(plan::SingleQueueReason::queue), 1U);
   fixture.cl.clFinish(queue);
-  fixture.cl.clReleaseCommandQueue(queue);
   fixture.expect_each_item_ran(1);
 }
 
-TEST(Helpers, OldDriversAreNotAskedForMarkersWithLists) {
+TEST(HelperQueues, AreNotUsedOnOpenCl11Drivers) {
   sim::Options options = concurrent_driver();
   options.platform_version = "OpenCL 1.1 sim";
   InterposerFixture fixture(pipelined_settings(), options);
@@ -269,7 +264,7 @@ TEST(Helpers, OldDriversAreNotAskedForMarkersWithLists) {
   EXPECT_EQ(queued_count(plan::SingleQueueReason::queue), 1U);
 }
 
-TEST(Helpers, HeldUpOnesAreNotGivenToOtherQueues) {
+TEST(HelperQueues, BlockedHelpersAreNotShared) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   const cl_program program = fixture.make_program(kSplittable);
   const cl_kernel held = fixture.make_kernel(program, "add");
@@ -299,7 +294,7 @@ TEST(Helpers, HeldUpOnesAreNotGivenToOtherQueues) {
 }
 
 // On a driver that starts nothing before it is asked to, a program may flush as late as it likes.
-TEST(Helpers, NothingHangsOnAQueueThatTheProgramFlushesLate) {
+TEST(HelperQueues, LateFlushCausesNoDeadlock) {
   for (const auto properties : {cl_command_queue_properties{0},
                                 cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
     const sim::Options options = lazy_flush_driver();
@@ -310,7 +305,7 @@ TEST(Helpers, NothingHangsOnAQueueThatTheProgramFlushesLate) {
     cl_command_queue upstream = fixture.make_queue();
     cl_command_queue other = fixture.make_queue(properties);
     cl_event late = nullptr;
-    ASSERT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(upstream, 0, nullptr, &late), CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.marker(upstream, {}, &late), CL_SUCCESS);
     cl_event event = nullptr;
     ASSERT_EQ(fixture.launch(first, &event, {late}), CL_SUCCESS);
     ASSERT_EQ(fixture.launch_on(other, second), CL_SUCCESS);
@@ -326,7 +321,7 @@ TEST(Helpers, NothingHangsOnAQueueThatTheProgramFlushesLate) {
   }
 }
 
-TEST(Helpers, ThreadsWithQueuesOfTheirOwn) {
+TEST(HelperQueues, ConcurrentQueuesWork) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   make_slices_uneven(fixture);
   const cl_program program = fixture.make_program(kSplittable);
@@ -338,11 +333,9 @@ TEST(Helpers, ThreadsWithQueuesOfTheirOwn) {
     for (const cl_kernel kernel : kernels) {
       threads.emplace_back([&fixture, kernel] {
         for (int round = 0; round < 5; ++round) {
-          cl_command_queue queue =
-              fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(), 0, nullptr);
+          const kit::Queue queue = fixture.cl.queue(fixture.context, fixture.driver.device());
           for (int i = 0; i < 4; ++i) EXPECT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
           EXPECT_EQ(fixture.cl.clFinish(queue), CL_SUCCESS);
-          EXPECT_EQ(fixture.cl.clReleaseCommandQueue(queue), CL_SUCCESS);
         }
       });
     }
@@ -353,23 +346,18 @@ TEST(Helpers, ThreadsWithQueuesOfTheirOwn) {
   fixture.expect_each_item_ran(80);
 }
 
-TEST(Helpers, ChangedPropertiesOfAQueueAreFollowed) {
+TEST(HelperQueues, FollowChangedQueueProperties) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   ASSERT_EQ(fixture.cl.clSetCommandQueueProperty(fixture.queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr),
             CL_SUCCESS);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel);
   fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(InterposerFixture::statistics().pipelined, 2U);
   EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U + 5U)
       << "three without profiling, and the rest with it";
-  cl_ulong start = 0;
-  EXPECT_EQ(
-      fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, nullptr),
-      CL_SUCCESS);
-  fixture.cl.clReleaseEvent(event);
+  EXPECT_GT(fixture.cl.profiled(event, CL_PROFILING_COMMAND_START), 0U);
 }
 
 }  // namespace

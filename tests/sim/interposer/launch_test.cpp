@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Launch, IsVmsTimesAlphaSlicesThatCoverItOnceInOrder) {
+TEST(SplitLaunch, IsVmsTimesAlphaSlicesCoveringItOnceInOrder) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
@@ -28,28 +28,23 @@ TEST(Launch, IsVmsTimesAlphaSlicesThatCoverItOnceInOrder) {
   EXPECT_EQ(InterposerFixture::statistics().split, 1U);
 }
 
-TEST(Launch, ThatStaysWholeIsHandedOnAsItCame) {
+TEST(SplitLaunch, UnsplitLaunchIsForwardedUnchanged) {
   base::Settings alone;
   InterposerFixture fixture(alone);
   const cl_kernel kernel = fixture.make_kernel();
-  const std::size_t global = 4096;
-  EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr,
-                                              nullptr),
-            CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.launch(fixture.queue, kernel, {4096}), CL_SUCCESS);
   ASSERT_EQ(fixture.driver.launches().size(), 1U);
   EXPECT_TRUE(fixture.driver.launches()[0].null_local);
   EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::alone), 1U);
 }
 
-TEST(Launch, KeepsTheProgramsOwnOffset) {
+TEST(SplitLaunch, KeepsTheCallersOffset) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   const std::size_t offset = 1024;
   const std::size_t global = 2048;
   const std::size_t local = 16;
-  ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, &offset, &global, &local, 0, nullptr,
-                                              nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {global, local, offset}), CL_SUCCESS);
   EXPECT_EQ(fixture.driver.launches().size(), 20U);
   EXPECT_EQ(fixture.driver.launches()[0].offset[0], 1024U);
   fixture.cl.clFinish(fixture.queue);
@@ -57,14 +52,14 @@ TEST(Launch, KeepsTheProgramsOwnOffset) {
   for (std::size_t i = 0; i < content.size(); ++i) EXPECT_EQ(content[i], i >= 1024 && i < 3072 ? 1 : 0);
 }
 
-TEST(Launch, AsksForNoEventThatNobodyNeeds) {
+TEST(SplitLaunch, RequestsNoUnneededEvents) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   for (const auto& slice : fixture.driver.launches()) EXPECT_FALSE(slice.wants_event());
 }
 
-TEST(Launch, OnAnOutOfOrderQueueIsChained) {
+TEST(SplitLaunch, OnAnOutOfOrderQueueIsChained) {
   InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
@@ -76,7 +71,7 @@ TEST(Launch, OnAnOutOfOrderQueueIsChained) {
   for (std::size_t i = 1; i < order.size(); ++i) EXPECT_GT(order[i].offset[0], order[i - 1].offset[0]);
 }
 
-TEST(Launch, OnAQueueMadeOutOfOrderLaterIsChained) {
+TEST(SplitLaunch, OnAQueueSwitchedToOutOfOrderIsChained) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   if (fixture.cl.clSetCommandQueueProperty(fixture.queue, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_TRUE,
@@ -87,33 +82,31 @@ TEST(Launch, OnAQueueMadeOutOfOrderLaterIsChained) {
   EXPECT_EQ(fixture.driver.launches()[1].waits.size(), 1U);
 }
 
-TEST(Launch, TakesTheArgumentsAsTheyWereSet) {
+TEST(SplitLaunch, CapturesArgumentsAtEnqueue) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
   ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
   const cl_int other = 1000;
-  fixture.cl.clSetKernelArg(kernel, 1, sizeof other, &other);
+  fixture.cl.set_argument(kernel, 1, other);
   fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
   fixture.expect_each_item_ran(1);
 }
 
-TEST(Launch, OutlivesItsKernelProgramAndBuffer) {
+TEST(SplitLaunch, OutlivesItsKernelProgramAndBuffer) {
   InterposerFixture fixture;
-  const char* source = kSplittable;
-  cl_program program = fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr);
-  ASSERT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  kit::Program program = fixture.cl.build(fixture.context, kSplittable);
   cl_kernel kernel = fixture.with_arguments(fixture.cl.clCreateKernel(program, "add", nullptr));
   cl_event gate = fixture.user_event();
   ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
   EXPECT_EQ(fixture.driver.launches().size(), 20U);
   fixture.cl.clReleaseKernel(kernel);
-  fixture.cl.clReleaseProgram(program);
+  program.reset();
   fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
   fixture.expect_each_item_ran(1);
 }
 
-TEST(Launch, RecordOfAKernelEndsWithItsLastReference) {
+TEST(SplitLaunch, KernelRecordEndsWithItsLastReference) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   fixture.cl.clRetainKernel(kernel);
@@ -122,7 +115,7 @@ TEST(Launch, RecordOfAKernelEndsWithItsLastReference) {
   EXPECT_EQ(fixture.driver.launches().size(), 20U) << "still known after a retain and a release";
 }
 
-TEST(Launch, BoxesGoInAscendingOrder) {
+TEST(SplitLaunch, BoxesAreEnqueuedInAscendingOrder) {
   base::Settings settings = default_settings();
   settings.policy = {base::SplitPolicy::Kind::fixed, 50};
   settings.min_items = 0;
@@ -141,7 +134,7 @@ TEST(Launch, BoxesGoInAscendingOrder) {
   }
 }
 
-TEST(Launch, ThreadsOnOneQueueAreAllSplitAndRight) {
+TEST(SplitLaunch, ConcurrentLaunchesOnOneQueueAreSplitCorrectly) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kSplittable);
   std::vector<cl_kernel> kernels(4);
@@ -151,10 +144,8 @@ TEST(Launch, ThreadsOnOneQueueAreAllSplitAndRight) {
     for (const cl_kernel kernel : kernels) {
       threads.emplace_back([&fixture, kernel] {
         for (int i = 0; i < 10; ++i) {
-          cl_event event = nullptr;
-          EXPECT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-          EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-          EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
+          const kit::Event event = fixture.launch_event(kernel);
+          EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
         }
       });
     }

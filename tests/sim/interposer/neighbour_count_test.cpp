@@ -45,7 +45,7 @@ std::size_t slices_of_a_launch(InterposerFixture& fixture, cl_kernel kernel) {
   return fixture.driver.launches().size() - before;
 }
 
-TEST(LiveCount, LaunchesFollowIt) {
+TEST(LiveNeighbourCount, LaunchesFollowChanges) {
   FakeMonitor listener;
   InterposerFixture fixture(following(listener));
   const cl_kernel kernel = fixture.make_kernel();
@@ -65,7 +65,7 @@ TEST(LiveCount, LaunchesFollowIt) {
   fixture.expect_each_item_ran(4);
 }
 
-TEST(LiveCount, FirstLaunchWaitsForAMonitorThatIsThere) {
+TEST(LiveNeighbourCount, FirstLaunchWaitsForTheMonitor) {
   FakeMonitor listener;
   std::atomic<bool> done{false};
   std::thread server([&] {
@@ -93,7 +93,7 @@ TEST(LiveCount, FirstLaunchWaitsForAMonitorThatIsThere) {
 #endif
 #endif
 
-TEST(LiveCount, ForkedChildFollowsOnItsOwn) {
+TEST(LiveNeighbourCount, ForkedChildFollowsIndependently) {
 #ifdef CLEAVE_THREAD_SANITIZER
   GTEST_SKIP()
       << "ThreadSanitizer keeps account of 64 locks that a thread holds, and there are more around a fork";
@@ -127,7 +127,7 @@ TEST(LiveCount, ForkedChildFollowsOnItsOwn) {
   EXPECT_EQ(slices_of_a_launch(fixture, kernel), 8U);
 }
 
-TEST(LiveCount, LaunchesGoOnAfterTheExit) {
+TEST(LiveNeighbourCount, LaunchesWorkAfterExitHandlers) {
   FakeMonitor listener;
   InterposerFixture fixture(following(listener));
   const cl_kernel kernel = fixture.make_kernel();
@@ -140,7 +140,7 @@ TEST(LiveCount, LaunchesGoOnAfterTheExit) {
   fixture.expect_each_item_ran(2);
 }
 
-TEST(LiveCount, StatisticsSayWhereItComesFrom) {
+TEST(LiveNeighbourCount, StatisticsNameItsSource) {
   FakeMonitor listener;
   InterposerFixture fixture(following(listener));
   EXPECT_EQ(interpose::interposer().summary_context().neighbours.state, "idle");
@@ -149,7 +149,7 @@ TEST(LiveCount, StatisticsSayWhereItComesFrom) {
   EXPECT_EQ(interpose::interposer().summary_context().neighbours.source, "monitor");
 }
 
-TEST(LiveCount, AnotherCleaveBelowAsksNobodyHere) {
+TEST(LiveNeighbourCount, CleaveBelowLeavesTheSourceUnused) {
   FakeMonitor listener;
   InterposerFixture below;
   base::Configuration configuration;

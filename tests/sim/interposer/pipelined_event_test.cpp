@@ -11,13 +11,7 @@ using namespace std::chrono_literals;
 
 class PipelinedEvent : public testing::TestWithParam<cl_command_queue_properties> {};
 
-cl_ulong profiled(const InterposerFixture& fixture, cl_event event, cl_profiling_info what) {
-  cl_ulong time = 0;
-  EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr), CL_SUCCESS);
-  return time;
-}
-
-TEST_P(PipelinedEvent, ProfilingIsFromTheEarliestSliceToTheLatest) {
+TEST_P(PipelinedEvent, ProfilingSpansEarliestToLatestSlice) {
   // Few enough slices that the program's queue, and with it the first of them, is flushed after the helpers.
   base::Settings settings = pipelined_settings();
   settings.policy = {base::SplitPolicy::Kind::fixed, 10};
@@ -37,39 +31,33 @@ TEST_P(PipelinedEvent, ProfilingIsFromTheEarliestSliceToTheLatest) {
     end = std::max(end, slice.ended);
   }
   const auto ns = [](auto time) { return static_cast<cl_ulong>(time.count()); };
-  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_QUEUED), ns(earliest.queued));
-  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_SUBMIT), ns(earliest.submitted));
-  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_START), ns(earliest.started));
-  EXPECT_EQ(profiled(fixture, event, CL_PROFILING_COMMAND_END), ns(end));
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_QUEUED), ns(earliest.queued));
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_SUBMIT), ns(earliest.submitted));
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_START), ns(earliest.started));
+  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_END), ns(end));
   fixture.cl.clReleaseEvent(event);
 }
 
-TEST_P(PipelinedEvent, SaysOfItselfWhatTheWholeLaunchsWould) {
+TEST_P(PipelinedEvent, QueriesEqualThoseOfAnUnsplitLaunch) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   DriverOnlyEvent gate(fixture);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
-  const auto ask = [&](cl_event_info what, auto value) {
-    EXPECT_EQ(fixture.cl.clGetEventInfo(event, what, sizeof value, &value, nullptr), CL_SUCCESS);
-    return value;
-  };
-  EXPECT_EQ(ask(CL_EVENT_COMMAND_TYPE, cl_command_type{}), cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
-  EXPECT_EQ(ask(CL_EVENT_COMMAND_QUEUE, cl_command_queue{}), fixture.queue);
-  EXPECT_EQ(ask(CL_EVENT_CONTEXT, cl_context{}), fixture.context);
-  EXPECT_EQ(ask(CL_EVENT_REFERENCE_COUNT, cl_uint{}), 1U);
+  const kit::Event event = fixture.launch_event(kernel, {gate.get()});
+  EXPECT_EQ(fixture.cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE),
+            cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
+  EXPECT_EQ(fixture.cl.info<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE), fixture.queue);
+  EXPECT_EQ(fixture.cl.info<cl_context>(event, CL_EVENT_CONTEXT), fixture.context);
+  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
   EXPECT_GE(fixture.status(event), CL_SUBMITTED);
-  fixture.cl.clReleaseEvent(event);
   gate.open();
 }
 
-TEST_P(PipelinedEvent, StatesGoForwardAndItIsCompleteAfterAllSlices) {
+TEST_P(PipelinedEvent, StatusAdvancesAndCompletesAfterAllSlices) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   make_slices_uneven(fixture);
   const cl_kernel kernel = fixture.make_kernel();
   DriverOnlyEvent gate(fixture);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel, {gate.get()});
   fixture.cl.clFlush(fixture.queue);
   gate.open();
   bool ran = false;
@@ -86,22 +74,19 @@ TEST_P(PipelinedEvent, StatesGoForwardAndItIsCompleteAfterAllSlices) {
     before = now;
   }
   EXPECT_TRUE(ran);
-  fixture.cl.clReleaseEvent(event);
 }
 
-TEST_P(PipelinedEvent, AnySliceThatFailsFailsTheLaunch) {
+TEST_P(PipelinedEvent, FailedSliceFailsTheLaunch) {
   for (unsigned k = 1; k <= 20; ++k) {
     InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
     fixture.driver.fail_execution("add", k, -9999);
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    const kit::Event event = fixture.launch_event(kernel);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     EXPECT_LT(fixture.status(event), 0) << "slice " << k;
     if (k == 1 || k == 20) {
       EXPECT_EQ(fixture.status(event), -9999);
     }
-    fixture.cl.clReleaseEvent(event);
   }
 }
 
@@ -116,7 +101,7 @@ void CL_CALLBACK record_callback(cl_event event, cl_int, void* data) {
   ++heard->times;
 }
 
-TEST_P(PipelinedEvent, CallbacksComeOnceAndOutliveTheProgramsReference) {
+TEST_P(PipelinedEvent, CallbacksRunOnceAndOutliveTheCallersReference) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   DriverOnlyEvent gate(fixture);
@@ -135,7 +120,7 @@ TEST_P(PipelinedEvent, CallbacksComeOnceAndOutliveTheProgramsReference) {
   }
 }
 
-TEST_P(PipelinedEvent, HoldsUpOtherQueuesUntilAllSlicesHaveEnded) {
+TEST_P(PipelinedEvent, OtherQueuesWaitForAllSlices) {
   for (const bool lazy : {false, true}) {
     const sim::Options options = lazy ? lazy_flush_driver() : concurrent_driver();
     InterposerFixture fixture(pipelined_settings(), options, GetParam());
@@ -144,8 +129,7 @@ TEST_P(PipelinedEvent, HoldsUpOtherQueuesUntilAllSlicesHaveEnded) {
     const cl_kernel first = fixture.make_kernel(program, "add");
     const cl_kernel second = fixture.make_kernel(program, "sum");
     cl_command_queue other = fixture.make_queue();
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(first, &event), CL_SUCCESS);
+    const kit::Event event = fixture.launch_event(first);
     ASSERT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
     ASSERT_EQ(fixture.launch_on(other, second, nullptr, {event}), CL_SUCCESS);
     EXPECT_EQ(fixture.cl.clFinish(other), CL_SUCCESS);
@@ -158,7 +142,6 @@ TEST_P(PipelinedEvent, HoldsUpOtherQueuesUntilAllSlicesHaveEnded) {
         EXPECT_GE(slice.started, end);
       }
     }
-    fixture.cl.clReleaseEvent(event);
     fixture.expect_each_item_ran(2);
   }
 }

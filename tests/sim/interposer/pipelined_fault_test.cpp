@@ -20,19 +20,18 @@ class PipelinedFault : public testing::TestWithParam<Setting> {
 
   // Launches, and waits for it as the program would.
   static cl_int launch(const InterposerFixture& fixture, cl_kernel kernel) {
-    cl_event event = nullptr;
-    const cl_int error = fixture.launch(kernel, GetParam().wants_event ? &event : nullptr);
+    kit::Event event = fixture.cl.event();
+    const cl_int error = fixture.launch(kernel, GetParam().wants_event ? event.out() : nullptr);
     if (error != CL_SUCCESS) {
       EXPECT_EQ(event, nullptr);
     }
     if (event == nullptr) return error;
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-    fixture.cl.clReleaseEvent(event);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
     return error;
   }
 };
 
-TEST_P(PipelinedFault, SliceKRefused_RestGoesInOneLaunch) {
+TEST_P(PipelinedFault, RejectedSliceSendsTheRestInOneLaunch) {
   for (unsigned k = 2; k <= 20; ++k) {
     InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
     make_slices_uneven(fixture);
@@ -48,7 +47,7 @@ TEST_P(PipelinedFault, SliceKRefused_RestGoesInOneLaunch) {
   }
 }
 
-TEST_P(PipelinedFault, FirstSliceRefused_TheWholeLaunchHasTheDriversAnswer) {
+TEST_P(PipelinedFault, RejectedFirstSliceForwardsTheLaunch) {
   InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.fail(kEnqueue, 1, CL_OUT_OF_RESOURCES);
@@ -61,7 +60,7 @@ TEST_P(PipelinedFault, FirstSliceRefused_TheWholeLaunchHasTheDriversAnswer) {
   EXPECT_EQ(InterposerFixture::statistics().launches, 1U);
 }
 
-TEST_P(PipelinedFault, AllRefused_NothingStaysThatWaitsForTheList) {
+TEST_P(PipelinedFault, RejectedLaunchLeavesNoWaitingCommand) {
   sim::Options options = driver();
   options.hang_timeout = std::chrono::milliseconds(100);
   InterposerFixture fixture(pipelined_settings(), options, GetParam().properties);
@@ -75,7 +74,7 @@ TEST_P(PipelinedFault, AllRefused_NothingStaysThatWaitsForTheList) {
   never.open();
 }
 
-TEST_P(PipelinedFault, RestRefusedToo_OneErrorAndWhatComesLaterStillComesLater) {
+TEST_P(PipelinedFault, RejectedRestReturnsOneErrorAndKeepsOrder) {
   for (unsigned k = 2; k <= 20; ++k) {
     InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
     make_slices_uneven(fixture);
@@ -94,7 +93,7 @@ TEST_P(PipelinedFault, RestRefusedToo_OneErrorAndWhatComesLaterStillComesLater) 
   }
 }
 
-TEST_P(PipelinedFault, SliceAndMarkersRefused_TheAnswerIsRightAllTheSame) {
+TEST_P(PipelinedFault, RejectedSliceAndMarkersGiveTheRightResult) {
   for (unsigned k = 2; k <= 20; ++k) {
     for (unsigned markers = 1; markers <= 3; ++markers) {
       InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
@@ -111,7 +110,7 @@ TEST_P(PipelinedFault, SliceAndMarkersRefused_TheAnswerIsRightAllTheSame) {
   }
 }
 
-TEST_P(PipelinedFault, MarkerAtTheEndRefused_TheHelpersAreWaitedFor) {
+TEST_P(PipelinedFault, RejectedFinalMarkerWaitsForHelpers) {
   if (GetParam().wants_event) return;  // no marker there
   InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
   make_slices_uneven(fixture);
@@ -128,7 +127,7 @@ TEST_P(PipelinedFault, MarkerAtTheEndRefused_TheHelpersAreWaitedFor) {
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(PipelinedFault, GateOrHelpersRefused_TheLaunchIsQueued) {
+TEST_P(PipelinedFault, RejectedGateOrHelpersFallBackToQueued) {
   for (const char* function : {kMarkerCall, "clCreateCommandQueue"}) {
     if (function == kMarkerCall && GetParam().properties != 0) continue;  // no marker there
     InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
@@ -146,7 +145,7 @@ TEST_P(PipelinedFault, GateOrHelpersRefused_TheLaunchIsQueued) {
   }
 }
 
-TEST_P(PipelinedFault, FewerHelpersThanWantedWillDo) {
+TEST_P(PipelinedFault, WorksWithFewerHelpers) {
   InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.fail("clCreateCommandQueue", 2, CL_OUT_OF_RESOURCES);
@@ -158,7 +157,7 @@ TEST_P(PipelinedFault, FewerHelpersThanWantedWillDo) {
 
 // An error at every call that a pipelined launch makes, one by one: the program sees a right answer, nothing
 // leaks (the scene looks), and the next launches work.
-TEST_P(PipelinedFault, EveryCallOfALaunchMayFail) {
+TEST_P(PipelinedFault, AnyDriverCallMayFail) {
   for (const char* function :
        {kEnqueue, kMarkerCall, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo", "clGetDeviceInfo",
         "clGetContextInfo", "clCreateCommandQueue", "clRetainEvent"}) {

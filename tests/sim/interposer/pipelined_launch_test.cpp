@@ -16,7 +16,7 @@ class Pipelined : public testing::TestWithParam<cl_command_queue_properties> {
   bool in_order() const { return GetParam() == 0; }
 };
 
-TEST_P(Pipelined, SlicesGoInTurnOverTheProgramsQueueAndItsHelpers) {
+TEST_P(Pipelined, SlicesAreDealtOverQueueAndHelpers) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
@@ -40,7 +40,7 @@ TEST_P(Pipelined, SlicesGoInTurnOverTheProgramsQueueAndItsHelpers) {
 }
 
 // Others get to the driver while a long launch is enqueued, but the device never runs dry for it.
-TEST_P(Pipelined, LongLaunchPausesWhereTheDeviceHasEnoughToDo) {
+TEST_P(Pipelined, LongLaunchThrottlesItsEnqueues) {
   base::Settings settings = pipelined_settings();
   settings.policy = {base::SplitPolicy::Kind::fixed, 200};
   for (const bool wants_event : {false, true}) {
@@ -62,16 +62,14 @@ TEST_P(Pipelined, LongLaunchPausesWhereTheDeviceHasEnoughToDo) {
   }
 }
 
-TEST_P(Pipelined, SliceWhoseEventTheProgramGetsIsOnItsQueueAndEndsLast) {
+TEST_P(Pipelined, ReturnedEventIsOnTheCallersQueueAndEndsLast) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   make_slices_uneven(fixture);
   const cl_kernel kernel = fixture.make_kernel();
   for (int i = 0; i < 3; ++i) {
     fixture.driver.forget();
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-    fixture.cl.clWaitForEvents(1, &event);
-    fixture.cl.clReleaseEvent(event);
+    const kit::Event event = fixture.launch_event(kernel);
+    fixture.cl.wait({event});
     auto slices = fixture.driver.launches();
     ASSERT_EQ(slices.size(), 20U);
     const sim::Launch last = slices.back();
@@ -82,7 +80,7 @@ TEST_P(Pipelined, SliceWhoseEventTheProgramGetsIsOnItsQueueAndEndsLast) {
   fixture.expect_each_item_ran(3);
 }
 
-TEST_P(Pipelined, FinishWaitsForAllSlicesOfALaunchWithoutAnEvent) {
+TEST_P(Pipelined, FinishWaitsForAllSlicesWithoutAnEvent) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   make_slices_uneven(fixture);
   const cl_kernel kernel = fixture.make_kernel();
@@ -97,15 +95,13 @@ TEST_P(Pipelined, FinishWaitsForAllSlicesOfALaunchWithoutAnEvent) {
 }
 
 // A command before and one after, each of which would show at once if it overlapped a slice.
-TEST(Pipelined, OnAnInOrderQueueCommandsComeBeforeOrAfterAllSlices) {
+TEST(Pipelined, CommandsStayOrderedAroundAllSlices) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   make_slices_uneven(fixture);
   const cl_kernel kernel = fixture.make_kernel();
   const cl_int ten = 10;
   for (int round = 0; round < 5; ++round) {
-    ASSERT_EQ(fixture.cl.clEnqueueFillBuffer(fixture.queue, fixture.buffer, &ten, sizeof ten, 0,
-                                             InterposerFixture::kItems * sizeof(cl_int), 0, nullptr, nullptr),
-              CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.fill(fixture.queue, fixture.buffer, ten, InterposerFixture::kItems), CL_SUCCESS);
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     ASSERT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 12))
@@ -114,7 +110,7 @@ TEST(Pipelined, OnAnInOrderQueueCommandsComeBeforeOrAfterAllSlices) {
   EXPECT_EQ(InterposerFixture::statistics().pipelined, 10U);
 }
 
-TEST(Pipelined, LaunchesOnAnInOrderQueueDoNotOverlap) {
+TEST(Pipelined, InOrderLaunchesDoNotOverlap) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   make_slices_uneven(fixture);
   const cl_program program = fixture.make_program(kSplittable);
@@ -132,7 +128,7 @@ TEST(Pipelined, LaunchesOnAnInOrderQueueDoNotOverlap) {
   EXPECT_LE(end, begin);
 }
 
-TEST_P(Pipelined, EverySliceWaitsForTheProgramsWaitList) {
+TEST_P(Pipelined, EverySliceWaitsForTheWaitList) {
   for (const bool wants_event : {false, true}) {
     InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
@@ -167,7 +163,7 @@ TEST_P(Pipelined, FailedWaitListStopsEverySlice) {
   }
 }
 
-TEST_P(Pipelined, UserEventThatIsKnownToBePendingIsWaitedForInOneQueue) {
+TEST_P(Pipelined, PendingUserEventUsesOneQueue) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
@@ -180,14 +176,11 @@ TEST_P(Pipelined, UserEventThatIsKnownToBePendingIsWaitedForInOneQueue) {
   fixture.expect_each_item_ran(2);
 }
 
-TEST_P(Pipelined, KernelsThatTalkStayInOrder) {
+TEST_P(Pipelined, CommunicatingKernelsAreNotPipelined) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel(kUsesAtomics, "talker");
-  const std::size_t global = InterposerFixture::kItems;
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                              nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {InterposerFixture::kItems, local}), CL_SUCCESS);
   fixture.expect_each_item_ran(1);
   const auto slices = fixture.driver.executions();
   ASSERT_EQ(slices.size(), 20U);
@@ -199,23 +192,21 @@ TEST_P(Pipelined, KernelsThatTalkStayInOrder) {
   EXPECT_EQ(queued_count(plan::SingleQueueReason::talks), 1U);
 }
 
-TEST_P(Pipelined, ArgumentsKernelAndBufferAreThoseOfTheCall) {
+TEST_P(Pipelined, CapturesArgumentsKernelAndBufferAtEnqueue) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  const char* source = kSplittable;
-  cl_program program = fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr);
-  ASSERT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  kit::Program program = fixture.cl.build(fixture.context, kSplittable);
   cl_kernel kernel = fixture.with_arguments(fixture.cl.clCreateKernel(program, "add", nullptr));
   DriverOnlyEvent gate(fixture);
   ASSERT_EQ(fixture.launch(kernel, nullptr, {gate.get()}), CL_SUCCESS);
   const cl_int other = 1000;
-  fixture.cl.clSetKernelArg(kernel, 1, sizeof other, &other);
+  fixture.cl.set_argument(kernel, 1, other);
   fixture.cl.clReleaseKernel(kernel);
-  fixture.cl.clReleaseProgram(program);
+  program.reset();
   gate.open();
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(Pipelined, BoxesOfTwoDimensionsCoverAllOnce) {
+TEST_P(Pipelined, TwoDimensionalBoxesCoverEverythingOnce) {
   for (const std::size_t slices : {17U, 50U, 200U}) {
     base::Settings settings = pipelined_settings();
     settings.policy = {base::SplitPolicy::Kind::fixed, slices};
@@ -236,7 +227,7 @@ TEST_P(Pipelined, BoxesOfTwoDimensionsCoverAllOnce) {
   }
 }
 
-TEST_P(Pipelined, KernelsThatSeeTheCutSeeTheWholeLaunch) {
+TEST_P(Pipelined, InstrumentedKernelsSeeTheWholeLaunch) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   fixture.driver.kernel("seer", [](sim::Execution& e) {
     const auto data = e.buffer<cl_int>(0);
@@ -254,7 +245,7 @@ TEST_P(Pipelined, KernelsThatSeeTheCutSeeTheWholeLaunch) {
     ASSERT_EQ(content[i], static_cast<cl_int>(i / 16 + 1000 * (InterposerFixture::kItems / 16)));
 }
 
-TEST_P(Pipelined, ThreadsOnOneQueue) {
+TEST_P(Pipelined, ConcurrentLaunchesOnOneQueue) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   make_slices_uneven(fixture);
   const cl_program program = fixture.make_program(kSplittable);
@@ -269,7 +260,7 @@ TEST_P(Pipelined, ThreadsOnOneQueue) {
           cl_event event = nullptr;
           EXPECT_EQ(fixture.launch(kernel, i % 2 == 0 ? &event : nullptr), CL_SUCCESS);
           if (event != nullptr) {
-            EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+            EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
             EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
           }
         }
@@ -284,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(Queues, Pipelined,
                                          cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
                          [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
 
-TEST(PipelinedInOrder, AsksForNoEventThatNobodyNeeds) {
+TEST(PipelinedInOrder, RequestsNoUnneededEvents) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
@@ -293,7 +284,7 @@ TEST(PipelinedInOrder, AsksForNoEventThatNobodyNeeds) {
   EXPECT_EQ(events, 3U) << "the last on each helper";
 }
 
-TEST(PipelinedOutOfOrder, DoesNotWaitForWhatItWouldNotWaitForNatively) {
+TEST(PipelinedOutOfOrder, AddsNoDependencies) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(),
                             CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   const cl_program program = fixture.make_program(kSplittable);
@@ -302,29 +293,23 @@ TEST(PipelinedOutOfOrder, DoesNotWaitForWhatItWouldNotWaitForNatively) {
   DriverOnlyEvent gate(fixture);
   ASSERT_EQ(fixture.launch(held, nullptr, {gate.get()}), CL_SUCCESS);
   for (int i = 0; i < 3; ++i) {
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(free, &event), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS)
-        << "held up by a launch that it has nothing to do with";
-    fixture.cl.clReleaseEvent(event);
+    const kit::Event event = fixture.launch_event(free);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS) << "held up by a launch that it has nothing to do with";
   }
   gate.open();
   fixture.expect_each_item_ran(4);
 }
 
-TEST(PipelinedOutOfOrder, BarriersBeforeAndAfterHoldForAllSlices) {
+TEST(PipelinedOutOfOrder, BarriersApplyToAllSlices) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(),
                             CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   make_slices_uneven(fixture);
   const cl_kernel kernel = fixture.make_kernel();
   const cl_int ten = 10;
   const auto fill = [&] {
-    return fixture.cl.clEnqueueFillBuffer(fixture.queue, fixture.buffer, &ten, sizeof ten, 0,
-                                          InterposerFixture::kItems * sizeof(cl_int), 0, nullptr, nullptr);
+    return fixture.cl.fill(fixture.queue, fixture.buffer, ten, InterposerFixture::kItems);
   };
-  const auto barrier = [&] {
-    ASSERT_EQ(fixture.cl.clEnqueueBarrierWithWaitList(fixture.queue, 0, nullptr, nullptr), CL_SUCCESS);
-  };
+  const auto barrier = [&] { ASSERT_EQ(fixture.cl.barrier(fixture.queue), CL_SUCCESS); };
   for (int round = 0; round < 3; ++round) {
     ASSERT_EQ(fill(), CL_SUCCESS);
     barrier();
@@ -344,9 +329,9 @@ struct Kind {
   bool pipelined;
 };
 
-class Automatic : public testing::TestWithParam<Kind> {};
+class AutomaticMode : public testing::TestWithParam<Kind> {};
 
-TEST_P(Automatic, IsPipelinedOnGpusOfDriversThatAreUpToIt) {
+TEST_P(AutomaticMode, PipelinesOnCapableGpus) {
   base::Settings settings = pipelined_settings();
   settings.launch = GetParam().mode;
   sim::Options options = concurrent_driver();
@@ -363,7 +348,7 @@ TEST_P(Automatic, IsPipelinedOnGpusOfDriversThatAreUpToIt) {
 
 constexpr const char* kPocl = "Portable Computing Language";
 INSTANTIATE_TEST_SUITE_P(
-    Devices, Automatic,
+    Devices, AutomaticMode,
     testing::Values(Kind{"Gpu", base::LaunchMode::automatic, CL_DEVICE_TYPE_GPU, "Some platform", true},
                     Kind{"Cpu", base::LaunchMode::automatic, CL_DEVICE_TYPE_CPU, "Some platform", false},
                     Kind{"CpuByName", base::LaunchMode::pipelined, CL_DEVICE_TYPE_CPU, "Some platform", true},

@@ -80,9 +80,9 @@ std::vector<cl_int> what_it_saw(const base::Settings& settings, const Shape& sha
   return fixture.read();
 }
 
-class Tagged : public testing::TestWithParam<Shape> {};
+class TaggedSlices : public testing::TestWithParam<Shape> {};
 
-TEST_P(Tagged, SlicesShowTheKernelTheWholeLaunch) {
+TEST_P(TaggedSlices, ShowTheKernelTheWholeLaunch) {
   std::size_t launches = 0;
   const auto unsplit = what_it_saw(slices(1), GetParam(), &launches);
   EXPECT_EQ(launches, 1U);
@@ -92,9 +92,9 @@ TEST_P(Tagged, SlicesShowTheKernelTheWholeLaunch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Tagged, testing::ValuesIn(kShapes));
+INSTANTIATE_TEST_SUITE_P(Shapes, TaggedSlices, testing::ValuesIn(kShapes));
 
-TEST(Prelude, IsOnlySwitchedOnWhereItIsNeeded) {
+TEST(Prelude, IsInjectedOnlyWhereNeeded) {
   InterposerFixture fixture;
   fixture.make_kernel();
   for (const sim::Call& call : fixture.driver.log()) {
@@ -103,7 +103,7 @@ TEST(Prelude, IsOnlySwitchedOnWhereItIsNeeded) {
   EXPECT_EQ(fixture.driver.count("clBuildProgram"), 1U) << "and the driver is not tried out";
 }
 
-TEST(Prelude, IsNotSeenByTheProgram) {
+TEST(Prelude, IsInvisibleToTheProgram) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kUsesGroupId, "-DX=1");
   std::array<char, 4096> text{};
@@ -120,7 +120,7 @@ TEST(Prelude, IsNotSeenByTheProgram) {
   EXPECT_EQ(size, 6U);
 }
 
-TEST(Prelude, ThatDoesNotBuildIsLeftOut) {
+TEST(Prelude, ThatDoesNotBuildIsDropped) {
   sim::Options options = default_driver();
   options.fail_build = "-D__cleave_on";
   InterposerFixture fixture(default_settings(), options);
@@ -130,33 +130,32 @@ TEST(Prelude, ThatDoesNotBuildIsLeftOut) {
   fixture.expect_each_item_ran(1);
 }
 
-TEST(Prelude, OfAProgramThatDoesNotBuildIsNotInTheError) {
+TEST(Prelude, DoesNotAppearInBuildErrors) {
   sim::Options options = default_driver();
   options.fail_build = "no such thing";
   InterposerFixture fixture(default_settings(), options);
   const char* source = "kernel void seer(global int* a) { a[get_group_id(0)] = no such thing; }";
   const cl_program program =
       fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr));
-  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, nullptr, nullptr, nullptr),
-            CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(fixture.cl.build(program, nullptr), CL_BUILD_PROGRAM_FAILURE);
   EXPECT_EQ(fixture.cl.clBuildProgram(program, 1, nullptr, nullptr, nullptr, nullptr), CL_INVALID_VALUE);
 }
 
-TEST(Prelude, OfAProgramThatRedefinesTheFunctionsIsLeftOut) {
+TEST(Prelude, IsDroppedWhereTheProgramRedefinesBuiltins) {
   InterposerFixture fixture;
   const std::string source = std::string("#define get_group_id(d) 0\n") + kUsesGroupId;
   ASSERT_EQ(fixture.launch(fixture.make_kernel(source.c_str(), "seer")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
 }
 
-TEST(Prelude, IsLeftOutWhereADriverDoesNotCarryTags) {
+TEST(Prelude, IsDroppedWhereTheDriverLosesTags) {
   InterposerFixture fixture;
   fixture.driver.kernel("cleave_probe", [](sim::Execution&) {});
   ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
 }
 
-TEST(Prelude, IsTriedOutOnce) {
+TEST(Prelude, DriverIsProbedOnce) {
   InterposerFixture fixture;
   fixture.make_program(kUsesGroupId);
   EXPECT_EQ(fixture.driver.count("clBuildProgram"), 2U) << "the program and the trial";
@@ -164,7 +163,7 @@ TEST(Prelude, IsTriedOutOnce) {
   EXPECT_EQ(fixture.driver.count("clBuildProgram"), 3U);
 }
 
-TEST(Prelude, IsSwitchedOnForNamesFromTheOptions) {
+TEST(Prelude, IsInjectedForNamesFromTheOptions) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(
       "kernel void seer(global int* data, int n) { data[G(0)] += n; }", "-DG=get_group_id");
@@ -175,7 +174,7 @@ TEST(Prelude, IsSwitchedOnForNamesFromTheOptions) {
 
 void CL_CALLBACK count_call(cl_program, void* data) { ++*static_cast<int*>(data); }
 
-TEST(Prelude, BuildTellsTheProgramOnceThatItIsDone) {
+TEST(Prelude, BuildCallbackRunsOnce) {
   sim::Options options = default_driver();
   for (const char* fails : {"", "-D__cleave_on"}) {
     options.fail_build = fails;
@@ -191,7 +190,7 @@ TEST(Prelude, BuildTellsTheProgramOnceThatItIsDone) {
   }
 }
 
-TEST(Prelude, IsTakenOutWhereTheDriverCannotMakeItsKernels) {
+TEST(Prelude, IsRemovedWhereKernelsCannotBeCreated) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kUsesGroupId);
   cl_int error = 1;
@@ -205,7 +204,7 @@ TEST(Prelude, IsTakenOutWhereTheDriverCannotMakeItsKernels) {
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
 }
 
-TEST(Prelude, StaysWhereANameIsNoKernelAnyway) {
+TEST(Prelude, StaysWhereTheKernelNameIsInvalid) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kUsesGroupId);
   for (const std::size_t builds : {1U, 0U}) {
@@ -219,7 +218,7 @@ TEST(Prelude, StaysWhereANameIsNoKernelAnyway) {
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 0U);
 }
 
-TEST(Prelude, OfAProgramThatIsOnlyCompiledMakesNoKernels) {
+TEST(Prelude, CompiledProgramCreatesNoKernels) {
   InterposerFixture fixture;
   const char* source = kUsesGroupId;
   const cl_program program =
@@ -233,7 +232,7 @@ TEST(Prelude, OfAProgramThatIsOnlyCompiledMakesNoKernels) {
   EXPECT_EQ(fixture.driver.count("clBuildProgram"), 0U);
 }
 
-TEST(Tagged, LaunchWithoutAFreeThirdDimensionStaysWhole) {
+TEST(TaggedSlices, NeedAFreeThirdDimension) {
   InterposerFixture fixture(slices(4));
   const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
   ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 0}, {16, 16, 4}, {4, 4, 1}}), CL_SUCCESS);
@@ -241,7 +240,7 @@ TEST(Tagged, LaunchWithoutAFreeThirdDimensionStaysWhole) {
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), 2U);
 }
 
-TEST(Tagged, OffsetThatWouldBeTakenForATagIsRefused) {
+TEST(TaggedSlices, RejectACallersOffsetThatLooksLikeATag) {
   for (const unsigned bits : {64U, 32U}) {
     sim::Options options = default_driver();
     options.offset_bits = bits;
@@ -257,7 +256,7 @@ TEST(Tagged, OffsetThatWouldBeTakenForATagIsRefused) {
   }
 }
 
-TEST(Tagged, KernelsOfLinkedProgramsAreSplit) {
+TEST(TaggedSlices, LinkedProgramsAreSplit) {
   InterposerFixture fixture;
   std::vector<cl_program> inputs;
   for (const char* source : {kUsesGroupId, kSplittable}) {
@@ -274,7 +273,7 @@ TEST(Tagged, KernelsOfLinkedProgramsAreSplit) {
 }
 
 // The second input does not build with the prelude, and get_global_id(2) would show it the tag.
-TEST(Tagged, NothingIsSplitWhereAnInputOfTheLinkWouldSeeTheTag) {
+TEST(TaggedSlices, LinkWithAnUninstrumentedInputIsUnsplit) {
   sim::Options driver = default_driver();
   driver.fail_build = "-D__cleave_on -DOTHER";
   InterposerFixture fixture(default_settings(), driver);
@@ -301,7 +300,7 @@ std::size_t with_prelude(const InterposerFixture& fixture) {
 }
 
 // What the macro's name stands for may be a function that another program calls.
-TEST(Tagged, WhatIsCompiledToBeLinkedKeepsItsNames) {
+TEST(TaggedSlices, CompiledObjectsKeepTheirNames) {
   const std::string source = std::string("#define NAME get_group_linear_id\n") + kUsesGroupId;
   for (const bool compile : {false, true}) {
     InterposerFixture fixture;
@@ -310,13 +309,13 @@ TEST(Tagged, WhatIsCompiledToBeLinkedKeepsItsNames) {
         fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &text, nullptr, nullptr));
     EXPECT_EQ(
         compile ? fixture.cl.clCompileProgram(program, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr)
-                : fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr),
+                : fixture.cl.build(program),
         CL_SUCCESS);
     EXPECT_EQ(with_prelude(fixture) == 0, compile);
   }
 }
 
-TEST(Tagged, WhatTravelsInATrustedBinaryHasThePrelude) {
+TEST(TaggedSlices, TrustedBinaryContainsThePrelude) {
   for (const bool trust : {false, true}) {
     base::Settings settings = default_settings();
     settings.trust_binaries = trust;
@@ -338,8 +337,7 @@ int other(int x) { return x + get_group_id(0); })";
 
 // The program, made again from its binary.
 cl_program reloaded(InterposerFixture& fixture, cl_program program) {
-  std::size_t size = 0;
-  fixture.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+  const auto size = fixture.cl.info<std::size_t>(program, CL_PROGRAM_BINARY_SIZES);
   std::vector<unsigned char> binary(size);
   unsigned char* to = binary.data();
   fixture.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
@@ -347,12 +345,12 @@ cl_program reloaded(InterposerFixture& fixture, cl_program program) {
   const cl_device_id device = fixture.driver.device();
   const cl_program loaded = fixture.keep(
       fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &from, nullptr, nullptr));
-  EXPECT_EQ(fixture.cl.clBuildProgram(loaded, 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.build(loaded, nullptr), CL_SUCCESS);
   return loaded;
 }
 
 // Made again from a binary with the prelude it would misread the same offset, trusted or not.
-TEST(Tagged, OffsetThatABinaryWouldTakeForATagIsRefused) {
+TEST(TaggedSlices, OffsetThatABinaryWouldTakeForATagIsRejected) {
   for (const bool trust : {false, true}) {
     base::Settings settings = slices(4);
     settings.trust_binaries = trust;
@@ -373,7 +371,7 @@ TEST(Tagged, OffsetThatABinaryWouldTakeForATagIsRefused) {
 }
 
 // What came into a program with the prelude stays in it, also where the rest has none and nothing is split.
-TEST(Tagged, OffsetIsRefusedWhereSomeOfTheProgramWouldMisreadIt) {
+TEST(TaggedSlices, OffsetIsRejectedWherePartOfTheProgramWouldMisreadIt) {
   sim::Options options = default_driver();
   options.offset_bits = 32;
   InterposerFixture fixture(slices(4), options);
@@ -397,7 +395,7 @@ TEST(Tagged, OffsetIsRefusedWhereSomeOfTheProgramWouldMisreadIt) {
   EXPECT_EQ(launch(fixture, fixture.make_kernel(built, "seer"), kWide), CL_INVALID_GLOBAL_OFFSET);
 }
 
-TEST(Tagged, TrustedBinaryIsSplit) {
+TEST(TaggedSlices, TrustedBinaryIsSplit) {
   for (const bool trust : {false, true}) {
     base::Settings settings = default_settings();
     settings.trust_binaries = trust;
@@ -412,7 +410,7 @@ TEST(Tagged, TrustedBinaryIsSplit) {
 }
 
 // Neither program could be given the prelude, so tags would show; the user's trust does not change that.
-TEST(Tagged, BinaryOfWhatWasNotRightInSlicesIsNotTrusted) {
+TEST(TaggedSlices, BinaryOfAnUnsplittableProgramIsNotTrusted) {
   for (const bool fails : {false, true}) {
     base::Settings settings = default_settings();
     settings.trust_binaries = true;
@@ -439,7 +437,7 @@ std::ptrdiff_t lines_after_a_run(const std::string& folder) {
   return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
 }
 
-TEST(Tagged, WhatIsKnownOfADriverIsFoundBehindADamagedLine) {
+TEST(TaggedSlices, DriverCacheSurvivesADamagedLine) {
   std::string folder = testing::TempDir() + "cleave-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   std::ofstream(folder + "/drivers") << "garbage\n1 0123 1\n";

@@ -69,13 +69,13 @@ base::Settings with(base::LaunchMode launch, base::WaitMode wait) {
 
 cl_event marker_on(const InterposerFixture& fixture, cl_command_queue queue) {
   cl_event marker = nullptr;
-  EXPECT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(queue, 0, nullptr, &marker), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.marker(queue, {}, &marker), CL_SUCCESS);
   return marker;
 }
 
 // A driver may hold a lock of its own while it calls the program back, and the program calls us there. So we
 // hold none while we call the driver.
-TEST(Between, NoRecordIsLockedWhileAWaitFlushes) {
+TEST(Race, NoRecordIsLockedDuringAFlush) {
   const Table below = driver_with(run_other_thread_in_flush);
   InterposerFixture fixture(with(base::LaunchMode::queued, base::WaitMode::sleeping), default_driver(), 0,
                             below);
@@ -87,7 +87,7 @@ TEST(Between, NoRecordIsLockedWhileAWaitFlushes) {
                           [&] { return interpose::interposer().queues.find(fixture.queue).has_value(); });
     passed = callback.wait_for(10s) == std::future_status::ready;
   };
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &marker), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.wait({marker}), CL_SUCCESS);
   EXPECT_FALSE(meanwhile) << "nothing was flushed";
   EXPECT_TRUE(passed) << "a lock is held while the driver is called";
   fixture.cl.clReleaseEvent(marker);
@@ -95,7 +95,7 @@ TEST(Between, NoRecordIsLockedWhileAWaitFlushes) {
 
 // The program's last reference goes while a queue that an event names is being flushed: for a paced launch,
 // and for a wait.
-TEST(Between, QueueStaysUntilItHasBeenFlushed) {
+TEST(Race, QueueIsRetainedUntilFlushed) {
   for (const bool waits : {false, true}) {
     const Table below = driver_with(run_other_thread_in_flush);
     InterposerFixture fixture(waits ? with(base::LaunchMode::queued, base::WaitMode::sleeping)
@@ -117,7 +117,7 @@ TEST(Between, QueueStaysUntilItHasBeenFlushed) {
               references == 1;
     };
     if (waits) {
-      EXPECT_EQ(fixture.cl.clWaitForEvents(1, &upstream), CL_SUCCESS);
+      EXPECT_EQ(fixture.cl.wait({upstream}), CL_SUCCESS);
     } else {
       EXPECT_EQ(fixture.launch(kernel, nullptr, {upstream}), CL_SUCCESS);
     }
@@ -131,7 +131,7 @@ TEST(Between, QueueStaysUntilItHasBeenFlushed) {
 
 // Somebody who waited for a user event may give it back before the call that sets it has returned, and the
 // driver its address to the next one.
-TEST(Between, UserEventAtAnAddressUsedAgainIsPending) {
+TEST(Race, UserEventAtAReusedAddressIsPending) {
   const Table below = driver_with([](Table& table) {
     table.clReleaseEvent = release_event;
     table.clCreateUserEvent = create_user_event;
@@ -152,7 +152,7 @@ TEST(Between, UserEventAtAnAddressUsedAgainIsPending) {
 }
 
 // A face above says that it splits, while this one finds out whether it is to.
-TEST(Between, FaceAboveThatSpeaksUpMeanwhileIsHeard) {
+TEST(Race, CleaveAboveTakesOverDuringALaunch) {
   Table below = sim::Driver::table();
   below.clGetExtensionFunctionAddress = [](const char*) -> void* {
     run_other_thread();

@@ -18,21 +18,19 @@ base::Settings sequential() {
 
 class Sequential : public testing::TestWithParam<cl_command_queue_properties> {};
 
-TEST_P(Sequential, SliceIsEnqueuedOnlyAfterTheOneBeforeHasEnded) {
+TEST_P(Sequential, SliceIsEnqueuedAfterThePreviousHasEnded) {
   InterposerFixture fixture(sequential(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel);
   EXPECT_GE(fixture.status(event), CL_RUNNING) << "the call returns when the last slice is enqueued";
   fixture.cl.clFinish(fixture.queue);
   const auto slices = fixture.driver.launches();
   ASSERT_EQ(slices.size(), 20U);
   for (std::size_t i = 1; i < slices.size(); ++i) EXPECT_GE(slices[i].queued, slices[i - 1].ended);
-  fixture.cl.clReleaseEvent(event);
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(Sequential, DriverThatStartsNothingBeforeAFlushIsNoTrap) {
+TEST_P(Sequential, LazyDriverCausesNoDeadlock) {
   sim::Options options = default_driver();
   options.lazy_flush = true;
   InterposerFixture fixture(sequential(), options, GetParam());
@@ -43,31 +41,27 @@ TEST_P(Sequential, DriverThatStartsNothingBeforeAFlushIsNoTrap) {
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(Sequential, EventOfAQueueThatIsNotFlushedIsNoTrap) {
+TEST_P(Sequential, UnflushedWaitListQueueCausesNoDeadlock) {
   sim::Options options = default_driver();
   options.lazy_flush = true;
   InterposerFixture fixture(sequential(), options, GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   cl_command_queue other = fixture.make_queue();
-  cl_event upstream = nullptr;
+  kit::Event upstream = fixture.cl.event();
   const cl_int zero = 0;
-  ASSERT_EQ(fixture.cl.clEnqueueFillBuffer(other, fixture.buffer, &zero, sizeof zero, 0, 4096, 0, nullptr,
-                                           &upstream),
-            CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.fill(other, fixture.buffer, zero, 1024, 0, {}, upstream.out()), CL_SUCCESS);
   const auto start = fixture.driver.clock().now();
   ASSERT_EQ(fixture.launch(kernel, nullptr, {upstream}), CL_SUCCESS);
   EXPECT_LT(fixture.driver.clock().now() - start, 100ms);
-  fixture.cl.clReleaseEvent(upstream);
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(Sequential, QueueThatIsGoneIsNotFlushed) {
+TEST_P(Sequential, ReleasedQueueIsNotFlushed) {
   InterposerFixture fixture(sequential(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   cl_command_queue other = fixture.make_queue();
-  cl_event upstream = nullptr;
-  ASSERT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(other, 0, nullptr, &upstream), CL_SUCCESS);
-  ASSERT_EQ(fixture.cl.clWaitForEvents(1, &upstream), CL_SUCCESS);
+  const kit::Event upstream = fixture.cl.marker_event(other);
+  ASSERT_EQ(fixture.cl.wait({upstream}), CL_SUCCESS);
   const std::string gone = "queue#" + std::to_string(fixture.driver.id(other));
   ASSERT_EQ(fixture.cl.clReleaseCommandQueue(other), CL_SUCCESS);
   fixture.driver.forget();
@@ -77,11 +71,10 @@ TEST_P(Sequential, QueueThatIsGoneIsNotFlushed) {
       EXPECT_EQ(call.arguments.find(gone), std::string::npos) << "an event does not keep its queue";
     }
   }
-  fixture.cl.clReleaseEvent(upstream);
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(Sequential, UserEventThatTheProgramSetsLaterIsNoTrap) {
+TEST_P(Sequential, PendingUserEventCausesNoDeadlock) {
   InterposerFixture fixture(sequential(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
@@ -97,7 +90,7 @@ TEST_P(Sequential, UserEventThatTheProgramSetsLaterIsNoTrap) {
   EXPECT_GE(slices[1].queued, slices[0].ended) << "paced again once no user event is pending";
 }
 
-TEST_P(Sequential, UnknownThingInTheWayIsGivenUpOn) {
+TEST_P(Sequential, UnknownBlockerTimesOut) {
   InterposerFixture fixture(sequential(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   // Made behind Cleave's back, as an event from another API would be.
@@ -109,7 +102,7 @@ TEST_P(Sequential, UnknownThingInTheWayIsGivenUpOn) {
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(Sequential, LongSlicesAreWaitedForAllTheSame) {
+TEST_P(Sequential, LongSlicesAreAwaited) {
   InterposerFixture fixture(sequential(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(60s); });
@@ -125,14 +118,11 @@ INSTANTIATE_TEST_SUITE_P(Queues, Sequential,
                                          cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
                          [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
 
-TEST(Sequential, KernelThatMayWaitForTheHostIsNotWaitedFor) {
+TEST(Sequential, KernelThatMayWaitForTheHostIsNotAwaited) {
   InterposerFixture fixture(sequential());
   const cl_kernel kernel = fixture.make_kernel(kUsesAtomics, "talker");
-  const std::size_t global = InterposerFixture::kItems;
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                              nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {InterposerFixture::kItems, local}), CL_SUCCESS);
   ASSERT_EQ(fixture.driver.launches().size(), 20U);
   EXPECT_EQ(fixture.driver.count("clGetEventInfo"), 0U);
   fixture.expect_each_item_ran(1);
@@ -152,18 +142,16 @@ void CL_CALLBACK launch_sequentially(cl_event, cl_int, void* data) {
 }
 
 // The slices may need the thread that the callback is on.
-TEST(Sequential, LaunchWithinACallbackIsNotWaitedFor) {
+TEST(Sequential, LaunchInACallbackIsNotAwaited) {
   for (const auto wait : {base::WaitMode::native, base::WaitMode::sleeping}) {
     base::Settings settings = sequential();
     settings.wait = wait;
     InterposerFixture fixture(settings);
     SequentialRelaunch relaunch{fixture, fixture.make_kernel()};
-    cl_event before = nullptr;
-    ASSERT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(fixture.queue, 0, nullptr, &before), CL_SUCCESS);
+    const kit::Event before = fixture.cl.marker_event(fixture.queue);
     ASSERT_EQ(fixture.cl.clSetEventCallback(before, CL_COMPLETE, launch_sequentially, &relaunch), CL_SUCCESS);
     EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
     fixture.driver.run_until_idle();
-    fixture.cl.clReleaseEvent(before);
     EXPECT_EQ(InterposerFixture::statistics().split, 1U);
     EXPECT_GE(relaunch.took, 0s);
     EXPECT_LT(relaunch.took, 1s);

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-TEST(SharedQueue, EveryOtherFunctionThatEnqueuesPassesTheGate) {
+TEST(SharedQueue, EveryEnqueueFunctionPassesTheGate) {
   InterposerFixture fixture;
   std::size_t seen = 0;
 #define CL_FUNCTION(version, name, ...)                                                              \
@@ -26,7 +26,7 @@ TEST(SharedQueue, EveryOtherFunctionThatEnqueuesPassesTheGate) {
 
 // One thread launches kernels that write the launch's number to every element; another reads the whole buffer
 // on the same queue all the while. Whatever it reads must be of one launch.
-TEST(SharedQueue, ReadersNeverSeeAPieceOfALaunch) {
+TEST(SharedQueue, ReadersNeverSeeAPartialLaunch) {
   for (const auto mode : {base::LaunchMode::queued, base::LaunchMode::sequential}) {
     base::Settings settings = default_settings();
     settings.launch = mode;
@@ -39,7 +39,7 @@ TEST(SharedQueue, ReadersNeverSeeAPieceOfALaunch) {
     std::atomic<bool> done{false};
     std::jthread writer([&] {
       for (cl_int n = 1; n <= 100; ++n) {
-        EXPECT_EQ(fixture.cl.clSetKernelArg(kernel, 1, sizeof n, &n), CL_SUCCESS);
+        EXPECT_EQ(fixture.cl.set_argument(kernel, 1, n), CL_SUCCESS);
         EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
       }
       done = true;
@@ -57,7 +57,7 @@ TEST(SharedQueue, ReadersNeverSeeAPieceOfALaunch) {
   }
 }
 
-TEST(SharedQueue, TwoLaunchesOfTwoThreadsDoNotMix) {
+TEST(SharedQueue, ConcurrentLaunchesDoNotInterleave) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kSplittable);
   const std::vector<cl_kernel> kernels = {fixture.make_kernel(program, "add"),
@@ -87,7 +87,7 @@ TEST(SharedQueue, TwoLaunchesOfTwoThreadsDoNotMix) {
 
 // A thread that paces its launch holds nobody up for long: as soon as another thread wants the queue it makes
 // haste.
-TEST(SharedQueue, WaitingThreadMakesASequentialLaunchHurry) {
+TEST(SharedQueue, WaitingThreadAbortsPacing) {
   base::Settings settings = default_settings();
   settings.launch = base::LaunchMode::sequential;
   InterposerFixture fixture(settings);
@@ -95,13 +95,11 @@ TEST(SharedQueue, WaitingThreadMakesASequentialLaunchHurry) {
   cl_event gate = sim::Driver::table().clCreateUserEvent(fixture.context, nullptr);  // unknown to Cleave
   std::jthread launcher([&] { EXPECT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS); });
   while (fixture.driver.launches().empty()) std::this_thread::yield();
-  cl_event marker = nullptr;
-  EXPECT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(fixture.queue, 0, nullptr, &marker), CL_SUCCESS);
+  const kit::Event marker = fixture.cl.marker_event(fixture.queue);
   launcher.join();
   EXPECT_EQ(fixture.driver.launches().size(), 20U);
   sim::Driver::table().clSetUserEventStatus(gate, CL_COMPLETE);
   sim::Driver::table().clReleaseEvent(gate);
-  fixture.cl.clReleaseEvent(marker);
   fixture.expect_each_item_ran(1);
 }
 

@@ -84,8 +84,7 @@ const std::vector<Function>& functions() {
                                              kBytes, c.count(), c.list(), c.event, &error);
          if (mapped != nullptr) {
            std::copy_n(static_cast<cl_int*>(mapped), InterposerFixture::kItems, c.host.begin());
-           c.fixture.cl.clEnqueueUnmapMemObject(c.fixture.queue, c.fixture.buffer, mapped, 0, nullptr,
-                                                nullptr);
+           c.fixture.cl.unmap(c.fixture.queue, c.fixture.buffer, mapped);
          }
          return error;
        }},
@@ -97,7 +96,7 @@ const std::vector<Function>& functions() {
              c.fixture.cl.clEnqueueMapImage(c.fixture.queue, c.image, CL_TRUE, CL_MAP_READ, kOrigin, kPixels,
                                             &pitch, nullptr, c.count(), c.list(), c.event, &error);
          if (mapped != nullptr) {
-           c.fixture.cl.clEnqueueUnmapMemObject(c.fixture.queue, c.image, mapped, 0, nullptr, nullptr);
+           c.fixture.cl.unmap(c.fixture.queue, c.image, mapped);
          }
          return error;
        }},
@@ -189,9 +188,9 @@ class BlockingCallFixture {
   void* svm_ = nullptr;
 };
 
-class PoliteBlocking : public testing::TestWithParam<cl_command_queue_properties> {};
+class SleepingBlockingCall : public testing::TestWithParam<cl_command_queue_properties> {};
 
-TEST_P(PoliteBlocking, ProgramSeesWhatItSeesNatively) {
+TEST_P(SleepingBlockingCall, IsIndistinguishableFromTheNativeCall) {
   for (const Function& function : functions()) {
     for (const Wrong wrong : {Wrong::nothing, Wrong::upstream, Wrong::launch}) {
       SCOPED_TRACE(std::string(function.name) + " " + std::to_string(static_cast<int>(wrong)));
@@ -209,7 +208,7 @@ TEST_P(PoliteBlocking, ProgramSeesWhatItSeesNatively) {
   }
 }
 
-TEST_P(PoliteBlocking, FaultInAnythingAddedLeavesTheDriversOwnCall) {
+TEST_P(SleepingBlockingCall, FallsBackToTheNativeCall) {
   for (const Function& function : functions()) {
     for (const char* added :
          {"clEnqueueMarkerWithWaitList", "clFlush", "clGetEventInfo", "clRetainCommandQueue"}) {
@@ -228,7 +227,7 @@ TEST_P(PoliteBlocking, FaultInAnythingAddedLeavesTheDriversOwnCall) {
 }
 
 // While a user event is pending, a call with a mistake in it must fail at once: the program may set it then.
-TEST_P(PoliteBlocking, MistakeBehindAUserEventIsNoTrap) {
+TEST_P(SleepingBlockingCall, InvalidCallBehindAUserEventReturns) {
   InterposerFixture fixture(blocking_in(base::WaitMode::sleeping), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
@@ -244,7 +243,7 @@ TEST_P(PoliteBlocking, MistakeBehindAUserEventIsNoTrap) {
 }
 
 // On a queue that keeps no order a blocking call waits for its list only, and so must the watch.
-TEST(PoliteBlockingOutOfOrder, OtherCommandsAreNotWaitedFor) {
+TEST(SleepingBlockingCallOutOfOrder, DoesNotWaitForOtherCommands) {
   InterposerFixture fixture(blocking_in(base::WaitMode::sleeping), default_driver(),
                             CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
@@ -269,7 +268,7 @@ TEST(PoliteBlockingOutOfOrder, OtherCommandsAreNotWaitedFor) {
 }
 
 // Natively a blocking call is on the queue from the beginning; what another thread enqueues comes after it.
-TEST(PoliteBlockingShared, QueueOfSeveralThreadsIsLeftToTheDriver) {
+TEST(SleepingBlockingCallShared, SharedQueueUsesTheNativeCall) {
   InterposerFixture fixture(blocking_in(base::WaitMode::sleeping));
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });
@@ -283,7 +282,7 @@ TEST(PoliteBlockingShared, QueueOfSeveralThreadsIsLeftToTheDriver) {
   EXPECT_EQ(fixture.driver.count("clEnqueueMarkerWithWaitList"), 1U) << "other waits are not in the way";
 }
 
-TEST(PoliteBlockingShared, WatchEndsWhenAnotherThreadComes) {
+TEST(SleepingBlockingCallShared, WatchEndsWhenAnotherThreadUsesTheQueue) {
   InterposerFixture fixture(blocking_in(base::WaitMode::sleeping));
   const cl_kernel kernel = fixture.make_kernel();
   const cl_kernel another = fixture.make_kernel(kSplittable, "sum");
@@ -315,7 +314,7 @@ TEST(PoliteBlockingShared, WatchEndsWhenAnotherThreadComes) {
   fixture.expect_each_item_ran(3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, PoliteBlocking,
+INSTANTIATE_TEST_SUITE_P(Queues, SleepingBlockingCall,
                          testing::Values(cl_command_queue_properties{0},
                                          cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
                          [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });

@@ -38,9 +38,9 @@ bool in_time(base::Nanoseconds late, base::Nanoseconds duration) {
   return late <= std::max<base::Nanoseconds>(duration * 3 / 100, 60us);
 }
 
-class Polite : public testing::TestWithParam<cl_command_queue_properties> {};
+class SleepingWait : public testing::TestWithParam<cl_command_queue_properties> {};
 
-TEST_P(Polite, FinishSleepsAndEndsInTime) {
+TEST_P(SleepingWait, FinishSleepsAndEndsInTime) {
   InterposerFixture fixture(sleeping(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   for (const base::Nanoseconds whole : {base::Nanoseconds(1s), base::Nanoseconds(5ms)}) {
@@ -57,81 +57,74 @@ TEST_P(Polite, FinishSleepsAndEndsInTime) {
   fixture.expect_each_item_ran(2);
 }
 
-TEST_P(Polite, WaitForEventsSleepsAndEndsInTime) {
+TEST_P(SleepingWait, WaitForEventsSleepsAndEndsInTime) {
   InterposerFixture fixture(sleeping(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 1s);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel);
   fixture.driver.forget();
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
   EXPECT_TRUE(in_time(late(fixture), 1s));
   EXPECT_GT(fixture.driver.count(kLook), 10U);
   EXPECT_EQ(fixture.driver.count(kMarker), 0U);
-  fixture.cl.clReleaseEvent(event);
   fixture.expect_each_item_ran(1);
 }
 
-TEST_P(Polite, ImpliesTheFlushesThatTheDriversOwnWaitsDo) {
+TEST_P(SleepingWait, FlushesLikeTheNativeWait) {
   sim::Options options = default_driver();
   options.lazy_flush = true;
   InterposerFixture fixture(sleeping(), options, GetParam());
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel);
   const auto start = fixture.driver.clock().now();
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
   EXPECT_LT(fixture.driver.clock().now() - start, 4ms) << "flushed at once, and not when it took too long";
-  fixture.cl.clReleaseEvent(event);
   fixture.expect_each_item_ran(2);
 }
 
 // Natively this simulated driver would wait for ever; others flush what is in the way.
-TEST_P(Polite, QueueThatNobodyFlushedIsNoTrap) {
+TEST_P(SleepingWait, UnflushedQueueCausesNoDeadlock) {
   sim::Options options = default_driver();
   options.lazy_flush = true;
   InterposerFixture fixture(sleeping(), options, GetParam());
   cl_command_queue other = fixture.make_queue();
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event upstream = nullptr;
-  ASSERT_EQ(fixture.launch_on(other, kernel, &upstream), CL_SUCCESS);
+  kit::Event upstream = fixture.cl.event();
+  ASSERT_EQ(fixture.launch_on(other, kernel, upstream.out()), CL_SUCCESS);
   ASSERT_EQ(fixture.launch(kernel, nullptr, {upstream}), CL_SUCCESS);
   const auto start = fixture.driver.clock().now();
   EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
   EXPECT_LT(fixture.driver.clock().now() - start, 50ms);
-  fixture.cl.clReleaseEvent(upstream);
   fixture.expect_each_item_ran(2);
 }
 
-TEST_P(Polite, FailedCommandIsReportedAsNatively) {
+TEST_P(SleepingWait, FailedCommandIsReported) {
   for (const base::WaitMode mode : {base::WaitMode::native, base::WaitMode::sleeping}) {
     InterposerFixture fixture(waiting_in(mode), default_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
     set_duration(fixture, 100ms);
     fixture.driver.fail_execution("add", 3, -1234);
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    const kit::Event event = fixture.launch_event(kernel);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     EXPECT_LT(fixture.status(event), 0);
     EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-    fixture.cl.clReleaseEvent(event);
   }
 }
 
-TEST_P(Polite, InvalidCallsHaveTheDriversAnswers) {
+TEST_P(SleepingWait, InvalidCallsReturnTheDriversErrors) {
   InterposerFixture fixture(sleeping(), default_driver(), GetParam());
   EXPECT_EQ(fixture.cl.clFinish(nullptr), CL_INVALID_COMMAND_QUEUE);
   EXPECT_EQ(fixture.cl.clWaitForEvents(0, nullptr), CL_INVALID_VALUE);
   EXPECT_EQ(fixture.cl.clWaitForEvents(1, nullptr), CL_INVALID_VALUE);
   cl_event none = nullptr;
   EXPECT_EQ(fixture.cl.clWaitForEvents(0, &none), CL_INVALID_VALUE);
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &none), CL_INVALID_EVENT);
+  EXPECT_EQ(fixture.cl.wait({none}), CL_INVALID_EVENT);
 }
 
 // Also where a wait for those before the wrong one would be a wait for this thread.
-TEST_P(Polite, ListsThatCannotBeWaitedForAreRefusedAtOnce) {
+TEST_P(SleepingWait, InvalidWaitListsAreRejectedAtOnce) {
   InterposerFixture fixture(sleeping(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 1ms);
@@ -139,7 +132,7 @@ TEST_P(Polite, ListsThatCannotBeWaitedForAreRefusedAtOnce) {
   fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to need nobody
   const base::Nanoseconds slept = interpose::interposer().wait_statistics.slept();
   const cl_device_id device = fixture.driver.device();
-  cl_context other = fixture.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+  const kit::Context other = fixture.cl.context(device);
   cl_event foreign = fixture.cl.clCreateUserEvent(other, nullptr);
   cl_event gate = fixture.user_event();
   cl_event event = nullptr;
@@ -153,11 +146,10 @@ TEST_P(Polite, ListsThatCannotBeWaitedForAreRefusedAtOnce) {
   EXPECT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
   EXPECT_EQ(fixture.cl.clSetUserEventStatus(foreign, CL_COMPLETE), CL_SUCCESS);
   for (const cl_event made : {event, foreign}) fixture.cl.clReleaseEvent(made);
-  fixture.cl.clReleaseContext(other);
 }
 
 // Each call that Cleave adds fails once, at its first, second or third time.
-TEST_P(Polite, FaultInAnythingAddedLeavesTheDriversOwnWait) {
+TEST_P(SleepingWait, FallsBackToTheNativeWait) {
   for (const char* function : {kMarker, "clFlush", kLook, "clRetainCommandQueue", "clGetDeviceInfo"}) {
     for (unsigned nth = 1; nth <= 3; ++nth) {
       SCOPED_TRACE(std::string(function) + " " + std::to_string(nth));
@@ -166,67 +158,55 @@ TEST_P(Polite, FaultInAnythingAddedLeavesTheDriversOwnWait) {
       InterposerFixture fixture(sleeping(), options, GetParam());
       const cl_kernel kernel = fixture.make_kernel();
       set_duration(fixture, 20ms);
-      cl_event event = nullptr;
-      ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+      const kit::Event event = fixture.launch_event(kernel);
       ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
       fixture.driver.fail(function, nth, CL_OUT_OF_HOST_MEMORY);
-      EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+      EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
       EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
       EXPECT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 2));
-      fixture.cl.clReleaseEvent(event);
     }
   }
 }
 
-TEST_P(Polite, UserEventSetByAnotherThreadEndsTheWait) {
+TEST_P(SleepingWait, UserEventSetByAnotherThreadEndsTheWait) {
   InterposerFixture fixture(sleeping(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 1ms);
   fixture.launch(kernel);
   fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to need nobody
   cl_event gate = fixture.user_event();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel, {gate});
   std::jthread setter([&] {
     std::this_thread::sleep_for(20ms);
     EXPECT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
   });
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
   EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  fixture.cl.clReleaseEvent(event);
   fixture.expect_each_item_ran(2);
 }
 
-TEST_P(Polite, FailedUserEventIsReportedAsNatively) {
+TEST_P(SleepingWait, FailedUserEventIsReported) {
   InterposerFixture fixture(sleeping(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   cl_event gate = fixture.user_event();
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  const kit::Event event = fixture.launch_event(kernel, {gate});
   ASSERT_EQ(fixture.cl.clSetUserEventStatus(gate, -77), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-  EXPECT_EQ(fixture.cl.clWaitForEvents(1, &gate), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-  fixture.cl.clReleaseEvent(event);
+  EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  EXPECT_EQ(fixture.cl.wait({gate}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 }
 
-TEST_P(Polite, ReferencesAreTheProgramsOwn) {
+TEST_P(SleepingWait, TakesNoVisibleReferences) {
   InterposerFixture fixture(sleeping(), default_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 50ms);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-  fixture.cl.clWaitForEvents(1, &event);
+  const kit::Event event = fixture.launch_event(kernel);
+  fixture.cl.wait({event});
   fixture.cl.clFinish(fixture.queue);
-  cl_uint references = 0;
-  fixture.cl.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, nullptr);
-  EXPECT_EQ(references, 1U);
-  fixture.cl.clReleaseEvent(event);
-  fixture.cl.clGetCommandQueueInfo(fixture.queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references,
-                                   nullptr);
-  EXPECT_EQ(references, 1U);
+  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
+  EXPECT_EQ(fixture.cl.info<cl_uint>(fixture.queue, CL_QUEUE_REFERENCE_COUNT), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, Polite,
+INSTANTIATE_TEST_SUITE_P(Queues, SleepingWait,
                          testing::Values(cl_command_queue_properties{0},
                                          cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
                          [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
@@ -239,7 +219,7 @@ bool is_watched_wait(InterposerFixture& fixture, cl_kernel kernel) {
   return interpose::interposer().wait_statistics.sleeping() != before;
 }
 
-TEST(PoliteByItself, DriverThatBurnsIsKnownAfterThreeLongWaits) {
+TEST(AutomaticWait, SpinningDriverIsDetectedAfterThreeLongWaits) {
   sim::Options options = default_driver();
   options.waits_use_cpu = true;
   InterposerFixture fixture(waiting_in(base::WaitMode::automatic), options);
@@ -251,7 +231,7 @@ TEST(PoliteByItself, DriverThatBurnsIsKnownAfterThreeLongWaits) {
   EXPECT_LT(fixture.driver.clock().thread_time() - burnt, 1ms);
 }
 
-TEST(PoliteByItself, DriverThatSleepsIsLeftAlone) {
+TEST(AutomaticWait, SleepingDriverIsLeftAlone) {
   InterposerFixture fixture(waiting_in(base::WaitMode::automatic));
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 1s);
@@ -261,7 +241,7 @@ TEST(PoliteByItself, DriverThatSleepsIsLeftAlone) {
             0U);
 }
 
-TEST(PoliteByItself, ProcessorsDriverIsLeftAlone) {
+TEST(AutomaticWait, CpuDriverIsLeftAlone) {
   sim::Options options = default_driver();
   options.waits_use_cpu = true;
   options.device_type = CL_DEVICE_TYPE_CPU;
@@ -271,7 +251,7 @@ TEST(PoliteByItself, ProcessorsDriverIsLeftAlone) {
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(is_watched_wait(fixture, kernel));
 }
 
-TEST(PoliteByItself, NobodyElseThereNoPoliteness) {
+TEST(AutomaticWait, IsNativeWithoutNeighbours) {
   sim::Options options = default_driver();
   options.waits_use_cpu = true;
   InterposerFixture fixture(waiting_in(base::WaitMode::automatic, 1), options);
@@ -280,7 +260,7 @@ TEST(PoliteByItself, NobodyElseThereNoPoliteness) {
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(is_watched_wait(fixture, kernel));
 }
 
-TEST(PoliteByItself, NativeModeAddsNothing) {
+TEST(AutomaticWait, NativeModeAddsNoCalls) {
   InterposerFixture fixture(waiting_in(base::WaitMode::native));
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
@@ -290,7 +270,7 @@ TEST(PoliteByItself, NativeModeAddsNothing) {
   ASSERT_EQ(fixture.driver.log().size(), 2U);
 }
 
-TEST(PoliteByItself, BriefWaitsAreTheDriversAndALongOneIsNoticed) {
+TEST(AutomaticWait, ShortWaitsAreNativeAndALongOneIsDetected) {
   InterposerFixture fixture(sleeping());
   const cl_kernel kernel = fixture.make_kernel();
   for (int i = 0; i < 10; ++i) fixture.cl.clFinish(fixture.queue);
@@ -303,7 +283,7 @@ TEST(PoliteByItself, BriefWaitsAreTheDriversAndALongOneIsNoticed) {
   EXPECT_TRUE(is_watched_wait(fixture, kernel));
 }
 
-TEST(PoliteByItself, OldDriverHasNoMarkersForUs) {
+TEST(AutomaticWait, OpenCl11DriverIsLeftAlone) {
   sim::Options options = default_driver();
   options.platform_version = "OpenCL 1.1 sim";
   InterposerFixture fixture(sleeping(), options);
@@ -317,7 +297,7 @@ struct InCallback {
   cl_int finished = 1;
 };
 
-TEST(PoliteByItself, WaitInACallbackIsTheDriversOwn) {
+TEST(AutomaticWait, WaitInACallbackIsNative) {
   InterposerFixture fixture(sleeping());
   const cl_kernel kernel = fixture.make_kernel();
   for (const bool split : {true, false}) {
@@ -325,7 +305,7 @@ TEST(PoliteByItself, WaitInACallbackIsTheDriversOwn) {
     if (split) {
       ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
     } else {
-      ASSERT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(fixture.queue, 0, nullptr, &event), CL_SUCCESS);
+      ASSERT_EQ(fixture.cl.marker(fixture.queue, {}, &event), CL_SUCCESS);
     }
     InCallback told{&fixture};
     fixture.driver.forget();
@@ -346,14 +326,12 @@ TEST(PoliteByItself, WaitInACallbackIsTheDriversOwn) {
   EXPECT_TRUE(is_watched_wait(fixture, kernel)) << "after the callback it is as before";
 }
 
-TEST(PoliteByItself, RefusedCallbackIsNotKept) {
+TEST(AutomaticWait, RejectedCallbackIsReleased) {
   InterposerFixture fixture(sleeping());
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.cl.clEnqueueMarkerWithWaitList(fixture.queue, 0, nullptr, &event), CL_SUCCESS);
+  const kit::Event event = fixture.cl.marker_event(fixture.queue);
   const auto nothing = [](cl_event, cl_int, void*) {};
   EXPECT_EQ(fixture.cl.clSetEventCallback(event, 17, nothing, nullptr), CL_INVALID_VALUE);
   EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_COMPLETE, nullptr, nullptr), CL_INVALID_VALUE);
-  fixture.cl.clReleaseEvent(event);
 }
 
 }  // namespace

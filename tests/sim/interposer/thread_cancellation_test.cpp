@@ -48,7 +48,7 @@ bool completes_when_cancelled(const std::function<void()>& action) {
   return result == PTHREAD_CANCELED;
 }
 
-class Cancelled : public testing::TestWithParam<base::LaunchMode> {
+class ThreadCancellation : public testing::TestWithParam<base::LaunchMode> {
  protected:
   base::Settings settings() const {
     base::Settings settings = default_settings();
@@ -58,7 +58,7 @@ class Cancelled : public testing::TestWithParam<base::LaunchMode> {
   }
 };
 
-TEST_P(Cancelled, InAnyFunctionItGoes) {
+TEST_P(ThreadCancellation, IsPossibleInEveryFunction) {
   const Table below = cancelling_table();
   InterposerFixture fixture(settings(), default_driver(), 0, below);
 #define CL_FUNCTION(version, name, ...)                          \
@@ -69,7 +69,7 @@ TEST_P(Cancelled, InAnyFunctionItGoes) {
 #undef CL_FUNCTION
 }
 
-TEST_P(Cancelled, LaunchIsMadeFirst) {
+TEST_P(ThreadCancellation, LaunchIsCompletedFirst) {
   const Table below = cancelling_table();
   InterposerFixture fixture(settings(), default_driver(), 0, below);
   const cl_kernel kernel = fixture.make_kernel();
@@ -79,13 +79,13 @@ TEST_P(Cancelled, LaunchIsMadeFirst) {
 }
 
 // Where a thread does nothing else, that is where it has to go.
-TEST_P(Cancelled, NoBuildAndNoWaitIsRepeatedForEver) {
+TEST_P(ThreadCancellation, BuildsAndWaitsAreNotRepeatedForever) {
   const Table below = cancelling_table();
   InterposerFixture fixture(settings(), default_driver(), 0, below);
   const cl_kernel kernel = fixture.make_kernel();
   const cl_program program = fixture.make_program(kUsesGroupId);
   EXPECT_TRUE(completes_when_cancelled([&] {
-    while (true) fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr);
+    while (true) fixture.cl.build(program);
   }));
   EXPECT_TRUE(completes_when_cancelled([&] {
     while (true) {
@@ -96,13 +96,12 @@ TEST_P(Cancelled, NoBuildAndNoWaitIsRepeatedForEver) {
   cl_int first = 0;
   EXPECT_TRUE(completes_when_cancelled([&] {
     while (true) {
-      fixture.cl.clEnqueueReadBuffer(fixture.queue, fixture.buffer, CL_TRUE, 0, sizeof first, &first, 0,
-                                     nullptr, nullptr);
+      fixture.cl.read(fixture.queue, fixture.buffer, kit::Blocking::yes, std::span(&first, 1));
     }
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Cancelled,
+INSTANTIATE_TEST_SUITE_P(Modes, ThreadCancellation,
                          testing::Values(base::LaunchMode::queued, base::LaunchMode::sequential));
 
 }  // namespace

@@ -119,14 +119,12 @@ TEST_F(Trace, LaunchSlicesAndWaitAppearOnceAndInOrder) {
   EXPECT_TRUE(events("device").empty()) << "there is no profiling, so nobody knows";
 }
 
-TEST_F(Trace, WholeLaunchesHaveTheirReasonAndNoSlices) {
+TEST_F(Trace, UnsplitLaunchesHaveAReasonAndNoSlices) {
   {
     InterposerFixture fixture(traced());
     const cl_kernel kernel = fixture.make_kernel();
     const std::size_t items = 16;
-    ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &items, &items, 0, nullptr,
-                                                nullptr),
-              CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {items, items}), CL_SUCCESS);
     const std::size_t bad = 0;
     EXPECT_NE(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 9, nullptr, &items, &bad, 0, nullptr,
                                                 nullptr),
@@ -144,7 +142,7 @@ TEST_F(Trace, WholeLaunchesHaveTheirReasonAndNoSlices) {
   EXPECT_TRUE(events("slice").empty());
 }
 
-TEST_F(Trace, RefusedSlicesAreNotThere) {
+TEST_F(Trace, RejectedSlicesAreAbsent) {
   {
     InterposerFixture fixture(traced());
     const cl_kernel kernel = fixture.make_kernel();
@@ -157,7 +155,7 @@ TEST_F(Trace, RefusedSlicesAreNotThere) {
   EXPECT_EQ(events("launch")[0].value("slices"), "3");
 }
 
-TEST_F(Trace, CountOfVmsIsACounterThatSpeaksWhenItChanges) {
+TEST_F(Trace, VmCountIsACounterEventOnChange) {
   {
     InterposerFixture fixture(traced());
     const cl_kernel kernel = fixture.make_kernel();
@@ -170,24 +168,24 @@ TEST_F(Trace, CountOfVmsIsACounterThatSpeaksWhenItChanges) {
   EXPECT_EQ(counts, std::vector<std::string>{"5"});
 }
 
-TEST_F(Trace, CountOfVmsFollowsItsSource) {
-  neighbours::Observer listener;
+TEST_F(Trace, VmCountFollowsItsSource) {
+  neighbours::FakeMonitor monitor;
   const auto eventually = [](const auto& condition) {
     for (int i = 0; i < 6000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
   };
   {
     base::Settings settings = traced();
     settings.vms.reset();
-    settings.monitor = listener.address();
+    settings.monitor = monitor.address();
     InterposerFixture fixture(settings);
     const cl_kernel kernel = fixture.make_kernel();
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS) << "asks, and nobody has answered yet";
-    eventually([&] { return listener.answer(); });
-    listener.say("cleave-monitor 1 heartbeat=2000\ncount 1 3 0\n");
+    eventually([&] { return monitor.answer(); });
+    monitor.say("cleave-monitor 1 heartbeat=2000\ncount 1 3 0\n");
     for (const unsigned vms : {3U, 5U}) {
       eventually([&] { return interpose::interposer().neighbours.vms() == vms; });
       ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-      listener.say("count 2 5 0\n");
+      monitor.say("count 2 5 0\n");
     }
   }
   std::vector<std::string> counts;
@@ -197,7 +195,7 @@ TEST_F(Trace, CountOfVmsFollowsItsSource) {
   EXPECT_EQ(counts, (std::vector<std::string>{"1", "3", "5"}));
 }
 
-TEST_F(Trace, ThreadsLoseNothing) {
+TEST_F(Trace, ConcurrentEventsAreComplete) {
   std::uint64_t slices = 0;
   {
     InterposerFixture fixture(traced(pipelined_settings()), concurrent_driver());
@@ -212,10 +210,9 @@ TEST_F(Trace, ThreadsLoseNothing) {
       for (const auto& [queue, kernel] : own) {
         threads.emplace_back([&fixture, queue = queue, kernel = kernel] {
           for (int i = 0; i < 3; ++i) {
-            cl_event event = nullptr;
-            EXPECT_EQ(fixture.launch_on(queue, kernel, &event), CL_SUCCESS);
-            EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
-            EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
+            kit::Event event = fixture.cl.event();
+            EXPECT_EQ(fixture.launch_on(queue, kernel, event.out()), CL_SUCCESS);
+            EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
           }
           EXPECT_EQ(fixture.cl.clFinish(queue), CL_SUCCESS);
         });
@@ -229,7 +226,7 @@ TEST_F(Trace, ThreadsLoseNothing) {
   EXPECT_EQ(events("device").size(), slices + 12 - events_with("decision", "split"));
 }
 
-TEST_F(Trace, SequentialLaunchesShowWhatTheyWaitFor) {
+TEST_F(Trace, SequentialLaunchesShowTheirWaits) {
   base::Settings settings = traced();
   settings.launch = base::LaunchMode::sequential;
   {
@@ -241,7 +238,7 @@ TEST_F(Trace, SequentialLaunchesShowWhatTheyWaitFor) {
   EXPECT_EQ(events("launch")[0].value("mode"), "sequential");
 }
 
-TEST_F(Trace, PoliteWaitsSayHowLongTheySlept) {
+TEST_F(Trace, SleepingWaitsRecordTheirSleepTime) {
   base::Settings settings = traced();
   settings.wait = base::WaitMode::sleeping;
   {
@@ -249,7 +246,7 @@ TEST_F(Trace, PoliteWaitsSayHowLongTheySlept) {
     fixture.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(5ms); });
     cl_event event = nullptr;
     ASSERT_EQ(fixture.launch(fixture.make_kernel(), &event), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
     EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
     fixture.read();
   }
@@ -266,7 +263,7 @@ TEST_F(Trace, PoliteWaitsSayHowLongTheySlept) {
   EXPECT_EQ(events("queue").size(), 1U);
 }
 
-TEST_F(Trace, WithProfilingSlicesStandWhereTheDeviceRanThem) {
+TEST_F(Trace, ProfilingPlacesSlicesAtDeviceTimes) {
   for (const bool wants_event : {false, true}) {
     // With events the device is one that has a timer, without them one that has none.
     sim::Options options = concurrent_driver();
@@ -313,14 +310,13 @@ TEST_F(Trace, WithProfilingSlicesStandWhereTheDeviceRanThem) {
   }
 }
 
-TEST_F(Trace, WholeLaunchesHaveDeviceTimesToo) {
+TEST_F(Trace, UnsplitLaunchesHaveDeviceTimes) {
   {
     base::Settings settings = traced();
     settings.vms = 1;
     InterposerFixture fixture(settings, default_driver(), CL_QUEUE_PROFILING_ENABLE);
     const cl_kernel kernel = fixture.make_kernel();
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
+    const kit::Event event = fixture.launch_event(kernel);
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
     cl_ulong time = 0;
@@ -329,12 +325,11 @@ TEST_F(Trace, WholeLaunchesHaveDeviceTimesToo) {
           fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, nullptr),
           CL_SUCCESS);
     }
-    EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
   }
   EXPECT_EQ(events("device").size(), 2U);
 }
 
-TEST_F(Trace, ProgramsEventsAreHeldNoLonger) {
+TEST_F(Trace, DoesNotKeepTheCallersEvents) {
   InterposerFixture fixture(traced(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
   const auto count = [&](cl_event event) {
@@ -355,7 +350,7 @@ TEST_F(Trace, ProgramsEventsAreHeldNoLonger) {
 }
 
 // A driver sees the same calls, whether there is a trace or not, where there is no profiling.
-TEST_F(Trace, DriverIsAskedForNothingMoreWithoutProfiling) {
+TEST_F(Trace, MakesNoQueriesWithoutProfiling) {
   std::vector<std::vector<std::string>> calls;
   for (const bool with : {false, true}) {
     InterposerFixture fixture(with ? traced(pipelined_settings()) : pipelined_settings(),
@@ -363,11 +358,10 @@ TEST_F(Trace, DriverIsAskedForNothingMoreWithoutProfiling) {
     const cl_kernel kernel = fixture.make_kernel();
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);  // the queue's name is asked for once
     fixture.driver.forget();
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clWaitForEvents(1, &event), CL_SUCCESS);
+    kit::Event event = fixture.launch_event(kernel);
+    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
     EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
+    EXPECT_EQ(event.reset(), CL_SUCCESS);
     calls.emplace_back();
     for (const auto& call : fixture.driver.log()) calls.back().push_back(call.function + call.arguments);
   }

@@ -15,7 +15,7 @@ void expect_unsplit(const InterposerFixture& fixture, UnsplitReason why, std::ui
   EXPECT_EQ(fixture.driver.launches().size(), times);
 }
 
-TEST(UnsplitReason, AKernelThatMaySeeTheCutInOtherWays) {
+TEST(UnsplitReason, KernelThatTampersWithBuiltins) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(
       "kernel void seer(global int* data, int n) { data[get_global_id(0)] += n; asm(\"\"); }");
@@ -23,15 +23,15 @@ TEST(UnsplitReason, AKernelThatMaySeeTheCutInOtherWays) {
   expect_unsplit(fixture, UnsplitReason::kernel);
 }
 
-TEST(UnsplitReason, OptionsOnceInDoubtStaySo) {
+TEST(UnsplitReason, UncertainOptionsStayUncertain) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kSplittable, "-include other.h");
-  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.build(program), CL_SUCCESS);
   ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "add")), CL_SUCCESS);
   expect_unsplit(fixture, UnsplitReason::kernel);
 }
 
-TEST(UnsplitReason, APolicyOfOff) {
+TEST(UnsplitReason, PolicyOff) {
   base::Settings settings = default_settings();
   settings.policy = {base::SplitPolicy::Kind::off, 0};
   InterposerFixture fixture(settings);
@@ -39,7 +39,7 @@ TEST(UnsplitReason, APolicyOfOff) {
   expect_unsplit(fixture, UnsplitReason::policy);
 }
 
-TEST(UnsplitReason, ADeniedKernel) {
+TEST(UnsplitReason, DeniedKernel) {
   base::Settings settings = default_settings();
   settings.deny = {"ad*"};
   InterposerFixture fixture(settings);
@@ -57,25 +57,22 @@ base::Settings settings_of_the_device() {
   return settings;
 }
 
-TEST(UnsplitReason, FewerItemsThanTheDeviceHasCores) {
+TEST(UnsplitReason, FewerItemsThanCores) {
   InterposerFixture fixture(settings_of_the_device());
   const cl_kernel kernel = fixture.make_kernel();
-  const std::size_t global = 127;
   const std::size_t local = 1;
-  ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                              nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {127, local}), CL_SUCCESS);
   expect_unsplit(fixture, UnsplitReason::small);
 }
 
-TEST(UnsplitReason, GroupsThatTheDeviceHoldsAtOnce) {
+TEST(UnsplitReason, AllGroupsResident) {
   InterposerFixture fixture(
       settings_of_the_device());  // 2 compute units of at most 128 groups or 2048 items: 256
   ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
   expect_unsplit(fixture, UnsplitReason::held);
 }
 
-TEST(Filled, NoMoreSlicesThanFillTheDevice) {
+TEST(DeviceOccupancy, LimitsTheSliceCount) {
   sim::Options half = default_driver();
   half.compute_units = 1;
   InterposerFixture fixture(settings_of_the_device(), half);
@@ -88,24 +85,21 @@ TEST(UnsplitReason, OneGroup) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   const std::size_t size = 1024;
-  ASSERT_EQ(
-      fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &size, &size, 0, nullptr, nullptr),
-      CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {size, size}), CL_SUCCESS);
   expect_unsplit(fixture, UnsplitReason::one_group);
 }
 
-TEST(UnsplitReason, ATalkingKernelWhoseGroupsMayAllBeResident) {
+TEST(UnsplitReason, CommunicatingKernelWithResidentGroups) {
   InterposerFixture fixture;  // 2 compute units of at most 128 groups: 256
   ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesAtomics, "talker")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::statistics().split, 0U) << "4096 items in groups of 16 are 256 groups";
   expect_unsplit(fixture, UnsplitReason::kernel);
 }
 
-TEST(UnsplitReason, AProgramFromABinary) {
+TEST(UnsplitReason, ProgramFromABinary) {
   InterposerFixture fixture;
   const cl_program source = fixture.make_program(kSplittable);
-  std::size_t size = 0;
-  fixture.cl.clGetProgramInfo(source, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+  const auto size = fixture.cl.info<std::size_t>(source, CL_PROGRAM_BINARY_SIZES);
   std::vector<unsigned char> binary(size);
   unsigned char* to = binary.data();
   fixture.cl.clGetProgramInfo(source, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
@@ -113,7 +107,7 @@ TEST(UnsplitReason, AProgramFromABinary) {
   const cl_device_id device = fixture.driver.device();
   const cl_program program = fixture.keep(
       fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &from, nullptr, nullptr));
-  ASSERT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.build(program), CL_SUCCESS);
   ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "add")), CL_SUCCESS);
   expect_unsplit(fixture, UnsplitReason::binary);
 }
@@ -139,7 +133,7 @@ cl_int CL_API_CALL record_nothing(void*, cl_command_queue, const void*, cl_kerne
   return CL_SUCCESS;
 }
 
-TEST(UnsplitReason, ALaunchThatIsRecorded) {
+TEST(UnsplitReason, RecordedLaunch) {
   constexpr const char* kName = "clCommandNDRangeKernelKHR";
   InterposerFixture fixture;
   EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddressForPlatform(fixture.driver.platform(), kName), nullptr);
@@ -158,13 +152,13 @@ TEST(UnsplitReason, ALaunchThatIsRecorded) {
       CL_INVALID_KERNEL);
 }
 
-TEST(Linked, ProgramIsSplittableIfAllItsInputsAre) {
+TEST(LinkedProgram, IsSplittableIfAllInputsAre) {
   InterposerFixture fixture;
   ASSERT_EQ(fixture.launch(fixture.make_kernel(linked(fixture, {kSplittable}), "add")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::statistics().split, 1U);
 }
 
-TEST(Linked, ProgramWithOneInputThatIsInDoubtIsNot) {
+TEST(LinkedProgram, IsUnsplitIfOneInputIsUncertain) {
   InterposerFixture fixture;
   const char* doubtful = "kernel void other(global int* data, int n) { asm(\"\"); }";
   ASSERT_EQ(fixture.launch(fixture.make_kernel(linked(fixture, {kSplittable, doubtful}), "add")), CL_SUCCESS);
@@ -172,23 +166,23 @@ TEST(Linked, ProgramWithOneInputThatIsInDoubtIsNot) {
   EXPECT_EQ(InterposerFixture::statistics().split, 0U);
 }
 
-TEST(Kernels, OfEveryMakeAreKnown) {
+TEST(Kernels, AreRecordedHoweverCreated) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kSplittable);
   std::array<cl_kernel, 3> kernels{};
   cl_uint count = 0;
   ASSERT_EQ(fixture.cl.clCreateKernelsInProgram(program, 3, kernels.data(), &count), CL_SUCCESS);
   ASSERT_EQ(count, 3U);
-  cl_kernel clone = fixture.cl.clCloneKernel(fixture.with_arguments(kernels[0]), nullptr);
-  for (const cl_kernel kernel : {kernels[0], kernels[1], clone}) {
+  const kit::Kernel clone =
+      fixture.cl.own(fixture.cl.clCloneKernel(fixture.with_arguments(kernels[0]), nullptr));
+  for (const cl_kernel kernel : {kernels[0], kernels[1], clone.get()}) {
     ASSERT_EQ(fixture.launch(fixture.with_arguments(kernel)), CL_SUCCESS);
   }
   EXPECT_EQ(InterposerFixture::statistics().split, 3U);
   for (const cl_kernel kernel : kernels) fixture.cl.clReleaseKernel(kernel);
-  fixture.cl.clReleaseKernel(clone);
 }
 
-TEST(Kernels, ThereIsNoRoomForAreCountedAllTheSame) {
+TEST(Kernels, AreCountedWithoutAnOutputArray) {
   InterposerFixture fixture;
   const cl_program program = fixture.make_program(kSplittable);
   std::array<cl_kernel, 3> kernels{};
@@ -200,19 +194,16 @@ TEST(Kernels, ThereIsNoRoomForAreCountedAllTheSame) {
   EXPECT_EQ(count, 77U);
 }
 
-TEST(Kernels, OfAProgramThatIsReleasedFirstAreKnown) {
+TEST(Kernels, OutliveTheirProgramsHandle) {
   InterposerFixture fixture;
-  const char* source = kSplittable;
-  cl_program program = fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr);
-  fixture.cl.clBuildProgram(program, 0, nullptr, "", nullptr, nullptr);
-  cl_kernel kernel = fixture.with_arguments(fixture.cl.clCreateKernel(program, "add", nullptr));
-  fixture.cl.clReleaseProgram(program);
+  kit::Program program = fixture.cl.build(fixture.context, kSplittable);
+  const kit::Kernel kernel = fixture.cl.kernel(program, "add", fixture.buffer, cl_int{1});
+  program.reset();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::statistics().split, 1U);
-  fixture.cl.clReleaseKernel(kernel);
 }
 
-TEST(Queues, OfEveryMakeAreKnown) {
+TEST(Queues, AreRecordedHoweverCreated) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   const cl_queue_properties out_of_order[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
@@ -239,15 +230,13 @@ TEST(Queues, OfEveryMakeAreKnown) {
 
 class NullLocal : public testing::TestWithParam<bool> {};
 
-TEST_P(NullLocal, IsMadeExplicitOnceForAllSlices) {
+TEST_P(NullLocal, IsChosenOnceForAllSlices) {
   sim::Options options = default_driver();
   options.suggested_local_size = GetParam();
   InterposerFixture fixture(default_settings(), options);
   const cl_kernel kernel = fixture.make_kernel();
   const std::size_t global = InterposerFixture::kItems;
-  ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr,
-                                              nullptr),
-            CL_SUCCESS);
+  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {global}), CL_SUCCESS);
   const auto slices = fixture.driver.launches();
   ASSERT_GT(slices.size(), 1U);
   for (const auto& slice : slices) {
@@ -260,29 +249,25 @@ TEST_P(NullLocal, IsMadeExplicitOnceForAllSlices) {
 INSTANTIATE_TEST_SUITE_P(Driver, NullLocal, testing::Bool(),
                          [](const auto& info) { return info.param ? "Suggests" : "DoesNotSuggest"; });
 
-TEST(NullLocal, OfAKernelWithARequiredSizeIsTheDriversAffair) {
+TEST(NullLocal, WithARequiredSizeIsForwarded) {
   for (const bool refuses : {false, true}) {
     sim::Options options = default_driver();
     options.required_size_refuses_null = refuses;
     InterposerFixture fixture(default_settings(), options);
     const cl_kernel kernel = fixture.make_kernel(kSplittable, "fixed");
     const std::size_t global = InterposerFixture::kItems;
-    EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, nullptr, 0,
-                                                nullptr, nullptr),
+    EXPECT_EQ(fixture.cl.launch(fixture.queue, kernel, {global}),
               refuses ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS);
     EXPECT_EQ(fixture.driver.executions().size() <= 1, true);
   }
 }
 
-TEST(Uneven, LaunchIsSplitOnceTheDriverHasTakenOne) {
+TEST(PartialGroups, AreSplitOnceTheDriverHasAcceptedThem) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   const std::size_t global = 4090;
   const std::size_t local = 16;
-  const auto launch = [&] {
-    return fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                             nullptr);
-  };
+  const auto launch = [&] { return fixture.cl.launch(fixture.queue, kernel, {global, local}); };
   ASSERT_EQ(launch(), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), 1U);
   ASSERT_EQ(launch(), CL_SUCCESS);
@@ -292,7 +277,7 @@ TEST(Uneven, LaunchIsSplitOnceTheDriverHasTakenOne) {
   for (std::size_t i = 0; i < content.size(); ++i) EXPECT_EQ(content[i], i < global ? 2 : 0);
 }
 
-TEST(Uneven, LaunchThatTheDriverRefusesIsItsError) {
+TEST(PartialGroups, RejectedByTheDriverReturnItsError) {
   sim::Options options = default_driver();
   options.non_uniform = false;
   InterposerFixture fixture(default_settings(), options);
@@ -300,15 +285,13 @@ TEST(Uneven, LaunchThatTheDriverRefusesIsItsError) {
   const std::size_t global = 4090;
   const std::size_t local = 16;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &global, &local, 0,
-                                                nullptr, nullptr),
-              CL_INVALID_WORK_GROUP_SIZE);
+    EXPECT_EQ(fixture.cl.launch(fixture.queue, kernel, {global, local}), CL_INVALID_WORK_GROUP_SIZE);
   }
   EXPECT_TRUE(fixture.driver.launches().empty());
   EXPECT_EQ(InterposerFixture::statistics().launches, 0U);
 }
 
-TEST(Tasks, AreLaunchesOfOneGroup) {
+TEST(Tasks, AreSingleGroupLaunches) {
   InterposerFixture fixture;
   const cl_kernel kernel = fixture.make_kernel();
   EXPECT_EQ(fixture.cl.clEnqueueTask(fixture.queue, kernel, 0, nullptr, nullptr), CL_SUCCESS);
@@ -316,7 +299,7 @@ TEST(Tasks, AreLaunchesOfOneGroup) {
   EXPECT_EQ(InterposerFixture::statistics().launches, 1U);
 }
 
-TEST(Disabled, HandsEverythingOn) {
+TEST(Disabled, ForwardsEverything) {
   base::Settings settings = default_settings();
   settings.disable = true;
   InterposerFixture fixture(settings);

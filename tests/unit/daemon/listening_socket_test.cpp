@@ -48,7 +48,7 @@ class UnixSocket : public testing::Test {
   base::Address address_ = address("unix:" + path_);
 };
 
-TEST_F(UnixSocket, HasTheModeAskedForWhateverTheMask) {
+TEST_F(UnixSocket, HasTheRequestedModeDespiteTheUmask) {
   const mode_t before = ::umask(0077);
   const ListeningSocket socket = listen_on(address_, {0622, ""});
   EXPECT_EQ(::umask(before), 0077U);
@@ -56,25 +56,25 @@ TEST_F(UnixSocket, HasTheModeAskedForWhateverTheMask) {
   EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
-TEST_F(UnixSocket, GoesWithItsOwner) {
+TEST_F(UnixSocket, IsRemovedWithItsOwner) {
   { const ListeningSocket socket = listen_on(address_, {}); }
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(UnixSocket, ADeadDaemonsIsReplaced) {
+TEST_F(UnixSocket, StaleSocketIsReplaced) {
   leave_dead_socket();
   ASSERT_FALSE(TestClient::to(path_).connected());
   const ListeningSocket socket = listen_on(address_, {});
   EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
-TEST_F(UnixSocket, ALivingDaemonsIsNot) {
+TEST_F(UnixSocket, LiveSocketIsNotReplaced) {
   const ListeningSocket first = listen_on(address_, {});
   EXPECT_EQ(error_text(address_), "another process listens there; stop it, or name another path");
   EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
-TEST_F(UnixSocket, NorIsThatOfSomebodyWhoKnowsNoLock) {
+TEST_F(UnixSocket, LiveSocketWithoutALockIsNotReplaced) {
   const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
   const UnixAddress name(path_);
   ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
@@ -82,25 +82,25 @@ TEST_F(UnixSocket, NorIsThatOfSomebodyWhoKnowsNoLock) {
   EXPECT_EQ(error_text(address_), "another process listens there; stop it, or name another path");
 }
 
-TEST_F(UnixSocket, AFileThatIsNoSocketIsLeftAlone) {
+TEST_F(UnixSocket, NonSocketFileIsKept) {
   std::ofstream(path_) << "precious";
   EXPECT_EQ(error_text(address_), "a file that is not a socket is there; remove it, or name another path");
   EXPECT_TRUE(std::filesystem::is_regular_file(path_));
 }
 
-TEST_F(UnixSocket, ItsFolderIsMadeIfItsParentIsThere) {
+TEST_F(UnixSocket, CreatesItsFolderInAnExistingParent) {
   const ListeningSocket socket = listen_on(address("unix:" + folder_.file("run/monitor.sock")), {});
   EXPECT_TRUE(TestClient::to(folder_.file("run/monitor.sock")).connected());
   EXPECT_NE(error_text(address("unix:" + folder_.file("a/b/monitor.sock"))), "");
 }
 
-TEST_F(UnixSocket, AnUnknownGroupIsNamed) {
+TEST_F(UnixSocket, UnknownGroupIsReported) {
   EXPECT_NE(error_text(address_, {0660, "no-such-group"}).find("'no-such-group' (--socket-group)"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(UnixSocket, AnAbstractNameLeavesNoFile) {
+TEST_F(UnixSocket, AbstractSocketCreatesNoFile) {
   const std::string name = "@cleave-monitor-test-" + std::to_string(getpid());
   const ListeningSocket socket = listen_on(address("unix:" + name), {});
   EXPECT_TRUE(TestClient::to(name).connected());
@@ -108,7 +108,7 @@ TEST_F(UnixSocket, AnAbstractNameLeavesNoFile) {
   EXPECT_NE(error_text(address("unix:" + name)), "");
 }
 
-TEST(Tcp, AnAddressInUseIsSaidToBe) {
+TEST(TcpSocket, AddressInUseIsReported) {
   const ListeningSocket first = listen_on(address("tcp:127.0.0.1:0"), {});
   sockaddr_in name{};
   socklen_t size = sizeof name;
@@ -118,18 +118,18 @@ TEST(Tcp, AnAddressInUseIsSaidToBe) {
             "another process listens there; stop it, or name another address");
 }
 
-TEST(Tcp, SaysWhatIsWrongWithAnAddress) {
+TEST(TcpSocket, InvalidAddressIsReported) {
   EXPECT_NE(error_text(address("tcp:192.0.2.1:0")).find("no network of this host"), std::string::npos);
 }
 
-TEST(Tcp, NamesAreResolvedAndTheBoundAddressIsNumeric) {
+TEST(TcpSocket, NamesAreResolvedAndTheBoundAddressIsNumeric) {
   const ListeningSocket socket = listen_on(address("tcp:localhost:0"), {});
   const base::Address bound = bound_address(socket.socket.get());
   EXPECT_TRUE(is_local(bound)) << base::as_text(bound);
   EXPECT_NE(bound.port, 0U);
 }
 
-TEST(Reach, AWildcardIsEveryNetwork) {
+TEST(AddressScope, WildcardReachesEveryNetwork) {
   for (const char* text : {"tcp:0.0.0.0:1", "tcp:[::]:1", "tcp:[::ffff:0.0.0.0]:1", "tcp:[0::0]:1"}) {
     EXPECT_TRUE(is_wildcard(address(text))) << text;
   }
@@ -138,7 +138,7 @@ TEST(Reach, AWildcardIsEveryNetwork) {
   }
 }
 
-TEST(Reach, LoopbackAndUnixAreLocal) {
+TEST(AddressScope, LoopbackAndUnixAreLocal) {
   for (const char* text : {"tcp:127.0.0.1:1", "tcp:127.9.9.9:1", "tcp:[::1]:1", "unix:/a"}) {
     EXPECT_TRUE(is_local(address(text))) << text;
   }

@@ -36,7 +36,7 @@ std::string notification_to(const std::string& path) {
   return got > 0 ? std::string(text.data(), static_cast<std::size_t>(got)) : "";
 }
 
-TEST(ServiceManager, IsTold) {
+TEST(ServiceManager, IsNotified) {
   const TemporaryFolder folder;
   EXPECT_EQ(notification_to(folder.file("notify")), "READY=1");
   EXPECT_EQ(notification_to("@cleave-notify-" + std::to_string(getpid())), "READY=1");
@@ -50,7 +50,7 @@ TEST(ServiceManager, MayBeAbsent) {
   EXPECT_FALSE(watchdog());
 }
 
-TEST(ServiceManager, DescriptorsAreTakenOnceAndOnlyIfMeantForUs) {
+TEST(ServiceManager, DescriptorsAreTakenOnceAndOnlyByTheAddressee) {
   const std::string us = std::to_string(getpid());
   setenv("LISTEN_PID", us.c_str(), 1);
   setenv("LISTEN_FDS", "2", 1);
@@ -66,7 +66,7 @@ TEST(ServiceManager, DescriptorsAreTakenOnceAndOnlyIfMeantForUs) {
   EXPECT_EQ(take_inherited_descriptors(), 0);
 }
 
-TEST(ServiceManager, TheWatchdogsTime) {
+TEST(ServiceManager, ReadsTheWatchdogInterval) {
   const ScopedVariable time("WATCHDOG_USEC", "30000000");
   EXPECT_EQ(watchdog(), std::chrono::seconds(30));
   const ScopedVariable process("WATCHDOG_PID", std::to_string(getpid() + 1));

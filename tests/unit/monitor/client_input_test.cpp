@@ -10,20 +10,20 @@
 namespace cleave::monitor {
 namespace {
 
-TEST(ClientInput, HearsAPing) {
+TEST(ClientInput, RecognizesAPing) {
   ClientInput input;
   EXPECT_TRUE(input.take("ping\n").ping);
   EXPECT_TRUE(input.take("ping\r\n").ping);
   EXPECT_TRUE(input.take("hello\nping\nhello").ping);
 }
 
-TEST(ClientInput, HearsAPingInPieces) {
+TEST(ClientInput, RecognizesAFragmentedPing) {
   ClientInput input;
   for (const char* piece : {"p", "in", "", "g"}) EXPECT_FALSE(input.take(piece).ping);
   EXPECT_TRUE(input.take("\n").ping);
 }
 
-TEST(ClientInput, PassesOverAllElse) {
+TEST(ClientInput, IgnoresOtherLines) {
   ClientInput input;
   for (const char* line :
        {"\n", "pin\n", "ping \n", "pingo\n", "ping\rx\n", "PING\n", "xping\n", "ping\r\r\n"}) {
@@ -33,7 +33,7 @@ TEST(ClientInput, PassesOverAllElse) {
   }
 }
 
-TEST(ClientInput, ALineHasALimitWhateverItsPieces) {
+TEST(ClientInput, LineLengthIsLimitedAcrossFragments) {
   const std::string longest(CLEAVE_MONITOR_LINE_MAX - 1, 'x');
   ClientInput input;
   EXPECT_FALSE(input.take(longest + '\n').too_long);
@@ -45,7 +45,7 @@ TEST(ClientInput, ALineHasALimitWhateverItsPieces) {
   EXPECT_EQ(taken, longest.size());
 }
 
-TEST(ClientInput, RandomBytesOnlyEverHaveOneOfThreeMeanings) {
+TEST(ClientInput, RandomBytesAreHandled) {
   std::mt19937 random(27460);
   for (int round = 0; round < 1000; ++round) {
     ClientInput input;

@@ -88,7 +88,7 @@ TEST_F(DaemonTest, SeveralHypervisorsAreSummed) {
   EXPECT_TRUE(receives_count(peer, 4));
 }
 
-TEST_F(DaemonTest, AHypervisorThatHangsHoldsUpNobody) {
+TEST_F(DaemonTest, BlockedHypervisorDelaysNoClient) {
   hypervisor_.run(1, true);
   start();
   TestClient peer = TestClient::to(path_);
@@ -104,7 +104,7 @@ TEST_F(DaemonTest, AHypervisorThatHangsHoldsUpNobody) {
   EXPECT_TRUE(receives_count(peer, 1));
 }
 
-TEST_F(DaemonTest, WhatHangsFromTheBeginningHoldsUpNobody) {
+TEST_F(DaemonTest, HypervisorBlockedFromTheStartDelaysNoClient) {
   hypervisor_.hang(true);
   start();
   TestClient peer = TestClient::to(path_);
@@ -129,7 +129,7 @@ TEST_F(DaemonTest, AnswersOverHttp) {
   EXPECT_TRUE(get(std::string(2 * daemon::HttpServer::kMaxRequestSize, 'x')).starts_with("HTTP/1.1 400 "));
 }
 
-TEST_F(DaemonTest, TooManyHttpConnectionsAreCutOff) {
+TEST_F(DaemonTest, ExcessHttpConnectionsAreClosed) {
   start();
   std::vector<TestClient> idle;
   for (std::size_t i = 0; i < daemon::HttpServer::kMaxConnections; ++i) {
@@ -141,7 +141,7 @@ TEST_F(DaemonTest, TooManyHttpConnectionsAreCutOff) {
   EXPECT_TRUE(eventually([&] { return !get("GET /healthz HTTP/1.1\r\n\r\n").empty(); }));
 }
 
-TEST_F(DaemonTest, StoppedItSaysGoodbyeAndTheSocketIsGone) {
+TEST_F(DaemonTest, StoppingSendsByeAndRemovesTheSocket) {
   start();
   TestClient peer = TestClient::to(path_);
   ASSERT_TRUE(receives(peer, "cleave-monitor 1 "));
@@ -151,7 +151,7 @@ TEST_F(DaemonTest, StoppedItSaysGoodbyeAndTheSocketIsGone) {
   EXPECT_FALSE(TestClient::to(path_).connected());
 }
 
-TEST_F(DaemonTest, StopsWithConnectionsOpenAtAnyMoment) {
+TEST_F(DaemonTest, StopsAtAnyTimeWithOpenConnections) {
   for (int round = 0; round < 50; ++round) {
     asio::io_context context;
     Daemon daemon(context, hypervisor_, options_, open_sockets(options_));
@@ -166,7 +166,7 @@ TEST_F(DaemonTest, StopsWithConnectionsOpenAtAnyMoment) {
   }
 }
 
-TEST_F(DaemonTest, ItsStatusIsForPeople) {
+TEST_F(DaemonTest, StatusLineIsReadable) {
   hypervisor_.run(1, true);
   start();
   TestClient peer = TestClient::to(path_);

@@ -21,7 +21,7 @@ Domains listed(std::initializer_list<unsigned> running) {
   return domains;
 }
 
-TEST(Domains, EventsMoveTheCount) {
+TEST(Domains, EventsUpdateTheCount) {
   Domains domains = listed({1, 2});
   domains.event(uuid_of(3), true);
   EXPECT_EQ(domains.counts().running, 3U);
@@ -30,7 +30,7 @@ TEST(Domains, EventsMoveTheCount) {
   EXPECT_EQ(domains.counts().running, 1U);
 }
 
-TEST(Domains, AnEventThatComesTwiceCountsOnce) {
+TEST(Domains, DuplicateEventCountsOnce) {
   Domains domains = listed({1});
   domains.event(uuid_of(1), true);
   domains.event(uuid_of(2), true);
@@ -41,7 +41,7 @@ TEST(Domains, AnEventThatComesTwiceCountsOnce) {
   EXPECT_EQ(domains.counts().running, 1U);
 }
 
-TEST(Domains, AListingMendsWhatLostEventsLeft) {
+TEST(Domains, ListingCorrectsLostEvents) {
   Domains domains = listed({1, 2, 3});
   domains.begin_listing();
   EXPECT_TRUE(domains.end_listing({uuid_of(3), uuid_of(4)}));
@@ -50,13 +50,13 @@ TEST(Domains, AListingMendsWhatLostEventsLeft) {
   EXPECT_FALSE(domains.end_listing({uuid_of(4), uuid_of(3)}));
 }
 
-TEST(Domains, AListingOfTheSameSizeMayStillBeACorrection) {
+TEST(Domains, ListingOfTheSameSizeMayBeACorrection) {
   Domains domains = listed({1});
   domains.begin_listing();
   EXPECT_TRUE(domains.end_listing({uuid_of(2)}));
 }
 
-TEST(Domains, EventsDuringAListingAreNewerThanIt) {
+TEST(Domains, EventsDuringAListingOverrideIt) {
   Domains domains = listed({1});
   domains.begin_listing();
   domains.event(uuid_of(1), false);
@@ -69,7 +69,7 @@ TEST(Domains, EventsDuringAListingAreNewerThanIt) {
   EXPECT_EQ(domains.counts().running, 0U);
 }
 
-TEST(Domains, EventsBeforeAListingDoNotOutliveIt) {
+TEST(Domains, ListingOverridesEarlierEvents) {
   Domains domains = listed({});
   domains.event(uuid_of(1), true);
   domains.begin_listing();
@@ -77,7 +77,7 @@ TEST(Domains, EventsBeforeAListingDoNotOutliveIt) {
   EXPECT_EQ(domains.counts().running, 0U);
 }
 
-TEST(Domains, BusyIsWhoUsesItsShareBetweenTwoSamples) {
+TEST(Domains, BusyMeansCpuUseBetweenTwoSamples) {
   Domains domains = listed({1, 2, 3});
   domains.sample({{uuid_of(1), seconds(50)}, {uuid_of(2), seconds(7)}, {uuid_of(3), seconds(0)}}, kStart);
   const TimePoint later = kStart + seconds(10);
@@ -87,7 +87,7 @@ TEST(Domains, BusyIsWhoUsesItsShareBetweenTwoSamples) {
   EXPECT_EQ(domains.counts(), (Counts{3, 2}));
 }
 
-TEST(Domains, WhoseTimeIsNotKnownCountsAsBusy) {
+TEST(Domains, UnmeasuredDomainCountsAsBusy) {
   Domains domains = listed({1, 2});
   EXPECT_EQ(domains.counts(), (Counts{2, 2}));
   domains.sample({{uuid_of(1), seconds(1)}}, kStart);
@@ -96,7 +96,7 @@ TEST(Domains, WhoseTimeIsNotKnownCountsAsBusy) {
   EXPECT_EQ(domains.counts(), (Counts{2, 1}));
 }
 
-TEST(Domains, ADomainStartedAnewIsBusyUntilItIsMeasured) {
+TEST(Domains, RestartedDomainIsBusyUntilMeasured) {
   Domains domains = listed({1});
   domains.sample({{uuid_of(1), seconds(9)}}, kStart);
   domains.sample({{uuid_of(1), seconds(9)}}, kStart + seconds(1));
@@ -109,7 +109,7 @@ TEST(Domains, ADomainStartedAnewIsBusyUntilItIsMeasured) {
   EXPECT_EQ(domains.counts().busy, 1U);
 }
 
-TEST(Domains, WhoIsKnownToIdleStaysSoThroughAListing) {
+TEST(Domains, IdleStateSurvivesAListing) {
   Domains domains = listed({1});
   domains.sample({{uuid_of(1), seconds(9)}}, kStart);
   domains.sample({{uuid_of(1), seconds(9)}}, kStart + seconds(1));
@@ -118,13 +118,13 @@ TEST(Domains, WhoIsKnownToIdleStaysSoThroughAListing) {
   EXPECT_EQ(domains.counts(), (Counts{1, 0}));
 }
 
-TEST(Domains, ASampleOfADomainThatHasGoneIsPassedOver) {
+TEST(Domains, SampleOfAStoppedDomainIsIgnored) {
   Domains domains = listed({1});
   domains.sample({{uuid_of(2), seconds(9)}}, kStart);
   EXPECT_EQ(domains.counts().running, 1U);
 }
 
-TEST(Domains, ClearedItKnowsNobody) {
+TEST(Domains, ClearForgetsAllDomains) {
   Domains domains = listed({1});
   domains.begin_listing();
   domains.event(uuid_of(2), true);

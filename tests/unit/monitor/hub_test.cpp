@@ -58,7 +58,7 @@ class HubTest : public testing::Test {
   std::optional<Hub> hub_;
 };
 
-TEST_F(HubTest, ANewClientGetsTheGreetingAndTheState) {
+TEST_F(HubTest, NewClientGetsGreetingAndState) {
   options_.heartbeat = std::chrono::milliseconds(2000);
   TestClient peer = join();
   EXPECT_EQ(peer.received(), "cleave-monitor 1 heartbeat=2000\nunknown 1\n");
@@ -66,7 +66,7 @@ TEST_F(HubTest, ANewClientGetsTheGreetingAndTheState) {
   EXPECT_EQ(join().received(), "cleave-monitor 1 heartbeat=2000\ncount 2 5 3\n");
 }
 
-TEST_F(HubTest, EachChangeIsALine) {
+TEST_F(HubTest, EachChangeIsBroadcast) {
   TestClient peer = join();
   peer.received();
   publish(2, 5, 3);
@@ -75,7 +75,7 @@ TEST_F(HubTest, EachChangeIsALine) {
   EXPECT_EQ(peer.received(), "count 2 5 3\ncount 3 6 3\nunknown 4\n");
 }
 
-TEST_F(HubTest, EveryClientHasOneHeartbeatInAllRounds) {
+TEST_F(HubTest, EveryClientGetsOneHeartbeatPerInterval) {
   TestClient first = join();
   TestClient second = join();
   first.received();
@@ -98,7 +98,7 @@ TEST_F(HubTest, APingIsAnswered) {
   EXPECT_EQ(peer.received(), "alive 1\n");
 }
 
-TEST_F(HubTest, AnEndlessLineIsTheEnd) {
+TEST_F(HubTest, OverlongLineClosesTheConnection) {
   TestClient peer = join();
   peer.received();
   peer.say(std::string(CLEAVE_MONITOR_LINE_MAX, 'x'));
@@ -109,7 +109,7 @@ TEST_F(HubTest, AnEndlessLineIsTheEnd) {
   EXPECT_EQ(hub().statistics().long_lines, 1U);
 }
 
-TEST_F(HubTest, WhoTalksTooMuchIsNotHeardUntilTheNextHeartbeat) {
+TEST_F(HubTest, FloodingClientIsThrottledUntilTheNextHeartbeat) {
   TestClient peer = join();
   std::string much;
   while (much.size() < 10'000) much += "hello hello\n";
@@ -124,7 +124,7 @@ TEST_F(HubTest, WhoTalksTooMuchIsNotHeardUntilTheNextHeartbeat) {
   EXPECT_EQ(hub().clients(), 1U);
 }
 
-TEST_F(HubTest, WhoLeavesIsForgotten) {
+TEST_F(HubTest, DisconnectedClientIsRemoved) {
   TestClient peer = join();
   TestClient other = join();
   peer.leave();
@@ -135,7 +135,7 @@ TEST_F(HubTest, WhoLeavesIsForgotten) {
   EXPECT_NE(other.received().find("count 2 1 1\n"), std::string::npos);
 }
 
-TEST_F(HubTest, WhoOnlyStopsTalkingIsStillTold) {
+TEST_F(HubTest, HalfClosedClientStillGetsUpdates) {
   TestClient peer = join();
   peer.shutdown_write();
   turn();
@@ -146,7 +146,7 @@ TEST_F(HubTest, WhoOnlyStopsTalkingIsStillTold) {
   EXPECT_FALSE(peer.gone());
 }
 
-TEST_F(HubTest, BeyondTheLimitIsABye) {
+TEST_F(HubTest, ClientBeyondTheLimitGetsBye) {
   std::vector<TestClient> peers;
   for (int i = 0; i < 4; ++i) peers.push_back(join());
   TestClient refused = join();
@@ -158,7 +158,7 @@ TEST_F(HubTest, BeyondTheLimitIsABye) {
   EXPECT_NE(join().received(), "bye full\n");
 }
 
-TEST_F(HubTest, ASlowReaderSeesOnlyTheNewest) {
+TEST_F(HubTest, SlowReaderGetsOnlyTheNewestState) {
   TestClient peer = join();
   constexpr std::uint64_t kChanges = 10'000;
   for (std::uint64_t i = 2; i <= kChanges; ++i) publish(i, 1, 1);
@@ -171,7 +171,7 @@ TEST_F(HubTest, ASlowReaderSeesOnlyTheNewest) {
   EXPECT_EQ(hub().clients(), 1U);
 }
 
-TEST_F(HubTest, WhoTakesNothingIsDroppedInTheEnd) {
+TEST_F(HubTest, StalledReaderIsDropped) {
   TestClient slow = join();
   TestClient good = join();
   for (std::uint64_t i = 2; i <= 2000; ++i) {
@@ -191,7 +191,7 @@ TEST_F(HubTest, WhoTakesNothingIsDroppedInTheEnd) {
   EXPECT_EQ(good.received(), "alive 2000\n");
 }
 
-TEST_F(HubTest, WhoTakesAgainIsForgiven) {
+TEST_F(HubTest, RecoveredReaderIsKept) {
   TestClient peer = join();
   for (std::uint64_t i = 2; i <= 2000; ++i) publish(i, 1, 1);
   now_ += seconds(20);
@@ -202,7 +202,7 @@ TEST_F(HubTest, WhoTakesAgainIsForgiven) {
   EXPECT_EQ(hub().clients(), 1U);
 }
 
-TEST_F(HubTest, RandomBytesHarmNobody) {
+TEST_F(HubTest, RandomBytesAreHarmless) {
   std::mt19937 random(27460);
   TestClient good = join();
   for (int round = 0; round < 200; ++round) {
@@ -223,7 +223,7 @@ TEST_F(HubTest, RandomBytesHarmNobody) {
   EXPECT_EQ(good.received(), "count 2 3 1\n");
 }
 
-TEST_F(HubTest, StoppingSaysGoodbye) {
+TEST_F(HubTest, StoppingSendsBye) {
   TestClient peer = join();
   peer.received();
   hub().stop();
@@ -233,7 +233,7 @@ TEST_F(HubTest, StoppingSaysGoodbye) {
   EXPECT_EQ(hub().clients(), 0U);
 }
 
-TEST_F(HubTest, TheLongestGreetingAndStateFitIntoOneBuffer) {
+TEST_F(HubTest, LongestGreetingAndStateFitOneBuffer) {
   options_.heartbeat = std::chrono::hours(1);
   hub().publish({UINT64_MAX, true, {100'000, 100'000}});
   EXPECT_EQ(join().received(),

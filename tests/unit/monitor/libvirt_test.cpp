@@ -55,7 +55,7 @@ class LibvirtTest : public testing::Test {
   virDomainPtr domain_ = nullptr;
 };
 
-TEST_F(LibvirtTest, EventsSayWhatRuns) {
+TEST_F(LibvirtTest, EventsReportStartAndStop) {
   define("events");
   const auto seen = std::make_shared<EventLog>();
   const auto session = libvirt_.connect(kUri, seen);
@@ -69,7 +69,7 @@ TEST_F(LibvirtTest, EventsSayWhatRuns) {
   EXPECT_TRUE(eventually([&] { return seen->text() == "+-+-"; }));
 }
 
-TEST_F(LibvirtTest, ListsOnlyWhatRuns) {
+TEST_F(LibvirtTest, ListsRunningDomainsOnly) {
   define("listed");
   const auto session = libvirt_.connect(kUri, std::make_shared<EventLog>());
   const std::size_t before = session->running().size();
@@ -83,7 +83,7 @@ TEST_F(LibvirtTest, ListsOnlyWhatRuns) {
   EXPECT_EQ(session->running().size(), before);
 }
 
-TEST_F(LibvirtTest, KnowsProcessorTimes) {
+TEST_F(LibvirtTest, ReadsCpuTimes) {
   const auto session = libvirt_.connect(kUri, std::make_shared<EventLog>());
   const auto first = session->cpu_times();
   ASSERT_FALSE(first.empty());
@@ -91,7 +91,7 @@ TEST_F(LibvirtTest, KnowsProcessorTimes) {
   EXPECT_GT(first.front().used.count(), 0);
 }
 
-TEST_F(LibvirtTest, AWatcherFollows) {
+TEST_F(LibvirtTest, WatcherFollowsChanges) {
   define("watched");
   std::mutex mutex;
   Report newest;
@@ -119,7 +119,7 @@ TEST_F(LibvirtTest, AWatcherFollows) {
   EXPECT_TRUE(counts(1));
 }
 
-TEST_F(LibvirtTest, AFileSaysWhichDomainsThereAre) {
+TEST_F(LibvirtTest, TestDriverReadsDomainsFromAFile) {
   const TemporaryFolder folder;
   std::ofstream file(folder.file("node.xml"));
   file << "<node>";
@@ -134,7 +134,7 @@ TEST_F(LibvirtTest, AFileSaysWhichDomainsThereAre) {
   EXPECT_EQ(session->running().size(), 3U);
 }
 
-TEST_F(LibvirtTest, WhatCannotBeConnectedSaysWhy) {
+TEST_F(LibvirtTest, FailedConnectionGivesAReason) {
   for (const char* uri : {"nonsense:///x", "test:///no/such/file"}) {
     try {
       libvirt_.connect(uri, std::make_shared<EventLog>());
@@ -145,7 +145,7 @@ TEST_F(LibvirtTest, WhatCannotBeConnectedSaysWhy) {
   }
 }
 
-TEST_F(LibvirtTest, TheEventsAreLetGoOf) {
+TEST_F(LibvirtTest, EventSinkIsReleased) {
   const auto seen = std::make_shared<EventLog>();
   libvirt_.connect(kUri, seen).reset();
   EXPECT_TRUE(eventually([&] { return seen.use_count() == 1; }));

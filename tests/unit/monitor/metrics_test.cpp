@@ -14,7 +14,7 @@ Report report_with(unsigned running) {
   return report;
 }
 
-TEST(Metrics, LeaveOutWhatIsNotKnown) {
+TEST(Metrics, OmitUnknownValues) {
   Totals tally(1, std::chrono::seconds(5));
   const Hub hub({});
   EXPECT_NE(metrics(tally, hub).find("\ncleave_monitor_known 0\n"), std::string::npos);
@@ -32,7 +32,7 @@ TEST(Metrics, SumOverHypervisors) {
   EXPECT_NE(text.find("\ncleave_monitor_corrections_total 8\n"), std::string::npos);
 }
 
-TEST(Metrics, HealthIsThatOneHypervisorIsConnected) {
+TEST(Metrics, HealthyIfOneHypervisorIsConnected) {
   Totals tally(2, std::chrono::seconds(5));
   const Hub hub({});
   EXPECT_EQ(metrics_page("/healthz", tally, hub).status, 503U);

@@ -79,7 +79,7 @@ TEST_F(OptionsTest, Values) {
   EXPECT_EQ(options.busy_share, 0.5);
 }
 
-TEST_F(OptionsTest, WrongValuesAreNamedWithWhatIsExpected) {
+TEST_F(OptionsTest, InvalidValuesAreReportedWithTheExpectedFormat) {
   EXPECT_EQ(error_text({"--listen", "tcp:1"}),
             "--listen: 'tcp:1' is not understood; expected unix:PATH, tcp:IP:PORT or vsock:any:PORT");
   for (const auto& words : std::vector<std::vector<const char*>>{{"--connect", "qemu"},
@@ -99,14 +99,14 @@ TEST_F(OptionsTest, WrongValuesAreNamedWithWhatIsExpected) {
   }
 }
 
-TEST_F(OptionsTest, UnknownAndDoubledOptions) {
+TEST_F(OptionsTest, UnknownAndDuplicateOptionsAreErrors) {
   EXPECT_NE(error_text({"--frob"}).find("--frob"), std::string::npos);
   EXPECT_NE(error_text({"stray"}).find("stray"), std::string::npos);
   EXPECT_NE(error_text({"--heartbeat", "100", "--heartbeat", "200"}).find("--heartbeat"), std::string::npos);
   EXPECT_NE(error_text({"--listen"}).find("--listen"), std::string::npos);
 }
 
-TEST_F(OptionsTest, AWildcardMustBeAllowed) {
+TEST_F(OptionsTest, WildcardAddressNeedsPermission) {
   EXPECT_EQ(
       error_text({"--listen", "tcp:0.0.0.0:27460"}),
       "--listen: tcp:0.0.0.0:27460 is every network of this host; name one address, or add --allow-wildcard");
@@ -115,7 +115,7 @@ TEST_F(OptionsTest, AWildcardMustBeAllowed) {
   EXPECT_EQ(error_text({"--allow-wildcard", "--listen", "tcp:[::]:27460"}), "");
 }
 
-TEST_F(OptionsTest, NamesAreNotLookedUp) {
+TEST_F(OptionsTest, HostNamesAreNotResolved) {
   EXPECT_NE(error_text({"--listen", "tcp:localhost:1"}).find("name the IP address"), std::string::npos);
 }
 
@@ -126,7 +126,7 @@ TEST_F(OptionsTest, MetricsStayOnTheHost) {
   EXPECT_EQ(error_text({"--metrics", "unix:/run/metrics"}), "");
 }
 
-TEST_F(OptionsTest, TheFileHasTheSameNames) {
+TEST_F(OptionsTest, FileUsesTheOptionNames) {
   const Options options = read_with(
       "connect = ['qemu:///system', 'lxc:///']\nlisten = 'tcp:0.0.0.0:1'\nallow-wildcard = true\n"
       "socket-mode = '0600'\nmax-clients = 12\n");
@@ -136,7 +136,7 @@ TEST_F(OptionsTest, TheFileHasTheSameNames) {
   EXPECT_EQ(options.max_clients, 12U);
 }
 
-TEST_F(OptionsTest, TheCommandLineWins) {
+TEST_F(OptionsTest, CommandLineOverridesTheFile) {
   const Options options =
       read_with("listen = ['unix:/a', 'unix:/b']\nheartbeat = 500\n", {"--listen", "unix:/c"});
   ASSERT_EQ(options.listen.size(), 1U);
@@ -144,7 +144,7 @@ TEST_F(OptionsTest, TheCommandLineWins) {
   EXPECT_EQ(options.heartbeat.count(), 500);
 }
 
-TEST_F(OptionsTest, MistakesInTheFileAreNamedWithTheirLine) {
+TEST_F(OptionsTest, FileErrorsNameTheirLine) {
   const std::string path = folder_.file("monitord.toml");
   EXPECT_EQ(error_text_with("\nheartbeat = 5\n"),
             path + ":2: heartbeat: '5' is not understood; expected milliseconds, from 100 to 3600000");
@@ -155,7 +155,7 @@ TEST_F(OptionsTest, MistakesInTheFileAreNamedWithTheirLine) {
   EXPECT_NE(error_text_with("allow-wildcard = 1\n").find("expected true or false"), std::string::npos);
 }
 
-TEST_F(OptionsTest, AFileThatIsNotThereIsAMistake) {
+TEST_F(OptionsTest, MissingFileIsAnError) {
   std::vector<const char*> words{"cleave-monitord", "--config", "/no/such/file"};
   EXPECT_THROW(read_options(words), OptionError);
 }

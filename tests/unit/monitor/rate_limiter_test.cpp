@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(RateLimiter, LetsTheFirstThroughAndCountsTheRest) {
+TEST(RateLimiter, PassesTheFirstAndCountsSuppressed) {
   const RateLimiter::TimePoint start{seconds(100)};
   RateLimiter sparing(seconds(10));
   EXPECT_EQ(sparing.record(start), 1U);

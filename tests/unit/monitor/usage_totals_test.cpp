@@ -18,7 +18,7 @@ Report report_with(unsigned running, unsigned busy, TimePoint listed = kStart) {
   return report;
 }
 
-TEST(Totals, BeginsNotKnowing) {
+TEST(Totals, StartsUnknown) {
   const Totals tally(1, seconds(5));
   EXPECT_FALSE(tally.total().known);
   EXPECT_EQ(tally.total().sequence, 1U);
@@ -35,7 +35,7 @@ TEST(Totals, SumsAllHypervisors) {
   EXPECT_EQ(tally.total().sequence, 2U);
 }
 
-TEST(Totals, WithoutOneOfThemNothingIsKnown) {
+TEST(Totals, IsUnknownIfOneHypervisorIs) {
   Totals tally(2, seconds(5));
   tally.report(0, report_with(3, 1), kStart);
   tally.report(1, report_with(4, 2), kStart);
@@ -46,7 +46,7 @@ TEST(Totals, WithoutOneOfThemNothingIsKnown) {
   EXPECT_EQ(tally.total().sequence, 4U);
 }
 
-TEST(Totals, TheSameAgainIsNoChange) {
+TEST(Totals, UnchangedReportIsNoChange) {
   Totals tally(1, seconds(5));
   EXPECT_TRUE(tally.report(0, report_with(3, 1), kStart));
   EXPECT_FALSE(tally.report(0, report_with(3, 1), kStart));
@@ -54,7 +54,7 @@ TEST(Totals, TheSameAgainIsNoChange) {
   EXPECT_EQ(tally.total().sequence, 3U);
 }
 
-TEST(Totals, ACountThatNoListingConfirmsIsGivenUp) {
+TEST(Totals, UnconfirmedCountExpires) {
   Totals tally(1, seconds(5));
   tally.report(0, report_with(3, 1), kStart);
   EXPECT_FALSE(tally.expire(kStart + seconds(5)));
@@ -67,7 +67,7 @@ TEST(Totals, ACountThatNoListingConfirmsIsGivenUp) {
   EXPECT_EQ(tally.total().counts.running, 4U);
 }
 
-TEST(Totals, NoTotalIsBeyondTheProtocolsLimit) {
+TEST(Totals, TotalIsCappedAtTheProtocolLimit) {
   Totals tally(2, seconds(5));
   tally.report(0, report_with(base::kMaxMachines, 1), kStart);
   tally.report(1, report_with(base::kMaxMachines, 1), kStart);

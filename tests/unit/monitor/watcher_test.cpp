@@ -56,7 +56,7 @@ class WatcherTest : public testing::Test {
   std::optional<Watcher> watcher_;
 };
 
-TEST_F(WatcherTest, CountsWhatRunsAlready) {
+TEST_F(WatcherTest, CountsRunningDomainsAtStart) {
   hypervisor_.run(1, true);
   hypervisor_.run(2, true);
   watch(prompt());
@@ -64,7 +64,7 @@ TEST_F(WatcherTest, CountsWhatRunsAlready) {
   EXPECT_TRUE(inbox_.newest().connected);
 }
 
-TEST_F(WatcherTest, AnEventAloneMovesTheCount) {
+TEST_F(WatcherTest, EventUpdatesTheCount) {
   WatcherOptions options = prompt();
   options.interval = options.settle = kNever;
   watch(options);
@@ -77,7 +77,7 @@ TEST_F(WatcherTest, AnEventAloneMovesTheCount) {
   EXPECT_EQ(inbox_.newest().events, 2U);
 }
 
-TEST_F(WatcherTest, AnEventBringsAListingForward) {
+TEST_F(WatcherTest, EventTriggersAnEarlyListing) {
   WatcherOptions options = prompt();
   options.interval = kNever;
   watch(options);
@@ -87,7 +87,7 @@ TEST_F(WatcherTest, AnEventBringsAListingForward) {
   EXPECT_TRUE(inbox_.counts(2));
 }
 
-TEST_F(WatcherTest, AListingMakesUpForLostEvents) {
+TEST_F(WatcherTest, ListingCorrectsLostEvents) {
   hypervisor_.run(1, true);
   watch(prompt());
   ASSERT_TRUE(inbox_.counts(1));
@@ -99,13 +99,13 @@ TEST_F(WatcherTest, AListingMakesUpForLostEvents) {
   EXPECT_GE(inbox_.newest().corrections, 2U);
 }
 
-TEST_F(WatcherTest, WhoUsesNoTimeIsNotBusyInTheEnd) {
+TEST_F(WatcherTest, IdleDomainBecomesNotBusy) {
   hypervisor_.run(1, true);
   watch(prompt());
   EXPECT_TRUE(eventually([&] { return inbox_.newest().counts == Counts{1, 0}; }));
 }
 
-TEST_F(WatcherTest, TriesAgainUntilTheHypervisorIsThere) {
+TEST_F(WatcherTest, RetriesUntilConnected) {
   hypervisor_.refuse(true);
   watch(prompt());
   EXPECT_TRUE(eventually([&] { return hypervisor_.attempts() >= 5; }));
@@ -116,7 +116,7 @@ TEST_F(WatcherTest, TriesAgainUntilTheHypervisorIsThere) {
   EXPECT_EQ(inbox_.newest().losses, 0U);
 }
 
-TEST_F(WatcherTest, AfterALossItConnectsAndHearsEventsAgain) {
+TEST_F(WatcherTest, ReconnectsAfterALoss) {
   WatcherOptions options = prompt();
   options.interval = kNever;
   watch(options);
@@ -133,7 +133,7 @@ TEST_F(WatcherTest, AfterALossItConnectsAndHearsEventsAgain) {
   EXPECT_EQ(inbox_.newest().losses, 1U);
 }
 
-TEST_F(WatcherTest, ADeadConnectionThatNobodyReportsIsNoticedByTheListing) {
+TEST_F(WatcherTest, FailedListingDetectsADeadConnection) {
   watch(prompt());
   ASSERT_TRUE(inbox_.counts(0));
   hypervisor_.fail(true);
@@ -153,7 +153,7 @@ TEST_F(WatcherTest, ALossIsReportedWhileACallHangs) {
   EXPECT_TRUE(inbox_.counts(0));
 }
 
-TEST_F(WatcherTest, WhatADeadSessionStillSaysIsIgnored) {
+TEST_F(WatcherTest, EventsOfADeadConnectionAreIgnored) {
   std::shared_ptr<HypervisorEvents> old;
   class Keeping : public FakeHypervisor {
    public:
@@ -177,7 +177,7 @@ TEST_F(WatcherTest, WhatADeadSessionStillSaysIsIgnored) {
   EXPECT_EQ(inbox_.newest().losses, 1U);
 }
 
-TEST_F(WatcherTest, StoppedItSaysNothingMore) {
+TEST_F(WatcherTest, ReportsNothingAfterStop) {
   watch(prompt());
   ASSERT_TRUE(inbox_.counts(0));
   watcher_->stop();
@@ -187,7 +187,7 @@ TEST_F(WatcherTest, StoppedItSaysNothingMore) {
   EXPECT_EQ(inbox_.reports(), before);
 }
 
-TEST_F(WatcherTest, WhileACallHangsItHasNotEnded) {
+TEST_F(WatcherTest, IsNotStoppedWhileACallHangs) {
   hypervisor_.hang(true);
   watch(prompt());
   ASSERT_TRUE(eventually([&] { return hypervisor_.blocked_calls() == 1; }));

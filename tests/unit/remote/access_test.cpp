@@ -19,7 +19,7 @@ void say(KernelState& kernel, cl_kernel_arg_info name, cl_uint index, cl_uint va
   kernel.infos.put(info_key(wire::InfoSubject::kernel_argument, name, index), info);
 }
 
-TEST(Access, AKernelMayWriteWhatNobodySaysThatItOnlyReads) {
+TEST(Access, KernelMayWriteUnqualifiedMemory) {
   KernelState kernel(no_connection(), 1);
   EXPECT_TRUE(may_write(kernel, 0));
   say(kernel, CL_KERNEL_ARG_ADDRESS_QUALIFIER, 0, CL_KERNEL_ARG_ADDRESS_GLOBAL);
@@ -31,7 +31,7 @@ TEST(Access, AKernelMayWriteWhatNobodySaysThatItOnlyReads) {
   EXPECT_TRUE(may_write(kernel, 2));
 }
 
-TEST(Access, AKernelOnlyReadsConstantMemoryAndImagesThatItReads) {
+TEST(Access, ConstantMemoryAndReadOnlyImagesAreReadOnly) {
   KernelState kernel(no_connection(), 1);
   say(kernel, CL_KERNEL_ARG_ADDRESS_QUALIFIER, 1, CL_KERNEL_ARG_ADDRESS_CONSTANT);
   EXPECT_FALSE(may_write(kernel, 1));
@@ -40,7 +40,7 @@ TEST(Access, AKernelOnlyReadsConstantMemoryAndImagesThatItReads) {
   EXPECT_TRUE(may_write(kernel, 0)) << "another argument";
 }
 
-TEST(Access, ALaunchWritesItsArgumentsButThoseThatAreOnlyRead) {
+TEST(Access, LaunchWritesAllButReadOnlyArguments) {
   EXPECT_EQ(access_of_argument(true, CL_MEM_READ_WRITE), Access::write);
   EXPECT_EQ(access_of_argument(true, CL_MEM_WRITE_ONLY), Access::write);
   EXPECT_EQ(access_of_argument(true, CL_MEM_READ_ONLY), Access::read);
@@ -48,7 +48,7 @@ TEST(Access, ALaunchWritesItsArgumentsButThoseThatAreOnlyRead) {
   EXPECT_EQ(access_of_argument(false, CL_MEM_READ_WRITE), Access::read);
 }
 
-TEST(Access, AWriteOfAllOfABufferGivesItNewContents) {
+TEST(Access, FullWriteReplacesTheContents) {
   MemoryState buffer(no_connection(), 1);
   buffer.size = 100;
   EXPECT_EQ(access_of_write(buffer, 0, 100), Access::overwrite);

@@ -124,7 +124,7 @@ class ScriptedServer {
 };
 
 // One thread reads. What another one waits for comes after that has looked for it, and before it sleeps.
-TEST(Connection, WhatComesBetweenALookAndTheSleepWakesTheSleeper) {
+TEST(Connection, DataArrivingBeforeTheSleepWakesTheReader) {
   ScriptedServer server;
   std::atomic<bool> has_come{false};
   server.client().on_memory_released(1, [&] { has_come = true; });
@@ -152,7 +152,7 @@ TEST(Connection, WhatComesBetweenALookAndTheSleepWakesTheSleeper) {
 
 // A server that has much to say may not read before that has been taken. If nobody waits it is the client's
 // own thread that takes it, and it must do so also when it is the one that has something to send.
-TEST(Connection, IsReadWhileItsOwnThreadSends) {
+TEST(Connection, IsReadWhileItsThreadSends) {
   ScriptedServer server;
   std::vector<std::byte> data(4096);
   auto program = std::async(std::launch::async, [&] {

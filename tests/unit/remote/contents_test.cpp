@@ -24,13 +24,13 @@ class ContentsTest : public OrderingFixture {
   std::shared_ptr<CoherenceState> coherence_ = make_coherence();
 };
 
-TEST_F(ContentsTest, OfANewObjectAreEverywhere) {
+TEST_F(ContentsTest, NewObjectIsValidEverywhere) {
   const auto made = make_coherence();
   EXPECT_EQ(issue(0, {{made, Access::read}}).move(), nullptr);
   EXPECT_EQ(issue(1, {{made, Access::write}}).move(), nullptr);
 }
 
-TEST_F(ContentsTest, AreWhereTheyWereWrittenLast) {
+TEST_F(ContentsTest, LastWriterHoldsTheContents) {
   EXPECT_EQ(read(0).move(), nullptr);
   const TestCommand there = read(1);
   ASSERT_NE(there.move(), nullptr);
@@ -40,7 +40,7 @@ TEST_F(ContentsTest, AreWhereTheyWereWrittenLast) {
       << "the command waits for them";
 }
 
-TEST_F(ContentsTest, ThatAreReadElsewhereAreInBothPlaces) {
+TEST_F(ContentsTest, RemoteReadCopiesTheContents) {
   const TestCommand first = migrate_to(1);
   const TestCommand second = read(1);
   EXPECT_EQ(second.move(), nullptr) << "they are on their way";
@@ -50,7 +50,7 @@ TEST_F(ContentsTest, ThatAreReadElsewhereAreInBothPlaces) {
   EXPECT_TRUE(read(0).dependencies.operations.empty());
 }
 
-TEST_F(ContentsTest, ThatAreWrittenElsewhereAreThereAlone) {
+TEST_F(ContentsTest, RemoteWriteInvalidatesOtherCopies) {
   const TestCommand written = write(1);
   ASSERT_NE(written.move(), nullptr) << "it may write some of them only";
   carry_out(*written.move());
@@ -59,7 +59,7 @@ TEST_F(ContentsTest, ThatAreWrittenElsewhereAreThereAlone) {
   EXPECT_TRUE(contains_step(back.move()->dependencies, written.operation())) << "when they have been written";
 }
 
-TEST_F(ContentsTest, ReadsOnTwoServersDoNotWaitForEachOther) {
+TEST_F(ContentsTest, ReadsOnTwoServersAreIndependent) {
   carry_out(*migrate_to(1).move());
   const TestCommand here = read(0);
   const TestCommand there = read(1);
@@ -67,7 +67,7 @@ TEST_F(ContentsTest, ReadsOnTwoServersDoNotWaitForEachOther) {
   EXPECT_TRUE(there.dependencies.operations.empty());
 }
 
-TEST_F(ContentsTest, AMoveWaitsForThoseWhoWriteThemAndForAllWhoUseThePlaceWhereTheyCome) {
+TEST_F(ContentsTest, MoveWaitsForWritersAndForUsersOfItsTarget) {
   const TestCommand reader = read(0);
   const TestCommand writer = write(0);
   carry_out(*migrate_to(1).move());
@@ -81,7 +81,7 @@ TEST_F(ContentsTest, AMoveWaitsForThoseWhoWriteThemAndForAllWhoUseThePlaceWhereT
   EXPECT_TRUE(contains_step(there.move()->dependencies, elsewhere.operation()));
 }
 
-TEST_F(ContentsTest, AMoveWaitsForNothingThatIsOver) {
+TEST_F(ContentsTest, MoveDoesNotWaitForFinishedCommands) {
   const TestCommand writer = write(0);
   const TestCommand failed = write(0);
   end(writer);
@@ -89,7 +89,7 @@ TEST_F(ContentsTest, AMoveWaitsForNothingThatIsOver) {
   EXPECT_TRUE(migrate_to(1).move()->dependencies.empty());
 }
 
-TEST_F(ContentsTest, AMoveToWhereTheyWereOnceWaitsForTheMoveFromThere) {
+TEST_F(ContentsTest, MoveBackWaitsForTheMoveAway) {
   const TestCommand written = write(1);
   const TestCommand back = migrate_to(0);
   EXPECT_TRUE(contains_step(back.move()->dependencies, written.move()->done))
@@ -98,17 +98,17 @@ TEST_F(ContentsTest, AMoveToWhereTheyWereOnceWaitsForTheMoveFromThere) {
       << "and has nothing to give if that fails";
 }
 
-TEST_F(ContentsTest, ThatAreNewAltogetherAreNotBroughtFirst) {
+TEST_F(ContentsTest, FullOverwriteNeedsNoMove) {
   EXPECT_EQ(overwrite(1).move(), nullptr);
   EXPECT_EQ(migrate_to(0).move()->from, 1U);
 }
 
-TEST_F(ContentsTest, ThatAreNewComeBehindOlderOnesThatAreOnTheirWay) {
+TEST_F(ContentsTest, OverwriteWaitsForAMoveInFlight) {
   const TestCommand there = migrate_to(1);
   EXPECT_TRUE(contains_step(overwrite(1).dependencies.operations, there.move()->done));
 }
 
-TEST_F(ContentsTest, ThatDidNotArriveAreNotThere) {
+TEST_F(ContentsTest, FailedMoveLeavesNoCopy) {
   const TestCommand there = migrate_to(1);
   carry_out(*there.move(), kFailed);
   EXPECT_FALSE(is_current(1));
@@ -116,7 +116,7 @@ TEST_F(ContentsTest, ThatDidNotArriveAreNotThere) {
   EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(ContentsTest, OfALostServerAloneAreLostUntilThereAreNewOnes) {
+TEST_F(ContentsTest, OnlyCopyIsLostWithItsServerUntilOverwritten) {
   connected_[0] = false;
   EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::read}}).is_lost());
   EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::write}}).is_lost());
@@ -124,14 +124,14 @@ TEST_F(ContentsTest, OfALostServerAloneAreLostUntilThereAreNewOnes) {
   EXPECT_FALSE(read(1).is_lost());
 }
 
-TEST_F(ContentsTest, OfALostServerThatOthersHaveAreNotLost) {
+TEST_F(ContentsTest, CopyElsewhereSurvivesALostServer) {
   carry_out(*migrate_to(1).move());
   connected_[0] = false;
   EXPECT_EQ(read(1).move(), nullptr);
   EXPECT_FALSE(write(1).is_lost());
 }
 
-TEST_F(ContentsTest, ThatWereOnTheirWayFromALostServerAreLost) {
+TEST_F(ContentsTest, MoveInFlightFromALostServerIsLost) {
   const TestCommand written = write(1);
   connected_[0] = false;
   carry_out(*written.move(), kConnectionLost);
@@ -139,7 +139,7 @@ TEST_F(ContentsTest, ThatWereOnTheirWayFromALostServerAreLost) {
   EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::read}}).is_lost());
 }
 
-TEST_F(ContentsTest, NothingIsDecidedOnWhereOneOfSeveralObjectsIsLost) {
+TEST_F(ContentsTest, CommandWithALostObjectChangesNothing) {
   const auto other = make_coherence();
   end(issue(1, {{other, Access::write}}));
   connected_[0] = false;
@@ -147,7 +147,7 @@ TEST_F(ContentsTest, NothingIsDecidedOnWhereOneOfSeveralObjectsIsLost) {
   EXPECT_TRUE(other->replicas[1].uses.empty() || other->replicas[1].uses[0].operation->is_over());
 }
 
-TEST_F(ContentsTest, TheNewestOfAQueueInOrderStandsForThoseBefore) {
+TEST_F(ContentsTest, NewestCommandOfAnInOrderQueueCoversEarlierOnes) {
   Object& queue = make_queue();
   std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
@@ -160,7 +160,7 @@ TEST_F(ContentsTest, TheNewestOfAQueueInOrderStandsForThoseBefore) {
   EXPECT_FALSE(contains_step(there.move()->dependencies, launches[0].operation())) << "one that ends later";
 }
 
-TEST_F(ContentsTest, OneThatHasNotBeenSentStandsForNoOther) {
+TEST_F(ContentsTest, UnsentCommandCoversNoOther) {
   Object& queue = make_queue();
   TestCommand first = decide(0, queue, {{coherence_, Access::write}});
   send(first);
@@ -172,7 +172,7 @@ TEST_F(ContentsTest, OneThatHasNotBeenSentStandsForNoOther) {
   EXPECT_TRUE(contains_step(there.move()->dependencies, third.operation()));
 }
 
-TEST_F(ContentsTest, OnAQueueOutOfOrderEachStandsForItself) {
+TEST_F(ContentsTest, OutOfOrderCommandsAreTrackedIndividually) {
   Object& queue = make_queue();
   std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
@@ -184,7 +184,7 @@ TEST_F(ContentsTest, OnAQueueOutOfOrderEachStandsForItself) {
     EXPECT_TRUE(contains_step(there.move()->dependencies, one.operation()));
 }
 
-TEST_F(ContentsTest, UsesThatAreOverAreForgotten) {
+TEST_F(ContentsTest, FinishedUsesAreDropped) {
   for (int i = 0; i < 1000; ++i) end(read(0));
   EXPECT_LE(coherence_->replicas[0].uses.size(), 32U);
 }
@@ -192,20 +192,20 @@ TEST_F(ContentsTest, UsesThatAreOverAreForgotten) {
 // Commands that were to overwrite the contents.
 using PendingOverwrite = ContentsTest;
 
-TEST_F(PendingOverwrite, ThatFailsLeavesTheContentsThatWereThere) {
+TEST_F(PendingOverwrite, FailedOverwriteRestoresTheOldContents) {
   end(overwrite(1), kFailed);
   EXPECT_EQ(read(0).move(), nullptr);
   EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(PendingOverwrite, ThatWasNeverSentLeavesTheContentsThatWereThere) {
+TEST_F(PendingOverwrite, UnsentOverwriteRestoresTheOldContents) {
   const TestCommand refused = decide(1, make_queue(), {{coherence_, Access::overwrite}});
   order_->withdraw(refused.entry);
   EXPECT_EQ(read(0).move(), nullptr);
   EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(PendingOverwrite, ThatHasNotEndedGivesNothingToOthersIfItFails) {
+TEST_F(PendingOverwrite, ReaderOfAFailingOverwriteFails) {
   const TestCommand written = overwrite(1);
   const TestCommand back = migrate_to(0);
   EXPECT_TRUE(contains_step(back.move()->suppliers, written.operation()));
@@ -214,20 +214,20 @@ TEST_F(PendingOverwrite, ThatHasNotEndedGivesNothingToOthersIfItFails) {
   EXPECT_EQ(read(0).move(), nullptr) << "the move has not touched what was there";
 }
 
-TEST_F(PendingOverwrite, ThatEndsWellIsNotLookedBackOn) {
+TEST_F(PendingOverwrite, SuccessfulOverwriteDropsTheOldContents) {
   end(overwrite(1));
   EXPECT_EQ(migrate_to(0).move()->from, 1U);
   EXPECT_TRUE(coherence_->pending_overwrites.empty());
 }
 
-TEST_F(PendingOverwrite, OfWhatIsThereAloneNeedsNoLookBack) {
+TEST_F(PendingOverwrite, OverwriteOfTheOnlyCopyKeepsNoHistory) {
   const TestCommand written = overwrite(0);
   EXPECT_TRUE(coherence_->pending_overwrites.empty());
   end(written, kFailed);
   EXPECT_EQ(read(0).move(), nullptr);
 }
 
-TEST_F(PendingOverwrite, ThatFailsWithWhatWasToBuildOnItLeavesTheContentsThatWereThere) {
+TEST_F(PendingOverwrite, DependentCommandsFailWithTheOverwrite) {
   const TestCommand written = overwrite(1);
   const TestCommand changed = write(1);
   end(written, kFailed);
@@ -235,7 +235,7 @@ TEST_F(PendingOverwrite, ThatFailsWithWhatWasToBuildOnItLeavesTheContentsThatWer
   EXPECT_EQ(read(0).move(), nullptr);
 }
 
-TEST_F(PendingOverwrite, ThatOthersHaveBuiltOnLosesTheContentsIfItFails) {
+TEST_F(PendingOverwrite, FailedOverwriteWithFinishedDependentsLosesTheContents) {
   const TestCommand written = overwrite(1);
   const TestCommand changed = write(1);
   end(written, kFailed);
@@ -245,7 +245,7 @@ TEST_F(PendingOverwrite, ThatOthersHaveBuiltOnLosesTheContentsIfItFails) {
   EXPECT_FALSE(overwrite(0).is_lost());
 }
 
-TEST_F(PendingOverwrite, ThatFailsBehindOneThatEndsWellLeavesWhatThatHasWritten) {
+TEST_F(PendingOverwrite, FailedSecondOverwriteKeepsTheFirst) {
   const TestCommand first = overwrite(1);
   const TestCommand second = overwrite(0);
   end(second, kFailed);
@@ -254,7 +254,7 @@ TEST_F(PendingOverwrite, ThatFailsBehindOneThatEndsWellLeavesWhatThatHasWritten)
   EXPECT_EQ(migrate_to(0).move()->from, 1U);
 }
 
-TEST_F(PendingOverwrite, ThatFailsBehindOneThatFailsLeavesWhatWasThereBeforeBoth) {
+TEST_F(PendingOverwrite, TwoFailedOverwritesRestoreTheOriginal) {
   const TestCommand first = overwrite(1);
   const TestCommand second = overwrite(0);
   const TestCommand third = overwrite(1);
@@ -265,7 +265,7 @@ TEST_F(PendingOverwrite, ThatFailsBehindOneThatFailsLeavesWhatWasThereBeforeBoth
   EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(PendingOverwrite, ThatEndsWellBehindOneThatFailsIsWhatThereIs) {
+TEST_F(PendingOverwrite, SuccessAfterAFailedOverwriteWins) {
   const TestCommand first = overwrite(1);
   const TestCommand second = overwrite(1);
   end(first, kFailed);
@@ -274,7 +274,7 @@ TEST_F(PendingOverwrite, ThatEndsWellBehindOneThatFailsIsWhatThereIs) {
   EXPECT_EQ(migrate_to(0).move()->from, 1U);
 }
 
-TEST_F(PendingOverwrite, ManyTimesIsNotRememberedForEver) {
+TEST_F(PendingOverwrite, HistoryIsBounded) {
   std::vector<TestCommand> all;
   for (std::size_t i = 0; i < 1000; ++i) {
     all.push_back(overwrite(i % 2));

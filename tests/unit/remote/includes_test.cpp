@@ -20,7 +20,7 @@ using Form = Include::Form;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(DirectivesOfATextAre, ItsIncludesInEveryForm) {
+TEST(Directives, FindsIncludesInEveryForm) {
   const Directives found = parse_directives(
       "#include \"a.h\"\n# include <b/c.h> // and why\n#include MACRO\n#include_next <d.h>\n#import \"e.h\"\n"
       "#import <f.h>\n#inc\\\nlude \"g.h\"\n/* #include \"no.h\" */\nint x; #include \"no.h\"\n"
@@ -32,7 +32,7 @@ TEST(DirectivesOfATextAre, ItsIncludesInEveryForm) {
   EXPECT_TRUE(found.fully_parsed);
 }
 
-TEST(DirectivesOfATextAre, QuestionsAndMacros) {
+TEST(Directives, FindsConditionsAndMacros) {
   const Directives found = parse_directives(
       "#if __has_include(\"a.h\") && X < 3 && __has_include(<b.h>)\n#define A \"c.h\"\n#elif "
       "__has_include_next(<d.h>)\n#define B <e.h>\n#define F(x) <x>\n#define EMPTY\n#endif\n");
@@ -41,13 +41,13 @@ TEST(DirectivesOfATextAre, QuestionsAndMacros) {
   EXPECT_THAT(found.definitions, ElementsAre(Definition{"A", "\"c.h\""}, Definition{"B", "<e.h>"}));
 }
 
-TEST(DirectivesOfATextAre, NotUnderstoodWhereOnlyACompilerCan) {
+TEST(Directives, RejectsWhatNeedsACompiler) {
   EXPECT_FALSE(parse_directives("#include NAME(x)\n").fully_parsed);
   EXPECT_FALSE(parse_directives("#include\n").fully_parsed);
   EXPECT_TRUE(parse_directives("#define NAME(x) <x>\n").fully_parsed);
 }
 
-TEST(BuildOptions, SayWhereFoldersBegin) {
+TEST(BuildOptions, FindsIncludeFolders) {
   const std::string options = "-DX=1 -I one -Itwo -I \"with blanks\" -D Y -I\"four\" '-Ifive' -cl-opt -I";
   const BuildOptions read = read_build_options(options);
   std::vector<std::string> paths;
@@ -59,7 +59,7 @@ TEST(BuildOptions, SayWhereFoldersBegin) {
   EXPECT_THAT(read.definitions, ElementsAre("X=1", "Y"));
 }
 
-class SourcesOf : public testing::Test {
+class IncludedSources : public testing::Test {
  protected:
   void SetUp() override {
     char path[] = "/tmp/cleave-includes.XXXXXX";
@@ -110,7 +110,7 @@ class SourcesOf : public testing::Test {
   IncludedFiles sources_;
 };
 
-TEST_F(SourcesOf, NothingAreWhereNothingIsIncluded) {
+TEST_F(IncludedSources, EmptyWithoutIncludes) {
   write("a.h", "");
   EXPECT_THAT(files("kernel void k() {}", "-I ."), IsEmpty());
   EXPECT_THAT(files("#include \"nowhere.h\"\n// #include \"a.h\"", "-I ."), IsEmpty());
@@ -118,14 +118,14 @@ TEST_F(SourcesOf, NothingAreWhereNothingIsIncluded) {
   EXPECT_EQ(sources_.problem, "");
 }
 
-TEST_F(SourcesOf, TheFirstPlaceThatHasTheFileIsTheOneThatIsRead) {
+TEST_F(IncludedSources, FirstMatchingFolderWins) {
   for (const char* path : {"a.h", "one/a.h", "one/b.h", "two/a.h", "two/b.h", "two/c.h"}) write(path, path);
   EXPECT_EQ(files("#include \"a.h\"\n#include <b.h>\n#include <c.h>", "-I one -I two"),
             (Files{{"./a.h", "a.h"}, {"one/b.h", "one/b.h"}, {"two/c.h", "two/c.h"}}));
   EXPECT_EQ(all_options(), "-I ROOT" + here_ + ". -I ROOT" + here_ + "one -I ROOT" + here_ + "two");
 }
 
-TEST_F(SourcesOf, FilesBesideTheIncludingOneComeFirst) {
+TEST_F(IncludedSources, FolderOfTheIncludingFileIsSearchedFirst) {
   write("one/a.h", "#include \"b.h\"\n#include <c.h>\n");
   for (const char* path : {"one/b.h", "b.h", "one/c.h", "two/c.h"}) write(path, path);
   EXPECT_EQ(files("#include \"one/a.h\"", "-I two"),
@@ -134,7 +134,7 @@ TEST_F(SourcesOf, FilesBesideTheIncludingOneComeFirst) {
                    {"two/c.h", "two/c.h"}}));
 }
 
-TEST_F(SourcesOf, OptionsThatNeedNoChangeHaveNone) {
+TEST_F(IncludedSources, UnaffectedOptionsAreKept) {
   const std::string elsewhere = (folder_ / "else").string();
   write(elsewhere + "/a.h", "");
   EXPECT_THAT(files("#include \"a.h\"", "-DX=1 -I nowhere -I \"" + elsewhere + "\" -w"),
@@ -142,7 +142,7 @@ TEST_F(SourcesOf, OptionsThatNeedNoChangeHaveNone) {
   EXPECT_EQ(all_options(), "-DX=1 -I nowhere -I \"ROOT" + elsewhere + "\" -w");
 }
 
-TEST_F(SourcesOf, CirclesAndRoundaboutWaysEnd) {
+TEST_F(IncludedSources, CyclicIncludesTerminate) {
   write("a/x.h", "#include \"../a/x.h\"\n#include \"../b/c/../../a/x.h\"\n#include \"x.h\"\n");
   write("b/c/y.h", "");
   const Files sent = files("#include \"a/x.h\"");
@@ -151,7 +151,7 @@ TEST_F(SourcesOf, CirclesAndRoundaboutWaysEnd) {
   EXPECT_EQ(sent.count("./a/../b/c/../../a/"), 1U) << "a folder that the compiler goes through";
 }
 
-TEST_F(SourcesOf, MacrosNameThemWhereverTheyAreDefined) {
+TEST_F(IncludedSources, ResolvesIncludesNamedByMacros) {
   for (const char* path : {"a.h", "b.h", "c.h", "d.h"}) write(path, "");
   write("e.h", "#define LATER <d.h>\n#define CIRCLE CIRCLE\n");
   EXPECT_EQ(
@@ -165,7 +165,7 @@ TEST_F(SourcesOf, MacrosNameThemWhereverTheyAreDefined) {
   EXPECT_THAT(sources_.problem, testing::HasSubstr("macro"));
 }
 
-TEST_F(SourcesOf, HeadersOfTheProgramsOwnComeBeforeFiles) {
+TEST_F(IncludedSources, HeaderProgramsTakePrecedenceOverFiles) {
   write("given.h", "");
   write("one/given.h", "");
   write("one/a.h", "#include \"given.h\"\n");
@@ -174,7 +174,7 @@ TEST_F(SourcesOf, HeadersOfTheProgramsOwnComeBeforeFiles) {
   EXPECT_EQ(files("#include \"a.h\"", "-I one", {"given.h"}).count("one/given.h"), 1U);
 }
 
-TEST_F(SourcesOf, OnlyFilesAreRead) {
+TEST_F(IncludedSources, ReadsRegularFilesOnly) {
   ASSERT_EQ(::mkfifo("pipe.h", 0600), 0);
   std::filesystem::create_directories("folder.h");
   std::filesystem::create_symlink("/dev/zero", "endless.h");
@@ -183,7 +183,7 @@ TEST_F(SourcesOf, OnlyFilesAreRead) {
               IsEmpty());
 }
 
-TEST_F(SourcesOf, TooMuchIsNotSentAndSaid) {
+TEST_F(IncludedSources, ExcessIsReportedAndNotSent) {
   write("huge.h", "");
   std::filesystem::resize_file("huge.h", kMaxIncludeBytes + 1);
   write("small.h", "x");
@@ -191,7 +191,7 @@ TEST_F(SourcesOf, TooMuchIsNotSentAndSaid) {
   EXPECT_THAT(sources_.problem, testing::HasSubstr("too large"));
 }
 
-TEST_F(SourcesOf, NothingIsSentFromAboveTheRoot) {
+TEST_F(IncludedSources, SendsNothingFromAboveTheRoot) {
   write("a.h", "");
   std::string up;
   for (int i = 0; i < 40; ++i) up += "../";

@@ -25,14 +25,14 @@ class OrderingTest : public OrderingFixture {
   std::shared_ptr<CoherenceState> coherence_ = make_coherence();
 };
 
-TEST_F(OrderingTest, ACommandIsSettledWhenItIsEnqueued) {
+TEST_F(OrderingTest, CommandIsResolvedWhenEnqueued) {
   const TestCommand first = issue(1, uses());
   EXPECT_EQ(first.now, CommandOrder::Decision::decided);
   const TestCommand second = decide(0, make_queue(), uses(), {first.event});
   EXPECT_EQ(second.now, CommandOrder::Decision::decided) << "a command's event is no reason to wait";
 }
 
-TEST_F(OrderingTest, BehindAUserEventItIsOpenAndNothingIsMoved) {
+TEST_F(OrderingTest, CommandBehindAUserEventIsDeferred) {
   Object& late = make_user_event();
   const TestCommand open = decide(1, make_queue(), uses(), {&late});
   EXPECT_TRUE(open.is_deferred());
@@ -46,13 +46,13 @@ TEST_F(OrderingTest, BehindAUserEventItIsOpenAndNothingIsMoved) {
   EXPECT_EQ(settled[0].dependencies.migrations.size(), 1U);
 }
 
-TEST_F(OrderingTest, AUserEventThatIsSetIsNoReasonToWait) {
+TEST_F(OrderingTest, CompletedUserEventDefersNothing) {
   Object& event = make_user_event();
   set(event, CL_COMPLETE);
   EXPECT_EQ(decide(1, make_queue(), uses(), {&event}).now, CommandOrder::Decision::decided);
 }
 
-TEST_F(OrderingTest, AnOpenCommandFindsWhatWasWrittenBeforeTheEventWasSet) {
+TEST_F(OrderingTest, DeferredCommandSeesWritesBeforeTheEvent) {
   Object& late = make_user_event();
   const TestCommand open = decide(0, make_queue(), uses(Access::read), {&late});
   const TestCommand writer = issue(1, uses());
@@ -64,7 +64,7 @@ TEST_F(OrderingTest, AnOpenCommandFindsWhatWasWrittenBeforeTheEventWasSet) {
   EXPECT_TRUE(contains_step(settled[0].dependencies.migrations[0]->dependencies, writer.operation()));
 }
 
-TEST_F(OrderingTest, OnAQueueInOrderAllBehindAnOpenCommandIsOpen) {
+TEST_F(OrderingTest, InOrderQueueDefersAllBehindADeferredCommand) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   TestCommand first = decide(1, queue, uses(), {&late});
@@ -75,7 +75,7 @@ TEST_F(OrderingTest, OnAQueueInOrderAllBehindAnOpenCommandIsOpen) {
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get()}));
 }
 
-TEST_F(OrderingTest, OnAQueueOutOfOrderOnlyWhatWaitsForItIs) {
+TEST_F(OrderingTest, OutOfOrderQueueDefersOnlyDependents) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   TestCommand first = decide(1, queue, uses(), {&late}, false);
@@ -84,7 +84,7 @@ TEST_F(OrderingTest, OnAQueueOutOfOrderOnlyWhatWaitsForItIs) {
   EXPECT_TRUE(decide(0, make_queue(), uses(), {first.event}).is_deferred());
 }
 
-TEST_F(OrderingTest, WhereNothingOvertakesAllBehindAnOpenCommandIsOpen) {
+TEST_F(OrderingTest, QueueWithoutReorderingDefersAllBehindADeferredCommand) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   state_of<QueueState>(queue).runs_in_order = true;
@@ -98,7 +98,7 @@ TEST_F(OrderingTest, WhereNothingOvertakesAllBehindAnOpenCommandIsOpen) {
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get()}));
 }
 
-TEST_F(OrderingTest, WhatWaitsForAnOpenCommandIsOpenWhereverItIs) {
+TEST_F(OrderingTest, DependentsOnOtherQueuesAreDeferred) {
   Object& late = make_user_event();
   TestCommand first = decide(1, make_queue(), uses(), {&late});
   send(first);
@@ -111,7 +111,7 @@ TEST_F(OrderingTest, WhatWaitsForAnOpenCommandIsOpenWhereverItIs) {
             (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get(), third.entry.get()}));
 }
 
-TEST_F(OrderingTest, ABarrierHoldsUpAllBehindItAMarkerNothing) {
+TEST_F(OrderingTest, DeferredBarrierDefersLaterCommandsAMarkerDoesNot) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   TestCommand first = decide(1, queue, uses(), {&late}, false);
@@ -127,7 +127,7 @@ TEST_F(OrderingTest, ABarrierHoldsUpAllBehindItAMarkerNothing) {
   EXPECT_TRUE(decide(1, queue, uses(), {}, false).is_deferred());
 }
 
-TEST_F(OrderingTest, AMarkerOrBarrierWithAListMayWaitForMore) {
+TEST_F(OrderingTest, MarkerOrBarrierWithAListMayWaitForMore) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand other = issue(0, {});
@@ -144,7 +144,7 @@ TEST_F(OrderingTest, AMarkerOrBarrierWithAListMayWaitForMore) {
             (std::vector<OrderedCommand*>{open.entry.get(), marker.entry.get(), behind.entry.get()}));
 }
 
-TEST_F(OrderingTest, AMarkerOrBarrierThatHasEndedHasNotWaitedForMore) {
+TEST_F(OrderingTest, FinishedMarkerOrBarrierWaitsForNothingMore) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand other = issue(0, {});
@@ -159,7 +159,7 @@ TEST_F(OrderingTest, AMarkerOrBarrierThatHasEndedHasNotWaitedForMore) {
             (std::vector<OrderedCommand*>{barrier.entry.get(), behind.entry.get()}));
 }
 
-TEST_F(OrderingTest, EachUserEventSettlesWhatWaitsForItAlone) {
+TEST_F(OrderingTest, EachUserEventResolvesItsOwnDependents) {
   Object& early = make_user_event();
   Object& late = make_user_event();
   const TestCommand first = decide(1, make_queue(), uses(), {&late});
@@ -169,13 +169,13 @@ TEST_F(OrderingTest, EachUserEventSettlesWhatWaitsForItAlone) {
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), both.entry.get()}));
 }
 
-TEST_F(OrderingTest, AnEventThatFailsSettlesWhatWaitsForItToo) {
+TEST_F(OrderingTest, FailedUserEventResolvesItsDependents) {
   Object& bad = make_user_event();
   const TestCommand open = decide(1, make_queue(), uses(), {&bad});
   EXPECT_EQ(set_and_settle(bad, kFailed), std::vector<OrderedCommand*>{open.entry.get()});
 }
 
-TEST_F(OrderingTest, AnOpenCommandThatHasFailedHoldsNothingUp) {
+TEST_F(OrderingTest, FailedDeferredCommandDefersNothing) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   TestCommand first = decide(1, queue, uses(), {&late});
@@ -187,7 +187,7 @@ TEST_F(OrderingTest, AnOpenCommandThatHasFailedHoldsNothingUp) {
   EXPECT_EQ(decide(1, queue, uses()).now, CommandOrder::Decision::decided);
 }
 
-TEST_F(OrderingTest, WhatWasNotSentHoldsNothingUpAndNobodyFailsForIt) {
+TEST_F(OrderingTest, UnsentCommandDefersAndFailsNothing) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand refused = decide(1, queue, uses(), {&late});
@@ -199,7 +199,7 @@ TEST_F(OrderingTest, WhatWasNotSentHoldsNothingUpAndNobodyFailsForIt) {
   EXPECT_EQ(decide(1, queue, uses()).now, CommandOrder::Decision::decided);
 }
 
-TEST_F(OrderingTest, WhatIsLostWhenItIsSettledIsSaid) {
+TEST_F(OrderingTest, LossAtResolutionIsReported) {
   Object& late = make_user_event();
   const TestCommand open = decide(1, make_queue(), uses(Access::read), {&late});
   connected_[0] = false;
@@ -209,7 +209,7 @@ TEST_F(OrderingTest, WhatIsLostWhenItIsSettledIsSaid) {
   EXPECT_TRUE(settled[0].is_lost);
 }
 
-TEST_F(OrderingTest, AnOpenCommandKeepsTheCopiesThatTheProgramLetsGoOf) {
+TEST_F(OrderingTest, DeferredCommandKeepsReleasedCopies) {
   Object& late = make_user_event();
   std::vector<const Object*> replicas;
   {

@@ -21,7 +21,7 @@ std::span<const std::byte> bytes_of(const std::vector<std::uint64_t>& words, std
   return std::as_bytes(std::span(words)).first(size);
 }
 
-TEST(Frame, ComesBackAsItWent) {
+TEST(Frame, RoundTrips) {
   for (const FrameHeader& header :
        {FrameHeader{FrameKind::hello, kMaxHelloSize, 0}, FrameHeader{FrameKind::welcome, 1, 0},
         FrameHeader{FrameKind::commands, kMaxMessageSize, kMaxPayload},
@@ -30,14 +30,14 @@ TEST(Frame, ComesBackAsItWent) {
   }
 }
 
-TEST(Frame, IsLittleEndianWhateverTheMachineIs) {
+TEST(Frame, IsLittleEndian) {
   const HeaderBytes bytes = encode({FrameKind::commands, 0x010203, 0x0a0b0c0d0e});
   const std::array<unsigned, kHeaderSize> expected{3, 2, 1, 0, 3, 0, 0, 0, 0xe, 0xd, 0xc, 0xb, 0xa, 0, 0, 0};
   for (std::size_t i = 0; i < kHeaderSize; ++i)
     EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
 }
 
-TEST(Frame, BeyondTheLimitsIsNone) {
+TEST(Frame, BeyondTheLimitsIsRejected) {
   const auto is_refused = [](const FrameHeader& header) { return !decode(encode(header)); };
   EXPECT_TRUE(is_refused({FrameKind::hello, kMaxHelloSize + 1, 0}));
   EXPECT_TRUE(is_refused({FrameKind::hello, 64, 1}));
@@ -52,7 +52,7 @@ TEST(Frame, BeyondTheLimitsIsNone) {
   EXPECT_FALSE(decode(reserved));
 }
 
-TEST(Hello, WithATokenOfTheLargestSizePassesAndALongerOneDoesNot) {
+TEST(Hello, TokenSizeIsLimited) {
   for (const std::size_t size : {kMaxToken, kMaxToken + 1}) {
     flatbuffers::FlatBufferBuilder builder;
     const auto token = builder.CreateString(std::string(size, 'x'));
@@ -89,12 +89,12 @@ TEST(Commands, PayloadsAddUp) {
   EXPECT_EQ(verified_commands(overflowing.bytes(), 2), nullptr);
 }
 
-TEST(Commands, AreNotTooMany) {
+TEST(Commands, CountIsLimited) {
   EXPECT_NE(verified_commands(Writes(kMaxCommands).bytes(), 0), nullptr);
   EXPECT_EQ(verified_commands(Writes(kMaxCommands + 1).bytes(), 0), nullptr);
 }
 
-TEST(Commands, WithoutABodyOrOfAnUnknownKindAreRefused) {
+TEST(Commands, WithoutABodyOrOfAnUnknownKindAreRejected) {
   for (const int kind : {0, static_cast<int>(wire::Body::MAX) + 1, 255}) {
     flatbuffers::FlatBufferBuilder builder;
     const auto body = wire::CreatePing(builder, 1);
@@ -109,7 +109,7 @@ TEST(Commands, WithoutABodyOrOfAnUnknownKindAreRefused) {
 }
 
 // Under AddressSanitizer this is what the verifier is for: a message that passes can be read through.
-TEST(Commands, SpoiltBytesAreRefusedOrHarmless) {
+TEST(Commands, CorruptedBytesAreRejectedOrHarmless) {
   const Writes writes(4, 16);
   std::mt19937 random(7);
   std::size_t passed = 0;

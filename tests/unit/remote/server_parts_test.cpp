@@ -18,7 +18,7 @@ namespace {
 
 void* const kHandle = reinterpret_cast<void*>(0x1000);
 
-TEST(ObjectTable, AreFoundByTheirKindOnly) {
+TEST(ObjectTable, AreFoundByKind) {
   ObjectTable objects;
   ASSERT_TRUE(objects.add(7, {Kind::memory, kHandle, 64}));
   EXPECT_EQ(objects.handle<cl_mem>(7), kHandle);
@@ -29,7 +29,7 @@ TEST(ObjectTable, AreFoundByTheirKindOnly) {
   EXPECT_FALSE(objects.remove(7));
 }
 
-TEST(ObjectTable, IdsAreChosenOnceAndWithinTheClientsHalf) {
+TEST(ObjectTable, IdsAreUniqueAndInTheClientsRange) {
   ObjectTable objects;
   EXPECT_FALSE(objects.add(0, {Kind::memory, kHandle}));
   EXPECT_FALSE(objects.add(kFirstServerId, {Kind::memory, kHandle}));
@@ -41,7 +41,7 @@ TEST(ObjectTable, IdsAreChosenOnceAndWithinTheClientsHalf) {
   EXPECT_FALSE(objects.remove(kFirstServerId));
 }
 
-TEST(ObjectTable, AProgramThatIsLinkedAfterItsReleaseIsNotRegistered) {
+TEST(ObjectTable, ProgramLinkedAfterItsReleaseIsNotRegistered) {
   ObjectTable objects;
   ASSERT_TRUE(objects.add(1, {Kind::program, nullptr}));
   ASSERT_TRUE(objects.add(2, {Kind::program, nullptr}));
@@ -51,7 +51,7 @@ TEST(ObjectTable, AProgramThatIsLinkedAfterItsReleaseIsNotRegistered) {
   EXPECT_EQ(objects.handle<cl_program>(1), kHandle);
 }
 
-TEST(Staging, GivesNoMoreThanItMay) {
+TEST(Staging, RespectsItsLimit) {
   Staging staging(1U << 20U);
   Block first = staging.take(600'000);
   ASSERT_TRUE(first);
@@ -63,7 +63,7 @@ TEST(Staging, GivesNoMoreThanItMay) {
   EXPECT_TRUE(staging.take(600'000));
 }
 
-TEST(Staging, BlocksAreUsedAgain) {
+TEST(Staging, ReusesBlocks) {
   Staging staging(64U << 20U);
   const std::byte* const before = staging.take(5000).data();
   const Block again = staging.take(8000);
@@ -72,7 +72,7 @@ TEST(Staging, BlocksAreUsedAgain) {
   EXPECT_NE(other.data(), before);
 }
 
-TEST(Staging, KeepsAModestShareOfWhatIsNotUsed) {
+TEST(Staging, KeepsALimitedReserve) {
   constexpr std::size_t kBlock = std::size_t{1} << 20U;
   Staging staging(256 * kBlock);
   {
@@ -88,7 +88,7 @@ TEST(Staging, KeepsAModestShareOfWhatIsNotUsed) {
   EXPECT_EQ(staging.cached_bytes(), 32 * kBlock);
 }
 
-TEST(Staging, AnythingFromNothingToLarge) {
+TEST(Staging, HandlesAllSizes) {
   Staging staging(64U << 20U);
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{5} << 20U, std::size_t{33} << 20U}) {
@@ -110,7 +110,7 @@ std::string mistake(const std::vector<const char*>& arguments) try {
   return error.what();
 }
 
-TEST(ServerOptions, AreRead) {
+TEST(ServerOptions, AreParsed) {
   const Options options = read({"--listen", "tcp:127.0.0.1:5,unix:/x", "--max-clients", "3",
                                 "--memory-per-client", "2G", "--commands-per-client", "64",
                                 "--data-per-client", "1M", "--devices", "*H200*", "--timeout", "700"});
@@ -125,7 +125,7 @@ TEST(ServerOptions, AreRead) {
   EXPECT_TRUE(read({}).listen.empty());
 }
 
-TEST(ServerOptions, MistakesNameTheOptionAndTheMend) {
+TEST(ServerOptions, ErrorsNameTheOptionAndTheFix) {
   EXPECT_NE(mistake({"--listen", "nonsense"}).find("--listen: 'nonsense' is not understood; expected"),
             std::string::npos);
   EXPECT_NE(mistake({"--max-clients", "many"}).find("--max-clients: 'many'"), std::string::npos);
@@ -134,7 +134,7 @@ TEST(ServerOptions, MistakesNameTheOptionAndTheMend) {
   EXPECT_NE(mistake({"--nonsense"}).find("--help"), std::string::npos);
 }
 
-TEST(ServerOptions, NobodyFromTheNetworkComesInWithoutProof) {
+TEST(ServerOptions, NetworkAddressNeedsAuthentication) {
   EXPECT_NE(mistake({"--listen", "tcp:0.0.0.0:5"}).find("--token-file"), std::string::npos);
   EXPECT_NE(mistake({"--listen", "tls:0.0.0.0:5"}).find("--tls-cert"), std::string::npos);
   EXPECT_NE(mistake({"--listen", "tls:gpu:5", "--tls-cert", "x"}).find("--client-ca"), std::string::npos);
@@ -182,7 +182,7 @@ TEST(ServerOptions, SizesHaveUnits) {
   }
 }
 
-TEST(Tokens, StandOneInALineInAFileThatIsPrivate) {
+TEST(Tokens, AreReadFromAPrivateFile) {
   char path[] = "/tmp/cleave-tokens.XXXXXX";
   ::close(::mkstemp(path));
   std::ofstream(path) << "# a comment\n\nfirst\nsecond one\n";
@@ -196,7 +196,7 @@ TEST(Tokens, StandOneInALineInAFileThatIsPrivate) {
   EXPECT_THROW(read_tokens(path), OptionError);
 }
 
-TEST(Control, WordsComeBackAsTheyWent) {
+TEST(Control, TextRoundTrips) {
   Assignment assignment{true, false, "127.0.0.1:5 with spaces"};
   Assignment read_back;
   ASSERT_TRUE(decode(encode(assignment), read_back));

@@ -85,9 +85,9 @@ bool is_waited_for() {
   return driver_changed.wait_for(lock, kPatience, [] { return driver_waits > 0; });
 }
 
-class ServersQueue : public testing::Test {
+class ServerQueue : public testing::Test {
  protected:
-  ServersQueue() {
+  ServerQueue() {
     driver_waits = 0;
     given_back_by.reset();
     int ends[2];
@@ -105,7 +105,7 @@ class ServersQueue : public testing::Test {
     queue_ = new_queue(2, true);
   }
   // A queue's watcher may ask for a command's event until the queue has stopped, so the events live longer.
-  ~ServersQueue() override {
+  ~ServerQueue() override {
     for (const auto& queue : queues_) {
       queue->stop_when_idle();
       queue->wait_until_stopped();
@@ -176,7 +176,7 @@ class ServersQueue : public testing::Test {
 const auto kNobodyCalls = [] { return false; };
 const auto kSomebodyCalls = [] { return true; };
 
-TEST_F(ServersQueue, WhatEndsSoonIsReportedByWhoLooks) {
+TEST_F(ServerQueue, ShortCommandsAreReportedByThePollingThread) {
   if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
   Event& first = new_event();
   Event& second = new_event();
@@ -190,7 +190,7 @@ TEST_F(ServersQueue, WhatEndsSoonIsReportedByWhoLooks) {
 }
 
 // A program knows of the finish that it came after the read: it waited for an event behind it.
-TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
+TEST_F(ServerQueue, DataPrecedesCompletionsOfOtherQueues) {
   Event& read = new_event();
   Event& pending_read = new_event();
   add_read(*queue_, read, 1);
@@ -210,7 +210,7 @@ TEST_F(ServersQueue, DataGoesBeforeTheNewsOfAnotherQueue) {
 }
 
 // Of two reads the second waited for the first. Both end between the questions whether they have.
-TEST_F(ServersQueue, AReadThatEndsWhileOthersAreAskedAboutGoesBeforeWhatWaitedForIt) {
+TEST_F(ServerQueue, ReadFinishingDuringAPollPrecedesItsDependents) {
   for (const bool same_queue : {true, false}) {
     Event& first = new_event();
     Event& second = new_event();
@@ -232,7 +232,7 @@ TEST_F(ServersQueue, AReadThatEndsWhileOthersAreAskedAboutGoesBeforeWhatWaitedFo
   }
 }
 
-TEST_F(ServersQueue, NoneOfManyReadsComesAfterWhatWaitedForIt) {
+TEST_F(ServerQueue, ReadsAlwaysPrecedeTheirDependents) {
   const std::vector<Event*> events = new_events(40);
   for (std::uint32_t i = 0; i < events.size(); ++i) add_read(*queue_, *events[i], i + 1);
   Event& behind = new_event();
@@ -248,7 +248,7 @@ TEST_F(ServersQueue, NoneOfManyReadsComesAfterWhatWaitedForIt) {
 }
 
 // The same where it is the first one's own queue that tells.
-TEST_F(ServersQueue, AQueuesOwnReadsGoBeforeThoseThatWaitedForThem) {
+TEST_F(ServerQueue, ReadsOfOneQueuePrecedeTheirDependents) {
   Event& first = new_event();
   Event& second = new_event();
   const auto other = another(3);
@@ -263,7 +263,7 @@ TEST_F(ServersQueue, AQueuesOwnReadsGoBeforeThoseThatWaitedForThem) {
 }
 
 // The driver does not say so.
-TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
+TEST_F(ServerQueue, FailedCommandReturnsItsSlot) {
   std::uint32_t word = 0;
   return_slot(word);
   give_slot(word);
@@ -286,7 +286,7 @@ TEST_F(ServersQueue, ASlotOfACommandThatFailsIsReturned) {
 
 // Only the first waits for what the client's command waits for, and a driver may run the others though it has
 // failed.
-TEST_F(ServersQueue, WhatTheFirstOfSeveralPartsHasFailedWithTheyAllHave) {
+TEST_F(ServerQueue, FailureOfTheFirstPartAppliesToAllParts) {
   for (const bool is_read : {true, false}) {
     Event& first = new_event();
     Event& last = new_event();
@@ -315,7 +315,7 @@ TEST_F(ServersQueue, WhatTheFirstOfSeveralPartsHasFailedWithTheyAllHave) {
 }
 
 // More than a client takes in one frame.
-TEST_F(ServersQueue, VeryManyFailuresAreToldInSeveralFrames) {
+TEST_F(ServerQueue, ManyFailuresAreSentInSeveralFrames) {
   const std::vector<Event*> events = new_events(std::size_t{kMaxCommands} + 1);
   for (Event* const event : events) {
     event->end(CL_OUT_OF_RESOURCES);
@@ -334,7 +334,7 @@ TEST_F(ServersQueue, VeryManyFailuresAreToldInSeveralFrames) {
   EXPECT_EQ(told, events.size() + 1);
 }
 
-TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {
+TEST_F(ServerQueue, LongCommandsAreLeftToTheWatcher) {
   Event& event = new_event();
   add(event, 1);
   queue_->poll_awaited(kNobodyCalls);
@@ -343,7 +343,7 @@ TEST_F(ServersQueue, WhatDoesNotIsTheWatchers) {
   EXPECT_EQ(next_answers(), (Answers{{1, CL_SUCCESS}}));
 }
 
-TEST_F(ServersQueue, WhoIsCalledAwayLeavesAllToTheWatcherInItsOrder) {
+TEST_F(ServerQueue, InterruptedPollHandsOverToTheWatcherInOrder) {
   const std::vector<Event*> events = new_events(5);
   for (std::uint32_t i = 0; i < events.size(); ++i) add(*events[i], i + 1);
   queue_->poll_awaited(kSomebodyCalls);
@@ -358,7 +358,7 @@ TEST_F(ServersQueue, WhoIsCalledAwayLeavesAllToTheWatcherInItsOrder) {
   EXPECT_EQ(answers, (Answers{{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}}));
 }
 
-TEST_F(ServersQueue, WhatTheWatcherHasStaysWithIt) {
+TEST_F(ServerQueue, CommandsOfTheWatcherStayWithIt) {
   Event& first = new_event();
   Event& second = new_event();
   add(first, 1, Queue::WaitedBy::by_watcher);
@@ -370,7 +370,7 @@ TEST_F(ServersQueue, WhatTheWatcherHasStaysWithIt) {
   EXPECT_EQ(next_answers().front(), (std::pair<std::uint32_t, cl_int>{1, CL_SUCCESS}));
 }
 
-TEST_F(ServersQueue, AFinishEndsWithWhatIsBeforeIt) {
+TEST_F(ServerQueue, FinishCompletesAfterEarlierCommands) {
   Event& launch = new_event();
   add(launch, 0);
   ASSERT_EQ(queue_->finish(7, Queue::WaitedBy::by_caller), CL_SUCCESS);
@@ -380,7 +380,7 @@ TEST_F(ServersQueue, AFinishEndsWithWhatIsBeforeIt) {
   EXPECT_EQ(next_answers(), (Answers{{7, CL_SUCCESS}}));
 }
 
-TEST_F(ServersQueue, WhatNobodyWaitsForKeepsItsMemoryUntilItsEnd) {
+TEST_F(ServerQueue, UnawaitedCommandKeepsItsMemoryUntilItEnds) {
   Event& event = new_event();
   Pending pending;
   pending.event = EventReference(table_, event.handle());
@@ -398,7 +398,7 @@ TEST_F(ServersQueue, WhatNobodyWaitsForKeepsItsMemoryUntilItsEnd) {
 
 // A driver may hold up whoever releases a queue until its commands have ended. Here that would be the thread
 // that reads what they wait for.
-TEST_F(ServersQueue, TheDriversQueueIsGivenBackWhenItsLastCommandHasEnded) {
+TEST_F(ServerQueue, DriverQueueIsReleasedAfterItsLastCommand) {
   Event& event = new_event();
   add(event, 0);
   queue_->release_when_idle();
@@ -409,7 +409,7 @@ TEST_F(ServersQueue, TheDriversQueueIsGivenBackWhenItsLastCommandHasEnded) {
   queue_->wait_until_stopped();
 }
 
-TEST_F(ServersQueue, OneOnWhichNothingIsUnderWayIsGivenBackAtOnce) {
+TEST_F(ServerQueue, IdleDriverQueueIsReleasedAtOnce) {
   queue_->release_when_idle();
   EXPECT_TRUE(is_given_back());
   given_back_by.reset();
@@ -417,7 +417,7 @@ TEST_F(ServersQueue, OneOnWhichNothingIsUnderWayIsGivenBackAtOnce) {
   EXPECT_TRUE(is_given_back());
 }
 
-TEST_F(ServersQueue, AnOutOfOrderOneIsGivenBackByNobodyWhoIsCalledByTheDriver) {
+TEST_F(ServerQueue, OutOfOrderQueueIsNotReleasedInADriverCallback) {
   const auto queue = out_of_order(3);
   Event& event = new_event();
   Pending pending;

@@ -36,7 +36,7 @@ std::vector<std::byte> noise(std::size_t size, unsigned seed) {
 
 Box all_of(std::vector<std::byte>& bytes) { return Box::contiguous(bytes.data(), bytes.size()); }
 
-TEST(SharedArea, PlacesDoNotOverlapAndComeBack) {
+TEST(SharedArea, BlocksDoNotOverlapAndAreReused) {
   const auto area = SharedArea::make(4 * kMiB);
   ASSERT_NE(area, nullptr);
   auto first = area->allocate(kMiB + 1);
@@ -53,7 +53,7 @@ TEST(SharedArea, PlacesDoNotOverlapAndComeBack) {
   EXPECT_FALSE(area->allocate(4 * kMiB + 1));
 }
 
-TEST(SharedArea, ManyThreadsNeverShareAPlace) {
+TEST(SharedArea, ConcurrentBlocksNeverOverlap) {
   const auto area = SharedArea::make(4 * kMiB);
   std::vector<std::thread> threads;
   std::atomic<unsigned> taken{0};
@@ -75,7 +75,7 @@ TEST(SharedArea, ManyThreadsNeverShareAPlace) {
   EXPECT_GT(taken.load(), 100U);
 }
 
-TEST(SharedArea, OnlyWhatWasInUseIsRealAndMostOfItIsGivenBack) {
+TEST(SharedArea, OnlyUsedPagesAreBackedAndMostAreReturned) {
   const auto area = SharedArea::make();
   EXPECT_EQ(area->backed(), 0U);
   { const auto place = area->allocate(1000); }
@@ -95,7 +95,7 @@ TEST(SharedArea, OnlyWhatWasInUseIsRealAndMostOfItIsGivenBack) {
   place.data()[2 * SharedArea::kKeptOnTrim - 1] = std::byte{1};
 }
 
-TEST(SharedArea, APlaceThatTheServerMayWriteToIsKept) {
+TEST(SharedArea, BlockWritableByTheServerIsKept) {
   const auto area = SharedArea::make(kMiB);
   auto place = area->allocate(kMiB);
   auto* const word = reinterpret_cast<std::uint32_t*>(place.data());
@@ -107,7 +107,7 @@ TEST(SharedArea, APlaceThatTheServerMayWriteToIsKept) {
   EXPECT_TRUE(area->allocate(4096));
 }
 
-TEST(SharedArea, IsNotMadeWhereFilesMayNotBeAsLarge) {
+TEST(SharedArea, RespectsTheFileSizeLimit) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit small{kMiB, before.rlim_max};
@@ -116,7 +116,7 @@ TEST(SharedArea, IsNotMadeWhereFilesMayNotBeAsLarge) {
   ::setrlimit(RLIMIT_FSIZE, &before);
 }
 
-TEST(SharedMemory, OfTheServerIsWhatTheClientHasSealedAndNoMore) {
+TEST(SharedMemory, ServerMapsOnlySealedMemory) {
   const auto area = SharedArea::make(kMiB);
   const auto place = area->allocate(kMiB);
   const auto mapped = server::SharedMemory::map(::dup(area->descriptor()));
@@ -130,7 +130,7 @@ TEST(SharedMemory, OfTheServerIsWhatTheClientHasSealedAndNoMore) {
   EXPECT_EQ(mapped->at(2, UINT64_MAX), nullptr);
 }
 
-TEST(Slots, WakeWhoWaits) {
+TEST(Slots, WakeWaiters) {
   std::uint32_t word = 0;
   EXPECT_TRUE(wait_for_slot(word, std::chrono::steady_clock::now()));
   give_slot(word);
@@ -254,7 +254,7 @@ class PlayedServer {
 // Above a slice, below, at and above the slots; odd and even.
 const std::size_t kSizes[] = {kMiB + 1, 3 * kMiB, 8 * kMiB, 8 * kMiB + 1, 21 * kMiB - 13, 40 * kMiB};
 
-TEST(Ring, WritesArriveWhole) {
+TEST(Ring, WritesArriveComplete) {
   const auto area = SharedArea::make();
   for (const std::size_t size : kSizes) {
     std::vector<std::byte> data = noise(size, 3);
@@ -273,7 +273,7 @@ TEST(Ring, WritesArriveWhole) {
 }
 
 // A device that waits for something else takes nothing, and the write is sent all the same.
-TEST(Ring, WritesDoNotWaitForTheDevice) {
+TEST(Ring, WritesAreAsynchronous) {
   const auto area = SharedArea::make();
   std::vector<std::byte> data = noise(20 * kMiB + 5, 4);
   std::vector<std::byte> device(data.size());
@@ -288,7 +288,7 @@ TEST(Ring, WritesDoNotWaitForTheDevice) {
   EXPECT_EQ(device, data);
 }
 
-TEST(Ring, ReadsArriveWhole) {
+TEST(Ring, ReadsArriveComplete) {
   const auto area = SharedArea::make();
   for (const std::size_t size : kSizes) {
     std::vector<std::byte> device = noise(size, 5);
@@ -310,7 +310,7 @@ TEST(Ring, ReadsArriveWhole) {
   }
 }
 
-TEST(Ring, ReadsDoNotWaitForTheDevice) {
+TEST(Ring, ReadsAreAsynchronous) {
   const auto area = SharedArea::make();
   std::vector<std::byte> device = noise(20 * kMiB + 5, 6);
   std::vector<std::byte> data(device.size());
@@ -330,7 +330,7 @@ TEST(Ring, ReadsDoNotWaitForTheDevice) {
                           [](std::byte one) { return one == std::byte{}; }));
 }
 
-TEST(Ring, AServerThatIsGoneIsNotWaitedFor) {
+TEST(Ring, LostServerEndsTheWait) {
   const auto area = SharedArea::make();
   std::vector<std::byte> data(20 * kMiB);
   std::vector<std::byte> device(data.size());
@@ -343,7 +343,7 @@ TEST(Ring, AServerThatIsGoneIsNotWaitedFor) {
   EXPECT_FALSE(ring.write(server.peer()));
 }
 
-TEST(Box, IsCopiedInWireOrderFromAnyByteOn) {
+TEST(Box, CopiesInWireOrderFromAnyOffset) {
   std::vector<std::byte> memory = noise(4096, 7);
   const Box box{memory.data() + 5, 7, 3, 4, 11, 41};
   std::vector<std::byte> wire(box.bytes());

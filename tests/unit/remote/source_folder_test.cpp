@@ -45,7 +45,7 @@ TEST(SourcePaths, NeverLeadAboveTheRoot) {
   EXPECT_FALSE(is_include_path("/" + std::string(kMaxIncludePath, 'a')));
 }
 
-TEST(SourceFolders, HoldTheFilesForAsLongAsTheyLive) {
+TEST(SourceFolders, HoldTheirFilesWhileTheyLive) {
   std::string path;
   {
     const SourceFolder folder(some({{"/home/me/././inc/../a.h", "first"},
@@ -73,7 +73,7 @@ TEST(SourceFolders, WriteNothingOutsideOfThemselves) {
   EXPECT_NE(folder.problem(), "");
 }
 
-TEST(SourceFolders, AreNamedByWhatIsInThem) {
+TEST(SourceFolders, AreNamedByTheirContents) {
   const auto files = some({{"/a.h", "1"}});
   std::string first;
   {
@@ -88,7 +88,7 @@ TEST(SourceFolders, AreNamedByWhatIsInThem) {
   EXPECT_NE(SourceFolder(some({{"/b.h", "1"}})).path(), first);
 }
 
-TEST(SourceFolders, NobodyElsesIsUsed) {
+TEST(SourceFolders, FoldersOfOtherUsersAreNotUsed) {
   const auto files = some({{"/a.h", "1"}});
   const std::string path = SourceFolder(files).path();
   for (const bool linked : {false, true}) {
@@ -102,7 +102,7 @@ TEST(SourceFolders, NobodyElsesIsUsed) {
   }
 }
 
-TEST(SourceFolders, AreWhereTheirThreadIsAndNoOther) {
+TEST(SourceFolders, AreTheWorkingFolderOfTheirThreadOnly) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::thread([&] {
     {
@@ -115,7 +115,7 @@ TEST(SourceFolders, AreWhereTheirThreadIsAndNoOther) {
   EXPECT_EQ(std::filesystem::current_path(), before);
 }
 
-TEST(SourceFolders, AreLeftOutOfWhatTheCompilerSays) {
+TEST(SourceFolders, AreRemovedFromCompilerOutput) {
   const SourceFolder folder(some({{"/a.h", "1"}}));
   const std::string& path = folder.path();
   EXPECT_EQ(strip_source_folders(path + "/home/me/././inc/a.h:1:2: error\n" + path + "/opt/b.h:3: \"" + path +
@@ -125,7 +125,7 @@ TEST(SourceFolders, AreLeftOutOfWhatTheCompilerSays) {
   EXPECT_EQ(strip_source_folders(path.substr(0, path.size() - 3)), "");
 }
 
-TEST(SourceFolders, ThoseThatACrashHasLeftAreRemovedLater) {
+TEST(SourceFolders, LeftoversOfACrashAreRemoved) {
   const SourceFolder in_use(some({{"/a.h", "1"}}));
   const std::string beginning = in_use.path().substr(0, in_use.path().size() - 16);
   const std::string left = beginning + "0123456789abcdef";
@@ -141,7 +141,7 @@ TEST(SourceFolders, ThoseThatACrashHasLeftAreRemovedLater) {
   std::filesystem::remove_all(young);
 }
 
-TEST(SourceFolders, WithoutFilesThereIsNone) {
+TEST(SourceFolders, NoneWithoutFiles) {
   IncludedFiles files;
   files.problem = "too much";
   const SourceFolder folder(files);

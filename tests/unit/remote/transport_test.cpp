@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 constexpr seconds kPatience{10};
 
-TEST(Endpoint, TextComesBackAsItWent) {
+TEST(Endpoint, TextRoundTrips) {
   for (const std::string text : {"tcp:127.0.0.1:27461", "tls:gpu.example:1", "unix:/run/x.sock", "unix:@name",
                                  "vsock:3:99", "tcp:[::1]:5", "tls:[fe80::1]:27461"}) {
     const auto endpoint = read_endpoint(text);
@@ -31,19 +31,19 @@ TEST(Endpoint, TextComesBackAsItWent) {
   }
 }
 
-TEST(Endpoint, APortLeftOutIsTheUsualOne) {
+TEST(Endpoint, MissingPortIsTheDefault) {
   EXPECT_EQ(as_text(read_endpoint("tcp:gpu").value()), "tcp:gpu:27461");
   EXPECT_EQ(as_text(read_endpoint("tls:[::1]").value()), "tls:[::1]:27461");
 }
 
-TEST(Endpoint, OtherTextsAreNone) {
+TEST(Endpoint, MalformedTextIsRejected) {
   for (const char* text :
        {"", "tcp", "tcp:", "tls:", "ssh:host:1", "tcp:host:70000", "tls:host:port", "unix:", "127.0.0.1:5"}) {
     EXPECT_FALSE(read_endpoint(text)) << text;
   }
 }
 
-TEST(Endpoint, WhatStaysOnThisMachineIsPrivate) {
+TEST(Endpoint, LocalEndpointsArePrivate) {
   for (const char* text : {"unix:/x", "vsock:2:1", "tcp:127.0.0.1:1", "tcp:[::1]:1", "tcp:localhost:1"}) {
     EXPECT_TRUE(is_private(*read_endpoint(text))) << text;
   }
@@ -63,7 +63,7 @@ struct Pair {
   std::unique_ptr<Stream> right;
 };
 
-TEST(Stream, ReadingWaitsNoLongerThanItMay) {
+TEST(Stream, ReadRespectsItsTimeout) {
   const Pair pair;
   std::array<std::byte, 8> buffer;
   std::size_t size = 0;
@@ -73,7 +73,7 @@ TEST(Stream, ReadingWaitsNoLongerThanItMay) {
   EXPECT_LT(steady_clock::now() - begin, seconds(5));
 }
 
-TEST(Stream, WritingToWhoTakesNothingEndsInTime) {
+TEST(Stream, WriteToAStalledReaderTimesOut) {
   const Pair pair;
   std::vector<std::byte> much(64U << 20U);
   iovec part{much.data(), much.size()};
@@ -92,7 +92,7 @@ TEST(Stream, ShutdownWakesTheReader) {
   later.join();
 }
 
-TEST(Stream, ManyPartsOfAllSizesArriveWholeAndInOrder) {
+TEST(Stream, PartsOfAllSizesArriveInOrder) {
   const Pair pair;
   std::vector<std::uint8_t> sent(3U << 20U);
   std::iota(sent.begin(), sent.end(), std::uint8_t{0});
@@ -118,7 +118,7 @@ TEST(Stream, ManyPartsOfAllSizesArriveWholeAndInOrder) {
   EXPECT_EQ(got, sent);
 }
 
-TEST(Frames, PayloadsLargeAndSmallGoStraightThrough) {
+TEST(Frames, PayloadsOfAllSizesPass) {
   const Pair pair;
   const std::vector<std::byte> message(100, std::byte{7});
   std::vector<std::byte> large(1U << 20U, std::byte{9});
@@ -150,7 +150,7 @@ TEST(Frames, PayloadsLargeAndSmallGoStraightThrough) {
   EXPECT_FALSE(input.has_more());
 }
 
-TEST(Frames, WhatALookHasFoundIsRead) {
+TEST(Frames, PolledFrameIsRead) {
   Pair pair;
   FrameReader input(*pair.right, kPatience);
   input.spin();  // in vain
@@ -175,7 +175,7 @@ unsigned looks_in_vain(BriefSpin& spin, unsigned times) {
   return looks;
 }
 
-TEST(Lingering, IsGivenUpWhereItIsInVainAndTakenUpAgain) {
+TEST(Lingering, StopsWhenUselessAndResumes) {
   if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
   BriefSpin spin{Duration::zero()};
   EXPECT_TRUE(spin.until([] { return true; }));
@@ -186,12 +186,12 @@ TEST(Lingering, IsGivenUpWhereItIsInVainAndTakenUpAgain) {
   EXPECT_TRUE(spin.until([] { return true; }));
 }
 
-TEST(Lingering, EndsWhenSomethingElseIsToBeDone) {
+TEST(Lingering, EndsWhenOtherWorkArrives) {
   BriefSpin spin{std::chrono::hours(1)};
   EXPECT_FALSE(spin.until([] { return false; }, [] { return true; }));
 }
 
-TEST(Frames, AFrameThatStopsHalfwayIsAnEndAndNotAWait) {
+TEST(Frames, TruncatedFrameEndsTheConnection) {
   const Pair pair;
   const HeaderBytes header = encode({FrameKind::commands, 100, 0});
   iovec part{const_cast<std::byte*>(header.data()), header.size()};
@@ -201,7 +201,7 @@ TEST(Frames, AFrameThatStopsHalfwayIsAnEndAndNotAWait) {
   EXPECT_EQ(input.next(got, steady_clock::now() + kPatience), ReadStatus::closed);
 }
 
-TEST(Frames, AFrameThatComesAByteAtATimeHasToBeThereInTime) {
+TEST(Frames, SlowFrameTimesOut) {
   const Pair pair;
   const std::vector<std::byte> message(4000);
   std::atomic<bool> is_over{false};
@@ -224,7 +224,7 @@ TEST(Frames, AFrameThatComesAByteAtATimeHasToBeThereInTime) {
   slow.join();
 }
 
-TEST(Frames, AMessageBeyondWhatIsAllowedHereIsAnEnd) {
+TEST(Frames, OversizedMessageEndsTheConnection) {
   const Pair pair;
   const std::vector<std::byte> message(kMaxHelloSize + 1);
   ASSERT_TRUE(write_frame(*pair.left, FrameKind::commands, message, {}, kPatience));
@@ -233,7 +233,7 @@ TEST(Frames, AMessageBeyondWhatIsAllowedHereIsAnEnd) {
   EXPECT_EQ(input.next(got, steady_clock::now() + kPatience, kMaxHelloSize), ReadStatus::closed);
 }
 
-TEST(Descriptors, GoWithTheFirstByteAndExtraOnesAreClosed) {
+TEST(Descriptors, ArriveWithTheFirstByteAndExtrasAreClosed) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   const std::array<std::byte, 3> bytes{std::byte{1}, std::byte{2}, std::byte{3}};
@@ -250,7 +250,7 @@ TEST(Descriptors, GoWithTheFirstByteAndExtraOnesAreClosed) {
   ::close(ends[1]);
 }
 
-TEST(Connecting, SaysWhyItCannot) {
+TEST(Connecting, FailureGivesTheReason) {
   const Time soon = steady_clock::now() + seconds(2);
   EXPECT_EQ(connect_to(*read_endpoint("unix:/nowhere/server.sock"), {}, soon).problem, "no server there");
   daemon::ListeningSocket listener = daemon::listen_on(read_endpoint("tcp:127.0.0.1:0")->address, {});
