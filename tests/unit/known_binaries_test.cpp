@@ -15,15 +15,15 @@ using Mark = KnownBinaries::Mark;
 
 Binary bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-class KnownBinaries : public testing::Test {
+class KnownBinariesTest : public testing::Test {
  protected:
-  KnownBinaries() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
-  ~KnownBinaries() override { std::filesystem::remove_all(folder_); }
+  KnownBinariesTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~KnownBinariesTest() override { std::filesystem::remove_all(folder_); }
 
   std::string folder_ = (std::filesystem::temp_directory_path() / "cleave-binaries-XXXXXX").string();
 };
 
-TEST_F(KnownBinaries, AreSharedBetweenProcesses) {
+TEST_F(KnownBinariesTest, AreSharedBetweenProcesses) {
   const std::string first = "one";
   const std::string second = "two";
   KnownBinaries here(folder_ + "/cache/cleave");
@@ -43,7 +43,7 @@ TEST_F(KnownBinaries, AreSharedBetweenProcesses) {
   EXPECT_EQ(lines, 1U);
 }
 
-TEST_F(KnownBinaries, AreKeptInMemoryWithoutAFolder) {
+TEST_F(KnownBinariesTest, AreKeptInMemoryWithoutAFolder) {
   const std::string binary = "one";
   KnownBinaries here("");
   here.note(Mark::unsplittable, bytes(binary));

@@ -90,13 +90,13 @@ TEST_P(PipelinedEvent, FailedSliceFailsTheLaunch) {
   }
 }
 
-struct CallbackLog {
+struct PipelinedCallbackLog {
   cl_event event = nullptr;
   int times = 0;
 };
 
-void CL_CALLBACK record_callback(cl_event event, cl_int, void* data) {
-  auto* const heard = static_cast<CallbackLog*>(data);
+void CL_CALLBACK record_pipelined_callback(cl_event event, cl_int, void* data) {
+  auto* const heard = static_cast<PipelinedCallbackLog*>(data);
   heard->event = event;
   ++heard->times;
 }
@@ -107,14 +107,15 @@ TEST_P(PipelinedEvent, CallbacksRunOnceAndOutliveTheCallersReference) {
   DriverOnlyEvent gate(fixture);
   cl_event event = nullptr;
   ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
-  std::array<CallbackLog, 3> heard;
+  std::array<PipelinedCallbackLog, 3> heard;
   const std::array<cl_int, 3> states{CL_SUBMITTED, CL_RUNNING, CL_COMPLETE};
   for (std::size_t i = 0; i < heard.size(); ++i)
-    EXPECT_EQ(fixture.cl.clSetEventCallback(event, states[i], record_callback, &heard[i]), CL_SUCCESS);
+    EXPECT_EQ(fixture.cl.clSetEventCallback(event, states[i], record_pipelined_callback, &heard[i]),
+              CL_SUCCESS);
   fixture.cl.clReleaseEvent(event);
   gate.open();
   fixture.cl.clFinish(fixture.queue);
-  for (const CallbackLog& each : heard) {
+  for (const PipelinedCallbackLog& each : heard) {
     EXPECT_EQ(each.times, 1);
     EXPECT_EQ(each.event, event);
   }

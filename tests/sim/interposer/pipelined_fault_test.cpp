@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-constexpr const char* kEnqueue = "clEnqueueNDRangeKernel";
+constexpr const char* kSliceEnqueue = "clEnqueueNDRangeKernel";
 constexpr const char* kMarkerCall = "clEnqueueMarkerWithWaitList";
 
 struct Setting {
@@ -36,7 +36,7 @@ TEST_P(PipelinedFault, RejectedSliceSendsTheRestInOneLaunch) {
     InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
     make_slices_uneven(fixture);
     const cl_kernel kernel = fixture.make_kernel();
-    fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
+    fixture.driver.fail(kSliceEnqueue, k, CL_OUT_OF_RESOURCES);
     ASSERT_EQ(launch(fixture, kernel), CL_SUCCESS) << "slice " << k;
     EXPECT_EQ(fixture.driver.launches().size(), k) << "the slices before, and one for the rest";
     fixture.expect_each_item_ran(1);
@@ -50,11 +50,11 @@ TEST_P(PipelinedFault, RejectedSliceSendsTheRestInOneLaunch) {
 TEST_P(PipelinedFault, RejectedFirstSliceForwardsTheLaunch) {
   InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
   const cl_kernel kernel = fixture.make_kernel();
-  fixture.driver.fail(kEnqueue, 1, CL_OUT_OF_RESOURCES);
+  fixture.driver.fail(kSliceEnqueue, 1, CL_OUT_OF_RESOURCES);
   ASSERT_EQ(launch(fixture, kernel), CL_SUCCESS);
   ASSERT_EQ(fixture.driver.launches().size(), 1U);
-  fixture.driver.fail(kEnqueue, 1, CL_OUT_OF_RESOURCES);
-  fixture.driver.fail(kEnqueue, 2, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  fixture.driver.fail(kSliceEnqueue, 1, CL_OUT_OF_RESOURCES);
+  fixture.driver.fail(kSliceEnqueue, 2, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   EXPECT_EQ(launch(fixture, kernel), CL_MEM_OBJECT_ALLOCATION_FAILURE);
   fixture.expect_each_item_ran(1);
   EXPECT_EQ(InterposerFixture::statistics().launches, 1U);
@@ -66,7 +66,7 @@ TEST_P(PipelinedFault, RejectedLaunchLeavesNoWaitingCommand) {
   InterposerFixture fixture(pipelined_settings(), options, GetParam().properties);
   DriverOnlyEvent never(fixture);
   const cl_kernel kernel = fixture.make_kernel();
-  for (unsigned k = 1; k <= 2; ++k) fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
+  for (unsigned k = 1; k <= 2; ++k) fixture.driver.fail(kSliceEnqueue, k, CL_OUT_OF_RESOURCES);
   EXPECT_EQ(fixture.launch(kernel, nullptr, {never.get()}), CL_OUT_OF_RESOURCES);
   EXPECT_EQ(fixture.driver.faults_left(), 0U);
   EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
@@ -79,10 +79,10 @@ TEST_P(PipelinedFault, RejectedRestReturnsOneErrorAndKeepsOrder) {
     InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
     make_slices_uneven(fixture);
     const cl_kernel kernel = fixture.make_kernel();
-    fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
-    fixture.driver.fail(kEnqueue, k + 1, CL_OUT_OF_HOST_MEMORY);
+    fixture.driver.fail(kSliceEnqueue, k, CL_OUT_OF_RESOURCES);
+    fixture.driver.fail(kSliceEnqueue, k + 1, CL_OUT_OF_HOST_MEMORY);
     EXPECT_EQ(launch(fixture, kernel), CL_OUT_OF_HOST_MEMORY);
-    EXPECT_EQ(fixture.driver.count(kEnqueue), k + 1) << "nothing is retried";
+    EXPECT_EQ(fixture.driver.count(kSliceEnqueue), k + 1) << "nothing is retried";
     EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
     for (const auto& slice : fixture.driver.launches()) EXPECT_EQ(slice.status, CL_COMPLETE) << "slice " << k;
     const auto before = fixture.read();
@@ -100,7 +100,7 @@ TEST_P(PipelinedFault, RejectedSliceAndMarkersGiveTheRightResult) {
       make_slices_uneven(fixture);
       const cl_kernel kernel = fixture.make_kernel();
       const unsigned gate = GetParam().properties == 0 ? 1 : 0;
-      fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
+      fixture.driver.fail(kSliceEnqueue, k, CL_OUT_OF_RESOURCES);
       for (unsigned i = 1; i <= markers; ++i) fixture.driver.fail(kMarkerCall, gate + i, CL_OUT_OF_RESOURCES);
       ASSERT_EQ(launch(fixture, kernel), CL_SUCCESS);
       fixture.expect_each_item_ran(1);
@@ -159,7 +159,7 @@ TEST_P(PipelinedFault, WorksWithFewerHelpers) {
 // leaks (the scene looks), and the next launches work.
 TEST_P(PipelinedFault, AnyDriverCallMayFail) {
   for (const char* function :
-       {kEnqueue, kMarkerCall, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo", "clGetDeviceInfo",
+       {kSliceEnqueue, kMarkerCall, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo", "clGetDeviceInfo",
         "clGetContextInfo", "clCreateCommandQueue", "clRetainEvent"}) {
     bool came_to_pass = true;
     for (unsigned nth = 1; came_to_pass; ++nth) {

@@ -16,14 +16,14 @@ const Connection& connection(std::uintptr_t number) {
   return *reinterpret_cast<const Connection*>(number * 64);
 }
 
-class SvmBlocks : public testing::Test {
+class SvmBlocksTest : public testing::Test {
  protected:
-  SvmBlocks() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+  SvmBlocksTest() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
     void* const free = mmap(nullptr, kPages * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(free, kPages * page_);
     beginning_ = reinterpret_cast<std::uintptr_t>(free);
   }
-  ~SvmBlocks() override {
+  ~SvmBlocksTest() override {
     for (std::size_t i = 0; i < kPages; ++i) EXPECT_FALSE(is_mapped(i)) << i;
   }
 
@@ -50,7 +50,7 @@ class SvmBlocks : public testing::Test {
   SvmBlocks blocks_;
 };
 
-TEST_F(SvmBlocks, IsMappedAtItsAddressAndUnmapped) {
+TEST_F(SvmBlocksTest, IsMappedAtItsAddressAndUnmapped) {
   ASSERT_TRUE(blocks_.add(block(at(2, 64), 2 * page_)));
   std::memset(pointer(at(2, 64)), 1, 2 * page_);
   EXPECT_TRUE(is_mapped(4));
@@ -59,7 +59,7 @@ TEST_F(SvmBlocks, IsMappedAtItsAddressAndUnmapped) {
   free(at(2, 64));
 }
 
-TEST_F(SvmBlocks, BlocksMayShareAPage) {
+TEST_F(SvmBlocksTest, BlocksMayShareAPage) {
   ASSERT_TRUE(blocks_.add(block(at(3, 0), 64)));
   ASSERT_TRUE(blocks_.add(block(at(3, 128), page_)));
   ASSERT_TRUE(blocks_.add(block(at(3, 64), 64)));
@@ -70,7 +70,7 @@ TEST_F(SvmBlocks, BlocksMayShareAPage) {
   EXPECT_FALSE(is_mapped(3));
 }
 
-TEST_F(SvmBlocks, NeverMapsOverExistingMemory) {
+TEST_F(SvmBlocksTest, NeverMapsOverExistingMemory) {
   auto* const there = static_cast<char*>(mmap(pointer(at(5)), page_, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0));
   ASSERT_EQ(there, pointer(at(5)));
@@ -88,7 +88,7 @@ TEST_F(SvmBlocks, NeverMapsOverExistingMemory) {
   free(at(4, 100));
 }
 
-TEST_F(SvmBlocks, InvalidAddressesAreRefused) {
+TEST_F(SvmBlocksTest, InvalidAddressesAreRefused) {
   EXPECT_FALSE(blocks_.add(block(0, 64)));
   EXPECT_FALSE(blocks_.add(block(page_, 64)));
   EXPECT_FALSE(blocks_.add(block(at(1), 0)));
@@ -98,7 +98,7 @@ TEST_F(SvmBlocks, InvalidAddressesAreRefused) {
   EXPECT_FALSE(blocks_.add(block(std::uintptr_t{1} << 63U, 64)));
 }
 
-TEST_F(SvmBlocks, BlocksOfTwoServersNeverOverlap) {
+TEST_F(SvmBlocksTest, BlocksOfTwoServersNeverOverlap) {
   ASSERT_TRUE(blocks_.add(block(at(1, 100), 100)));
   EXPECT_FALSE(blocks_.add(block(at(1, 100), 100, 2)));
   EXPECT_FALSE(blocks_.add(block(at(1, 199), 1, 2)));
@@ -110,7 +110,7 @@ TEST_F(SvmBlocks, BlocksOfTwoServersNeverOverlap) {
   blocks_.release_pages(*blocks_.remove(pointer(at(1, 200)), connection(2)));
 }
 
-TEST_F(SvmBlocks, BlockMayBeReallocatedBeforeTheOldIsReleased) {
+TEST_F(SvmBlocksTest, BlockMayBeReallocatedBeforeTheOldIsReleased) {
   ASSERT_TRUE(blocks_.add(block(at(1), page_)));
   const auto old = blocks_.remove(pointer(at(1)), connection(1));
   ASSERT_TRUE(old);
@@ -120,7 +120,7 @@ TEST_F(SvmBlocks, BlockMayBeReallocatedBeforeTheOldIsReleased) {
   free(at(1));
 }
 
-TEST_F(SvmBlocks, InteriorPointersFindTheirBlock) {
+TEST_F(SvmBlocksTest, InteriorPointersFindTheirBlock) {
   ASSERT_TRUE(blocks_.add(block(at(1, 64), 100)));
   ASSERT_TRUE(blocks_.add(block(at(1, 164), 100)));
   const auto holds = [&](std::size_t offset, std::size_t size) {
@@ -140,7 +140,7 @@ TEST_F(SvmBlocks, InteriorPointersFindTheirBlock) {
   free(at(1, 164));
 }
 
-TEST_F(SvmBlocks, MapsAreTrackedUntilUnmapped) {
+TEST_F(SvmBlocksTest, MapsAreTrackedUntilUnmapped) {
   ASSERT_TRUE(blocks_.add(block(at(1), 100)));
   blocks_.map(pointer(at(1, 10)), {20, CL_MAP_WRITE});
   EXPECT_FALSE(blocks_.unmap(pointer(at(1))));
