@@ -1,4 +1,4 @@
-"""Makes a case that differs small: fewer pieces of the program, fewer steps, fewer work-groups, fewer slices."""
+"""Reduces a case that differs: fewer pieces of the program, fewer steps, fewer work-groups, fewer slices."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -8,11 +8,11 @@ from runs import Mode
 
 @dataclass(frozen=True)
 class Case:
-    """One case of one program, less what was left out, and the mode in which it differs."""
+    """One case of one program, without what was dropped, and the mode in which it differs."""
 
     seed: int
     program: int
-    place: int  # of the case, or None for what is said of the program itself
+    place: int  # of the case, or None for the program's target lines
     mode: Mode
     others: tuple = ()  # further options for cleave_fuzz
     dropped: frozenset = frozenset()
@@ -30,7 +30,7 @@ class Case:
 
 @dataclass
 class Difference:
-    """Lines that are not what they are natively: by name, (native, other). None stands for no line."""
+    """Lines that differ from the native run: by name, (native, other). None stands for no line."""
 
     lines: dict = field(default_factory=dict)
     native: object = None
@@ -51,28 +51,28 @@ def compare(native, other):
     return Difference(lines, native, other)
 
 
-def differs(bench, case):
-    """The difference of a case, empty if there is none or if it does not run well natively."""
-    native = bench.run(case.options())
-    if not native.well or any("unbuilt" in name for name in native.lines) and case.place is not None:
+def differs(runner, case):
+    """The difference of a case, empty if there is none or if the native run fails."""
+    native = runner.run(case.options())
+    if not native.succeeded or any("unbuilt" in name for name in native.lines) and case.place is not None:
         return Difference()
-    return compare(native, bench.run(case.options(), case.mode))
+    return compare(native, runner.run(case.options(), case.mode))
 
 
-def excuse(bench, case, times=3):
-    """Why a difference says nothing about Cleave, or nothing."""
-    first = bench.run(case.options())
-    if any(compare(first, bench.run(case.options())) for _ in range(times)):
+def excuse(runner, case, times=3):
+    """Why a difference proves nothing about Cleave, or None."""
+    first = runner.run(case.options())
+    if any(compare(first, runner.run(case.options())) for _ in range(times)):
         return "differs from run to run natively"
-    if bench.driver.another_way:
-        second = bench.run(case.options(), another_way=True)
-        if compare(first, second) and not compare(second, bench.run(case.options(), case.mode, another_way=True)):
-            return "natively, the driver contradicts itself"
+    if runner.driver.alternative:
+        second = runner.run(case.options(), alternative=True)
+        if compare(first, second) and not compare(second, runner.run(case.options(), case.mode, alternative=True)):
+            return "natively, two configurations of the driver differ"
     return None
 
 
-def without(case, what, numbers, still):
-    """Leaves out of `what` as many of the numbers as possible: halves first, then one by one, until nothing changes."""
+def without(case, what, numbers, still_differs):
+    """Drops as many of the numbers as possible into `what`: halves first, then one by one, until nothing changes."""
     left = [number for number in numbers if number not in getattr(case, what)]
     size = max(len(left) // 2, 1)
     while left:
@@ -80,7 +80,7 @@ def without(case, what, numbers, still):
         for start in range(0, before, size):
             group = left[start : start + size]
             smaller = replace(case, **{what: getattr(case, what) | set(group)})
-            if group and still(smaller):
+            if group and still_differs(smaller):
                 case = smaller
                 left = [number for number in left if number not in group]
                 break
@@ -92,41 +92,41 @@ def without(case, what, numbers, still):
 
 
 def numbers_in(notes, word):
-    """The numbers of the pieces or steps that a run with --show names."""
+    """The numbers of the pieces or steps that a run with --show lists."""
     found = (re.match(rf"{word} (\d+)\b", line) for line in notes)
     return [int(match[1]) for match in found if match]
 
 
-def shrink(bench, case):
+def shrink(runner, case):
     """The smallest case found that still differs."""
 
-    def still(smaller):
-        return bool(differs(bench, smaller))
+    def still_differs(smaller):
+        return bool(differs(runner, smaller))
 
     for slices in (2, 3, 5, 8, 16):
-        if slices < case.mode.slices and still(replace(case, mode=replace(case.mode, slices=slices))):
+        if slices < case.mode.slices and still_differs(replace(case, mode=replace(case.mode, slices=slices))):
             case = replace(case, mode=replace(case.mode, slices=slices))
             break
-    notes = bench.run([*case.options(), "--show"]).notes
-    case = without(case, "steps", numbers_in(notes, "step"), still)
-    case = without(case, "dropped", numbers_in(notes, "piece"), still)
+    notes = runner.run([*case.options(), "--show"]).notes
+    case = without(case, "steps", numbers_in(notes, "step"), still_differs)
+    case = without(case, "dropped", numbers_in(notes, "piece"), still_differs)
     for groups in (1, 2, 3, 5, 8):
-        if still(replace(case, groups=groups)):
+        if still_differs(replace(case, groups=groups)):
             return replace(case, groups=groups)
     return case
 
 
-def report(bench, case, difference, folder):
-    """Writes the kernel, the calls and both command lines into a folder of its own."""
-    own = folder / f"seed{case.seed}-program{case.program}-{'text' if case.place is None else case.place}"
-    own.mkdir(parents=True, exist_ok=True)
-    notes = bench.run([*case.options(), "--show"]).notes
+def report(runner, case, difference, folder):
+    """Writes the kernel, the calls and both command lines into a new folder."""
+    target = folder / f"seed{case.seed}-program{case.program}-{'text' if case.place is None else case.place}"
+    target.mkdir(parents=True, exist_ok=True)
+    notes = runner.run([*case.options(), "--show"]).notes
     begin = notes.index("text begins") if "text begins" in notes else len(notes)
     end = notes.index("text ends", begin) if "text ends" in notes[begin:] else len(notes)
-    (own / "kernels.cl").write_text("\n".join(notes[begin + 1 : end]) + "\n")
+    (target / "kernels.cl").write_text("\n".join(notes[begin + 1 : end]) + "\n")
     text = [f"Differs in the mode: {case.mode}", "", "Calls:", *notes[:begin], *notes[end + 1 :], "", "Lines:"]
     for name, (before, after) in difference.lines.items():
         text += [f"  {name}", f"    native: {before}", f"    cleave: {after}"]
     text += ["", "Commands:", f"  {difference.native.command}", f"  {difference.other.command}", ""]
-    (own / "report.txt").write_text("\n".join(text))
-    return own
+    (target / "report.txt").write_text("\n".join(text))
+    return target

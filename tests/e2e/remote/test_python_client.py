@@ -35,6 +35,7 @@ class PythonClient(RemoteTest):
     def assertWorksAsNatively(self, server, transport, *options):
         native = self.run_native(PYTHON, HERE / "workload_native.py")
         run = self.run_python_client(server, transport, *options)
+        self.assertEqual(run.status, 0, f"{run}\n{server.text()}")
         self.assertSameOutput(native, run)
         window = re.fullmatch(r"window of (\d+): at most (\d+) in flight\n", run.err)
         self.assertTrue(window, run)

@@ -1,27 +1,27 @@
-"""A server of one run's own, for Cleave's way `remote`: it executes on the driver, and splits there."""
+"""The server of one run by way of `remote`: it executes on the driver and splits there."""
 
 import subprocess
 import time
 from pathlib import Path
 
-PATIENCE = 20  # seconds
+TIMEOUT = 20  # seconds
 
 
-class Served:
-    """Within it a server listens at `address`, a socket in `folder`. It works in `place`, with this environment; at the end its
-    worker has written what it counted."""
+class Server:
+    """A context in which a server listens at `address`, a socket in `folder`. It runs in the folder `work_folder`. Afterwards
+    its worker has written its statistics."""
 
-    def __init__(self, daemon, folder, environment, place):
+    def __init__(self, daemon, folder, environment, work_folder):
         self.address = f"unix:{folder}/socket"
         self.log = Path(folder) / "log"
         self.command = [daemon, "--listen", self.address, "--spare", "0"]
-        self.environment, self.place = environment, place
+        self.environment, self.work_folder = environment, work_folder
 
     def __enter__(self):
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                self.command, env=self.environment, cwd=self.place, stdout=log, stderr=log)
-        until = time.monotonic() + PATIENCE
+                self.command, env=self.environment, cwd=self.work_folder, stdout=log, stderr=log)
+        until = time.monotonic() + TIMEOUT
         while "listening on" not in self.log.read_text():
             if time.monotonic() > until or self.process.poll() is not None:
                 self.process.kill()
@@ -32,7 +32,7 @@ class Served:
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
