@@ -1,5 +1,6 @@
 #include "neighbours/nonblocking_connection.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -102,6 +103,7 @@ void NonblockingConnection::poll_connect() {
 }
 
 long NonblockingConnection::read(char* buffer, std::size_t size) {
+  assert(state_ == State::open);
   if (!socket_.is_valid()) return drop(EBADF), -1;
   const ssize_t got = recv(socket_.get(), buffer, size, MSG_DONTWAIT);
   if (got > 0) return got;

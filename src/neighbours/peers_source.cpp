@@ -23,8 +23,9 @@ void PeersSource::step(base::Nanoseconds now) {
   next_scan_ = now + kPeriod;
   const RegistryEntry::Devices ours = entry_.devices();
   const auto others = live_entries(entry_.folder(), entry_.file());
-  const auto peers = std::count_if(others.begin(), others.end(),
-                                   [&](const auto& theirs) { return shares_a_device(ours, theirs); });
+  const auto peers = std::count_if(others.begin(), others.end(), [&](const LiveEntry& theirs) {
+    return shares_a_device(ours, theirs.entry);
+  });
   last_count_ = TimedCount{1 + static_cast<unsigned>(peers), now};
 }
 

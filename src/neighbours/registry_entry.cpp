@@ -1,6 +1,7 @@
 #include "neighbours/registry_entry.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -63,6 +64,7 @@ RegistryEntry::~RegistryEntry() {
 }
 
 void RegistryEntry::add_device(std::uint64_t device) noexcept {
+  assert(device != 0);
   const base::MutexLock lock(mutex_);
   for (std::uint64_t& known : counters_.load(kRelaxed)->devices) {
     if (known == device) return;

@@ -10,6 +10,8 @@
 
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
+
 namespace cleave::neighbours {
 namespace {
 
@@ -56,12 +58,12 @@ void for_each_file(int folder, Visit visit) {
     const dirent* const each = readdir(list.get());
     if (each == nullptr) return;
     if (!is_entry_name(each->d_name)) continue;
-    const int file = openat(folder, each->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) continue;
+    const base::FileDescriptor file(
+        openat(folder, each->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.is_open()) continue;
     std::uint64_t size = 0;
-    const FileState state = state_of(file, size);
-    visit(each->d_name, file, state, size);
-    close(file);
+    const FileState state = state_of(file.get(), size);
+    visit(each->d_name, file.get(), state, size);
   }
 }
 
@@ -71,18 +73,16 @@ int open_registry(const std::string& folder) {
   return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-std::vector<cleave_registry_entry> live_entries(const std::string& folder, const std::string& own) {
-  std::vector<cleave_registry_entry> entries;
-  const int place = open_registry(folder);
-  if (place < 0) return entries;
-  entries.reserve(16);
-  for_each_file(place, [&](const char* name, int file, FileState state, std::uint64_t size) {
+std::vector<LiveEntry> live_entries(const std::string& folder, const std::string& own) {
+  std::vector<LiveEntry> entries;
+  const base::FileDescriptor registry(open_registry(folder));
+  if (!registry.is_open()) return entries;
+  for_each_file(registry.get(), [&](const char* name, int file, FileState state, std::uint64_t size) {
     cleave_registry_entry entry;
     if (state != FileState::live || name == own) return;
     if (pread(file, &entry, sizeof entry, 0) != static_cast<ssize_t>(sizeof entry)) return;
-    if (cleave_registry_entry_is_sound(&entry, size) != 0) entries.push_back(entry);
+    if (cleave_registry_entry_is_sound(&entry, size) != 0) entries.push_back({name, entry});
   });
-  close(place);
   return entries;
 }
 

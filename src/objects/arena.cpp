@@ -1,6 +1,7 @@
 #include "objects/arena.h"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 #include <sys/mman.h>
@@ -92,6 +93,7 @@ void Arena::disown_all() {
 }
 
 void Arena::recycle(Object& object) {
+  assert(object.tag.load(std::memory_order_relaxed) != live(object.kind));
   const base::MutexLock lock(mutex_);
   object.parents[0] = nullptr;
   (newest_ == nullptr ? oldest_ : newest_->parents[0]) = &object;

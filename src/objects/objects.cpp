@@ -1,5 +1,6 @@
 #include "objects/objects.h"
 
+#include <cassert>
 #include <new>
 
 namespace cleave::objects {
@@ -73,6 +74,7 @@ Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dis
 }
 
 Object* Objects::wrap(Kind kind, void* raw, Object& asked) {
+  assert(index_ != nullptr);
   if (raw == nullptr) return nullptr;
   // First the parents: the driver may have reused the address of an object since, but not those of live ones.
   for (Object* const parent : asked.parents) {

@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "src/objects": {"src/base"},
     "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/launch",
                       "src/observe", "src/opencl", "include/cleave"},
-    "src/cli": {"src/base", "include/cleave"},
+    "src/cli": {"src/base", "src/neighbours", "include/cleave"},
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
     "remote/client": {"src/base", "src/kernels", "src/objects", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},

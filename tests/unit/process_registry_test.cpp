@@ -35,7 +35,11 @@ class ProcessRegistry : public testing::Test {
   ~ProcessRegistry() override { std::filesystem::remove_all(std::filesystem::path(folder_).parent_path()); }
 
   const std::string& folder() const { return folder_; }
-  std::vector<cleave_registry_entry> living() const { return live_entries(folder_, ""); }
+  std::vector<cleave_registry_entry> living() const {
+    std::vector<cleave_registry_entry> entries;
+    for (const LiveEntry& each : live_entries(folder_)) entries.push_back(each.entry);
+    return entries;
+  }
   std::ptrdiff_t files() const {
     return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
   }
@@ -137,7 +141,7 @@ TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
     entry.publish();
     const auto all = live_entries(folder(), "");
     right = right && all.size() == 2;
-    for (const auto& each : all) right = right && each.whole == 1;
+    for (const auto& each : all) right = right && each.entry.whole == 1;
     entry.withdraw();
     _exit(right ? 0 : 1);
   }

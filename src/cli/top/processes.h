@@ -1,5 +1,4 @@
-// The processes under Cleave on this machine, from their registry (include/cleave/registry.h). Other users can write there, so
-// nothing in it is trusted.
+// The processes under Cleave on this machine, from their registry (include/cleave/registry.h).
 #pragma once
 
 #include <cstdint>
