@@ -46,7 +46,7 @@ class Printed(TopTest):
             self.assertEqual((report["version"], report["vms"]), (1, 1))
             self.assertEqual(report["neighbours"], "monitor: connected")
             (listed,) = report["processes"]
-            self.assertEqual((listed["pid"], listed["program"], listed["vms"]), (program.pid, "launches", 1))
+            self.assertEqual((listed["pid"], listed["program"], listed["vms"]), (program.pid, "launch_server", 1))
             self.assertEqual(listed["devices"], 1)
             for figure in ("launches", "split", "slices", "added_ns"):
                 self.assertEqual(listed[figure], own[figure], figure)
@@ -78,7 +78,7 @@ class Printed(TopTest):
         done = self.top("--once", CLEAVE_VMS="7")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("7 VMs on the host, 1 process under Cleave", done.stdout)
-        self.assertRegex(done.stdout, rf"(?m)^ *{program.pid} launches +2 +1 ")
+        self.assertRegex(done.stdout, rf"(?m)^ *{program.pid} launch_server +2 +1 ")
 
     def test_json_reports_until_its_output_is_closed(self):
         command = [str(CLEAVE), "top", "--json", "--interval", "0.1"]
@@ -165,7 +165,7 @@ class Live(TopTest):
             screen.wait_for(b"5 VMs on the host")
             program = self.start_program()
             program.launch_until(5)
-            screen.wait_for(str(program.pid).encode() + b" launches ")
+            screen.wait_for(str(program.pid).encode() + b" launch_server ")
             self.assertEqual(program.finish()[0], 0)
             screen.wait_for(b" 0 processes")
 
