@@ -1,4 +1,4 @@
-"""Runs a mutant's tests; passes if one of them fails, and says which."""
+"""Runs a mutant's tests; passes if one of them fails, and prints which."""
 
 import re
 import subprocess

@@ -20,7 +20,7 @@ void enqueue_late(const Table& next, const Launch& launch, const plan::Slice& bo
   }).detach();
 }
 
-// One launch being carried out."""
+// One launch on the program's queue."""
 
 MUTANTS = {
     "last_slice_dropped": (LAUNCH, {"count = cut_.count();": "count = cut_.count() - 1;"}),
@@ -36,8 +36,7 @@ MUTANTS = {
     "wait_list_on_the_last_slice_only": (
         LAUNCH,
         {
-            "wait_list_after(before) : std::span<const cl_event>(launch_.wait_list, launch_.waits)": "wait_list_after(before) : "
-            "std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
+            ": std::span<const cl_event>(launch_.wait_list, launch_.waits)": ": std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
             "if (chained_ && launch.waits > 0) prepare_chain();": "",
             "  cl_int enqueue_remainder(": "  bool is_last() const { return result_.slices + 1 == cut_.count(); }\n"
             "  cl_int enqueue_remainder(",
@@ -60,7 +59,7 @@ MUTANTS = {
         LAUNCH,
         {
             '#include "launch/event_wait.h"': '#include <thread>\n\n#include "launch/event_wait.h"',
-            "\n// One launch being carried out.": LATE,
+            "\n// One launch on the program's queue.": LATE,
             "      if (failed_ ||": "      if (last && !event) {\n        enqueue_late(next_, launch_, cut_.slice(i));\n"
             "        break;\n      }\n      if (failed_ ||",
         },

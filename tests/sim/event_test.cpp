@@ -19,9 +19,9 @@ struct CallbackLog {
   Driver* driver = nullptr;
 
   static void CL_CALLBACK callback(cl_event, cl_int status, void* data) {
-    auto& told = *static_cast<CallbackLog*>(data);
-    told.statuses.push_back(status);
-    if (told.driver != nullptr) told.times.push_back(told.driver->clock().now());
+    auto& log = *static_cast<CallbackLog*>(data);
+    log.statuses.push_back(status);
+    if (log.driver != nullptr) log.times.push_back(log.driver->clock().now());
   }
 };
 
@@ -127,34 +127,34 @@ TEST(Event, CallbacksRunWhenTheirStatusIsReached) {
   DriverFixture fixture(options);
   fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  CallbackLog told;
-  told.driver = &fixture.driver;
+  CallbackLog log;
+  log.driver = &fixture.driver;
   for (const cl_int status : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED}) {
-    EXPECT_EQ(fixture.cl.clSetEventCallback(event, status, CallbackLog::callback, &told), CL_SUCCESS);
+    EXPECT_EQ(fixture.cl.clSetEventCallback(event, status, CallbackLog::callback, &log), CL_SUCCESS);
   }
   fixture.driver.clock().sleep_for(1ms);
-  EXPECT_EQ(told.statuses, (std::vector<cl_int>{CL_SUBMITTED, CL_RUNNING, CL_COMPLETE}));
-  EXPECT_EQ(told.times, (std::vector<Nanoseconds>{1us, 11us, 21us}));
+  EXPECT_EQ(log.statuses, (std::vector<cl_int>{CL_SUBMITTED, CL_RUNNING, CL_COMPLETE}));
+  EXPECT_EQ(log.times, (std::vector<Nanoseconds>{1us, 11us, 21us}));
 }
 
 TEST(Event, CallbackForAPassedStatusRunsAtOnce) {
   DriverFixture fixture;
   const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   fixture.cl.clFinish(fixture.queue);
-  CallbackLog told;
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, CallbackLog::callback, &told), CL_SUCCESS);
-  EXPECT_EQ(told.statuses, std::vector<cl_int>{CL_RUNNING});
+  CallbackLog log;
+  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, CallbackLog::callback, &log), CL_SUCCESS);
+  EXPECT_EQ(log.statuses, std::vector<cl_int>{CL_RUNNING});
 }
 
 TEST(Event, CallbacksOfFailedCommandsReceiveTheError) {
   DriverFixture fixture;
   fixture.driver.fail_execution("idle", 1, -7);
   const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  CallbackLog told;
-  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &told);
+  CallbackLog log;
+  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
   fixture.cl.clFinish(fixture.queue);
-  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &told);
-  EXPECT_EQ(told.statuses, (std::vector<cl_int>{-7, -7}));
+  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
+  EXPECT_EQ(log.statuses, (std::vector<cl_int>{-7, -7}));
 }
 
 TEST(Event, CallbacksMayCallOpenCL) {
@@ -178,11 +178,11 @@ TEST(Event, CallbackOutlivesTheCallersReference) {
   DriverFixture fixture;
   cl_event event = nullptr;
   fixture.cl.launch(fixture.queue, fixture.make_kernel("idle"), {1}, {}, &event);
-  CallbackLog told;
-  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &told);
+  CallbackLog log;
+  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
   EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
   fixture.cl.clFinish(fixture.queue);
-  EXPECT_EQ(told.statuses, std::vector<cl_int>{CL_COMPLETE});
+  EXPECT_EQ(log.statuses, std::vector<cl_int>{CL_COMPLETE});
   EXPECT_EQ(fixture.driver.live(Kind::event), 0u);
 }
 
@@ -202,12 +202,12 @@ TEST(Event, UnsetUserEventIsFreed) {
   const cl_device_id device = driver.device();
   const cl_context context = cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
   const cl_event event = cl.clCreateUserEvent(context, nullptr);
-  CallbackLog told;
-  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &told);
+  CallbackLog log;
+  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
   cl.clReleaseEvent(event);
   cl.clReleaseContext(context);
   EXPECT_EQ(driver.live_total(), 0u);
-  EXPECT_TRUE(told.statuses.empty());
+  EXPECT_TRUE(log.statuses.empty());
 }
 
 }  // namespace

@@ -109,10 +109,10 @@ TEST(Program, FailsToBuildOnDemand) {
 TEST(Program, BuildCallbackRuns) {
   DriverFixture fixture;
   const cl_program program = with_source(fixture, "kernel void k() {}");
-  cl_program told = nullptr;
+  cl_program notified = nullptr;
   const auto notify = [](cl_program built, void* data) { *static_cast<cl_program*>(data) = built; };
-  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", notify, &told), CL_SUCCESS);
-  EXPECT_EQ(told, program);
+  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", notify, &notified), CL_SUCCESS);
+  EXPECT_EQ(notified, program);
   fixture.cl.clReleaseProgram(program);
 }
 

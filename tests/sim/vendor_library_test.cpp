@@ -85,19 +85,19 @@ TEST_F(VendorLibrary, EventCallbackReceivesOurEvent) {
 }
 
 TEST_F(VendorLibrary, DestructorCallbackReceivesAValidHandle) {
-  static cl_mem told = nullptr;
+  static cl_mem destroyed = nullptr;
   static bool alive = false;
   cl_mem const buffer = cl.clCreateBuffer(context, 0, 64, nullptr, &error);
   EXPECT_EQ(cl.clSetMemObjectDestructorCallback(
                 buffer,
                 [](cl_mem given, void*) {
-                  told = given;
+                  destroyed = given;
                   alive = vendor.objects.find(given) != nullptr;
                 },
                 nullptr),
             CL_SUCCESS);
   EXPECT_EQ(cl.clReleaseMemObject(buffer), CL_SUCCESS);
-  EXPECT_EQ(told, buffer);
+  EXPECT_EQ(destroyed, buffer);
   EXPECT_TRUE(alive);
   EXPECT_EQ(vendor.objects.find(buffer), nullptr);
 }

@@ -63,7 +63,7 @@ TEST_F(CacheFolder, IgnoresOversizedAndSpecialFiles) {
   EXPECT_EQ(read(), "mine");
   std::string secret;
   std::ifstream(top + "/secret") >> secret;
-  EXPECT_EQ(secret, "secret") << "a link's target is nobody's business here";
+  EXPECT_EQ(secret, "secret") << "a link's target is not written to";
 }
 
 TEST_F(CacheFolder, DoesNotBlockOnAHeldLock) {

@@ -59,7 +59,7 @@ TEST_F(ConfigurationTest, DefaultsMatchTheSettingsTable) {
   const Configuration configuration = with({});
   EXPECT_TRUE(configuration.problems.empty());
   const Settings fresh;
-  // What the list says the defaults are must be what a fresh Settings holds.
+  // The defaults in the table must equal those of a default-constructed Settings.
   for (const Setting& setting : settings_list()) {
     if (*setting.default_text == '\0') continue;
     Settings applied;

@@ -51,7 +51,7 @@ TEST(CostFile, MalformedLinesAreSkippedIndividually) {
   }
 }
 
-// Lines with the right check sum that nobody who is honest writes.
+// Lines with a correct check sum and values that Cleave never writes.
 TEST(CostFile, RejectsNumbersOutOfRange) {
   for (const CostLine& line :
        {line_of(0, 100, 16, 0.1), line_of(5, 0, 16, 0.1), line_of(5, 100, 1, 0.1),

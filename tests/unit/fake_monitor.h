@@ -34,7 +34,7 @@ class FakeMonitor {
 
   base::Address address() const { return *base::parse_address("unix:@" + name_); }
 
-  // Whether somebody has connected by now; he is spoken to from here on.
+  // Accepts a pending connection, if there is one; say() writes to it from then on.
   bool answer() {
     const int client = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) return false;
@@ -43,7 +43,7 @@ class FakeMonitor {
     return true;
   }
 
-  // False where nobody listens any more.
+  // False if the peer has closed the connection.
   bool say(const std::string& text) const {
     return send(client_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }

@@ -53,7 +53,7 @@ TEST_F(IncludesTest, FindsHeaderPrograms) {
   EXPECT_TRUE(found.complete);
   EXPECT_THAT(found.texts, UnorderedElementsAre("#include \"b.h\"\n", "B"));
   EXPECT_THAT(find_includes("", {}, {{"a.h", "A"}}).texts, ElementsAre("A"))
-      << "also what nobody seems to include";
+      << "also files that seem to be unused";
 }
 
 TEST_F(IncludesTest, ReportsMissingAndComputedIncludes) {

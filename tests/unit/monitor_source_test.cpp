@@ -84,7 +84,7 @@ TEST(MonitorSource, BacksOffWhileNoMonitorListens) {
     now = source.wake_condition().until;
   }
   EXPECT_FALSE(source.last_count());
-  EXPECT_EQ(source.take_warning(), "") << "nobody has been named";
+  EXPECT_EQ(source.take_warning(), "") << "no monitor is configured";
   MonitorSource named({nowhere()}, true, 1);
   named.step(1s);
   EXPECT_NE(named.take_warning().find("unix:/nonexistent/socket does not answer"), std::string::npos);

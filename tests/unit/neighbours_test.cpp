@@ -41,7 +41,7 @@ testing::AssertionResult comes(Condition condition) {
   return testing::AssertionFailure() << "it did not come";
 }
 
-// A monitor on a thread that says the same to whoever connects.
+// A monitor on a thread that sends the same to every client.
 class Server {
  public:
   explicit Server(std::string text) : text_(std::move(text)), thread_([this] { serve(); }) {}

@@ -44,7 +44,7 @@ class ProcessRegistry : public testing::Test {
     return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
   }
 
-  // A process that enters, and lives until it is told otherwise.
+  // A process that enters, and lives until it is killed.
   pid_t other(std::uint64_t device = 7) const {
     int ready[2];
     EXPECT_EQ(pipe(ready), 0);
@@ -193,7 +193,7 @@ TEST_F(ProcessRegistry, GarbageFilesAreIgnored) {
   ASSERT_EQ(mkfifo((folder() + "/7.0123456789abcdef").c_str(), 0600), 0);
   EXPECT_EQ(living().size(), 1U);
 
-  // Held by somebody, and still garbage.
+  // Locked by a process, and still garbage.
   for (const char* name : {"2.0123456789abcdef", "3.0123456789abcdef"}) {
     const int file = open((folder() + "/" + name).c_str(), O_RDWR | O_CLOEXEC);
     struct flock all {};

@@ -28,7 +28,7 @@ struct ReceivedCall {
   std::vector<const void*> handles;
   std::vector<const void*> listed;
 };
-ReceivedCall heard;
+ReceivedCall received;
 char made_by_driver[64];  // its new handles are addresses in here
 std::size_t made = 0;
 
@@ -42,10 +42,10 @@ constexpr bool is_out_list<Handle*> = true;
 template <typename T, typename Before>
 void record_argument(T value, Before before) {
   if constexpr (OpenClHandle<T>) {
-    heard.handles.push_back(value);
+    received.handles.push_back(value);
   } else if constexpr (HandleListTraits<T>::is) {
     if constexpr (std::is_same_v<Before, cl_uint>) {
-      for (cl_uint i = 0; i < before; ++i) heard.listed.push_back(value[i]);
+      for (cl_uint i = 0; i < before; ++i) received.listed.push_back(value[i]);
     }
   } else if constexpr (std::is_same_v<T, cl_event*>) {
     if (value != nullptr) *value = static_cast<cl_event>(new_raw());
@@ -64,7 +64,7 @@ struct FakeEntry;
 template <auto Entry, typename Result, typename... Parameters>
 struct FakeEntry<Entry, Result(CL_API_CALL*)(Parameters...)> {
   static Result CL_API_CALL call(Parameters... parameters) {
-    ++heard.calls;
+    ++received.calls;
     record_arguments(std::index_sequence_for<Parameters...>(), std::make_tuple(0, parameters...));
     if constexpr (std::is_same_v<Result, cl_int>) {
       return CL_SUCCESS;
@@ -113,7 +113,7 @@ void set_up() {
     return true;
   }();
   ASSERT_TRUE(done);
-  heard = {};
+  received = {};
 }
 
 template <OpenClHandle Handle>
@@ -177,7 +177,7 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
 
   static void good(const char* name) {
     SCOPED_TRACE(name);
-    heard = {};
+    received = {};
     answers = {};
     Arguments arguments = make(kEach);
     if constexpr (std::is_void_v<Result>) {
@@ -192,12 +192,12 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
         EXPECT_EQ(objects::raw_of(*object), &made_by_driver[(made - 1) % sizeof made_by_driver]);
       }
     }
-    EXPECT_EQ(heard.calls, 1) << "the driver was asked once";
+    EXPECT_EQ(received.calls, 1) << "the driver was asked once";
     std::size_t handle = 0;
     std::size_t listed = 0;
     check(kEach, handle, listed);
-    EXPECT_EQ(handle, heard.handles.size());
-    EXPECT_EQ(listed, heard.listed.size());
+    EXPECT_EQ(handle, received.handles.size());
+    EXPECT_EQ(listed, received.listed.size());
   }
 
   // Each handle in turn is none.
@@ -222,12 +222,12 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
   template <typename T>
   static void check_one(std::size_t& handle, std::size_t& listed) {
     if constexpr (OpenClHandle<T>) {
-      ASSERT_LT(handle, heard.handles.size());
-      EXPECT_EQ(heard.handles[handle++], driver_handle<T>());
+      ASSERT_LT(handle, received.handles.size());
+      EXPECT_EQ(received.handles[handle++], driver_handle<T>());
     } else if constexpr (HandleListTraits<T>::is) {
       for (int i = 0; i < 2; ++i) {
-        ASSERT_LT(listed, heard.listed.size());
-        EXPECT_EQ(heard.listed[listed++], driver_handle<typename HandleListTraits<T>::Element>());
+        ASSERT_LT(listed, received.listed.size());
+        EXPECT_EQ(received.listed[listed++], driver_handle<typename HandleListTraits<T>::Element>());
       }
     } else if constexpr (std::is_same_v<T, cl_event*>) {
       EXPECT_NE(vendor.objects.find(answers.event), nullptr) << "the event is not translated";
@@ -297,7 +297,7 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
                                                              ~std::uintptr_t{63}};
 
   static void refused(Arguments& arguments, cl_int expected) {
-    heard = {};
+    received = {};
     answers = {};
     if constexpr (std::is_void_v<Result>) {
       std::apply(translated<Entry>(), arguments);
@@ -311,7 +311,7 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
             << answers.error;  // 1: it has no place for it
       }
     }
-    EXPECT_EQ(heard.calls, 0) << "the driver has seen it";
+    EXPECT_EQ(received.calls, 0) << "the driver has seen it";
     EXPECT_EQ(answers.event, nullptr);
   }
 };
@@ -340,7 +340,7 @@ TEST(VendorLibrary, ForwardsANullDeviceWhereAllowed) {
   EXPECT_EQ(translated<&Table::clGetKernelWorkGroupInfo>()(vendor_handle<cl_kernel>(), nullptr, 0, 0, nullptr,
                                                            nullptr),
             CL_SUCCESS);
-  EXPECT_EQ(heard.handles, (std::vector<const void*>{driver_handle<cl_kernel>(), nullptr}));
+  EXPECT_EQ(received.handles, (std::vector<const void*>{driver_handle<cl_kernel>(), nullptr}));
 }
 
 TEST(VendorLibrary, RejectsEachInvalidHandleOfEachFunction) {
@@ -371,7 +371,7 @@ TEST(VendorLibrary, MemoryIsConstantOverMillionsOfCalls) {
   constexpr int kRounds = 20'000;
 #endif
   const auto round = [] {
-    heard.handles.clear();
+    received.handles.clear();
     const Table& cl = vendor.dispatch_table;
     cl_int error = CL_SUCCESS;
     cl_mem const buffer = cl.clCreateBuffer(vendor_handle<cl_context>(), 0, 64, nullptr, &error);

@@ -11,10 +11,10 @@
 // Time. Nothing takes real time. The clock moves when a thread sleeps on `clock()`, when a wait (clFinish,
 // clWaitForEvents, a blocking call) jumps to the completion it waits for, and by Options::enqueue_cost in
 // each enqueue. Commands run while it moves: each has the times QUEUED, SUBMIT, START and END, and its data
-// effect happens at END, so that overtaking shows as wrong data. Of several commands that could start, the
+// effect happens at END, so that a wrong order shows as wrong data. Of several commands that could start, the
 // one that has been ready for longest does. Several threads share the one clock; their sleeps add up.
 //
-// A wait that nothing can end (a user event nobody sets, a queue nobody flushes) waits Options::hang_timeout
+// A wait that nothing can end (a user event that is never set, a queue that is never flushed) waits Options::hang_timeout
 // of real time for another thread, then returns CL_OUT_OF_RESOURCES and `hung()` is true.
 //
 // Threads. All functions, and the table's, may be called from any thread. Kernel bodies, costs and native
@@ -64,7 +64,7 @@ class Driver {
   // Every function of src/opencl/functions.def. The same table for all drivers.
   static const cl_icd_dispatch& table();
 
-  // The handles that clGetPlatformIDs and clGetDeviceIDs give, for tests in a hurry.
+  // The handles that clGetPlatformIDs and clGetDeviceIDs give, without the discovery calls.
   cl_platform_id platform() const;
   cl_device_id device(std::size_t index = 0) const;
 

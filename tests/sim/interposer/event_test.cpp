@@ -71,10 +71,10 @@ struct CallbackLog {
 };
 
 void CL_CALLBACK record_callback(cl_event event, cl_int status, void* data) {
-  auto* const heard = static_cast<CallbackLog*>(data);
-  heard->event = event;
-  heard->status = status;
-  ++heard->times;
+  auto* const log = static_cast<CallbackLog*>(data);
+  log->event = event;
+  log->status = status;
+  ++log->times;
 }
 
 TEST(SplitEvent, CallbacksRunOnceWithTheCallersEvent) {

@@ -85,7 +85,7 @@ TEST_P(SplitFault, RemainingBoxesAreAllLaunched) {
 }
 
 // An error at every call that a split launch makes, one by one: the program sees a right answer or one error,
-// nothing leaks (the scene looks), and the next launch works.
+// nothing leaks (the fixture checks), and the next launch works.
 TEST_P(SplitFault, AnyDriverCallMayFail) {
   for (const auto mode :
        {base::LaunchMode::queued, base::LaunchMode::sequential, base::LaunchMode::pipelined}) {
@@ -149,16 +149,16 @@ TEST(SplitFault, NoSliceRunsAfterAFailedEventOnAnyDriver) {
       InterposerFixture fixture(settings, options, in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
       cl_event gate = fixture.user_event();
       kit::Event event = fixture.cl.event();
-      cl_int told = 0;
+      cl_int reported = 0;
       ASSERT_EQ(fixture.launch(fixture.make_kernel(), event.out(), {gate}), CL_SUCCESS);
       EXPECT_EQ(InterposerFixture::statistics().split, 1U);
       fixture.cl.clSetEventCallback(
           event, CL_COMPLETE, [](cl_event, cl_int status, void* to) { *static_cast<cl_int*>(to) = status; },
-          &told);
+          &reported);
       fixture.cl.clSetUserEventStatus(gate, -5);
       EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
       EXPECT_LT(fixture.status(event), 0);
-      EXPECT_EQ(told, fixture.status(event));
+      EXPECT_EQ(reported, fixture.status(event));
       EXPECT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 0)) << "no slice may run";
     }
   }

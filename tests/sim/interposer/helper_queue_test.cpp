@@ -1,4 +1,4 @@
-// Helper queues: whose they are, how long they live, and that nobody waits for another because of them.
+// Helper queues: who owns them, how long they live, and that they make no launch wait for an unrelated one.
 
 #include <chrono>
 #include <thread>
@@ -74,7 +74,7 @@ TEST(HelperQueues, AreReleasedWithAnUnflushedQueue) {
   fixture.expect_each_item_ran(1);
 }
 
-// A second context, with everything in it, that ends before the scene does.
+// A second context, with everything in it, that is released before the fixture.
 class SecondContext {
  public:
   explicit SecondContext(InterposerFixture& fixture) : fixture_(fixture) {

@@ -50,7 +50,7 @@ TEST(LiveNeighbourCount, LaunchesFollowChanges) {
   InterposerFixture fixture(following(listener));
   const cl_kernel kernel = fixture.make_kernel();
   EXPECT_FALSE(listener.answer()) << "building is no launch";
-  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 1U) << "nobody has answered yet";
+  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 1U) << "no answer yet";
   ASSERT_TRUE(eventually([&] { return listener.answer(); }));
   listener.say(std::string(kGreeting) + "count 1 3 0\n");
   ASSERT_TRUE(count_is(3));

@@ -96,9 +96,9 @@ struct PipelinedCallbackLog {
 };
 
 void CL_CALLBACK record_pipelined_callback(cl_event event, cl_int, void* data) {
-  auto* const heard = static_cast<PipelinedCallbackLog*>(data);
-  heard->event = event;
-  ++heard->times;
+  auto* const log = static_cast<PipelinedCallbackLog*>(data);
+  log->event = event;
+  ++log->times;
 }
 
 TEST_P(PipelinedEvent, CallbacksRunOnceAndOutliveTheCallersReference) {
@@ -107,15 +107,15 @@ TEST_P(PipelinedEvent, CallbacksRunOnceAndOutliveTheCallersReference) {
   DriverOnlyEvent gate(fixture);
   cl_event event = nullptr;
   ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
-  std::array<PipelinedCallbackLog, 3> heard;
+  std::array<PipelinedCallbackLog, 3> logs;
   const std::array<cl_int, 3> states{CL_SUBMITTED, CL_RUNNING, CL_COMPLETE};
-  for (std::size_t i = 0; i < heard.size(); ++i)
-    EXPECT_EQ(fixture.cl.clSetEventCallback(event, states[i], record_pipelined_callback, &heard[i]),
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    EXPECT_EQ(fixture.cl.clSetEventCallback(event, states[i], record_pipelined_callback, &logs[i]),
               CL_SUCCESS);
   fixture.cl.clReleaseEvent(event);
   gate.open();
   fixture.cl.clFinish(fixture.queue);
-  for (const PipelinedCallbackLog& each : heard) {
+  for (const PipelinedCallbackLog& each : logs) {
     EXPECT_EQ(each.times, 1);
     EXPECT_EQ(each.event, event);
   }

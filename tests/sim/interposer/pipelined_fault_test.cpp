@@ -156,7 +156,7 @@ TEST_P(PipelinedFault, WorksWithFewerHelpers) {
 }
 
 // An error at every call that a pipelined launch makes, one by one: the program sees a right answer, nothing
-// leaks (the scene looks), and the next launches work.
+// leaks (the fixture checks), and the next launches work.
 TEST_P(PipelinedFault, AnyDriverCallMayFail) {
   for (const char* function :
        {kSliceEnqueue, kMarkerCall, "clFlush", "clGetEventInfo", "clGetCommandQueueInfo", "clGetDeviceInfo",

@@ -129,7 +129,7 @@ TEST(Race, QueueIsRetainedUntilFlushed) {
   }
 }
 
-// Somebody who waited for a user event may give it back before the call that sets it has returned, and the
+// A thread that waited for a user event may release it before the call that sets it has returned, and the
 // driver its address to the next one.
 TEST(Race, UserEventAtAReusedAddressIsPending) {
   const Table below = driver_with([](Table& table) {
@@ -151,7 +151,7 @@ TEST(Race, UserEventAtAReusedAddressIsPending) {
   sim::Driver::table().clReleaseEvent(first);
 }
 
-// A face above says that it splits, while this one finds out whether it is to.
+// A Cleave above announces that it splits while this one is still asking.
 TEST(Race, CleaveAboveTakesOverDuringALaunch) {
   Table below = sim::Driver::table();
   below.clGetExtensionFunctionAddress = [](const char*) -> void* {

@@ -85,8 +85,8 @@ TEST(SharedQueue, ConcurrentLaunchesDoNotInterleave) {
   fixture.expect_each_item_ran(100);
 }
 
-// A thread that paces its launch holds nobody up for long: as soon as another thread wants the queue it makes
-// haste.
+// A thread that paces its launch delays no other for long: it stops pacing as soon as another thread wants the
+// queue.
 TEST(SharedQueue, WaitingThreadAbortsPacing) {
   base::Settings settings = default_settings();
   settings.launch = base::LaunchMode::sequential;

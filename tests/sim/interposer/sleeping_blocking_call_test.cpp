@@ -1,4 +1,4 @@
-// Blocking calls under polite waiting: what lies before them is watched, and they are made as they came.
+// Blocking calls under sleeping waits: earlier commands are polled, and then the call is forwarded unchanged.
 
 #include <atomic>
 #include <chrono>
@@ -292,7 +292,7 @@ TEST(SleepingBlockingCallShared, WatchEndsWhenAnotherThreadUsesTheQueue) {
   std::atomic<bool> reading{false};
   std::jthread reader([&] {
     fixture.launch(kernel);
-    fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to need nobody
+    fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to make progress by itself
     fixture.driver.forget();
     reading = true;
     fixture.launch(kernel, nullptr, {gate});

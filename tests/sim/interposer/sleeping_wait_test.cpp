@@ -1,4 +1,4 @@
-// Polite waits: Cleave sleeps and looks, and the program cannot tell.
+// Sleeping waits: Cleave sleeps and polls, and the program sees no difference.
 
 #include <algorithm>
 #include <chrono>
@@ -129,7 +129,7 @@ TEST_P(SleepingWait, InvalidWaitListsAreRejectedAtOnce) {
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 1ms);
   fixture.launch(kernel);
-  fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to need nobody
+  fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to make progress by itself
   const base::Nanoseconds slept = interpose::interposer().wait_statistics.slept();
   const cl_device_id device = fixture.driver.device();
   const kit::Context other = fixture.cl.context(device);
@@ -173,7 +173,7 @@ TEST_P(SleepingWait, UserEventSetByAnotherThreadEndsTheWait) {
   const cl_kernel kernel = fixture.make_kernel();
   set_duration(fixture, 1ms);
   fixture.launch(kernel);
-  fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to need nobody
+  fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to make progress by itself
   cl_event gate = fixture.user_event();
   const kit::Event event = fixture.launch_event(kernel, {gate});
   std::jthread setter([&] {
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Queues, SleepingWait,
                                          cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
                          [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
 
-// One launch of a second and a clFinish; says whether that was Cleave's wait.
+// One launch of a second and a clFinish. Returns whether Cleave waited, not the driver.
 bool is_watched_wait(InterposerFixture& fixture, cl_kernel kernel) {
   EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
   const auto before = interpose::interposer().wait_statistics.sleeping();
@@ -307,18 +307,18 @@ TEST(AutomaticWait, WaitInACallbackIsNative) {
     } else {
       ASSERT_EQ(fixture.cl.marker(fixture.queue, {}, &event), CL_SUCCESS);
     }
-    InCallback told{&fixture};
+    InCallback in_callback{&fixture};
     fixture.driver.forget();
     ASSERT_EQ(fixture.cl.clSetEventCallback(
                   event, CL_COMPLETE,
                   [](cl_event, cl_int, void* data) {
-                    auto& told = *static_cast<InCallback*>(data);
-                    told.finished = told.fixture->cl.clFinish(told.fixture->queue);
+                    auto& in_callback = *static_cast<InCallback*>(data);
+                    in_callback.finished = in_callback.fixture->cl.clFinish(in_callback.fixture->queue);
                   },
-                  &told),
+                  &in_callback),
               CL_SUCCESS);
     fixture.driver.run_until_idle();
-    EXPECT_EQ(told.finished, CL_SUCCESS);
+    EXPECT_EQ(in_callback.finished, CL_SUCCESS);
     EXPECT_EQ(fixture.driver.count(kMarker), 0U);
     fixture.cl.clReleaseEvent(event);
   }

@@ -32,7 +32,7 @@ Table cancelling_table() {
   return table;
 }
 
-// Runs `action` on a thread that has been told to go. Says whether it went, inside or at the latest behind
+// Runs `action` on a thread that has a cancellation pending. Returns whether it was cancelled, inside or at the latest behind
 // it.
 bool completes_when_cancelled(const std::function<void()>& action) {
   pthread_t thread{};

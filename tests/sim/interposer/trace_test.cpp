@@ -116,7 +116,7 @@ TEST_F(Trace, LaunchSlicesAndWaitAppearOnceAndInOrder) {
   EXPECT_EQ(busy[0].value("launches"), "1");
   EXPECT_EQ(busy[0].begin(), launch.begin());
   EXPECT_GT(busy[0].end(), waits[0].begin());
-  EXPECT_TRUE(events("device").empty()) << "there is no profiling, so nobody knows";
+  EXPECT_TRUE(events("device").empty()) << "without profiling there are no device times";
 }
 
 TEST_F(Trace, UnsplitLaunchesHaveAReasonAndNoSlices) {
@@ -179,7 +179,7 @@ TEST_F(Trace, VmCountFollowsItsSource) {
     settings.monitor = monitor.address();
     InterposerFixture fixture(settings);
     const cl_kernel kernel = fixture.make_kernel();
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS) << "asks, and nobody has answered yet";
+    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS) << "the monitor has not answered yet";
     eventually([&] { return monitor.answer(); });
     monitor.say("cleave-monitor 1 heartbeat=2000\ncount 1 3 0\n");
     for (const unsigned vms : {3U, 5U}) {
@@ -285,17 +285,17 @@ TEST_F(Trace, ProfilingPlacesSlicesAtDeviceTimes) {
                          static_cast<double>(execution.ended.count()) / 1000);
       }
     }
-    std::vector<std::pair<double, double>> told;
-    told.reserve(20);
-    for (const Event& event : events("device")) told.emplace_back(event.begin(), event.end());
+    std::vector<std::pair<double, double>> traced_times;
+    traced_times.reserve(20);
+    for (const Event& event : events("device")) traced_times.emplace_back(event.begin(), event.end());
     std::sort(ran.begin(), ran.end());
-    std::sort(told.begin(), told.end());
-    ASSERT_EQ(told.size(), 20U);
+    std::sort(traced_times.begin(), traced_times.end());
+    ASSERT_EQ(traced_times.size(), 20U);
     EXPECT_EQ(events("device")[0].value("clock"), wants_event ? "timer" : "enqueue");
     ASSERT_EQ(ran.size(), 20U);
     for (std::size_t i = 0; i < ran.size(); ++i) {
-      EXPECT_NEAR(told[i].first, ran[i].first, 2.0);
-      EXPECT_NEAR(told[i].second, ran[i].second, 2.0);
+      EXPECT_NEAR(traced_times[i].first, ran[i].first, 2.0);
+      EXPECT_NEAR(traced_times[i].second, ran[i].second, 2.0);
     }
     // What runs on one queue is on one track, without overlaps.
     std::map<std::string, double> ends;

@@ -1,4 +1,4 @@
-// Which launches stay whole, and that the reason is counted.
+// Which launches are not split, and that the reason is counted.
 
 #include <array>
 

@@ -52,7 +52,7 @@ class Library {
     Driver::Options options;
     options.icd_v2_only = environment("CLEAVE_SIM") == "tagged";
     options.quiet = log_path_.empty();
-    // Programs may look at an event again and again and not sleep in between.
+    // Programs may poll an event without sleeping.
     options.poll_cost = std::chrono::microseconds(1);
     driver_ = std::make_unique<Driver>(options);
     driver_->kernel("sim_count", count_items);

@@ -27,7 +27,7 @@ class FakeHypervisor::FakeSession : public HypervisorConnection {
   std::vector<CpuTime> cpu_times() override {
     Lock lock(owner_.mutex_);
     owner_.pass(lock);
-    // Nobody uses any time, so after two samples nobody is busy.
+    // No domain uses any time, so after two samples none is busy.
     std::vector<CpuTime> times;
     for (const unsigned domain : owner_.running_)
       times.push_back({uuid_of(domain), std::chrono::nanoseconds(1)});

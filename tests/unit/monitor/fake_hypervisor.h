@@ -1,4 +1,4 @@
-// A hypervisor that does what a test says: loses events, refuses, hangs, dies.
+// A hypervisor under the test's control: loses events, refuses connections, hangs, dies.
 //
 // Thread-safe.
 #pragma once
@@ -22,16 +22,16 @@ class FakeHypervisor : public Hypervisor {
   std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
                                                 std::shared_ptr<HypervisorEvents> events) override;
 
-  // The domain begins or ceases to run; the watcher hears of it unless the event gets lost.
+  // The domain begins or ceases to run; the watcher gets an event unless it is dropped.
   void run(unsigned domain, bool runs, bool drop_event = false);
 
   // From now on connecting fails, or no longer.
   void refuse(bool refuse);
   // From now on no call returns until this is called with false.
   void hang(bool hang);
-  // Calls fail, but nobody says that the connection is dead.
+  // Calls fail, but the connection is not reported dead.
   void fail(bool fail);
-  // The connection dies, and the watcher is told.
+  // The connection dies, and the watcher is notified.
   void die();
 
   unsigned attempts();       // to connect

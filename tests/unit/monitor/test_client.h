@@ -18,7 +18,7 @@ class TestClient {
  public:
   explicit TestClient(daemon::Descriptor socket) : socket_(std::move(socket)) {}
 
-  // Connects to a unix socket; connected() says whether that went well.
+  // Connects to a unix socket; connected() is false if that failed.
   static TestClient to(const std::string& path) {
     daemon::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const daemon::UnixAddress name(path);

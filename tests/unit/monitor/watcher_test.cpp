@@ -125,7 +125,7 @@ TEST_F(WatcherTest, ReconnectsAfterALoss) {
   hypervisor_.die();
   EXPECT_TRUE(inbox_.has_lost_connection());
   EXPECT_TRUE(eventually([&] { return inbox_.newest().losses == 1; }));
-  hypervisor_.run(1, true, true);  // while nobody listens
+  hypervisor_.run(1, true, true);  // while no events arrive
   hypervisor_.refuse(false);
   EXPECT_TRUE(inbox_.counts(1));
   hypervisor_.run(2, true);

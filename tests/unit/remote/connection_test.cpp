@@ -1,5 +1,5 @@
-// Who reads a connection, and who is woken by what comes: a client's connection to a server that does what
-// the test says.
+// Which thread reads a connection, and which thread incoming data wakes: a client's connection to a server under
+// the test's control.
 #include "remote/client/link/connection.h"
 
 #include <atomic>
@@ -27,11 +27,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A server that hangs would be taken for gone after so long, and who waits in vain is given up on before.
+// A server that hangs counts as lost after this time; a wait in vain ends earlier.
 constexpr seconds kTimeout{30};
 constexpr seconds kLong{20};
 
-// It reads and says only what it is told to.
+// It reads and sends only what the test asks for.
 class ScriptedServer {
  public:
   ScriptedServer() {
@@ -150,7 +150,7 @@ TEST(Connection, DataArrivingBeforeTheSleepWakesTheReader) {
   reader.join();
 }
 
-// A server that has much to say may not read before that has been taken. If nobody waits it is the client's
+// A server with much to send may not read before it is sent. If no thread waits it is the client's
 // own thread that takes it, and it must do so also when it is the one that has something to send.
 TEST(Connection, IsReadWhileItsThreadSends) {
   ScriptedServer server;

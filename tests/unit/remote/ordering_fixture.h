@@ -1,5 +1,5 @@
 // For tests of what is decided for contexts over several servers: commands that are decided on but go
-// nowhere. They are sent, end and fail when the test says so.
+// nowhere. They are sent, end and fail when the test decides.
 #pragma once
 
 #include <algorithm>

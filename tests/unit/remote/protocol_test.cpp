@@ -62,7 +62,7 @@ TEST(Hello, TokenSizeIsLimited) {
   }
 }
 
-// A frame of `count` writes, each with the payload it says.
+// A frame of `count` writes, each with its declared payload.
 struct Writes {
   explicit Writes(std::size_t count, std::uint64_t payload = 0) {
     std::vector<flatbuffers::Offset<wire::Command>> commands;

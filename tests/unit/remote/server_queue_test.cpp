@@ -1,4 +1,4 @@
-// A queue of the server's on a driver that ends its commands when the test says so.
+// A server queue on a driver whose commands end when the test decides.
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 
-// The driver: events that have ended or not, and how often somebody has waited for one.
+// The driver: events that have ended or not, and how often one was waited for.
 std::mutex driver_mutex;
 std::condition_variable driver_changed;
 unsigned driver_waits = 0;
 
 struct Event {
   cl_int status = CL_SUBMITTED;
-  std::vector<Event*> end_behind;  // what ends as soon as somebody has asked about this one
+  std::vector<Event*> end_behind;  // those that end as soon as this one is queried
   [[nodiscard]] cl_event handle() { return reinterpret_cast<cl_event>(this); }
   void end(cl_int with = CL_COMPLETE) {
     const std::scoped_lock lock(driver_mutex);
@@ -55,7 +55,7 @@ cl_int CL_API_CALL wait_for_events(cl_uint, const cl_event* events) {
 }
 cl_int CL_API_CALL release_event(cl_event) { return CL_SUCCESS; }
 
-// Who is called at an event's end, and by which thread a queue was given back.
+// The callback at an event's end, and the thread that released a queue.
 std::function<void()> driver_calls;
 std::optional<std::thread::id> given_back_by;
 cl_int CL_API_CALL set_event_callback(cl_event event, cl_int,
@@ -177,7 +177,7 @@ const auto kNobodyCalls = [] { return false; };
 const auto kSomebodyCalls = [] { return true; };
 
 TEST_F(ServerQueue, ShortCommandsAreReportedByThePollingThread) {
-  if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
+  if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "there is no polling thread on one processor";
   Event& first = new_event();
   Event& second = new_event();
   add(first, 1);
@@ -221,14 +221,14 @@ TEST_F(ServerQueue, ReadFinishingDuringAPollPrecedesItsDependents) {
     const auto third = another(4);
     EXPECT_EQ(third->finish(7), CL_SUCCESS);
     for (const auto& queue : {queue_, other}) queue->resume_watcher();
-    std::vector<std::uint32_t> told;
-    while (told.size() < 3) {
+    std::vector<std::uint32_t> reported;
+    while (reported.size() < 3) {
       const Answers some = next_answers();
       ASSERT_FALSE(some.empty());
-      for (const auto& answer : some) told.push_back(answer.first);
+      for (const auto& answer : some) reported.push_back(answer.first);
     }
-    std::erase(told, 7U);
-    EXPECT_EQ(told, (std::vector<std::uint32_t>{1, 2})) << same_queue;
+    std::erase(reported, 7U);
+    EXPECT_EQ(reported, (std::vector<std::uint32_t>{1, 2})) << same_queue;
   }
 }
 
@@ -247,7 +247,7 @@ TEST_F(ServerQueue, ReadsAlwaysPrecedeTheirDependents) {
   EXPECT_EQ(answers.back(), (std::pair<std::uint32_t, cl_int>{99, CL_SUCCESS}));
 }
 
-// The same where it is the first one's own queue that tells.
+// The same if the first queue itself reports.
 TEST_F(ServerQueue, ReadsOfOneQueuePrecedeTheirDependents) {
   Event& first = new_event();
   Event& second = new_event();
@@ -323,15 +323,15 @@ TEST_F(ServerQueue, ManyFailuresAreSentInSeveralFrames) {
   }
   ASSERT_EQ(queue_->finish(7, Queue::WaitedBy::by_caller), CL_SUCCESS);
   queue_->resume_watcher();
-  std::size_t told = 0;
-  while (told < events.size() + 1) {
+  std::size_t reported = 0;
+  while (reported < events.size() + 1) {
     FrameHeader header;
     ASSERT_EQ(input_->next(header, std::chrono::steady_clock::now() + kPatience), ReadStatus::data);
     const wire::Events* const some = verified_events(input_->message(), header.payload);
     ASSERT_NE(some, nullptr);
-    told += some->items()->size();
+    reported += some->items()->size();
   }
-  EXPECT_EQ(told, events.size() + 1);
+  EXPECT_EQ(reported, events.size() + 1);
 }
 
 TEST_F(ServerQueue, LongCommandsAreLeftToTheWatcher) {
@@ -396,7 +396,7 @@ TEST_F(ServerQueue, UnawaitedCommandKeepsItsMemoryUntilItEnds) {
   EXPECT_TRUE(staging_.take(1U << 20U));
 }
 
-// A driver may hold up whoever releases a queue until its commands have ended. Here that would be the thread
+// A driver may block the thread that releases a queue until its commands have ended. Here that would be the thread
 // that reads what they wait for.
 TEST_F(ServerQueue, DriverQueueIsReleasedAfterItsLastCommand) {
   Event& event = new_event();

@@ -1,4 +1,4 @@
-// Shared virtual memory at addresses that somebody else has chosen.
+// Shared virtual memory at addresses that the server has chosen.
 #include "remote/client/objects/svm_blocks.h"
 
 #include <cstring>

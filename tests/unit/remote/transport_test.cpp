@@ -166,7 +166,7 @@ TEST(Frames, PolledFrameIsRead) {
   EXPECT_EQ(input.next(header, steady_clock::now() + kPatience), ReadStatus::closed);
 }
 
-// How often somebody who lingers for no time at all asks, so many times in vain.
+// How often a spin of no duration polls, after `times` spins in vain.
 unsigned looks_in_vain(BriefSpin& spin, unsigned times) {
   unsigned looks = 0;
   for (unsigned i = 0; i < times; ++i) {
@@ -176,7 +176,7 @@ unsigned looks_in_vain(BriefSpin& spin, unsigned times) {
 }
 
 TEST(Lingering, StopsWhenUselessAndResumes) {
-  if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "nobody looks on one processor";
+  if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "there is no polling on one processor";
   BriefSpin spin{Duration::zero()};
   EXPECT_TRUE(spin.until([] { return true; }));
   EXPECT_LT(looks_in_vain(spin, 1000), 100U);
@@ -257,7 +257,7 @@ TEST(Connecting, FailureGivesTheReason) {
   const Endpoint endpoint{.address = daemon::bound_address(listener.socket.get())};
   const ConnectResult connected = connect_to(endpoint, {}, soon);
   EXPECT_TRUE(connected.stream);
-  // A server that does not answer a TLS handshake holds nobody up.
+  // A server that does not answer a TLS handshake delays no other connection.
   Endpoint secure = endpoint;
   secure.tls = true;
   const ConnectResult refused = connect_to(secure, {}, steady_clock::now() + milliseconds(100));

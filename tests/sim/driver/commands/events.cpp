@@ -76,7 +76,7 @@ cl_event create_user_event(CallFrame& frame, Context& context) {
   return handle_of(event);
 }
 
-// The command knows its event only now, so that a user event nobody sets goes with its last release.
+// The command knows its event only now, so that a user event that is never set is freed by its last release.
 void set_user_event_status(CallFrame& frame, Event& event, cl_int status) {
   require(event.command->type == CL_COMMAND_USER, CL_INVALID_EVENT);
   require(status <= CL_COMPLETE, CL_INVALID_VALUE);

@@ -28,7 +28,7 @@ class CallFrame {
   void argument(const std::string& text);
   void returned(std::string text);
 
-  // Runs `body` unless a fault strikes in its place. Returns what the function is to return. Other exceptions
+  // Runs `body` unless a fault is due instead. Returns what the function is to return. Other exceptions
   // than Error are a mistake of the test's and end the program.
   template <class Body>
   cl_int attempt(Body body) {
@@ -50,7 +50,7 @@ class CallFrame {
   cl_int finish(cl_int code);
 
   const Function function_;
-  std::shared_ptr<Call> call_;  // null if nobody will read it
+  std::shared_ptr<Call> call_;  // null if no log is kept
 };
 
 }  // namespace cleave::sim

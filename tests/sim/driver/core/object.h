@@ -4,7 +4,7 @@
 // the loader's data, as loaders expect. Handles are never freed nor used twice while their driver lives, so a
 // stale or foreign handle is told apart from a live one without touching its memory.
 //
-// An object lives as long as somebody holds a shared pointer to it: other objects do (a kernel its program),
+// An object lives as long as there is a shared pointer to it: other objects do (a kernel its program),
 // and the object itself does while the program has references to it.
 //
 // Threads: everything here happens under the session's lock.
@@ -48,7 +48,7 @@ class Object : public std::enable_shared_from_this<Object> {
 
   // The program's references. The object holds itself while there are any.
   void retain();
-  // Returns false if the program has no reference to give back.
+  // Returns false if the program has no reference left to release.
   bool release();
   cl_uint references() const { return references_; }
 

@@ -1,4 +1,4 @@
-// Who puts which functions into the table. A function that nobody puts there is refused with
+// Which file adds which functions to the table. A function that none of them adds is refused with
 // CL_INVALID_OPERATION.
 #pragma once
 

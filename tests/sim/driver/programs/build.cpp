@@ -31,7 +31,7 @@ bool is_set_to_fail(const Program& program) {
   return program.code.find(text) != std::string::npos || program.options.find(text) != std::string::npos;
 }
 
-// Makes the program what it is to become, or leaves a log that says why not.
+// Gives the program its new type, or a build log with the reason for the failure.
 cl_int finish_build(Program& program, cl_program_binary_type type, cl_int failure) {
   if (is_set_to_fail(program)) {
     program.status = CL_BUILD_ERROR;

@@ -30,7 +30,7 @@ cl_kernel create(CallFrame&, Program& program, const char* name) {
 
 void create_all(CallFrame&, Program& program, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
   require(program.executable(), CL_INVALID_PROGRAM_EXECUTABLE);
-  // As some drivers do, it tells the number also where there is too little room.
+  // Like some drivers, it returns the number even if the array is too small.
   if (count != nullptr) *count = static_cast<cl_uint>(program.kernels.size());
   require(kernels == nullptr || entries >= program.kernels.size(), CL_INVALID_VALUE);
   for (std::size_t i = 0; kernels != nullptr && i < program.kernels.size(); ++i) {

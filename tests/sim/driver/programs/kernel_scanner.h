@@ -31,7 +31,7 @@ struct KernelSignature {
 };
 
 // The kernels of `source`, in its order, each with the attributes before, in and behind its declaration.
-// Comments and preprocessor lines are skipped, macros are not expanded; what does not look like a kernel's
+// Comments and preprocessor lines are skipped, macros are not expanded; what is not a kernel's
 // definition or declaration is passed over. A name counts once.
 std::vector<KernelSignature> scan_kernels(std::string_view source);
 

@@ -13,7 +13,7 @@ namespace {
 
 using zero::handle;
 
-// What clEnqueueMap... and clSVMAlloc give. Nobody looks at what is in it.
+// What clEnqueueMap... and clSVMAlloc give. Its contents are never used.
 alignas(128) std::array<std::byte, 1 << 16> scratch;
 
 template <class Result>
