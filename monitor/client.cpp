@@ -9,7 +9,7 @@ namespace cleave::monitor {
 namespace {
 
 constexpr std::size_t kReadSize = 256;
-// Between two beats. Nobody has more to say, and who does must not keep the loop from the others.
+// Bytes of input between two heartbeats: more than any client needs, and too few to keep the loop from the others.
 constexpr std::size_t kInputPerHeartbeat = 4096;
 
 }  // namespace
@@ -25,8 +25,7 @@ void Client::append(std::string_view line) {
   out_end_ += line.size();
 }
 
-// Puts what there is to say into the empty buffer; false if there is nothing. A greeting and a total fit in
-// together.
+// Fills the empty buffer with the lines that are due; false if there are none. A greeting and a total fit in together.
 bool Client::fill() {
   out_begin_ = out_end_ = 0;
   if (!greeted_) append(hub_.greeting());
@@ -78,7 +77,7 @@ void Client::read() {
   const std::size_t got =
       stream_.read_some(asio::buffer(bytes.data(), std::min(bytes.size(), input_allowance_)), error);
   if (error == asio::error::eof) {
-    // It may only have closed its own direction. If it is gone, this line says so.
+    // The client may have closed only its own direction. If it is gone, sending this line fails.
     input_closed_ = alive_due_ = true;
     return send_pending();
   }
@@ -105,7 +104,7 @@ void Client::send_heartbeat(TimePoint now, std::chrono::milliseconds patience) {
 
 void Client::disconnect(std::string_view last_line) {
   daemon::ErrorCode ignored;
-  // In the middle of a line another one would only garble it.
+  // Not in the middle of another line.
   if (out_begin_ == out_end_ && !last_line.empty()) {
     stream_.write_some(asio::buffer(last_line.data(), last_line.size()), ignored);
   }

@@ -19,7 +19,7 @@ ClientInput::ParsedInput ClientInput::take(std::string_view bytes) {
 bool ClientInput::take(char byte, ParsedInput& heard) {
   if (byte == '\n') {
     const std::string_view line(start_.data(), std::min<std::size_t>(length_, start_.size()));
-    // Some programs that people type into end their lines with both.
+    // Some interactive programs end lines with "\r\n".
     if (line == "ping" || line == "ping\r") heard.ping = length_ <= start_.size();
     length_ = 0;
     return true;

@@ -1,5 +1,4 @@
-// What clients say, which is next to nothing: "ping", and anything else is passed over. Keeps a few bytes of
-// a line, however long it is.
+// Parses the input of a client: the line "ping"; other lines are ignored. Stores a few bytes of a line, however long it is.
 //
 // Not thread-safe.
 #pragma once
@@ -16,7 +15,7 @@ class ClientInput {
     bool ping = false;      // at least one
     bool too_long = false;  // a line of more than CLEAVE_MONITOR_LINE_MAX bytes; what follows was not read
   };
-  // Takes the next bytes, in pieces of any size.
+  // Parses the next bytes, in portions of any size.
   ParsedInput take(std::string_view bytes);
 
  private:

@@ -9,8 +9,8 @@
 namespace cleave::monitor {
 namespace {
 
-// How much longer than its interval a listing may take before its hypervisor is taken to be stuck. Shorter
-// than libvirt's own keepalive needs to notice, long enough for a host that is busy.
+// How much longer than its interval a listing may take before its hypervisor counts as stuck. Shorter than libvirt's
+// keepalive needs to notice, long enough for a busy host.
 constexpr std::chrono::milliseconds kListingGrace{3000};
 constexpr std::chrono::milliseconds kExpiryPeriod{250};
 constexpr std::chrono::milliseconds kHttpTimeout{5000};
@@ -88,10 +88,10 @@ void Daemon::watch(Hypervisor& hypervisor, const Options& options) {
   }
 }
 
-// In some thread of the watcher's.
+// Called by a watcher's threads.
 void Daemon::post(std::size_t index, const Report& report) {
   LatestReport& latest = *latest_reports_[index];
-  const std::lock_guard lock(latest.mutex);
+  const base::MutexLock lock(latest.mutex);
   latest.newest = report;
   if (std::exchange(latest.delivery_pending, true)) return;
   asio::post(context_, [this, index] { deliver(index); });
@@ -101,7 +101,7 @@ void Daemon::deliver(std::size_t index) {
   Report report;
   {
     LatestReport& latest = *latest_reports_[index];
-    const std::lock_guard lock(latest.mutex);
+    const base::MutexLock lock(latest.mutex);
     report = latest.newest;
     latest.delivery_pending = false;
   }
@@ -117,7 +117,7 @@ void Daemon::stop() {
   for (const auto& listener : listeners_) listener->stop();
   if (metrics_) metrics_->stop();
   hub_.stop();
-  // To cancel each operation would not do: one that is just complete begins the next.
+  // Cancelling each operation would not be enough: one that has just completed starts the next.
   context_.stop();
 }
 

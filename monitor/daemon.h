@@ -1,14 +1,14 @@
-// The whole daemon, put together: watchers, one for each hypervisor, in threads of their own; everything else
-// in the thread that runs the event loop, which no hypervisor can hold up.
+// The parts of the daemon together: watchers, one for each hypervisor, in threads of their own; everything else in the thread
+// of the event loop, which no hypervisor can block.
 #pragma once
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/http.h"
 #include "daemon/listener.h"
 #include "monitor/hub.h"
@@ -19,7 +19,7 @@
 
 namespace cleave::monitor {
 
-// The sockets that the options ask for. Opened before any thread is started.
+// The sockets that the options name. Opened before any thread is started.
 struct DaemonSockets {
   std::vector<daemon::ListeningSocket> clients;
   std::optional<daemon::ListeningSocket> metrics;
@@ -30,35 +30,33 @@ DaemonSockets open_sockets(const Options& options);
 
 class Daemon {
  public:
-  // Begins at once; what is to be done in the event loop is done once `context` runs, in one thread. All
-  // arguments outlive the daemon.
+  // Starts the watchers. The rest starts when `context` runs, in one thread. All arguments must outlive the daemon.
   Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options& options, DaemonSockets sockets);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
-  // Waits for the watchers; only after the loop has ended.
+  // Waits for the watchers. Requires: the loop has ended.
   ~Daemon();
 
-  // Hangs up on all clients, listens no more, and tells the watchers to end. Call it in the event loop's
-  // thread; the loop then ends by itself.
+  // Disconnects all clients, stops listening and the watchers, and ends the event loop. For the loop's thread.
   void stop();
 
-  // Whether all watchers had ended before the time was up: one may be stuck in a call.
+  // Waits for the watchers to end. False: one has not ended before the deadline; it may be stuck in a call.
   bool wait_until_ended(TimePoint deadline);
 
-  // Where it listens for clients.
+  // The addresses on which it listens for clients.
   [[nodiscard]] std::vector<std::string> addresses() const;
-  // Where it serves metrics; empty where it does not.
+  // The address on which it serves metrics; empty: it does not.
   [[nodiscard]] std::string metrics_address() const;
-  // For a person: "3 running, 1 busy; 2 of 2 hypervisors connected".
+  // For people: "3 running, 1 busy; 2 of 2 hypervisors connected".
   [[nodiscard]] std::string status() const;
 
  private:
-  // The newest report of one watcher, on its way to the event loop. However many reports come while the loop
-  // is busy, one is kept.
+  // The newest report of a watcher, until the event loop reads it. Reports that come while the loop is busy replace each
+  // other.
   struct LatestReport {
-    std::mutex mutex;
-    Report newest;
-    bool delivery_pending = false;
+    base::Mutex mutex;
+    Report newest CLEAVE_GUARDED_BY(mutex);
+    bool delivery_pending CLEAVE_GUARDED_BY(mutex) = false;
   };
 
   void watch(Hypervisor& hypervisor, const Options& options);
@@ -75,7 +73,7 @@ class Daemon {
   PeriodicTimer heartbeats_;
   PeriodicTimer expiry_;
   std::vector<std::unique_ptr<LatestReport>> latest_reports_;
-  std::vector<std::unique_ptr<Watcher>> watchers_;  // first to go: they post to all the rest
+  std::vector<std::unique_ptr<Watcher>> watchers_;  // destroyed first: they use all the rest
 };
 
 }  // namespace cleave::monitor

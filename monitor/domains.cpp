@@ -52,7 +52,7 @@ void Domains::sample(const std::vector<CpuTime>& times, TimePoint now) {
     if (found == running_.end()) continue;
     Domain& domain = found->second;
     const std::chrono::duration<double> passed = now - domain.sampled;
-    // Less time than before: the domain was started anew between the two samples.
+    // Less time than before: the domain was restarted between the two samples.
     const bool comparable = domain.used && *domain.used <= time.used && passed.count() > 0;
     domain.busy = !comparable || std::chrono::duration<double>(time.used - *domain.used).count() >=
                                      busy_share_ * passed.count();

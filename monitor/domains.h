@@ -1,10 +1,9 @@
-// Which domains of one hypervisor run, and which of them are busy, from two sources that complement each
-// other: events, which are prompt but may get lost, and listings, which are whole but take a while.
+// Which domains of one hypervisor run, and which of them are busy. There are two sources: events, which are prompt but may be
+// lost, and listings, which are complete but take time.
 //
-// A listing shows the domains of some moment between its beginning and its end. An event from meanwhile may
-// be older or newer than that moment, so the last event of each domain from meanwhile is applied to the
-// listing once it is there: events come in order, so that if it was too old, the newer one is still on its
-// way.
+// A listing shows the domains at some moment between its beginning and its end, and an event during the listing may be older
+// or newer than that moment. So the last event of each domain during the listing is applied to its result. Events come in
+// order: if the last one was older than the moment of the listing, a newer one is still to come.
 //
 // Not thread-safe.
 #pragma once
@@ -18,7 +17,7 @@
 
 namespace cleave::monitor {
 
-// What libvirt knows a domain by.
+// Libvirt's identifier of a domain.
 using Uuid = std::array<unsigned char, 16>;
 
 using TimePoint = std::chrono::steady_clock::time_point;
@@ -38,21 +37,20 @@ struct Counts {
 
 class Domains {
  public:
-  // A domain is busy if it used at least this share of one processor between the last two samples. A domain
-  // of which that is not known, because it is new or the hypervisor does not say, counts as busy: whoever
-  // asks wants to know whom he may disturb.
+  // A domain is busy if it used at least this share of one processor between the last two samples. It also counts as busy while
+  // that is not known, because it is new or the hypervisor does not tell: clients want to know whom they may disturb.
   explicit Domains(double busy_share) : busy_share_(busy_share) {}
 
   void event(const Uuid& domain, bool running);
 
   void begin_listing();
-  // True if the listing differed from what the events had led to.
+  // True if the listing differs from the state according to the events.
   bool end_listing(const std::vector<Uuid>& running);
 
   // Processor times, all read at about `now`.
   void sample(const std::vector<CpuTime>& times, TimePoint now);
 
-  // Forgets everything, for a new connection.
+  // Resets the state, for a new connection.
   void clear();
 
   [[nodiscard]] Counts counts() const;

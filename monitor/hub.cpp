@@ -43,7 +43,7 @@ void Hub::publish(const Total& total) {
   alive_line_ = base::alive_line(sequence_) + '\n';
   for (Round& round : rounds_) {
     for (auto each = round.begin(); each != round.end();) {
-      const std::shared_ptr<Client> client = *each++;  // send_pending() may take it out of the list
+      const std::shared_ptr<Client> client = *each++;  // send_pending() may remove it from the list
       client->send_pending();
     }
   }
@@ -67,7 +67,8 @@ void Hub::drop(Client& client, DropReason why) {
   if (why == DropReason::left) return;
   ++(why == DropReason::slow ? statistics_.slow : statistics_.long_lines);
   if (const auto times = drop_log_limit_.record(now())) {
-    log_line(std::to_string(*times) + " clients dropped that took nothing or sent lines that are too long");
+    log_line(std::to_string(*times) +
+             " clients dropped that accepted no data or sent lines that are too long");
   }
 }
 

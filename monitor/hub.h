@@ -1,8 +1,6 @@
-// All clients: lets them in up to a limit, tells them each new total, gives each its heartbeat, and drops
-// those that take nothing.
+// All clients: admits them up to a limit, sends them each new total and heartbeats, and drops those that accept no data.
 //
-// Lives in the event loop's thread. Destroyed after the loop has run for the last time, before the loop
-// itself.
+// For the event loop's thread. Destroyed after the loop has run for the last time and before the loop itself.
 #pragma once
 
 #include <array>
@@ -25,19 +23,19 @@ namespace cleave::monitor {
 struct HubOptions {
   std::size_t max_clients = 10'000;
   std::chrono::milliseconds heartbeat{2000};
-  std::chrono::milliseconds patience{30'000};  // with a client that takes nothing
+  std::chrono::milliseconds patience{30'000};  // with a client that accepts no data
   std::function<TimePoint()> now = std::chrono::steady_clock::now;
 };
 
 class Hub {
  public:
-  // The clients' heartbeats are spread over so many rounds, so that ten thousand of them are not one long
-  // burst that a change has to wait behind.
+  // Clients' heartbeats are spread over this number of rounds, so that a change does not have to wait behind the heartbeats of
+  // ten thousand clients.
   static constexpr std::size_t kRounds = 16;
 
   enum class DropReason : std::uint8_t { left, long_line, slow };
 
-  // Since the beginning.
+  // Since the start.
   struct Statistics {
     std::uint64_t admitted = 0;
     std::uint64_t refused = 0;
@@ -48,15 +46,15 @@ class Hub {
 
   explicit Hub(HubOptions options);
 
-  // A new client. Beyond the limit it gets a "bye" and is not kept.
+  // Admits a new client. Beyond the limit it is sent a "bye" and closed.
   void admit(daemon::Stream stream);
 
   void publish(const Total& total);
 
-  // Gives the next of the kRounds its heartbeat. To be called kRounds times a heartbeat.
+  // Sends the heartbeats of the next round. To be called kRounds times in each heartbeat period.
   void send_heartbeat();
 
-  // Hangs up on everybody.
+  // Disconnects all clients.
   void stop();
 
   [[nodiscard]] std::size_t clients() const { return clients_; }

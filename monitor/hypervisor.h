@@ -1,5 +1,5 @@
-// What the watcher needs of libvirt, as an interface: the real one is in libvirt.h, and tests have one that
-// fails, hangs and forgets events when told to.
+// The part of libvirt that the watcher uses, as an interface. The implementation is libvirt.h; tests have one that fails, hangs
+// and loses events on demand.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ class HypervisorError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a session tells unasked. Called by a thread of the hypervisor's, which delivers for all sessions and
-// therefore must never be made to wait.
+// The events of a connection. Called by a thread of the hypervisor library's that serves all connections, so implementations
+// must not block.
 class HypervisorEvents {
  public:
   HypervisorEvents() = default;
@@ -26,15 +26,15 @@ class HypervisorEvents {
   HypervisorEvents& operator=(const HypervisorEvents&) = delete;
   virtual ~HypervisorEvents() = default;
 
-  // The domain began or ceased to run.
+  // The domain has started or stopped to run.
   virtual void changed(const Uuid& domain, bool running) = 0;
 
-  // The session is dead and will not come back.
+  // The connection is lost for good.
   virtual void lost(const std::string& why) = 0;
 };
 
-// One connection. Its functions block for as long as the hypervisor likes, and throw HypervisorError. Used by
-// one thread; destroying it closes the connection.
+// A connection. Its functions may block for any time, and throw HypervisorError. For one thread; the destructor closes the
+// connection.
 class HypervisorConnection {
  public:
   HypervisorConnection() = default;
@@ -45,7 +45,7 @@ class HypervisorConnection {
   // The domains that run: not those that are paused, shut off, crashed, or shutting down.
   virtual std::vector<Uuid> running() = 0;
 
-  // The processor times of domains that run; leaves out those of which the hypervisor does not say.
+  // The processor times of running domains, without those whose time the hypervisor does not tell.
   virtual std::vector<CpuTime> cpu_times() = 0;
 };
 
@@ -57,8 +57,8 @@ class Hypervisor {
   Hypervisor& operator=(const Hypervisor&) = delete;
   virtual ~Hypervisor() = default;
 
-  // Blocks; throws HypervisorError. `events` hears of everything from before the return on, and is let go of
-  // some time after the session is gone, since a call to it may still be under way then.
+  // Blocks; throws HypervisorError. `events` is called from before the return on. It is released some time after the
+  // connection, since a call to it may still be running then.
   virtual std::unique_ptr<HypervisorConnection> connect(const std::string& uri,
                                                         std::shared_ptr<HypervisorEvents> events) = 0;
 };

@@ -1,4 +1,4 @@
-// The hypervisors that libvirt knows, read-only.
+// Hypervisors through libvirt, read-only.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,8 @@
 
 namespace cleave::monitor {
 
-// libvirt's event loop in a thread of its own. Keepalive only notices a dead libvirtd while the loop turns,
-// so nothing else happens in that thread. One at a time in a process, there before the first connection is
-// opened; throws HypervisorError.
+// Libvirt's event loop in a thread of its own. Keepalive notices a dead libvirtd only while the loop runs, so nothing else
+// runs in that thread. At most one in a process, created before the first connection. Throws HypervisorError.
 class LibvirtEventLoop {
  public:
   LibvirtEventLoop();

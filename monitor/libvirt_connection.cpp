@@ -9,7 +9,7 @@
 namespace cleave::monitor {
 namespace {
 
-// A libvirtd that is dead or stopped is given up after (count + 1) intervals, 6 s.
+// A libvirtd that does not answer is given up after (count + 1) intervals, 6 s.
 constexpr int kKeepaliveSeconds = 2;
 constexpr unsigned kKeepaliveCount = 2;
 
@@ -64,7 +64,7 @@ std::optional<Uuid> uuid_of(virDomainPtr domain) {
   return virDomainGetUUID(domain, uuid.data()) == 0 ? std::optional(uuid) : std::nullopt;
 }
 
-// Whether the domain runs after the event; empty where the event says nothing about that.
+// Whether the domain runs after the event; empty for events that do not change that.
 std::optional<bool> runs_after(int event) {
   switch (event) {
     case VIR_DOMAIN_EVENT_STARTED:
@@ -94,8 +94,7 @@ const char* close_reason_text(int close_reason) {
   }
 }
 
-// libvirt may still be calling back when a callback is deregistered, so each registration owns a share of the
-// events.
+// A callback may still be running when it is deregistered, so each registration shares ownership of the events.
 using SharedEvents = std::shared_ptr<HypervisorEvents>;
 
 void free_events(void* share) { delete static_cast<SharedEvents*>(share); }
@@ -126,9 +125,9 @@ class LibvirtConnection : public HypervisorConnection {
   LibvirtConnection(const std::string& uri, SharedEvents events)
       : events_(std::move(events)), connection_(virConnectOpenReadOnly(uri.c_str())) {
     if (!connection_) throw HypervisorError(virGetLastErrorMessage());
-    // Not every driver has keepalive, a close callback or events; the listings notice then, a little later.
+    // Not every libvirt driver has keepalive, a close callback or events. Listings notice changes then, a little later.
     virConnectSetKeepAlive(connection_.get(), kKeepaliveSeconds, kKeepaliveCount);
-    // It is called under a lock that deregistering takes, too: nothing comes after that.
+    // Called under a lock that deregistering takes as well, so no call comes after that.
     close_callback_registered_ =
         virConnectRegisterCloseCallback(connection_.get(), on_close, events_.get(), nullptr) == 0;
     auto for_lifecycle = std::make_unique<SharedEvents>(events_);

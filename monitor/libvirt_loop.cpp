@@ -9,7 +9,7 @@ namespace {
 constexpr int kNever = -1;
 constexpr int kAtOnce = 0;
 
-// libvirt prints its errors to standard error unless told otherwise; the watcher says what matters of them.
+// Replaces the default handler, which prints to standard error: the watcher logs errors itself.
 void ignore_error(void* /*data*/, virErrorPtr /*error*/) {}
 
 void ignore_timer(int /*timer*/, void* /*data*/) {}

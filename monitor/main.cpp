@@ -1,4 +1,4 @@
-// cleave-monitord: reads its options, opens its sockets, runs, and stops when told to.
+// cleave-monitord: reads its options, opens its sockets, and runs until SIGTERM or SIGINT.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -22,11 +22,11 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
-// A watcher may be stuck in a call to a hypervisor that does not answer. Nothing of it needs to be saved.
+// At the end a watcher may be stuck in a call to a hypervisor. It has no state to be saved.
 constexpr std::chrono::seconds kShutdownGrace{2};
 constexpr std::chrono::seconds kStatusPeriod{5};
 
-// Every client is a descriptor; a few more are ours and libvirt's.
+// Every client needs a descriptor; a few more are the daemon's and libvirt's.
 void raise_open_file_limit(std::size_t clients) {
   constexpr rlim_t kOwn = 128;
   rlimit limit{};
@@ -44,7 +44,7 @@ void raise_open_file_limit(std::size_t clients) {
            std::to_string(clients) + " clients; raise the limit (LimitNOFILE=) or lower --max-clients");
 }
 
-// What the service manager wants to hear; nothing happens where there is none.
+// Reports readiness, status and liveness to the service manager, if there is one.
 class ServiceManager {
  public:
   ServiceManager(asio::io_context& context, const Daemon& daemon)

@@ -1,4 +1,4 @@
-// What the daemon tells Prometheus, in its text format, and the health check. Numbers only, as to clients.
+// The daemon's metrics for Prometheus, and the health check. Numbers only, no names of domains.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace cleave::monitor {
 
-// The format's version 0.0.4. What is not known is left out, so that a graph has a gap there and not a zero.
+// In the text format. Counts that are not known are left out, so that a graph has a gap and not a zero.
 std::string metrics(const Totals& totals, const Hub& hub);
 
 // /metrics, and /healthz: status 200, or 503 while no hypervisor is connected.

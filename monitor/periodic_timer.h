@@ -1,5 +1,4 @@
-// Calls something again and again, in the event loop's thread. If the loop falls behind, the calls that were
-// missed are left out.
+// Calls a function periodically in the event loop's thread. Calls that the loop has missed are skipped.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
-// The sum over all hypervisors, as it is told to clients. It is known only while every hypervisor's count is:
-// a sum without one of them would be too small, and nobody could see that.
+// The sum over all hypervisors that is sent to clients. It is known only while every hypervisor's count is known: a sum without
+// one of them would be too small, and clients could not see that.
 //
-// Not thread-safe. Time comes in as an argument.
+// Not thread-safe. The time is passed as an argument.
 #pragma once
 
 #include <chrono>
@@ -14,21 +14,21 @@
 namespace cleave::monitor {
 
 struct Total {
-  std::uint64_t sequence = 1;  // one more with every change of what follows
+  std::uint64_t sequence = 1;  // incremented with every change of the other members
   bool known = false;
   Counts counts;  // zeros while not known
 };
 
 class Totals {
  public:
-  // A count is given up where no listing has confirmed it for `patience`: its watcher is stuck in a call.
+  // A count expires if no listing has confirmed it for `patience`: its watcher is stuck in a call.
   Totals(std::size_t hypervisors, std::chrono::milliseconds patience)
       : reports_(hypervisors), patience_(patience) {}
 
-  // Takes the newest report of one hypervisor. True if the total has changed.
+  // Stores the newest report of one hypervisor. True if the total has changed.
   bool report(std::size_t hypervisor, const Report& report, TimePoint now);
 
-  // Gives up what is too old. True if the total has changed.
+  // Drops counts that have expired. True if the total has changed.
   bool expire(TimePoint now);
 
   [[nodiscard]] const Total& total() const { return total_; }

@@ -9,14 +9,14 @@ namespace cleave::monitor {
 
 using Clock = std::chrono::steady_clock;
 
-// What the hypervisor tells one session.
+// Receives the events of one connection.
 class Watcher::EventReceiver : public HypervisorEvents {
  public:
   EventReceiver(std::shared_ptr<State> state, std::uint64_t generation)
       : state_(std::move(state)), generation_(generation) {}
 
   void changed(const Uuid& domain, bool running) override {
-    const Lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     if (state_->generation != generation_) return;
     state_->domains.event(domain, running);
     ++state_->report.events;
@@ -25,18 +25,18 @@ class Watcher::EventReceiver : public HypervisorEvents {
     // Before the first listing the events of a few domains are no count.
     if (!state_->report.counts) return;
     state_->report.counts = state_->domains.counts();
-    publish(*state_, lock);
+    publish(*state_);
   }
 
   void lost(const std::string& why) override {
-    const Lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     if (state_->generation != generation_) return;
     state_->lost = true;
     state_->why = why;
     // The watcher's thread may be stuck in a call.
     state_->report.connected = false;
     state_->report.counts.reset();
-    publish(*state_, lock);
+    publish(*state_);
     state_->changed.notify_all();
   }
 
@@ -59,22 +59,23 @@ Watcher::~Watcher() {
 }
 
 void Watcher::stop() {
-  const Lock lock(state_->mutex);
+  const base::MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();
 }
 
 bool Watcher::wait_until_ended(TimePoint deadline) {
-  Lock lock(state_->mutex);
-  return state_->changed.wait_until(lock, deadline, [&] { return state_->ended; });
+  base::MutexLock lock(state_->mutex);
+  while (!state_->ended && Clock::now() < deadline) state_->changed.wait_until(lock, deadline);
+  return state_->ended;
 }
 
-void Watcher::publish(State& state, const Lock& /*held*/) {
+void Watcher::publish(State& state) {
   if (!state.stopping) state.sink(state.report);
 }
 
 bool Watcher::stopping() {
-  const Lock lock(state_->mutex);
+  const base::MutexLock lock(state_->mutex);
   return state_->stopping;
 }
 
@@ -82,22 +83,22 @@ void Watcher::run() {
   while (!stopping()) {
     try {
       serve_connection();
-    } catch (const std::exception& error) {  // the hypervisor's, or memory that is short for the moment
+    } catch (const std::exception& error) {  // the hypervisor's, or std::bad_alloc
       disconnect(error.what());
       pause(pause_);
       pause_ = std::min(pause_ * 2, options_.longest_pause);
     }
   }
-  const Lock lock(state_->mutex);
+  const base::MutexLock lock(state_->mutex);
   state_->ended = true;
   state_->changed.notify_all();
 }
 
-// From connecting to the loss of the connection, which is an exception, or to the end.
+// Connects and follows. Throws when the connection is lost; returns when the watcher is stopped.
 void Watcher::serve_connection() {
   std::shared_ptr<EventReceiver> feed;
   {
-    const Lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     feed = std::make_shared<EventReceiver>(state_, ++state_->generation);
     state_->lost = false;
     state_->unconfirmed = false;
@@ -116,12 +117,14 @@ void Watcher::follow(HypervisorConnection& session) {
   while (!stopping()) {
     if (Clock::now() - sampled_ >= options_.interval) sample(session);
     {
-      Lock lock(state_->mutex);
-      const auto interrupted = [&] { return state_->stopping || state_->lost; };
-      const bool event = state_->changed.wait_for(lock, options_.interval,
-                                                  [&] { return interrupted() || state_->unconfirmed; });
+      base::MutexLock lock(state_->mutex);
+      const TimePoint next_listing = Clock::now() + options_.interval;
+      while (!state_->stopping && !state_->lost && !state_->unconfirmed && Clock::now() < next_listing)
+        state_->changed.wait_until(lock, next_listing);
       // Events come in bursts: one listing confirms all that come while the first settles.
-      if (event) state_->changed.wait_for(lock, options_.settle, interrupted);
+      const TimePoint settled = Clock::now() + options_.settle;
+      while (!state_->stopping && !state_->lost && state_->unconfirmed && Clock::now() < settled)
+        state_->changed.wait_until(lock, settled);
       if (state_->stopping) return;
       if (state_->lost) throw HypervisorError(state_->why);
     }
@@ -131,12 +134,12 @@ void Watcher::follow(HypervisorConnection& session) {
 
 void Watcher::list(HypervisorConnection& session) {
   {
-    const Lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     state_->unconfirmed = false;
     state_->domains.begin_listing();
   }
   const std::vector<Uuid> running = session.running();
-  const Lock lock(state_->mutex);
+  const base::MutexLock lock(state_->mutex);
   if (state_->lost) throw HypervisorError(state_->why);
   const bool first = !state_->report.counts;
   const bool differs = state_->domains.end_listing(running);
@@ -145,34 +148,35 @@ void Watcher::list(HypervisorConnection& session) {
   state_->report.connected = true;
   state_->report.listed = Clock::now();
   state_->report.counts = state_->domains.counts();
-  publish(*state_, lock);
+  publish(*state_);
 }
 
 void Watcher::sample(HypervisorConnection& session) {
   const std::vector<CpuTime> times = session.cpu_times();
   sampled_ = Clock::now();
-  const Lock lock(state_->mutex);
+  const base::MutexLock lock(state_->mutex);
   if (state_->lost) throw HypervisorError(state_->why);
   state_->domains.sample(times, sampled_);
   state_->report.counts = state_->domains.counts();
-  publish(*state_, lock);
+  publish(*state_);
 }
 
 void Watcher::pause(std::chrono::milliseconds duration) {
-  Lock lock(state_->mutex);
-  state_->changed.wait_for(lock, duration, [&] { return state_->stopping; });
+  base::MutexLock lock(state_->mutex);
+  const TimePoint end = Clock::now() + duration;
+  while (!state_->stopping && Clock::now() < end) state_->changed.wait_until(lock, end);
 }
 
 void Watcher::disconnect(const std::string& why) {
   {
-    const Lock lock(state_->mutex);
+    const base::MutexLock lock(state_->mutex);
     if (state_->stopping) return;
-    ++state_->generation;  // what the dead session still has to say no longer matters
-    // Without a listing since it was opened it was no connection yet.
+    ++state_->generation;  // later events of the dead connection are ignored
+    // A connection counts from its first listing on.
     if (last_logged_error_.empty() && state_->report.listings > 0) ++state_->report.losses;
     state_->report.connected = false;
     state_->report.counts.reset();
-    publish(*state_, lock);
+    publish(*state_);
   }
   if (why == last_logged_error_) return;
   last_logged_error_ = why;

@@ -1,20 +1,19 @@
-// Follows one hypervisor: connects, counts by events and listings, and connects again when the connection is
-// lost, after pauses that grow.
+// Follows one hypervisor: connects, counts by events and listings, and reconnects after growing pauses when the connection is
+// lost.
 //
-// All that may block happens in a thread of the watcher's own. Whether that thread has been stuck for too
-// long is for whoever gets the reports to say: each has the time of the last listing in it (tally.h).
+// All that may block happens in a thread of the watcher's own. Whether that thread has been stuck for too long is decided by
+// the receiver of the reports: each has the time of the last listing (totals.h).
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "monitor/hypervisor.h"
 
 namespace cleave::monitor {
@@ -37,48 +36,47 @@ struct Report {
   std::uint64_t events = 0;
   std::uint64_t listings = 0;
   std::uint64_t corrections = 0;  // listings that differed from what the events had led to
-  std::uint64_t losses = 0;       // connections that ended unasked
+  std::uint64_t losses = 0;       // connections that were lost
 };
 
 class Watcher {
  public:
-  // Gets every report in order, from several threads but never two at a time. Must neither block nor throw.
+  // Gets every report in order, from several threads but one at a time. Must neither block nor throw.
   using Sink = std::function<void(const Report&)>;
 
-  // Begins at once. `hypervisor` must outlive the watcher.
+  // Starts at once. `hypervisor` must outlive the watcher.
   Watcher(Hypervisor& hypervisor, std::string uri, WatcherOptions options, Sink sink);
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
   // Waits for the call that the thread is in, however long that takes.
   ~Watcher();
 
-  // No report comes after the return. The thread ends as soon as the hypervisor lets it.
+  // No report comes after the return. The thread ends when the hypervisor's current call returns.
   void stop();
 
-  // Whether the thread had ended before the time was up.
+  // Whether the thread ended before the deadline.
   bool wait_until_ended(TimePoint deadline);
 
  private:
   class EventReceiver;
 
-  // Shared with the hypervisor's callbacks, which may be under way when a session, or the watcher itself,
-  // ends.
+  // Shared with the hypervisor's callbacks, which may be running when a connection, or the watcher itself, ends.
   struct State {
     State(double busy_share, Sink to) : domains(busy_share), sink(std::move(to)) {}
 
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool stopping = false;
-    bool ended = false;
-    bool lost = false;             // the session of this generation is dead
-    std::string why;               // it is dead
-    bool unconfirmed = false;      // an event has come since the last listing began
-    std::uint64_t generation = 0;  // of the session; callbacks of earlier ones are ignored
-    Domains domains;
-    Report report;
-    Sink sink;
+    base::Mutex mutex;
+    base::CondVar changed;
+    bool stopping CLEAVE_GUARDED_BY(mutex) = false;
+    bool ended CLEAVE_GUARDED_BY(mutex) = false;
+    bool lost CLEAVE_GUARDED_BY(mutex) = false;         // the connection of this generation is dead
+    std::string why CLEAVE_GUARDED_BY(mutex);           // it is dead
+    bool unconfirmed CLEAVE_GUARDED_BY(mutex) = false;  // an event has come since the last listing began
+    std::uint64_t generation CLEAVE_GUARDED_BY(mutex) =
+        0;  // of the connection; callbacks of earlier ones are ignored
+    Domains domains CLEAVE_GUARDED_BY(mutex);
+    Report report CLEAVE_GUARDED_BY(mutex);
+    const Sink sink;
   };
-  using Lock = std::unique_lock<std::mutex>;
 
   void run();
   void serve_connection();
@@ -88,7 +86,7 @@ class Watcher {
   void pause(std::chrono::milliseconds duration);
   void disconnect(const std::string& why);
   bool stopping();
-  static void publish(State& state, const Lock& held);
+  static void publish(State& state) CLEAVE_REQUIRES(state.mutex);
 
   Hypervisor& hypervisor_;
   const std::string uri_;

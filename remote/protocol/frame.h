@@ -1,14 +1,12 @@
-// The frames that a connection consists of, either way: a header of 16 bytes, a FlatBuffers message, a
-// payload.
+// The frames that a connection consists of, in both directions: a header of 16 bytes, a FlatBuffers message, a payload.
 //
 //   0  u32  size of the message, in bytes: 1 to kMaxMessageSize (limits.h), for a Hello to kMaxHelloSize
 //   4  u16  kind
 //   6  u16  0
 //   8  u64  size of the payload: 0 to kMaxPayload
 //
-// All little-endian. The message is a finished FlatBuffer of the kind's table, without a size prefix. The
-// payload is the payloads of the message's commands or items, one after the other; their sizes add up to its
-// size.
+// All little-endian. The message is a finished FlatBuffer of the kind's table, without a size prefix. The payload is the
+// payloads of the message's commands or items, one after the other; their sizes add up to its size.
 //
 // Thread-safe: pure functions.
 #pragma once
@@ -38,7 +36,7 @@ using HeaderBytes = std::array<std::byte, kHeaderSize>;
 
 HeaderBytes encode(const FrameHeader& header);
 
-// Empty where the bytes are no header, or one that is beyond the limits.
+// Empty if the bytes are not a header, or one that exceeds the limits.
 std::optional<FrameHeader> decode(const HeaderBytes& bytes);
 
 }  // namespace cleave::remote

@@ -1,5 +1,5 @@
-// The numbers of a vector in a message. FlatBuffers' verifier checks that they lie within the message but not
-// that they are aligned, which a peer's need not be: they are copied before they are read.
+// The numbers of a vector in a message. FlatBuffers' verifier checks that they lie within the message, but not that they are
+// aligned, which a peer need not ensure: they are copied before they are read.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace cleave::remote {
 
-// Null is as good as empty.
+// Null counts as empty.
 template <typename Number>
 bool is_empty(const flatbuffers::Vector<Number>* list) {
   return list == nullptr || list->size() == 0;

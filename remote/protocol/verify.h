@@ -1,7 +1,7 @@
-// A message, checked before anything of it is read: FlatBuffers' own bounds, and what the schema cannot say:
-// no command or item without a body, not too many, and payloads that add up to the frame's.
+// Checks a message before anything of it is read: FlatBuffers' own bounds, and what the schema cannot express: each command or
+// item has a body, there are not too many, and their payloads add up to the frame's.
 //
-// Thread-safe: pure functions. The answer points into `bytes`, which must be aligned to 8; null: broken.
+// Thread-safe: pure functions. The result points into `bytes`, which must be aligned to 8; null: malformed.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// cleave-serverd: reads its options and is the supervisor, or the worker that it has started.
+// cleave-serverd: reads its options and runs as the supervisor, or as a worker that the supervisor has started.
 #include <cstdlib>
 #include <exception>
 #include <span>

@@ -5,7 +5,7 @@
 namespace cleave::remote {
 namespace {
 
-// Where there is one processor, what is looked for cannot come while somebody looks.
+// With one processor nothing can happen while this thread polls.
 bool has_several_processors() {
   cpu_set_t ours;
   return ::sched_getaffinity(0, sizeof ours, &ours) != 0 || CPU_COUNT(&ours) > 1;

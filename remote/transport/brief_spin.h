@@ -1,8 +1,8 @@
-// Looking for something for a short while before sleeping until it comes. A thread that sleeps is woken late,
-// by tens of microseconds where idle processors sleep deeply, which is most of what a small round trip takes.
+// Polling for something for a short time before sleeping until it happens. A sleeping thread is woken late, by tens of
+// microseconds where idle processors sleep deeply, which is most of the time of a small round trip.
 //
-// It is no more than a look: bounded, given up where it has been in vain lately (then it is tried now and
-// then), never done on a machine of one processor, and in it every other thread goes first.
+// The polling is bounded; it is suspended where it has failed several times in a row, and then retried occasionally; it is
+// never done on a machine with one processor; and it yields to other threads.
 //
 // Not thread-safe: one thread at a time.
 #pragma once
@@ -15,10 +15,10 @@ namespace cleave::remote {
 
 class BriefSpin {
  public:
-  // The longest look.
+  // `most`: the longest time to poll.
   explicit BriefSpin(Duration most) : most_(most) {}
 
-  // Asks is_ready() until it says yes, interrupted() does, or time is out. Returns whether it is there.
+  // Polls until is_ready() or interrupted() returns true, or the time is over. Returns whether it is ready.
   template <typename IsThere, typename Interrupted>
   bool until(IsThere is_ready, Interrupted interrupted) {
     if (!is_worthwhile()) return false;
@@ -38,8 +38,8 @@ class BriefSpin {
   }
 
  private:
-  static constexpr unsigned kMaxMisses = 4;    // in a row, after which
-  static constexpr unsigned kMaxSkipped = 32;  // so many times are left out before the next try
+  static constexpr unsigned kMaxMisses = 4;    // in a row, after which polling
+  static constexpr unsigned kMaxSkipped = 32;  // is skipped that many times before the next try
 
   bool is_worthwhile();
   void note_hit() { misses_ = 0; }

@@ -23,7 +23,7 @@ int connect_socket(const sockaddr* address, std::size_t size, Time until) {
   const int socket = ::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return -1;
   int error = 0;
-  // A unix socket whose queue is full says EAGAIN and would have to be tried again.
+  // A unix socket whose queue is full returns EAGAIN, which counts as a failure.
   if (::connect(socket, address, static_cast<socklen_t>(size)) != 0) {
     error = errno;
     if (error == EINPROGRESS) {
@@ -77,7 +77,7 @@ int connect_tcp(const base::Address& address, Time until, std::string& problem) 
 
 std::string connect_error_text(int error, base::Address::Kind kind) {
   if (kind == base::Address::Kind::vsock) {
-    if (error == ECONNRESET) return "no server there";  // what other sockets refuse
+    if (error == ECONNRESET) return "no server there";  // where other sockets are refused
     if (error == EAFNOSUPPORT || error == ENODEV)
       return "there is no vsock here; the VM needs a vsock device, and its kernel the module";
   }

@@ -1,4 +1,4 @@
-// The client's end: from an address to a connected stream.
+// The client's side: from an address to a connected stream.
 //
 // Thread-safe. Nothing throws.
 #pragma once
@@ -11,10 +11,10 @@
 
 namespace cleave::remote {
 
-// For TLS; paths of PEM files. Not used otherwise.
+// Paths of PEM files, for TLS.
 struct TlsFiles {
   std::string
-      authority;  // who must have signed the peer's certificate; empty for a client: the system's list
+      authority;  // that must have signed the peer's certificate; empty for a client: the system's authorities
   std::string certificate;  // our own, with its chain; empty: none
   std::string key;
 };
@@ -24,8 +24,8 @@ struct ConnectResult {
   std::string problem;
 };
 
-// Looks the host up, connects, and for TLS shakes hands and checks the certificate and its name. All of it
-// takes at most until `until`, but for the lookup, which the system's resolver limits.
+// Resolves the host, connects, and for TLS makes the handshake and checks the certificate and its name. Returns before
+// `until`, but for the lookup, whose time the system's resolver limits.
 ConnectResult connect_to(const Endpoint& endpoint, const TlsFiles& tls, Time until);
 
 }  // namespace cleave::remote

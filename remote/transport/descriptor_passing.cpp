@@ -10,7 +10,7 @@
 namespace cleave::remote {
 namespace {
 
-// Room for a few more than expected, so that a peer that sends more does not leave them open with us.
+// More than expected: descriptors that do not fit would stay open in this process.
 constexpr std::size_t kMaxDescriptors = 8;
 
 bool send_rest(int socket, std::span<const std::byte> bytes) {

@@ -1,5 +1,5 @@
-// Where a server is: unix:PATH, tcp:HOST:PORT, vsock:CID:PORT as base/address.h reads them, and
-// tls:HOST:PORT, which is TLS over TCP. Without a port, tcp: and tls: mean kPort (protocol/features.h).
+// The address of a server: unix:PATH, tcp:HOST:PORT or vsock:CID:PORT as in base/address.h, or tls:HOST:PORT, which is TLS
+// over TCP. tcp: and tls: without a port mean kPort (protocol/features.h).
 //
 // Thread-safe: plain functions of their arguments; nothing is looked up or opened here.
 #pragma once
@@ -19,14 +19,13 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
-// Empty where the text is none of the four forms.
+// Empty if the text has none of the four forms.
 std::optional<Endpoint> read_endpoint(std::string_view text);
 
-// The text that read_endpoint() takes.
+// The inverse of read_endpoint().
 std::string as_text(const Endpoint& endpoint);
 
-// Whether who is there can only be on this machine or, for vsock, on its host: what goes there cannot be read
-// on a network.
+// Whether the connection stays on this machine or, for vsock, between it and its host, so that no network can read it.
 bool is_private(const Endpoint& endpoint);
 
 }  // namespace cleave::remote

@@ -58,7 +58,7 @@ std::span<const std::byte> FrameReader::message() const {
 bool FrameReader::read_exactly(std::span<std::byte> into) {
   while (!into.empty()) {
     if (begin_ == end_) {
-      // What is larger than the buffer does not go through it.
+      // Reads larger than the buffer bypass it.
       if (into.size() >= buffer_.size()) return read_payload(into);
       if (fill(read_deadline()) != ReadStatus::data) return false;
     }

@@ -1,5 +1,4 @@
-// Whole frames on a stream: their header and message read into memory of our own, their payload straight to
-// where it belongs.
+// Whole frames on a stream: header and message are read into a buffer, the payload directly to its destination.
 #pragma once
 
 #include <array>
@@ -15,40 +14,41 @@
 
 namespace cleave::remote {
 
-// Reads frames, one after the other: next(), then all of its payload by read_payload() and skip_payload(),
-// then next(). Not thread-safe: one thread at a time.
+// Reads frames, one after the other: next(), then its whole payload with read_payload() and skip_payload(), then next().
+//
+// Not thread-safe, but for last_received().
 class FrameReader {
  public:
   // `stall_timeout`: how long the peer may be silent within a frame.
   FrameReader(Stream& stream, Duration stall_timeout);
 
-  // `timeout`: no frame has begun to come. `gone`: the connection is, or what came is no frame, or larger
-  // than `most`.
+  // `timeout`: no frame has begun to arrive. `closed`: the connection is closed, or what arrived is not a frame or has a message
+  // of more than `most` bytes.
   ReadStatus next(FrameHeader& header, Time until, std::uint32_t most = kMaxMessageSize);
 
-  // Before next(), of who expects something soon: looks for it for a short while without sleeping (linger.h).
+  // To be called before next() if a frame is expected soon: polls for it for a short time without sleeping (brief_spin.h).
   void spin();
 
-  // The message of the frame that next() found; aligned for FlatBuffers, valid until the next one.
+  // The message of the current frame; aligned for FlatBuffers, valid until next().
   [[nodiscard]] std::span<const std::byte> message() const;
 
-  // The next so many bytes of the payload. False: the connection is gone.
+  // Reads or skips the next bytes of the payload. False: the connection is closed.
   bool read_payload(std::span<std::byte> into);
   bool skip_payload(std::uint64_t size);
 
-  // Whether more has come already. Asks the system only where nothing is buffered.
+  // Whether more data has arrived. Makes a system call only if nothing is buffered.
   [[nodiscard]] bool has_more();
-  // Whether it has been read from the stream.
+  // Whether data has been read from the stream that next() has not consumed.
   [[nodiscard]] bool has_buffered() const { return begin_ != end_; }
 
-  // When something last came: any byte is a sign of life. For any thread.
+  // When a byte last arrived: any byte shows that the peer is alive. For any thread.
   [[nodiscard]] Time last_received() const {
     return Time(Duration(last_received_.load(std::memory_order_relaxed)));
   }
 
   void set_stall_timeout(Duration stall_timeout) { stall_timeout_ = stall_timeout; }
 
-  // Whatever is read has to come until then, and not only some of it now and then.
+  // All that is read has to arrive before this time; the stall timeout alone would allow a byte now and then for ever.
   void set_deadline(Time end) { deadline_ = end; }
 
  private:
@@ -71,7 +71,7 @@ class FrameReader {
   std::size_t message_size_ = 0;
 };
 
-// Writes one frame as a whole. Callers take turns. False: the connection is gone, or takes nothing for
+// Writes one frame. Callers serialise their calls. False: the connection is closed, or has accepted no data for
 // `stall_timeout`.
 bool write_frame(Stream& stream, FrameKind kind, std::span<const std::byte> message,
                  std::span<const std::span<const std::byte>> payloads, Duration stall_timeout);

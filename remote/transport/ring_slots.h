@@ -1,7 +1,7 @@
-// Words in memory that client and server share, one for each slot of a ring (messages.fbs: Ring): whose the
-// slot is.
+// Words in shared memory, one for each slot of a ring (messages.fbs: Ring), that say who may use the slot: the client or the
+// server.
 //
-// Thread-safe. The other process may write anything there at any time; it deceives nobody but itself.
+// Thread-safe. The other process may write anything to a word at any time; that harms only its own transfers.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace cleave::remote {
 
-// The client gives the slot to the server: what comes next tells the server so.
+// The client passes the slot to the server. The message that follows tells the server so.
 void give_slot(std::uint32_t& word);
 
-// The server gives it back, and wakes who waits for that.
+// The server returns the slot, and wakes a client that waits for it.
 void return_slot(std::uint32_t& word);
 
 bool is_returned(std::uint32_t& word);
 
-// Waits; false: it has not come back until then.
+// Waits for the slot. False: it has not been returned before `until`.
 bool wait_for_slot(std::uint32_t& word, Time until);
 
 }  // namespace cleave::remote

@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxParts = 64;  // of one sendmsg(2); less than IOV_MAX
 
-// Takes `size` bytes off the front.
+// Removes `size` bytes from the front.
 std::span<iovec> without(std::span<iovec> parts, std::size_t size) {
   while (!parts.empty() && size >= parts.front().iov_len) {
     size -= parts.front().iov_len;
@@ -109,7 +109,7 @@ bool wait_until_writable(int socket, Duration stall_timeout, const WhileBlocked&
       while_blocked();
       until += steady_clock::now() - started;
     }
-    int left = 0;  // of what the system holds for the peer
+    int left = 0;  // bytes in the send queue
     if (::ioctl(socket, SIOCOUTQ, &left) == 0) {
       if (left < before) until = steady_clock::now() + stall_timeout;
       before = left;
@@ -125,7 +125,8 @@ bool wait_for(int descriptor, short events, Time until) {
     const int ready = ::poll(&waited, 1, milliseconds_until(until));
     if (ready > 0) return true;
     if (ready == 0 && steady_clock::now() >= until) return false;
-    if (ready < 0 && errno != EINTR && errno != EAGAIN) return true;  // the call that follows finds out
+    if (ready < 0 && errno != EINTR && errno != EAGAIN)
+      return true;  // the next call on the descriptor returns the error
   }
 }
 

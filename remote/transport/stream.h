@@ -1,8 +1,7 @@
 // One end of a connection: bytes in order, both ways.
 //
-// One thread may read while another one writes; two readers, or two writers, must take turns. shutdown() may
-// be called from any thread at any time. Nothing throws, nothing raises SIGPIPE. Once an end is gone it stays
-// gone.
+// One thread may read while another one writes; callers serialise readers, and writers. shutdown() may be called from any
+// thread at any time. Nothing throws, nothing raises SIGPIPE. A connection that has been found closed stays closed.
 #pragma once
 
 #include <chrono>
@@ -19,12 +18,12 @@ namespace cleave::remote {
 using Time = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 
-// As the end of a wait: there is none.
+// As the deadline of a wait: do not wait.
 inline constexpr Time kNoWait{};
 
 enum class ReadStatus : std::uint8_t { data, timeout, closed };
 
-// What a writer does now and then while the peer takes nothing.
+// Called by a writer from time to time while the peer accepts no data.
 using WhileBlocked = std::function<void()>;
 
 class Stream {
@@ -34,37 +33,38 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
 
-  // At least one byte and at most `into.size()`, as many as are there; `size` says how many. Waits until
-  // `until`.
+  // Reads at least one and at most `into.size()` bytes, as many as are available; `size` becomes their number. Waits at most
+  // until `until`.
   virtual ReadStatus read(std::span<std::byte> into, std::size_t& size, Time until) = 0;
 
-  // All of it, in order; `parts` is used up. False if the connection is gone, or takes nothing for
+  // Writes all parts in order, and changes `parts`. False: the connection is closed, or has accepted no data for
   // `stall_timeout`.
   virtual bool write(std::span<iovec> parts, Duration stall_timeout, const WhileBlocked& while_blocked) = 0;
   bool write(std::span<iovec> parts, Duration stall_timeout) { return write(parts, stall_timeout, {}); }
 
-  // Whether a read would give something without waiting for the network, or say that the end has come where
-  // the socket alone does not show it.
+  // Whether a read would return data without waiting for the network, or would find the connection closed where the socket
+  // alone does not show it.
   [[nodiscard]] virtual bool has_data() = 0;
 
-  // Of an end that is gone: why, for people, as far as it is known; else empty.
+  // Why the connection has closed, for people, as far as it is known; else empty.
   [[nodiscard]] virtual std::string last_words() { return {}; }
 
-  // Ends the connection for both directions and wakes who waits in read() or write().
+  // Ends the connection in both directions and wakes threads in read() and write().
   virtual void shutdown() = 0;
 
-  // The socket, for poll(): readable when something has come (but see has_data()). Owned by the stream.
+  // The socket, for poll(): readable when data has arrived (but see has_data()). Owned by the stream.
   [[nodiscard]] virtual int descriptor() const = 0;
 };
 
-// Around a connected socket, which it takes over; small messages are sent at once (TCP_NODELAY).
+// A stream on a connected socket, which it owns from now on. Small messages are sent at once (TCP_NODELAY).
 std::unique_ptr<Stream> make_socket_stream(int socket);
 
-// Waits until the descriptor is ready for `events` (poll(2)) or its peer gone; false: not until `until`.
+// Waits until the descriptor is ready for `events` (poll(2)) or its connection closed. False: not before `until`.
 bool wait_for(int descriptor, short events, Time until);
 
-// Waits until a socket takes more data, or its peer is gone; false: it has taken nothing for `stall_timeout`. A
-// slow peer takes some all the time, long before there is so much room that the system says so.
+// Waits until a socket accepts more data, or its connection is closed. False: the peer has accepted none for
+// `stall_timeout`. What counts is that the send queue shrinks: a slow peer makes it shrink long before the system reports
+// the socket writable.
 bool wait_until_writable(int socket, Duration stall_timeout, const WhileBlocked& while_blocked = {});
 
 // Milliseconds for poll(2) until then, rounded up, not less than 0.

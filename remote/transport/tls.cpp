@@ -6,12 +6,13 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <memory>
-#include <mutex>
 #include <poll.h>
 #include <unistd.h>
 #include <utility>
 
 #include <sys/socket.h>
+
+#include "base/mutex.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -28,7 +29,7 @@ using std::chrono::steady_clock;
 using ContextPointer = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using SslPointer = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
-// Who is refused has so long to read why.
+// A refused peer has this time to read why.
 constexpr std::chrono::seconds kRefusalDrainTime{1};
 
 std::string last_openssl_error() {
@@ -38,7 +39,7 @@ std::string last_openssl_error() {
   return reason != nullptr ? reason : "the peer ended the connection";
 }
 
-// What OpenSSL wants before it can go on, as poll(2) puts it; 0: it cannot go on.
+// What OpenSSL waits for, as poll(2) names it; 0: it cannot go on.
 short wanted(const SSL& ssl, int result) {
   switch (SSL_get_error(&ssl, result)) {
     case SSL_ERROR_WANT_READ:
@@ -73,7 +74,7 @@ class TlsStream final : public Stream {
       while (!left.empty()) {
         std::size_t size = 0;
         const auto some = [&] { return SSL_write_ex(ssl_.get(), left.data(), left.size(), &size); };
-        // Each wait has all of the patience: a record may need several, and after each some of it has gone.
+        // The timeout counts anew for each wait: a record may need several, with progress in between.
         const auto wait = [&](short events) {
           return events == POLLOUT ? wait_until_writable(socket_, stall_timeout, while_blocked)
                                    : wait_for(socket_, events, steady_clock::now() + stall_timeout);
@@ -85,9 +86,9 @@ class TlsStream final : public Stream {
     return true;
   }
 
-  // Half a record, or one without data, is nothing yet: a read would wait.
+  // A part of a record, or a record without data, does not count: a read would wait.
   bool has_data() override {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     std::byte byte{};
     std::size_t size = 0;
     ERR_clear_error();
@@ -96,7 +97,7 @@ class TlsStream final : public Stream {
   }
 
   std::string last_words() override {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return last_words_;
   }
 
@@ -109,7 +110,7 @@ class TlsStream final : public Stream {
     while (true) {
       short events = 0;
       {
-        const std::scoped_lock lock(mutex_);
+        const base::MutexLock lock(mutex_);
         ERR_clear_error();
         const int result = step();
         if (result == 1) return ReadStatus::data;
@@ -120,8 +121,8 @@ class TlsStream final : public Stream {
     }
   }
 
-  // With the mutex. 0: the connection is gone.
-  short wanted(int result) {
+  // 0: the connection is gone.
+  short wanted(int result) CLEAVE_REQUIRES(mutex_) {
     const short events = remote::wanted(*ssl_, result);
     if (events == 0 && last_words_.empty() && ERR_peek_error() != 0)
       last_words_ = "TLS: " + last_openssl_error();
@@ -130,9 +131,9 @@ class TlsStream final : public Stream {
   }
 
   const int socket_;
-  std::mutex mutex_;  // around every call on ssl_
-  SslPointer ssl_;
-  std::string last_words_;
+  base::Mutex mutex_;
+  SslPointer ssl_ CLEAVE_PT_GUARDED_BY(mutex_);
+  std::string last_words_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std::string& problem) {
@@ -143,7 +144,7 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
   }
   SSL_CTX* const raw = context.get();
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
-  // A key with a password cannot be used: nobody is there to be asked for it.
+  // A key with a password cannot be used: a daemon cannot ask for it.
   SSL_CTX_set_default_passwd_cb(raw, [](char*, int, int, void*) { return 0; });
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
@@ -162,7 +163,7 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
   return known ? std::move(context) : fail(files.authority);
 }
 
-// The certificate has to be for this host, by name or by address.
+// Requires the certificate to be for this host, by name or by address.
 bool expect_host(SSL& ssl, const std::string& host) {
   in6_addr address{};
   const bool numeric =
@@ -195,15 +196,15 @@ SslPointer make_connection_state(SSL_CTX& context, int socket) {
   return ssl;
 }
 
-// Without a stream the socket stays the caller's.
+// Makes the handshake. If there is no stream, the socket stays the caller's.
 ConnectResult finish(int socket, SslPointer ssl, Time until) {
   std::string problem = ssl ? perform_handshake(*ssl, socket, until) : "TLS: " + last_openssl_error();
   if (problem.empty()) return {std::make_unique<TlsStream>(socket, std::move(ssl)), {}};
   return {nullptr, std::move(problem)};
 }
 
-// A socket that is closed while there is something to read is reset, and with it goes what the peer has yet
-// to read: here, why it is refused. So it is given a moment to read that and go.
+// A socket that is closed with unread data is reset, and the peer loses what it has not read: here, why it is refused. So
+// its data is read and dropped for a moment, until it closes.
 void drain_before_close(int socket, Time until) {
   ::shutdown(socket, SHUT_WR);
   until = std::min(until, steady_clock::now() + kRefusalDrainTime);
@@ -257,7 +258,7 @@ std::unique_ptr<TlsServer> TlsServer::make(const TlsFiles& files, std::string& p
     SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     SSL_CTX_set_client_CA_list(raw, SSL_load_client_CA_file(files.authority.c_str()));
   }
-  // Every connection has a process of its own: there is nothing that a session could be kept in.
+  // Every connection has a process of its own, so no TLS session can be resumed.
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(raw, 0);
   return std::unique_ptr<TlsServer>(new TlsServer(std::move(context)));

@@ -1,7 +1,7 @@
 // TLS 1.3 and 1.2 over a connected socket, by OpenSSL.
 //
-// A TLS stream may be read by one thread while another one writes: OpenSSL's object is locked for the moments
-// in which it works, never while anybody waits for the network.
+// A TLS stream may be read by one thread while another one writes: OpenSSL's object is locked while it works, never while a
+// thread waits for the network.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace cleave::remote {
 
-// Both take the socket over. The handshake is over when they return.
+// Both own the socket from now on. The handshake is complete when they return.
 ConnectResult connect_tls(int socket, const std::string& host, const TlsFiles& files, Time until);
 
-// What a server needs for all of its connections: its certificate and key are read once. With
-// `files.authority` only clients with a certificate by that authority are let in.
+// A server's certificate and key, which are read once for all of its connections. With `files.authority` only clients with a
+// certificate by that authority are accepted.
 class TlsServer {
  public:
   // Null: `problem` says why.

@@ -6,7 +6,7 @@ namespace cleave::remote::server {
 
 BuildThreads::~BuildThreads() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -15,7 +15,7 @@ BuildThreads::~BuildThreads() {
 
 bool BuildThreads::run(std::function<void()> work) {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (queued_.size() >= kMaxQueued) return false;
     queued_.push_back(std::move(work));
     if (idle_ < queued_.size() && threads_.size() < kMaxThreads) {
@@ -27,15 +27,15 @@ bool BuildThreads::run(std::function<void()> work) {
 }
 
 bool BuildThreads::is_busy() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !queued_.empty() || idle_ < threads_.size();
 }
 
 void BuildThreads::work() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (true) {
     ++idle_;
-    wake_.wait(lock, [this] { return stopping_ || !queued_.empty(); });
+    while (!stopping_ && queued_.empty()) wake_.wait(lock);
     --idle_;
     if (queued_.empty()) return;
     const std::function<void()> next = std::move(queued_.front());

@@ -1,15 +1,16 @@
-// Threads for what takes long and is not a command: builds. They begin with the first one.
+// Threads for builds. They are started as needed, and joined at the end of this object's life, which waits for running
+// builds; a worker process ends without that.
 //
-// Thread-safe. Its end waits for the work that has begun; a worker process does not wait but ends.
+// Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cleave::remote::server {
 
@@ -20,10 +21,10 @@ class BuildThreads {
   BuildThreads& operator=(const BuildThreads&) = delete;
   ~BuildThreads();
 
-  // False: too much is waiting already.
+  // Runs `work` on one of the threads. False: too many builds are queued.
   bool run(std::function<void()> work);
 
-  // Whether there is work that has not ended.
+  // Whether a build is running or queued.
   bool is_busy();
 
  private:
@@ -32,12 +33,13 @@ class BuildThreads {
 
   void work();
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> queued_;
-  std::vector<std::thread> threads_;
-  bool stopping_ = false;
-  std::size_t idle_ = 0;
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  std::deque<std::function<void()>> queued_ CLEAVE_GUARDED_BY(mutex_);
+  std::vector<std::thread>
+      threads_;  // added with the mutex; joined by the destructor, when nothing adds any more
+  bool stopping_ CLEAVE_GUARDED_BY(mutex_) = false;
+  std::size_t idle_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cleave::remote::server

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kDigits = 16;
 
-// The beginning of every folder's path. It becomes part of options, which blanks would take apart.
+// The common prefix of the folders' paths. It becomes part of build options, which blanks would split.
 const std::string& path_prefix() {
   static const std::string path = [] {
     const char* const set = std::getenv("TMPDIR");
@@ -35,7 +35,7 @@ const std::string& path_prefix() {
   return path;
 }
 
-// FNV-1a. Who finds two contents with one number has gained nothing: they are never in one folder.
+// FNV-1a. A collision gains an attacker nothing: two contents are never in the same folder.
 class ContentHash {
  public:
   void add(std::string_view text) {
@@ -56,7 +56,7 @@ std::uint64_t content_hash(const IncludedFiles& files) {
   return number.value();
 }
 
-// Nobody else can lock it while it is in use. -1: it is, or is no folder.
+// Locks the folder until its descriptor is closed. -1: it is in use, or not a folder.
 int lock_folder(const std::string& path) {
   const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0 || ::flock(folder, LOCK_EX | LOCK_NB) == 0) return folder;
@@ -64,7 +64,7 @@ int lock_folder(const std::string& path) {
   return -1;
 }
 
-// Calls visit(part) for the names between slashes.
+// Calls visit(name, is_last) for each component of the path. False: a call returned false.
 template <typename Visit>
 bool for_each_component(std::string_view path, Visit visit) {
   while (!path.empty()) {
@@ -78,7 +78,7 @@ bool for_each_component(std::string_view path, Visit visit) {
 
 bool write_file(const std::string& path, std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) return errno == EEXIST;  // the same file by two ways
+  if (file < 0) return errno == EEXIST;  // the same file by two paths
   while (!text.empty()) {
     const ssize_t done = ::write(file, text.data(), text.size());
     if (done < 0 && errno == EINTR) continue;
@@ -117,7 +117,7 @@ SourceFolder::SourceFolder(const IncludedFiles& files) : problem_(files.problem)
     rest.remove_prefix(text.size());
     if (!is_include_path(files.names[i]) || !write(files.names[i], text)) ++missing;
   }
-  if (missing != 0) problem_ = "the server cannot keep " + std::to_string(missing) + " included files";
+  if (missing != 0) problem_ = "the server cannot store " + std::to_string(missing) + " included files";
 }
 
 SourceFolder::~SourceFolder() {
@@ -147,7 +147,7 @@ void SourceFolder::enter() {
   if (previous_folder_ >= 0) static_cast<void>(!::chdir(path_.c_str()));
 }
 
-// Each folder on the way is made, also one that ".." leaves again: a compiler goes that way.
+// Creates each folder of the path, also those that ".." leaves again: a compiler resolves the path component by component.
 bool SourceFolder::write(std::string_view name, std::string_view text) const {
   const bool is_folder = name.ends_with('/');
   std::vector<std::size_t> ends;
@@ -175,7 +175,7 @@ std::string SourceFolder::options(const IncludedFiles& files) const {
 }
 
 void remove_stale_source_folders() {
-  // Between its making and its locking a folder is young.
+  // A folder is not locked for a moment after it has been created.
   constexpr std::time_t kMinStaleAge = 60;
   const std::filesystem::path prefix = path_prefix();
   std::error_code error;

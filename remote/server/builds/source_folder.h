@@ -1,17 +1,16 @@
-// The files that a client's program includes, on disk for as long as its build takes: below a new folder that
-// only the worker's user may enter, at the paths that they have at the client's.
+// The files that a client's program includes, on disk for as long as its build takes: below a new folder that only the worker's
+// user can enter, at the paths that they have on the client's machine.
 //
-// The folder's name follows from what is in it, so that drivers, which keep what they have built, recognise
-// it and are never given another text under the same name. Where there is such a folder already, in use by
-// another build, the name is a random one.
+// The folder's name is a hash of its contents. Drivers cache builds by the paths of included files: they recognise the folder,
+// and never see different contents under the same name. If the folder exists, in use by another build, the name is random.
 //
-// Nothing is written outside of the folder: names that lead out of it are not written at all. What a process
-// that crashed has left behind is removed by a later one: a folder in use is locked.
+// Nothing is written outside of the folder: paths that lead out of it are skipped. Folders that a crashed process has left
+// behind are removed by a later one; folders in use are locked.
 //
-// It is the current folder of the thread that has made it: compilers look there first, and would find what
-// lies where the server was started. Other threads keep theirs.
+// The folder is the current folder of the thread that has created it: compilers search there first, and would otherwise find
+// files where the server was started. Other threads are not affected.
 //
-// For one thread.
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +22,18 @@ namespace cleave::remote::server {
 
 struct IncludedFiles {
   std::vector<std::string> names;
-  std::vector<std::uint64_t> sizes;  // as many; together the size of `texts`
+  std::vector<std::uint64_t> sizes;  // one for each name; their sum is the size of `texts`
   std::string texts;
-  std::vector<std::string> options;  // what goes around the folder's path
-  std::string problem;               // why there are none, for people
+  std::vector<std::string> options;  // the build options, split where the folder's path is inserted
+  std::string problem;               // why the files are missing, for people
 };
 
-// Whether it is an absolute path that never leads above the root.
+// Whether this is an absolute path that never leads above the root.
 bool is_include_path(std::string_view path);
 
 class SourceFolder {
  public:
-  // All names have to be paths. Where files cannot be written `problem()` says so.
+  // Requires: is_include_path() for all names. `problem()` is set if files cannot be written.
   explicit SourceFolder(const IncludedFiles& files);
   SourceFolder(const SourceFolder&) = delete;
   SourceFolder& operator=(const SourceFolder&) = delete;
@@ -55,10 +54,10 @@ class SourceFolder {
   int previous_folder_ = -1;  // the thread's current folder
 };
 
-// Removes the folders of processes that are no more.
+// Removes the folders of processes that have ended.
 void remove_stale_source_folders();
 
-// What a compiler says, as it would have said it at the client's: without the folders' paths.
+// Removes the folders' paths from a compiler's output, so that it reads as on the client's machine.
 std::string strip_source_folders(std::string_view text);
 
 }  // namespace cleave::remote::server

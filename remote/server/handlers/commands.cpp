@@ -83,7 +83,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::M
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::Barrier& message) {
-  (void)message;  // one with a wait list and an event does what the plain one does
+  (void)message;  // a barrier with a wait list and an event does all that a plain one does
   enqueue(session, command,
           [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
             return session.cl.clEnqueueBarrierWithWaitList(queue, count, waits, event);

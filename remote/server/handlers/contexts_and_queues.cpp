@@ -1,4 +1,4 @@
-// What is created and released: contexts, queues, samplers, events.
+// Contexts, queues, samplers and events; releasing objects.
 #include <array>
 #include <memory>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace cleave::remote::server {
 namespace {
 
-// Pairs, and the zero that ends them for OpenCL; one more, should the last pair be half of one.
+// A properties list as OpenCL takes it: pairs and a terminating zero; a second zero in case the last pair is incomplete.
 template <typename Property, typename Wire>
 std::vector<Property> zero_terminated(const flatbuffers::Vector<Wire>* properties) {
   std::vector<Property> list;
@@ -69,7 +69,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   if (!devices) return session.reply(command, message.id(), CL_INVALID_DEVICE);
   if (devices->empty()) return session.reply(command, message.id(), CL_INVALID_VALUE);
   std::vector<cl_context_properties> properties;
-  // Anything else would be a handle of the client's machine.
+  // The values of other properties are handles or pointers of the client's machine.
   const auto wanted = numbers(message.properties());
   for (std::size_t i = 0; i + 1 < wanted.size(); i += 2) {
     if (wanted[i] != CL_CONTEXT_INTEROP_USER_SYNC)
@@ -82,7 +82,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   properties.push_back(CL_CONTEXT_PLATFORM);
   properties.push_back(reinterpret_cast<cl_context_properties>(platform));
   properties.push_back(0);
-  // Kept for as long as the process: nobody says when a driver calls for the last time.
+  // Never freed: the driver does not tell which call is the last.
   auto* const observer = message.notify() ? new ContextObserver{session.outbox, message.id()} : nullptr;
   cl_int error = CL_SUCCESS;
   const cl_context context =
@@ -128,7 +128,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   const auto object = session.objects.find(message.queue());
   if (!object || object->kind != Kind::queue)
     return session.reply(command, message.queue(), CL_INVALID_COMMAND_QUEUE);
-  // The order cannot change under those who wait for it.
+  // The watcher thread relies on the order.
   if ((message.properties() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
     return session.reply(command, message.queue(), CL_INVALID_QUEUE_PROPERTIES);
   }

@@ -23,7 +23,7 @@ ArgumentKind argument_kind(cl_kernel_arg_address_qualifier space, const std::str
   return is_memory || is_image || type.starts_with("pipe") ? ArgumentKind::memory : ArgumentKind::value;
 }
 
-// What the driver would take these bytes for is one of its handles.
+// Whether the driver interprets the bytes of such an argument as one of its handles.
 bool is_handle(ArgumentKind expected) {
   return expected == ArgumentKind::memory || expected == ArgumentKind::sampler ||
          expected == ArgumentKind::queue;
@@ -37,14 +37,14 @@ bool accepts(Kind kind, ArgumentKind expected) {
          (kind == Kind::queue && expected == ArgumentKind::queue);
 }
 
-// As drivers answer for a handle that is none of the argument's kind.
+// The error that drivers return for a handle of the wrong kind.
 cl_int invalid_error_for(ArgumentKind expected) {
   return expected == ArgumentKind::sampler ? CL_INVALID_SAMPLER
          : expected == ArgumentKind::queue ? CL_INVALID_DEVICE_QUEUE
                                            : CL_INVALID_MEM_OBJECT;
 }
 
-// Empty where the driver does not say; then what the client says goes to the driver as it is.
+// Empty where the driver does not tell; then arguments are passed to the driver unchecked.
 std::shared_ptr<Arguments> arguments_of(SessionContext& session, cl_kernel kernel) {
   auto arguments = std::make_shared<Arguments>();
   cl_uint count = 0;
@@ -62,7 +62,7 @@ std::shared_ptr<Arguments> arguments_of(SessionContext& session, cl_kernel kerne
   return arguments;
 }
 
-// All that does not change, so that the client need not ask.
+// All that does not change, so that the client need not query it.
 void describe_kernel(SessionContext& session, flatbuffers::FlatBufferBuilder& builder, Infos& infos,
                      cl_kernel kernel) {
   for (const cl_kernel_info param : {CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS, CL_KERNEL_ATTRIBUTES}) {
@@ -89,7 +89,7 @@ void describe_kernel(SessionContext& session, flatbuffers::FlatBufferBuilder& bu
   session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, devices * sizeof(cl_device_id), list.data(),
                               nullptr);
   for (const cl_device_id device : list) {
-    // Those of local and private memory follow the arguments.
+    // Not the sizes of local and private memory, which depend on the arguments.
     for (const cl_kernel_work_group_info param :
          {CL_KERNEL_WORK_GROUP_SIZE, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
           CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE}) {
@@ -139,7 +139,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   if (!object || object->kind != Kind::kernel) return session.reply(command, id, CL_INVALID_KERNEL);
   auto* const kernel = static_cast<cl_kernel>(object->handle);
   const Arguments& arguments = *object->arguments;
-  // Unknown where the driver does not say: then what the client says goes to the driver.
+  // Unknown where the driver does not tell.
   const ArgumentKind expected =
       message.index() < arguments.size() ? arguments[message.index()] : ArgumentKind::unknown;
   switch (message.kind()) {
@@ -147,7 +147,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
       return session.reply(command, id,
                            session.cl.clSetKernelArg(kernel, message.index(), message.size(), nullptr));
     case wire::Argument::svm: {
-      // A null pointer is as good as one into what this client has allocated.
+      // A null pointer is valid, others have to point into the client's allocations.
       if (message.object() != 0 && !session.svm.contains(message.object(), 0))
         return session.reply(command, id, CL_INVALID_ARG_VALUE);
       return session.reply(
@@ -156,7 +156,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
     }
     case wire::Argument::object: {
       if (message.size() != sizeof(void*)) return session.reply(command, id, CL_INVALID_ARG_SIZE);
-      // The driver's handles are nothing that a kernel may see as a number.
+      // A kernel must not see a driver's handle as a number.
       if (expected == ArgumentKind::value || expected == ArgumentKind::local)
         return session.reply(command, id, CL_INVALID_ARG_VALUE);
       void* handle = nullptr;
@@ -175,7 +175,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   const auto* const value = message.value();
   if (value == nullptr || value->size() > kMaxArgument)
     return session.reply(command, id, CL_INVALID_ARG_VALUE);
-  // Bytes that a driver would take for a handle of its own.
+  // The driver would interpret the bytes as one of its handles.
   if (is_handle(expected) && value->size() == sizeof(void*))
     return session.reply(command, id, invalid_error_for(expected));
   session.reply(command, id,
@@ -197,7 +197,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
       if (!session.svm.contains(address, 0)) return session.reply(command, id, CL_INVALID_VALUE);
     }
   }
-  // Aligned, as the driver may read pointers from it; never null, not even of no bytes.
+  // Aligned, since the driver may read pointers from it; not null, even if it is empty.
   std::vector<std::uint64_t> aligned(value->size() / 8 + 1);
   if (value->size() > 0) std::memcpy(aligned.data(), value->data(), value->size());
   session.reply(command, id,

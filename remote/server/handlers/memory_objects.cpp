@@ -1,4 +1,4 @@
-// Memory objects: buffers, parts of them, images and pipes.
+// Memory objects: buffers, sub-buffers, images and pipes.
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -10,16 +10,16 @@
 namespace cleave::remote::server {
 namespace {
 
-// The client's memory has another address here: its contents come as a payload.
+// The client's host pointers mean nothing here: the contents come as a payload.
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-// What the host may do is for the client to say: of what it writes to a map, the rest is read first.
+// Host access is checked by the client. The driver must allow all of it: a mapping for writing is read first.
 constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
 cl_mem_flags driver_flags(cl_mem_flags flags, bool filled) {
   return (flags & ~(kHostPointer | kHostAccess)) | (filled ? CL_MEM_COPY_HOST_PTR : 0);
 }
 
-// Sizes that do not count for the type are 0, whatever the program has left there.
+// Sizes that do not apply to the type are 0, whatever the program has put there.
 cl_image_desc description_of(const wire::ImageDesc& wanted) {
   cl_image_desc desc{};
   desc.image_type = wanted.type();
@@ -41,7 +41,8 @@ cl_image_desc description_of(const wire::ImageDesc& wanted) {
 // The memory was counted when it was allocated (SvmAlloc).
 void create_over_svm(SessionContext& session, const wire::Command& command, const wire::CreateBuffer& message,
                      cl_context context) {
-  if (command.payload() > 0) return session.report_violation("payload for a buffer over shared virtual memory");
+  if (command.payload() > 0)
+    return session.report_violation("payload for a buffer over shared virtual memory");
   if (message.size() == 0 || !session.svm.contains(message.svm(), message.size()))
     return session.reply(command, message.id(), CL_INVALID_HOST_PTR);
   constexpr cl_mem_flags kOtherMemory = CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR;

@@ -1,4 +1,4 @@
-// Programs and kernels. What compiles runs on the builder's threads; their answers come when they are done.
+// Programs. Builds run on the build threads; their answers are sent when they have ended.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 const char* text_of(const flatbuffers::String* text) { return text != nullptr ? text->c_str() : ""; }
 
-// A program that a build uses after the client may have released it.
+// A reference to a program, which a build may use after the client has released it.
 class ProgramReference {
  public:
   ProgramReference(const Table& cl, cl_program program) : cl_(&cl), program_(program) {
@@ -70,7 +70,7 @@ std::optional<std::string> text_payload(SessionContext& session, const wire::Com
 
 using Build = std::function<cl_int(std::string& problem)>;
 
-// What programs usually ask next.
+// What programs usually query next.
 void describe_program(SessionContext& session, flatbuffers::FlatBufferBuilder& builder, Infos& infos,
                       cl_program program, const std::string& problem) {
   for (const cl_program_info param : {CL_PROGRAM_NUM_KERNELS, CL_PROGRAM_KERNEL_NAMES}) {
@@ -103,7 +103,7 @@ std::optional<IncludedFiles> included_files(SessionContext& session, const wire:
   IncludedFiles files;
   if (included == nullptr || included->names() == nullptr) return files;
   if (command.payload() > session.limits.program) {
-    files.problem = "the server does not take so much of what programs include";
+    files.problem = "the included files are larger than the server accepts";
     return files;
   }
   std::uint64_t all = 0;
@@ -127,7 +127,7 @@ std::optional<IncludedFiles> included_files(SessionContext& session, const wire:
   return files;
 }
 
-// `work` runs elsewhere, and answers the request.
+// Runs `work` on a build thread and answers the request with its result.
 void build(SessionContext& session, const wire::Command& command, std::uint64_t program, Build work) {
   const std::uint32_t request = command.request();
   const bool taken = session.builds.run([&session, request, program, work = std::move(work)] {
@@ -305,7 +305,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::L
           const cl_program program =
               session.cl.clLinkProgram(context.get(), count_of(devices), list_of(devices), options.c_str(),
                                        count_of(programs), list_of(programs), nullptr, nullptr, &error);
-          // A program may be there though linking has failed, with a log to be asked for.
+          // A failed link may create a program too, whose log can be queried.
           if (program == nullptr) {
             session.objects.remove(id);
           } else if (!session.objects.complete(id, program)) {

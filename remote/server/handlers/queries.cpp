@@ -1,4 +1,4 @@
-// Questions that the client cannot answer from what it has been told.
+// Queries that the client cannot answer itself.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace cleave::remote::server {
 namespace {
 
-// What is answered with handles, which mean nothing to the client: it knows those objects itself.
+// Parameters whose values are handles, which mean nothing to the client: it knows those objects itself.
 constexpr std::array<cl_uint, 19> kHandleInfos{
     CL_DEVICE_PLATFORM,      CL_DEVICE_PARENT_DEVICE, CL_CONTEXT_DEVICES,
     CL_CONTEXT_PROPERTIES,   CL_QUEUE_CONTEXT,        CL_QUEUE_DEVICE,
@@ -54,7 +54,7 @@ InfoResult sub_group(const Table& cl, cl_kernel kernel, cl_device_id device, con
   if (size > sizeof values) return {CL_INVALID_VALUE, {}};
   if (size > 0) std::memcpy(values.data(), input->data(), size);
   std::array<std::size_t, 3> answer{};
-  // `index` is the size that the program has room for: the answer's length may follow it.
+  // `index` is the size of the program's buffer: the result's length may depend on it.
   const std::size_t room = std::min<std::size_t>(query.index(), sizeof answer);
   std::size_t length = 0;
   const cl_int error = cl.clGetKernelSubGroupInfo(
@@ -81,7 +81,7 @@ InfoResult suggested(const Table& cl, cl_command_queue queue, cl_kernel kernel, 
   return value_result(error, out.data(), sizeof out);
 }
 
-// The one handle that is told of, as its id.
+// The only handle that is returned, as an id.
 InfoResult default_device_queue(SessionContext& session, cl_command_queue queue) {
   if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
   cl_command_queue answer = nullptr;
@@ -172,7 +172,7 @@ InfoResult query_object(SessionContext& session, const wire::Query& query) {
   return {CL_INVALID_VALUE, {}};
 }
 
-// The driver writes through pointers that the caller gives, one for each device.
+// The driver writes each device's binary through a pointer of the caller's.
 void answer_binaries(SessionContext& session, const wire::Command& command, cl_program program) {
   if (program == nullptr) return session.reply(command, 0, CL_INVALID_PROGRAM);
   cl_uint count = 0;

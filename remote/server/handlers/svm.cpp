@@ -1,5 +1,5 @@
-// Shared virtual memory, coarse-grained: allocated here, its contents moved by copies. Reads and writes are
-// in transfers.cpp.
+// Coarse-grained shared virtual memory: allocated here, its contents copied by commands. Reads and writes are in
+// transfers.cpp.
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // Memory that a client on this machine shares with its worker.
 //
-// Thread-safe once made.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace cleave::remote::server {
 
 class SharedMemory {
  public:
-  // Takes the descriptor over. Null: it is no memory that cannot shrink under us, or too large.
+  // Owns the descriptor from now on. Null: it is not memory that is sealed against shrinking, or it is too large.
   static std::unique_ptr<SharedMemory> map(int descriptor);
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
 
-  // Null: not all of it lies within.
+  // Null: the range is not within the memory.
   [[nodiscard]] std::byte* at(std::uint64_t offset, std::uint64_t size) const {
     return offset <= size_ && size <= size_ - offset ? data_ + offset : nullptr;
   }
@@ -29,8 +29,7 @@ class SharedMemory {
   const std::uint64_t size_;
 };
 
-// The descriptor that has come with the next byte to be read from this unix socket, which is left there; -1:
-// none.
+// The descriptor that came with the next byte of this unix socket, without reading the byte; -1: none.
 int peek_descriptor(int socket);
 
 }  // namespace cleave::remote::server

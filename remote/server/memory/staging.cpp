@@ -47,7 +47,7 @@ Block Staging::take(std::size_t size) {
 
 // Null: there is none.
 std::byte* Staging::take_cached(std::size_t size_class, std::size_t capacity) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   last_taken_ = std::chrono::steady_clock::now();
   if (cached_[size_class].empty()) return nullptr;
   std::byte* const data = cached_[size_class].back();
@@ -57,7 +57,7 @@ std::byte* Staging::take_cached(std::size_t size_class, std::size_t capacity) {
 }
 
 void Staging::trim(std::chrono::steady_clock::duration unused) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (cached_bytes_ <= kMaxCachedUnused || std::chrono::steady_clock::now() - last_taken_ < unused) return;
   for (std::size_t size_class = kClasses; size_class-- > 0;) {
     auto& blocks = cached_[size_class];
@@ -69,7 +69,7 @@ void Staging::trim(std::chrono::steady_clock::duration unused) {
 }
 
 std::size_t Staging::cached_bytes() const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return cached_bytes_;
 }
 
@@ -78,7 +78,7 @@ void Staging::put_back(std::byte* data, std::size_t capacity) {
   const std::size_t size_class =
       std::has_single_bit(capacity) && capacity >= kMinBlock ? class_of(capacity, kMinBlock) : kClasses;
   if (size_class < kClasses) {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (cached_bytes_ + capacity <= kMaxCached) {
       cached_[size_class].push_back(data);
       cached_bytes_ += capacity;

@@ -1,6 +1,5 @@
-// Memory for data on its way between the socket and the driver. Blocks of usual sizes are kept for the next
-// one, so that their pages need not be made anew: as many as a window holds while they are in use, a modest
-// share later (trim).
+// Memory for data in transfer between the socket and the driver. Blocks of common sizes are cached, so that their pages need
+// not be faulted in again: up to a flow control window of them while they are in use, fewer after trim().
 //
 // Thread-safe. Nothing throws.
 #pragma once
@@ -10,16 +9,17 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cleave::remote::server {
 
 class Staging;
 
-// Goes back where it came from. An empty one has no memory.
+// Returns its memory to the staging at the end of its life. May be empty.
 class Block {
  public:
   Block() = default;
@@ -53,12 +53,11 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
   ~Staging();
 
-  // Empty: more than `limit` would be out, or the system has no memory.
+  // Empty: more than `limit` bytes would be in use, or the system has no memory.
   Block take(std::size_t size);
 
-  // Gives memory back to the system if nothing has been taken for so long.
+  // Returns cached memory to the system if no block has been taken for that long.
   void trim(std::chrono::steady_clock::duration unused);
-  // Bytes that are there for the next ones.
   [[nodiscard]] std::size_t cached_bytes() const;
 
  private:
@@ -73,10 +72,10 @@ class Staging {
 
   const std::uint64_t limit_;
   std::atomic<std::uint64_t> in_use_{0};
-  mutable std::mutex mutex_;
-  std::array<std::vector<std::byte*>, kClasses> cached_;
-  std::size_t cached_bytes_ = 0;
-  std::chrono::steady_clock::time_point last_taken_;
+  mutable base::Mutex mutex_;
+  std::array<std::vector<std::byte*>, kClasses> cached_ CLEAVE_GUARDED_BY(mutex_);
+  std::size_t cached_bytes_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  std::chrono::steady_clock::time_point last_taken_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::remote::server

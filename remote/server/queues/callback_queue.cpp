@@ -1,4 +1,4 @@
-// Queues out of order: the driver calls at each command's end, or somebody looks.
+// Out-of-order queues: the driver calls back at each command's end; failures are also polled for.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace cleave::remote::server {
 namespace {
 
-// How long a failure that the driver does not tell may go unseen.
+// The longest time between two polls for failures without a callback.
 constexpr std::chrono::milliseconds kMaxPollPause{20};
 
 }  // namespace
@@ -26,9 +26,9 @@ struct Queue::PendingCallback : std::enable_shared_from_this<Queue::PendingCallb
 
   const std::shared_ptr<Queue> queue;
   const cl_event event;
-  Pending pending;  // of who takes it out of the queue's list
+  Pending pending;  // used by the thread that removes this from the queue's callbacks
 
-  // Once, whoever comes first.
+  // Reports the command unless another thread has.
   void report_once() {
     if (auto one = take(); !one.empty()) queue->report(one);
     queue->release_on_worker();
@@ -47,7 +47,7 @@ struct Queue::PendingCallback : std::enable_shared_from_this<Queue::PendingCallb
  private:
   std::vector<Pending> take() {
     std::vector<Pending> one;
-    const std::scoped_lock lock(queue->mutex_);
+    const base::MutexLock lock(queue->mutex_);
     if (queue->callbacks_.erase(shared_from_this()) != 0) one.push_back(std::move(pending));
     return one;
   }
@@ -57,7 +57,7 @@ cl_int Queue::add_with_callback(Pending pending) {
   const auto one = std::make_shared<PendingCallback>(shared_from_this(), std::move(pending));
   auto callback = std::make_unique<std::shared_ptr<PendingCallback>>(one);
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     callbacks_.insert(one);
   }
   const cl_int error =
@@ -67,7 +67,7 @@ cl_int Queue::add_with_callback(Pending pending) {
     start_failure_poll();
     return CL_SUCCESS;
   }
-  // A driver without callbacks, or out of memory: somebody has to wait.
+  // A driver without callbacks, or out of memory. The thread holds what it uses and ends with the command.
   std::thread([one] {
     one->queue->cl_.clWaitForEvents(1, &one->event);
     one->report_once();
@@ -78,16 +78,17 @@ cl_int Queue::add_with_callback(Pending pending) {
 void Queue::poll_for_failures() {
   if (info_.in_order) return;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     failures_possible_ = true;
   }
   start_failure_poll();
 }
 
-// Looks at what may have failed, less often as time goes, until there is nothing under way.
+// Polls at growing intervals until nothing is in flight. The thread holds a reference to the queue; wait_until_stopped()
+// waits for its end.
 void Queue::start_failure_poll() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!failures_possible_ || polling_failures_ || callbacks_.empty()) return;
     polling_failures_ = true;
   }
@@ -97,7 +98,7 @@ void Queue::start_failure_poll() {
       std::this_thread::sleep_for(rest);
       rest = std::min(2 * rest, kMaxPollPause);
       self->report_failed();
-      const std::scoped_lock lock(self->mutex_);
+      const base::MutexLock lock(self->mutex_);
       self->polling_failures_ = self->failures_possible_ && !self->callbacks_.empty();
       if (self->polling_failures_) continue;
       self->ended_.notify_all();
@@ -106,11 +107,11 @@ void Queue::start_failure_poll() {
   }).detach();
 }
 
-// The driver is asked without our lock: it may hold one of its own while it calls back.
+// The driver is queried without our lock: it may hold one of its own while it calls back.
 void Queue::report_failed() {
   std::vector<std::shared_ptr<PendingCallback>> all;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     all.assign(callbacks_.begin(), callbacks_.end());
   }
   for (const auto& one : all) {
@@ -120,7 +121,7 @@ void Queue::report_failed() {
   }
 }
 
-// The driver may be calling back.
+// The driver may be calling back, so its queue is released on the worker thread.
 void Queue::release_on_worker() {
   if (!take_release_request()) return;
   reads_.run_on_worker([self = shared_from_this()] { self->cl_.clReleaseCommandQueue(self->info_.handle); });

@@ -1,4 +1,4 @@
-// A reference to an event of the driver's, and how its command has ended.
+// A reference to a driver's event, and the status of its command.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace cleave::remote::server {
 class EventReference {
  public:
   EventReference() = default;
-  EventReference(const Table& cl, cl_event event) : cl_(&cl), event_(event) {}  // takes it over
+  EventReference(const Table& cl, cl_event event) : cl_(&cl), event_(event) {}  // owns the reference
   EventReference(EventReference&& other) noexcept { *this = std::move(other); }
   EventReference& operator=(EventReference&& other) noexcept {
     std::swap(cl_, other.cl_);
@@ -40,8 +40,8 @@ inline cl_int status_of(const Table& cl, cl_event event) {
   return error == CL_SUCCESS ? status : error;
 }
 
-// Of one of several that are one command of the client's. Only the first of them waits for what the client's
-// does, and some drivers run the others though it has failed.
+// The status of one part of a client's command. Only the first part has the command's wait list, and some drivers run the
+// others although the first has failed.
 inline cl_int status_of(const Table& cl, const EventReference& event, const EventReference& first) {
   const cl_int status = status_of(cl, event.get());
   const bool ends_well = status == CL_COMPLETE && first.get() != nullptr;

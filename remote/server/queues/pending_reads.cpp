@@ -8,7 +8,7 @@
 namespace cleave::remote::server {
 PendingReads::~PendingReads() {
   {
-    const std::scoped_lock lock(tasks_mutex_);
+    const base::MutexLock lock(tasks_mutex_);
     stopping_ = true;
   }
   tasks_changed_.notify_one();
@@ -17,7 +17,7 @@ PendingReads::~PendingReads() {
 
 void PendingReads::register_read(std::uint64_t queue, bool in_order,
                                  const std::shared_ptr<PendingRead>& read) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   QueueReads& queue_reads = queues_[queue];
   queue_reads.in_order = in_order;
   queue_reads.reads.push_back(read);
@@ -27,11 +27,10 @@ void PendingReads::register_read(std::uint64_t queue, bool in_order,
 
 cl_int PendingReads::status(const PendingRead& read) const { return status_of(cl_, read.event, read.first); }
 
-// One may end while others are asked about, and then one that waited for it before that is asked. So all are
-// asked until no more have ended: what ended before something that is seen here is seen in the next round at
-// the latest.
+// A read may end after it was queried and before one that waited for it is queried. So all are queried until no more have
+// ended: what ended before a read that was seen to have ended is seen in the next round at the latest.
 PendingReads::ReadList PendingReads::ended(std::uint64_t own_queue) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto is_own = [own_queue](const auto& queue_reads) {
     return queue_reads.first == own_queue && queue_reads.second.in_order;
   };
@@ -48,7 +47,7 @@ PendingReads::ReadList PendingReads::ended(std::uint64_t own_queue) {
         read->ended = read->ended || just_ended;
         if (read->ended) all.push_back(read);
         has_foreign = has_foreign || (read->ended && !is_own(queue_reads));
-        if (!read->ended && queue_reads.second.in_order) break;  // nor have those behind it
+        if (!read->ended && queue_reads.second.in_order) break;  // nor have later ones
       }
     }
   }
@@ -61,10 +60,10 @@ void PendingReads::send_ended(std::uint64_t own_queue) {
   if (!has_unsent()) return;
   const ReadList all = ended(own_queue);
   if (all.empty()) return;
-  AnswerBatch telling(*this);
+  AnswerBatch batch(*this);
   EventsFrame frame;
   for (const std::shared_ptr<PendingRead>& read : all) {
-    telling.add(*read, frame);
+    batch.add(*read, frame);
     if (frame.is_full()) outbox_.send(frame);
   }
   if (!frame.empty()) outbox_.send(frame);
@@ -86,16 +85,18 @@ void PendingReads::AnswerBatch::add(PendingRead& read, EventsFrame& frame) {
 }
 
 PendingReads::AnswerBatch::~AnswerBatch() {
-  if (count_ == 0) return;
-  answered_ = reads_.take_answered();
-  for (const std::shared_ptr<PendingRead>& read : answered_)
-    read->sent.store(true, std::memory_order_release);
-  reads_.unsent_.fetch_sub(count_, std::memory_order_release);
+  if (count_ != 0) {
+    answered_ = reads_.take_answered();
+    for (const std::shared_ptr<PendingRead>& read : answered_)
+      read->sent.store(true, std::memory_order_release);
+    reads_.unsent_.fetch_sub(count_, std::memory_order_release);
+  }
+  reads_.sending_.unlock();
 }
 
 PendingReads::ReadList PendingReads::take_answered() {
   ReadList answered;
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (auto queue_reads = queues_.begin(); queue_reads != queues_.end();) {
     auto& reads = queue_reads->second.reads;
     const auto left = std::stable_partition(
@@ -109,7 +110,7 @@ PendingReads::ReadList PendingReads::take_answered() {
 
 void PendingReads::run_on_worker(std::function<void()> function) {
   {
-    const std::scoped_lock lock(tasks_mutex_);
+    const base::MutexLock lock(tasks_mutex_);
     tasks_.push_back(std::move(function));
     if (!worker_.joinable()) worker_ = std::thread([this] { run_tasks(); });
   }
@@ -117,9 +118,9 @@ void PendingReads::run_on_worker(std::function<void()> function) {
 }
 
 void PendingReads::run_tasks() {
-  std::unique_lock lock(tasks_mutex_);
+  base::MutexLock lock(tasks_mutex_);
   while (true) {
-    tasks_changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    while (!stopping_ && tasks_.empty()) tasks_changed_.wait(lock);
     if (tasks_.empty()) return;
     const auto task = std::move(tasks_.front());
     tasks_.pop_front();

@@ -1,26 +1,24 @@
-// The reads of all queues whose data the client has not been sent.
+// The reads of all queues whose data has not been sent to the client.
 //
-// A client may know of a command on one queue that it came after a read on another one: it waited for an
-// event behind the read, or for a finish behind that. When it hears that the command has ended, it looks at
-// what was read. So whoever tells the client that anything has ended sends the data of all reads that have
-// ended first, in the order in which they were enqueued: the first that the client hears of may be all that
-// it waited for.
+// A client may know that a command on one queue comes after a read on another one: it waited for an event behind the read,
+// or for a finish behind that. When it hears that the command has ended, it uses the data. So before the server reports any
+// end, it sends the data of all reads that have ended, in the order in which they were enqueued: the first message that the
+// client gets may be all that it waited for.
 //
-// Thread-safe. The driver may hold a lock of its own while it calls back, and is asked while we hold ours. So
-// who is called back takes none of ours: it tells of reads elsewhere (apart).
+// Thread-safe. The driver may hold a lock of its own while it calls back, and it is queried with locks of ours held. So
+// callbacks take none of these locks; they have reads reported by the worker thread (run_on_worker).
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/opencl.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/event_reference.h"
@@ -29,18 +27,19 @@
 
 namespace cleave::remote::server {
 
-// The answer that a read gets at its end; one of several if there is `more`.
+// A read, or a part of one, and the answer that it gets when it has ended.
 struct PendingRead {
   EventReference event;
-  EventReference first;  // of several parts
+  EventReference first;  // the event of the first of several parts
   std::uint32_t request = 0;
-  std::uint64_t at = 0;  // where the data belongs in the whole of it
-  bool more = false;
-  Block data;                     // empty where it is in shared memory
-  std::uint64_t number = 0;       // Reads' alone: in the order in which they were enqueued,
-  bool ended = false;             // whether that has been seen,
-  bool answered = false;          // and told
-  std::atomic<bool> sent{false};  // what was told
+  std::uint64_t at = 0;  // offset of the data in the read
+  bool more = false;     // other parts follow
+  Block data;            // empty: it is in shared memory
+  std::uint64_t number =
+      0;                  // the order of enqueuing. This and the next two are used with PendingReads' locks
+  bool ended = false;     // the driver has reported the end
+  bool answered = false;  // the answer is in a frame
+  std::atomic<bool> sent{false};  // the frame has been sent
 };
 
 class PendingReads {
@@ -50,35 +49,37 @@ class PendingReads {
   PendingReads& operator=(const PendingReads&) = delete;
   ~PendingReads();
 
-  // A read that has been enqueued. Those of one queue that is in order come in their order.
+  // Registers a read that has been enqueued. Reads of an in-order queue are registered in their order.
   void register_read(std::uint64_t queue, bool in_order, const std::shared_ptr<PendingRead>& read);
 
-  // Whether there are some that have not been told.
+  // Whether there are reads whose data has not been sent.
   [[nodiscard]] bool has_unsent() const { return unsent_.load(std::memory_order_acquire) != 0; }
 
-  // Returns when the data of all that had ended before the call has been sent; if it is all of a queue which
-  // is in order and has the caller for its own, it is left to that: there it has its place among other news.
+  // Returns when the data of all reads that had ended before the call has been sent. If all of them are of the caller's own
+  // in-order queue, nothing is sent: the caller reports them in order with its other commands.
   void send_ended(std::uint64_t own_queue);
 
-  // While a queue tells its news, reads among them, nobody else tells of reads. Ends when these have been
-  // sent.
-  class AnswerBatch {
+  // The answers of several reads, while a queue reports its commands. At most one exists at a time; it ends when its frames
+  // have been sent.
+  class CLEAVE_SCOPED_CAPABILITY AnswerBatch {
    public:
-    explicit AnswerBatch(PendingReads& reads) : reads_(reads), lock_(reads.sending_) {}
+    explicit AnswerBatch(PendingReads& reads) CLEAVE_ACQUIRE(reads.sending_) : reads_(reads) {
+      reads_.sending_.lock();
+    }
     AnswerBatch(const AnswerBatch&) = delete;
     AnswerBatch& operator=(const AnswerBatch&) = delete;
-    ~AnswerBatch();
-    // The read's answer, unless it was told.
+    ~AnswerBatch() CLEAVE_RELEASE_LOCK();
+    // Adds the read's answer to the frame unless it has been answered.
     void add(PendingRead& read, EventsFrame& frame);
 
    private:
     PendingReads& reads_;
     std::size_t count_ = 0;
-    std::vector<std::shared_ptr<PendingRead>> answered_;  // goes after the lock: the driver has a share in it
-    std::unique_lock<std::mutex> lock_;
+    // Released after the lock: releasing an event calls the driver.
+    std::vector<std::shared_ptr<PendingRead>> answered_;
   };
 
-  // Calls `function` on a thread of our own, one after the other.
+  // Calls `function` on the worker thread, one after the other.
   void run_on_worker(std::function<void()> function);
 
  private:
@@ -97,17 +98,16 @@ class PendingReads {
   Outbox& outbox_;
   std::atomic<std::size_t> unsent_{0};
 
-  // Taken in this order. Nobody who is called back by the driver takes one.
-  std::mutex sending_;  // while data is sent
-  std::mutex mutex_;
-  std::map<std::uint64_t, QueueReads> queues_;  // by queue
-  std::uint64_t registered_ = 0;
+  base::Mutex sending_ CLEAVE_ACQUIRED_BEFORE(mutex_);  // held while data is sent
+  base::Mutex mutex_;
+  std::map<std::uint64_t, QueueReads> queues_ CLEAVE_GUARDED_BY(mutex_);  // by the queue's id
+  std::uint64_t registered_ CLEAVE_GUARDED_BY(mutex_) = 0;
 
-  std::mutex tasks_mutex_;
-  std::condition_variable tasks_changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool stopping_ = false;
-  std::thread worker_;
+  base::Mutex tasks_mutex_;
+  base::CondVar tasks_changed_;
+  std::deque<std::function<void()>> tasks_ CLEAVE_GUARDED_BY(tasks_mutex_);
+  bool stopping_ CLEAVE_GUARDED_BY(tasks_mutex_) = false;
+  std::thread worker_;  // started by the first task; joined by the destructor
 };
 
 }  // namespace cleave::remote::server

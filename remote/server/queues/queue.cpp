@@ -8,8 +8,9 @@
 namespace cleave::remote::server {
 namespace {
 
-// Where nobody waits for single commands, so many make the thread look after them.
-constexpr std::size_t kMaxUnawaited = 64;  // of one queue; see ClientSession::look_if_crowded()
+// That many unawaited commands on a queue are reported although the client waits for none of them. Across queues there is
+// ClientSession::report_unawaited_if_crowded().
+constexpr std::size_t kMaxUnawaited = 64;
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void Queue::add(Pending pending, WaitedBy waited_by) {
 void Queue::push(Pending pending, WaitedBy waited_by) {
   bool wake = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     awaited_ += pending.is_awaited() ? 1 : 0;
     pending_.push_back(std::move(pending));
     wake = !batch_taken_ && has_work();
@@ -45,10 +46,10 @@ void Queue::push(Pending pending, WaitedBy waited_by) {
   if (wake && waited_by == WaitedBy::by_watcher) wake_watcher();
 }
 
-// Starts it where it does not run.
+// Starts the watcher if it does not run. The thread is the queue's: see the header for its end.
 void Queue::wake_watcher() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!watcher_running_) {
       watcher_running_ = true;
       std::thread([self = shared_from_this()] { self->watch(); }).detach();
@@ -59,7 +60,7 @@ void Queue::wake_watcher() {
 
 void Queue::resume_watcher() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (batch_taken_ || !has_work()) return;
   }
   wake_watcher();
@@ -67,7 +68,7 @@ void Queue::resume_watcher() {
 
 void Queue::report_unawaited() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     report_all_ = !pending_.empty();
   }
   resume_watcher();
@@ -83,15 +84,14 @@ void Queue::poll_awaited(const std::function<bool()>& is_wanted) {
   end_poll();
 }
 
-// Under the mutex.
 bool Queue::has_work() const {
   return awaited_ > 0 || pending_.size() >= kMaxUnawaited || (report_all_ && !pending_.empty());
 }
 
-// After poll_awaited(): what is left is the watcher's.
+// After poll_awaited(): leaves the other commands to the watcher.
 void Queue::end_poll() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     batch_taken_ = false;
     const bool is_ending = stopping_ && (watcher_running_ || !pending_.empty());
     if (!has_work() && !is_ending) return;
@@ -111,7 +111,7 @@ cl_int Queue::finish(std::uint32_t request, WaitedBy waited_by) {
   }
   bool idle = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     idle = !batch_taken_ && pending_.empty();
   }
   if (!idle) {
@@ -126,7 +126,7 @@ cl_int Queue::finish(std::uint32_t request, WaitedBy waited_by) {
 
 void Queue::stop_when_idle() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
     if (!watcher_running_ && pending_.empty()) return;
   }
@@ -135,16 +135,16 @@ void Queue::stop_when_idle() {
 
 void Queue::release_when_idle() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     release_requested_ = true;
   }
   stop_when_idle();
   if (take_release_request()) cl_.clReleaseCommandQueue(info_.handle);
 }
 
-// Yes is said once.
+// Returns true once, to the thread that has to release the driver's queue.
 bool Queue::take_release_request() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !watcher_running_ && pending_.empty() && callbacks_.empty() &&
          std::exchange(release_requested_, false);
 }
@@ -156,31 +156,31 @@ void Queue::watch() {
     wait_for(batch);
     take_ended(batch);
     report(batch);
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     batch_taken_ = false;
   }
   bool release_queue = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     release_queue = std::exchange(release_requested_, false);
   }
   if (release_queue) cl_.clReleaseCommandQueue(info_.handle);
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   watcher_running_ = false;
   ended_.notify_all();
 }
 
 void Queue::wait_until_stopped() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   failures_possible_ = false;
-  ended_.wait(lock, [this] { return !watcher_running_ && !polling_failures_; });
+  while (watcher_running_ || polling_failures_) ended_.wait(lock);
 }
 
-// Up to and with the first command that somebody waits for.
+// The commands up to and including the first awaited one.
 std::vector<Pending> Queue::take_batch() {
   std::vector<Pending> batch;
-  std::unique_lock lock(mutex_);
-  wake_.wait(lock, [&] { return !batch_taken_ && (has_work() || stopping_); });
+  base::MutexLock lock(mutex_);
+  while (batch_taken_ || !(has_work() || stopping_)) wake_.wait(lock);
   while (!pending_.empty()) {
     batch.push_back(std::move(pending_.front()));
     pending_.pop_front();
@@ -194,10 +194,10 @@ std::vector<Pending> Queue::take_batch() {
   return batch;
 }
 
-// Up to and with the last one, unless the watcher has its hands full.
+// The commands up to and including the last awaited one; none while the watcher waits for a batch.
 std::vector<Pending> Queue::take_awaited() {
   std::vector<Pending> batch;
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (batch_taken_) return batch;
   while (awaited_ > 0) {
     batch.push_back(std::move(pending_.front()));
@@ -210,7 +210,7 @@ std::vector<Pending> Queue::take_awaited() {
 
 void Queue::put_back(std::vector<Pending> batch) {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (auto last = batch.rbegin(); last != batch.rend(); ++last) {
       awaited_ += last->is_awaited() ? 1 : 0;
       pending_.push_front(std::move(*last));
@@ -220,7 +220,7 @@ void Queue::put_back(std::vector<Pending> batch) {
   wake_watcher();
 }
 
-// Null: none of them is the driver's.
+// Null: no command of the batch has an event.
 const Pending* Queue::last_with_event(const std::vector<Pending>& batch) {
   const auto last = std::find_if(batch.rbegin(), batch.rend(),
                                  [](const Pending& pending) { return pending.event.get() != nullptr; });
@@ -234,18 +234,18 @@ void Queue::wait_for(const std::vector<Pending>& batch) {
   cl_.clWaitForEvents(1, &event);
 }
 
-// What has ended meanwhile, too. Only this thread takes from the front.
+// Adds the commands that have ended meanwhile. Only this thread takes from the front.
 void Queue::take_ended(std::vector<Pending>& batch) {
-  constexpr std::size_t kMost = 512;
-  while (batch.size() < kMost) {
+  constexpr std::size_t kMaxBatch = 512;
+  while (batch.size() < kMaxBatch) {
     const Pending* front = nullptr;
     {
-      const std::scoped_lock lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (pending_.empty()) return;
       front = &pending_.front();  // stays where it is while others are added behind it
     }
     if (front->event.get() != nullptr && status(*front) > CL_COMPLETE) return;
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     awaited_ -= front->is_awaited() ? 1 : 0;
     batch.push_back(std::move(pending_.front()));
     pending_.pop_front();
@@ -271,7 +271,7 @@ std::optional<wire::Times> Queue::times(const Pending& pending) const {
                      ask(begin, CL_PROFILING_COMMAND_START), end_time, complete != 0 ? complete : end_time);
 }
 
-// What the first of several parts has failed with is what the last one ends with.
+// Whether a failure is reported with the last part of the client's command.
 bool Queue::is_reported_by_last_part(const Pending& pending) const {
   if (pending.ends) return false;
   return pending.first.get() == nullptr || status_of(cl_, pending.first.get()) < CL_COMPLETE;
@@ -296,11 +296,11 @@ void Queue::report(std::vector<Pending>& ended) {
 
 void Queue::send_completions(std::vector<Pending>& ended) {
   EventsFrame frame;
-  std::optional<PendingReads::AnswerBatch> telling;
+  std::optional<PendingReads::AnswerBatch> batch;
   for (Pending& pending : ended) {
     if (pending.read != nullptr && !pending.read->sent.load(std::memory_order_acquire)) {
-      if (!telling) telling.emplace(reads_);
-      telling->add(*pending.read, frame);
+      if (!batch) batch.emplace(reads_);
+      batch->add(*pending.read, frame);
     }
     report_one(pending, frame);
     if (frame.is_full()) outbox_.send(frame);

@@ -1,28 +1,28 @@
-// A command queue of the client's, and what is under way on it: who wants to know when it has ended, and what
-// memory it needs until then.
+// A command queue of the client's and the commands in flight on it: who has to be informed of their ends, and the memory
+// that they need until then.
 //
-// An in-order queue has a thread that waits for its commands in their order, with the driver's own wait. A
-// command on an out-of-order queue has a callback. So no wait on one queue holds up another, nor the thread
-// that reads from the client. Some drivers (PoCL) do not call back for a command that fails: once a user
-// event has failed, those that have a callback are looked after besides.
+// An in-order queue has a watcher thread that waits for its commands in their order, with the driver's own wait. A command
+// on an out-of-order queue has a callback. So no wait on one queue delays another one, or the thread that reads from the
+// client. Some drivers (PoCL) do not call back for a command that fails: once a user event has failed, commands with a
+// callback are polled as well (callback_queue.cpp).
 //
-// What ends soon that thread sees itself (settle), if it has nothing else to do: then two wakes less lie
-// between the command and its answer.
+// The end of a short command is seen by the reading thread itself (poll_awaited) while it has nothing else to do: that saves
+// two thread wake-ups between the command and its answer.
 //
-// add(), finish() and poll_awaited() are for that thread only.
+// add(), finish() and poll_awaited() are for the reading thread. The watcher thread is detached and holds a reference to the
+// queue; it ends when the queue has stopped (stop_when_idle), or with the process.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/opencl.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/event_reference.h"
@@ -33,8 +33,9 @@
 
 namespace cleave::remote::server {
 
-// A slot of a ring that a command uses. The driver calls at its end; some (PoCL) do not for a command that
-// fails, and then whoever reports that returns the slot. Not both: the client may use it anew by then.
+// A ring slot that a command uses. It is returned by the driver's callback at the command's end; for a failed command, of
+// which some drivers (PoCL) do not call back, by the thread that reports the failure. Only the first of them returns it: the
+// client may have used it again by the time of the second.
 struct RingSlot {
   explicit RingSlot(std::uint32_t& the_word) : word(&the_word) {}
   void return_once() {
@@ -46,30 +47,29 @@ struct RingSlot {
   std::atomic<bool> is_returned{false};
 };
 
-// A command of the driver's that is under way. One command of the client's may be several of these, the last
-// of which `ends` it.
+// A command of the driver's that is in flight. One command of the client's may be several of these; the last of them `ends`
+// it.
 struct Pending {
-  EventReference event;        // none: a finish or a failure, which has ended when what is before it has
-  EventReference first;        // of several: where profiling begins, and what fails for all
-  std::uint64_t event_id = 0;  // a Completion is wanted
-  std::uint32_t request = 0;   // an Answer is wanted, with the data of a read
+  EventReference event;  // empty: a finish or a failure, which ends when all earlier commands have ended
+  EventReference first;  // of several parts: where profiling begins, and whose failure is the failure of all
+  std::uint64_t event_id = 0;  // not 0: a Completion is sent
+  std::uint32_t request = 0;   // not 0: an Answer is sent, with the data of a read
   bool is_read = false;
-  bool more = false;
-  std::uint64_t at = 0;  // where the data of a read belongs in the whole of it
+  bool more = false;     // other parts follow
+  std::uint64_t at = 0;  // offset of a part's data in the read
   Block data;
-  std::uint64_t bytes = 0;         // of payload that end with it
-  std::shared_ptr<RingSlot> slot;  // is returned at the end
-  bool ends = true;
-  std::shared_ptr<PendingRead>
-      read;  // the answer of a read, told by whoever is first (reads.h); the queue's alone
-  // Arrays that the driver has been given. It should have copied them; NVIDIA's keeps
-  // clEnqueueMigrateMemObjects' pointer where the command waits for a user event.
+  std::uint64_t bytes = 0;            // of payload, which count as ended with it
+  std::shared_ptr<RingSlot> slot;     // returned at the end
+  bool ends = true;                   // the client's command ends with it
+  std::shared_ptr<PendingRead> read;  // set by the queue: the answer of a read, which another thread may send
+  // Arrays that were passed to the driver. It should have copied them; NVIDIA's keeps the pointer of
+  // clEnqueueMigrateMemObjects while the command waits for a user event.
   std::shared_ptr<const void> arrays;
-  cl_int error = CL_SUCCESS;  // what it ends with where the driver has not taken it; then there is no event
+  cl_int error = CL_SUCCESS;  // where the driver has not accepted it and there is no event
 
   static constexpr std::uint64_t kLargePayload = std::uint64_t{64} << 10U;
 
-  // Whether somebody waits for its end.
+  // Whether the client waits for its end, or for the flow control window that it fills.
   [[nodiscard]] bool is_awaited() const { return event_id != 0 || request != 0 || bytes >= kLargePayload; }
 };
 
@@ -82,7 +82,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     bool profiling = false;
   };
 
-  // `report_every`: so many ended commands, or bytes, are worth a frame of their own.
+  // That many ended commands, or bytes, are reported in a frame of their own.
   struct ReportThresholds {
     std::uint64_t commands = 0;
     std::uint64_t bytes = 0;
@@ -103,32 +103,32 @@ class Queue : public std::enable_shared_from_this<Queue> {
   [[nodiscard]] cl_command_queue handle() const { return info_.handle; }
   void set_profiling(bool on) { profiling_.store(on, std::memory_order_relaxed); }
 
-  // The command has been enqueued. `settled`: the caller sees to it that poll_awaited() or resume_watcher() comes soon.
+  // Adds a command that has been enqueued. `by_caller`: the caller will call poll_awaited() or resume_watcher() soon.
   enum class WaitedBy { by_watcher, by_caller };
   void add(Pending pending, WaitedBy waited_by = WaitedBy::by_watcher);
 
-  // Answers the request when all that has been added so far has ended. An error: the driver's.
+  // Answers the request when all commands that were added before have ended. Returns the driver's error, if any.
   cl_int finish(std::uint32_t request, WaitedBy waited_by = WaitedBy::by_watcher);
 
-  // Reports what somebody waits for if it ends within a short look; else, or as soon as is_wanted() calls the
-  // caller away, it is the watching thread's.
+  // Polls for a short time and reports the awaited commands if they have ended by then. Otherwise, or as soon as is_wanted()
+  // returns true, leaves them to the watcher.
   void poll_awaited(const std::function<bool()>& is_wanted);
   void resume_watcher();
 
-  // Sees to all that has been added, though nobody waits for it.
+  // Has all commands reported when they end, also the unawaited ones.
   void report_unawaited();
 
-  // A user event has failed, and commands may fail with it.
+  // To be called when a user event has failed: commands that wait for it fail, possibly without a callback.
   void poll_for_failures();
 
-  // The client has released it: the thread ends with the last command.
+  // Ends the watcher thread after the last command.
   void stop_when_idle();
 
-  // The same, and the driver's queue is given back then, not before: some drivers hold up whoever releases a
-  // queue while its commands run, who is the thread that reads what these may be waiting for.
+  // The same, and releases the driver's queue then. Not before: some drivers block the release of a queue while its commands
+  // run, and the calling thread has to read what these may be waiting for.
   void release_when_idle();
 
-  // Returns when that has happened. Only tests need it.
+  // Waits until the queue has stopped. A worker process ends without it.
   void wait_until_stopped();
 
  private:
@@ -138,7 +138,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void register_read(Pending& pending);
   void push(Pending pending, WaitedBy waited_by);
   void wake_watcher();
-  [[nodiscard]] bool has_work() const;
+  [[nodiscard]] bool has_work() const CLEAVE_REQUIRES(mutex_);
   void end_poll();
   void watch();
   std::vector<Pending> take_batch();
@@ -167,20 +167,21 @@ class Queue : public std::enable_shared_from_this<Queue> {
   const ReportThresholds report_every_;
   BriefSpin spin_{kPollTime};
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Pending> pending_;
-  std::size_t awaited_ = 0;       // of those in pending_
-  bool watcher_running_ = false;  // the thread runs
-  bool batch_taken_ = false;      // it, or poll_awaited(), has taken commands that have not all ended
-  bool stopping_ = false;
-  bool release_requested_ = false;  // the driver's queue, when all has ended
-  bool report_all_ = false;         // at what is in pending_, awaited or not
-  std::condition_variable ended_;
-  std::unordered_set<std::shared_ptr<PendingCallback>>
-      callbacks_;  // out of order: those that have not been reported
-  bool failures_possible_ = false;
-  bool polling_failures_ = false;  // a thread does
+  base::Mutex mutex_;
+  base::CondVar wake_;   // of the watcher
+  base::CondVar ended_;  // the watcher or the failure poll
+  std::deque<Pending> pending_ CLEAVE_GUARDED_BY(mutex_);
+  std::size_t awaited_ CLEAVE_GUARDED_BY(mutex_) = 0;  // of those in pending_
+  bool watcher_running_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool batch_taken_ CLEAVE_GUARDED_BY(mutex_) =
+      false;  // the watcher or poll_awaited() waits for commands it has taken
+  bool stopping_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool release_requested_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool report_all_ CLEAVE_GUARDED_BY(mutex_) = false;  // also the unawaited commands in pending_
+  // Of an out-of-order queue: the callbacks of commands that have not been reported.
+  std::unordered_set<std::shared_ptr<PendingCallback>> callbacks_ CLEAVE_GUARDED_BY(mutex_);
+  bool failures_possible_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool polling_failures_ CLEAVE_GUARDED_BY(mutex_) = false;  // a thread polls for failures
 };
 
 }  // namespace cleave::remote::server

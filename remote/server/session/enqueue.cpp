@@ -3,10 +3,11 @@
 namespace cleave::remote::server {
 namespace {
 
-// In bytes. Of commands with more data the reading thread does not look for the end: copying takes longer than it looks.
+// In bytes. The reading thread does not poll for the end of commands with more data: copying takes longer than it polls.
 constexpr std::uint64_t kSmallTransfer = std::uint64_t{64} << 10U;
 
-// What it waits for has failed, so it does, but not at once: a driver would have taken it.
+// Fails a command because an event of its wait list has failed: with its event, and not at once, since a driver would have
+// accepted it.
 void fail_with_wait_list(SessionContext& session, const wire::Command& command) {
   constexpr cl_int kError = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   const wire::Body body = command.body_type();
@@ -71,7 +72,7 @@ void finish_enqueue(SessionContext& session, const wire::Command& command, const
   if (command.event() != 0) {
     session.cl.clRetainEvent(event);
     if (!session.register_object(command.event(), {Kind::event, event})) return;
-    // The client hears that it was enqueued before it hears that it has ended.
+    // The client has to learn that the command was enqueued before it learns that it has ended.
     if (!session.answers.empty()) session.outbox.send(session.answers);
   }
   if (session.unflushed.empty() || session.unflushed.back() != to.queue)

@@ -1,8 +1,6 @@
-// One frame of the kind `events` in the making: what the server has to say to its client, with the payloads
-// beside it.
+// Builds a frame of the kind `events`: the server's messages to its client, and their payloads.
 //
-// Not thread-safe: each thread makes its own. Payloads are not copied: they have to live until the frame has
-// been sent.
+// Not thread-safe: each thread builds its own. Payloads are not copied: they have to live until the frame has been sent.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +21,7 @@ class EventsFrame {
 
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
 
-  // An item around what has been built.
+  // Adds a message that has been built.
   template <typename Table>
   void add(flatbuffers::Offset<Table> event, std::span<const std::byte> payload = {}) {
     items_.push_back(
@@ -31,7 +29,7 @@ class EventsFrame {
     if (!payload.empty()) payloads_.push_back(payload);
   }
 
-  // The answer that consists of nothing but what the function returned.
+  // An answer that holds only what the function returned.
   void answer(std::uint32_t request, int error) { add(wire::CreateAnswer(builder_, request, error)); }
   void failure(std::uint64_t object, std::uint64_t queue, int error) {
     add(wire::CreateFailure(builder_, object, queue, error));
@@ -41,10 +39,10 @@ class EventsFrame {
   }
 
   [[nodiscard]] bool empty() const { return items_.empty(); }
-  // A client takes no more than kMaxCommands at once; a little may still be added.
+  // A client accepts at most kMaxCommands items; half of them is left for what may still be added.
   [[nodiscard]] bool is_full() const { return items_.size() >= kMaxCommands / 2; }
 
-  // Makes it whole; afterwards it can only be sent and cleared.
+  // Completes the message; afterwards the frame can only be sent and cleared.
   std::span<const std::byte> finish(std::uint64_t commands_ended, std::uint64_t bytes_ended) {
     builder_.Finish(wire::CreateEvents(builder_, builder_.CreateVector(items_), commands_ended, bytes_ended));
     return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));

@@ -1,4 +1,4 @@
-// Asking the driver, and its answers as the protocol's `Info`.
+// Results of the clGet...Info functions, and their form in the protocol (messages.fbs: Info).
 //
 // Thread-safe: plain functions.
 #pragma once
@@ -16,7 +16,7 @@ struct InfoResult {
   std::vector<std::uint8_t> bytes;
 };
 
-// No single answer is longer than this; program binaries have a way of their own.
+// Bytes. Program binaries, which may be longer, are transferred as payloads.
 inline constexpr std::size_t kMaxInfoSize = 2U << 20U;
 
 // `ask(size, pointer, size_ret)` is one of the clGet...Info functions with its other parameters bound.

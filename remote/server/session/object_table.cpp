@@ -15,25 +15,25 @@ bool ObjectTable::add_server_object(std::uint64_t id, Object object) {
 }
 
 bool ObjectTable::insert(std::uint64_t id, Object object) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (object.kind == Kind::device) devices_[object.handle] = id;
   return map_.emplace(id, std::move(object)).second;
 }
 
 std::uint64_t ObjectTable::id_of(cl_device_id device) const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = devices_.find(device);
   return found != devices_.end() ? found->second : 0;
 }
 
 std::optional<Object> ObjectTable::find(std::uint64_t id) const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = map_.find(id);
   return found != map_.end() ? std::optional(found->second) : std::nullopt;
 }
 
 bool ObjectTable::complete(std::uint64_t id, void* handle) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = map_.find(id);
   if (found == map_.end()) return false;
   found->second.handle = handle;
@@ -41,7 +41,7 @@ bool ObjectTable::complete(std::uint64_t id, void* handle) {
 }
 
 std::vector<std::shared_ptr<Queue>> ObjectTable::queues() const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<std::shared_ptr<Queue>> queues;
   for (const auto& [id, object] : map_) {
     if (object.queue) queues.push_back(object.queue);
@@ -50,7 +50,7 @@ std::vector<std::shared_ptr<Queue>> ObjectTable::queues() const {
 }
 
 std::optional<Object> ObjectTable::remove(std::uint64_t id) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = map_.find(id);
   if (found == map_.end() || id >= kFirstServerId) return std::nullopt;
   Object object = std::move(found->second);

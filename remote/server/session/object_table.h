@@ -1,15 +1,15 @@
-// The client's objects by their ids. Another client's are in another process.
+// The client's objects by their ids. Other clients' objects are in other processes.
 //
-// Thread-safe: builds register what they make from threads of their own.
+// Thread-safe: builds register programs from threads of their own.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/opencl.h"
 
 namespace cleave::remote::server {
@@ -44,7 +44,7 @@ struct KindOf<cl_kernel> : Is<Kind::kernel, CL_INVALID_KERNEL> {};
 template <>
 struct KindOf<cl_event> : Is<Kind::event, CL_INVALID_EVENT> {};
 
-// What the server knows of a kernel's argument; empty list: nothing.
+// What a kernel's argument takes. The list is empty where the driver does not say.
 enum class ArgumentKind : std::uint8_t { unknown, value, local, memory, sampler, queue };
 using Arguments = std::vector<ArgumentKind>;
 
@@ -61,44 +61,44 @@ struct Object {
 
 class ObjectTable {
  public:
-  // False: the id is in use, is 0, or is not the client's to choose.
+  // False: the id is in use, is 0, or is in the server's range.
   bool add(std::uint64_t id, Object object);
   bool add_server_object(std::uint64_t id, Object object);  // platforms and their devices
 
-  // The live object of this id, whatever its kind.
+  // The object of this id, of any kind.
   [[nodiscard]] std::optional<Object> find(std::uint64_t id) const;
 
-  // The handle, or null where there is no object of this kind and id.
+  // The driver's handle; null if there is no object of this kind and id.
   template <typename Handle>
   [[nodiscard]] Handle handle(std::uint64_t id) const {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = map_.find(id);
     return found != map_.end() && found->second.kind == KindOf<Handle>::kind
                ? static_cast<Handle>(found->second.handle)
                : nullptr;
   }
 
-  // The id in use gets a handle (a program that has been linked). False: it has been removed meanwhile.
+  // Sets the handle of a program that has been linked. False: the client has released it meanwhile.
   bool complete(std::uint64_t id, void* handle);
 
   std::optional<Object> remove(std::uint64_t id);
 
-  // The id of a live device; 0: it has none.
+  // The id of a device; 0: it has none.
   [[nodiscard]] std::uint64_t id_of(cl_device_id device) const;
 
   [[nodiscard]] std::vector<std::shared_ptr<Queue>> queues() const;
 
   [[nodiscard]] std::size_t size() const {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return map_.size();
   }
 
  private:
   bool insert(std::uint64_t id, Object object);
 
-  mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Object> map_;
-  std::unordered_map<const void*, std::uint64_t> devices_;
+  mutable base::Mutex mutex_;
+  std::unordered_map<std::uint64_t, Object> map_ CLEAVE_GUARDED_BY(mutex_);
+  std::unordered_map<const void*, std::uint64_t> devices_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::remote::server

@@ -19,13 +19,13 @@ Outbox::Outbox(Stream& stream, KernelOutput& printed, Duration send_timeout, std
       last_sent_(now()) {}
 
 void Outbox::send(EventsFrame& frame) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   write_kernel_output();
   write(frame);
 }
 
 void Outbox::send_kernel_output() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   write_kernel_output();
 }
 

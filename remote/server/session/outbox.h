@@ -1,16 +1,16 @@
-// What goes to the client: frames of any thread, one after the other, and before each what kernels have
-// printed until then.
+// The frames that go to the client, from any thread, one after the other; before each frame what kernels have printed until
+// then.
 //
-// Thread-safe. A client that takes nothing for its patience is gone, and then so is this process: there is
-// nothing left to do in it (worker.h).
+// Thread-safe. A client that accepts no data for the send timeout counts as disconnected, and then the worker process ends
+// (worker/worker.h).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "remote/server/session/events_frame.h"
 #include "remote/server/worker/kernel_output.h"
 #include "remote/transport/stream.h"
@@ -23,16 +23,16 @@ class Outbox {
   // thread.
   Outbox(Stream& stream, KernelOutput& printed, Duration send_timeout, std::function<void()> on_lost);
 
-  // Sends and clears it. With nothing in it, it is a sign of life and of what has ended.
+  // Sends and clears the frame. An empty one is a heartbeat, with the totals of what has ended.
   void send(EventsFrame& frame);
 
-  // What kernels have printed, if anything, goes out.
+  // Sends what kernels have printed, if anything.
   void send_kernel_output();
 
-  // The last words: why the server ends the connection.
+  // Tells the client why the server ends the connection.
   void send_goodbye(const std::string& why);
 
-  // The totals that go with every frame.
+  // Totals of ended commands and their bytes, which go out with every frame (messages.fbs: Events).
   void count_ended(std::uint64_t commands, std::uint64_t bytes) {
     commands_ended_.fetch_add(commands, std::memory_order_relaxed);
     bytes_ended_.fetch_add(bytes, std::memory_order_relaxed);
@@ -42,7 +42,7 @@ class Outbox {
   }
   [[nodiscard]] std::uint64_t bytes_ended() const { return bytes_ended_.load(std::memory_order_relaxed); }
 
-  // How much of that the client has not been told.
+  // Whether that many commands or bytes have ended since the last frame.
   [[nodiscard]] bool has_unreported(std::uint64_t commands, std::uint64_t bytes) const {
     return commands_ended() - reported_commands_.load(std::memory_order_relaxed) >= commands ||
            bytes_ended() - reported_bytes_.load(std::memory_order_relaxed) >= bytes;
@@ -51,14 +51,14 @@ class Outbox {
   [[nodiscard]] Time last_sent() const { return Time(Duration(last_sent_.load(std::memory_order_relaxed))); }
 
  private:
-  void write(EventsFrame& frame);
-  void write_kernel_output();
+  void write(EventsFrame& frame) CLEAVE_REQUIRES(mutex_);
+  void write_kernel_output() CLEAVE_REQUIRES(mutex_);
 
   Stream& stream_;
   KernelOutput& kernel_output_;
   const Duration send_timeout_;
   const std::function<void()> on_lost_;
-  std::mutex mutex_;
+  base::Mutex mutex_;  // held while a frame is written
   std::atomic<std::uint64_t> commands_ended_{0};
   std::atomic<std::uint64_t> bytes_ended_{0};
   std::atomic<std::uint64_t> reported_commands_{0};

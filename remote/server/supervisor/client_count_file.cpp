@@ -45,7 +45,7 @@ ClientCountFile::~ClientCountFile() {
   if (!own_folder_.empty()) ::rmdir(own_folder_.c_str());
 }
 
-// Replaced as a whole: a reader never sees half of it.
+// Replaced by rename(2), so that a reader never sees a part of it.
 void ClientCountFile::write(unsigned clients) {
   if (path_.empty()) return;
   const std::string text = std::to_string(std::max(clients, 1U)) + "\n";

@@ -1,4 +1,4 @@
-// The number of clients in a file, for whoever follows it (neighbours.source = file:PATH).
+// A file with the number of clients, for splitters that read it (neighbours.source = file:PATH).
 //
 // Not thread-safe: for the supervisor's thread.
 #pragma once
@@ -9,8 +9,8 @@ namespace cleave::remote::server {
 
 class ClientCountFile {
  public:
-  // In the folder, which is made; without one, in $RUNTIME_DIRECTORY, /run/cleave or a folder of its own.
-  // What cannot be written is said once, and path() is empty.
+  // In the folder, which is created; if it is empty, in $RUNTIME_DIRECTORY, /run/cleave or a temporary folder. If none can be
+  // written, that is logged and path() is empty.
   explicit ClientCountFile(const std::string& folder);
   ClientCountFile(const ClientCountFile&) = delete;
   ClientCountFile& operator=(const ClientCountFile&) = delete;

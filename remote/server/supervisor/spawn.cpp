@@ -12,8 +12,8 @@
 namespace cleave::remote::server {
 namespace {
 
-// The supervisor's environment, but for what would lead a worker to a server of its own, and with the clients
-// as its neighbours unless the operator says otherwise.
+// The supervisor's environment without the settings of remote servers, which a worker must not use, and with the clients as
+// neighbours unless the operator has set a source.
 std::vector<std::string> environment(const std::string& neighbours) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -37,7 +37,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 [[noreturn]] void exec_worker(int control, char* const* arguments, char* const* variables) {
   ::dup2(control, STDIN_FILENO);
-  // What whoever started the server has left open is nothing for a worker.
+  // Descriptors that the server has inherited are not for workers.
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   sigset_t none;
   ::sigemptyset(&none);

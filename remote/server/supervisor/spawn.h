@@ -12,10 +12,10 @@ namespace cleave::remote::server {
 
 struct Spawned {
   pid_t process = -1;  // -1: it could not be started
-  int control = -1;    // our end of the socket of packets between us; the caller's
+  int control = -1;    // the supervisor's end of the control socket (worker_messages.h); owned by the caller
 };
 
-// `neighbours` is the file with the number of clients, for the worker's splitter.
+// `neighbours` is the path of the file with the number of clients, which the worker's splitter reads.
 Spawned spawn_worker(std::span<const char* const> arguments, const std::string& neighbours);
 
 }  // namespace cleave::remote::server

@@ -36,32 +36,32 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// So many connections may be at their beginning at a time; more are closed at once.
+// The most connections in their handshake at a time; further ones are closed at once.
 constexpr std::size_t kMaxHandshaking = 32;
-// Workers that end before they are ready, one after the other: the driver is broken, and trying on would burn
-// the machine. Twice as long each time.
+// The pause after a worker has ended before it was ready, doubled each time: the driver is broken, and restarting workers all
+// the time would keep the processors busy.
 constexpr std::chrono::seconds kSpawnRetryDelay{1};
 constexpr std::chrono::seconds kMaxSpawnRetryDelay{60};
-// A worker that has closed its end is about to end; a driver may hold it up for so long.
+// A worker that has closed its control socket is about to exit. If a driver delays it for longer, it is killed.
 constexpr std::chrono::milliseconds kExitGrace{200};
-// Not even that ends one within a driver that hangs in the kernel.
+// After that time a killed worker counts as unkillable: its driver hangs in the kernel.
 constexpr std::chrono::seconds kKillGrace{2};
 
 struct WorkerProcess {
   enum class State : std::uint8_t { spare, handshaking, query, client };
   State state = State::spare;
   pid_t process = -1;
-  int control = -1;  // -1: it has closed its end
+  int control = -1;  // -1: closed by the worker
   std::string peer;
   std::string name;
   std::string end_reason;
   Time since;
-  Time killed_at = Time::max();  // if it has not ended by then
+  Time killed_at = Time::max();  // if it has not exited by then
   bool is_killed = false;
   bool has_exited = false;
 };
 
-// What would let no worker begin is a mistake in the options, to be known before anybody connects.
+// Mistakes in the options that would keep every worker from starting are reported at the start of the server.
 void check_for_workers(const Options& options) {
   check_user(options.user);
   if (options.tls.certificate.empty()) return;
@@ -161,7 +161,7 @@ void Supervisor::keep_spares() {
   while (count(WorkerProcess::State::spare) < options_.spare) {
     const Spawned spawned = spawn_worker(arguments_, count_.path());
     if (spawned.process < 0) {
-      log_line(std::string("no process for a client (") + std::strerror(errno) + ")");
+      log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
       next_spawn_ = steady_clock::now() + kSpawnRetryDelay;
       return;
     }
@@ -194,7 +194,7 @@ void Supervisor::assign(const EndpointListener& listener, int socket) {
   if (worker == workers_.end()) {
     const Spawned spawned = spawn_worker(arguments_, count_.path());
     if (spawned.process < 0)
-      return log_line(std::string("no process for a client (") + std::strerror(errno) + ")");
+      return log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
     worker = workers_.insert(
         workers_.end(),
         {WorkerProcess::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
@@ -210,14 +210,14 @@ void Supervisor::assign(const EndpointListener& listener, int socket) {
   worker->since = steady_clock::now();
 }
 
-// Says whether there is room, which workers that cannot be killed take, too; one that has been killed is
-// given some time to go. A visitor needs none.
+// Answers a worker whether its client is admitted. Unkillable workers count as clients; workers that have just been killed do
+// not. Queries are always admitted.
 bool Supervisor::admit(WorkerProcess& worker, WorkerProcess::State as) {
   Admission admission;
   admission.admitted = as == WorkerProcess::State::query ||
                        count(WorkerProcess::State::client) + unkillable_workers() < options_.max_clients;
   if (admission.admitted) worker.state = as;
-  spawn_retry_delay_ = kSpawnRetryDelay;  // it has begun well
+  spawn_retry_delay_ = kSpawnRetryDelay;  // the worker has started
   update_client_count();
   admission.clients = static_cast<unsigned>(count(WorkerProcess::State::client));
   const std::string packet = encode(admission);
@@ -236,7 +236,7 @@ void Supervisor::read_message(WorkerProcess& worker) {
       worker.name = text;
       if (!admit(worker, WorkerProcess::State::client)) return;
       ++statistics_.admitted;
-      return log_line("client " + worker.peer + " " + worker.name + ": came (process " +
+      return log_line("client " + worker.peer + " " + worker.name + ": connected (process " +
                       std::to_string(worker.process) + ")");
     case WorkerMessage::query:
       ++statistics_.queries;
@@ -248,10 +248,10 @@ void Supervisor::read_message(WorkerProcess& worker) {
       return;
     case WorkerMessage::violation:
       ++statistics_.violations;
-      worker.end_reason = "sent away: " + text;
+      worker.end_reason = "protocol violation: " + text;
       return;
     case WorkerMessage::ended:
-      worker.end_reason = "went: " + text;
+      worker.end_reason = "disconnected: " + text;
       return;
   }
 }
@@ -265,7 +265,7 @@ void Supervisor::close_control(WorkerProcess& worker) {
   spawn_retry_delay_ = std::min(2 * spawn_retry_delay_, kMaxSpawnRetryDelay);
 }
 
-// Waits for none of them: a driver may hold one up for ever, and the others' clients go on.
+// Does not wait: a driver may delay a worker's exit for ever, and the other clients are still served.
 void Supervisor::reap() {
   for (WorkerProcess& worker : workers_) {
     if (worker.control >= 0) continue;
@@ -288,14 +288,14 @@ void Supervisor::log_and_forget(WorkerProcess& worker, int status) {
     text = std::string("its worker crashed: ") + ::strsignal(WTERMSIG(status));
   }
   if (worker.state == WorkerProcess::State::spare) {
-    if (!stopping_) log_line("a worker could not begin" + (text.empty() ? "" : ": " + text));
+    if (!stopping_) log_line("a worker could not start" + (text.empty() ? "" : ": " + text));
   } else if (worker.state != WorkerProcess::State::query) {
     log_line("client " + worker.peer + (worker.name.empty() ? "" : " " + worker.name) + ": " +
              (text.empty() ? "its worker ended" : text));
   }
 }
 
-// Their sockets close with ours, and then they go.
+// Workers exit when their control sockets close.
 void Supervisor::stop_workers() {
   const Time until = steady_clock::now() + kKillGrace;
   for (WorkerProcess& worker : workers_) {
@@ -304,17 +304,17 @@ void Supervisor::stop_workers() {
   for (reap(); !workers_.empty() && steady_clock::now() < until; reap()) ::usleep(1000);
 }
 
-// Whether it is to end. The others are for reap().
+// Whether a signal to stop has arrived. SIGCHLD is handled by reap().
 bool Supervisor::is_stop_requested() {
   signalfd_siginfo signal{};
   if (::read(signals_, &signal, sizeof signal) != sizeof signal) return false;
   return signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT;
 }
 
-// In ms, until something is to be done that nothing tells of.
+// In ms: until the next worker has to be killed, and at most a second.
 int Supervisor::poll_timeout() const {
-  constexpr std::chrono::milliseconds kMost{1000};
-  Time until = steady_clock::now() + kMost;
+  constexpr std::chrono::milliseconds kMax{1000};
+  Time until = steady_clock::now() + kMax;
   for (const WorkerProcess& worker : workers_) {
     if (!worker.is_killed) until = std::min(until, worker.killed_at);
   }
@@ -373,7 +373,7 @@ int run_supervisor(const Options& options, std::span<const char* const> argument
   ::signal(SIGPIPE, SIG_IGN);
   check_for_workers(options);
   if (::geteuid() == 0 && options.user.empty())
-    log_line("workers run as root; name a user of their own with --user");
+    log_line("workers run as root; name a user for them with --user");
   Supervisor supervisor(options, arguments);
   return supervisor.run();
 }

@@ -1,15 +1,14 @@
-// Who listens, accepts, and keeps count: one thread that reads nothing from any client.
+// The supervisor: listens, accepts, starts workers and counts clients, in one thread that reads nothing from clients.
 //
-// Each connection is given to a process of its own (worker.h) before a byte of it is read. The number of
-// those that have said who they are is written to a file, which the splitters in the workers follow: the
-// clients are each other's neighbours.
+// Each connection is passed to a process of its own (worker/worker.h) before a byte of it is read. The number of admitted
+// clients is written to a file that the splitters in the workers read: the clients are each other's neighbours.
 #pragma once
 
 #include "remote/server/options.h"
 
 namespace cleave::remote::server {
 
-// Runs until SIGTERM or SIGINT. The answer is the process's exit status. Throws OptionError.
+// Runs until SIGTERM or SIGINT. Returns the process's exit status. Throws OptionError and daemon::ListenError.
 int run_supervisor(const Options& options, std::span<const char* const> arguments);
 
 }  // namespace cleave::remote::server

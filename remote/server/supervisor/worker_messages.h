@@ -1,7 +1,7 @@
-// What supervisor and worker say to each other, over a socket of packets between them.
+// The messages between supervisor and worker, over a SOCK_SEQPACKET socket pair (the control socket).
 //
-// The supervisor gives a worker one connection, once. The worker says who has come, is told whether there is
-// room, and says why the client has gone; then it ends.
+// The supervisor passes one connection to a worker (Assignment). The worker reports its client, gets an Admission, reports
+// why the client has disconnected, and exits.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace cleave::remote::server {
 
-// With the connection's descriptor.
+// Comes with the connection's descriptor.
 struct Assignment {
   bool tls = false;
   bool is_unix = false;
@@ -19,10 +19,10 @@ struct Assignment {
 std::string encode(const Assignment& assignment);
 bool decode(const std::string& text, Assignment& assignment);
 
-// What the worker hears when it has said who has come.
+// The answer to the report of a client.
 struct Admission {
-  bool admitted = false;  // false: there are as many clients as there may be
-  unsigned clients = 0;   // with this one, if it is one
+  bool admitted = false;  // false: the server has its maximum of clients
+  unsigned clients = 0;   // including this one, unless it only queries
 };
 
 std::string encode(const Admission& admission);
@@ -30,11 +30,11 @@ bool decode(const std::string& text, Admission& admission);
 
 // The first character of a worker's packet; the rest is text.
 enum class WorkerMessage : char {
-  client = 'c',     // has the right to be served: its name
-  query = 'v',      // only asks what there is: its name
-  refused = 'r',    // why
-  violation = 'h',  // has done what no client of good faith would: what
-  ended = 'g',      // why
+  client = 'c',     // an authorised client: its name
+  query = 'v',      // a client that only asks for the devices: its name
+  refused = 'r',    // in the handshake: the reason
+  violation = 'h',  // of the protocol: which
+  ended = 'g',      // the reason
 };
 
 inline constexpr std::size_t kMaxPacket = 1024;

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Guessing tokens takes its time.
+// Slows down guessing.
 constexpr std::chrono::milliseconds kWrongTokenDelay{500};
 
 std::uint64_t now() {
@@ -26,7 +26,7 @@ std::string host_name() {
   return name;
 }
 
-// Takes as long for any text of this length.
+// Takes the same time for any text of this length.
 bool equals_in_constant_time(const std::string& token, const flatbuffers::String* given) {
   const std::size_t size = given != nullptr ? given->size() : 0;
   unsigned difference = token.size() == size ? 0 : 1;
@@ -52,12 +52,12 @@ RefusalDetails check_hello(const HandshakeParams& params, const DeviceCatalog& o
                            const wire::Hello& hello) {
   const auto ours = std::endian::native == std::endian::big ? wire::ByteOrder::big : wire::ByteOrder::little;
   if (hello.oldest() > kVersion || hello.version() < kOldestVersion) {
-    return {wire::Refusal::version, "it speaks other versions of the protocol"};
+    return {wire::Refusal::version, "no protocol version in common"};
   }
   if (!has_valid_token(params.tokens, hello.token()))
     return {wire::Refusal::token, "the token is wrong or missing"};
-  if (hello.byte_order() != ours) return {wire::Refusal::byte_order, "its byte order is another one"};
-  if (offer.empty()) return {wire::Refusal::no_device, "it has no device to offer"};
+  if (hello.byte_order() != ours) return {wire::Refusal::byte_order, "different byte order"};
+  if (offer.empty()) return {wire::Refusal::no_device, "no device to offer"};
   return {};
 }
 
@@ -108,13 +108,13 @@ std::optional<ClientInfo> handshake(const HandshakeParams& params, DeviceCatalog
   const ReadStatus got = input.next(header, params.until, kMaxHelloSize);
   input.set_deadline(Time::max());
   if (got == ReadStatus::timeout) {
-    why = "it said nothing";
+    why = "no Hello in time";
     return std::nullopt;
   }
   const wire::Hello* const hello =
       got == ReadStatus::data && header.kind == FrameKind::hello ? verified_hello(input.message()) : nullptr;
   if (hello == nullptr) {
-    why = got == ReadStatus::data ? "what it said is no Hello" : "it went, or what it said is no Hello";
+    why = got == ReadStatus::data ? "not a Hello" : "disconnected, or not a Hello";
     return std::nullopt;
   }
   ClientInfo client;
@@ -126,7 +126,7 @@ std::optional<ClientInfo> handshake(const HandshakeParams& params, DeviceCatalog
   Admission admission;
   if (refused.reason == wire::Refusal::none) {
     admission = params.admit(client);
-    if (!admission.admitted) refused = {wire::Refusal::full, "it has as many clients as it may have"};
+    if (!admission.admitted) refused = {wire::Refusal::full, "too many clients"};
   }
   if (refused.reason != wire::Refusal::none) {
     if (refused.reason == wire::Refusal::token) std::this_thread::sleep_for(kWrongTokenDelay);
@@ -138,7 +138,7 @@ std::optional<ClientInfo> handshake(const HandshakeParams& params, DeviceCatalog
       offer.welcome(params.options, client.features, admission.clients, std::min(hello->version(), kVersion));
   if (write_frame(stream, FrameKind::welcome, welcome, {}, std::chrono::seconds(kHelloSeconds)))
     return client;
-  why = "it went";
+  why = "disconnected during the handshake";
   return std::nullopt;
 }
 

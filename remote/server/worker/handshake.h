@@ -1,4 +1,4 @@
-// The beginning of a connection: who is it, and what is there for it?
+// The handshake of a connection: authenticates the client, and describes the devices to it.
 //
 // Not thread-safe.
 #pragma once
@@ -16,12 +16,12 @@
 
 namespace cleave::remote::server {
 
-// What the server makes before there is a client: all about its devices.
+// The description of all devices, made before there is a client.
 class DeviceCatalog {
  public:
   DeviceCatalog(const Table& cl, const std::vector<OfferedPlatform>& platforms);
 
-  // Makes the Welcome; once.
+  // The Welcome. To be called once.
   std::span<const std::byte> welcome(const Options& options, std::uint64_t features, unsigned clients,
                                      std::uint16_t version);
   [[nodiscard]] bool empty() const { return platforms_.empty(); }
@@ -38,15 +38,17 @@ struct ClientInfo {
   bool is_query = false;
 };
 
-// Reads the Hello and answers it. Empty: refused, and `why` says so.
+// What a handshake needs.
 struct HandshakeParams {
   const Options& options;
-  Time until;  // by when the Hello has to be there
+  Time until;  // the deadline for the Hello
   const std::vector<std::string>& tokens;
-  std::uint64_t features = 0;  // ours
-  // Whether there is room for it, and how many clients there are.
+  std::uint64_t features = 0;  // of this server
+  // Asks the supervisor.
   std::function<Admission(const ClientInfo&)> admit;
 };
+
+// Reads the Hello and answers it. Empty: refused or disconnected; `why` is set.
 std::optional<ClientInfo> handshake(const HandshakeParams& params, DeviceCatalog& offer, Stream& stream,
                                     FrameReader& input, std::string& why);
 

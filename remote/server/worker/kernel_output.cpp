@@ -8,7 +8,7 @@
 namespace cleave::remote::server {
 namespace {
 
-// A kernel that prints more than this at once waits until it is on its way.
+// Bytes. A kernel that prints more at once waits until some have been sent.
 constexpr int kPipeSize = 1 << 20;
 
 }  // namespace
@@ -25,7 +25,7 @@ bool KernelOutput::redirect_stdout() {
 }
 
 std::span<const std::byte> KernelOutput::take() {
-  std::fflush(stdout);  // drivers that print with the C library
+  std::fflush(stdout);  // for drivers that print with the C library
   const ssize_t got = ::read(pipe_, buffer_.data(), buffer_.size());
   return got > 0 ? std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(got))
                  : std::span<const std::byte>();

@@ -1,8 +1,6 @@
-// What kernels print: drivers write it to the process's standard output, which is a pipe back to this
-// process.
+// What kernels print. Drivers write it to the process's standard output, which is a pipe that this process reads.
 //
-// redirect_stdout() is called once, before any driver is loaded. take() is for one thread at a time; wait() for
-// any one.
+// redirect_stdout() is called once, before a driver is loaded. take() is for one thread at a time, wait() for any.
 #pragma once
 
 #include <array>
@@ -17,13 +15,13 @@ class KernelOutput {
   KernelOutput(const KernelOutput&) = delete;
   KernelOutput& operator=(const KernelOutput&) = delete;
 
-  // From now on standard output leads here. False: the system has no pipe for us.
+  // Redirects standard output to the pipe. False: the system has none.
   bool redirect_stdout();
 
-  // What has come, without waiting; empty: nothing. Valid until the next call.
+  // The output so far, without waiting; valid until the next call.
   std::span<const std::byte> take();
 
-  // Waits until something has come that nobody has taken.
+  // Waits until there is output to take.
   void wait() const;
 
  private:

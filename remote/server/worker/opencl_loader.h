@@ -1,4 +1,4 @@
-// The OpenCL below the server: the system's loader with Cleave's splitter on top of it.
+// The OpenCL implementation that the server uses: the system's loader with Cleave's splitter on top.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cleave::remote::server {
 
-// Null: `problem` says why. Once in a process; the table lives for ever.
+// Null: `problem` says why. To be called once; the table is never destroyed.
 const Table* load_opencl(const std::string& library, std::string& problem);
 
 }  // namespace cleave::remote::server

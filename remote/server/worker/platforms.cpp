@@ -15,12 +15,12 @@ struct Range {
   cl_uint last;
 };
 
-// OpenCL's own, then those of NVIDIA, AMD, Intel and Arm. What a driver does not know it says.
+// OpenCL's own parameters, then those of NVIDIA, AMD, Intel and Arm. A driver refuses those that it does not know.
 constexpr std::array kDeviceParams{Range{0x1000, 0x1080}, Range{0x4000, 0x4050}, Range{0x4108, 0x410C},
                                    Range{0x4190, 0x419F}, Range{0x4230, 0x4260}};
 constexpr std::array kPlatformParams{Range{0x0900, 0x0910}};
 
-// Handles, and what changes.
+// Parameters whose values are handles, or change.
 bool is_withheld(cl_uint param) {
   return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE ||
          param == CL_DEVICE_REFERENCE_COUNT;
@@ -77,7 +77,7 @@ std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<s
   return platforms;
 }
 
-void enter(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects) {
+void register_platforms(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects) {
   for (const OfferedPlatform& platform : platforms) {
     objects.add_server_object(platform.id, {Kind::platform, platform.handle});
     for (const OfferedDevice& device : platform.devices) {

@@ -1,4 +1,4 @@
-// The platforms and devices that this server offers, and all that can be asked about them.
+// The platforms and devices that the server offers, and their descriptions.
 //
 // Not thread-safe: made once, before there is a client.
 #pragma once
@@ -24,12 +24,12 @@ struct OfferedPlatform {
   std::vector<OfferedDevice> devices;
 };
 
-// The devices whose name matches one of the shell patterns, all where there are none; platforms without such
-// a device are left out.
+// The devices whose names match one of the shell patterns (without patterns: all), by platform. Platforms without such a
+// device are left out.
 std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<std::string>& patterns);
 
-// Enters them, so that the client may use them.
-void enter(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects);
+// Registers them, so that the client can use them.
+void register_platforms(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects);
 
 flatbuffers::Offset<wire::Platform> describe(const Table& cl, flatbuffers::FlatBufferBuilder& builder,
                                              const OfferedPlatform& platform);

@@ -16,7 +16,7 @@
 namespace cleave::remote::server {
 namespace {
 
-// Drivers open devices and caches; a client opens nothing.
+// For drivers' devices and caches; clients open no files.
 constexpr rlim_t kMaxOpenFiles = 4096;
 
 OptionError not_permitted(const std::string& name) {
@@ -29,7 +29,7 @@ const passwd& find_user(const std::string& name) {
   return *user;
 }
 
-// Drivers keep what they have compiled below the home folder: below root's they could not.
+// The home folder is set as well: drivers keep compiled programs below it, which they could not below root's.
 void switch_user(const std::string& name) {
   const passwd& user = find_user(name);
   if (::geteuid() == user.pw_uid) return;

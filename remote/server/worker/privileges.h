@@ -1,4 +1,4 @@
-// What a worker gives up before it hears anything from a client.
+// The privileges that a worker gives up before it reads anything from a client.
 //
 // Not thread-safe: before there are threads.
 #pragma once
@@ -7,12 +7,12 @@
 
 namespace cleave::remote::server {
 
-// Throws OptionError where no worker could become the user: there is none of that name, or we may not. Says
-// so where drivers will find no place for what they compile.
+// Throws OptionError if workers cannot switch to the user: it does not exist, or that is not permitted. Logs a warning if drivers
+// will have no folder for what they compile.
 void check_user(const std::string& user);
 
-// Becomes the user, where one is named, and can never gain rights again: not by set-uid programs, not by core
-// files. Throws OptionError as check_user() does.
+// Switches to the user, if one is named, and makes sure that the process can never gain privileges again, by set-uid programs
+// or core files. Throws OptionError as check_user() does.
 void drop_privileges(const std::string& user);
 
 }  // namespace cleave::remote::server

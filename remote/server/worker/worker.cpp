@@ -28,13 +28,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A driver's call that does not return for so long is stuck, and the client should not be told that all is
-// well.
+// A driver's call that takes longer counts as stuck. Heartbeats stop then, so that the client notices.
 constexpr std::chrono::seconds kStuckCallTime{120};
 constexpr std::chrono::milliseconds kWatchPeriod{100};
-// Memory beyond a modest share is kept for so long.
+// Cached staging memory is returned to the system after this time without use.
 constexpr std::chrono::seconds kUnusedMemoryTime{5};
-// Statistics are written at the end; nothing else may hold it up.
+// The exit writes statistics; it is forced after this time.
 constexpr unsigned kExitSeconds = 2;
 
 class Worker {
@@ -57,7 +56,7 @@ class Worker {
   int control_ = -1;
   int socket_ = -1;
   Assignment assignment_;
-  std::string certificate_name_;  // the name in the client's certificate
+  std::string certificate_name_;  // of the client; empty: it has none
   std::vector<std::string> tokens_;
   std::unique_ptr<TlsServer> tls_;
   const Table* cl_ = nullptr;
@@ -68,7 +67,7 @@ class Worker {
   std::atomic<bool> exiting_{false};
 };
 
-// Standard input is the supervisor, standard output is what kernels print.
+// Standard input leads to the supervisor; kernels print to standard output.
 bool Worker::prepare() {
   control_ = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -144,16 +143,17 @@ void Worker::exit_worker(WorkerMessage word, const std::string& why) {
   std::_Exit(EXIT_SUCCESS);
 }
 
-// A sign of life where there is nothing else to say; and an eye on those at the other ends.
+// Sends heartbeats while nothing else is sent, and watches for the ends of the connection and of the supervisor. Runs in a
+// detached thread that ends with the process: the objects it uses are never destroyed, since exit_worker() does not return.
 void Worker::watch_connection(Stream& stream, Outbox& outbox, ClientSession& session) {
   while (true) {
     pollfd descriptors[] = {{control_, POLLIN, 0}, {stream.descriptor(), POLLRDHUP, 0}};
     ::poll(descriptors, 2, static_cast<int>(kWatchPeriod.count()));
-    if (descriptors[0].revents != 0) exit_worker(WorkerMessage::ended, "the server ends");
+    if (descriptors[0].revents != 0) exit_worker(WorkerMessage::ended, "the server stops");
     if ((descriptors[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
-      // Give the reading thread a moment to come to the end of what was sent.
+      // Time for the reading thread to read what was sent before.
       std::this_thread::sleep_for(kWatchPeriod);
-      exit_worker(WorkerMessage::ended, "it is gone");
+      exit_worker(WorkerMessage::ended, "disconnected");
     }
     session.trim(kUnusedMemoryTime);
     const auto now = steady_clock::now();
@@ -170,11 +170,11 @@ void Worker::serve(Stream& stream, FrameReader& input, const ClientInfo& client)
   limits.silence = client.heartbeat.count() > 0 ? std::max(options_.timeout, 3 * client.heartbeat)
                                                 : std::chrono::milliseconds(std::chrono::hours(24));
   input.set_stall_timeout(limits.silence);
-  kernel_output_.take();  // what drivers have said while they were loaded is nobody's
+  kernel_output_.take();  // drops what drivers have printed while they were loaded
   Outbox outbox(stream, kernel_output_, options_.timeout,
-                [this] { exit_worker(WorkerMessage::ended, "it is gone"); });
+                [this] { exit_worker(WorkerMessage::ended, "disconnected"); });
   ObjectTable objects;
-  enter(platforms_, objects);
+  register_platforms(platforms_, objects);
   const bool shares = (client.features & bit(Feature::shared_memory)) != 0;
   ClientSession session(*cl_, input, outbox, objects, limits, shares ? shared_.get() : nullptr);
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();

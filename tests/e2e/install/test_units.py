@@ -164,7 +164,7 @@ class Installed(unittest.TestCase):
                 self.assertIn("checksum=", done[1], server.log.read_text())
                 self.assertEqual(done[1].split("checksum=")[1], native, server.log.read_text())
                 self.assertEqual(list(server.runtime.glob("clients.*"))[0].read_text(), "1\n")
-            self.assertIn(" came (process ", server.log.read_text())
+            self.assertIn(" connected (process ", server.log.read_text())
             self.assertEqual(list(server.runtime.iterdir()), [], "it leaves files behind")
             print(f"not checked: {' '.join(sorted(server.unknown))}")
 

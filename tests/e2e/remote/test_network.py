@@ -72,7 +72,7 @@ class OverNetwork(RemoteTest):
         for seed in range(TIMES):
             chance = random.Random(seed)
             program = self.begin(HANG_TIMEOUT, seed, HANG_TIMEOUT)
-            self.server.wait_for_log(": came", seed + 1)
+            self.server.wait_for_log(": connected", seed + 1)
             time.sleep(chance.uniform(0, 2))
             self.network.cut()
             self.server.wait_for_log(": went", 2 * seed + 1)

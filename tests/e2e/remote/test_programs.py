@@ -153,7 +153,7 @@ class Programs(RemoteTest):
         program = self.start_endless_program(server)
         program.kill()
         begun = time.monotonic()
-        server.wait_for_log("went:")
+        server.wait_for_log("disconnected:")
         self.assertLess(time.monotonic() - begun, TIMEOUT)
 
 

@@ -82,7 +82,7 @@ TEST(Transports, MetricsCountClients) {
   ServerProcess server({"--metrics", "tcp:127.0.0.1:0"});
   RawClient client(server.endpoint());
   ASSERT_TRUE(client.begin());
-  ASSERT_TRUE(server.logs("came"));
+  ASSERT_TRUE(server.logs(": connected"));
   RawClient reader(server.endpoint("metrics on "));
   const std::string request = "GET /metrics HTTP/1.1\r\n\r\n";
   ASSERT_TRUE(reader.send_bytes(request.data(), request.size()));

@@ -308,7 +308,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FrameReader input(client, std::chrono::seconds(1));
   server::Outbox outbox(client, printed, std::chrono::seconds(1), [] {});
   server::ObjectTable objects;
-  server::enter(
+  server::register_platforms(
       {{kFirstServerId, reinterpret_cast<cl_platform_id>(0x10), {{kFirstServerId + 1, the_device()}}}},
       objects);
   server::ClientLimits limits;
