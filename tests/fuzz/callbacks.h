@@ -1,4 +1,4 @@
-// Event callbacks that are counted.
+// Counts event callbacks.
 #pragma once
 
 #include <CL/cl.h>
@@ -13,7 +13,7 @@
 
 namespace fuzz {
 
-// How often callbacks came for each state. They may outlive the one who waited for them.
+// The number of callbacks for each state. They may outlive the code that waited for them.
 class Callbacks {
  public:
   void ask(cl_event event, cl_int state, Observations& observations) {
@@ -26,7 +26,7 @@ class Callbacks {
     if (status != CL_SUCCESS) observations.add("callback", status);
   }
 
-  // Waits until all have come, which they do soon after their commands are complete.
+  // Waits until all have been called, which happens soon after their commands are complete.
   void add_to(Observations& observations) const {
     if (asked_ == 0) return;
     for (int tries = 0; tries < 5000 && counts_->all < asked_; ++tries)
@@ -45,7 +45,7 @@ class Callbacks {
     const std::unique_ptr<std::shared_ptr<Counts>> counts(static_cast<std::shared_ptr<Counts>*>(data));
     cl_int now = 1;
     const cl_int status = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof now, &now, nullptr);
-    // (Some drivers call back for an earlier state a moment before they tell it.)
+    // (Some drivers call back for a state slightly before queries report it.)
     if (status == CL_SUCCESS && (state != CL_COMPLETE || now <= CL_COMPLETE)) ++(*counts)->good;
     ++(*counts)->all;
   }

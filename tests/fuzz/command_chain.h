@@ -1,4 +1,4 @@
-// Buffers whose commands follow one another, whichever queues they are on.
+// Buffers whose commands are ordered, whichever queues they are on.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ struct QueueSlot {
   bool out_of_order = false;
 };
 
-// The commands of one lane are in order: each waits for the one before, unless the queue sees to that. Lanes
-// have nothing to do with each other but that they may share queues, kernels and user events.
+// The commands of one lane are in order: each waits for the one before, unless the queue guarantees that. Lanes are independent
+// of each other, but may share queues, kernels and user events.
 class CommandChain {
  public:
   CommandChain(const Platform& platform, unsigned context, Random random, std::size_t items,
@@ -23,14 +23,13 @@ class CommandChain {
   unsigned context() const { return context_; }
   const Buffers& buffers() const { return buffers_; }
 
-  // The wait list of the lane's next command, if that is on `queue`; with `always`, also where the queue sees
-  // to it.
+  // The wait list of the lane's next command, if that is on `queue`; with `always`, also where the queue guarantees the order.
   std::vector<cl_event> waits(const QueueSlot& queue, bool always, Observations& observations);
-  // What the lane's next command has to wait for. Without an event, `queue` has to be in order.
+  // The event that the lane's next command has to wait for. Without one, `queue` has to be in order.
   void done(const QueueSlot& queue, cl_event event);
-  // `queue` is about to be released: what comes next waits for an event.
+  // `queue` is about to be released: the next command waits for an event.
   void leave(const QueueSlot& queue, Observations& observations);
-  // Waits for what is left on a queue that is gone.
+  // Waits for commands of a released queue.
   void finish(Observations& observations) const;
 
  private:
@@ -39,8 +38,8 @@ class CommandChain {
   void mark(Observations& observations);
 
   const QueueSlot* queue_ = nullptr;  // of the last command
-  bool left_ = false;                 // that queue is gone
-  cl_event last_ = nullptr;           // its event, which others own
+  bool left_ = false;                 // that queue has been released
+  cl_event last_ = nullptr;           // its event, not owned
   std::vector<Event> markers_;
 };
 

@@ -1,8 +1,8 @@
-// What a kernel reads and writes. Every kernel has the same arguments:
+// The arguments of a kernel. All kernels have the same:
 //
-//   out      a word for each work-item, amid words that nobody may touch
+//   out      a word for each work-item, between words that must not change
 //   in       1024 words
-//   totals   words that all work-items change with atomics (statements.cpp says which)
+//   totals   words that all work-items change with atomics (layout: statements.cpp)
 //   cells    1024 words that the work-items share out among them
 //   origin, extent   the launch's offset and size; extent.w is its number of work-items
 //   salt     a number
@@ -23,9 +23,9 @@ struct Buffers {
   Buffer totals;
   Buffer cells;
 
-  // With words from `random`, and room for `items` work-items.
+  // With words from `random`, for `items` work-items.
   Buffers(const Context& context, Random random, std::size_t items, Observations& observations);
-  // Adds a hash of each. Nobody may be at work on them.
+  // Adds a hash of each. No command may be using them.
   void add_to(Observations& observations, cl_command_queue queue) const;
   // Other cells for the kernel's next launch, which the caller may release as soon as it is enqueued.
   Buffer temporary_cells(cl_kernel kernel, Observations& observations) const;

@@ -46,12 +46,11 @@ Shapes::Shapes(Random random, const Dialect& dialect, const Options& options)
 }
 
 Shape Shapes::one(Random& random, const KernelSpec& kernel) const {
-  // Which size a driver chooses is its own affair, unless it says so. Then it has to be the same for every
-  // slice.
+  // A driver may choose any size, unless it suggests one. Then it has to be the same for every slice.
   const bool open = dialect_.suggests || !kernel.sees_groups || kernel.size_required;
   if (open && random.chance(kernel.sees_groups ? 10 : 50)) return random.one_of(open_);
   Shape shape;
-  // A kernel that requires a size is refused with any other, which is tried now and then.
+  // A kernel that requires a size fails with any other, which is tried occasionally.
   shape.local = kernel.size_required && !random.chance(5) ? kernel.required : random.one_of(local_);
   size(random, shape);
   displace(random, shape);
@@ -84,7 +83,7 @@ void Shapes::displace(Random& random, Shape& shape) const {
                                     : 0x7ffffff0U + random.below(32);
     if (!far_) shape.offset[dim] %= 60000;
   }
-  // What could be taken for a mark of Cleave's own.
+  // A value that Cleave might mistake for one of its marks.
   if (shape.dims == 3 && shape.global[2] == 1 && random.chance(30))
     shape.offset[2] = random.below(far_ ? 0x7fffffffU : 60000U);
 }

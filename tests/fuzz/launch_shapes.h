@@ -26,8 +26,7 @@ struct Shape {
   std::string text() const;
 };
 
-// Drivers compile a kernel for each local size, so a program is launched with few of them, and in many
-// shapes.
+// Drivers compile a kernel for each local size, so a program is launched with few of them, but in many shapes.
 class Shapes {
  public:
   Shapes(Random random, const Dialect& dialect, const Options& options);

@@ -1,6 +1,6 @@
-// Generates OpenCL programs and what is done with them, does it, and prints a line for each case with all
-// that a program can see of it. The same options give the same programs and cases on every machine. It knows
-// nothing of Cleave: fuzz.py runs it with and without, and compares the lines.
+// Generates OpenCL programs and sequences of calls, executes them, and prints a line for each case with everything that a
+// program can observe. The same options give the same programs and cases on every machine. It does not depend on Cleave:
+// fuzz.py runs it with and without, and compares the lines.
 #include <cstdio>
 
 #include "cases.h"

@@ -1,4 +1,4 @@
-// A splitter that does not look at what it splits. fuzz.py has to catch it.
+// A splitter that splits every launch without checking it. fuzz.py has to detect it.
 #define _GNU_SOURCE
 #include <CL/cl.h>
 

@@ -20,11 +20,11 @@ struct Options {
   unsigned local_sizes = 3;          // for each program
   std::set<unsigned> dropped;        // pieces of the program's text
   std::set<unsigned> dropped_steps;  // steps of a sequence
-  std::set<std::string> without;     // what the driver is not up to: callbacks, user-events, libraries, ...
-  bool show = false;                 // print texts and calls
+  std::set<std::string> without;  // what the driver does not support: callbacks, user-events, libraries, ...
+  bool show = false;              // print texts and calls
 };
 
-// Ends the program if it does not understand.
+// Ends the program if an option is invalid.
 Options read_options(int count, char** words);
 
 }  // namespace fuzz

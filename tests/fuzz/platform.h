@@ -1,4 +1,4 @@
-// The device that is tested, and what it takes.
+// The device under test, and its limits.
 #pragma once
 
 #include "handle.h"

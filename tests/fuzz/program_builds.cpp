@@ -17,7 +17,7 @@ Program from_strings(const Context& context, const std::vector<std::string>& str
   std::vector<std::size_t> sizes;
   for (const std::string& string : strings) {
     pointers.push_back(string.data());
-    // A length of zero says that the string ends with a NUL, as all of these do.
+    // A length of zero means that the string ends with a NUL, as all of these do.
     sizes.push_back(sizes.size() % 3 == 2 ? 0 : string.size());
   }
   cl_int status = CL_SUCCESS;
@@ -27,7 +27,7 @@ Program from_strings(const Context& context, const std::vector<std::string>& str
   return program;
 }
 
-// Cut anywhere, also amid a word.
+// Split anywhere, also within a word.
 std::vector<std::string> in_pieces(const std::string& text) {
   const std::size_t piece = text.size() / 4 + 1;
   std::vector<std::string> pieces;
@@ -92,8 +92,7 @@ Program BuiltProgram::construct(unsigned context, Observations& observations) co
   }
 }
 
-// Either one object, which includes a header that is a program, or two objects, the functions and the
-// kernels.
+// Either one object, which includes a header program, or two objects: the functions and the kernels.
 Program BuiltProgram::linked(unsigned context, const std::string& options, bool header,
                              Observations& observations) const {
   const Context& own = platform_.contexts[context];
@@ -121,7 +120,7 @@ Program BuiltProgram::linked(unsigned context, const std::string& options, bool 
   return program;
 }
 
-// Again, from the binary that the driver made of it.
+// Created again from the driver's binary.
 Program BuiltProgram::rebuilt(unsigned context, Program program, const std::string& options,
                               Observations& observations) const {
   std::size_t size = 0;

@@ -1,4 +1,4 @@
-// The many ways from a text to a program.
+// The ways to build a program from a text.
 #pragma once
 
 #include "observations.h"
@@ -8,12 +8,12 @@ namespace fuzz {
 
 enum class BuildMethod { one_string, many_strings, header_folder, embedded_header, linked, binary };
 
-// A text, and the program that was built from it in each context, once it is needed there.
+// A text, and the program built from it in each context on first use.
 class BuiltProgram {
  public:
   BuiltProgram(const Platform& platform, ProgramText text, BuildMethod way, std::string folder);
 
-  // Null if it does not build. What the program can see of it is added.
+  // Null if the build fails. Adds its observations.
   cl_program program(unsigned context, Observations& observations);
   const ProgramText& text() const { return text_; }
 
@@ -32,7 +32,7 @@ class BuiltProgram {
 
 BuildMethod choose_build_method(Random& random, const Dialect& dialect);
 
-// Builds a text with a mistake in it and adds what is said of that.
+// Builds a text with a mistake in it and adds the error and the log.
 void build_invalid(const Platform& platform, const ProgramText& text, Random random,
                    Observations& observations);
 

@@ -1,11 +1,11 @@
 // The texts of generated programs.
 //
-// A text is a list of pieces, and those that are not fixed can be left out by number: so a failing program is
-// made smaller without changing anything else in it. Leaving out what another piece needs gives a program
-// that does not build, which whoever makes it smaller has to notice.
+// A text is a list of pieces, and those that are not fixed can be dropped by number: so a failing program is reduced without
+// changing anything else in it. Dropping a piece that another one needs gives a program that does not build, which shrink.py
+// checks for.
 //
-// Every kernel has the same arguments (see arguments.h), gives the same result however its work-groups are
-// ordered, and writes nowhere but into its buffers, whatever the built-in functions answer.
+// Every kernel has the same arguments (kernel_arguments.h), gives the same result in whatever order its work-groups run, and
+// writes only into its buffers, whatever the built-in functions return.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@ namespace fuzz {
 
 using Sizes = std::array<std::size_t, 3>;
 
-// What the platform takes.
+// What the platform supports.
 struct Dialect {
   std::string standard;     // the option that names the newest language version, or nothing
   bool linear_ids = false;  // that version has get_global_linear_id and its like
   bool uneven = false;      // launches may end in a smaller work-group
   bool libraries = true;    // clCompileProgram and clLinkProgram work
-  bool callbacks = true;    // event callbacks come as they should
+  bool callbacks = true;    // event callbacks are called as specified
   bool user_events = true;  // commands may wait for user events
-  bool clones = true;       // clCloneKernel is there
-  bool suggests = true;     // the driver says which local size it would choose
+  bool clones = true;       // clCloneKernel is available
+  bool suggests = true;     // the driver can be queried for the local size that it would choose
   bool talk = true;         // work-groups may exchange data through global memory
 };
 
@@ -44,7 +44,7 @@ struct Piece {
 
 struct KernelSpec {
   std::string name;
-  bool sees_groups = true;  // how the work-items are grouped makes a difference
+  bool sees_groups = true;  // the result depends on the grouping of the work-items
   bool size_required = false;
   Sizes required = {1, 1, 1};
 };

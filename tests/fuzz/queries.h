@@ -1,4 +1,4 @@
-// What programs and kernels say of themselves.
+// The queries of programs and kernels.
 #pragma once
 
 #include <CL/cl.h>
@@ -7,8 +7,8 @@
 
 namespace fuzz {
 
-// The program's source, options, names and log, and what its kernels and their arguments are. Not its
-// binaries, which nobody promises.
+// The program's source, options, names and log, and its kernels and their arguments. Not its binaries, which need not be the
+// same.
 void add_program(Observations& observations, cl_program program, cl_device_id device);
 // With or without its attributes.
 void add_kernel(Observations& observations, cl_kernel kernel, cl_device_id device, bool attributes);

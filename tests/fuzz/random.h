@@ -1,5 +1,5 @@
-// Numbers that are the same on every machine: each thing that is generated has a stream of its own, so that
-// one case of a campaign can be made again without those before it.
+// Random numbers that are the same on every machine. Each generated entity has its own stream, so that one case of a campaign
+// can be generated without those before it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  // The stream that belongs to `what` number `index`, wherever this one stands.
+  // The stream of `what` number `index`, independent of this one's position.
   static Random stream(std::uint64_t seed, std::string_view what, std::uint64_t index) {
     std::uint64_t state = seed;
     for (const char letter : what) state = mix(state ^ static_cast<unsigned char>(letter));

@@ -29,7 +29,7 @@ enum class Do {
   renew
 };
 
-// Everything about a step is settled before the first one is taken, so that steps can be left out.
+// All steps are generated before the first one is executed, so that steps can be dropped.
 struct Step {
   Do what;
   unsigned lane;
@@ -85,7 +85,7 @@ class Sequence {
     return queue;
   }
 
-  // Another queue in its place, while commands of the old one may still be running.
+  // Replaces the queue while commands of the old one may still be running.
   void renew(QueueSlot& queue) {
     if (held() || setting_.options.without.count("renewed-queues") != 0) return;
     for (CommandChain& lane : chains_) lane.leave(queue, observations_);
@@ -213,7 +213,7 @@ class Sequence {
     return CL_TRUE;
   }
 
-  // Mapping has to block before the program can write. While it must not, it is a marker.
+  // A map has to block before the program can write. Where blocking is not allowed, it becomes a marker.
   cl_int change_mapped(const Buffers& own, cl_command_queue queue, cl_uint pattern, cl_uint count,
                        const cl_event* list, cl_event* out) {
     if (held() || setting_.options.without.count("maps") != 0) {

@@ -1,8 +1,7 @@
 #include "vocabulary.h"
 
-// The words of `totals`, so that no two kinds of update meet in one word: 0 add, 8 or, 16 and, 24 xor, 32
-// max, 40 min, 48 inc, 56 histograms, 60 groups that are done, 61 their sum, 63 results without a place, 64
-// what each group has left.
+// The layout of `totals`, where each kind of update has its words: 0 add, 8 or, 16 and, 24 xor, 32 max, 40 min, 48 inc,
+// 56 histograms, 60 the number of finished groups, 61 their sum, 63 results without an index, 64 each group's partial result.
 namespace fuzz {
 
 namespace {
@@ -56,7 +55,7 @@ std::string Vocabulary::histogram(unsigned number) {
          "[slot & 7u];\n" + barrier(random_);
 }
 
-// The group that is done last adds up what all groups have left.
+// The last group to finish adds up the partial results of all groups.
 std::string Vocabulary::last_group(unsigned number) {
   const std::string last = "last" + std::to_string(number);
   const std::string group = dialect_.linear_ids && random_.chance(50)
@@ -127,7 +126,7 @@ std::string Vocabulary::types(unsigned number) {
   }
 }
 
-// What is allowed, and seldom done.
+// Valid but unusual code.
 std::string Vocabulary::oddity(unsigned number) {
   const std::string own = std::to_string(number);
   const std::string name = random_.one_of(dimensioned_);

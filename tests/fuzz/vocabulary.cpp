@@ -6,7 +6,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// With a dimension, and without one.
+// Built-in functions with a dimension, and without one.
 const Names kPlain = {"get_global_id"};
 const Names kGrouped = {"get_local_id", "get_local_size"};
 const Names kSeeing = {"get_global_size", "get_global_offset"};
@@ -28,7 +28,7 @@ Vocabulary::Vocabulary(Random& random, const Dialect& dialect, bool sees_launch,
     if (dialect.linear_ids) add(plain_, {"get_local_linear_id"});
   }
   if (!sees_) return;
-  // Twice, so that most of what is read is what a cut could change.
+  // Twice, so that most reads are of values that splitting could change.
   for (int times = 0; times < 2; ++times) add(dimensioned_, kSeeing);
   for (int times = 0; times < 2 && groups_; ++times) add(dimensioned_, kSeeingGrouped);
   add(plain_, {"get_work_dim"});
@@ -48,7 +48,7 @@ std::string Vocabulary::dimension() {
   return random_.one_of(others);
 }
 
-// Reads a built-in function, spelt in one of many ways.
+// Reads a built-in function, written in one of many ways.
 std::string Vocabulary::call() {
   std::string name = random_.one_of(dimensioned_);
   switch (random_.below(12)) {
@@ -120,7 +120,7 @@ Piece Vocabulary::macro(unsigned number) {
   const auto define = [](const std::string& text) {
     return Piece{Section::macros, "#define " + text + "\n"};
   };
-  // Pasting alone keeps a kernel in doubt, so kernels that do not see the cut seldom paste.
+  // Token pasting alone makes the scan undecided, so kernels that do not read such values seldom paste.
   switch (random_.below(sees_ || random_.chance(10) ? 8 : 6)) {
     case 0:
       readers_.push_back("(uint)alias" + own + "(%)");

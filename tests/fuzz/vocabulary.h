@@ -1,4 +1,4 @@
-// Random expressions and statements of OpenCL C, for text.cpp.
+// Random expressions and statements of OpenCL C, for program_text.cpp.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace fuzz {
 
-// What the statements of one program may say.
+// The expressions that the statements of one program may use.
 class Vocabulary {
  public:
-  // With `sees_launch`, the built-in functions whose value depends on where a launch begins and ends are
-  // among the words; with `sees_groups`, those whose value depends on how its work-items are grouped.
+  // With `sees_launch`, the built-in functions whose value depends on the launch's offset and size are included; with
+  // `sees_groups`, those whose value depends on the grouping of its work-items.
   Vocabulary(Random& random, const Dialect& dialect, bool sees_launch, bool sees_groups);
 
-  // A macro or a helper function, which is a word of all later statements.
+  // A macro or a helper function, which all later statements may use.
   Piece macro(unsigned number);
   Piece helper(unsigned number);
 
@@ -24,9 +24,9 @@ class Vocabulary {
   // One or more statements that change `acc`, `totals` or `cells`. `number` keeps their names apart. Barriers
   // are only in statements for the outermost scope of a kernel.
   std::string statement(unsigned number);
-  // The place of a work-item's result, different for each, and below the launch's number of work-items.
+  // The index of a work-item's result, different for each, and below the launch's number of work-items.
   std::string slot();
-  // The work-item's place in its group, and the group's size.
+  // The work-item's index in its group, and the group's size.
   std::string local_id();
   std::string local_size();
 

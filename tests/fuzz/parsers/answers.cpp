@@ -1,8 +1,7 @@
-// What a server may answer, to the last byte: a program runs on the client under test, and its server, which
-// the harness plays, does what the input says (answers/plan.h). With a server of good faith all of the
-// program succeeds, which is checked as well.
+// Arbitrary answers of a server: a program runs on the client under test, and a mock server in this process answers as the
+// input says (answers/script.h). With correct answers every call of the program has to succeed, which is checked as well.
 //
-// Every input begins with a client that has met nobody yet, and ends when nothing of it is left.
+// Every input starts with a client without connections, and ends when all of its threads, objects and memory are gone.
 #include <chrono>
 #include <cstdlib>
 #include <dirent.h>
@@ -37,7 +36,7 @@ unsigned threads() {
   return count;
 }
 
-// Returns when all that was posted before has been called.
+// Returns when all callbacks that were posted before have been called.
 void drain(CallbackQueue& callbacks) {
   std::promise<void> done;
   callbacks.post([&] { done.set_value(); });
@@ -49,13 +48,13 @@ void drain_all() {
     drain(*one);
 }
 
-// What is made once, before anything is counted.
+// Created once, before objects are counted.
 struct BuildInputs {
   std::array<ListeningSocket, Script::kServers> listening_sockets{ListeningSocket(0), ListeningSocket(1)};
   unsigned threads_without_client = 0;
 
   BuildInputs() {
-    // What kernels print goes where nobody reads it.
+    // Discards the kernels' output.
     require(std::freopen("/dev/null", "w", stdout) != nullptr, "there is nowhere");
     ::setenv("CLEAVE_CONFIG", "/dev/null", 1);
     client.plain_table = true;
@@ -64,7 +63,7 @@ struct BuildInputs {
   }
 };
 
-// The client without all that it had to do with a server.
+// Resets the client's state for its servers.
 void reset_client() {
   for (const Object* const device : client.devices)
     delete static_cast<ObjectState*>(cleave::objects::raw_of(*device));
@@ -81,7 +80,7 @@ void reset_client() {
   client.started = false;
 }
 
-// Whatever the servers do not say now is not said any more.
+// From here on the servers send nothing more.
 void close_connections() {
   for (std::size_t i = 0; i < client.servers.count(); ++i) {
     if (const auto connection = client.servers.current(i)) connection->leave();
@@ -113,7 +112,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Program program(client.table, plan.is_good());
     program.run(plan.program);
     close_connections();
-    // The servers', and the client's own that stay.
+    // Threads of the servers, and the client's permanent ones.
     await_thread_count(surroundings.threads_without_client + (several ? 2 : 1));
     drain_all();
     drain_all();

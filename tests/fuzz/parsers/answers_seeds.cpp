@@ -1,5 +1,5 @@
-// Writes inputs for the harness `answers` to begin with: a server of good faith for every program, and
-// servers that leave its path in one way or another: answers_seeds FOLDER.
+// Writes seeds for the harness `answers`: correct answers for every program, and answers that deviate in one way or
+// another. Usage: answers_seeds FOLDER.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -56,7 +56,7 @@ struct Odd {
   std::uint16_t payload = 0;
 };
 
-// What a server may say unasked, or instead of what it should.
+// Events that a server may send unasked, or in place of the right ones.
 std::vector<Odd> odd_frames() {
   flatbuffers::FlatBufferBuilder b;
   std::vector<Odd> all;
@@ -98,7 +98,7 @@ void write_bad(const std::string& folder) {
           .deed(2, Fault::Kind::replace, kWithCommandIds | second, odd.message, odd.payload)
           .write(folder + "/" + odd.name + number);
     }
-    // Each of its answers with a byte changed that says how long something is, or so.
+    // Each answer with one byte changed, such as a length.
     for (unsigned i = 0; i < 24; ++i) {
       const std::string change{static_cast<char>(8 + 4 * i), 0, static_cast<char>(i % 3)};
       Seed(program, kLate)

@@ -1,5 +1,5 @@
-// Runs a harness without libFuzzer: over all seeds, then over mutations of them. The same seeds and number of
-// rounds give the same inputs on every machine and with every compiler.
+// Runs a harness without libFuzzer: over all seeds, then over mutations of them. The same seeds and number of rounds give the
+// same inputs on every machine and with every compiler.
 //
 // usage: PROGRAM SEEDS ROUNDS
 #include <algorithm>
@@ -31,14 +31,14 @@ Input contents(const std::filesystem::path& path) {
 std::vector<Input> seeds_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());  // folders have no order of their own
+  std::sort(paths.begin(), paths.end());  // directory order is unspecified
   std::vector<Input> seeds(paths.size());
   std::transform(paths.begin(), paths.end(), seeds.begin(), contents);
   return seeds;
 }
 
-// The inputs one gets by cutting, doubling, mixing and spoiling the seeds. The standard says what mt19937
-// gives, but not what its distributions make of it, so there are none here.
+// Inputs by truncating, duplicating, mixing and corrupting the seeds. The standard specifies mt19937 but not the
+// distributions, so none are used here.
 class Mutations {
  public:
   explicit Mutations(const std::vector<Input>& seeds) : seeds_(seeds) {}
@@ -86,7 +86,7 @@ class Mutations {
   std::mt19937 random_{1};
 };
 
-// Leaves each input in a file until it has passed, so that one which ends the program can be found there.
+// Keeps each input in a file until it has passed, so that one that crashes the program is found there.
 class Runs {
  public:
   explicit Runs(const std::string& program)
@@ -98,11 +98,11 @@ class Runs {
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
-  // False if the input cannot be kept.
+  // False if the input cannot be written.
   bool run(const Input& input) {
     const auto size = static_cast<ssize_t>(input.size());
     if (ftruncate(file_, 0) != 0 || pwrite(file_, input.data(), input.size(), 0) != size) return false;
-    // A block of just that size, so that a sanitizer notices who reads on.
+    // A block of exactly that size, so that a sanitizer detects reads beyond it.
     std::vector<std::uint8_t> block(input.begin(), input.end());
     block.shrink_to_fit();
     LLVMFuzzerTestOneInput(block.data(), block.size());

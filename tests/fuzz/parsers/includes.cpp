@@ -1,5 +1,5 @@
-// What a client makes of a program's text and options to find what it includes, and what a server makes of
-// paths and logs. An input is taken for all of them.
+// The client's search for included files in a program's text and options, and the server's handling of paths and logs. An
+// input goes to all of them.
 #include <filesystem>
 #include <string>
 

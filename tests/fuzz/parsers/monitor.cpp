@@ -1,4 +1,4 @@
-// What a monitor may send: the follower's session reads it, whole and in pieces.
+// Arbitrary lines of a monitor, read by the client's protocol at once and in pieces.
 #include <algorithm>
 #include <string>
 
@@ -30,7 +30,7 @@ bool same(const MonitorProtocol& a, const MonitorProtocol& b) {
   return last_count && a.state() == b.state() && a.error_text() == b.error_text();
 }
 
-// In pieces of `size`, all at one moment.
+// In pieces of `size`, all at the same time.
 MonitorProtocol in_pieces(std::string_view text, std::size_t size) {
   MonitorProtocol session(0s);
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) {

@@ -1,9 +1,8 @@
-// What a client may send to a server, to the last byte: the session carries it out on a driver that touches
-// all the memory it is given, as a driver would, and is otherwise happy with anything.
+// Arbitrary messages of a client: the server's session executes them on a mock driver that accesses all the memory that it
+// is given, as a driver would, and accepts everything else.
 //
-// An input is a sequence of frames: two bytes of the message's size, two of the payload's, the message, and
-// the payload is made up. The sizes in the frame's header are the true ones; that they are checked is tested
-// elsewhere.
+// An input is a sequence of frames: two bytes of the message's size, two of the payload's, and the message; the payload is
+// generated. The sizes in the frame's header are correct; wrong ones are tested in tests/e2e/server.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -39,7 +38,7 @@ void look_at(const void* data, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) seen = bytes[i];
 }
 
-// SVM that the client has not freed, as a driver knows of it.
+// The SVM blocks that the client has not freed.
 std::map<void*, std::unique_ptr<std::byte[]>> svm;
 
 cl_int enqueued(cl_event* event) {
@@ -252,7 +251,7 @@ Table make_table() {
   return t;
 }
 
-// The client: what it says is in memory, and what it is told has to be good.
+// The client's end: it sends from memory, and checks that what it receives is valid.
 class Client final : public Stream {
  public:
   Client(const std::uint8_t* data, std::size_t size) {
@@ -303,7 +302,7 @@ class Client final : public Stream {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Table table = make_table();
-  static server::KernelOutput printed;  // of which there is nothing: it has no pipe
+  static server::KernelOutput printed;  // always empty: it has no pipe
   Client client(data, size);
   FrameReader input(client, std::chrono::seconds(1));
   server::Outbox outbox(client, printed, std::chrono::seconds(1), [] {});

@@ -1,5 +1,4 @@
-// Writes conversations of a client of good faith, for the harness `remote` to begin with: remote_seeds
-// FOLDER.
+// Writes seeds for the harness `remote`: the messages of valid clients. Usage: remote_seeds FOLDER.
 #include <fstream>
 #include <string>
 #include <vector>

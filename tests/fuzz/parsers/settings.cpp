@@ -34,7 +34,7 @@ Variables variables_in(std::string_view text) {
   return variables;
 }
 
-// No file of this machine has a say.
+// No settings file of this machine is read.
 Configuration load_only(const Variables& variables) {
   return cleave::base::load([&](const char* name) -> const char* {
     if (std::string_view(name) == "CLEAVE_CONFIG") return "/dev/null";

@@ -1,4 +1,4 @@
-// The scans of program texts and of build options. An input is taken for both.
+// The scans of program texts and of build options. An input goes to both.
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@ using cleave::kernels::without_splices;
 
 constexpr std::size_t kNamesTried = 8;
 
-// The only places that know what a Scan is made of.
+// The only functions here that depend on the members of a Scan.
 bool is_harmless(const Scan& scan) {
   return !scan.reads_ndrange && !scan.breaks_prelude && !scan.opaque && !scan.has_includes;
 }
@@ -30,7 +30,7 @@ bool is_covered(const Scan& less, const Scan& more) {
 }
 bool is_same(const Scan& a, const Scan& b) { return is_covered(a, b) && is_covered(b, a); }
 
-// The last names of a text: with libFuzzer's inputs, as good as any.
+// The last names of a text; with libFuzzer's inputs any would do.
 std::vector<std::string> names_in(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t end = text.size(); end > 0 && names.size() < kNamesTried; --end) {
@@ -56,7 +56,7 @@ void check_what_comes_in_front(const std::string& text) {
   for (const char* const line : {"size_t f(void) { return get_group_id(0); }\n", "#include \"f.h\"\n"}) {
     require(!is_harmless(ProgramScan(line + text).whole()), "a text that may see the cut is not harmless");
   }
-  // Used by a macro, so that every kernel may.
+  // Used by a macro, so that every kernel may use it.
   const ProgramScan macro("#define F get_num_groups\n" + text);
   for (const std::string& name : names_in(text))
     require(!is_harmless(macro.of(name)), "a macro reaches every kernel");
@@ -82,7 +82,7 @@ void check_options(const std::string& options) {
     require(!is_harmless(with_options(more + options)), "options that may bring in more are not harmless");
   }
   const Scan scan = with_options(options);
-  // A name more is a name more to paste.
+  // Another name may be pasted.
   if (!scan.pastes_tokens)
     require(is_same(with_options("-DX=1 " + options), scan), "a plain definition changes nothing");
 }

@@ -39,7 +39,7 @@ bool covers(const Scan& more, const Scan& less) {
          more.communicates >= less.communicates && more.reads_work_group >= less.reads_work_group;
 }
 
-// The simplest reading of the rules, to hold the scan against.
+// The simplest implementation of the rules, as a reference for the scan.
 bool names_a_total_or_enqueues(const std::vector<Word>& words) {
   constexpr std::array kTotals = {BuiltIn::NumWorkgroups, BuiltIn::WorkgroupId,    BuiltIn::GlobalSize,
                                   BuiltIn::GlobalOffset,  BuiltIn::GlobalLinearId, BuiltIn::WorkDim};

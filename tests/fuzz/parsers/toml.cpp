@@ -1,4 +1,4 @@
-// Settings files: what is read from them, and what becomes of it.
+// The parser of settings files, and the settings that result.
 #include <algorithm>
 #include <string>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using cleave::base::TomlFile;
 using cleave::base::TomlValue;
 using cleave::fuzz::require;
 
-// A file without a name that is written anew for each text.
+// A file without a name, rewritten for each text.
 class Scratch {
  public:
   Scratch() : file_(memfd_create("settings", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(file_)) {

@@ -1,4 +1,4 @@
-// What the programs share.
+// Helpers of the programs.
 #include "client_program.h"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ void Program::check_callbacks() const {
   }
 }
 
-// A callback for the status, which is due even if the connection ends.
+// Registers a callback for the status, which is due even if the connection ends.
 void Program::watch(cl_event event, cl_int status) {
   Call* const call = expect_callback();
   const auto note = [](cl_event, cl_int, void* data) { ++static_cast<Call*>(data)->times; };
@@ -94,7 +94,7 @@ cl_event Program::event(cl_event made) {
   return made;
 }
 
-// And once an event has ended it stays so.
+// The status of a finished event does not change.
 cl_int Program::wait(cl_event event) const {
   const cl_int error = ok(cl.clWaitForEvents(1, &event));
   if (event == nullptr) return error;
@@ -121,7 +121,7 @@ cl_command_queue Program::queue(cl_device_id device, cl_command_queue_properties
   return made(queue, error, cl.clReleaseCommandQueue);
 }
 
-// The memory goes as soon as the event says that it may.
+// Frees the memory as soon as the event allows it.
 void Program::read_later(cl_command_queue queue, cl_mem memory, std::size_t size) {
   cl_event read = nullptr;
   const Block block(size);
@@ -129,7 +129,7 @@ void Program::read_later(cl_command_queue queue, cl_mem memory, std::size_t size
       cl.clEnqueueReadBuffer(queue, memory, CL_FALSE, 0, size, block.data(), 0, nullptr, &read);
   if (ok(error) != CL_SUCCESS) return;
   watch(event(read), CL_COMPLETE);
-  // Whether it is there in shared memory is for the server to say.
+  // Whether it is in shared memory depends on the server.
   constexpr std::size_t kOverTheSocket = 32'768;
   const bool sure = good_ || size < kOverTheSocket;
   if (wait(read) == CL_SUCCESS && sure) require(block.is_all(kData), "what has been read is there");

@@ -1,6 +1,6 @@
-// The programs that run on a client whose server is not to be trusted: each a short walk through a topic of
-// OpenCL. They do nothing wrong themselves, so with a server of good faith every call succeeds; with any
-// other every call returns an error of OpenCL's, and nobody writes where it was not asked to.
+// The programs that run on a client of an untrusted server, one for each topic of OpenCL. They make no mistakes, so with a
+// correct server every call succeeds; with any other every call returns an OpenCL error code, and nothing is written outside
+// the program's buffers.
 //
 // Not thread-safe.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace cleave::fuzz::answers {
 
-// Memory of just that size, so that a sanitizer sees who goes beyond. kUntouched at first.
+// Memory of exactly that size, so that a sanitizer detects accesses beyond it. kUntouched at first.
 class Block {
  public:
   static constexpr std::byte kUntouched{0xee};
@@ -39,16 +39,16 @@ class Block {
 
 class Program {
  public:
-  // `good`: every call is to succeed.
+  // `good`: every call has to succeed.
   Program(const Table& table, bool good) : cl(table), good_(good) {}
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // One of kCount; releases what it has made.
+  // One of kCount; releases its objects.
   static constexpr unsigned kCount = 8;
   void run(unsigned number);
 
-  // Once nothing is under way any more: all that was to be called has been, once each.
+  // When nothing is pending: every callback that is due has been called, once each.
   void check_callbacks() const;
 
  private:
@@ -57,9 +57,9 @@ class Program {
     std::atomic<bool> is_expected{false};
   };
 
-  // A call's code.
+  // Checks a call's status.
   cl_int ok(cl_int error) const;
-  // What the call made; `release` comes at the end.
+  // Keeps the object that the call created; `release` is called at the end.
   template <typename Handle>
   Handle made(Handle handle, cl_int error, cl_int(CL_API_CALL* release)(Handle)) {
     ok(error);
@@ -67,7 +67,7 @@ class Program {
     if (handle != nullptr) at_end_.push_back([=] { release(handle); });
     return handle;
   }
-  // What ask(size, value, size_ret) tells: its size first.
+  // The answer of ask(size, value, size_ret), whose size is queried first.
   template <typename Ask>
   Block told(Ask ask) const {
     constexpr std::size_t kMost = std::size_t{8} << 20U;
@@ -85,7 +85,7 @@ class Program {
     require(block.size() == 0 || begin[0] == '\xee' || std::memchr(begin, 0, block.size()) != nullptr,
             "a text ends");
   }
-  // Of a size that the program knows.
+  // Of a known size.
   template <typename T, typename Ask>
   T value(Ask ask) const {
     const Block block(sizeof(T));
@@ -131,7 +131,7 @@ class Program {
   cl_context context_ = nullptr;
   std::vector<std::function<void()>> at_end_;
   std::deque<Call> calls_;
-  std::deque<Block> hosts_;  // memory that objects use for as long as they live
+  std::deque<Block> hosts_;  // memory that objects use until they are released
 };
 
 }  // namespace cleave::fuzz::answers

@@ -127,7 +127,7 @@ cl_kernel Program::kernel(bool with_callback) {
     const cl_int built = cl.clBuildProgram(
         program, 1, devices_.data(), "-w", [](cl_program, void* data) { ++static_cast<Call*>(data)->times; },
         call);
-    // A build that did not come to an end is nobody's to hear of.
+    // A build that did not finish calls no callback.
     call->is_expected = ok(built) == CL_SUCCESS || built == CL_BUILD_PROGRAM_FAILURE ||
                         built == CL_COMPILE_PROGRAM_FAILURE || built == CL_LINK_PROGRAM_FAILURE;
   } else {
@@ -152,7 +152,7 @@ void Program::programs() {
   text([&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, into...); });
   value<std::size_t>(
       [&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, into...); });
-  // Room as the program is told that there has to be.
+  // Memory of the size that the query returned.
   const auto size = value<std::size_t>(
       [&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, into...); });
   const Block binary(std::min<std::size_t>(size, 4096));
@@ -208,7 +208,7 @@ void Program::launches() {
     return cl.clGetKernelSubGroupInfo(first, devices_[0], CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
                                       sizeof(std::size_t), kLocal.data(), into...);
   });
-  // The second time around what the server has taken is not asked about any more.
+  // In the second round the client does not ask again about what the server has accepted.
   for (int time = 0; time < 2; ++time) {
     for (const cl_kernel kernel : {first, clone}) {
       if (kernel == nullptr) continue;
@@ -231,7 +231,7 @@ void Program::launches() {
 }
 
 void Program::reconnect() {
-  // A context for which the client meets the server again if it has to. It fails if that is not what it was.
+  // A context for which the client reconnects if necessary. It fails if the server's devices have changed.
   cl_int error = CL_SUCCESS;
   const cl_context another = cl.clCreateContext(nullptr, 1, devices_.data(), nullptr, nullptr, &error);
   made(another, error, cl.clReleaseContext);

@@ -18,7 +18,7 @@ ListeningSocket::ListeningSocket(unsigned number)
       socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  address_.copy(name.sun_path + 1, address_.size() - 1, 1);  // behind a zero: there is no file
+  address_.copy(name.sun_path + 1, address_.size() - 1, 1);  // after a zero byte: an abstract socket
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
   require(::bind(socket_, reinterpret_cast<const sockaddr*>(&name), size) == 0 && ::listen(socket_, 16) == 0,
           "there is a socket to listen on");

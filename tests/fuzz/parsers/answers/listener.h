@@ -1,8 +1,7 @@
-// A server that a harness plays: a unix socket on which it takes what the client under test sends, and says
-// what a plan says that it says.
+// A mock server: a UNIX socket on which it reads what the client under test sends, and answers by a script.
 //
-// It never lets a client wait for long: what it owes and does not give, it gives, or the connection ends, as
-// soon as nothing comes from the client. A server of good faith owes nothing, and waits.
+// It never lets a client wait for long: as soon as nothing comes from the client, it sends the missing answers or ends the
+// connection. A correct server has no missing answers, and waits.
 #pragma once
 
 #include <atomic>
@@ -13,7 +12,7 @@
 
 namespace cleave::fuzz::answers {
 
-// The socket on which the clients of one server arrive. The process has it for good.
+// The listening socket of one server. It is never closed.
 class ListeningSocket {
  public:
   explicit ListeningSocket(unsigned number);
@@ -29,13 +28,13 @@ class ListeningSocket {
   int socket_;
 };
 
-// Serves all who come until its end, one after the other.
+// Serves clients until it is stopped, one after the other.
 class Server {
  public:
   Server(const ListeningSocket& door, const Script& plan, unsigned number);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  ~Server();  // when no client is there any more
+  ~Server();  // after the last client has disconnected
 
  private:
   void run();

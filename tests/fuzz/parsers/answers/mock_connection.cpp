@@ -20,11 +20,11 @@ using remote::FrameKind;
 using remote::ReadStatus;
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): literals
 
-// A client that says nothing for so long waits for what it is owed.
+// A client that sends nothing for so long waits for a missing answer.
 constexpr auto kIdleTimeout = 2ms;
-// And one of a good server is stuck.
+// A client of a correct server that sends nothing for so long hangs.
 constexpr auto kHangTimeout = 30s;
-// A command that halts in its middle waits for slots of a ring that do not come back.
+// A command that stops half-way waits for slots of a ring that are not returned.
 constexpr auto kSlotTimeout = 200ms;
 constexpr unsigned kMaxWindowUpdates = 3;
 
@@ -34,14 +34,14 @@ std::vector<std::uint64_t> aligned(std::span<const std::uint8_t> bytes) {
   return copy;
 }
 
-// Where the field is there at all.
+// If the field is present.
 template <typename Value, typename Table>
 void set(const Table* table, flatbuffers::voffset_t field, Value value) {
   auto* const plain = reinterpret_cast<flatbuffers::Table*>(const_cast<Table*>(table));
   plain->SetField<Value>(field, value);
 }
 
-// The command's numbers and ids in place of others.
+// Replaces numbers and ids by the command's.
 void patch(const wire::Events& events, const wire::Command& command) {
   if (events.items() == nullptr) return;
   for (const wire::Item* const item : *events.items()) {
@@ -92,7 +92,7 @@ void MockConnection::run() {
     switch (input_->next(header, until)) {
       case ReadStatus::data:
         if (!take_frame(header)) return;
-        // A client that waits for ever gives signs of life for ever.
+        // A client that waits for ever sends heartbeats for ever.
         if (commands_ != taken) until = std::chrono::steady_clock::now() + patience;
         break;
       case ReadStatus::timeout:
@@ -147,7 +147,7 @@ bool MockConnection::greet() {
 
 bool MockConnection::take_frame(const remote::FrameHeader& header) {
   require(header.kind == FrameKind::commands, "the client sends commands");
-  // The next message takes this one's place.
+  // The next message replaces this one.
   const std::span<const std::byte> read = input_->message();
   std::vector<std::uint64_t> message((read.size() + 7) / 8);
   std::memcpy(message.data(), read.data(), read.size());
@@ -240,14 +240,14 @@ bool MockConnection::act(const Fault& deed, const wire::Command& command) {
   return false;
 }
 
-// What has not been told yet is so later.
+// Sends what has been held back.
 bool MockConnection::owe(const wire::Command& command) {
   if (owed_.request != 0 || owed_.event != 0)
     late_.push_back(mock_server_.reply(command, owed_.request != 0, owed_.event != 0, totals_));
   return true;
 }
 
-// What these events tell the client of the command in hand.
+// Records what these events report about the current command.
 void MockConnection::note(std::span<const std::uint8_t> message, std::uint64_t payload) {
   auto copy = aligned(message);
   const wire::Events* const events = events_in(copy, message.size(), payload);
@@ -280,7 +280,7 @@ bool MockConnection::send_faulty(const Fault& deed, std::vector<std::uint8_t> me
   return stream_->write(parts, kHangTimeout);
 }
 
-// The client waits, for what it is owed or for ever. False: the connection is to end.
+// The client waits for a missing answer, or for ever. False: the connection has to end.
 bool MockConnection::on_idle() {
   if (broken_) return false;
   if (!late_.empty()) {

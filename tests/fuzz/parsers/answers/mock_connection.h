@@ -1,4 +1,4 @@
-// One connection of the server that a harness plays.
+// One connection of the mock server.
 //
 // Not thread-safe.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace cleave::fuzz::answers {
 
-// The deeds of one server that are still to be done, over all its connections.
+// The remaining deviations of one server's script, over all its connections.
 struct ScriptProgress {
   const Script& plan;
   const std::vector<Fault>& faults;
@@ -26,7 +26,7 @@ struct ScriptProgress {
 
 class MockConnection {
  public:
-  // Takes the socket over.
+  // Takes ownership of the socket.
   MockConnection(int socket, ScriptProgress& course);
   MockConnection(const MockConnection&) = delete;
   MockConnection& operator=(const MockConnection&) = delete;
@@ -52,7 +52,7 @@ class MockConnection {
   bool carry_read(const wire::Command& command);
   std::span<std::byte> shared(std::uint64_t offset, std::uint64_t size) const;
 
-  // What the command in hand has not been told yet.
+  // What has not been sent yet for the current command.
   struct Owed {
     std::uint32_t request = 0;
     std::uint64_t event = 0;
@@ -67,11 +67,11 @@ class MockConnection {
   Totals totals_;
   Owed owed_;
   std::deque<Said> late_;
-  bool broken_ = false;           // what was said is no frame, and the client may be waiting for its rest
-  bool windows_unknown_ = false;  // what the client believes of the windows may be wrong
-  bool windows_small_ = false;    // and so are they
+  bool broken_ = false;           // an incomplete frame was sent, and the client may be waiting for its rest
+  bool windows_unknown_ = false;  // the client's view of the windows may be wrong
+  bool windows_small_ = false;    // and the windows small
   unsigned window_updates_ = 0;
-  std::uint64_t commands_ = 0;  // that are no signs of life
+  std::uint64_t commands_ = 0;  // without heartbeats
 };
 
 }  // namespace cleave::fuzz::answers

@@ -1,4 +1,4 @@
-// The half of a conversation that goes through shared memory (messages.fbs: Ring).
+// Transfers through rings in shared memory (messages.fbs: Ring).
 #include <algorithm>
 #include <cstring>
 

@@ -14,7 +14,7 @@ using BuildThreads = flatbuffers::FlatBufferBuilder;
 using Item = flatbuffers::Offset<wire::Item>;
 using wire::InfoSubject;
 
-// Infos of one thing after the other.
+// Builds lists of infos.
 class InfoList {
  public:
   explicit InfoList(BuildThreads& builder) : builder_(builder) {}
@@ -152,7 +152,7 @@ std::vector<std::uint8_t> queried(const wire::Query& query) {
   }
 }
 
-// What is told of sub-devices: two of them.
+// The infos of two sub-devices.
 flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Device>>> sub_devices(BuildThreads& b,
                                                                                         std::uint64_t first) {
   std::vector<flatbuffers::Offset<wire::Device>> list;

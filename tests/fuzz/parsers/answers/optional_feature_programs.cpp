@@ -1,4 +1,4 @@
-// The programs about what not every device has.
+// Programs that use optional features.
 #include <algorithm>
 #include <array>
 
@@ -96,7 +96,7 @@ void Program::shared_virtual_memory() {
   if (blocks[1] != nullptr) cl.clSVMFree(context_, blocks[1]);
 }
 
-// What goes through shared memory, in one place or in a ring, where the server knows that.
+// Transfers through shared memory or a ring, where the server supports that.
 void Program::large_data() {
   const cl_command_queue in_order = queue(devices_[0]);
   for (const std::size_t size : {std::size_t{100'000}, std::size_t{5'000'000}}) {
@@ -135,7 +135,7 @@ void Program::several_servers() {
   cl_int error = CL_SUCCESS;
   const cl_event gate = cl.clCreateUserEvent(context_, &error);
   made(gate, error, cl.clReleaseEvent);
-  // To and fro between the servers, the second time when the program has opened the gate.
+  // Copies in both directions between the servers, the second time after the user event is set.
   for (const cl_command_queue one : {queues[1], queues[0]}) {
     cl_event done = nullptr;
     const bool waits = one == queues[0] && gate != nullptr;
