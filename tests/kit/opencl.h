@@ -272,7 +272,7 @@ class Api : public cl_icd_dispatch {
   cl_int set_arguments(cl_kernel kernel, const A&... arguments) const {
     cl_uint index = 0;
     cl_int error = CL_SUCCESS;
-    const auto set = [&](const auto& argument) {
+    [[maybe_unused]] const auto set = [&](const auto& argument) {  // unused where there are no arguments
       const cl_int status = set_argument(kernel, index++, argument);
       if (error == CL_SUCCESS) error = status;
     };

@@ -16,6 +16,7 @@
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
 #include "remote/server/session/session.h"
+#include "remote/server/worker/platforms.h"
 
 namespace {
 
