@@ -1,4 +1,4 @@
-// A folder for one test, removed with all that is in it. Its path is short enough for a socket's.
+// A folder for one test, removed with all that is in it. Its path is short enough for a unix socket, whatever TMPDIR is.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace kit {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave-test-XXXXXX").string();
+    std::string name = "/tmp/cleave-test-XXXXXX";
     if (mkdtemp(name.data()) != nullptr) path_ = name;
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

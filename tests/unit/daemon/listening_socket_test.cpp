@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "tests/unit/monitor/temporary_folder.h"
+#include "tests/kit/temporary_folder.h"
 #include "tests/unit/monitor/test_client.h"
 
 #include <netinet/in.h>
@@ -14,7 +14,6 @@
 namespace cleave::daemon {
 namespace {
 
-using monitor::TemporaryFolder;
 using monitor::TestClient;
 
 base::Address address(const std::string& text) { return base::parse_address(text).value(); }
@@ -43,7 +42,7 @@ class UnixSocket : public testing::Test {
     ASSERT_EQ(::listen(socket.get(), 1), 0);
   }
 
-  TemporaryFolder folder_;
+  kit::TemporaryFolder folder_;
   std::string path_ = folder_.file("monitor.sock");
   base::Address address_ = address("unix:" + path_);
 };

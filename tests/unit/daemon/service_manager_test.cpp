@@ -7,12 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "daemon/unix_socket.h"
-#include "tests/unit/monitor/temporary_folder.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::daemon {
 namespace {
 
-using monitor::TemporaryFolder;
 
 class ScopedVariable {
  public:
@@ -37,7 +36,7 @@ std::string notification_to(const std::string& path) {
 }
 
 TEST(ServiceManager, IsNotified) {
-  const TemporaryFolder folder;
+  const kit::TemporaryFolder folder;
   EXPECT_EQ(notification_to(folder.file("notify")), "READY=1");
   EXPECT_EQ(notification_to("@cleave-notify-" + std::to_string(getpid())), "READY=1");
 }

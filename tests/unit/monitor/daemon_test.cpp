@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "eventually.h"
 #include "fake_hypervisor.h"
-#include "temporary_folder.h"
 #include "test_client.h"
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::monitor {
 namespace {
@@ -38,27 +38,27 @@ class DaemonTest : public testing::Test {
 
   static bool receives(TestClient& peer, const std::string& line) {
     std::string all;
-    return eventually([&] { return (all += peer.received()).find(line) != std::string::npos; });
+    return kit::eventually([&] { return (all += peer.received()).find(line) != std::string::npos; });
   }
 
   static bool receives_count(TestClient& peer, unsigned running) {
     const std::regex line("count [0-9]+ " + std::to_string(running) + " [0-9]+\n");
     std::string all;
-    return eventually([&] { return std::regex_search(all += peer.received(), line); });
+    return kit::eventually([&] { return std::regex_search(all += peer.received(), line); });
   }
 
   std::string get(const std::string& request) {
     TestClient peer = TestClient::to(metrics_path_);
     peer.say(request);
     std::string all;
-    EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(kit::eventually([&] {
       all += peer.received();
       return peer.gone();
     }));
     return all;
   }
 
-  TemporaryFolder folder_;
+  kit::TemporaryFolder folder_;
   std::string path_ = folder_.file("monitor.sock");
   std::string metrics_path_ = folder_.file("metrics.sock");
   Options options_;
@@ -138,7 +138,7 @@ TEST_F(DaemonTest, ExcessHttpConnectionsAreClosed) {
   }
   EXPECT_EQ(get("GET /healthz HTTP/1.1\r\n\r\n"), "");
   idle.clear();
-  EXPECT_TRUE(eventually([&] { return !get("GET /healthz HTTP/1.1\r\n\r\n").empty(); }));
+  EXPECT_TRUE(kit::eventually([&] { return !get("GET /healthz HTTP/1.1\r\n\r\n").empty(); }));
 }
 
 TEST_F(DaemonTest, StoppingSendsByeAndRemovesTheSocket) {

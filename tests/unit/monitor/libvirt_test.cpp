@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "eventually.h"
 #include "monitor/watcher.h"
-#include "temporary_folder.h"
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
 
 #include <libvirt/libvirt.h>
 
@@ -60,13 +60,13 @@ TEST_F(LibvirtTest, EventsReportStartAndStop) {
   const auto seen = std::make_shared<EventLog>();
   const auto session = libvirt_.connect(kUri, seen);
   ASSERT_EQ(virDomainCreate(domain_), 0);
-  EXPECT_TRUE(eventually([&] { return seen->text() == "+"; }));
+  EXPECT_TRUE(kit::eventually([&] { return seen->text() == "+"; }));
   ASSERT_EQ(virDomainSuspend(domain_), 0);
-  EXPECT_TRUE(eventually([&] { return seen->text() == "+-"; }));
+  EXPECT_TRUE(kit::eventually([&] { return seen->text() == "+-"; }));
   ASSERT_EQ(virDomainResume(domain_), 0);
-  EXPECT_TRUE(eventually([&] { return seen->text() == "+-+"; }));
+  EXPECT_TRUE(kit::eventually([&] { return seen->text() == "+-+"; }));
   ASSERT_EQ(virDomainDestroy(domain_), 0);
-  EXPECT_TRUE(eventually([&] { return seen->text() == "+-+-"; }));
+  EXPECT_TRUE(kit::eventually([&] { return seen->text() == "+-+-"; }));
 }
 
 TEST_F(LibvirtTest, ListsRunningDomainsOnly) {
@@ -100,7 +100,7 @@ TEST_F(LibvirtTest, WatcherFollowsChanges) {
     newest = report;
   };
   const auto counts = [&](unsigned running) {
-    return eventually([&] {
+    return kit::eventually([&] {
       const std::lock_guard lock(mutex);
       return newest.counts && newest.counts->running == running;
     });
@@ -120,7 +120,7 @@ TEST_F(LibvirtTest, WatcherFollowsChanges) {
 }
 
 TEST_F(LibvirtTest, TestDriverReadsDomainsFromAFile) {
-  const TemporaryFolder folder;
+  const kit::TemporaryFolder folder;
   std::ofstream file(folder.file("node.xml"));
   file << "<node>";
   for (int i = 0; i < 5; ++i) {
@@ -148,7 +148,7 @@ TEST_F(LibvirtTest, FailedConnectionGivesAReason) {
 TEST_F(LibvirtTest, EventSinkIsReleased) {
   const auto seen = std::make_shared<EventLog>();
   libvirt_.connect(kUri, seen).reset();
-  EXPECT_TRUE(eventually([&] { return seen.use_count() == 1; }));
+  EXPECT_TRUE(kit::eventually([&] { return seen.use_count() == 1; }));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "temporary_folder.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::monitor {
 namespace {
@@ -45,7 +45,7 @@ class OptionsTest : public testing::Test {
     return folder_.file("monitord.toml");
   }
 
-  TemporaryFolder folder_;
+  kit::TemporaryFolder folder_;
 };
 
 TEST_F(OptionsTest, Defaults) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "eventually.h"
 #include "fake_hypervisor.h"
+#include "tests/kit/eventually.h"
 
 namespace cleave::monitor {
 namespace {
@@ -33,10 +33,10 @@ class Inbox {
     return reports_;
   }
   bool counts(unsigned running) {
-    return eventually([&] { return newest().counts && newest().counts->running == running; });
+    return kit::eventually([&] { return newest().counts && newest().counts->running == running; });
   }
   bool has_lost_connection() {
-    return eventually([&] { return reports() > 0 && !newest().connected && !newest().counts; });
+    return kit::eventually([&] { return reports() > 0 && !newest().connected && !newest().counts; });
   }
 
  private:
@@ -102,13 +102,13 @@ TEST_F(WatcherTest, ListingCorrectsLostEvents) {
 TEST_F(WatcherTest, IdleDomainBecomesNotBusy) {
   hypervisor_.run(1, true);
   watch(prompt());
-  EXPECT_TRUE(eventually([&] { return inbox_.newest().counts == Counts{1, 0}; }));
+  EXPECT_TRUE(kit::eventually([&] { return inbox_.newest().counts == Counts{1, 0}; }));
 }
 
 TEST_F(WatcherTest, RetriesUntilConnected) {
   hypervisor_.refuse(true);
   watch(prompt());
-  EXPECT_TRUE(eventually([&] { return hypervisor_.attempts() >= 5; }));
+  EXPECT_TRUE(kit::eventually([&] { return hypervisor_.attempts() >= 5; }));
   EXPECT_FALSE(inbox_.newest().connected);
   hypervisor_.run(1, true);
   hypervisor_.refuse(false);
@@ -124,7 +124,7 @@ TEST_F(WatcherTest, ReconnectsAfterALoss) {
   hypervisor_.refuse(true);
   hypervisor_.die();
   EXPECT_TRUE(inbox_.has_lost_connection());
-  EXPECT_TRUE(eventually([&] { return inbox_.newest().losses == 1; }));
+  EXPECT_TRUE(kit::eventually([&] { return inbox_.newest().losses == 1; }));
   hypervisor_.run(1, true, true);  // while no events arrive
   hypervisor_.refuse(false);
   EXPECT_TRUE(inbox_.counts(1));
@@ -146,7 +146,7 @@ TEST_F(WatcherTest, ALossIsReportedWhileACallHangs) {
   watch(prompt());
   ASSERT_TRUE(inbox_.counts(0));
   hypervisor_.hang(true);
-  ASSERT_TRUE(eventually([&] { return hypervisor_.blocked_calls() == 1; }));
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_calls() == 1; }));
   hypervisor_.die();
   EXPECT_TRUE(inbox_.has_lost_connection());
   hypervisor_.hang(false);
@@ -169,7 +169,7 @@ TEST_F(WatcherTest, EventsOfADeadConnectionAreIgnored) {
   Watcher watcher(hypervisor, "fake:", options, inbox_.sink());
   ASSERT_TRUE(inbox_.counts(0));
   hypervisor.die();
-  ASSERT_TRUE(eventually([&] { return inbox_.newest().losses == 1 && inbox_.newest().counts; }));
+  ASSERT_TRUE(kit::eventually([&] { return inbox_.newest().losses == 1 && inbox_.newest().counts; }));
   hypervisor.first->changed(uuid_of(7), true);
   hypervisor.first->lost("again");
   hypervisor.run(1, true);
@@ -190,7 +190,7 @@ TEST_F(WatcherTest, ReportsNothingAfterStop) {
 TEST_F(WatcherTest, IsNotStoppedWhileACallHangs) {
   hypervisor_.hang(true);
   watch(prompt());
-  ASSERT_TRUE(eventually([&] { return hypervisor_.blocked_calls() == 1; }));
+  ASSERT_TRUE(kit::eventually([&] { return hypervisor_.blocked_calls() == 1; }));
   watcher_->stop();
   EXPECT_FALSE(watcher_->wait_until_ended(std::chrono::steady_clock::now() + milliseconds(20)));
   hypervisor_.hang(false);
