@@ -19,7 +19,7 @@ class InfoList {
  public:
   explicit InfoList(BuildThreads& builder) : builder_(builder) {}
 
-  void about(What what, std::uint32_t index = 0, std::uint64_t device = 0) {
+  void about(InfoSubject what, std::uint32_t index = 0, std::uint64_t device = 0) {
     what_ = what;
     index_ = index;
     device_ = device;
@@ -45,7 +45,7 @@ class InfoList {
  private:
   BuildThreads& builder_;
   std::vector<flatbuffers::Offset<wire::Info>> list_;
-  What what_{};
+  InfoSubject what_{};
   std::uint32_t index_ = 0;
   std::uint64_t device_ = 0;
 };
@@ -54,7 +54,7 @@ constexpr cl_name_version kExtension{CL_MAKE_VERSION(1, 0, 0), "cl_khr_fp64"};
 constexpr std::size_t kBinary = 16;
 
 void add_platform_infos(InfoList& infos) {
-  infos.about(What::platform);
+  infos.about(InfoSubject::platform);
   infos.text(CL_PLATFORM_NAME, "Good Faith");
   infos.text(CL_PLATFORM_VENDOR, "nobody");
   infos.text(CL_PLATFORM_VERSION, "OpenCL 3.0 faith");
@@ -66,7 +66,7 @@ void add_platform_infos(InfoList& infos) {
 }
 
 void add_device_infos(InfoList& infos) {
-  infos.about(What::device);
+  infos.about(InfoSubject::device);
   infos.value(CL_DEVICE_TYPE, cl_device_type{CL_DEVICE_TYPE_GPU});
   infos.text(CL_DEVICE_NAME, "good device");
   infos.text(CL_DEVICE_VENDOR, "nobody");
@@ -88,29 +88,29 @@ void add_device_infos(InfoList& infos) {
 }
 
 void add_program_infos(InfoList& infos) {
-  infos.about(What::program_build, 0, kDevice);
+  infos.about(InfoSubject::program_build, 0, kDevice);
   infos.value(CL_PROGRAM_BUILD_STATUS, cl_build_status{CL_BUILD_SUCCESS});
   infos.text(CL_PROGRAM_BUILD_OPTIONS, "-w");
   infos.text(CL_PROGRAM_BUILD_LOG, "warning: none");
-  infos.about(What::program);
+  infos.about(InfoSubject::program);
   infos.value(CL_PROGRAM_NUM_KERNELS, std::size_t{1});
   infos.text(CL_PROGRAM_KERNEL_NAMES, "add");
   infos.value(CL_PROGRAM_BINARY_SIZES, kBinary);
 }
 
 void add_kernel_infos(InfoList& infos) {
-  infos.about(What::kernel);
+  infos.about(InfoSubject::kernel);
   infos.text(CL_KERNEL_FUNCTION_NAME, "add");
   infos.value(CL_KERNEL_NUM_ARGS, cl_uint{3});
   constexpr std::array<cl_uint, 3> kSpaces{CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_ADDRESS_PRIVATE,
                                            CL_KERNEL_ARG_ADDRESS_LOCAL};
   constexpr std::array<const char*, 3> kTypes{"uint*", "uint", "uint*"};
   for (cl_uint i = 0; i < kSpaces.size(); ++i) {
-    infos.about(What::kernel_argument, i);
+    infos.about(InfoSubject::kernel_argument, i);
     infos.value(CL_KERNEL_ARG_ADDRESS_QUALIFIER, kSpaces[i]);
     infos.text(CL_KERNEL_ARG_TYPE_NAME, kTypes[i]);
   }
-  infos.about(What::kernel_work_group, 0, kDevice);
+  infos.about(InfoSubject::kernel_work_group, 0, kDevice);
   infos.value(CL_KERNEL_WORK_GROUP_SIZE, std::size_t{256});
 }
 
@@ -121,31 +121,31 @@ std::vector<std::uint8_t> queried(const wire::Query& query) {
     return bytes;
   };
   switch (query.what()) {
-    case What::event:
+    case InfoSubject::event:
       return give(cl_int{CL_COMPLETE});
-    case What::device_and_host_timer:
+    case InfoSubject::device_and_host_timer:
       return give(std::array<cl_ulong, 2>{1, 2});
-    case What::suggested_local_size:
+    case InfoSubject::suggested_local_size:
       return give(std::array<cl_ulong, 3>{64, 1, 1});
-    case What::image_formats:
+    case InfoSubject::image_formats:
       return give(cl_image_format{CL_RGBA, CL_UNORM_INT8});
-    case What::kernel_argument:
+    case InfoSubject::kernel_argument:
       return give(std::array<char, 4>{"out"});
-    case What::kernel_work_group:
+    case InfoSubject::kernel_work_group:
       if (query.param() == CL_KERNEL_COMPILE_WORK_GROUP_SIZE) return give(std::array<std::size_t, 3>{});
       return give(cl_ulong{32});
-    case What::program:
+    case InfoSubject::program:
       if (query.param() == CL_PROGRAM_BINARY_SIZES) return give(kBinary);
       if (query.param() == CL_PROGRAM_KERNEL_NAMES) return give(std::array<char, 4>{"add"});
       return give(cl_ulong{1});
-    case What::program_build:
+    case InfoSubject::program_build:
       if (query.param() == CL_PROGRAM_BUILD_STATUS) return give(cl_int{CL_BUILD_NONE});
       return give('\0');
-    case What::queue:
+    case InfoSubject::queue:
       return give(cl_ulong{0});  // no queue is its device's default
-    case What::memory:
-    case What::image:
-    case What::pipe:
+    case InfoSubject::memory:
+    case InfoSubject::image:
+    case InfoSubject::pipe:
       return give(cl_uint{8});
     default:
       return give(cl_ulong{0});
@@ -258,7 +258,7 @@ Said MockServer::reply(const wire::Command& command, bool answers, bool complete
       break;
     case wire::Body::Query: {
       const wire::Query& query = *command.body_as_Query();
-      if (query.what() == What::program && query.param() == CL_PROGRAM_BINARIES) {
+      if (query.what() == InfoSubject::program && query.param() == CL_PROGRAM_BINARIES) {
         payload = kBinary;
         with.values = {static_cast<std::int64_t>(kBinary)};
       } else {
