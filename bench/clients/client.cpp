@@ -1,4 +1,4 @@
-// One of several programs that share a device: the same kernel again and again, each launch waited for.
+// One of several programs that share a device: it launches the same kernel repeatedly and waits for each launch.
 //
 //   cleave_client PLATFORM ITEMS TURNS SECONDS     PLATFORM: part of the platform's name
 //
@@ -48,7 +48,7 @@ std::string name_of(cl_platform_id platform) {
   return name;
 }
 
-// The first device of the first such platform: a GPU's, where nothing is named and there is one.
+// The first device of the first such platform; without a name, the first GPU if there is one.
 cl_device_id find_device(const std::string& wanted) {
   cl_uint count = 0;
   clGetPlatformIDs(0, nullptr, &count);
@@ -85,7 +85,7 @@ class Work {
     require(clSetKernelArg(kernel_, 1, sizeof task.turns, &task.turns), "clSetKernelArg");
   }
 
-  // Milliseconds until it has ended.
+  // Milliseconds until the launch has ended.
   double launch() {
     const auto begin = Clock::now();
     require(clEnqueueNDRangeKernel(queue_, kernel_, 1, nullptr, &task_.items, &kLocal, 0, nullptr, nullptr),

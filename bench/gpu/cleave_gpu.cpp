@@ -1,5 +1,5 @@
-// One measurement on one device, as a line of JSON on standard output. What is measured in which order, and
-// with which settings of Cleave, is the suite's affair (bench/suite).
+// One measurement on one device, as a line of JSON on standard output. The suite (bench/suite) decides the order of
+// measurements and Cleave's settings.
 //
 // cleave_gpu launches WORK... OPTIONS: works in launches, natively and under Cleave; a line for each
 // cleave_gpu stream COUNT OPTIONS: so many small launches
@@ -10,7 +10,7 @@
 // --platform SUBSTRING, --repeats N, --warm-up N, --waits N,
 // --no-events, --small
 //
-// The exit status is 0 only if all results were the native ones.
+// The exit status is 0 only if all results were equal to the native ones.
 #include <cstdio>
 #include <stdexcept>
 #include <string>

@@ -35,7 +35,7 @@ struct Pair {
   Times cleave;
 };
 
-// The two take turns, so that both see the same clock rates.
+// The two alternate, so that both have the same clock rates.
 template <typename Native, typename Cleave>
 Pair take_turns(int repeats, Native native, Cleave cleave) {
   Pair times;
@@ -46,8 +46,8 @@ Pair take_turns(int repeats, Native native, Cleave cleave) {
   return times;
 }
 
-// The longest wait of a small kernel on another queue during some launches, and what of that passed before
-// the driver had taken it: while one thread enqueues slices, another waits for the driver's lock.
+// The longest wait of a small kernel on another queue during some launches, and how much of it passed before the driver accepted
+// it: while one thread enqueues slices, another waits for the driver's lock.
 Side::Small longest_wait(Side& side, int launches) {
   std::atomic<bool> done{false};
   Side::Small longest{};

@@ -1,6 +1,6 @@
-// What is measured in one process: Cleave reads its settings once, so each set of them has a process of its
-// own. Each function prints one line of JSON; times are in milliseconds. `native` goes through the loader,
-// `cleave` through the drop-in and then the same loader and driver, or to the loader's platform of Cleave's.
+// The measurements in one process: Cleave reads its settings once, so each set of them needs a new process. Each function
+// prints one line of JSON; times are in milliseconds. `native` goes through the loader, `cleave` through the drop-in and then
+// the same loader and driver, or to Cleave's platform in the loader.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ struct Request {
 // Returns 0 if the result of every launch was the native one and the one computed on the host.
 int measure_launches(const Request& request, const kernels::Work& work);
 
-// `count` launches of next to nothing in a row and one wait, natively and under Cleave in turn.
+// `count` tiny launches in a row and one wait, natively and under Cleave in turn.
 int measure_stream(const Request& request, std::size_t count);
 
-// Launches and waits for `seconds`, natively or under Cleave: something for others to be measured beside.
+// Launches and waits for `seconds`, natively or under Cleave, as load beside other measurements.
 // Returns 0 if the result of the last launch was right.
 int keep_busy(const Request& request, const kernels::Work& work, bool native, double seconds);
 

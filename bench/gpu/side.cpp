@@ -98,7 +98,7 @@ void Side::choose_device(const Target& target) {
                            (target.wrapped ? ", as Cleave's vendor library calls it" : ""));
 }
 
-// Rows fewer than asked for where the buffers of two sides would take more than half the memory.
+// Fewer rows than requested where the buffers of two sides would need more than half the memory.
 kernels::Grid Side::fitting() const {
   cl_ulong memory = 0;
   cl_ulong largest = 0;

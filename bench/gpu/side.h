@@ -1,6 +1,5 @@
-// One way to the driver: the OpenCL functions of one library, natively the loader's or Cleave's, and a
-// program's objects made with them. Both ways end in the same loader and driver. Where Cleave comes in as a
-// vendor, both are the loader's, and the platforms differ.
+// One way to the driver: the OpenCL functions of one library, the loader's (native) or Cleave's, and a program's objects. Both
+// ways end in the same loader and driver. With Cleave as a vendor library both are the loader's, and the platforms differ.
 #pragma once
 
 #include <CL/cl.h>
@@ -14,7 +13,7 @@ namespace gpu {
 
 void check(cl_int error, const char* function);
 
-// Which device, and how much work.
+// The device and the amount of work.
 struct Target {
   std::string platform;  // part of its name; the first GPU of such platforms, else the first device
   bool wrapped = false;  // of those platforms that Cleave's vendor library makes; otherwise never one of them
@@ -23,18 +22,17 @@ struct Target {
 
 class Side {
  public:
-  // Opens `library` and makes everything for `work`, whose sizes are cut down to what the device's memory
-  // takes.
+  // Opens `library` and creates the objects for `work`, whose sizes are reduced to the device's memory.
   Side(const std::string& library, const Target& target, const kernels::Work& work);
   ~Side();
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
-  // Overwrites the result, so that what is there afterwards is of the next launch.
+  // Overwrites the result, so that later contents are of the next launch.
   void clear();
   // Milliseconds from the enqueue to the end of clFinish, the whole work once.
   double run(bool with_event);
-  // A launch of next to nothing on another queue, and the wait for it. From any one thread.
+  // A tiny launch on another queue, and the wait for it. From one thread at a time.
   struct Small {
     double enqueue;  // milliseconds until the driver has taken it
     double all;      // and until it has ended
@@ -43,7 +41,7 @@ class Side {
   // So many of them in a row, and one wait.
   double run_stream(std::size_t count);
 
-  // A few stretches of the result, and whether those are as computed on the host, as far as looked at.
+  // A few ranges of the result, and whether samples of them are as computed on the host.
   std::vector<cl_uint> sample();
   bool is_right(const std::vector<cl_uint>& sample) const;
 

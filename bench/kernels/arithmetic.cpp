@@ -38,8 +38,7 @@ double bodies_at(Grid global, std::size_t i) {
   return sum / static_cast<double>(global.x);
 }
 
-// With each step's rounding written down it is the same on every device; n is a power of two, and the
-// division exact.
+// With explicit rounding in each step it is the same on every device; n is a power of two, and the division exact.
 constexpr const char* kMandelbrotSource = R"(
 kernel void work(global const uint* in, global uint* out, uint n) {
   uint column = get_global_id(0), row = get_global_id(1);

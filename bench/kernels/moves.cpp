@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kDistance = 1024;
 
-// A work-item puts two elements in order, 1024 apart; every other 4096 the other way round.
+// A work-item sorts two elements, 1024 apart; every other block of 4096 in descending order.
 constexpr const char* kSortStepSource = R"(
 kernel void work(global const uint* in, global uint* out, uint n) {
   size_t i = get_global_id(0), low = i / 1024 * 2048 + i % 1024, high = low + 1024;

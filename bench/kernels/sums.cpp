@@ -1,4 +1,4 @@
-// Kernels whose work-groups add up what they share.
+// Kernels whose work-groups add up values in local or global memory.
 #include <array>
 
 #include "bench/kernels/input.h"

@@ -1,5 +1,5 @@
-// The kernels that are launched whole and in slices: how large, on what input, and what their results must
-// be. Nothing here calls OpenCL: bench/gpu launches them.
+// The kernels that are launched unsplit and in slices: their sizes, input and expected results. Nothing here calls OpenCL:
+// bench/gpu launches them.
 //
 // Each is a kernel "work" of three arguments: the input, the output and the columns of the grid. The input is
 // a formula (input.h), so that any word of a result can be computed again on the host.
@@ -26,7 +26,7 @@ struct Work {
   bool floats;  // the input and the output; else unsigned numbers
   std::size_t (*in_words)(Grid global);
   std::size_t (*out_words)(Grid global);
-  // What a word of the output must be; exact unless a tolerance is given.
+  // The expected word of the output; exact unless a tolerance is given.
   double (*expected)(Grid global, std::size_t index);
   double tolerance;
 };
@@ -46,10 +46,10 @@ inline const std::array<const Work*, 10> kWorks = {&kProduct,   &kStencil,    &k
                                                    &kReduction, &kScan,       &kHistogram, &kSortStep,
                                                    &kEmpty,     &kLongProduct};
 
-// The one of that name. Throws std::invalid_argument where there is none.
+// The work of that name. Throws std::invalid_argument if there is none.
 const Work& find(std::string_view name);
 
-// Within what is right for this word of the output.
+// Whether this word of the output is within the tolerance.
 bool right(const Work& work, Grid global, std::size_t index, unsigned word);
 
 }  // namespace kernels

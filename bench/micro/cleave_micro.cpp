@@ -1,10 +1,9 @@
-// What a call, a launch and a slice cost, on a driver that costs next to nothing. Each benchmark runs twice:
-// straight into that driver ("native") and through the drop-in on top of it ("cleave"). Which launches are
-// split, and why others stay whole, is up to the settings in the environment: bench/suite/micro.py starts
-// this program once for each.
+// The cost of a call, a launch and a slice, on a driver of negligible cost. Each benchmark runs twice: on that driver alone
+// ("native") and through the drop-in ("cleave"). The settings in the environment decide which launches are split and why
+// others are not: bench/suite/micro.py starts this program once for each.
 //
-// The driver has one handle for all kernels, so there is one kernel in a run: `plain` may be split, `seer`
-// sees the cut.
+// The driver has one handle for all kernels, so there is one kernel in a run: `plain` may be split, `seer` depends on the
+// launch's size.
 //
 // usage: CLEAVE_SIM=zero CLEAVE_NEXT=DRIVER cleave_micro DRIVER DROP_IN plain|seer [Google Benchmark's
 // options]
@@ -21,7 +20,7 @@
 
 #include <benchmark/benchmark.h>
 
-// Every allocation of the process passes here, those inside the drop-in with its own C++ runtime as well.
+// Counts every allocation of the process, also those in the drop-in with its own C++ runtime.
 extern "C" void* __libc_malloc(std::size_t size);
 extern "C" void* __libc_calloc(std::size_t count, std::size_t size);
 extern "C" void* __libc_realloc(void* old, std::size_t size);
@@ -50,7 +49,7 @@ namespace {
 constexpr const char* kPlain = "kernel void plain(global int* data) { data[get_global_id(0)] = 1; }";
 constexpr const char* kSeer = "kernel void seer(global int* data) { data[get_group_id(0)] = 1; }";
 
-// One way to the driver: the functions of one library, and what a program makes with them.
+// One way to the driver: the functions of one library, and a program's objects.
 class Side {
  public:
   Side(const char* path, const char* source) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
@@ -77,7 +76,7 @@ class Side {
   template <typename Function>
   void get(const char* name, Function& function) const {
     void* found = dlsym(library_, name);
-    // A vendor library exports hardly anything, and is asked as loaders do.
+    // A vendor library exports hardly anything; its functions are found as loaders do.
     if (found == nullptr) {
       const auto find = reinterpret_cast<decltype(&clGetExtensionFunctionAddress)>(
           dlsym(library_, "clGetExtensionFunctionAddress"));
@@ -165,7 +164,7 @@ int main(int argc, char** argv) try {
   const Side warm(argv[2], source);
   const std::size_t before = allocations.load();
   const Side cleave(argv[2], source);
-  // Cleave copies the text of a program. If that was not counted, a count of 0 would mean nothing.
+  // Cleave copies the text of a program. If that were not counted, a count of 0 would prove nothing.
   if (allocations.load() == before) throw std::runtime_error("the drop-in's allocations are not counted");
   register_side("native", native);
   register_side("cleave", cleave);

@@ -1,5 +1,5 @@
-// Prints the names of the platforms, the milliseconds that its first OpenCL call took, and then, as last
-// line, the memory that it has: its resident pages, and its share of those (Pss), in KiB.
+// Prints the names of the platforms, the milliseconds that its first OpenCL call took, and, as last line, the memory of the
+// process: its resident pages, and its share of those (Pss), in KiB.
 #include <CL/cl.h>
 
 #include <array>

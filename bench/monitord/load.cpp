@@ -1,4 +1,4 @@
-// What the daemon costs with many clients, and how long a change takes from libvirt to them. Prints one row.
+// The daemon's costs with many clients, and the delay of a change from libvirt to them. Prints one row.
 //
 // usage: cleave_monitord_load [CLIENTS [CHANGES]]
 #include <algorithm>
@@ -24,9 +24,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "daemon/unix_socket.h"
 #include "monitor/daemon.h"
 #include "monitor/libvirt.h"
-#include "daemon/unix_socket.h"
 
 #include <libvirt/libvirt.h>
 
@@ -43,7 +43,7 @@ struct Load {
   unsigned changes = 1000;
 };
 
-// What both processes see.
+// Memory that both processes share.
 struct Shared {
   std::array<std::int64_t, 100'000> changed;  // when, in ns
   std::atomic<unsigned> made;                 // changes so far
@@ -63,9 +63,8 @@ void allow_files(rlim_t files) {
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error("too few files may be open");
 }
 
-// The process of the clients. One in ten, chosen at random, notes when each change came to it. What the
-// others are told is read once those have nothing more to read: in the field no client waits for others to be
-// read.
+// The process of the clients. One in ten, chosen at random, records when each change arrived. The others' lines are read when
+// those have nothing more to read: in production no client waits until others have been read.
 class Clients {
  public:
   Clients(const Load& load, Shared& shared, const std::string& path) : shared_(shared) {
@@ -82,7 +81,7 @@ class Clients {
     shared_.connected = load.clients;
   }
 
-  // Until the daemon hangs up.
+  // Until the daemon closes the connection.
   void run() {
     left_ = sockets_.size();
     while (left_ > 0) {
@@ -129,7 +128,7 @@ class Clients {
   }
 
   Shared& shared_;
-  std::mt19937 random_;                                // the same clients each time
+  std::mt19937 random_;                                        // the same clients each time
   daemon::Descriptor poll_{::epoll_create1(EPOLL_CLOEXEC)};    // those that are measured
   daemon::Descriptor others_{::epoll_create1(EPOLL_CLOEXEC)};  // and those that are not
   std::size_t measured_ = 0;

@@ -1,5 +1,4 @@
-// A neighbour: products of two N x N matrices of doubles on so many threads, one after another until a signal
-// ends it.
+// A neighbour: products of two N x N matrices of doubles on so many threads, repeated until a signal ends it.
 //
 //   cleave_neighbour N THREADS
 //

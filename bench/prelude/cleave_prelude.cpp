@@ -1,5 +1,5 @@
-// What the prelude costs a program whose launches stay whole: each kernel is built as it is and with the
-// prelude, and the two are launched in turn.
+// The cost of the prelude for a program whose launches are not split: each kernel is built unchanged and with the prelude, and
+// the two are launched in turn.
 //
 //   cleave_prelude [PLATFORM-SUBSTRING] [REPEATS]
 //

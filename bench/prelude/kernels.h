@@ -1,5 +1,4 @@
-// Kernels with which whole launches are timed: what programs use the replaced functions for, with dimensions
-// that stand in the text.
+// Kernels for timing unsplit launches: typical uses of the replaced functions, with literal dimensions.
 #pragma once
 
 #include <array>

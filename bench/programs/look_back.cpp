@@ -1,13 +1,12 @@
-// A prefix sum in one launch, with decoupled look-back: each work-group adds up its tile, publishes the sum,
-// and then looks back at the groups before it, whose sums it waits for. Merrill and Garland, "Single-pass
-// Parallel Prefix Scan with Decoupled Look-back" (2016). It is the kernel that a splitter must not reorder:
-// if a slice runs before an earlier one has run, its groups wait for ever. Nothing here knows of Cleave.
+// A prefix sum in one launch, with decoupled look-back: each work-group adds up its tile, publishes the sum, and then waits for
+// the sums of the groups before it. Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016).
+// A splitter must not reorder its slices: if a slice runs before an earlier one has run, its groups wait for ever. It does not
+// depend on Cleave.
 //
 //   look_back [N] [REPEATS] [--platform SUBSTRING]
 //
-// Does it in two ways: with tiles by work-group id, as devices happen to start groups in that order, and with
-// tiles drawn by a counter, which needs no such luck. Prints a line with a checksum for each. The exit status
-// is 0 only if every sum is right.
+// It runs in two variants: with tiles by work-group id, which relies on devices starting groups in that order, and with tiles
+// drawn from a counter, which does not. Prints a line with a checksum for each. The exit status is 0 only if every sum is right.
 #include <CL/cl.h>
 
 #include <cstdint>
@@ -131,7 +130,7 @@ cl_device_id choose_device(const std::string& wanted) {
   throw std::runtime_error("no such device");
 }
 
-// The device and what all launches share.
+// The device, and the objects that all launches share.
 class Scan {
  public:
   Scan(const Options& options, cl_device_id device, std::vector<std::uint32_t>& values)

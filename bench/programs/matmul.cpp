@@ -1,5 +1,5 @@
-// The product C = A x B of two N x N matrices on an OpenCL device: the job that Cleave was made for, written
-// as anybody would write it. Nothing here knows of Cleave.
+// The product C = A x B of two N x N matrices on an OpenCL device: the job that Cleave was made for, as plain OpenCL. It does
+// not depend on Cleave.
 //
 //   matmul [N] [REPEATS] [--platform SUBSTRING] [--type cpu|gpu|accelerator|all] [--output FILE]
 //
@@ -23,9 +23,8 @@ namespace {
 
 constexpr std::size_t tile = 16;
 
-// A work-group computes one tile of C. It walks along a row of tiles of A and a column of tiles of B, and
-// keeps the two at hand in local memory. Tiles at the rim are filled up with zeros, so that N may be
-// anything.
+// A work-group computes one tile of C from a row of tiles of A and a column of tiles of B, of which it keeps two in local
+// memory. Tiles at the edge are padded with zeros, so that N may have any value.
 constexpr const char* source = R"(
 __kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void multiply(__global const float* a, __global const float* b, __global float* c, uint n) {
@@ -134,8 +133,8 @@ cl_device_id choose_device(const Options& options) {
   throw std::runtime_error("no such device");
 }
 
-// Eighths from -6/8 to 6/8. Sums of their products are exact in a float whatever their order, so that every
-// right result is the same to the last bit.
+// Eighths from -6/8 to 6/8. Sums of their products are exact in a float in any order, so that every correct result is the same
+// to the last bit.
 std::vector<float> make_matrix(std::size_t n, std::uint32_t seed) {
   std::vector<float> matrix(n * n);
   std::uint32_t state = seed;

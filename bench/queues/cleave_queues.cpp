@@ -1,11 +1,11 @@
-// Slices dealt over several queues by hand, without Cleave: what each part of a pipelined launch costs on a
-// device. src/launch/pipeline.h and src/plan/mode.cpp rest on these figures.
+// Slices on several queues, enqueued without Cleave: what each part of a pipelined launch costs on a device.
+// src/launch/pipeline.h and src/plan/mode.cpp depend on these figures.
 //
 //   cleave_queues PLATFORM-SUBSTRING [REPEATS]
 //
-// Each work is cut into equal bands of rows, and launched whole and in slices in turn. Prints the medians
-// from the first enqueue to the end of clFinish, in milliseconds, and their ratio, for each way to begin and
-// to end and for more queues than fill the device. Sizes are those of bench/kernels, which take a GPU.
+// Each work is cut into equal bands of rows, and launched unsplit and in slices in turn. Prints the medians from the first
+// enqueue to the end of clFinish, in milliseconds, and their ratio, for each way to start and end a launch, and for more queues
+// than fill the device. Sizes are those of bench/kernels for a GPU.
 #include <CL/cl.h>
 
 #include <algorithm>
@@ -131,7 +131,7 @@ class Launches {
     return work_.dims == 1 ? work_.global.x / work_.local.x : work_.global.y / work_.local.y;
   }
 
-  // As many as fill the device with slices like these: one that begins and those that hold what it can.
+  // As many as fill the device with slices like these: one that starts, and those that occupy it.
   [[nodiscard]] std::size_t queues_to_fill(std::size_t slices) const {
     constexpr std::size_t kThreads = 2048;
     constexpr std::size_t kGroups = 32;

@@ -1,6 +1,5 @@
 // The work of `cleave bench remote`, on one platform: calls, launches, transfers, products, each in seconds.
-// Prints one line of JSON, with the names of what it ran on. Sockets are measured in the same run, so that a
-// figure can be held against what they carry.
+// Prints one line of JSON, with the names of the platform and device. Sockets are measured in the same run, as the baseline.
 //
 //   cleave_remote_work PLATFORM [--quick]      PLATFORM: part of the platform's name
 #include <CL/cl.h>
@@ -56,7 +55,7 @@ class Figures {
  public:
   void add(const std::string& name, double value) { put(name, std::to_string(value * 1e6)); }
   void add(const std::string& name, std::string words) {
-    // Names hold nothing that JSON would want escaped, but nobody promises it.
+    // Names usually contain nothing that JSON has to escape, but that is not guaranteed.
     std::replace_if(words.begin(), words.end(), needs_escape, ' ');
     put(name, '"' + words + '"');
   }

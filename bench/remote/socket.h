@@ -1,4 +1,4 @@
-// What plain sockets of this machine carry: the measure for what goes through them. Another process answers.
+// The throughput of plain sockets on this machine, as the baseline. Another process answers.
 #pragma once
 
 #include <cstddef>

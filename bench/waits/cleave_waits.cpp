@@ -1,5 +1,4 @@
-// What waiting for a launch costs natively and under Cleave, and how late its end is noticed, as a Markdown
-// table.
+// The cost of waiting for a launch natively and under Cleave, and the delay until its end is noticed, as a Markdown table.
 //
 //   cleave_waits LIBRARY [--platform SUBSTRING] [--seconds S] [--rounds N]
 //
@@ -36,7 +35,7 @@ struct Way {
 
 constexpr Way kNative{"native", "", 3};
 constexpr Way kPolite{"polite", "LD_PRELOAD=$LIBRARY CLEAVE_WAIT=polite CLEAVE_SPLIT=off ", 3};
-// As it comes, with four neighbours: split, and polite where the driver burns.
+// The defaults, with four neighbours: split, and sleeping waits where the driver's own spin.
 constexpr Way kAuto{"auto, 5 VMs", "LD_PRELOAD=$LIBRARY CLEAVE_VMS=5 ", 5};
 
 std::vector<std::vector<std::string>> run(const Options& options, const Way& way,

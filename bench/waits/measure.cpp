@@ -54,7 +54,7 @@ cl_device_id find_device(const std::string& wanted) {
   throw std::runtime_error("no platform has '" + wanted + "' in its name");
 }
 
-// The process ends soon after, so nothing is given back.
+// The process ends soon after, so nothing is released.
 class Device {
  public:
   explicit Device(const std::string& platform) {

@@ -1,4 +1,4 @@
-// The measured side: a plain OpenCL program that knows nothing of Cleave.
+// The measured program: plain OpenCL, independent of Cleave.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,7 @@ void calibrate(const std::string& platform, double seconds);
 void costs(const std::string& platform, std::size_t steps, unsigned warm_up);
 
 // Waits for launches of several lengths up to a tenth of `steps`. Prints a line for each: the launch's length
-// in seconds, and by how much clFinish returned later than another thread, which does nothing but look, saw
-// the launch complete.
+// in seconds, and by how much clFinish returned later than another thread, which polls all the time, saw the launch complete.
 void lateness(const std::string& platform, std::size_t steps, unsigned repeats);
 
 }  // namespace waits

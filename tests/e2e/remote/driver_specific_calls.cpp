@@ -1,8 +1,8 @@
-// Calls of which drivers think differently: lists of no events, calls at a program's end, pipes; and what is
-// known of a command when one behind it has ended. Prints what each of them returns. With an argument only
-// those of that kind: there are drivers that some of them end.
+// Calls that drivers answer differently: empty wait lists, calls at a program's end, pipes; and the status of a command when
+// a later one has ended. Prints what each call returns. With an argument only those of that kind, since some of them crash
+// some drivers.
 //
-//   odd_calls [lists|infos|ends|queues|much|many|pipes|order]
+//   driver_specific_calls [lists|infos|ends|queues|much|many|pipes|order]
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS  // clSetProgramReleaseCallback
 #include <CL/cl.h>
 
@@ -65,7 +65,7 @@ cl_program build(const Rig& rig, const char* source, const char* options) {
   return program;
 }
 
-// Not with events that are there without a list: there are drivers that end the process.
+// Not with a list of zero events that is not null: some drivers crash.
 void try_launches(const Rig& rig, cl_kernel kernel, const cl_event* list) {
   const std::size_t items = kItems;
   cl_event event = nullptr;
@@ -132,7 +132,7 @@ void try_device_queues(const Rig& rig) {
   say("no default device queue", clSetDefaultDeviceCommandQueue(rig.context, rig.device, nullptr));
 }
 
-// More under way than anybody holds back for others, behind an event that is the program's to set.
+// More data in flight than any window, behind a user event.
 void try_much_at_once(const Rig& rig) {
   constexpr std::size_t kMuch = std::size_t{48} << 20U;
   cl_int error = CL_SUCCESS;
@@ -153,7 +153,7 @@ void try_much_at_once(const Rig& rig) {
   for (const auto& one : memory) say("ends with", one.back());
 }
 
-// More commands than a server lets be under way, behind an event that comes later.
+// More commands in flight than a server's window, behind a user event.
 void try_many_at_once(const Rig& rig) {
   constexpr cl_uint kMany = 20'000;
   cl_int error = CL_SUCCESS;
@@ -248,7 +248,7 @@ cl_command_queue profiling_queue(const Rig& rig) {
   return queue;
 }
 
-// What a command on one queue waited for has ended when that command has, whatever queue it was on.
+// When a command has ended, so have the commands that it waited for, on whatever queue.
 void try_order(const Rig& rig, cl_kernel kernel) {
   constexpr int kRounds = 300;
   const std::array<cl_command_queue, 2> queues{profiling_queue(rig), profiling_queue(rig)};
@@ -271,7 +271,7 @@ void try_order(const Rig& rig, cl_kernel kernel) {
     const auto ask = [&] {
       clGetEventInfo(before, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
     };
-    // Each is the first to be asked for in half of the rounds: the answer to one settles the other.
+    // Each is queried first in half of the rounds, since the answer to one query may update the other's status.
     if (round / 2 % 2 == 0) ask();
     untimed += times() == CL_SUCCESS ? 0 : 1;
     ask();

@@ -1,6 +1,6 @@
-// Data of all sizes, to and from devices in every way that OpenCL has, by one thread and by several; also
-// where the device cannot go on before the program does. Prints a checksum of each result on standard output,
-// and on standard error whether it went through memory that is shared with a server.
+// Data of all sizes, to and from devices by every kind of transfer, by one thread and by several; also behind user events.
+// Prints a checksum of each result on standard output, and on standard error whether it went through memory that is shared
+// with a server.
 #include <CL/cl.h>
 
 #include <chrono>
@@ -176,7 +176,7 @@ void images(const Rig& rig) {
   clReleaseMemObject(image);
 }
 
-// What the host may only write is mapped for writing all the same, and keeps what is not written.
+// A buffer that the host may only write can be mapped for writing, and keeps the bytes that are not written.
 void what_the_host_may_only_write(const Rig& rig) {
   constexpr std::size_t kSize = 70'000;
   const auto data = noise(kSize, 14);
@@ -198,7 +198,7 @@ void what_the_host_may_only_write(const Rig& rig) {
   clReleaseMemObject(buffer);
 }
 
-// In a line of pixels the other sizes are nobody's, whatever stands there.
+// A one-dimensional image ignores the other sizes of its description.
 void line_of_pixels(const Rig& rig) {
   const cl_image_format format{CL_RGBA, CL_UNSIGNED_INT8};
   cl_image_desc description{};
@@ -234,8 +234,7 @@ void line_of_pixels(const Rig& rig) {
   }
 }
 
-// What is enqueued behind a user event needs nobody to wait for it. It is more than may be shared at a time,
-// and less than may be on its way.
+// Commands behind a user event do not block the caller. They need more than the shared memory, and less than the window.
 void behind_a_user_event(const Rig& rig) {
   constexpr std::size_t kLarge = 16 * kMiB;
   cl_event const gate = rig.make_event();
@@ -261,7 +260,7 @@ void behind_a_user_event(const Rig& rig) {
   std::printf("gate %08x\n", checksum(back));
 }
 
-// A large read fails with the event that it waits for, and nothing else does.
+// A large read fails with the event that it waits for; other commands do not.
 void behind_what_fails(const Rig& rig) {
   cl_event const gate = rig.make_event();
   cl_command_queue const queue = rig.make_queue(0);
@@ -276,7 +275,7 @@ void behind_what_fails(const Rig& rig) {
   clReleaseCommandQueue(queue);
 }
 
-// One thread waits in a transfer for what another one does a little later.
+// One thread blocks in a transfer until another one sets the user event.
 void waiting_for_another_thread(const Rig& rig) {
   const auto data = noise(kLargest, 30);
   std::vector<unsigned char> back(kLargest);
@@ -329,7 +328,7 @@ void behind_a_slow_kernel(const Rig& rig) {
   clReleaseProgram(program);
 }
 
-// Each with a queue and a buffer of its own: together they want more than is shared.
+// Each thread has its queue and buffer; together they need more than the shared memory.
 void many_threads(const Rig& rig) {
   std::vector<std::thread> threads;
   for (std::uint32_t number = 0; number < 10; ++number) {
@@ -348,7 +347,7 @@ void many_threads(const Rig& rig) {
   std::printf("threads\n");
 }
 
-// One event for all of a transfer, whatever it was cut into.
+// A transfer has one event, however many parts it is sent in.
 void profiled(const Rig& rig) {
   std::vector<unsigned char> data(kLargest);
   cl_event event = nullptr;
@@ -364,7 +363,7 @@ void profiled(const Rig& rig) {
   clReleaseEvent(event);
 }
 
-// Whether a mapping of shared memory has pages of its own.
+// Whether memory that is shared with a server has been used.
 bool has_shared() {
   std::ifstream file("/proc/self/smaps");
   std::string line;

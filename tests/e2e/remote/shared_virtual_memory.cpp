@@ -1,5 +1,5 @@
-// A program that uses coarse-grained shared virtual memory as its specification allows, and prints what it
-// finds there. Run by test_svm.py.
+// Uses coarse-grained shared virtual memory as its specification allows, and prints its contents. Run by
+// test_shared_virtual_memory.py.
 #include <CL/cl.h>
 
 #include <algorithm>
@@ -126,7 +126,7 @@ void a_round() {
   for (std::size_t i = 0; i < kCount; ++i) data[i] = static_cast<cl_int>(i);
   unmap(queue, data);
   add(queue, data, kCount, 5);
-  // A part of it is changed, what is beside it is not.
+  // Changes a part, and nothing beside it.
   map(queue, data + 100, 400, CL_MAP_READ | CL_MAP_WRITE);
   print("a part", data + 100, 100);
   for (int i = 100; i < 200; ++i) data[i] = -data[i];
@@ -135,7 +135,7 @@ void a_round() {
   map(queue, data, kCount * sizeof(cl_int), CL_MAP_READ);
   print("all", data, kCount);
   unmap(queue, data);
-  // What is written without reading stays where it was not written.
+  // A map for writing keeps the words that are not written.
   map(queue, data, 64, CL_MAP_WRITE);
   data[3] = 333;
   unmap(queue, data);
@@ -146,7 +146,7 @@ void a_round() {
   clSVMFree(context, data);
 }
 
-// Pointers in shared memory mean the same on both sides.
+// Pointers in shared memory are valid on the host and the device.
 void lists() {
   auto* const some = allocate<Node>(40);
   auto* const others = allocate<Node>(40);
@@ -178,7 +178,7 @@ void lists() {
   std::printf("a list: %d, seen %d\n", *sum, seen);
   for (void* const memory : {static_cast<void*>(some), static_cast<void*>(others), static_cast<void*>(sum)})
     unmap(queue, memory);
-  // And those that a kernel has made.
+  // And pointers that a kernel has written.
   const cl_kernel chain = kernel_of("chain");
   const cl_int count = 25;
   check(clSetKernelArgSVMPointer(chain, 0, others), "pointer");
@@ -237,7 +237,7 @@ void copies() {
   clSVMFree(context, second);
 }
 
-// Commands in an order that events alone make.
+// Commands that are ordered by events alone.
 void events() {
   constexpr std::size_t kCount = 5000;
   constexpr std::size_t kBytes = kCount * sizeof(cl_int);
@@ -304,7 +304,7 @@ void frees() {
   clFinish(queue);
 }
 
-// A buffer that is shared memory: what is seen through one is what is seen through the other.
+// A buffer over shared memory: both have the same contents.
 void buffers() {
   constexpr std::size_t kCount = 2000;
   auto* const data = allocate<cl_int>(kCount);
@@ -341,8 +341,7 @@ void buffers() {
   clSVMFree(context, data);
 }
 
-// Blocks of all sizes, many on a page, in use and freed in any order, beside arrays of which the same is
-// expected.
+// Blocks of all sizes, many on a page, used and freed in any order, compared with arrays on the host.
 void many() {
   std::mt19937 random(7);
   struct Block {

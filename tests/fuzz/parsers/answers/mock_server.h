@@ -1,7 +1,7 @@
-// A server of good faith without a device: what it says to each command, so that a program that asks for
-// nothing unusual gets what it asks for. All data that it gives is kData.
+// The answers of a correct server without a device to each command, for programs that use nothing unusual. All data that it
+// returns is kData.
 //
-// Not thread-safe: each connection has its own.
+// Not thread-safe: one object for each connection.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::uint8_t kData = 0x5a;
 inline constexpr std::uint64_t kPlatform = std::uint64_t{1} << 63U;
 inline constexpr std::uint64_t kDevice = kPlatform + 1;
 
-// A frame: its message, and how many bytes of kData are behind it.
+// A frame: its message, and the number of bytes of kData after it.
 struct Said {
   std::vector<std::uint8_t> message;
   std::uint64_t payload = 0;
@@ -34,14 +34,14 @@ Said welcome(std::uint64_t features);
 
 class MockServer {
  public:
-  // Each server has addresses of its own for shared virtual memory.
+  // Each server has a separate range of addresses for shared virtual memory.
   explicit MockServer(unsigned server)
       : next_address_((std::uint64_t{1} << 45U) + (std::uint64_t{server} << 40U)) {}
 
-  // What the command wants to hear: its Answer, its Completion, or both.
+  // What the command is to be answered with: its Answer, its Completion, or both.
   Said reply(const wire::Command& command, bool answers, bool completes, Totals totals);
 
-  // That memory objects of a Release are gone which the client watches. No items: there are none.
+  // The destruction of watched memory objects of a Release. Without items if there are none.
   Said gone(const wire::Release& release, Totals totals) const;
   void watch(std::uint64_t object) { watched_.insert(object); }
 

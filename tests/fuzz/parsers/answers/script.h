@@ -1,15 +1,15 @@
-// What an input means: which program runs, and where the server leaves the path of good faith, and how.
+// The meaning of an input: which program runs, and where and how the server deviates from correct answers.
 //
 //   byte 0   the program in bits 0 to 2; kWelcome, kLate
 //   byte 1   the features that the server offers
-//   then deeds, one after the other, each server's in this order:
-//   0  u8    so many commands that want to hear something are answered in good faith before
+//   then deviations, one after the other, each server's in this order:
+//   0  u8    so many commands with an answer are answered correctly before
 //   1  u8    the kind in bits 0 to 2; the frame's kind in bits 6 and 7; kWithCommandIds, kOnSecondServer
 //   2  u16   size of the bytes that follow
-//   4  u16   size of the payload, which is made up
+//   4  u16   size of the payload, which is generated
 //   6        the bytes
 //
-// An input without deeds is a server of good faith.
+// An input without deviations is a correct server.
 #pragma once
 
 #include <array>
