@@ -57,7 +57,7 @@ def check_needs(build, folder):
 
 
 class Guest:
-    """What it has said on its console so far."""
+    """Its console output so far."""
 
     def __init__(self, libvirt, name):
         self.libvirt, self.name = libvirt, name
@@ -97,7 +97,7 @@ class Guest:
 
 
 def idle_guest(folder):
-    """The archive of a domain that is there to be counted."""
+    """The archive of a domain that only has to be counted."""
     init = (ROOT / "tests/e2e/domains/guest_init").read_bytes()
     return archive({"init": init, "bin/busybox": (folder / "busybox").read_bytes()})
 

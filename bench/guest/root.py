@@ -1,4 +1,4 @@
-"""What the guest finds when it starts: PoCL as it is installed here, Cleave's vendor library, and a program.
+"""The guest's root: PoCL as it is installed here, Cleave's vendor library, and a program.
 
 PoCL is its library, what that is linked with, its headers and kernels, and what its linker needs to make kernels of them.
 """

@@ -1,4 +1,4 @@
-"""The suite `gpu`: what splitting costs where it is to cost nothing, and what others gain."""
+"""The suite `gpu`: the cost of splitting where it should cost nothing, and what other programs gain."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ OTHERS = ("stencil", "Mandelbrot", "reduction")
 
 
 class Bench:
-    """The options of one run, and what it has found so far."""
+    """The options of one run, and its results so far."""
 
     def __init__(self, given):
         self.quick = given.quick
@@ -26,11 +26,11 @@ class Bench:
         self.results = Results("gpu", words if given.way == "preload" else words | {"way": given.way})
 
     def measure(self, *arguments, settings=None, **options):
-        """cleave_gpu on this device, with Cleave in reach."""
+        """The arguments of cleave_gpu for this device and Cleave."""
         return programs.measure(*arguments, *self.options, settings=self.entrance.beside | (settings or {}), **options)
 
     def launches(self, work, settings, *more):
-        """One work natively and with these settings, whose VM count is five unless they say otherwise."""
+        """One work natively and with these settings; the default VM count is five."""
         line, right = self.measure("launches", work, "--repeats", self.repeats, *more,
                                    settings={"CLEAVE_VMS": "5", "CLEAVE_WAIT": "native"} | settings)
         self.results.sound &= right
@@ -51,7 +51,7 @@ def add_ratio(bench, part, what, line, asked, suffix=""):
 
 
 def measure_product(bench):
-    """The paper's job in ever more slices, and how long a small kernel beside it has to wait."""
+    """The paper's job in more and more slices, and the longest wait of a small kernel beside it."""
     asked = {10: 1.005, 20: 1.005, 100: 1.01, 320: 1.015, 500: 1.03, 640: 1.05}
     for slices, bound in asked.items():
         line = bench.launches(PRODUCT, fixed(slices))
@@ -71,7 +71,7 @@ def measure_others(bench):
 
 
 def measure_scan(bench):
-    """A scan whose work-groups wait for earlier ones: whether it is right in every mode."""
+    """A scan whose work-groups wait for earlier ones: whether its result is correct in every mode."""
     options = ["100003" if bench.quick else "4000037", 3]
     options += ["--platform", bench.platform] if bench.platform else []
     for mode in ("auto", "queued", "sequential", "pipelined"):
@@ -86,7 +86,7 @@ def measure_scan(bench):
 
 
 def measure_waiting(bench):
-    """What waiting for a kernel of a second costs a processor."""
+    """The processor time of waiting for a kernel of one second."""
     status, steps = programs.run("cleave_waits", "--calibrate", bench.platform, 0.2 if bench.quick else 1)
     if status != 0:
         raise Unmeasured("cleave_waits could not find out how long its kernel takes")
@@ -148,7 +148,7 @@ def measure_stream(bench):
 
 
 def measure_crowd(bench):
-    """What processor work beside a waiting program loses, on the cores that both share."""
+    """The loss of processor work beside a waiting program, on the cores that both share."""
     cores = sorted(os.sched_getaffinity(0))[:4]
     threads, seconds, rounds = 4 * len(cores), 1 if bench.quick else 3, 3 if bench.quick else 7
     turns = {"alone": [], "native": [], "polite": []}

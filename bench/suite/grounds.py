@@ -19,7 +19,7 @@ ROOT = pathlib.Path("/sys/fs/cgroup")
 
 
 def group_root():
-    """The folder in which groups with a weight can be made: version 2's, else version 1's; None where there is none."""
+    """The folder for control groups with a weight: version 2's, else version 1's; None if there is none."""
     try:
         if "cpu" in (ROOT / "cgroup.controllers").read_text().split():
             own = next(line[3:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()
@@ -41,7 +41,7 @@ class Groups(Processes):
 
     @staticmethod
     def usable():
-        """Whether groups can be made, and have a weight."""
+        """Whether groups can be created and have a weight."""
         root = group_root()
         if root is None:
             return False
@@ -64,7 +64,7 @@ class Groups(Processes):
             raise
 
     def hand_on(self):
-        """Version 2: the groups below are to have the controller."""
+        """Version 2: enables the controller in the groups below."""
         if (self.folder / "cgroup.subtree_control").exists():
             (self.folder / "cgroup.subtree_control").write_text("+cpu")
 
@@ -98,7 +98,7 @@ NAMES = ("auto", "processes", "cgroups", "domains")
 
 
 def prepare(name, cores):
-    """The ground of this name, or the fairest that is usable here and quick ("auto")."""
+    """The ground of this name, or the fairest that can be used here without long preparation ("auto")."""
     for ground in (Groups, Processes, Domains):
         if name in ("auto", ground.name) and ground.usable():
             return ground(cores)

@@ -16,7 +16,7 @@ from results import Results, Row, Unmeasured, machine, median, spread
 
 
 class Bench:
-    """How often things are measured, and what has been found so far."""
+    """How often each benchmark is measured, and the results so far."""
 
     def __init__(self, given):
         self.quick = given.quick
@@ -60,7 +60,7 @@ class Bench:
                        sum(count for _, count in runs[f"{name}/cleave"])) for name in names}
 
     def add(self, part, what, native, cleave, unit, asked=None, times=1, **more):
-        """What Cleave adds to so many times the native figure."""
+        """What Cleave adds to a multiple of the native figure."""
         self.results.add(Row(part, what, median(cleave) - times * median(native), unit, baseline=median(native),
                              spread=spread(cleave) + times * spread(native), asked=asked, **more))
 
@@ -82,7 +82,7 @@ def measure_calls(bench):
 
 
 def measure_vendor(bench):
-    """The vendor library, which translates handles besides."""
+    """The vendor library, which also translates handles."""
     whole = bench.launches(["finish", "launch", "launch_event"], "alone", library=programs.vendor_library(), CLEAVE_VMS="1")
     for what, words, asked in (("finish", "a forwarded call", 15), ("launch", "a launch that stays whole", 200),
                                ("launch_event", "the same with an event, released", 200)):

@@ -28,7 +28,7 @@ class Bench:
         self.mode = given.mode
         self.rounds = 2 if given.quick else 3
         usual = 20 if not given.quick else 3 if given.ground == "domains" else 0.4
-        self.window = given.window or usual  # seconds of everybody together
+        self.window = given.window or usual  # seconds in which all of them run
         self.size = given.size or (320 if given.quick else 1600)
         probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
         work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
@@ -46,7 +46,7 @@ class Bench:
                                  settings={} if job == WHOLE else settings)
 
     def share(self, neighbours, job):
-        """Everybody at once: milliseconds of a neighbour's product and of the job, and the job's share of a core."""
+        """All at once: milliseconds of a neighbour's product and of the job, and the job's share of a core."""
         crowd = []
         try:
             for i in range(neighbours):
@@ -129,7 +129,7 @@ def measure_sweep(bench, neighbours):
 
 
 def measure_best(bench, neighbours, best):
-    """Figure 6, measured anew, so that a number that was chosen for its luck shows it: the α that comes nearest to it."""
+    """Figure 6, measured again, so that a number that was the best by chance shows it: the α nearest to it."""
     vms = neighbours + 1
     alpha = max(1, round(best / vms))
     groups = vms * alpha

@@ -26,7 +26,7 @@ class Peer:
         self.runs, self.failures = [], []
 
     def turn(self, work):
-        """`work` measures with the options it is given, which are those of `programs.run`."""
+        """`work` measures with the options that it gets, which are those of `programs.run`."""
         if len(self.failures) == PATIENCE:
             return
         try:
@@ -38,14 +38,14 @@ class Peer:
             print(f"  PoCL-Remote: {why}", file=sys.stderr, flush=True)
 
     def settings(self, folder, port):
-        """With no device but the daemon's first."""
+        """The environment with the daemon's first device alone."""
         (folder / "vendors").mkdir()
         (folder / "vendors" / "peer.icd").write_text(f"{driver(self.folder)}\n")
         return {"OCL_ICD_VENDORS": str(folder / "vendors"), "POCL_DEVICES": "remote",
                 "POCL_REMOTE0_PARAMETERS": f"127.0.0.1:{port}/0", "POCL_CACHE_DIR": str(folder / "cache")}
 
     def told(self):
-        """What is kept of it beside its figures."""
+        """What is stored of it beside its figures."""
         failed = "; ".join(self.failures)
         if not self.runs:
             return f"PoCL-Remote: - ({failed})"
@@ -54,7 +54,7 @@ class Peer:
 
 
 def find(folder):
-    """What is installed in this folder, or, where none is named, around the `pocld` in PATH; None where there is none."""
+    """The installation in this folder, or, if none is named, around the `pocld` in PATH; None if there is none."""
     command = shutil.which("pocld")
     if folder is None and command:
         folder = pathlib.Path(command).resolve().parent.parent
@@ -71,7 +71,7 @@ def driver(folder):
 
 @contextlib.contextmanager
 def served(daemon, log):
-    """The daemon, until the end; its port. For each run a new one, so that nobody computes while others are measured."""
+    """The daemon, until the end; its port. A new one for each run, so that it does not compute while others are measured."""
     port = free_ports()
     try:
         with log.open("wb") as output:
@@ -107,7 +107,7 @@ def wait_for(port, process, log, tries=600):
 
 
 def free_ports():
-    """The first of the three in a row that it takes."""
+    """The first of the three consecutive ports that it uses."""
     for _ in range(100):
         with contextlib.ExitStack() as held, contextlib.suppress(OSError, OverflowError):
             first = held.enter_context(socket.socket())

@@ -33,7 +33,7 @@ def draw(found, file):
 
 
 def line(place, rows, along, **style):
-    """Values with their spread over an attribute of the rows."""
+    """Values with their spread, over an attribute of the rows."""
     place.errorbar([getattr(row, along) for row in rows], [row.value for row in rows],
                    yerr=[row.spread or 0 for row in rows], capsize=3, **style)
 

@@ -20,7 +20,7 @@ class Processes:
         return programs.start(*command, settings=settings, enter=self.entrance(who))
 
     def entrance(self, who):
-        """What the program does before it becomes itself."""
+        """What the process does before its exec."""
         del who
         return lambda: os.sched_setaffinity(0, self.cores)
 

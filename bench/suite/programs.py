@@ -28,7 +28,7 @@ def vendor_library():
 
 
 def environment(settings):
-    """Nobody's settings but these, and no statistics of other runs."""
+    """The environment with these settings alone, and no statistics of other runs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEAVE_")}
     return kept | {"CLEAVE_CONFIG": os.devnull, "CLEAVE_TOP": "false"} | settings
 
@@ -67,7 +67,7 @@ def target(given):
 
 
 def start(name, *arguments, settings=None, cores=None, enter=None, **options):
-    """Without waiting for it. Before it becomes itself it enters what confines it: these cores, or what `enter` does."""
+    """Does not wait for it. Before its exec the process confines itself: to these cores, or by `enter`."""
     if cores:
         enter = lambda: os.sched_setaffinity(0, cores)  # noqa: E731
     return subprocess.Popen([place(name), *map(str, arguments)], env=environment(settings or {}), text=True,
@@ -85,12 +85,12 @@ def finish(process, limit):
 
 
 def run(name, *arguments, limit=300, **options):
-    """What the program prints; its exit status is what it says of its results."""
+    """The program's output; its exit status tells whether its results are correct."""
     return finish(start(name, *arguments, **options), limit)
 
 
 def measure_all(*arguments, limit=300, **options):
-    """The lines of JSON of cleave_gpu's, and whether the results were right."""
+    """The lines of JSON of cleave_gpu, and whether the results were correct."""
     status, output = run("cleave_gpu", *arguments, limit=limit, **options)
     if status not in (0, 1) or not output.strip():
         raise Unmeasured(f"cleave_gpu {' '.join(map(str, arguments))}: exit status {status}")
@@ -98,6 +98,6 @@ def measure_all(*arguments, limit=300, **options):
 
 
 def measure(*arguments, **options):
-    """The same where there is one line."""
+    """The same for a single line."""
     lines, right = measure_all(*arguments, **options)
     return lines[0], right

@@ -58,7 +58,7 @@ def free_port():
 
 
 def work(given, platform, settings, limit=600, **options):
-    """What the work takes, in microseconds."""
+    """The times of the work, in microseconds."""
     status, output = programs.run("cleave_remote_work", platform, *(["--quick"] if given.quick else []), settings=settings,
                                   limit=limit, **options)
     if status != 0:
@@ -67,7 +67,7 @@ def work(given, platform, settings, limit=600, **options):
 
 
 def nothing_but(address):
-    """What a program has no devices with but those of the server there."""
+    """The environment of a program whose only devices are that server's."""
     return {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
             "OCL_ICD_VENDORS": os.devnull}
 
@@ -97,7 +97,7 @@ class Bench:
         return [run[what] for run in self.remote]
 
     def socket(self, what):
-        """Of the very runs that it is held against."""
+        """Of the same runs as the figure that it is compared with."""
         return median([run[f"{self.kind} {what}"] for run in self.remote])
 
     def base(self, what):
@@ -112,7 +112,7 @@ class Bench:
                            spread=spread(values), asked=asked, note=note, peer=self.peer(what)))
 
     def add_share(self, words, what, reference, asked):
-        """How much of what carries the same bytes is reached."""
+        """The share of the plain socket's rate."""
         values = [reference / value for value in self.values(what)]
         self.found.add(Row(self.kind, f"{self.kind}: {words}", median(values), spread=spread(values), asked=asked,
                            at_least=True))
@@ -136,7 +136,7 @@ class Bench:
             self.add_rates()
 
     def moving(self, size):
-        """What share of a product's time its transfers take."""
+        """The share of a product's time that its transfers take."""
         share = median(self.values(f"product {size}, transfers")) / median(self.values(f"product {size}"))
         words = f"{100 * share:.0f} % of it transfers"
         if self.beside:
@@ -144,7 +144,7 @@ class Bench:
         return words
 
     def add_rates(self):
-        """What is asked for beside the peer."""
+        """The requirement relative to the peer."""
         what = "a launch of 10000, to the end"
         self.add_share("rate of 10000 launches, the peer's = 1", what, self.peer(what), 20)
         for size in PRODUCTS:

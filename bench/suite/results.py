@@ -11,7 +11,7 @@ import sys
 
 
 class Unmeasured(Exception):
-    """Something that is needed is not there."""
+    """Something that is needed is missing."""
 
 
 @dataclasses.dataclass
@@ -22,13 +22,13 @@ class Row:
     unit: str = ""
     baseline: float | None = None  # of the same run, in the same unit; for a ratio, the native time in ms
     spread: float | None = None  # of the value: the median distance from the median
-    asked: float | None = None  # what is asked for
+    asked: float | None = None  # the requirement
     at_least: bool = False  # else at most
     note: str = ""
     slices: int | None = None
     kernel: str = ""
     neighbours: int | None = None
-    claim: str = ""  # what the paper says of it
+    claim: str = ""  # the paper's claim
     peer: float | None = None  # the peer's value, of the same run and in the same unit
 
     @property
@@ -44,7 +44,7 @@ class Results:
     machine: dict
     rows: list = dataclasses.field(default_factory=list)
     sound: bool = True  # every result was the native one
-    peer: str = ""  # who stands beside it, or why nobody does who should
+    peer: str = ""  # the peer's name and version, or why it has no figures
 
     def add(self, row):
         self.rows.append(row)
@@ -64,13 +64,13 @@ def spread(values):
 
 
 def ratio(changed, native):
-    """Of the medians, and its spread."""
+    """The ratio of the medians, and its spread."""
     base = median(native)
     return median(changed) / base, (spread(changed) + spread(native)) / base
 
 
 def machine(device, library):
-    """The machine, the driver and the versions: a figure means nothing without them."""
+    """The machine, the driver and the versions, without which a figure means nothing."""
     processor = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                       if line.startswith("model name")), "unknown")
     return {"device": device, "processor": processor, "cores": len(os.sched_getaffinity(0)),

@@ -1,4 +1,4 @@
-"""The suite `split`: every kernel whole and in slices, in every mode, and as five VMs have it without any setting."""
+"""The suite `split`: every kernel unsplit and in slices, in every mode, and with five VMs and the default settings."""
 
 import programs
 from results import Results, Row, machine, median, ratio

@@ -1,4 +1,4 @@
-"""A search for α: the paper's preliminary experiment, for one's own program.
+"""A search for α: the paper's preliminary experiment, for any program.
 
 The program is run whole, and with α doubled until its loss exceeds the budget, for each number of VMs that is asked for; all of
 that in turns. The largest α within the budget is the one that serves the neighbours best at that price.
@@ -42,7 +42,7 @@ class Bench:
         return self.preload | {"CLEAVE_VMS": str(vms), "CLEAVE_SPLIT": "alpha", "CLEAVE_ALPHA": str(alpha)}
 
     def measure(self, vms, alpha):
-        """Seconds whole and split, in turn, and how many slices a launch was made of; None where none was split."""
+        """Seconds unsplit and split, in turn, and the slices of a launch; None where none was split."""
         whole, split = [], []
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(self.repeats):
