@@ -1,5 +1,6 @@
 #include "remote/transport/descriptor_passing.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
@@ -31,6 +32,7 @@ bool send_rest(int socket, std::span<const std::byte> bytes) {
 }  // namespace
 
 bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor) {
+  assert(!bytes.empty());
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
   msghdr message{};

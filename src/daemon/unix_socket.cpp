@@ -1,6 +1,7 @@
 #include "daemon/unix_socket.h"
 
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -127,6 +128,7 @@ SocketFile::~SocketFile() {
 }
 
 ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions& options) {
+  assert(!path.empty());
   ListeningSocket result;
   result.family = AF_UNIX;
   const bool abstract = path.front() == '@';

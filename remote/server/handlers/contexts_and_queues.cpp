@@ -25,13 +25,13 @@ struct ContextObserver {
 };
 
 void CL_CALLBACK notify(const char* text, const void* data, size_t size, void* user_data) {
-  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kMaxData = 4096;
   const auto& observer = *static_cast<const ContextObserver*>(user_data);
   EventsFrame frame;
   auto& builder = frame.builder();
   const auto words = builder.CreateString(text != nullptr ? text : "");
   const auto bytes = builder.CreateVector(static_cast<const std::uint8_t*>(data),
-                                          data != nullptr && size <= kMost ? size : 0);
+                                          data != nullptr && size <= kMaxData ? size : 0);
   frame.add(wire::CreateContextError(builder, observer.context, words, bytes));
   observer.outbox.send(frame);
 }

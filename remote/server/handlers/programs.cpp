@@ -84,14 +84,14 @@ void describe_program(SessionContext& session, flatbuffers::FlatBufferBuilder& b
     session.cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), devices.data(),
                                 nullptr);
   }
-  constexpr std::size_t kMostLog = std::size_t{64} * 1024;
+  constexpr std::size_t kMaxLog = std::size_t{64} * 1024;
   for (const cl_device_id device : devices) {
     for (const cl_program_build_info param :
          {CL_PROGRAM_BUILD_STATUS, CL_PROGRAM_BINARY_TYPE, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE,
           CL_PROGRAM_BUILD_OPTIONS, CL_PROGRAM_BUILD_LOG}) {
       InfoResult result = build_info(session.cl, program, device, param);
       if (param == CL_PROGRAM_BUILD_LOG) append(result, problem);
-      if (result.bytes.size() > kMostLog) continue;
+      if (result.bytes.size() > kMaxLog) continue;
       add_info(builder, infos, wire::InfoSubject::program_build, param, result, 0,
                session.objects.id_of(device));
     }

@@ -2,6 +2,7 @@
 //
 // Large transfers on an in-order queue are sliced: while the driver copies one slice, the socket carries the next.
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -107,6 +108,7 @@ void transfer_by_payload(SessionContext& session, const Transfer& transfer, Copy
 // `call(queue, memory, at, size, number of waits, waits, event)` enqueues the driver's copy of a slice.
 template <typename Call>
 void run(SessionContext& session, const Transfer& transfer, Call call) {
+  assert(transfer.size > 0 && transfer.step > 0);
   const auto copy = [call](std::byte* memory, std::uint64_t at, std::uint64_t size, const Enqueue& to,
                            cl_event* event) {
     return call(to.queue->handle(), memory, at, size, at == 0 ? to.count() : 0, at == 0 ? to.list() : nullptr,

@@ -4,6 +4,7 @@
 // Not thread-safe: for the reading thread.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <map>
 
@@ -27,7 +28,10 @@ class SvmBlocks {
   void add(std::uint64_t address, Block block) { blocks_[address] = block; }
 
   // Requires: `address` is the start of a block.
-  Block remove(std::uint64_t address) { return blocks_.extract(address).mapped(); }
+  Block remove(std::uint64_t address) {
+    assert(starts_at(address));
+    return blocks_.extract(address).mapped();
+  }
 
   [[nodiscard]] bool starts_at(std::uint64_t address) const { return blocks_.contains(address); }
 
