@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 struct Pipe {
   Pipe() {
     int ends[2] = {-1, -1};
-    static_cast<void>(::pipe2(ends, O_CLOEXEC));  // on failure both stay -1
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
     read_end = base::FileDescriptor(ends[0]);
     write_end = base::FileDescriptor(ends[1]);
   }
