@@ -1,6 +1,7 @@
-// All functions of OpenCL, as the client carries them out: declared from the one list, so that one that is
-// forgotten is found by the linker. Each is defined in the file of its topic; those that cannot be carried
-// are in absent.cpp.
+// Declarations of all functions of OpenCL, from the one list of them: a function that is not defined does not link. Each is
+// defined in the file of its topic; what cannot be forwarded to a server is in unsupported.cpp.
+//
+// Thread-safe as OpenCL demands of each function.
 #pragma once
 
 #include <bit>
@@ -8,8 +9,10 @@
 #include "base/opencl.h"
 #include "objects/object.h"
 #include "opencl/function_traits.h"
+#include "remote/client/objects/client.h"
 
-static_assert(std::endian::native == std::endian::little, "the protocol's answers are used as they come");
+static_assert(std::endian::native == std::endian::little,
+              "the protocol is little-endian, and answers are not converted");
 
 namespace cleave::remote::client {
 
@@ -24,11 +27,12 @@ cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void
 cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                                             const size_t* offset, const size_t* global, size_t* suggested);
 
-// What CL_..._REFERENCE_COUNT is: the program's own references.
-inline cl_uint references(const objects::Object& object) {
-  return object.root
-             ? 1
-             : static_cast<cl_uint>(objects::references_of(object.counts.load(std::memory_order_relaxed)));
+// The program's own references, as CL_..._REFERENCE_COUNT reports them. Requires: a valid handle.
+template <typename Handle>
+cl_uint references(Handle handle) {
+  const Object& object = *find(handle);
+  if (object.root) return 1;
+  return static_cast<cl_uint>(objects::references_of(object.counts.load(std::memory_order_relaxed)));
 }
 
 }  // namespace cleave::remote::client

@@ -3,7 +3,7 @@
 namespace cleave::remote::client {
 namespace {
 
-// In QueueState::accepts_empty_wait_list. Other extensions' commands have none: they are asked about each time.
+// The bit in QueueState::accepts_empty_wait_list. Commands of extensions have none and are checked each time.
 std::uint64_t bit_of(cl_command_type type) {
   const cl_uint place = type - CL_COMMAND_NDRANGE_KERNEL;
   return place < 64 ? std::uint64_t{1} << place : 0;
@@ -21,12 +21,12 @@ cl_int Command::check_arguments() {
   for (cl_uint i = 0; i < call_.wait_count; ++i) {
     const Object* const event = find(call_.wait_list[i]);
     if (event == nullptr) return CL_INVALID_EVENT_WAIT_LIST;
-    const EventState& body = state_of<EventState>(*event);
-    if (body.connection != queue_->connection) return CL_INVALID_CONTEXT;
-    must_check_ |= body.context != queue_->context;  // not all drivers mind
-    ids[i] = body.id;
+    const EventState& state = state_of<EventState>(*event);
+    if (state.connection != queue_->connection) return CL_INVALID_CONTEXT;
+    must_check_ |= state.context != queue_->context;  // an error, which some drivers tolerate
+    ids[i] = state.id;
   }
-  // An error by the letter, which not all drivers mind, and which programs do.
+  // An error by the specification, which some drivers tolerate and some programs make.
   has_empty_wait_list_ =
       call_.wait_count == 0 && call_.wait_list != nullptr &&
       (queue_->accepts_empty_wait_list.load(std::memory_order_relaxed) & bit_of(call_.type)) == 0;
@@ -41,7 +41,7 @@ void Command::await_driver_verdict() {
   });
 }
 
-CommandHeader Command::head() const {
+CommandHeader Command::header() const {
   const Id* const ids = heap_ids_.empty() ? inline_ids_.data() : heap_ids_.data();
   const Id event = event_ == nullptr ? 0 : state_of<EventState>(*event_).id;
   return {queue_->id, event, {ids, call_.wait_count}, queue_->urgent, has_empty_wait_list_};

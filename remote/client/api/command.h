@@ -1,11 +1,11 @@
-// What every function that enqueues does: look at the queue and the wait list, make the event, send the
-// command.
+// What every enqueueing function does: check the queue and the wait list, create the event, send the command.
 //
-//   Command command({queue, waits, wait_list, event, CL_COMMAND_...});
+//   Command command({queue, wait_count, wait_list, event, CL_COMMAND_...});
 //   if (command.error != CL_SUCCESS) return command.error;
-//   return command.send(...)      what is certainly valid: nobody waits
-//          command.send_checked(...) what may not be: waits until the driver has taken or refused it
-//          command.send_blocking(...) waits until it has ended
+//   return command.send(...);           // certainly valid: returns at once
+//   return command.send_checked(...);   // possibly invalid: waits until the driver has accepted or refused it
+//   return command.send_blocking(...);  // waits until it has ended
+//   return command.send_read(...);      // its data goes to the program's memory
 //
 // Not thread-safe: each call has its own.
 #pragma once
@@ -20,6 +20,7 @@
 #include "remote/client/api/events.h"
 #include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
+#include "remote/client/objects/event_status.h"
 #include "remote/client/objects/object_state.h"
 
 namespace cleave::remote::client {
@@ -43,16 +44,19 @@ class Command {
 
   cl_int error;
   [[nodiscard]] QueueState& queue() const { return *queue_; }
-  [[nodiscard]] Object& queue_object() const { return *object_; }
   [[nodiscard]] Connection& connection() const { return *queue_->connection; }
 
-  // The memory object, if it is one of the queue's context; else null, and `error` says why.
+  [[nodiscard]] bool is_in_order() const {
+    return (queue_->properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  }
+
+  // The state of a memory object of the queue's context. Null otherwise, and `error` says why.
   MemoryState* memory(cl_mem handle) {
     Object* const object = find(handle);
     if (object == nullptr) return error = CL_INVALID_MEM_OBJECT, nullptr;
-    MemoryState& body = state_of<MemoryState>(*object);
-    if (body.context != queue_->context) return error = CL_INVALID_CONTEXT, nullptr;
-    return &body;
+    MemoryState& state = state_of<MemoryState>(*object);
+    if (state.context != queue_->context) return error = CL_INVALID_CONTEXT, nullptr;
+    return &state;
   }
 
   template <typename Make>
@@ -65,7 +69,7 @@ class Command {
   cl_int send_checked(Make make, const Box& data = {}) {
     if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
     PendingRequest pending;
-    return finish(connection().call(head(), pending, make, data));
+    return finish(connection().call(header(), pending, make, data));
   }
 
   template <typename Make>
@@ -80,7 +84,6 @@ class Command {
     return finish(is_over(event) ? std::min(event.status.load(), CL_SUCCESS) : kConnectionLost);
   }
 
-  // A read: data lands in `box`.
   template <typename Make>
   cl_int send_read(bool blocking, const Box& box, Make make) {
     if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
@@ -89,49 +92,48 @@ class Command {
     if (pending == nullptr) return CL_OUT_OF_HOST_MEMORY;
     pending->owned_by_connection = true;
     pending->queue = queue_->id;
-    pending->event = head().event;
+    pending->event = header().event;
     pending->in_order = is_in_order();
     pending->place = connection().share(box.bytes());
     return finish(read_async(std::move(pending), make));
   }
 
-  // The program's event is the command's; it is told of the end.
-  bool make_event(bool needed);
-  // Gives the program its event where all went well, and takes it back where not.
-  cl_int finish(cl_int result);
-  [[nodiscard]] CommandHeader head() const;
-
  private:
-  // Without an event of its own, which nobody would see.
+  // Creates the command's event if the program wants one, or it is needed. False: no memory.
+  bool make_event(bool needed);
+  // Gives the program its event if there is no error, and discards the event otherwise.
+  cl_int finish(cl_int result);
+  [[nodiscard]] CommandHeader header() const;
+
+  // A blocking command without an event: the server answers at its end.
   template <typename Make>
   cl_int call_until_end(Make make, const Box& data) {
     PendingRequest pending;
     pending.answer_at_end = true;
-    pending.ends = is_in_order() ? queue_->id : 0;
-    return connection().call(head(), pending, make, data);
+    pending.ends_queue = is_in_order() ? queue_->id : 0;
+    return connection().call(header(), pending, make, data);
   }
 
-  // Sends it without an answer. What goes through shared memory has an event, whether the program wants one
-  // or not.
+  // Sends it without an answer. With data in shared memory it needs an event, whether the program wants one or not.
   template <typename Make>
   cl_int post(bool needs_event, Make make, const Box& data) {
     const bool in_ring = fits_ring<Make>(data);
     SharedArea::Place place = connection().share(in_ring ? Ring::kSize : data.bytes());
     if (!make_event(needs_event || place)) return CL_OUT_OF_HOST_MEMORY;
-    if (!place) return connection().post_data(head(), data, make);
-    return in_ring ? connection().post_ring(head(), data, std::move(place), make)
-                   : connection().post_shared(head(), data, std::move(place), make);
+    if (!place) return connection().post_data(header(), data, make);
+    return in_ring ? connection().post_ring(header(), data, std::move(place), make)
+                   : connection().post_shared(header(), data, std::move(place), make);
   }
 
-  // The answer comes with the data, and what the driver does not take at once.
+  // The answer comes with the data, and an error if the driver refuses the command.
   template <typename Make>
   cl_int read_async(std::unique_ptr<PendingRequest> pending, Make make) {
     const auto refusal = must_check_ ? std::make_shared<std::atomic<cl_int>>(CL_SUCCESS) : nullptr;
     if (refusal != nullptr)
       pending->on_complete = [refusal](PendingRequest& read) { refusal->store(read.error); };
-    const cl_int sent = connection().call_async(head(), *pending, make);
+    const cl_int sent = connection().call_async(header(), *pending, make);
     if (sent != CL_SUCCESS) return sent;
-    static_cast<void>(pending.release());  // the connection's now
+    static_cast<void>(pending.release());  // owned by the connection from here on
     if (refusal == nullptr) return CL_SUCCESS;
     await_driver_verdict();
     return refusal->load();
@@ -140,8 +142,8 @@ class Command {
   template <typename Make>
   cl_int read_blocking(const Box& box, Make make) {
     const bool in_ring = fits_ring<Make>(box);
-    // A ring moves only while the device does: what it has to do first is awaited without keeping others from
-    // sending.
+    // A ring makes progress only when the device does, and keeps other threads from sending. So earlier commands are
+    // waited for first.
     if (in_ring && box.bytes() > Ring::kSlots * Ring::kSlice && connection().has_commands_in_flight()) {
       PendingRequest finished;
       const cl_int error = connection().call({.queue = queue_->id, .urgent = queue_->urgent}, finished,
@@ -149,30 +151,25 @@ class Command {
       if (error != CL_SUCCESS) return error;
     }
     PendingRequest pending(box);
-    pending.ends = is_in_order() ? queue_->id : 0;
+    pending.ends_queue = is_in_order() ? queue_->id : 0;
     pending.place = connection().share(in_ring ? Ring::kSize : box.bytes());
-    return in_ring && pending.place ? connection().call_through_ring(head(), pending, make)
-                                    : connection().call(head(), pending, make);
+    return in_ring && pending.place ? connection().call_through_ring(header(), pending, make)
+                                    : connection().call(header(), pending, make);
   }
 
-  // Whether its data can pass slice by slice: a line of memory on the server's side, on a queue that keeps
-  // the order.
+  // Whether its data can be transferred slice by slice: contiguous memory on the server, on an in-order queue.
   template <typename Make>
   [[nodiscard]] bool fits_ring(const Box& data) const {
     using Body =
         typename OffsetTarget<decltype(std::declval<Make>()(std::declval<Connection::Builder&>()))>::type;
-    constexpr bool kLine = std::is_same_v<Body, wire::ReadBuffer> ||
-                           std::is_same_v<Body, wire::WriteBuffer> || std::is_same_v<Body, wire::SvmRead> ||
-                           std::is_same_v<Body, wire::SvmWrite>;
-    return kLine && data.bytes() > Ring::kMinBytes && connection().supports_rings() && is_in_order();
-  }
-
-  [[nodiscard]] bool is_in_order() const {
-    return (queue_->properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+    constexpr bool kContiguous = std::is_same_v<Body, wire::ReadBuffer> ||
+                                 std::is_same_v<Body, wire::WriteBuffer> ||
+                                 std::is_same_v<Body, wire::SvmRead> || std::is_same_v<Body, wire::SvmWrite>;
+    return kContiguous && data.bytes() > Ring::kMinBytes && connection().supports_rings() && is_in_order();
   }
 
   cl_int check_arguments();
-  // Returns when the driver has refused what was sent last, if it does.
+  // Returns when the driver has accepted or refused what was sent last.
   void await_driver_verdict();
   void discard_event();
 
@@ -180,8 +177,8 @@ class Command {
   Object* object_ = nullptr;
   QueueState* queue_ = nullptr;
   Object* event_ = nullptr;
-  bool must_check_ = false;
-  bool has_empty_wait_list_ = false;  // and nobody knows whether the driver takes it
+  bool must_check_ = false;           // it may be invalid
+  bool has_empty_wait_list_ = false;  // and it is unknown whether the driver accepts that
   std::array<Id, 8> inline_ids_{};
   std::vector<Id> heap_ids_;
 };

@@ -1,3 +1,4 @@
+// Context functions.
 #include <algorithm>
 
 #include "remote/client/api/api.h"
@@ -28,7 +29,7 @@ cl_int parse_properties(const cl_context_properties* given, Properties& properti
     if (seen(given[0])) return CL_INVALID_PROPERTY;
     properties.all.insert(properties.all.end(), given, given + 2);
     if (given[0] == CL_CONTEXT_PLATFORM) {
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): so are handles in property lists
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): property lists hold handles as integers
       if (find(reinterpret_cast<cl_platform_id>(given[1])) == nullptr) return CL_INVALID_PLATFORM;
       continue;
     }
@@ -45,7 +46,7 @@ struct ContextRequest {
   void* user_data = nullptr;
 };
 
-// What the body knows besides its connection. False: a sub-device is one of a connection that has ended.
+// Returns false if a sub-device belongs to another connection, which must have ended.
 bool fill(ContextState& state, const ContextRequest& request, Object& object, std::vector<Id>& ids) {
   state.devices = request.devices;
   state.properties = request.properties.all;
@@ -62,28 +63,22 @@ bool fill(ContextState& state, const ContextRequest& request, Object& object, st
   return true;
 }
 
-cl_int create_on(Connection& connection, const ContextRequest& request, Object*& made) {
-  const auto both = prepare<ContextState>(*request.devices[0], connection, connection.new_id());
-  auto* const object = both.first;
-  auto* const state = both.second;
-  if (object == nullptr) return CL_OUT_OF_HOST_MEMORY;
-  state->connection_ref = connection.shared_from_this();
+cl_int create_on(Connection& connection, const ContextRequest& request, Object*& context) {
+  NewObject<ContextState> made(*request.devices[0], connection, connection.new_id());
+  if (!made) return CL_OUT_OF_HOST_MEMORY;
+  made->connection_ref = connection.shared_from_this();
   std::vector<Id> ids;
   cl_int error = kConnectionLost;
-  if (fill(*state, request, *object, ids)) {
+  if (fill(*made, request, made.object(), ids)) {
     PendingRequest pending;
     error = connection.call({}, pending, [&](auto& b) {
-      return wire::CreateCreateContext(b, state->id, b.CreateVector(ids),
+      return wire::CreateCreateContext(b, made->id, b.CreateVector(ids),
                                        b.CreateVector(request.properties.sent), request.notify != nullptr);
     });
   }
-  if (error != CL_SUCCESS) {
-    delete state;
-    client.objects.discard(*object);
-    return error;
-  }
-  made = &client.objects.publish(*object, static_cast<ObjectState*>(state));
-  connection.subscribe(*made);
+  if (error != CL_SUCCESS) return error;
+  context = &made.publish();
+  connection.subscribe(*context);
   return CL_SUCCESS;
 }
 
@@ -122,14 +117,14 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
 cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
                                                ErrorNotify notify, void* user_data, cl_int* error_ret) {
   begin();
-  if (client.platform == nullptr) return fail<cl_context>(error_ret, CL_INVALID_PLATFORM);
+  if (catalog.platform == nullptr) return fail<cl_context>(error_ret, CL_INVALID_PLATFORM);
   if (notify == nullptr && user_data != nullptr) return fail<cl_context>(error_ret, CL_INVALID_VALUE);
   Properties taken;
   const cl_int error = parse_properties(properties, taken);
   if (error != CL_SUCCESS) return fail<cl_context>(error_ret, error);
   cl_uint count = 0;
   const cl_int found =
-      client::clGetDeviceIDs(objects::handle_of<cl_platform_id>(client.platform), type, 0, nullptr, &count);
+      client::clGetDeviceIDs(objects::handle_of<cl_platform_id>(catalog.platform), type, 0, nullptr, &count);
   if (found != CL_SUCCESS) return fail<cl_context>(error_ret, found);
   std::vector<Object*> devices = devices_of_type(type);
   const unsigned group = state_of<DeviceState>(*devices[0]).group;
@@ -139,19 +134,18 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
 
 cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, size_t size, void* value,
                                     size_t* size_ret) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_CONTEXT;
-  const ContextState& state = state_of<ContextState>(*object);
+  const ContextState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_CONTEXT;
   const InfoOutput output{size, value, size_ret};
   switch (name) {
     case CL_CONTEXT_REFERENCE_COUNT:
-      return output.write(references(*object));
+      return output.write(references(handle));
     case CL_CONTEXT_NUM_DEVICES:
-      return output.write(static_cast<cl_uint>(state.devices.size()));
+      return output.write(static_cast<cl_uint>(state->devices.size()));
     case CL_CONTEXT_DEVICES:
-      return output.write_list(state.devices);  // a handle is an object's address
+      return output.write_list(state->devices);  // a handle is an object's address
     case CL_CONTEXT_PROPERTIES:
-      return output.write_list(state.properties);
+      return output.write_list(state->properties);
     default:
       return CL_INVALID_VALUE;
   }
@@ -160,38 +154,37 @@ cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, siz
 cl_int CL_API_CALL clSetContextDestructorCallback(cl_context handle,
                                                   void(CL_CALLBACK* function)(cl_context, void*),
                                                   void* user_data) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_CONTEXT;
+  ContextState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_CONTEXT;
   if (function == nullptr) return CL_INVALID_VALUE;
-  auto& destructor_callbacks = state_of<ContextState>(*object).destructor_callbacks;
-  const std::scoped_lock lock(destructor_callbacks.mutex);
-  destructor_callbacks.callbacks.push_back({function, user_data});
+  state->destructor_callbacks.add(function, user_data);
   return CL_SUCCESS;
 }
 
 cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags flags, cl_mem_object_type type,
                                               cl_uint entries, cl_image_format* formats, cl_uint* count) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_CONTEXT;
+  ContextState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_CONTEXT;
   if (entries == 0 && formats != nullptr) return CL_INVALID_VALUE;
-  ContextState& state = state_of<ContextState>(*object);
   const InfoCache::Key key{static_cast<cl_uint>(wire::InfoSubject::image_formats), type, 0, flags};
-  if (state.infos.find(key) == nullptr) {
+  if (state->infos.find(key) == nullptr) {
     std::array<std::uint8_t, sizeof flags> input{};
     std::memcpy(input.data(), &flags, sizeof flags);
     std::vector<std::byte> bytes;
-    const cl_int error = query_server(*state.connection, wire::InfoSubject::image_formats, state.id, 0, type,
-                                      0, input, nullptr, bytes);
-    if (error != CL_SUCCESS && !state.connection->alive()) return error;
-    state.infos.put(key, {error, bytes});
+    const cl_int error = query_server(
+        *state->connection,
+        {.what = wire::InfoSubject::image_formats, .object = state->id, .param = type, .input = input},
+        bytes);
+    if (error != CL_SUCCESS && !state->connection->alive()) return error;
+    state->infos.put(key, {error, bytes});
   }
-  const InfoCache::Info& info = *state.infos.find(key);
+  const InfoCache::Info& info = *state->infos.find(key);
   if (info.error != CL_SUCCESS) return info.error;
-  const std::size_t is_reachable = info.bytes.size() / sizeof(cl_image_format);
-  if (count != nullptr) *count = static_cast<cl_uint>(is_reachable);
-  if (formats != nullptr && is_reachable != 0) {
+  const std::size_t available = info.bytes.size() / sizeof(cl_image_format);
+  if (count != nullptr) *count = static_cast<cl_uint>(available);
+  if (formats != nullptr && available != 0) {
     std::memcpy(formats, info.bytes.data(),
-                std::min<std::size_t>(entries, is_reachable) * sizeof(cl_image_format));
+                std::min<std::size_t>(entries, available) * sizeof(cl_image_format));
   }
   return CL_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// Commands that stay on the server: copies, fills, migrations, markers, barriers. What is simple is checked
-// here; of the rest the driver is asked.
+// Commands without data of the program's: copies, fills, migrations, markers and barriers. Simple parameters are checked
+// here, others by the driver.
 #include <algorithm>
 
 #include "remote/client/api/api.h"
@@ -11,20 +11,25 @@
 namespace cleave::remote::client {
 namespace {
 
-// Two memory objects of a command; false: `command.error` says why not.
-bool resolve_pair(Command& command, cl_mem first, cl_mem second, MemoryState*& a, MemoryState*& b) {
-  if (command.error != CL_SUCCESS) return false;
-  a = command.memory(first);
-  b = a == nullptr ? nullptr : command.memory(second);
-  return b != nullptr;
-}
+// The two memory objects of a copy. If one is missing, `command.error` says why.
+struct Pair {
+  Pair(Command& command, cl_mem source, cl_mem target) {
+    if (command.error != CL_SUCCESS) return;
+    from = command.memory(source);
+    to = from == nullptr ? nullptr : command.memory(target);
+  }
+  explicit operator bool() const { return to != nullptr; }
+
+  MemoryState* from = nullptr;
+  MemoryState* to = nullptr;
+};
 
 bool fits(const MemoryState& buffer, std::size_t offset, std::size_t size) {
   return buffer.type == CL_MEM_OBJECT_BUFFER && size != 0 && offset <= buffer.size &&
          size <= buffer.size - offset;
 }
 
-// The same memory, perhaps: a buffer and its part, or twice the same object.
+// Whether both may be the same memory: the same object, or sub-buffers of one buffer.
 bool may_overlap(const MemoryState& a, const MemoryState& b) {
   const auto root = [](const MemoryState& state) {
     return state.parent == nullptr ? &state : &state_of<MemoryState>(*state.parent);
@@ -43,13 +48,12 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl
                                        size_t source_offset, size_t target_offset, size_t size,
                                        cl_uint wait_count, const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_COPY_BUFFER});
-  MemoryState* from = nullptr;
-  MemoryState* to = nullptr;
-  if (!resolve_pair(command, source, target, from, to)) return command.error;
-  const bool certainly_valid =
-      fits(*from, source_offset, size) && fits(*to, target_offset, size) && !may_overlap(*from, *to);
+  const Pair pair(command, source, target);
+  if (!pair) return command.error;
+  const bool certainly_valid = fits(*pair.from, source_offset, size) && fits(*pair.to, target_offset, size) &&
+                               !may_overlap(*pair.from, *pair.to);
   return send(command, certainly_valid, [&](auto& b) {
-    return wire::CreateCopyBuffer(b, from->id, to->id, source_offset, target_offset, size);
+    return wire::CreateCopyBuffer(b, pair.from->id, pair.to->id, source_offset, target_offset, size);
   });
 }
 
@@ -60,20 +64,20 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem source
                                            size_t target_slice_pitch, cl_uint wait_count,
                                            const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_COPY_BUFFER_RECT});
-  MemoryState* from = nullptr;
-  MemoryState* to = nullptr;
-  if (!resolve_pair(command, source, target, from, to)) return command.error;
+  const Pair pair(command, source, target);
+  if (!pair) return command.error;
   if (source_origin == nullptr || target_origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
   Rect a{source_origin, region, source_row_pitch, source_slice_pitch};
   Rect c{target_origin, region, target_row_pitch, target_slice_pitch};
-  const bool certainly_valid = a.complete() && c.complete() && fits(*from, 0, a.end()) &&
-                               fits(*to, 0, c.end()) && !may_overlap(*from, *to);
+  const bool certainly_valid = a.complete() && c.complete() && fits(*pair.from, 0, a.end()) &&
+                               fits(*pair.to, 0, c.end()) && !may_overlap(*pair.from, *pair.to);
   return send(command, certainly_valid, [&](auto& b) {
     const wire::Size3 first = size3(source_origin);
     const wire::Size3 second = size3(target_origin);
     const wire::Size3 extent = size3(region);
-    return wire::CreateCopyBufferRect(b, from->id, to->id, &first, &second, &extent, source_row_pitch,
-                                      source_slice_pitch, target_row_pitch, target_slice_pitch);
+    return wire::CreateCopyBufferRect(b, pair.from->id, pair.to->id, &first, &second, &extent,
+                                      source_row_pitch, source_slice_pitch, target_row_pitch,
+                                      target_slice_pitch);
   });
 }
 
@@ -100,15 +104,14 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue queue, cl_mem source, cl_
                                       const size_t* region, cl_uint wait_count, const cl_event* wait_list,
                                       cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_COPY_IMAGE});
-  MemoryState* from = nullptr;
-  MemoryState* to = nullptr;
-  if (!resolve_pair(command, source, target, from, to)) return command.error;
+  const Pair pair(command, source, target);
+  if (!pair) return command.error;
   if (source_origin == nullptr || target_origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
   return command.send_checked([&](auto& b) {
     const wire::Size3 first = size3(source_origin);
     const wire::Size3 second = size3(target_origin);
     const wire::Size3 extent = size3(region);
-    return wire::CreateCopyImage(b, from->id, to->id, &first, &second, &extent);
+    return wire::CreateCopyImage(b, pair.from->id, pair.to->id, &first, &second, &extent);
   });
 }
 
@@ -117,14 +120,12 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem ima
                                               cl_uint wait_count, const cl_event* wait_list,
                                               cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_COPY_IMAGE_TO_BUFFER});
-  MemoryState* from = nullptr;
-  MemoryState* to = nullptr;
-  if (!resolve_pair(command, image, buffer, from, to)) return command.error;
+  const Pair pair(command, image, buffer);
+  if (!pair) return command.error;
   if (origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
   return command.send_checked([&](auto& b) {
-    const wire::Size3 at = size3(origin);
-    const wire::Size3 extent = size3(region);
-    return wire::CreateCopyImageToBuffer(b, from->id, to->id, &at, &extent, offset);
+    const WireRegion part(origin, region);
+    return wire::CreateCopyImageToBuffer(b, pair.from->id, pair.to->id, &part.origin, &part.extent, offset);
   });
 }
 
@@ -133,14 +134,12 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem buf
                                               cl_uint wait_count, const cl_event* wait_list,
                                               cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_COPY_BUFFER_TO_IMAGE});
-  MemoryState* from = nullptr;
-  MemoryState* to = nullptr;
-  if (!resolve_pair(command, buffer, image, from, to)) return command.error;
+  const Pair pair(command, buffer, image);
+  if (!pair) return command.error;
   if (origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
   return command.send_checked([&](auto& b) {
-    const wire::Size3 at = size3(origin);
-    const wire::Size3 extent = size3(region);
-    return wire::CreateCopyBufferToImage(b, from->id, to->id, offset, &at, &extent);
+    const WireRegion part(origin, region);
+    return wire::CreateCopyBufferToImage(b, pair.from->id, pair.to->id, offset, &part.origin, &part.extent);
   });
 }
 
@@ -154,13 +153,13 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, cons
   if (state == nullptr) return command.error;
   if (color == nullptr || origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
   return command.send_checked([&](auto& b) {
-    const wire::Size3 at = size3(origin);
-    const wire::Size3 extent = size3(region);
-    // A depth image's color is one float.
+    const WireRegion part(origin, region);
+    // The color of a depth image is one float.
     std::array<std::uint8_t, kColor> bytes{};
     std::memcpy(bytes.data(), color,
                 state->format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : kColor);
-    return wire::CreateFillImage(b, state->id, b.CreateVector(bytes.data(), bytes.size()), &at, &extent);
+    return wire::CreateFillImage(b, state->id, b.CreateVector(bytes.data(), bytes.size()), &part.origin,
+                                 &part.extent);
   });
 }
 
@@ -209,7 +208,7 @@ cl_int CL_API_CALL clEnqueueBarrier(cl_command_queue queue) {
   return command.send([](auto& b) { return wire::CreateBarrier(b, true); });
 }
 
-// What follows waits for these events: a barrier with a wait list.
+// Later commands wait for these events, like after a barrier with a wait list.
 cl_int CL_API_CALL clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_event* list) {
   Command command({queue, count, list, nullptr, CL_COMMAND_BARRIER});
   if (command.error == CL_INVALID_EVENT_WAIT_LIST)

@@ -3,6 +3,7 @@
 
 #include "remote/client/api/api.h"
 #include "remote/client/api/memory.h"
+#include "remote/client/api/regions.h"
 #include "remote/client/link/info_query.h"
 #include "remote/client/objects/client.h"
 #include "remote/client/objects/info_output.h"
@@ -73,7 +74,7 @@ std::array<std::size_t, 3> extent_of(const cl_image_desc& desc) {
   }
 }
 
-// The distance of an array's images stands in the slice pitch, also where these have one row.
+// The slice pitch is the distance between an array's images, also if these have one row.
 void set_pitches(MemoryState& state, bool with_host) {
   const auto [width, rows, slices] = extent_of(state.description);
   const bool lines = state.description.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
@@ -88,17 +89,6 @@ void set_pitches(MemoryState& state, bool with_host) {
   state.slice_pitch = slices == 1 ? 0 : slice != 0 ? slice : state.row_pitch * rows;
 }
 
-Box host_box(const MemoryState& state, void* host) {
-  const auto [width, rows, slices] = extent_of(state.description);
-  const bool lines = state.description.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-  return {static_cast<std::byte*>(host),
-          width * state.pixel_bytes,
-          rows,
-          slices,
-          lines ? state.slice_pitch : state.row_pitch,
-          state.slice_pitch};
-}
-
 cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_mem_flags flags,
                     const cl_image_format* format, const cl_image_desc* desc, void* host, cl_int* error_ret) {
   Object* const context = find(handle);
@@ -108,40 +98,37 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   if (const cl_int error = check_flags(flags); error != CL_SUCCESS) return fail<cl_mem>(error_ret, error);
   const bool with_host = (flags & kHostData) != 0;
   if (with_host != (host != nullptr)) return fail<cl_mem>(error_ret, CL_INVALID_HOST_PTR);
-  // Its pixels would have to stay where they are, which servers do for buffers alone.
+  // Servers can use shared virtual memory in place for buffers only.
   if ((flags & CL_MEM_USE_HOST_PTR) != 0 && client.svm.find(host, 1))
     return fail<cl_mem>(error_ret, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   Object* const base = desc->mem_object == nullptr ? nullptr : find(desc->mem_object);
   if (desc->mem_object != nullptr && base == nullptr)
     return fail<cl_mem>(error_ret, CL_INVALID_IMAGE_DESCRIPTOR);
   const ContextState& of = state_of<ContextState>(*context);
-  const auto both =
-      prepare<MemoryState>(base != nullptr ? *base : *context, *of.connection, of.connection->new_id());
-  auto* const object = both.first;
-  auto* const state = both.second;
-  if (object == nullptr) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
-  state->context = context;
-  state->parent = base;
-  state->type = desc->image_type;
-  state->flags = (flags & kAccess) == 0
-                     ? flags | (base != nullptr ? state_of<MemoryState>(*base).flags & kAccess
-                                                : static_cast<cl_mem_flags>(CL_MEM_READ_WRITE))
-                     : flags;
-  state->format = *format;
-  state->description = *desc;
-  state->pixel_bytes = pixel_size(*format);
-  if (base != nullptr) {
-    state->flags |= state_of<MemoryState>(*base).flags &
-                    (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+  NewObject<MemoryState> made(base != nullptr ? *base : *context, *of.connection, of.connection->new_id());
+  if (!made) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  made->context = context;
+  made->parent = base;
+  made->type = desc->image_type;
+  const MemoryState* const under = base == nullptr ? nullptr : &state_of<MemoryState>(*base);
+  made->flags = flags;
+  if ((flags & kAccess) == 0) made->flags |= under != nullptr ? under->flags & kAccess : CL_MEM_READ_WRITE;
+  made->format = *format;
+  made->description = *desc;
+  made->pixel_bytes = pixel_size(*format);
+  if ((flags & CL_MEM_USE_HOST_PTR) != 0) made->host = host;
+  if (under != nullptr) {
+    made->flags |= under->flags & (kHostData | CL_MEM_ALLOC_HOST_PTR);
+    made->host = under->host;
   }
-  if ((flags & CL_MEM_USE_HOST_PTR) != 0) state->host = host;
-  if (base != nullptr) state->host = state_of<MemoryState>(*base).host;
-  set_pitches(*state, with_host || base != nullptr);
-  state->properties = property_list(properties);
+  set_pitches(*made, with_host || base != nullptr);
+  made->properties = property_list(properties);
   const auto extent = extent_of(*desc);
-  state->size = state->pixel_bytes * extent[0] * extent[1] * extent[2];
-  const Box data = with_host && state->pixel_bytes != 0 ? host_box(*state, host) : Box{};
-  std::vector<std::uint64_t> sent(state->properties.begin(), state->properties.end());
+  made->size = made->pixel_bytes * extent[0] * extent[1] * extent[2];
+  Box data;
+  if (with_host && made->pixel_bytes != 0)
+    data = ImageRegion{nullptr, extent.data(), made->row_pitch, made->slice_pitch}.box(*made, host);
+  std::vector<std::uint64_t> sent(made->properties.begin(), made->properties.end());
   if (!sent.empty()) sent.pop_back();
   PendingRequest pending;
   const cl_int error = of.connection->call(
@@ -155,11 +142,11 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
                                         desc->image_array_size, pitches ? desc->image_row_pitch : 0,
                                         pitches ? desc->image_slice_pitch : 0, desc->image_type,
                                         desc->num_mip_levels, desc->num_samples);
-        return wire::CreateCreateImage(b, state->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
-                                       base == nullptr ? 0 : state_of<ObjectState>(*base).id, list);
+        return wire::CreateCreateImage(b, made->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
+                                       under == nullptr ? 0 : under->id, list);
       },
       data);
-  return publish_memory(object, state, error, error_ret);
+  return made.finish(error, error_ret);
 }
 
 }  // namespace
@@ -217,12 +204,11 @@ cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const
 
 cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size, void* value,
                                   size_t* size_ret) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_MEM_OBJECT;
-  const MemoryState& state = state_of<MemoryState>(*object);
-  if (state.type == CL_MEM_OBJECT_BUFFER || state.type == CL_MEM_OBJECT_PIPE) return CL_INVALID_MEM_OBJECT;
+  const MemoryState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_MEM_OBJECT;
+  if (state->type == CL_MEM_OBJECT_BUFFER || state->type == CL_MEM_OBJECT_PIPE) return CL_INVALID_MEM_OBJECT;
   const InfoOutput output{size, value, size_ret};
-  const cl_image_desc& desc = state.description;
+  const cl_image_desc& desc = state->description;
   const bool has_rows = desc.image_type == CL_MEM_OBJECT_IMAGE2D ||
                         desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
                         desc.image_type == CL_MEM_OBJECT_IMAGE3D;
@@ -230,13 +216,13 @@ cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size
       desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY || desc.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
   switch (name) {
     case CL_IMAGE_FORMAT:
-      return output.write(state.format);
+      return output.write(state->format);
     case CL_IMAGE_ELEMENT_SIZE:
-      return output.write(state.pixel_bytes);
+      return output.write(state->pixel_bytes);
     case CL_IMAGE_ROW_PITCH:
-      return output.write(state.row_pitch);
+      return output.write(state->row_pitch);
     case CL_IMAGE_SLICE_PITCH:
-      return output.write(state.slice_pitch);
+      return output.write(state->slice_pitch);
     case CL_IMAGE_WIDTH:
       return output.write(desc.image_width);
     case CL_IMAGE_HEIGHT:
@@ -247,8 +233,8 @@ cl_int CL_API_CALL clGetImageInfo(cl_mem handle, cl_image_info name, size_t size
       return output.write(is_array ? desc.image_array_size : std::size_t{0});
     case CL_IMAGE_BUFFER: {
       const bool on_buffer =
-          state.parent != nullptr && state_of<MemoryState>(*state.parent).type == CL_MEM_OBJECT_BUFFER;
-      return output.write(objects::handle_of<cl_mem>(on_buffer ? state.parent : nullptr));
+          state->parent != nullptr && state_of<MemoryState>(*state->parent).type == CL_MEM_OBJECT_BUFFER;
+      return output.write(objects::handle_of<cl_mem>(on_buffer ? state->parent : nullptr));
     }
     case CL_IMAGE_NUM_MIP_LEVELS:
       return output.write(desc.num_mip_levels);

@@ -1,10 +1,11 @@
-// Kernel arguments: bytes, among which are handles.
+// Kernel arguments: values and handles.
 //
-// The first argument of a form (a size; a value, a buffer, an image, ...) is set with an answer, so that the
-// program gets the driver's own error. What has been accepted for a kernel of that name once is sent without.
+// The first argument of a form (its size; whether it is a value, a buffer, an image, ...) is sent with an answer, so that
+// the program gets the driver's own error. A form that was accepted once for a kernel of that name is sent without.
 #include <algorithm>
 
 #include "remote/client/api/api.h"
+#include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
 #include "remote/client/objects/info_output.h"
 #include "remote/protocol/limits.h"
@@ -17,7 +18,7 @@ using ArgumentKind = KernelSignature::ArgumentKind;
 struct ArgumentValue {
   wire::Argument kind = wire::Argument::bytes;
   Id object = 0;
-  unsigned form = 0;  // what an acceptance holds for
+  unsigned form = 0;  // KernelSignature::Accepted::form
 };
 
 constexpr unsigned kPlain = 1;
@@ -26,9 +27,10 @@ constexpr unsigned kNullHandle = 3;
 constexpr unsigned kSampler = 4;
 constexpr unsigned kQueue = 5;
 constexpr unsigned kSvm = 6;
-constexpr unsigned kMemory = 0x10000;  // and above: with the type
+constexpr unsigned kMemory = 0x10000;  // plus the memory object's type
 
-// What the program's bytes are. An address that was a handle of ours is an error; else a number is a number.
+// Finds out what the program's bytes are. The address of a released object of ours is an error; any other number is a
+// value.
 cl_int classify(const KernelState& kernel, ArgumentKind argument_kinds, std::size_t size, const void* bytes,
                 ArgumentValue& value) {
   if (bytes == nullptr) {
@@ -58,7 +60,7 @@ cl_int classify(const KernelState& kernel, ArgumentKind argument_kinds, std::siz
   } else if (argument_kinds == ArgumentKind::handle || client.objects.slot_at(handle) != nullptr) {
     return CL_INVALID_MEM_OBJECT;
   }
-  // Ids are those of one connection; an object over several has none.
+  // Ids are valid on one connection only; a composite over several servers has none.
   if (owner != nullptr && (owner->connection != kernel.connection || owner->id == 0))
     return CL_INVALID_MEM_OBJECT;
   return CL_SUCCESS;
@@ -68,8 +70,8 @@ void mark_set(KernelState& kernel, cl_uint index, std::size_t local_size) {
   kernel.set[index] = true;
   if (kernel.local_sizes[index] == local_size) return;
   kernel.local_sizes[index] = local_size;
-  const std::scoped_lock lock(kernel.mutex);
-  kernel.accepted.clear();  // a launch may need too much local memory now
+  const base::MutexLock lock(kernel.mutex);
+  kernel.accepted.clear();  // a launch may now need too much local memory
 }
 
 template <typename Make>
@@ -78,7 +80,7 @@ cl_int send(KernelState& kernel, cl_uint index, std::size_t size, unsigned form,
   const KernelSignature::Accepted accepted{size, form};
   bool certain = false;
   if (there) {
-    const std::scoped_lock lock(kernel.signature->mutex);
+    const base::MutexLock lock(kernel.signature->mutex);
     const auto& known = kernel.signature->accepted[index];
     certain = std::find(known.begin(), known.end(), accepted) != known.end();
   }
@@ -91,9 +93,9 @@ cl_int send(KernelState& kernel, cl_uint index, std::size_t size, unsigned form,
   const cl_int error = kernel.connection->call({}, pending, make);
   if (error != CL_SUCCESS || !there) return error;
   mark_set(kernel, index, form == kLocal ? size : 0);
-  // How much local memory fits depends on the rest.
+  // How much local memory is possible depends on the other arguments.
   if (form == kLocal) return CL_SUCCESS;
-  const std::scoped_lock lock(kernel.signature->mutex);
+  const base::MutexLock lock(kernel.signature->mutex);
   kernel.signature->accepted[index].push_back(accepted);
   return CL_SUCCESS;
 }
@@ -118,33 +120,31 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
 }
 
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void* pointer) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_KERNEL;
-  KernelState& kernel = state_of<KernelState>(*object);
-  if (index >= kernel.signature->argument_kinds.size()) return CL_INVALID_ARG_INDEX;
-  if (pointer != nullptr && !client.svm.holds(pointer, 0, *kernel.connection)) return CL_INVALID_ARG_VALUE;
-  return send(kernel, index, sizeof(void*), kSvm, [&](auto& b) {
-    return wire::CreateSetKernelArg(b, kernel.id, index, sizeof(void*), wire::Argument::svm,
+  KernelState* const kernel = find_state(handle);
+  if (kernel == nullptr) return CL_INVALID_KERNEL;
+  if (index >= kernel->signature->argument_kinds.size()) return CL_INVALID_ARG_INDEX;
+  if (pointer != nullptr && !client.svm.holds(pointer, 0, *kernel->connection)) return CL_INVALID_ARG_VALUE;
+  return send(*kernel, index, sizeof(void*), kSvm, [&](auto& b) {
+    return wire::CreateSetKernelArg(b, kernel->id, index, sizeof(void*), wire::Argument::svm,
                                     reinterpret_cast<std::uint64_t>(pointer));
   });
 }
 
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size,
                                        const void* value) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_KERNEL;
+  const KernelState* const kernel = find_state(handle);
+  if (kernel == nullptr) return CL_INVALID_KERNEL;
   if (value == nullptr && size != 0) return CL_INVALID_VALUE;
   if (name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM && size == sizeof(cl_bool)) {
     cl_bool wanted = CL_FALSE;
     std::memcpy(&wanted, value, sizeof wanted);
-    if (wanted != CL_FALSE) return CL_INVALID_OPERATION;  // no device has promised it
+    if (wanted != CL_FALSE) return CL_INVALID_OPERATION;  // no device offers it
   }
-  const KernelState& kernel = state_of<KernelState>(*object);
   PendingRequest pending;
-  return kernel.connection->call({}, pending, [&](auto& b) {
+  return kernel->connection->call({}, pending, [&](auto& b) {
     flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
     if (value != nullptr) bytes = b.CreateVector(static_cast<const std::uint8_t*>(value), size);
-    return wire::CreateSetKernelExecInfo(b, kernel.id, name, bytes);
+    return wire::CreateSetKernelExecInfo(b, kernel->id, name, bytes);
   });
 }
 

@@ -1,6 +1,5 @@
-// Launches. One of a form that the driver has taken before goes without an answer; the first of each waits
-// until the driver has taken or refused it (not until it has run), so that the program gets the driver's own
-// error.
+// Launches. The first launch of a shape waits until the driver has accepted or refused it (not until it has run), so that
+// the program gets the driver's own error. Later ones of that shape are sent without an answer.
 #include <algorithm>
 
 #include "remote/client/api/api.h"
@@ -21,16 +20,16 @@ struct Sizes {
   const size_t* local;
 };
 
-// Whether all that a launch depends on besides its shape is certainly right.
+// Whether everything that a launch depends on besides its shape is certainly valid.
 bool is_certainly_valid(const KernelState& kernel, const DeviceState& device, const Sizes& sizes) {
-  if (sizes.dims < 1 || sizes.dims > std::min<std::size_t>(3, device.max_item_sizes.size()) ||
+  if (sizes.dims < 1 || sizes.dims > std::min<std::size_t>(3, device.max_dimensions) ||
       sizes.global == nullptr)
     return false;
   if (std::find(kernel.set.begin(), kernel.set.end(), false) != kernel.set.end()) return false;
   for (cl_uint d = 0; d < sizes.dims; ++d) {
-    constexpr std::size_t kMost = std::size_t{1} << 31U;
-    if (sizes.global[d] == 0 || sizes.global[d] >= kMost) return false;
-    if (sizes.offset != nullptr && sizes.offset[d] >= kMost) return false;
+    constexpr std::size_t kMaxSize = std::size_t{1} << 31U;
+    if (sizes.global[d] == 0 || sizes.global[d] >= kMaxSize) return false;
+    if (sizes.offset != nullptr && sizes.offset[d] >= kMaxSize) return false;
     if (sizes.local != nullptr && sizes.local[d] == 0) return false;
   }
   return true;
@@ -46,21 +45,20 @@ LaunchShape shape_of(Id device, const Sizes& sizes) {
 }
 
 bool is_accepted(KernelState& kernel, const LaunchShape& shape) {
-  const std::scoped_lock lock(kernel.mutex);
+  const base::MutexLock lock(kernel.mutex);
   return std::find(kernel.accepted.begin(), kernel.accepted.end(), shape) != kernel.accepted.end();
 }
 
 void remember_accepted(KernelState& kernel, const LaunchShape& shape) {
-  const std::scoped_lock lock(kernel.mutex);
+  const base::MutexLock lock(kernel.mutex);
   if (kernel.accepted.size() >= kMaxAcceptedShapes) kernel.accepted.erase(kernel.accepted.begin());
   kernel.accepted.push_back(shape);
 }
 
 cl_int launch(Command& command, cl_kernel handle, const Sizes& sizes) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_KERNEL;
-  KernelState& kernel = state_of<KernelState>(*object);
-  if (state_of<ProgramState>(*kernel.program).context != command.queue().context) return CL_INVALID_CONTEXT;
+  KernelState* const kernel = find_state(handle);
+  if (kernel == nullptr) return CL_INVALID_KERNEL;
+  if (state_of<ProgramState>(*kernel->program).context != command.queue().context) return CL_INVALID_CONTEXT;
   if (sizes.dims < 1 || sizes.dims > 3) return CL_INVALID_WORK_DIMENSION;
   const DeviceState& device = state_of<DeviceState>(*command.queue().device);
   const auto make = [&](auto& b) {
@@ -70,15 +68,15 @@ cl_int launch(Command& command, cl_kernel handle, const Sizes& sizes) {
     if (sizes.global != nullptr) global = size3(sizes.global, sizes.dims);
     if (sizes.offset != nullptr) offset = size3(sizes.offset, sizes.dims);
     if (sizes.local != nullptr) local = size3(sizes.local, sizes.dims);
-    return wire::CreateNDRange(b, kernel.id, sizes.dims, sizes.offset == nullptr ? nullptr : &offset,
+    return wire::CreateNDRange(b, kernel->id, sizes.dims, sizes.offset == nullptr ? nullptr : &offset,
                                sizes.global == nullptr ? nullptr : &global,
                                sizes.local == nullptr ? nullptr : &local);
   };
-  const bool plain = is_certainly_valid(kernel, device, sizes);
-  const LaunchShape shape = plain ? shape_of(device.id, sizes) : LaunchShape{};
-  if (plain && is_accepted(kernel, shape)) return command.send(make);
+  const bool is_valid = is_certainly_valid(*kernel, device, sizes);
+  const LaunchShape shape = is_valid ? shape_of(device.id, sizes) : LaunchShape{};
+  if (is_valid && is_accepted(*kernel, shape)) return command.send(make);
   const cl_int error = command.send_checked(make);
-  if (plain && error == CL_SUCCESS) remember_accepted(kernel, shape);
+  if (is_valid && error == CL_SUCCESS) remember_accepted(*kernel, shape);
   return error;
 }
 
@@ -101,9 +99,9 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_ui
 cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue_handle, cl_kernel kernel_handle,
                                             cl_uint dims, const size_t* offset, const size_t* global,
                                             size_t* suggested) {
-  Object* const queue = find(queue_handle);
+  const QueueState* const queue = find_state(queue_handle);
   if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  Object* const kernel = find(kernel_handle);
+  const KernelState* const kernel = find_state(kernel_handle);
   if (kernel == nullptr) return CL_INVALID_KERNEL;
   if (dims < 1 || dims > 3) return CL_INVALID_WORK_DIMENSION;
   if (global == nullptr) return CL_INVALID_GLOBAL_WORK_SIZE;
@@ -115,13 +113,16 @@ cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue_handle, cl_ke
   }
   std::array<std::uint8_t, sizeof input> bytes{};
   std::memcpy(bytes.data(), input.data(), sizeof input);
-  std::vector<std::byte> came;
-  const cl_int error = query_server(
-      *state_of<ObjectState>(*kernel).connection, wire::InfoSubject::suggested_local_size,
-      state_of<ObjectState>(*kernel).id, state_of<ObjectState>(*queue).id, 0, 0, bytes, nullptr, came);
+  std::vector<std::byte> answer;
+  const cl_int error = query_server(*kernel->connection,
+                                    {.what = wire::InfoSubject::suggested_local_size,
+                                     .object = kernel->id,
+                                     .device = queue->id,
+                                     .input = bytes},
+                                    answer);
   if (error != CL_SUCCESS) return error;
-  if (came.size() < dims * sizeof(std::uint64_t)) return CL_OUT_OF_RESOURCES;
-  std::memcpy(suggested, came.data(), dims * sizeof(std::uint64_t));
+  if (answer.size() < dims * sizeof(std::uint64_t)) return CL_OUT_OF_RESOURCES;
+  std::memcpy(suggested, answer.data(), dims * sizeof(std::uint64_t));
   return CL_SUCCESS;
 }
 

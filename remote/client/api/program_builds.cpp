@@ -1,5 +1,5 @@
-// Building, compiling and linking. The call waits for the server, other threads go on; a callback is called
-// besides.
+// Building, compiling and linking. The call waits for the server, whether or not there is a callback; other threads' calls
+// go on meanwhile.
 #include <algorithm>
 
 #include "remote/client/api/api.h"
@@ -13,29 +13,21 @@
 namespace cleave::remote::client {
 namespace {
 
-using BuildNotify = void(CL_CALLBACK*)(cl_program, void*);
-
-bool has_build_ended(cl_int error) {
-  return error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE ||
-         error == CL_LINK_PROGRAM_FAILURE;
-}
-
-cl_int resolve_devices(const std::vector<Object*>& known, cl_uint count, const cl_device_id* list,
-                       std::vector<Id>& ids) {
+// An optional list of devices.
+cl_int resolve_build_devices(const std::vector<Object*>& known, cl_uint count, const cl_device_id* list,
+                             std::vector<Object*>& devices, std::vector<Id>& ids) {
   if ((count == 0) != (list == nullptr)) return CL_INVALID_VALUE;
-  std::vector<Object*> devices;
-  for (cl_uint i = 0; i < count; ++i) devices.push_back(find(list[i]));
-  return device_ids(known, devices, ids) ? CL_SUCCESS : CL_INVALID_DEVICE;
+  return resolve_devices(known, count, list, devices, ids);
 }
 
-// What was known of the program is so no more.
+// Drops what was known of the previous build.
 void reset_build_info(ProgramState& state) {
   state.infos.clear();
-  const std::scoped_lock lock(state.mutex);
+  const base::MutexLock lock(state.mutex);
   state.kernels.clear();
 }
 
-// What a build is about besides its program and devices.
+// The input of a build besides its program and devices.
 struct BuildInput {
   std::string options;
   IncludedFiles sources;
@@ -60,20 +52,19 @@ BuildInput build_input_for(const ProgramState& program, const char* options,
   const std::uint64_t features = program.connection->welcome().features();
   if (!text.sources.empty() && (features & bit(Feature::includes)) == 0) {
     text.sources = {};
-    text.sources.problem = "the server takes no files that programs include";
+    text.sources.problem = "the server does not accept files that programs include";
   }
   return text;
 }
 
-// What the program is told of a build: its own options, and what could not be had if that may be why it
-// failed.
+// Adjusts what the program sees of a build: its own options, and which files were not found if that may be why it failed.
 void amend_build_info(ProgramState& state, const BuildInput& text, cl_int error) {
   const bool failed = error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
-  const auto amend = [&](Object* device, cl_program_build_info name, const std::string& value, bool whole) {
+  const auto amend = [&](Object* device, cl_program_build_info name, const std::string& value, bool replace) {
     const auto key = info_key(wire::InfoSubject::program_build, name, 0, state_of<DeviceState>(*device).id);
     const InfoCache::Info* const info = state.infos.find(key);
     if (info == nullptr || info->error != CL_SUCCESS) return;
-    const std::string all = (whole ? std::string() : cached_string(state.infos, key)) + value;
+    const std::string all = (replace ? std::string() : cached_string(state.infos, key)) + value;
     const auto* const bytes = reinterpret_cast<const std::byte*>(all.c_str());
     state.infos.put(key, {CL_SUCCESS, {bytes, bytes + all.size() + 1}});
   };
@@ -90,23 +81,23 @@ void end_build(Object& program, const PendingRequest& pending, const BuildInput&
   state.infos.clear();
   if (pending.answer() != nullptr) cache_infos(state.infos, pending.answer()->infos());
   amend_build_info(state, text, pending.error);
-  if (notify == nullptr || !has_build_ended(pending.error)) return;
+  notify_build_end(program, pending.error, notify, user_data);
+}
+
+}  // namespace
+
+bool has_build_ended(cl_int error) {
+  return error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE ||
+         error == CL_LINK_PROGRAM_FAILURE;
+}
+
+void notify_build_end(Object& program, cl_int error, BuildNotify notify, void* user_data) {
+  if (notify == nullptr || !has_build_ended(error)) return;
   client.objects.hold(program);
   client.callbacks.post([&program, notify, user_data] {
     notify(objects::handle_of<cl_program>(&program), user_data);
     client.objects.drop(program);
   });
-}
-
-}  // namespace
-
-bool device_ids(const std::vector<Object*>& known, const std::vector<Object*>& devices,
-                std::vector<Id>& ids) {
-  for (Object* const device : devices) {
-    if (device == nullptr || std::find(known.begin(), known.end(), device) == known.end()) return false;
-    ids.push_back(state_of<DeviceState>(*device).id);
-  }
-  return true;
 }
 
 cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* list,
@@ -115,8 +106,10 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
   if (object == nullptr) return CL_INVALID_PROGRAM;
   ProgramState& state = state_of<ProgramState>(*object);
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
-  std::vector<Id> devices;
-  if (const cl_int error = resolve_devices(state.devices, count, list, devices); error != CL_SUCCESS)
+  std::vector<Object*> devices;
+  std::vector<Id> device_ids;
+  if (const cl_int error = resolve_build_devices(state.devices, count, list, devices, device_ids);
+      error != CL_SUCCESS)
     return error;
   reset_build_info(state);
   BuildInput text = build_input_for(state, options);
@@ -124,7 +117,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
   const cl_int error = state.connection->call(
       {}, pending,
       [&](auto& b) {
-        const auto list_offset = b.CreateVector(devices);
+        const auto list_offset = b.CreateVector(device_ids);
         const auto options_offset = b.CreateString(text.options);
         return wire::CreateBuildProgram(b, state.id, list_offset, options_offset, text.included(b));
       },
@@ -142,8 +135,10 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
   if ((headers == 0) != (header_list == nullptr) || (headers == 0) != (header_names == nullptr))
     return CL_INVALID_VALUE;
-  std::vector<Id> devices;
-  if (const cl_int error = resolve_devices(state.devices, count, list, devices); error != CL_SUCCESS)
+  std::vector<Object*> devices;
+  std::vector<Id> device_ids;
+  if (const cl_int error = resolve_build_devices(state.devices, count, list, devices, device_ids);
+      error != CL_SUCCESS)
     return error;
   std::vector<Id> ids;
   std::vector<std::string_view> texts;
@@ -163,7 +158,7 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
       [&](auto& b) {
         const auto names_offset = b.CreateVectorOfStrings(names);
         const auto options_offset = b.CreateString(text.options);
-        const auto list_offset = b.CreateVector(devices);
+        const auto list_offset = b.CreateVector(device_ids);
         const auto headers_offset = b.CreateVector(ids);
         return wire::CreateCompileProgram(b, state.id, list_offset, options_offset, headers_offset,
                                           names_offset, text.included(b));
@@ -181,8 +176,10 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   if (programs == 0 || program_list == nullptr || (notify == nullptr && user_data != nullptr))
     return fail<cl_program>(error_ret, CL_INVALID_VALUE);
   const ContextState& of = state_of<ContextState>(*context);
-  std::vector<Id> devices;
-  if (const cl_int error = resolve_devices(of.devices, count, list, devices); error != CL_SUCCESS)
+  std::vector<Object*> devices;
+  std::vector<Id> device_ids;
+  if (const cl_int error = resolve_build_devices(of.devices, count, list, devices, device_ids);
+      error != CL_SUCCESS)
     return fail<cl_program>(error_ret, error);
   std::vector<Id> ids;
   for (cl_uint i = 0; i < programs; ++i) {
@@ -190,47 +187,38 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
     if (program == nullptr) return fail<cl_program>(error_ret, CL_INVALID_PROGRAM);
     ids.push_back(state_of<ProgramState>(*program).id);
   }
-  const auto both = prepare_program(*context);
-  auto* const object = both.first;
-  auto* const state = both.second;
-  if (object == nullptr) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
-  state->devices = of.devices;
-  if (count != 0) {
-    state->devices.clear();
-    for (cl_uint i = 0; i < count; ++i) state->devices.push_back(find(list[i]));
-  }
+  NewObject<ProgramState> made(*context, *of.connection, of.connection->new_id());
+  if (!made) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  made->context = context;
+  made->devices = count != 0 ? std::move(devices) : of.devices;
   PendingRequest pending;
   const cl_int error = of.connection->call({}, pending, [&](auto& b) {
     const auto text = b.CreateString(options == nullptr ? "" : options);
-    const auto list_offset = b.CreateVector(devices);
-    return wire::CreateLinkProgram(b, state->id, of.id, list_offset, text, b.CreateVector(ids));
+    const auto list_offset = b.CreateVector(device_ids);
+    return wire::CreateLinkProgram(b, made->id, of.id, list_offset, text, b.CreateVector(ids));
   });
   if (error_ret != nullptr) *error_ret = error;
-  // A program that could not be linked can still be asked why, if the driver made one: then there is
-  // something to tell.
-  const auto* const told = pending.answer() == nullptr ? nullptr : pending.answer()->infos();
-  if (error != CL_SUCCESS && (told == nullptr || told->size() == 0)) {
-    delete state;
-    client.objects.discard(*object);
-    return nullptr;
-  }
-  client.objects.publish(*object, static_cast<ObjectState*>(state));
-  end_build(*object, pending, {}, notify, user_data);
-  return objects::handle_of<cl_program>(object);
+  // If linking failed and the driver created a program all the same, the answer has infos, which say why it failed.
+  const auto* const infos = pending.answer() == nullptr ? nullptr : pending.answer()->infos();
+  if (error != CL_SUCCESS && (infos == nullptr || infos->size() == 0)) return nullptr;
+  Object& object = made.publish();
+  end_build(object, pending, {}, notify, user_data);
+  return objects::handle_of<cl_program>(&object);
 }
 
 cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device_handle,
                                          cl_program_build_info name, size_t size, void* value,
                                          size_t* size_ret) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_PROGRAM;
-  ProgramState& state = state_of<ProgramState>(*object);
+  ProgramState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_PROGRAM;
   Object* const device = find(device_handle);
   if (device == nullptr ||
-      std::find(state.devices.begin(), state.devices.end(), device) == state.devices.end())
+      std::find(state->devices.begin(), state->devices.end(), device) == state->devices.end())
     return CL_INVALID_DEVICE;
-  return cached_or_queried(*state.connection, state.infos, wire::InfoSubject::program_build, state.id,
-                           state_of<DeviceState>(*device).id, name, 0, {size, value, size_ret});
+  return cached_or_queried(
+      *state->connection, state->infos,
+      {wire::InfoSubject::program_build, state->id, name, state_of<DeviceState>(*device).id},
+      {size, value, size_ret});
 }
 
 }  // namespace cleave::remote::client

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "remote/client/api/api.h"
+#include "remote/client/link/connection.h"
 #include "remote/client/link/info_query.h"
 #include "remote/client/objects/client.h"
 #include "remote/client/objects/info_output.h"
@@ -8,6 +9,7 @@
 namespace cleave::remote::client {
 namespace {
 
+// The parameters of the creating functions in one form.
 struct QueueRequest {
   cl_command_queue_properties properties = 0;
   std::vector<cl_queue_properties> list;  // as the program gave it, with the ending zero
@@ -24,35 +26,27 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
   if (device == nullptr || std::find(of.devices.begin(), of.devices.end(), device) == of.devices.end())
     return fail<cl_command_queue>(error_ret, CL_INVALID_DEVICE);
   Connection& connection = *of.connection;
-  const auto both = prepare<QueueState>(*context, connection, connection.new_id());
-  auto* const object = both.first;
-  auto* const state = both.second;
-  if (object == nullptr) return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
-  state->context = context;
-  state->device = device;
-  state->properties = request.properties;
-  state->list = request.list;
+  NewObject<QueueState> made(*context, connection, connection.new_id());
+  if (!made) return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  made->context = context;
+  made->device = device;
+  made->properties = request.properties;
+  made->list = request.list;
   PendingRequest pending;
   const cl_int error = connection.call({}, pending, [&](auto& b) {
-    return wire::CreateCreateQueue(b, state->id, of.id, state_of<DeviceState>(*device).id,
+    return wire::CreateCreateQueue(b, made->id, of.id, state_of<DeviceState>(*device).id,
                                    b.CreateVector(request.sent), request.plain);
   });
-  if (error != CL_SUCCESS) {
-    delete state;
-    client.objects.discard(*object);
-    return fail<cl_command_queue>(error_ret, error);
-  }
-  client.objects.publish(*object, static_cast<ObjectState*>(state));
-  connection.subscribe(*object);
-  if (error_ret != nullptr) *error_ret = CL_SUCCESS;
-  return objects::handle_of<cl_command_queue>(object);
+  const cl_command_queue queue = made.finish(error, error_ret);
+  if (queue != nullptr) connection.subscribe(*find(queue));
+  return queue;
 }
 
-// The answer has its id, or zero.
+// The server answers with the queue's id, or zero.
 cl_int default_device_queue(const QueueState& state, const InfoOutput& output) {
   std::vector<std::byte> bytes;
-  const cl_int error = query_server(*state.connection, wire::InfoSubject::queue, state.id, 0,
-                                    CL_QUEUE_DEVICE_DEFAULT, 0, {}, nullptr, bytes);
+  const cl_int error =
+      query_server(*state.connection, {wire::InfoSubject::queue, state.id, CL_QUEUE_DEVICE_DEFAULT}, bytes);
   if (error != CL_SUCCESS) return error;
   Id id = 0;
   if (bytes.size() == sizeof id) std::memcpy(&id, bytes.data(), sizeof id);
@@ -83,87 +77,78 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context conte
 
 cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue handle, cl_command_queue_properties properties,
                                              cl_bool enable, cl_command_queue_properties* old) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  QueueState& state = state_of<QueueState>(*object);
+  QueueState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_COMMAND_QUEUE;
   PendingRequest pending;
-  const cl_int error = state.connection->call({}, pending, [&](auto& b) {
-    return wire::CreateSetQueueProperty(b, state.id, properties, enable != CL_FALSE);
+  const cl_int error = state->connection->call({}, pending, [&](auto& b) {
+    return wire::CreateSetQueueProperty(b, state->id, properties, enable != CL_FALSE);
   });
   if (error != CL_SUCCESS) return error;
   if (old != nullptr) *old = pending.value;
-  const cl_command_queue_properties before = state.properties.load();
-  state.properties = enable != CL_FALSE ? before | properties : before & ~properties;
+  const cl_command_queue_properties before = state->properties.load();
+  state->properties = enable != CL_FALSE ? before | properties : before & ~properties;
   return CL_SUCCESS;
 }
 
 cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info name, size_t size,
                                          void* value, size_t* size_ret) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  const QueueState& state = state_of<QueueState>(*object);
+  const QueueState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_COMMAND_QUEUE;
   const InfoOutput output{size, value, size_ret};
   switch (name) {
     case CL_QUEUE_CONTEXT:
-      return output.write(objects::handle_of<cl_context>(program_context(state.context)));
+      return output.write(objects::handle_of<cl_context>(program_context(state->context)));
     case CL_QUEUE_DEVICE:
-      return output.write(objects::handle_of<cl_device_id>(state.device));
+      return output.write(objects::handle_of<cl_device_id>(state->device));
     case CL_QUEUE_REFERENCE_COUNT:
-      return output.write(references(*object));
+      return output.write(references(handle));
     case CL_QUEUE_PROPERTIES:
-      return output.write(state.properties.load());
+      return output.write(state->properties.load());
     case CL_QUEUE_DEVICE_DEFAULT:
-      return default_device_queue(state, output);
+      return default_device_queue(*state, output);
     case CL_QUEUE_PROPERTIES_ARRAY:
-      return output.write_list(state.list);
-    default: {
-      std::vector<std::byte> bytes;
-      const cl_int error =
-          query_server(*state.connection, wire::InfoSubject::queue, state.id, 0, name, 0, {}, nullptr, bytes);
-      return error != CL_SUCCESS ? error : output.write_list(bytes);
-    }
+      return output.write_list(state->list);
+    default:
+      return query_into(*state->connection, {wire::InfoSubject::queue, state->id, name}, output);
   }
 }
 
 cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context_handle, cl_device_id device_handle,
                                                   cl_command_queue queue_handle) {
-  Object* const context = find(context_handle);
-  if (context == nullptr) return CL_INVALID_CONTEXT;
+  const ContextState* const of = find_state(context_handle);
+  if (of == nullptr) return CL_INVALID_CONTEXT;
   Object* const device = find(device_handle);
   if (device == nullptr) return CL_INVALID_DEVICE;
-  // Of no queue the driver has an opinion, too.
+  // A null queue is passed on: the driver decides what it means.
   Object* const queue = find(queue_handle);
   if (queue == nullptr && queue_handle != nullptr) return CL_INVALID_COMMAND_QUEUE;
-  const ContextState& of = state_of<ContextState>(*context);
-  if (queue != nullptr && state_of<QueueState>(*queue).connection != of.connection)
+  if (queue != nullptr && state_of<QueueState>(*queue).connection != of->connection)
     return CL_INVALID_COMMAND_QUEUE;
   PendingRequest pending;
-  return of.connection->call({}, pending, [&](auto& b) {
-    return wire::CreateSetDefaultDeviceQueue(b, of.id, state_of<DeviceState>(*device).id,
+  return of->connection->call({}, pending, [&](auto& b) {
+    return wire::CreateSetDefaultDeviceQueue(b, of->id, state_of<DeviceState>(*device).id,
                                              queue == nullptr ? 0 : state_of<QueueState>(*queue).id);
   });
 }
 
 cl_int CL_API_CALL clFlush(cl_command_queue handle) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  const QueueState& state = state_of<QueueState>(*object);
+  const QueueState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_COMMAND_QUEUE;
   const cl_int error =
-      state.connection->post({.queue = state.id}, [](auto& b) { return wire::CreateFlushQueue(b); });
-  state.connection->flush();
+      state->connection->post({.queue = state->id}, [](auto& b) { return wire::CreateFlushQueue(b); });
+  state->connection->flush();
   return error;
 }
 
 cl_int CL_API_CALL clFinish(cl_command_queue handle) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  QueueState& state = state_of<QueueState>(*object);
+  QueueState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_COMMAND_QUEUE;
   PendingRequest pending;
-  pending.ends = state.id;
+  pending.ends_queue = state->id;
   pending.is_finish = true;
-  const cl_int error = state.connection->call({.queue = state.id}, pending,
-                                              [](auto& b) { return wire::CreateFinishQueue(b); });
-  return error != CL_SUCCESS ? error : state.failure.exchange(CL_SUCCESS);
+  const cl_int error = state->connection->call({.queue = state->id}, pending,
+                                               [](auto& b) { return wire::CreateFinishQueue(b); });
+  return error != CL_SUCCESS ? error : state->failure.exchange(CL_SUCCESS);
 }
 
 }  // namespace cleave::remote::client

@@ -1,6 +1,7 @@
 // Retaining and releasing: the program's references are counted here, and the server hears of an object's end
 // alone.
 #include "remote/client/api/api.h"
+#include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
 
 namespace cleave::remote::client {

@@ -1,4 +1,5 @@
 #include "remote/client/api/api.h"
+#include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
 #include "remote/client/objects/info_output.h"
 
@@ -26,29 +27,21 @@ cl_sampler create(cl_context handle, const std::vector<cl_sampler_properties>& p
   Object* const context = find(handle);
   if (context == nullptr) return fail<cl_sampler>(error_ret, CL_INVALID_CONTEXT);
   const ContextState& of = state_of<ContextState>(*context);
-  const auto both = prepare<SamplerState>(*context, *of.connection, of.connection->new_id());
-  auto* const object = both.first;
-  auto* const state = both.second;
-  if (object == nullptr) return fail<cl_sampler>(error_ret, CL_OUT_OF_HOST_MEMORY);
-  state->context = context;
-  state->list = list;
+  NewObject<SamplerState> made(*context, *of.connection, of.connection->new_id());
+  if (!made) return fail<cl_sampler>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  made->context = context;
+  made->list = list;
   std::vector<std::uint64_t> sent;
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-    apply(*state, pairs[i], pairs[i + 1]);
+    apply(*made, pairs[i], pairs[i + 1]);
     if (!plain) sent.push_back(pairs[i]);
     sent.push_back(pairs[i + 1]);
   }
   PendingRequest pending;
   const cl_int error = of.connection->call({}, pending, [&](auto& b) {
-    return wire::CreateCreateSampler(b, state->id, of.id, b.CreateVector(sent), plain);
+    return wire::CreateCreateSampler(b, made->id, of.id, b.CreateVector(sent), plain);
   });
-  if (error != CL_SUCCESS) {
-    delete state;
-    client.objects.discard(*object);
-    return fail<cl_sampler>(error_ret, error);
-  }
-  if (error_ret != nullptr) *error_ret = CL_SUCCESS;
-  return objects::handle_of<cl_sampler>(&client.objects.publish(*object, static_cast<ObjectState*>(state)));
+  return made.finish(error, error_ret);
 }
 
 }  // namespace
@@ -75,23 +68,22 @@ cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context,
 
 cl_int CL_API_CALL clGetSamplerInfo(cl_sampler handle, cl_sampler_info name, size_t size, void* value,
                                     size_t* size_ret) {
-  Object* const object = find(handle);
-  if (object == nullptr) return CL_INVALID_SAMPLER;
-  const SamplerState& state = state_of<SamplerState>(*object);
+  const SamplerState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_SAMPLER;
   const InfoOutput output{size, value, size_ret};
   switch (name) {
     case CL_SAMPLER_REFERENCE_COUNT:
-      return output.write(references(*object));
+      return output.write(references(handle));
     case CL_SAMPLER_CONTEXT:
-      return output.write(objects::handle_of<cl_context>(state.context));
+      return output.write(objects::handle_of<cl_context>(state->context));
     case CL_SAMPLER_NORMALIZED_COORDS:
-      return output.write(state.normalized);
+      return output.write(state->normalized);
     case CL_SAMPLER_ADDRESSING_MODE:
-      return output.write(state.addressing);
+      return output.write(state->addressing);
     case CL_SAMPLER_FILTER_MODE:
-      return output.write(state.filter);
+      return output.write(state->filter);
     case CL_SAMPLER_PROPERTIES:
-      return output.write_list(state.list);
+      return output.write_list(state->list);
     default:
       return CL_INVALID_VALUE;
   }

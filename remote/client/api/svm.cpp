@@ -1,5 +1,5 @@
-// Coarse-grained shared virtual memory. The server has the contents; mapping reads them into the program's
-// memory at the same address (svm_blocks.h), unmapping writes them back if it was mapped for writing.
+// Coarse-grained shared virtual memory. The server has the contents; mapping reads them into memory at the same address here
+// (objects/svm_blocks.h), unmapping writes them back if it was mapped for writing.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -16,7 +16,7 @@ namespace cleave::remote::client {
 namespace {
 
 constexpr cl_map_flags kWritingFlags = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-// How often the server is asked for another address where one is in use here.
+// How often the server is asked for another address if one is in use here.
 constexpr unsigned kMaxAttempts = 16;
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -25,24 +25,25 @@ bool is_in_svm(const Command& command, const void* pointer, std::size_t size) {
   return client.svm.holds(pointer, size, command.connection());
 }
 
-// It begins in shared memory and leads out of it, or is another server's.
+// Whether the bytes begin in a block but are not all in it, or it is another server's.
 bool leaves_svm_block(const Command& command, const void* pointer, std::size_t size) {
   return client.svm.find(pointer, 1).has_value() && !is_in_svm(command, pointer, size);
 }
 
-// A command that only takes its place. On a queue out of order a marker would wait for all the others.
+// A command that only takes its place in the queue. A marker would not do on an out-of-order queue, where it waits for all
+// earlier commands.
 cl_int send_placeholder(Command& command, const void* pointer, bool blocking) {
-  const bool in_order = (command.queue().properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
   const auto marker = [](auto& b) { return wire::CreateMarker(b, false); };
   const auto migrate = [&](auto& b) {
     const auto addresses = b.CreateVector(std::vector<std::uint64_t>{address_of(pointer)});
     return wire::CreateSvmMigrate(b, addresses);
   };
-  if (in_order || pointer == nullptr) return blocking ? command.send_blocking(marker) : command.send(marker);
+  if (command.is_in_order() || pointer == nullptr)
+    return blocking ? command.send_blocking(marker) : command.send(marker);
   return blocking ? command.send_blocking(migrate) : command.send(migrate);
 }
 
-// What this process has to do when it is a command's turn, and the user event that says that it is done.
+// Work of this process that belongs between commands of a queue, and the user event that is set when it is done.
 struct OrderedSvmCall {
   std::function<void()> work;
   cl_event done;
@@ -55,7 +56,7 @@ struct OrderedSvmCall {
   }
 };
 
-// A command of which `work` is the whole: one takes its place, another one ends when `work` is done.
+// Runs `work` as if it were a command: one placeholder waits for what comes before it, another one for `work`.
 cl_int run_in_queue_order(const Command::Call& call, const void* pointer, bool blocking,
                           std::function<void()> work) {
   cl_event predecessors = nullptr;
@@ -78,7 +79,7 @@ cl_int run_in_queue_order(const Command::Call& call, const void* pointer, bool b
   return error;
 }
 
-// The memory of blocks that the server frees in their turn.
+// Blocks that the server frees when their command runs; their memory here is released after that.
 struct FreedBlocks {
   std::vector<SvmBlock> blocks;
 
@@ -117,7 +118,7 @@ void* CL_API_CALL clSVMAlloc(cl_context handle, cl_svm_mem_flags flags, size_t s
   Connection& connection = *of.connection;
   if ((connection.welcome().features() & bit(Feature::svm)) == 0 || size > of.max_allocation) return nullptr;
   void* made = nullptr;
-  std::vector<std::uint64_t> in_use;  // kept until the end, so that the server gives others
+  std::vector<std::uint64_t> in_use;  // freed last, so that the server chooses others
   while (made == nullptr && in_use.size() < kMaxAttempts) {
     PendingRequest pending;
     const cl_int error = connection.call(

@@ -1,5 +1,5 @@
-// Reads and writes of buffers and images, between the program's memory and the socket. All that can be wrong
-// with them is known here, so they never wait for the server's opinion.
+// Reading and writing buffers and images. Everything that can be wrong with them is checked here, so they never wait for
+// the driver to accept them.
 #include <algorithm>
 
 #include "remote/client/api/api.h"
@@ -14,21 +14,12 @@ namespace {
 constexpr cl_mem_flags kNotReadable = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
 constexpr cl_mem_flags kNotWritable = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
-// A buffer of the program's that the host may use like that; null: `command.error` says why not.
-MemoryState* buffer_for(Command& command, cl_mem handle, cl_mem_flags forbidden) {
-  if (command.error != CL_SUCCESS) return nullptr;
-  MemoryState* const state = command.memory(handle);
+// A buffer, or an image, that the host may access so. Null: `command.error` says why.
+MemoryState* resolve(Command& command, cl_mem handle, bool wants_image, cl_mem_flags forbidden) {
+  MemoryState* const state = command.error != CL_SUCCESS ? nullptr : command.memory(handle);
   if (state == nullptr) return nullptr;
-  if (state->type != CL_MEM_OBJECT_BUFFER) return command.error = CL_INVALID_MEM_OBJECT, nullptr;
-  if ((state->flags & forbidden) != 0) return command.error = CL_INVALID_OPERATION, nullptr;
-  return state;
-}
-
-MemoryState* image_for(Command& command, cl_mem handle, cl_mem_flags forbidden) {
-  if (command.error != CL_SUCCESS) return nullptr;
-  MemoryState* const state = command.memory(handle);
-  if (state == nullptr) return nullptr;
-  if (!is_image(*state)) return command.error = CL_INVALID_MEM_OBJECT, nullptr;
+  const bool is_right = wants_image ? is_image(*state) : state->type == CL_MEM_OBJECT_BUFFER;
+  if (!is_right) return command.error = CL_INVALID_MEM_OBJECT, nullptr;
   if ((state->flags & forbidden) != 0) return command.error = CL_INVALID_OPERATION, nullptr;
   return state;
 }
@@ -48,7 +39,7 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl
                                        size_t size, void* pointer, cl_uint wait_count,
                                        const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_READ_BUFFER});
-  const MemoryState* const state = buffer_for(command, buffer, kNotReadable);
+  const MemoryState* const state = resolve(command, buffer, false, kNotReadable);
   if (state == nullptr) return command.error;
   if (pointer == nullptr || size == 0 || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
   return command.send_read(blocking != CL_FALSE, Box::contiguous(pointer, size),
@@ -59,7 +50,7 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
                                         size_t offset, size_t size, const void* pointer, cl_uint wait_count,
                                         const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_WRITE_BUFFER});
-  const MemoryState* const state = buffer_for(command, buffer, kNotWritable);
+  const MemoryState* const state = resolve(command, buffer, false, kNotWritable);
   if (state == nullptr) return command.error;
   if (pointer == nullptr || size == 0 || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
   return write(command, blocking != CL_FALSE, Box::contiguous(const_cast<void*>(pointer), size),
@@ -72,16 +63,16 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer
                                            size_t host_row_pitch, size_t host_slice_pitch, void* pointer,
                                            cl_uint wait_count, const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_READ_BUFFER_RECT});
-  const MemoryState* const state = buffer_for(command, buffer, kNotReadable);
+  const MemoryState* const state = resolve(command, buffer, false, kNotReadable);
   if (state == nullptr) return command.error;
   Rect rect{origin, region, row_pitch, slice_pitch};
   Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
   if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > state->size)
     return CL_INVALID_VALUE;
   return command.send_read(blocking != CL_FALSE, host.box(pointer), [&](auto& b) {
-    const wire::Size3 at = size3(origin);
-    const wire::Size3 extent = size3(region);
-    return wire::CreateReadBufferRect(b, state->id, &at, &extent, rect.row_pitch, rect.slice_pitch);
+    const WireRegion part(origin, region);
+    return wire::CreateReadBufferRect(b, state->id, &part.origin, &part.extent, rect.row_pitch,
+                                      rect.slice_pitch);
   });
 }
 
@@ -92,16 +83,16 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffe
                                             const void* pointer, cl_uint wait_count,
                                             const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_WRITE_BUFFER_RECT});
-  const MemoryState* const state = buffer_for(command, buffer, kNotWritable);
+  const MemoryState* const state = resolve(command, buffer, false, kNotWritable);
   if (state == nullptr) return command.error;
   Rect rect{origin, region, row_pitch, slice_pitch};
   Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
   if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > state->size)
     return CL_INVALID_VALUE;
   return write(command, blocking != CL_FALSE, host.box(const_cast<void*>(pointer)), [&](auto& b) {
-    const wire::Size3 at = size3(origin);
-    const wire::Size3 extent = size3(region);
-    return wire::CreateWriteBufferRect(b, state->id, &at, &extent, rect.row_pitch, rect.slice_pitch);
+    const WireRegion part(origin, region);
+    return wire::CreateWriteBufferRect(b, state->id, &part.origin, &part.extent, rect.row_pitch,
+                                       rect.slice_pitch);
   });
 }
 
@@ -110,14 +101,13 @@ cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_b
                                       size_t slice_pitch, void* pointer, cl_uint wait_count,
                                       const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_READ_IMAGE});
-  const MemoryState* const state = image_for(command, image, kNotReadable);
+  const MemoryState* const state = resolve(command, image, true, kNotReadable);
   if (state == nullptr) return command.error;
   ImageRegion host{origin, region, row_pitch, slice_pitch};
   if (pointer == nullptr || !host.complete(*state)) return CL_INVALID_VALUE;
   return command.send_read(blocking != CL_FALSE, host.box(*state, pointer), [&](auto& b) {
-    const wire::Size3 at = size3(origin);
-    const wire::Size3 extent = size3(region);
-    return wire::CreateReadImage(b, state->id, &at, &extent);
+    const WireRegion part(origin, region);
+    return wire::CreateReadImage(b, state->id, &part.origin, &part.extent);
   });
 }
 
@@ -126,14 +116,13 @@ cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_
                                        size_t slice_pitch, const void* pointer, cl_uint wait_count,
                                        const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_WRITE_IMAGE});
-  const MemoryState* const state = image_for(command, image, kNotWritable);
+  const MemoryState* const state = resolve(command, image, true, kNotWritable);
   if (state == nullptr) return command.error;
   ImageRegion host{origin, region, row_pitch, slice_pitch};
   if (pointer == nullptr || !host.complete(*state)) return CL_INVALID_VALUE;
   return write(command, blocking != CL_FALSE, host.box(*state, const_cast<void*>(pointer)), [&](auto& b) {
-    const wire::Size3 at = size3(origin);
-    const wire::Size3 extent = size3(region);
-    return wire::CreateWriteImage(b, state->id, &at, &extent);
+    const WireRegion part(origin, region);
+    return wire::CreateWriteImage(b, state->id, &part.origin, &part.extent);
   });
 }
 

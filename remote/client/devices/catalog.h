@@ -1,32 +1,54 @@
-// The platform and its devices, made from what the servers said at the start.
+// The one platform and its devices, made from what the servers offered when they were first reached.
+//
+// Thread-safe: the catalog is written by make_platform(), before the program has a handle, and constant afterwards;
+// Servers synchronizes itself.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/no_destructor.h"
 #include "remote/client/link/connection.h"
+#include "remote/client/link/servers.h"
 #include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
 
-// The one platform, with the devices of all servers that were met. None where there is no device. Once.
+struct Catalog {
+  Servers servers;
+  std::vector<Object*> devices;  // root devices of all servers, in the order of the list of servers
+  // What all servers' platforms have in common. Without a device there is no platform.
+  Object* platform = nullptr;
+  std::map<cl_uint, std::string> platform_texts;
+  std::vector<cl_name_version> platform_extensions;
+  cl_version platform_version = 0;
+  cl_ulong timer_resolution = 0;
+};
+
+// Never destroyed: programs call OpenCL from exit handlers, too.
+inline base::NoDestructor<Catalog> catalog_storage;
+inline Catalog& catalog = *catalog_storage;
+
+// Creates the platform with the devices of all servers that are connected. Once.
 void make_platform();
 
-// Whether a server offers what the devices' handles stand for.
+// Whether a server still offers the devices that the program's handles stand for.
 bool has_same_devices(std::size_t server, const wire::Welcome& welcome);
 
-// Those that clGetDeviceIDs answers with for a type.
+// The devices that clGetDeviceIDs returns for a type.
 std::vector<Object*> devices_of_type(cl_device_type type);
 
-// Takes over what the server says of a device.
-void fill_device(DeviceState& state, const wire::Device& device, const wire::Welcome& welcome);
-
-// A connection on which the device can be used, a new one where that is needed and can be had until then
-// (servers.h). A sub-device ends with the connection that it was made on. Null: none, which is kConnectionLost.
+// A connection on which the device can be used. A new one is opened if needed and possible by `until`; a sub-device can
+// only be used on the connection on which it was created. Null: none.
 std::shared_ptr<Connection> live_connection(const DeviceState& device, Time until);
 
-// How long a call on a device may look for a connection.
+// Until when a call on a device may try to connect.
 Time default_deadline();
 
-// For calls on devices: ask(connection) gives an error. That an idle connection has ended may be noticed only
-// when it is used; then it is asked on a new one.
+// For calls on devices; call(connection) returns an error. That an idle connection has ended may be noticed only when it
+// is used: then the call is repeated on a new one.
 template <typename Call>
 cl_int call_device(const DeviceState& device, Call call) {
   const Time until = default_deadline();

@@ -1,13 +1,11 @@
-// What a server says of itself, for people: the door of `cleave remote ls` and `cleave doctor`.
+// Called by `cleave remote ls` and `cleave doctor`.
 #include "remote/client/library/describe_server.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/configuration.h"
-#include "remote/client/devices/catalog.h"
 #include "remote/client/link/info_query.h"
-#include "remote/client/objects/client.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -34,7 +32,7 @@ std::string describe(const std::string& address) {
   const auto connection =
       Connection::open(address, settings, true, std::chrono::steady_clock::now() + settings.timeout, problem);
   if (connection == nullptr) return "problem\t" + printable(problem) + "\n";
-  connection->leave();
+  connection->close();
   const wire::Welcome& welcome = connection->welcome();
   std::string text = "server\t" + printable(welcome.name() == nullptr ? "" : welcome.name()->str()) + "\n" +
                      "answered\t" + std::to_string(connection->round_trip().count()) + "\n";
@@ -54,9 +52,9 @@ std::string describe(const std::string& address) {
 
 cl_int CL_API_CALL describe_server(const char* address, size_t size, char* text) try {
   if (address == nullptr || text == nullptr || size == 0) return CL_INVALID_VALUE;
-  const std::string told = describe(address);
-  if (told.size() >= size) return CL_INVALID_VALUE;
-  std::memcpy(text, told.c_str(), told.size() + 1);
+  const std::string description = describe(address);
+  if (description.size() >= size) return CL_INVALID_VALUE;
+  std::memcpy(text, description.c_str(), description.size() + 1);
   return CL_SUCCESS;
 } catch (...) {
   return CL_OUT_OF_HOST_MEMORY;

@@ -1,14 +1,18 @@
-// What a server says of itself, as lines of fields between tabs:
-//   server NAME; answered NANOSECONDS (from Hello to Welcome); clients N MOST; device NAME VERSION UNITS
-//   BYTES ...
-// or: problem TEXT
+// A description of a server for people: lines of fields that are separated by tabs.
+//
+//   server    NAME
+//   answered  NANOSECONDS              time from Hello to Welcome
+//   clients   N MOST                   if the server reports it
+//   device    NAME VERSION UNITS BYTES one line for each
+//
+// or one line: problem TEXT.
 #pragma once
 
 #include "base/opencl.h"
 
 namespace cleave::remote::client {
 
-// Meets the server and goes again; not counted as a client. CL_INVALID_VALUE if the text does not fit.
+// Connects, asks and disconnects; does not count as a client. CL_INVALID_VALUE if the text does not fit. Thread-safe.
 cl_int CL_API_CALL describe_server(const char* address, size_t size, char* text);
 
 }  // namespace cleave::remote::client

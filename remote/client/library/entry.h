@@ -1,4 +1,6 @@
-// The doors of the library: what loaders and faces ask for by name.
+// The entry points of the library: functions that loaders, faces and programs look up by name.
+//
+// Thread-safe: pure.
 #pragma once
 
 #include <string_view>
@@ -7,13 +9,12 @@
 
 namespace cleave::remote::client {
 
-// What a face calls that offers the platforms itself: clGetPlatformIDs, and the table of all functions beside
-// it.
+// For faces that offer the platforms themselves: clGetPlatformIDs that also returns the table of all functions.
 inline constexpr const char* kOfferPlatforms = "clOfferPlatformsCLEAVE";
-// And what the command calls (describe.h).
+// For the `cleave` command (describe_server.h).
 inline constexpr const char* kDescribeServer = "clDescribeServerCLEAVE";
 
-// Of OpenCL, of the extensions that are offered, and the two above; null for others.
+// Functions of OpenCL and of supported extensions, and the two above. Null for others.
 void* find_function(std::string_view name);
 
 }  // namespace cleave::remote::client

@@ -1,10 +1,10 @@
-// The client as the library of an ICD vendor: what loaders look for by name.
+// The exported functions of the client as an ICD vendor's library.
 //
 // Source: cl_khr_icd 2.0.
 #include <pthread.h>
 
 #include "remote/client/api/api.h"
-#include "remote/client/objects/client.h"
+#include "remote/client/library/startup.h"
 
 #define CLEAVE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -30,12 +30,12 @@ CLEAVE_EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id 
 
 namespace {
 
-__attribute__((constructor)) void arrive() {
+__attribute__((constructor)) void on_load() {
   pthread_atfork([] { own::before_fork(); }, [] { own::after_fork_in_parent(); },
                  [] { own::after_fork_in_child(); });
 }
 
-// What was enqueued and not waited for still goes.
-__attribute__((destructor)) void leave() { own::flush_all(); }
+// Commands that were enqueued and not waited for are still sent.
+__attribute__((destructor)) void on_unload() { own::flush_all(); }
 
 }  // namespace

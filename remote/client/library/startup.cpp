@@ -1,42 +1,50 @@
-#include <algorithm>
+#include "remote/client/library/startup.h"
+
+#include <new>
 
 #include "base/configuration.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/scoped_thread_state.h"
 #include "remote/client/devices/catalog.h"
+#include "remote/client/library/dispatch_table.h"
 #include "remote/client/objects/client.h"
 
 namespace cleave::remote::client {
 namespace {
 
+struct Startup {
+  base::RecursiveMutex mutex;  // recursive: a transport's library may call OpenCL while we connect
+  bool started CLEAVE_GUARDED_BY(mutex) = false;
+  bool plain_table CLEAVE_GUARDED_BY(mutex) = false;
+  Table table{};  // constant once started
+};
+base::NoDestructor<Startup> startup;
+
 template <typename Handle>
-void set_finalizer(Object& object, DestructorCallbacks<Handle>& destructor_callbacks) {
-  const std::scoped_lock lock(destructor_callbacks.mutex);
-  for (auto call = destructor_callbacks.callbacks.rbegin(); call != destructor_callbacks.callbacks.rend();
-       ++call) {
-    client.callbacks.post([call = *call, handle = objects::handle_of<Handle>(&object)] {
-      call.function(handle, call.user_data);
-    });
-  }
-  destructor_callbacks.callbacks.clear();
+void post_callbacks(const std::vector<typename DestructorCallbacks<Handle>::Callback>& callbacks,
+                    Handle handle) {
+  for (const auto& callback : callbacks)
+    client.callbacks.post([callback, handle] { callback.function(handle, callback.user_data); });
 }
 
-// The memory of a memory object may be in use until the server says otherwise.
+template <typename S>
+void post_destructor_callbacks(Object& object, S& state) {
+  post_callbacks(state.destructor_callbacks.take(), objects::handle_of<typename S::Handle>(&object));
+}
+
+// The memory may be in use until the server reports its end.
 void post_when_released(Object& object, MemoryState& memory) {
-  const std::scoped_lock lock(memory.destructor_callbacks.mutex);
-  if (memory.destructor_callbacks.callbacks.empty()) return;
+  auto callbacks = memory.destructor_callbacks.take();
+  if (callbacks.empty()) return;
   memory.connection->on_memory_released(
-      memory.id, [callbacks = std::move(memory.destructor_callbacks.callbacks),
-                  handle = objects::handle_of<cl_mem>(&object)] {
-        for (auto call = callbacks.rbegin(); call != callbacks.rend(); ++call) {
-          client.callbacks.post([call = *call, handle] { call.function(handle, call.user_data); });
-        }
+      memory.id, [callbacks = std::move(callbacks), handle = objects::handle_of<cl_mem>(&object)] {
+        post_callbacks(callbacks, handle);
       });
 }
 
-// Nothing holds the object any more. One without an id stands for those of several servers, which its body's
-// end gives back.
-void end(Object& object) noexcept try {
+// Nothing refers to the object any more. One without an id is a composite (multi_server/), which releases its shards.
+void finalize(Object& object) noexcept try {
   auto* const state = static_cast<ObjectState*>(objects::raw_of(object));
   switch (object.kind) {
     case Kind::platform:
@@ -46,54 +54,69 @@ void end(Object& object) noexcept try {
       break;
     case Kind::context:
       if (state->id != 0) state->connection->unsubscribe(state->id);
-      set_finalizer(object, static_cast<ContextState*>(state)->destructor_callbacks);
+      post_destructor_callbacks(object, *static_cast<ContextState*>(state));
       break;
     case Kind::memory:
       if (state->id != 0) post_when_released(object, *static_cast<MemoryState*>(state));
       break;
     case Kind::program:
-      set_finalizer(object, static_cast<ProgramState*>(state)->destructor_callbacks);
+      post_destructor_callbacks(object, *static_cast<ProgramState*>(state));
       break;
     default:
       break;
   }
   if (state->id != 0) state->connection->release(state->id, object.kind != Kind::event);
   delete state;
-} catch (...) {  // out of memory: a call or a release is lost
+} catch (...) {  // out of memory: a callback or a release is lost
 }
 
-void start() {
-  base::Configuration configuration = base::load(base::process_environment());
-  client.settings = configuration.settings.remote;
-  client.table = make_table();
-  if (!client.objects.begin(client.table, objects::Objects::Indexed::no)) {
-    return base::log_line("no memory for the remote devices' objects");
+void start(bool plain_table) {
+  const base::RemoteSettings settings = base::load(base::process_environment()).settings.remote;
+  startup->table = make_table(plain_table);
+  if (!client.objects.begin(startup->table, objects::Objects::Indexed::no)) {
+    return base::log_line("no memory for the objects of remote devices");
   }
-  client.objects.set_finalizer(end);
-  client.servers.connect_all(client.settings);
+  client.objects.set_finalizer(finalize);
+  catalog.servers.connect_all(settings, &has_same_devices);
   bool all = true;
-  for (std::size_t i = 0; i < client.servers.count(); ++i) all &= client.servers.current(i) != nullptr;
-  if (all || !client.settings.required) make_platform();
+  for (std::size_t i = 0; i < catalog.servers.count(); ++i) all &= catalog.servers.current(i) != nullptr;
+  if (all || !settings.required) make_platform();
 }
 
 }  // namespace
 
-NoDestructor state;
+const Table& platform_table() { return startup->table; }
 
-void begin() noexcept try {
-  const base::ScopedCancelDisable uncancelled;
-  const std::scoped_lock lock(client.mutex);
-  if (client.started) return;
-  client.started = true;
-  start();
-} catch (...) {
-  base::log_line("out of memory while the remote devices were looked for");
+void use_plain_table() {
+  const base::RecursiveMutexLock lock(startup->mutex);
+  if (!startup->started) startup->plain_table = true;
 }
 
-void before_fork() {
-  client.mutex.lock();
-  client.servers.lock();
-  for (const Object* const device : client.devices) state_of<DeviceState>(*device).infos.lock();
+void begin() noexcept try {
+  const base::ScopedCancelDisable no_cancel;
+  const base::RecursiveMutexLock lock(startup->mutex);
+  if (startup->started) return;
+  startup->started = true;
+  start(startup->plain_table);
+} catch (...) {
+  base::log_line("out of memory while connecting to the servers of remote devices");
+}
+
+namespace {
+
+// The analysis does not follow locks that one function takes and another one releases, or loops over mutexes.
+void unlock_objects() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  client.svm.unlock();
+  client.objects.unlock_all();
+  for (const Object* const device : catalog.devices) state_of<DeviceState>(*device).infos.unlock();
+}
+
+}  // namespace
+
+void before_fork() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  startup->mutex.lock();
+  catalog.servers.lock();
+  for (const Object* const device : catalog.devices) state_of<DeviceState>(*device).infos.lock();
   client.callbacks.lock();
   client.internal_callbacks.lock();
   client.migration_worker.lock();
@@ -101,45 +124,32 @@ void before_fork() {
   client.svm.lock();
 }
 
-namespace {
-
-void unlock_objects() {
-  client.svm.unlock();
-  client.objects.unlock_all();
-  for (const Object* const device : client.devices) state_of<DeviceState>(*device).infos.unlock();
-}
-
-}  // namespace
-
-void after_fork_in_parent() {
+void after_fork_in_parent() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   unlock_objects();
   client.migration_worker.unlock();
   client.internal_callbacks.unlock();
   client.callbacks.unlock();
-  client.servers.unlock();
-  client.mutex.unlock();
+  catalog.servers.unlock();
+  startup->mutex.unlock();
 }
 
-// Nobody knows in which state other threads have left what the parent's objects stand for, or whether they
-// held its locks. So they are not touched any more.
-void after_fork_in_child() {
+// Other threads of the parent may have left its objects in any state, with any of their locks held: so the objects are
+// disowned and never touched again.
+void after_fork_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   client.objects.disown_all();
   unlock_objects();
   client.migration_worker.reset_in_child();
   client.internal_callbacks.reset_in_child();
   client.callbacks.reset_in_child();
-  client.servers.close_in_child();
-  new (&client.mutex) std::recursive_mutex;  // its owner was a thread of the parent's
+  catalog.servers.close_in_child();
+  new (&startup->mutex) base::RecursiveMutex;  // it is owned by a thread of the parent's
 }
 
-void flush_all() noexcept { client.servers.flush(); }
-
-std::string printable(std::string text) {
-  constexpr std::size_t kMost = 200;
-  if (text.size() > kMost) text.resize(kMost);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return text;
+void restart_for_tests() {
+  const base::RecursiveMutexLock lock(startup->mutex);
+  startup->started = false;
 }
+
+void flush_all() noexcept { catalog.servers.flush(); }
 
 }  // namespace cleave::remote::client

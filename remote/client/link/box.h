@@ -1,5 +1,7 @@
-// A box of bytes in the program's memory: rows of one length, in slices. On the wire the rows lie one behind
-// the other.
+// A box of bytes in the program's memory: rows of one length, in slices. On the wire the rows follow each other without
+// gaps ("wire order").
+//
+// Not thread-safe, but has no state besides the addresses.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +25,12 @@ struct Box {
 
   [[nodiscard]] std::size_t bytes() const { return width * rows * slices; }
 
-  // Whether it is one run of bytes.
+  // Whether there are no gaps between its rows.
   [[nodiscard]] bool is_contiguous() const {
     return (rows == 1 || row_pitch == width) && (slices == 1 || slice_pitch == width * rows);
   }
 
-  // Calls visit(pointer, bytes) for each run of bytes from `done` on (bytes in wire order), until it gives
-  // false.
+  // Calls visit(pointer, bytes) for each contiguous run from byte `done` (in wire order) on, until it returns false.
   template <typename Visit>
   void for_each_run(std::size_t done, Visit visit) const {
     const std::size_t run = is_contiguous() ? bytes() : width;
@@ -40,7 +41,7 @@ struct Box {
     }
   }
 
-  // Copies so many of its bytes, from `done` on in wire order, to `target`.
+  // Copies `count` bytes, from byte `done` in wire order on, to `target`.
   void copy_to(std::byte* target, std::size_t done, std::size_t count) const {
     for_each_run(done, [&](const std::byte* place, std::size_t run) {
       const std::size_t now = std::min(run, count);
@@ -51,7 +52,7 @@ struct Box {
     });
   }
 
-  // And the other way, by copy(target, source, bytes).
+  // Copies `count` bytes from `source` to byte `done` and the following ones, by copy(target, source, bytes).
   template <typename Copy>
   void copy_from(const std::byte* source, std::size_t done, std::size_t count, Copy copy) const {
     for_each_run(done, [&](std::byte* place, std::size_t run) {
@@ -68,7 +69,7 @@ struct Box {
               [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
   }
 
-  // Where byte `at` of the wire belongs.
+  // The address of byte `at` in wire order.
   [[nodiscard]] std::byte* place(std::size_t at) const {
     if (is_contiguous()) return base + at;
     const std::size_t row = at / width;

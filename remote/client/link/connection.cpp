@@ -1,4 +1,4 @@
-// How a connection begins, who reads it, and how it ends.
+// Connecting, the reader role, the watcher, and fork.
 #include "remote/client/link/connection.h"
 
 #include <algorithm>
@@ -26,23 +26,23 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// While others read the watcher looks after them so often; it reads again soon after they have stopped.
-constexpr milliseconds kShortestRest{1};
-constexpr milliseconds kLongestRest{8};
-constexpr std::size_t kMostTokenFile = 4096;
-// Addresses of the server's have to be ours as well.
-constexpr std::uint64_t kKnown = bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers) |
-                                 (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
-constexpr std::uint64_t kSharing = bit(Feature::shared_memory) | bit(Feature::shared_ring);
-// Shared memory that has not been used for so long goes back to the system.
-constexpr milliseconds kUnused{5000};
+// How often the watcher checks whether other threads still read.
+constexpr milliseconds kMinRest{1};
+constexpr milliseconds kMaxRest{8};
+constexpr std::size_t kMaxTokenFile = 4096;
+// Shared virtual memory needs addresses of one size on both sides.
+constexpr std::uint64_t kSupportedFeatures = bit(Feature::pipes) | bit(Feature::includes) |
+                                             bit(Feature::end_answers) |
+                                             (sizeof(void*) == sizeof(std::uint64_t) ? bit(Feature::svm) : 0);
+constexpr std::uint64_t kSharedMemoryFeatures = bit(Feature::shared_memory) | bit(Feature::shared_ring);
+// Shared memory that has been unused for this long is given back to the system.
+constexpr milliseconds kTrimAfter{5000};
 
 std::string first_line(const std::string& path, std::string& problem) {
   if (path.empty()) return {};
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line) || line.size() > kMostTokenFile)
-    problem = "no token can be read from " + path;
+  if (!std::getline(file, line) || line.size() > kMaxTokenFile) problem = "cannot read a token from " + path;
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
   return line;
 }
@@ -74,19 +74,19 @@ Connection::Connection(std::unique_ptr<Stream> stream, const base::RemoteSetting
 
 Connection::~Connection() {
   for (const int descriptor : {timer_, wake_}) {
-    if (descriptor >= 0) close(descriptor);
+    if (descriptor >= 0) ::close(descriptor);
   }
 }
 
 std::shared_ptr<Connection> Connection::open(const std::string& address, const base::RemoteSettings& settings,
                                              bool query, Time until, std::string& problem) {
   const auto endpoint = read_endpoint(address);
-  if (!endpoint) return problem = "not an address", nullptr;
+  if (!endpoint) return problem = "not a valid address", nullptr;
   ConnectResult connected =
       connect_to(*endpoint, {settings.authorities, settings.certificate, settings.key}, until);
   if (connected.stream == nullptr) return problem = connected.problem, nullptr;
   std::shared_ptr<Connection> made(new Connection(std::move(connected.stream), settings));
-  // A unix socket's server is on this machine. Without memory to share all goes over the socket.
+  // The server of a unix socket is on this machine. Without shared memory everything goes over the socket.
   if (endpoint->address.kind == base::Address::Kind::unix_socket && !query)
     made->shared_ = SharedArea::make();
   if (!made->handshake(settings, query, until, problem)) return nullptr;
@@ -96,12 +96,12 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
   try {
     std::thread([made] { made->watch(); }).detach();
   } catch (const std::system_error&) {
-    return problem = "no thread can be started", nullptr;
+    return problem = "cannot start a thread", nullptr;
   }
   return made;
 }
 
-// The memory that is to be shared goes with the first byte.
+// The descriptor of the shared memory goes with the first byte.
 bool Connection::send_hello(std::span<const std::byte> message) {
   if (shared_ == nullptr) return write_frame(*stream_, FrameKind::hello, message, {}, timeout_);
   const HeaderBytes header = encode({FrameKind::hello, static_cast<std::uint32_t>(message.size()), 0});
@@ -117,56 +117,61 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   Builder builder;
   const auto token_text = builder.CreateString(token);
   const auto name = builder.CreateString(program_name());
-  const std::uint64_t features = kKnown | (shared_ == nullptr ? 0 : kSharing);
+  const std::uint64_t features = kSupportedFeatures | (shared_ == nullptr ? 0 : kSharedMemoryFeatures);
   builder.Finish(wire::CreateHello(builder, kVersion, kOldestVersion, features, wire::ByteOrder::little,
                                    token_text, name, static_cast<std::uint32_t>(heartbeat_.count()), query));
   const auto begin = steady_clock::now();
   const std::span message(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize());
-  if (!send_hello(message)) return problem = "the connection broke off", false;
+  if (!send_hello(message)) return problem = "the connection was closed", false;
   FrameHeader header;
   input_.set_deadline(until);
-  const ReadStatus got = input_.next(header, until);
+  const ReadStatus status = input_.next(header, until);
   input_.set_deadline(Time::max());
-  if (got == ReadStatus::timeout || (got == ReadStatus::closed && steady_clock::now() >= until))
+  if (status == ReadStatus::timeout || (status == ReadStatus::closed && steady_clock::now() >= until))
     return problem = "no answer in time", false;
-  if (got == ReadStatus::closed) {
+  if (status == ReadStatus::closed) {
     problem = stream_->last_words();
-    if (problem.empty()) problem = "the connection broke off at the start";
+    if (problem.empty()) problem = "the connection was closed during the handshake";
     return false;
   }
   round_trip_ = steady_clock::now() - begin;
-  const std::span<const std::byte> answer = input_.message();
-  welcome_bytes_.assign(answer.begin(), answer.end());
-  welcome_ = header.kind == FrameKind::welcome ? verified_welcome(welcome_bytes_) : nullptr;
-  if (welcome_ == nullptr) return problem = "what is there is no cleave-serverd", false;
-  if (welcome_->refusal() != wire::Refusal::none) {
-    problem = "it refuses: " + printable(welcome_->text() == nullptr ? "" : welcome_->text()->str());
-    return false;
-  }
-  if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
-    return problem = "it speaks another version of the protocol", false;
-  if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)
-    return problem = "it lets nothing be sent", false;
-  if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
-  supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
-  supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
-  // A server whose signs of life are far apart is given the time for them.
-  timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
-  input_.set_stall_timeout(timeout_);
+  if (!accept_welcome(header, problem)) return false;
   const std::chrono::nanoseconds half_way(begin.time_since_epoch() + round_trip_ / 2);
   clock_ahead_ = welcome_->time() - static_cast<std::uint64_t>(half_way.count());
   last_sent_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   return true;
 }
 
+bool Connection::accept_welcome(const FrameHeader& header, std::string& problem) {
+  const std::span<const std::byte> answer = input_.message();
+  welcome_bytes_.assign(answer.begin(), answer.end());
+  welcome_ = header.kind == FrameKind::welcome ? verified_welcome(welcome_bytes_) : nullptr;
+  if (welcome_ == nullptr) return problem = "the peer is not a cleave-serverd", false;
+  if (welcome_->refusal() != wire::Refusal::none) {
+    problem = "the server refused: " + printable(welcome_->text() == nullptr ? "" : welcome_->text()->str());
+    return false;
+  }
+  if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
+    return problem = "the server uses another version of the protocol", false;
+  if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)
+    return problem = "the server grants no window", false;
+  if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
+  supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
+  supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;
+  // A server that sends pings rarely gets a longer timeout.
+  timeout_ = std::max(timeout_, milliseconds(3 * std::min(welcome_->heartbeat(), 600'000U)));
+  input_.set_stall_timeout(timeout_);
+  return true;
+}
+
 void Connection::wait_with(Condition done, void* function) {
   wait_calls_.fetch_add(1, std::memory_order_relaxed);
-  std::unique_lock lock(reader_mutex_);
-  // Who waits for what ends with the connection sees that end, too: end_connection() is to have come so far.
+  base::MutexLock lock(reader_mutex_);
+  // Until ended_ rather than closed_: what is waited for may be failed by end_connection().
   while (!ended_ && !done(function)) {
     if (has_reader_) {
-      // Counted before the last look. Of this and the reader's look at the count one comes first: either what
-      // has been read is seen here, or this sleeper is seen there.
+      // Counted before done() is called once more. Of this and the reader's check of the count one comes first: either
+      // what has been read is seen here, or this sleeper is seen there.
       sleepers_.fetch_add(1, std::memory_order_acq_rel);
       if (!ended_ && !done(function)) reader_changed_.wait(lock);
       sleepers_.fetch_sub(1, std::memory_order_relaxed);
@@ -179,40 +184,41 @@ void Connection::wait_with(Condition done, void* function) {
       input_.spin();
       going = read_frame();
       if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) continue;
-      const std::scoped_lock again(reader_mutex_);  // it may have been for one of them
+      const base::MutexLock again(reader_mutex_);  // it may have been for one of the sleepers
       reader_changed_.notify_all();
     }
     if (!going) end_connection();
     lock.lock();
-    release_reader_role(lock);
+    release_reader_role();
   }
 }
 
-// What is left to be read, or to be expected, is the next sleeper's affair, or the watcher's.
-void Connection::release_reader_role(std::unique_lock<std::mutex>& lock) {
-  const bool is_buffered = input_.has_buffered();  // the next reader's from here on
+// What is left to be read, or still expected, is for a sleeper to read, or for the watcher.
+void Connection::release_reader_role() {
+  const bool is_buffered = input_.has_buffered();  // input_ is the next reader's from here on
   has_reader_ = false;
   if (sleepers_.load(std::memory_order_relaxed) != 0) {
     reader_changed_.notify_all();
     return;
   }
-  lock.unlock();
-  if (unawaited_.load(std::memory_order_relaxed) != 0 || is_buffered || stream_->has_data()) {
-    const std::uint64_t one = 1;
-    if (write(wake_, &one, sizeof one) < 0) {  // it is awake, then
-    }
+  const ScopedUnlock unlock(reader_mutex_);
+  if (unawaited_.load(std::memory_order_relaxed) != 0 || is_buffered || stream_->has_data()) wake_watcher();
+}
+
+void Connection::wake_watcher() const {
+  const std::uint64_t one = 1;
+  if (write(wake_, &one, sizeof one) < 0) {  // it is awake already
   }
-  lock.lock();
 }
 
 void Connection::read_as_watcher() {
-  std::unique_lock lock(reader_mutex_);
+  base::MutexLock lock(reader_mutex_);
   if (has_reader_ || !alive()) return;
   has_reader_ = true;
   lock.unlock();
   bool going = true;
   while (going && input_.has_more() && sleepers_.load(std::memory_order_relaxed) == 0) going = read_frame();
-  // Readable, and nothing there: the end of the stream.
+  // Readable although nothing has come: the end of the stream.
   if (going && !input_.has_more() && at_end_of_stream()) going = false;
   if (!going) end_connection();
   lock.lock();
@@ -226,8 +232,8 @@ bool Connection::at_end_of_stream() {
   return (hung.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0 && !input_.has_more();
 }
 
-// True if there is something to read.
-bool Connection::sleep_until_something(bool others_read, milliseconds most) {
+// Returns whether there is something to read.
+bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
   std::array<pollfd, 3> waited{{{timer_, POLLIN, 0}, {wake_, POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
   if (poll(waited.data(), others_read ? 2 : 3, static_cast<int>(most.count())) <= 0) return false;
   if (waited[0].revents != 0) {
@@ -236,7 +242,7 @@ bool Connection::sleep_until_something(bool others_read, milliseconds most) {
       flush_as_watcher();
       out_.unlock();
     } else {
-      arm_flush_timer();  // who sends now may not send this
+      arm_flush_timer();  // the current sender may not send what was gathered last
     }
   }
   if (waited[1].revents != 0) drain(wake_);
@@ -248,20 +254,20 @@ void Connection::watch() {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   std::uint64_t before = 0;
-  milliseconds rest = kShortestRest;
+  milliseconds rest = kMinRest;
   const milliseconds calm = std::max(heartbeat_ / 2, milliseconds(10));
   while (alive()) {
     const std::uint64_t waits = wait_calls_.load(std::memory_order_relaxed);
     bool others_read = waits != before;
     if (!others_read) {
-      const std::scoped_lock lock(reader_mutex_);
+      const base::MutexLock lock(reader_mutex_);
       others_read = has_reader_;
     }
     before = waits;
-    rest = others_read ? std::min(2 * rest, kLongestRest) : kShortestRest;
-    if (sleep_until_something(others_read, others_read ? rest : calm)) read_as_watcher();
+    rest = others_read ? std::min(2 * rest, kMaxRest) : kMinRest;
+    if (sleep_until_readable(others_read, others_read ? rest : calm)) read_as_watcher();
     check_liveness();
-    if (shared_ != nullptr) shared_->trim(kUnused);
+    if (shared_ != nullptr) shared_->trim(kTrimAfter);
   }
 }
 
@@ -275,10 +281,10 @@ void Connection::check_liveness() {
 }
 
 void Connection::close_in_child() {
-  self_in_child_ = shared_from_this();  // who held locks in it is not here
+  self_in_child_ = shared_from_this();  // threads that held its locks do not exist here
   closed_.store(true, std::memory_order_release);
-  // So that the server sees the parent's end.
-  for (const int descriptor : {stream_->descriptor(), timer_, wake_}) close(descriptor);
+  // The server sees the parent's end only when nobody else has the socket open.
+  for (const int descriptor : {stream_->descriptor(), timer_, wake_}) ::close(descriptor);
   if (shared_ != nullptr) shared_->close_in_child();
 }
 

@@ -1,60 +1,71 @@
 #include "remote/client/link/info_query.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace cleave::remote::client {
 namespace {
 
-bool is_text(wire::InfoSubject what, cl_uint param) {
-  switch (what) {
-    case wire::InfoSubject::device:
-      return param == CL_DEVICE_NAME || param == CL_DEVICE_VENDOR || param == CL_DRIVER_VERSION ||
-             param == CL_DEVICE_PROFILE || param == CL_DEVICE_VERSION ||
-             param == CL_DEVICE_OPENCL_C_VERSION || param == CL_DEVICE_EXTENSIONS ||
-             param == CL_DEVICE_BUILT_IN_KERNELS || param == CL_DEVICE_IL_VERSION ||
-             param == CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED;
-    case wire::InfoSubject::program:
-      return param == CL_PROGRAM_KERNEL_NAMES;
-    case wire::InfoSubject::program_build:
-      return param == CL_PROGRAM_BUILD_OPTIONS || param == CL_PROGRAM_BUILD_LOG;
-    case wire::InfoSubject::kernel:
-      return param == CL_KERNEL_FUNCTION_NAME || param == CL_KERNEL_ATTRIBUTES;
-    case wire::InfoSubject::kernel_argument:
-      return param == CL_KERNEL_ARG_TYPE_NAME || param == CL_KERNEL_ARG_NAME;
-    default:
-      return false;
-  }
-}
+using wire::InfoSubject;
+
+constexpr std::array kStrings = std::to_array<std::pair<InfoSubject, cl_uint>>({
+    {InfoSubject::device, CL_DEVICE_NAME},
+    {InfoSubject::device, CL_DEVICE_VENDOR},
+    {InfoSubject::device, CL_DRIVER_VERSION},
+    {InfoSubject::device, CL_DEVICE_PROFILE},
+    {InfoSubject::device, CL_DEVICE_VERSION},
+    {InfoSubject::device, CL_DEVICE_OPENCL_C_VERSION},
+    {InfoSubject::device, CL_DEVICE_EXTENSIONS},
+    {InfoSubject::device, CL_DEVICE_BUILT_IN_KERNELS},
+    {InfoSubject::device, CL_DEVICE_IL_VERSION},
+    {InfoSubject::device, CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED},
+    {InfoSubject::program, CL_PROGRAM_KERNEL_NAMES},
+    {InfoSubject::program_build, CL_PROGRAM_BUILD_OPTIONS},
+    {InfoSubject::program_build, CL_PROGRAM_BUILD_LOG},
+    {InfoSubject::kernel, CL_KERNEL_FUNCTION_NAME},
+    {InfoSubject::kernel, CL_KERNEL_ATTRIBUTES},
+    {InfoSubject::kernel_argument, CL_KERNEL_ARG_TYPE_NAME},
+    {InfoSubject::kernel_argument, CL_KERNEL_ARG_NAME},
+});
 
 }  // namespace
 
-std::vector<std::byte> null_terminated(wire::InfoSubject what, cl_uint param,
-                                       std::span<const std::byte> bytes) {
+std::vector<std::byte> null_terminated(InfoSubject what, cl_uint param, std::span<const std::byte> bytes) {
   std::vector<std::byte> all(bytes.begin(), bytes.end());
-  if (is_text(what, param) && !all.empty() && all.back() != std::byte{0}) all.push_back(std::byte{0});
+  const bool is_string =
+      std::find(kStrings.begin(), kStrings.end(), std::pair(what, param)) != kStrings.end();
+  if (is_string && !all.empty() && all.back() != std::byte{0}) all.push_back(std::byte{0});
   return all;
 }
 
-cl_int query_server(Connection& connection, wire::InfoSubject what, Id object, Id device, cl_uint param,
-                    cl_uint index, std::span<const std::uint8_t> input, InfoCache* infos,
-                    std::vector<std::byte>& bytes) {
+cl_int query_server(Connection& connection, const ServerQuery& query, std::vector<std::byte>& bytes,
+                    InfoCache* cache) {
   PendingRequest pending;
   const cl_int error = connection.call({}, pending, [&](auto& b) {
-    flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> given;
-    if (!input.empty()) given = b.CreateVector(input.data(), input.size());
-    return wire::CreateQuery(b, what, object, device, param, index, given);
+    flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> input;
+    if (!query.input.empty()) input = b.CreateVector(query.input.data(), query.input.size());
+    return wire::CreateQuery(b, query.what, query.object, query.device, query.param, query.index, input);
   });
-  bytes = null_terminated(what, param, bytes_of(pending));
-  if (infos != nullptr && connection.alive())
-    infos->put(info_key(what, param, index, device), {error, bytes});
+  bytes = null_terminated(query.what, query.param, bytes_of(pending));
+  if (cache != nullptr && connection.alive())
+    cache->put(info_key(query.what, query.param, query.index, query.device), {error, bytes});
   return error;
 }
 
-cl_int cached_or_queried(Connection& connection, InfoCache& infos, wire::InfoSubject what, Id object,
-                         Id device, cl_uint param, cl_uint index, const InfoOutput& output) {
-  if (const InfoCache::Info* const info = infos.find(info_key(what, param, index, device))) {
-    return info->error != CL_SUCCESS ? info->error : output.write_list(info->bytes);
-  }
+cl_int query_into(Connection& connection, const ServerQuery& query, const InfoOutput& output) {
   std::vector<std::byte> bytes;
-  const cl_int error = query_server(connection, what, object, device, param, index, {}, &infos, bytes);
+  const cl_int error = query_server(connection, query, bytes);
+  return error != CL_SUCCESS ? error : output.write_list(bytes);
+}
+
+cl_int cached_or_queried(Connection& connection, InfoCache& cache, const ServerQuery& query,
+                         const InfoOutput& output) {
+  const auto key = info_key(query.what, query.param, query.index, query.device);
+  if (const InfoCache::Info* const info = cache.find(key))
+    return info->error != CL_SUCCESS ? info->error : output.write_list(info->bytes);
+  std::vector<std::byte> bytes;
+  const cl_int error = query_server(connection, query, bytes, &cache);
   return error != CL_SUCCESS ? error : output.write_list(bytes);
 }
 

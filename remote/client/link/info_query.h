@@ -1,9 +1,12 @@
-// Answers of the server to queries, and where they are kept.
+// Info queries: asking the server, and reading what it has answered before.
+//
+// Thread-safe. Functions that ask wait for the answer, and return kConnectionLost if the connection ends meanwhile.
 #pragma once
 
 #include <cstring>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "remote/client/link/connection.h"
 #include "remote/client/link/wire_types.h"
@@ -13,19 +16,33 @@
 
 namespace cleave::remote::client {
 
+// What is asked: a parameter of an object, for one of its devices or its index-th part where that matters.
+struct ServerQuery {
+  wire::InfoSubject what;
+  Id object;
+  cl_uint param = 0;
+  Id device = 0;
+  cl_uint index = 0;
+  std::span<const std::uint8_t> input = {};
+};
+
+inline InfoCache::Key info_key(wire::InfoSubject what, cl_uint param, cl_uint index = 0, Id device = 0) {
+  return {static_cast<cl_uint>(what), param, index, device};
+}
+
 template <typename Vector>
 std::span<const std::byte> bytes_of_vector(const Vector* bytes) {
   if (bytes == nullptr) return {};
   return {reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()};
 }
 
-// What an answer has brought, if it is bytes.
+// The bytes of an answer, or none.
 inline std::span<const std::byte> bytes_of(const PendingRequest& pending) {
   return pending.answer() == nullptr ? std::span<const std::byte>{}
                                      : bytes_of_vector(pending.answer()->bytes());
 }
 
-// The bytes as programs may read them: a text ends with a zero, whatever the server has left out.
+// The bytes as programs may read them: strings end with a zero even if the server left it out.
 std::vector<std::byte> null_terminated(wire::InfoSubject what, cl_uint param,
                                        std::span<const std::byte> bytes);
 
@@ -33,17 +50,13 @@ template <typename List>
 void cache_infos(InfoCache& infos, const List* list) {
   if (list == nullptr) return;
   for (const wire::Info* const info : *list) {
-    infos.put({static_cast<cl_uint>(info->what()), info->param(), info->index(), info->device()},
+    infos.put(info_key(info->what(), info->param(), info->index(), info->device()),
               {driver_error(info->error()),
                null_terminated(info->what(), info->param(), bytes_of_vector(info->bytes()))});
   }
 }
 
-inline InfoCache::Key info_key(wire::InfoSubject what, cl_uint param, cl_uint index = 0, Id device = 0) {
-  return {static_cast<cl_uint>(what), param, index, device};
-}
-
-// A value that is known to be there; `otherwise` where it is not.
+// A cached value, or `otherwise`.
 template <typename T>
 T cached(const InfoCache& infos, const InfoCache::Key& key, T otherwise) {
   const InfoCache::Info* const info = infos.find(key);
@@ -67,13 +80,15 @@ std::vector<T> cached_list(const InfoCache& infos, const InfoCache::Key& key) {
   return list;
 }
 
-// Asks the server. The answer is kept in `infos` unless that is null.
-cl_int query_server(Connection& connection, wire::InfoSubject what, Id object, Id device, cl_uint param,
-                    cl_uint index, std::span<const std::uint8_t> input, InfoCache* infos,
-                    std::vector<std::byte>& bytes);
+// Asks the server. The answer is kept in `cache` if there is one.
+cl_int query_server(Connection& connection, const ServerQuery& query, std::vector<std::byte>& bytes,
+                    InfoCache* cache = nullptr);
 
-// Answers from `infos`, or from the server.
-cl_int cached_or_queried(Connection& connection, InfoCache& infos, wire::InfoSubject what, Id object,
-                         Id device, cl_uint param, cl_uint index, const InfoOutput& output);
+// Asks the server and writes the answer to the program's memory.
+cl_int query_into(Connection& connection, const ServerQuery& query, const InfoOutput& output);
+
+// The same, but answers from `cache` if it can, and keeps the answer there.
+cl_int cached_or_queried(Connection& connection, InfoCache& cache, const ServerQuery& query,
+                         const InfoOutput& output);
 
 }  // namespace cleave::remote::client

@@ -1,8 +1,10 @@
-// One request that is under way: what it waits for, and where the data goes.
+// A request whose answer is awaited: what is known of it, and where its data goes.
 //
-// Who asks and waits has it on his stack; what nobody waits for (a read that does not block) is `owned_by_connection` by
-// the connection, which calls `on_complete` when it has come and deletes it. Written by the thread that reads
-// (connection.h) until `done`.
+// A caller that waits has it on its stack. That of a non-blocking read belongs to the connection, which deletes it after
+// calling `on_complete` (owned_by_connection).
+//
+// Threads: the caller fills it in before it is sent; then only the connection's reader uses it (connection.h) until
+// `done`.
 #pragma once
 
 #include <atomic>
@@ -29,11 +31,11 @@ class PendingRequest {
   PendingRequest(const PendingRequest&) = delete;
   PendingRequest& operator=(const PendingRequest&) = delete;
 
-  // What came. Null where the connection has ended, or there is nothing but an error and a value.
+  // The stored answer. Null if the connection has ended, or the answer is only an error and a value.
   [[nodiscard]] const wire::Answer* answer() const { return answer_; }
 
-  // `answer` points into `message`, which is copied only where there is something in it.
-  void keep(const wire::Answer& answer, std::span<const std::byte> message) {
+  // Stores an answer within `message`, which is copied only if the answer has more than an error and a value.
+  void store(const wire::Answer& answer, std::span<const std::byte> message) {
     error = driver_error(answer.error());
     value = answer.value();
     const bool has_more = answer.values() != nullptr || answer.bytes() != nullptr ||
@@ -46,32 +48,32 @@ class PendingRequest {
         reinterpret_cast<const wire::Answer*>(reinterpret_cast<const std::byte*>(message_.data()) + offset);
   }
 
-  // What comes over the socket, and counts there.
+  // How many bytes of its data come over the socket.
   [[nodiscard]] std::uint64_t payload() const { return place ? 0 : destination.bytes(); }
 
-  Box destination;       // where a payload goes in the program's memory; or
-  bool collect = false;  // it goes into `collected`
+  Box destination;       // where the data goes in the program's memory, unless
+  bool collect = false;  // it goes to `collected`
   std::vector<std::byte> collected;
   cl_int error = CL_SUCCESS;
   std::uint64_t value = 0;
-  std::uint64_t received = 0;  // of its data, which may come in parts
-  SharedArea::Place place;     // through which it comes, if not over the socket
-  bool in_ring = false;        // and not at once: whoever waits takes it out
-  bool answer_at_end = false;  // the answer comes when the command has ended, as that of a read always does
+  std::uint64_t received = 0;  // bytes of its data, which may come in parts
+  SharedArea::Place place;     // the shared memory through which the data comes; empty: the socket
+  bool in_ring = false;        // `place` is a ring, which the waiting thread reads
+  bool answer_at_end = false;  // the server answers when the command has ended, as it always does for reads
   bool owned_by_connection = false;
-  // Of a read that nobody waits for: its queue, its event, and whether what comes later there ends later.
+  // Of a non-blocking read: its queue, its event, and whether the queue runs in order.
   Id queue = 0;
   Id event = 0;
   bool in_order = false;
-  // Who hears of this answer knows that all that was sent for this queue before has ended; and whether that
-  // is all that was asked.
-  Id ends = 0;
+  // The answer means that all commands that were sent to this queue before have ended; `is_finish`: also if it is an
+  // error.
+  Id ends_queue = 0;
   bool is_finish = false;
-  // By the connection: which request it is, counted from its beginning, which ids were chosen later than it
-  // was sent, and that the program has been told of its end: nothing may be written into its memory any more.
+  // Set by the connection: the number of the request, counted from 1; the first id that was chosen after it was sent.
   std::uint64_t sequence = 0;
   Id first_later_id = 0;
-  bool destination_released = false;
+  bool destination_released =
+      false;  // the program may have freed the destination: nothing may be written to it
   std::function<void(PendingRequest&)> on_complete;
   std::atomic<bool> done{false};
 

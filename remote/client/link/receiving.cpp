@@ -1,39 +1,39 @@
-// The half of a connection that reads, and does what came.
+// Receiving: frames from the server are read and handled by the thread that has the reader role.
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "base/log.h"
-#include "remote/client/api/events.h"
 #include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
+#include "remote/client/objects/event_status.h"
 #include "remote/protocol/limits.h"
 #include "remote/protocol/verify.h"
 
 namespace cleave::remote::client {
 namespace {
 
-constexpr std::chrono::hours kForEver{24 * 365};
+constexpr std::chrono::hours kNoTimeout{24 * 365};
 
 }  // namespace
 
 bool Connection::read_frame() {
   FrameHeader header;
-  if (input_.next(header, std::chrono::steady_clock::now() + kForEver) != ReadStatus::data) return false;
+  if (input_.next(header, std::chrono::steady_clock::now() + kNoTimeout) != ReadStatus::data) return false;
   if (header.kind != FrameKind::events) return false;
   const wire::Events* const events = verified_events(input_.message(), header.payload);
   return events != nullptr && handle(*events);
 }
 
 bool Connection::read_payload(const Box& box, std::size_t from, std::size_t bytes) {
-  bool whole = true;
+  bool complete = true;
   box.for_each_run(from, [&](std::byte* place, std::size_t run) {
     const std::size_t now = std::min(run, bytes);
-    whole = input_.read_payload({place, now});
+    complete = input_.read_payload({place, now});
     bytes -= now;
-    return whole && bytes != 0;
+    return complete && bytes != 0;
   });
-  return whole;
+  return complete;
 }
 
 bool Connection::handle(const wire::Events& events) {
@@ -42,7 +42,7 @@ bool Connection::handle(const wire::Events& events) {
       if (!handle(*item)) return false;
     }
   }
-  // Totals only grow; a server that says otherwise harms nobody but its own client.
+  // Not checked for growth: a server that sends wrong totals harms only its own client.
   commands_ended_.store(events.commands_ended(), std::memory_order_relaxed);
   bytes_ended_.store(events.bytes_ended(), std::memory_order_relaxed);
   return true;
@@ -71,21 +71,21 @@ bool Connection::handle(const wire::Item& item) {
       break;
     case wire::Event::Goodbye:
       if (item.event_as_Goodbye()->text() != nullptr) {
-        base::log_line("the server ends the connection: " +
+        base::log_line("the server closed the connection: " +
                        printable(item.event_as_Goodbye()->text()->str()));
       }
       return false;
-    default:  // Pong: that it came is enough
+    default:  // Pong: its arrival is enough
       break;
   }
   return input_.skip_payload(item.payload());
 }
 
-// A program that is told of a read's end, or of what can only come after it, may take the memory away into
-// which the read's data was to go. So what comes then ends the connection. False: the program would be told
-// that all went well, and there is no data.
+// Once the program knows that a read has ended, or something that can only end after it, it may free the memory into
+// which the read's data was to go. So data that comes later ends the connection. Returns false if the notice is of a
+// success and data is missing.
 bool Connection::is_consistent_with_reads(const EndNotice& notice) {
-  const std::scoped_lock lock(requests_);
+  const base::MutexLock lock(requests_);
   for (PendingRequest* const read : unawaited_reads_) {
     const bool is_later =
         notice.request != 0 ? read->sequence < notice.request : read->first_later_id <= notice.event;
@@ -106,10 +106,10 @@ bool Connection::receive_data(PendingRequest& pending, std::uint64_t payload) {
            read_payload(pending.destination, before, payload);
   }
   if (payload > kMaxProgram - before) return false;
-  // Memory is taken as the data comes: what is announced may never come.
-  constexpr std::uint64_t kNoWait = std::uint64_t{1} << 20U;
+  // Memory is allocated as data comes: what is announced may never come.
+  constexpr std::uint64_t kChunk = std::uint64_t{1} << 20U;
   for (std::uint64_t left = payload; left != 0;) {
-    const std::uint64_t now = std::min(left, kNoWait);
+    const std::uint64_t now = std::min(left, kChunk);
     const std::size_t end = pending.collected.size();
     pending.collected.resize(end + now);
     if (!input_.read_payload(std::span(pending.collected).subspan(end, now))) return false;
@@ -118,36 +118,36 @@ bool Connection::receive_data(PendingRequest& pending, std::uint64_t payload) {
   return true;
 }
 
-// What the ring could not carry.
+// Data of a read through a ring that came over the socket instead.
 bool Connection::receive_ring_data(PendingRequest& pending, std::uint64_t at, std::uint64_t payload) {
-  const std::uint64_t whole = pending.destination.bytes();
+  const std::uint64_t size = pending.destination.bytes();
   pending.received += payload;
-  return at <= whole && payload <= whole - at && read_payload(pending.destination, at, payload);
+  return at <= size && payload <= size - at && read_payload(pending.destination, at, payload);
 }
 
-// Whether what the answer says to be there is: the read's own data, and that of reads before it.
+// Whether the data that a successful answer implies has come: the read's own, and that of reads before it.
 bool Connection::is_complete(const wire::Answer& answer, const PendingRequest& pending) {
   const bool good = answer.error() == CL_SUCCESS;
-  const bool over_socket = !pending.place && !pending.collect;  // of a ring its owner knows
+  const bool over_socket = !pending.place && !pending.collect;  // call_through_ring() checks rings itself
   if (good && over_socket && pending.received != pending.destination.bytes()) return false;
-  // One that failed need not have waited for others, unless it was to do nothing else.
-  const bool ends_others = pending.ends != 0 && (good || pending.is_finish);
-  return !ends_others || is_consistent_with_reads({good, 0, pending.ends, pending.sequence});
+  // A failed command need not have waited for others, but a finish has.
+  const bool ends_others = pending.ends_queue != 0 && (good || pending.is_finish);
+  return !ends_others || is_consistent_with_reads({good, 0, pending.ends_queue, pending.sequence});
 }
 
 bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload) {
   PendingRequest* pending = nullptr;
   {
-    const std::scoped_lock lock(requests_);
+    const base::MutexLock lock(requests_);
     const auto found = pending_.find(answer.request());
     if (found == pending_.end()) return false;
     pending = found->second;
   }
-  // Still in the table while the data comes, so that it is ended if that breaks off.
+  // Stays in the table while its data comes, so that it is failed if the connection ends meanwhile.
   if (pending->in_ring) {
     if (payload != 0 && !receive_ring_data(*pending, answer.value(), payload)) return false;
   } else {
-    // A part that has failed has no data, and may stand before others.
+    // A failed part has no data, and others may follow.
     if (answer.more() && payload != 0 && answer.value() != pending->received) return false;
     if (payload != 0 && (pending->place || !receive_data(*pending, payload))) return false;
   }
@@ -155,14 +155,14 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   if (!is_complete(answer, *pending)) return false;
   if (pending->place && !pending->in_ring && answer.error() == CL_SUCCESS && !pending->destination_released)
     pending->destination.copy_from(pending->place.data(), 0, pending->destination.bytes());
-  pending->keep(answer, input_.message());
-  // What has not come is not counted as ended.
+  pending->store(answer, input_.message());
+  // Data that has not come does not count as ended.
   if (answer.error() != CL_SUCCESS) {
-    const std::uint64_t asked = pending->payload();
-    bytes_sent_.fetch_sub(asked - std::min(asked, pending->received), std::memory_order_relaxed);
+    const std::uint64_t expected = pending->payload();
+    bytes_sent_.fetch_sub(expected - std::min(expected, pending->received), std::memory_order_relaxed);
   }
   {
-    const std::scoped_lock lock(requests_);
+    const base::MutexLock lock(requests_);
     pending_.erase(answer.request());
     if (pending->queue != 0) std::erase(unawaited_reads_, pending);
   }
@@ -171,21 +171,28 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
   return true;
 }
 
-// A read that nobody waits for has failed: its event has, whatever else comes of it, or the next wait for the
-// queue says so.
+// A non-blocking read has failed: so has its event, or, without one, the next clFinish of the queue.
 void Connection::fail_read(const PendingRequest& read) {
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   if (const auto event = expected_events_.find(read.event); event != expected_events_.end())
-    return set_status(*event->second, read.error);
-  const auto queue = read.event != 0 ? subscribers_.end() : subscribers_.find(read.queue);
-  if (queue == subscribers_.end()) return;
+    return set_event_status(*event->second, read.error);
+  if (read.event == 0) set_queue_failure(read.queue, read.error);
+}
+
+void Connection::set_event_status(Object& event, cl_int status) {
+  unawaited_.fetch_sub(set_status(event, status), std::memory_order_relaxed);
+}
+
+void Connection::set_queue_failure(Id queue, cl_int error) {
+  const auto found = subscribers_.find(queue);
+  if (found == subscribers_.end() || found->second->kind != Kind::queue) return;
   cl_int none = CL_SUCCESS;
-  state_of<QueueState>(*queue->second).failure.compare_exchange_strong(none, read.error);
+  state_of<QueueState>(*found->second).failure.compare_exchange_strong(none, error);
 }
 
 void Connection::complete_request(PendingRequest& pending) {
   if (!pending.owned_by_connection) {
-    // The thread that waits may go on at once, and take the request with it.
+    // From here on the waiting thread may return, and the request with it.
     pending.done.store(true, std::memory_order_release);
     return;
   }
@@ -197,7 +204,7 @@ void Connection::complete_request(PendingRequest& pending) {
 bool Connection::handle_completion(const wire::Completion& completion) {
   Object* event = nullptr;
   {
-    const std::scoped_lock lock(events_);
+    const base::MutexLock lock(events_);
     places_in_flight_.erase(completion.event());
     const auto found = expected_events_.find(completion.event());
     if (found == expected_events_.end()) return true;
@@ -212,28 +219,25 @@ bool Connection::handle_completion(const wire::Completion& completion) {
     state.times = {times->queued(), times->submit(), times->start(), times->end(), times->complete()};
     state.has_times = true;
   }
-  set_status(*event, fits ? std::min(completion.status(), CL_COMPLETE) : kConnectionLost);
+  set_event_status(*event, fits ? std::min(completion.status(), CL_COMPLETE) : kConnectionLost);
   client.objects.drop(*event);
   return fits;
 }
 
 void Connection::handle_status(const wire::EventStatus& status) {
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   const auto found = expected_events_.find(status.event());
   if (found != expected_events_.end() && status.status() > CL_COMPLETE)
-    set_status(*found->second, status.status());
+    set_event_status(*found->second, status.status());
 }
 
 void Connection::handle_failure(const wire::Failure& failure) {
-  const std::scoped_lock lock(events_);
-  const auto found = subscribers_.find(failure.queue());
-  if (found == subscribers_.end() || found->second->kind != Kind::queue) return;
-  cl_int none = CL_SUCCESS;
-  state_of<QueueState>(*found->second).failure.compare_exchange_strong(none, driver_error(failure.error()));
+  const base::MutexLock lock(events_);
+  set_queue_failure(failure.queue(), driver_error(failure.error()));
 }
 
 void Connection::handle_context_error(const wire::ContextError& error) {
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   const auto found = subscribers_.find(error.context());
   if (found == subscribers_.end() || found->second->kind != Kind::context) return;
   const ContextState& context = state_of<ContextState>(*found->second);
@@ -250,7 +254,7 @@ void Connection::handle_context_error(const wire::ContextError& error) {
 void Connection::handle_memory_released(Id memory) {
   std::function<void()> function;
   {
-    const std::scoped_lock lock(events_);
+    const base::MutexLock lock(events_);
     const auto found = memory_callbacks_.find(memory);
     if (found == memory_callbacks_.end()) return;
     function = std::move(found->second);
@@ -259,7 +263,7 @@ void Connection::handle_memory_released(Id memory) {
   function();
 }
 
-// What kernels print is the program's own output, and goes where its own would.
+// Kernel output (printf) goes to the program's standard output, as with a local driver.
 bool Connection::print_kernel_output(std::uint64_t payload) {
   std::array<std::byte, 4096> bytes;
   while (payload != 0) {
@@ -272,13 +276,14 @@ bool Connection::print_kernel_output(std::uint64_t payload) {
   return true;
 }
 
-// By the reader, once: nothing comes any more.
+// By the reader, once: fails everything that is pending.
 void Connection::end_connection() {
   std::unordered_map<std::uint32_t, PendingRequest*> requests;
   std::unordered_map<Id, Object*> events;
   std::unordered_map<Id, std::function<void()>> ends;
   {
-    const std::scoped_lock lock(requests_, events_);
+    const base::MutexLock requests_lock(requests_);
+    const base::MutexLock events_lock(events_);
     if (closed_.exchange(true, std::memory_order_acq_rel)) return;
     requests.swap(pending_);
     unawaited_reads_.clear();
@@ -291,7 +296,7 @@ void Connection::end_connection() {
     complete_request(*pending);
   }
   for (const auto& [id, event] : events) {
-    set_status(*event, kConnectionLost);
+    set_event_status(*event, kConnectionLost);
     client.objects.drop(*event);
   }
   for (const auto& [id, function] : ends) function();
@@ -300,13 +305,13 @@ void Connection::end_connection() {
 
 void Connection::expect(Object& event) {
   client.objects.hold(event);
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   expected_events_.emplace(state_of<EventState>(event).id, &event);
 }
 
 void Connection::forget(Object& event) {
   {
-    const std::scoped_lock lock(events_);
+    const base::MutexLock lock(events_);
     if (expected_events_.erase(state_of<EventState>(event).id) == 0) return;
   }
   client.objects.drop(event);
@@ -314,7 +319,7 @@ void Connection::forget(Object& event) {
 
 void Connection::on_memory_released(Id memory, std::function<void()> function) {
   {
-    const std::scoped_lock lock(events_);
+    const base::MutexLock lock(events_);
     if (alive()) {
       memory_callbacks_.emplace(memory, std::move(function));
       return;
@@ -324,18 +329,18 @@ void Connection::on_memory_released(Id memory, std::function<void()> function) {
 }
 
 void Connection::subscribe(Object& object) {
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   subscribers_.emplace(state_of<ObjectState>(object).id, &object);
 }
 
 Object* Connection::subscriber(Id object) {
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   const auto found = subscribers_.find(object);
   return found == subscribers_.end() ? nullptr : found->second;
 }
 
 void Connection::unsubscribe(Id object) {
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   subscribers_.erase(object);
 }
 

@@ -1,4 +1,4 @@
-// The half of a connection that sends.
+// Sending: windows, gathering commands, and flushing them.
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -14,18 +14,18 @@
 namespace cleave::remote::client {
 namespace {
 
-// Data up to this size is copied, so that its command can wait for others.
+// Data up to this size is copied, so that its command can be gathered with others.
 constexpr std::size_t kSmallData = 4096;
-// From this size on copying it once more costs less than what the socket does with it.
-constexpr std::size_t kWorthSharing = std::size_t{32} * 1024;
-// So much is sent at once: large enough to share a system call, small enough to begin early.
-constexpr std::size_t kMostGathered = std::size_t{16} * 1024;
-constexpr std::size_t kMostGatheredData = std::size_t{64} * 1024;
-constexpr std::size_t kMostGatheredCommands = kMaxCommands / 2;
-constexpr std::size_t kManyReleases = 256;
-// So long nothing ends where it is the program's turn.
+// From this size on an extra copy through shared memory costs less than the socket.
+constexpr std::size_t kMinShared = std::size_t{32} * 1024;
+// At most this much is gathered: large enough to share a system call, small enough to be sent early.
+constexpr std::size_t kMaxGathered = std::size_t{16} * 1024;
+constexpr std::size_t kMaxGatheredData = std::size_t{64} * 1024;
+constexpr std::size_t kMaxGatheredCommands = kMaxCommands / 2;
+constexpr std::size_t kMaxGatheredReleases = 256;
+// When no command has ended for this long, the windows are taken to be stalled on the program's user events.
 constexpr std::chrono::milliseconds kStallTime{50};
-// Shorter rows are put together before they are sent.
+// Shorter rows are joined before they are sent.
 constexpr std::size_t kShortRun = 2048;
 
 std::chrono::steady_clock::rep now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -33,7 +33,7 @@ std::chrono::steady_clock::rep now() { return std::chrono::steady_clock::now().t
 // Sends a box's bytes in wire order.
 class BoxWriter {
  public:
-  BoxWriter(Stream& stream, Duration patience) : stream_(stream), patience_(patience) {}
+  BoxWriter(Stream& stream, Duration timeout) : stream_(stream), timeout_(timeout) {}
 
   bool write(const Box& box) {
     bool sent = true;
@@ -59,11 +59,11 @@ class BoxWriter {
 
   bool put(std::byte* place, std::size_t size) {
     iovec part{place, size};
-    return stream_.write(std::span(&part, 1), patience_);
+    return stream_.write(std::span(&part, 1), timeout_);
   }
 
   Stream& stream_;
-  const Duration patience_;
+  const Duration timeout_;
   std::array<std::byte, std::size_t{16} * 1024> staging_{};
   std::size_t staged_ = 0;
 };
@@ -77,51 +77,51 @@ bool Connection::has_window(WindowNeeds needs, std::uint64_t windows) const {
                              bytes_ended_.load(std::memory_order_relaxed) + welcome_->window_bytes());
 }
 
-cl_int Connection::begin_command(std::unique_lock<std::mutex>& lock, const CommandHeader& head,
-                                 std::uint64_t bytes) {
+cl_int Connection::begin_command(const CommandHeader& header, std::uint64_t bytes) {
   if (!alive()) return kConnectionLost;
   if (releases_urgent_.load(std::memory_order_acquire)) send_releases();
-  const WindowNeeds needs{head.queue != 0, bytes != 0};
-  if (head.urgent || has_window(needs)) [[likely]]
+  const WindowNeeds needs{header.queue != 0, bytes != 0};
+  if (header.urgent || has_window(needs)) [[likely]]
     return CL_SUCCESS;
-  return wait_for_window(lock, needs);
+  return wait_for_window(needs);
 }
 
 Connection::WindowReservation Connection::reserve_window(bool has_data, cl_int& error) {
-  WindowReservation turn(reservations_);
-  std::unique_lock lock(out_);
-  error = alive() ? wait_for_window(lock, {true, has_data}) : kConnectionLost;
-  return turn;
+  WindowReservation reservation(reservations_);
+  const base::MutexLock lock(out_);
+  error = alive() ? wait_for_window({true, has_data}) : kConnectionLost;
+  return reservation;
 }
 
-// What makes room: ends of commands and of data, and data that does not come because its read has failed.
+// What makes room: the ends of commands and of their data, and data that will not come since its read has failed.
 Connection::WindowProgress Connection::window_progress() const {
   return {commands_ended_.load(std::memory_order_relaxed), bytes_ended_.load(std::memory_order_relaxed),
           bytes_sent_.load(std::memory_order_relaxed)};
 }
 
-// The windows may be closed by what waits for the program itself, for a user event: then it is no use to wait
-// long. Commands go beyond them as far as the server lets them, data as far as it has room.
-cl_int Connection::wait_for_window(std::unique_lock<std::mutex>& lock, WindowNeeds needs) {
+// The windows may be filled by commands that wait for a user event of the program's, so waiting for long could be a
+// deadlock. Then commands may exceed the window up to the server's hard limit, and data may use what room it has.
+cl_int Connection::wait_for_window(WindowNeeds needs) {
   using std::chrono::steady_clock;
   const auto may_wait_for_program = [this] { return open_user_events_.load(std::memory_order_relaxed) != 0; };
   const auto ends = [this] { return std::pair(commands_ended_.load(), bytes_ended_.load()); };
   auto since = steady_clock::now();
   while (true) {
-    // Looked at before the room is: what makes room after that is seen, too.
+    // Read before the windows are checked, so that what makes room after that is noticed.
     const WindowProgress before = window_progress();
     if (has_window(needs)) return CL_SUCCESS;
     if (may_wait_for_program() && stalled_at_ == ends() &&
         has_window({needs.command, false}, kMaxWindows - 1))
       return CL_SUCCESS;
     const auto ended = ends();
-    lock.unlock();
-    if (may_wait_for_program()) {
-      poll_server();
-    } else {
-      wait([&] { return window_progress() != before || may_wait_for_program(); });
+    {
+      const ScopedUnlock unlock(out_);
+      if (may_wait_for_program()) {
+        poll_server();
+      } else {
+        wait([&] { return window_progress() != before || may_wait_for_program(); });
+      }
     }
-    lock.lock();
     if (!alive()) return kConnectionLost;
     const auto now = steady_clock::now();
     if (ends() != ended || !may_wait_for_program()) since = now;
@@ -130,32 +130,32 @@ cl_int Connection::wait_for_window(std::unique_lock<std::mutex>& lock, WindowNee
   }
 }
 
-// Returns soon, with the newest of what there is to hear.
+// Returns soon, when everything that the server has sent so far has been handled.
 void Connection::poll_server() {
   PendingRequest pending;
   call({}, pending, [](Builder& b) { return wire::CreateQuery(b, wire::InfoSubject::platform); });
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-void Connection::add_command(const CommandHeader& head, std::uint32_t request,
+void Connection::add_command(const CommandHeader& header, std::uint32_t request,
                              const PayloadInfo& payload_info, wire::Body type,
                              flatbuffers::Offset<void> body) {
   flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> waits;
-  if (!head.waits.empty()) waits = builder_.CreateVector(head.waits.data(), head.waits.size());
+  if (!header.waits.empty()) waits = builder_.CreateVector(header.waits.data(), header.waits.size());
   wire::CommandBuilder command(builder_);
   command.add_payload(payload_info.payload);
-  command.add_event(head.event);
-  command.add_queue(head.queue);
-  if (!head.waits.empty()) command.add_waits(waits);
+  command.add_event(header.event);
+  command.add_queue(header.queue);
+  if (!header.waits.empty()) command.add_waits(waits);
   command.add_body(body);
   if (payload_info.shared) command.add_shared(&*payload_info.shared);
   if (payload_info.ring) command.add_ring(&*payload_info.ring);
   command.add_request(request);
   command.add_body_type(type);
   command.add_at_end(payload_info.answer_at_end);
-  command.add_empty_list(head.has_empty_wait_list);
+  command.add_empty_list(header.has_empty_wait_list);
   commands_.push_back(command.Finish());
-  if (head.queue == 0) return;  // the windows are those of queues
+  if (header.queue == 0) return;  // the windows count commands of queues
   ++commands_sent_;
   bytes_sent_.fetch_add(payload_info.payload, std::memory_order_relaxed);
 }
@@ -163,13 +163,11 @@ void Connection::add_command(const CommandHeader& head, std::uint32_t request,
 cl_int Connection::end_command(const Box& data, FlushTiming when) {
   const bool large = data.bytes() > kSmallData;
   if (!large && data.bytes() != 0) {
-    data.for_each_run(0, [&](const std::byte* place, std::size_t run) {
-      small_data_.insert(small_data_.end(), place, place + run);
-      return true;
-    });
+    small_data_.resize(small_data_.size() + data.bytes());
+    data.copy_to(&*small_data_.end() - data.bytes(), 0, data.bytes());
   }
-  if (large || when == FlushTiming::now || builder_.GetSize() > kMostGathered ||
-      commands_.size() > kMostGatheredCommands || small_data_.size() > kMostGatheredData) {
+  if (large || when == FlushTiming::now || builder_.GetSize() > kMaxGathered ||
+      commands_.size() > kMaxGatheredCommands || small_data_.size() > kMaxGatheredData) {
     flush_locked(large ? data : Box{});
   } else if (!gathered_.load(std::memory_order_relaxed)) {
     gathered_.store(true, std::memory_order_release);
@@ -178,13 +176,7 @@ cl_int Connection::end_command(const Box& data, FlushTiming when) {
   return alive() ? CL_SUCCESS : kConnectionLost;
 }
 
-cl_int Connection::flush_with(std::uint64_t more, const std::function<bool()>& write_more) {
-  flush_locked(more, write_more);
-  return alive() ? CL_SUCCESS : kConnectionLost;
-}
-
-// For a ring, within flush_with().
-Ring::Peer Connection::server() {
+Ring::Peer Connection::ring_peer() {
   return {[this](std::span<const std::byte> slots) {
             iovec part{const_cast<std::byte*>(slots.data()), slots.size()};
             return stream_->write(std::span(&part, 1), timeout_);
@@ -193,21 +185,21 @@ Ring::Peer Connection::server() {
 }
 
 bool Connection::uses_socket_only(std::size_t bytes) const {
-  return shared_ == nullptr || bytes < kWorthSharing;
+  return shared_ == nullptr || bytes < kMinShared;
 }
 
 SharedArea::Place Connection::share(std::size_t bytes) {
-  const bool worth = !uses_socket_only(bytes) && bytes <= kMaxSharedTransfer;
-  return !worth || !alive() ? SharedArea::Place() : shared_->allocate(bytes);
+  if (uses_socket_only(bytes) || bytes > kMaxSharedTransfer || !alive()) return {};
+  return shared_->allocate(bytes);
 }
 
 bool Connection::has_commands_in_flight() {
-  const std::scoped_lock lock(out_);
+  const base::MutexLock lock(out_);
   return commands_sent_ != commands_ended_.load(std::memory_order_relaxed);
 }
 
 void Connection::keep_until_complete(Id event, SharedArea::Place place) {
-  const std::scoped_lock lock(events_);
+  const base::MutexLock lock(events_);
   places_in_flight_.emplace(event, std::move(place));
 }
 
@@ -219,21 +211,21 @@ void Connection::arm_flush_timer() {
 void Connection::release(Id id, bool urgent) {
   bool first = false;
   {
-    const std::scoped_lock lock(released_mutex_);
+    const base::MutexLock lock(released_mutex_);
     first = released_.empty();
     released_.push_back(id);
-    if (urgent || released_.size() >= kManyReleases) releases_urgent_.store(true, std::memory_order_release);
+    if (urgent || released_.size() >= kMaxGatheredReleases)
+      releases_urgent_.store(true, std::memory_order_release);
   }
   if (!first || !alive()) return;
   gathered_.store(true, std::memory_order_release);
   arm_flush_timer();
 }
 
-// Under out_.
 void Connection::send_releases() {
   std::vector<Id> ids;
   {
-    const std::scoped_lock lock(released_mutex_);
+    const base::MutexLock lock(released_mutex_);
     ids.swap(released_);
     releases_urgent_.store(false, std::memory_order_relaxed);
   }
@@ -243,7 +235,7 @@ void Connection::send_releases() {
 
 void Connection::flush() {
   if (!gathered_.load(std::memory_order_acquire)) return;
-  const std::scoped_lock lock(out_);
+  const base::MutexLock lock(out_);
   flush_locked({});
 }
 
@@ -251,15 +243,15 @@ void Connection::flush_locked(const Box& data) {
   flush_locked(data.bytes(), [&] { return data.bytes() == 0 || BoxWriter(*stream_, timeout_).write(data); });
 }
 
-// Others may be about to wait for what nobody reads but the watcher. And the server need not read before it
-// has been read from.
+// While it sends, the watcher must go on reading: the server may not read before its own data has been taken, and no
+// other thread may be waiting.
 void Connection::flush_as_watcher() {
   watcher_sends_ = true;
   flush_locked({});
   watcher_sends_ = false;
 }
 
-// With so many bytes more of payload, which are behind what has been gathered.
+// Sends what was gathered, then `more` bytes of payload by write_more().
 void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& write_more) {
   send_releases();
   if (commands_.empty()) {
@@ -285,13 +277,13 @@ void Connection::flush_locked(std::uint64_t more, const std::function<bool()>& w
   last_sent_.store(now(), std::memory_order_relaxed);
 }
 
-void Connection::ring() {
+void Connection::wake_waiters() {
   post({}, [](Builder& b) { return wire::CreatePing(b, 0); });
   flush();
 }
 
 std::uint32_t Connection::register_request(PendingRequest& pending) {
-  const std::scoped_lock lock(requests_);
+  const base::MutexLock lock(requests_);
   if (!alive()) return 0;
   do {
     if (++next_request_ == 0) next_request_ = 1;

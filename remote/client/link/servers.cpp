@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "remote/client/devices/catalog.h"
 #include "remote/client/link/connection.h"
 
 namespace cleave::remote::client {
@@ -16,11 +15,13 @@ void log_unreachable(const std::string& address, const std::string& problem) {
 
 }  // namespace
 
-void Servers::connect_all(const base::RemoteSettings& settings) {
+void Servers::connect_all(const base::RemoteSettings& settings, HasSameDevices has_same_devices) {
   settings_ = settings;
+  has_same_devices_ = has_same_devices;
   for (const std::string& address : settings_.servers) {
     Server& server = servers_.emplace_back(address);
     std::string problem;
+    const base::MutexLock lock(server.mutex);
     server.connection = Connection::open(address, settings_, false,
                                          std::chrono::steady_clock::now() + settings_.timeout, problem);
     if (server.connection == nullptr) log_unreachable(address, problem);
@@ -28,21 +29,22 @@ void Servers::connect_all(const base::RemoteSettings& settings) {
 }
 
 std::shared_ptr<Connection> Servers::current(std::size_t server) {
-  const std::scoped_lock lock(servers_[server].mutex);
-  return servers_[server].connection;
+  Server& one = servers_[server];
+  const base::MutexLock lock(one.mutex);
+  return one.connection;
 }
 
 std::shared_ptr<Connection> Servers::connect(std::size_t number, Time until, std::string& problem) const {
   auto made = Connection::open(servers_[number].address, settings_, false, until, problem);
-  if (made == nullptr || has_same_devices(number, made->welcome())) return made;
-  problem = "its devices are others than before";
-  made->leave();
+  if (made == nullptr || has_same_devices_(number, made->welcome())) return made;
+  problem = "its devices have changed";
+  made->close();
   return nullptr;
 }
 
 std::shared_ptr<Connection> Servers::live_connection(std::size_t number, Time until) {
   Server& server = servers_[number];
-  const std::scoped_lock lock(server.mutex);
+  const base::MutexLock lock(server.mutex);
   if (server.connection != nullptr && server.connection->alive()) return server.connection;
   if (std::chrono::steady_clock::now() >= until) return nullptr;
   std::string problem;
@@ -60,20 +62,23 @@ std::shared_ptr<Connection> Servers::live_connection(std::size_t number, Time un
 void Servers::flush() {
   for (Server& server : servers_) {
     std::shared_ptr<Connection> connection;
-    if (const std::unique_lock lock(server.mutex, std::try_to_lock); lock) connection = server.connection;
+    if (!server.mutex.try_lock()) continue;
+    connection = server.connection;
+    server.mutex.unlock();
     if (connection != nullptr) connection->flush();
   }
 }
 
-void Servers::lock() {
+// The analysis does not follow locks taken in a loop.
+void Servers::lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   for (Server& server : servers_) server.mutex.lock();
 }
 
-void Servers::unlock() {
+void Servers::unlock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   for (Server& server : servers_) server.mutex.unlock();
 }
 
-void Servers::close_in_child() {
+void Servers::close_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   for (Server& server : servers_) {
     if (server.connection != nullptr) server.connection->close_in_child();
     for (const std::weak_ptr<Connection>& one : server.previous) {

@@ -1,24 +1,24 @@
-// The servers, and the connection on which each of them is spoken to now.
+// The list of servers, and the current connection to each.
 //
-// A connection that has ended never comes back: what was made on it answers kConnectionLost until it is released. What
-// is new, a context or sub-devices, is made on a new connection, which live_connection() opens where the last one has
-// ended, if the server offers the same devices as before: so the program's handles of devices, and what it
-// has been told of them, stay true.
+// A connection that has ended is not revived: objects on it return kConnectionLost until they are released. New contexts
+// and sub-devices are created on a new connection, which live_connection() opens if the last one has ended and the server
+// still offers the same devices: so the program's device handles, and what it knows of them, stay valid.
 //
-// fork(): the child has none of the parent's connections, and reaches for new ones like any process.
+// fork(): the child has none of the parent's connections and opens new ones when it needs them.
 //
-// Thread-safe. While a thread connects to a server others that reach for it wait for that one, and so does
-// fork().
+// Thread-safe. A server's mutex is held while connecting to it: other threads that need it wait, and so does fork().
 #pragma once
 
 #include <chrono>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/settings.h"
+#include "remote/protocol/messages.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote::client {
@@ -27,38 +27,43 @@ class Connection;
 
 class Servers {
  public:
-  // Connects to all of them, once. What is not in reach then has no devices, now and later.
-  void connect_all(const base::RemoteSettings& settings);
+  // Whether a server offers the devices that it offered at first.
+  using HasSameDevices = bool (*)(std::size_t server, const wire::Welcome& welcome);
+
+  // Connects to all of them, once and before other calls. A server that is not reachable then has no devices later.
+  void connect_all(const base::RemoteSettings& settings, HasSameDevices has_same_devices);
 
   [[nodiscard]] std::size_t count() const { return servers_.size(); }
   [[nodiscard]] std::chrono::milliseconds timeout() const { return settings_.timeout; }
 
-  // The connection as it is, possibly at its end. Null: there never was one, or it was the parent's.
+  // The connection as it is; it may have ended. Null: there was none, or it was the parent process's.
   [[nodiscard]] std::shared_ptr<Connection> current(std::size_t server);
 
-  // A connection that has not ended. Null: it has, and no other one was to be had until then.
+  // A connection that has not ended. Null: it has, and no new one could be opened in time.
   std::shared_ptr<Connection> live_connection(std::size_t server, Time until);
 
-  // Sends what has been gathered; leaves a server out that another thread is connecting to.
+  // Sends all gathered commands. Skips servers that another thread is connecting to.
   void flush();
 
-  void lock();  // around fork()
+  // Around fork(): lock() before; then unlock() in the parent, close_in_child() in the child.
+  void lock();
   void unlock();
-  void close_in_child();  // in the child, instead of unlock()
+  void close_in_child();
 
  private:
   struct Server {
     explicit Server(std::string the_address) : address(std::move(the_address)) {}
     const std::string address;
-    std::mutex mutex;  // guards what follows; held while connecting
-    std::shared_ptr<Connection> connection;
-    std::vector<std::weak_ptr<Connection>> previous;  // what was made on them keeps them
-    bool failure_logged = false;                      // of what keeps us from it now
+    base::Mutex mutex;
+    std::shared_ptr<Connection> connection CLEAVE_GUARDED_BY(mutex);
+    std::vector<std::weak_ptr<Connection>> previous CLEAVE_GUARDED_BY(mutex);  // kept by objects on them
+    bool failure_logged CLEAVE_GUARDED_BY(mutex) = false;                      // since the last connection
   };
 
   std::shared_ptr<Connection> connect(std::size_t number, Time until, std::string& problem) const;
 
   base::RemoteSettings settings_;
+  HasSameDevices has_same_devices_ = nullptr;
   std::deque<Server> servers_;
 };
 

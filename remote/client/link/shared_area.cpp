@@ -13,10 +13,9 @@ namespace cleave::remote::client {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Memory is asked for in steps.
-constexpr std::size_t kBackedAtOnce = std::size_t{1} << 20U;
+constexpr std::size_t kGrowthStep = std::size_t{1} << 20U;
 
-// A file beyond the process's limit would cost it a SIGXFSZ.
+// Growing a file beyond the process's limit would raise SIGXFSZ.
 bool fits_file_size_limit(std::size_t size) {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
@@ -50,7 +49,7 @@ SharedArea::~SharedArea() {
 
 SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   if (size == 0 || size > size_) return {};
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   reclaim_idle();
   std::size_t offset = 0;
   for (const auto& [begin, end] : allocated_) {
@@ -60,27 +59,27 @@ SharedArea::Place SharedArea::allocate(std::size_t size) noexcept try {
   if (size > size_ - offset) return {};
   const std::size_t end = rounded(offset + size, kPage);
   if (end > backed_) {
-    // Memory that is touched first and found missing then would end the process.
-    const std::size_t more = std::min(rounded(end, kBackedAtOnce), size_);
+    // Allocated before it is touched: missing memory would otherwise be a fatal SIGBUS.
+    const std::size_t more = std::min(rounded(end, kGrowthStep), size_);
     if (::fallocate(descriptor_, 0, static_cast<off_t>(backed_), static_cast<off_t>(more - backed_)) != 0)
       return {};
     backed_ = more;
   }
   allocated_.emplace(offset, end);
-  last_taken_ = std::chrono::steady_clock::now();
+  last_allocated_ = std::chrono::steady_clock::now();
   return {*this, offset};
 } catch (const std::bad_alloc&) {
   return {};
 }
 
 void SharedArea::release(const Place& place) noexcept try {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (place.is_idle_ != nullptr && !place.is_idle_(place.data())) {
     awaiting_idle_.emplace(place.offset_, place.is_idle_);
   } else {
     allocated_.erase(place.offset_);
   }
-} catch (const std::bad_alloc&) {  // it stays taken
+} catch (const std::bad_alloc&) {  // it stays allocated
 }
 
 void SharedArea::reclaim_idle() {
@@ -93,17 +92,17 @@ void SharedArea::reclaim_idle() {
 }
 
 void SharedArea::trim(std::chrono::milliseconds unused) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   reclaim_idle();
   if (!allocated_.empty() || backed_ <= kKeptOnTrim) return;
-  if (std::chrono::steady_clock::now() - last_taken_ < unused) return;
+  if (std::chrono::steady_clock::now() - last_allocated_ < unused) return;
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kKeptOnTrim),
                   static_cast<off_t>(backed_ - kKeptOnTrim)) == 0)
     backed_ = kKeptOnTrim;
 }
 
 std::size_t SharedArea::backed() const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return backed_;
 }
 

@@ -1,10 +1,11 @@
-// Memory that this process shares with its server, for data on its way: places in it stand for payloads
-// (docs/remote-protocol.md). One area belongs to one connection.
+// Memory shared with a server on this machine, for data in transit: commands name places in it instead of sending a
+// payload (docs/remote-protocol.md). One area belongs to one connection.
 //
-// A place is its holder's until it is destroyed. The area is filled from its beginning, so that only as much
-// of it is ever real memory as has been in use at once; trim() gives back what is beyond a modest share.
+// A place belongs to its holder until it is destroyed. The area is allocated from its beginning, so only as much of it
+// is backed by memory as was in use at once; trim() gives back all but a modest share.
 //
-// Thread-safe. Nothing throws or waits: where there is no room now, the data goes another way.
+// Thread-safe. Nothing throws or blocks: if there is no space now, allocate() returns an empty place and the data goes
+// over the socket.
 #pragma once
 
 #include <chrono>
@@ -12,17 +13,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cleave::remote::client {
 
 class SharedArea {
  public:
   static constexpr std::size_t kSize = std::size_t{64} << 20U;
-  static constexpr std::size_t kKeptOnTrim = std::size_t{16} << 20U;  // what trim() leaves
+  static constexpr std::size_t kKeptOnTrim = std::size_t{16} << 20U;
 
-  // A stretch of whole pages. An empty one has no memory.
+  // A run of whole pages, or empty.
   class Place {
    public:
     Place() = default;
@@ -41,7 +43,8 @@ class SharedArea {
     [[nodiscard]] std::uint64_t offset() const { return offset_; }
     [[nodiscard]] std::byte* data() const { return area_->data_ + offset_; }
 
-    // Once given back it is nobody's as long as this says no of its data: the server may still write there.
+    // After it is destroyed, its memory is not used again until this returns true for its data: the server may still
+    // write there.
     using IsIdle = bool (*)(std::byte*);
     void keep_until_idle(IsIdle is_idle) { is_idle_ = is_idle; }
 
@@ -54,40 +57,41 @@ class SharedArea {
     IsIdle is_idle_ = nullptr;
   };
 
-  // Null: the system has none.
+  // Null if the system refuses.
   static std::unique_ptr<SharedArea> make(std::size_t size = kSize);
   SharedArea(const SharedArea&) = delete;
   SharedArea& operator=(const SharedArea&) = delete;
-  ~SharedArea();  // when all places are gone
+  ~SharedArea();  // Requires: no place is left.
 
-  // What is to be passed to the server: sealed, so that it cannot shrink under who has mapped it.
+  // For the server. Sealed, so that neither side can shrink it while the other has it mapped.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  // Empty: there is no room in one stretch, or no memory behind it.
+  // Empty: there is no contiguous space of that size, or no memory.
   Place allocate(std::size_t size) noexcept;
 
-  // Gives memory back to the system, if nothing is in use and nothing has been taken for so long.
+  // Gives memory back to the system if no place is in use and none has been allocated for `unused`.
   void trim(std::chrono::milliseconds unused) noexcept;
-  // How much of it is real memory.
+  // Bytes that are backed by memory.
   [[nodiscard]] std::size_t backed() const;
 
-  // The child of a process has the object and none of the memory, and does no more with it.
+  // In the child after fork(), which does not have the memory. The last call on this object.
   void close_in_child() const;
 
  private:
   SharedArea(int descriptor, std::byte* data, std::size_t size)
       : descriptor_(descriptor), data_(data), size_(size) {}
   void release(const Place& place) noexcept;
-  void reclaim_idle();
+  void reclaim_idle() CLEAVE_REQUIRES(mutex_);
 
   int descriptor_;
   std::byte* const data_;
   const std::size_t size_;
-  mutable std::mutex mutex_;
-  std::map<std::size_t, std::size_t> allocated_;        // ends by offset
-  std::map<std::size_t, Place::IsIdle> awaiting_idle_;  // of those, what nobody holds any more
-  std::size_t backed_ = 0;                              // bytes from the beginning
-  std::chrono::steady_clock::time_point last_taken_;
+  mutable base::Mutex mutex_;
+  std::map<std::size_t, std::size_t> allocated_ CLEAVE_GUARDED_BY(mutex_);  // ends by offset
+  std::map<std::size_t, Place::IsIdle> awaiting_idle_
+      CLEAVE_GUARDED_BY(mutex_);                      // of those, destroyed places
+  std::size_t backed_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes from the beginning
+  std::chrono::steady_clock::time_point last_allocated_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::remote::client

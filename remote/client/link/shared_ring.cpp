@@ -16,17 +16,17 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// One slot is for slices of which the server takes a copy: it always comes back.
-constexpr unsigned kSlotsInPlace = Ring::kSlots - 1;
-// Copied at a time: what fits into a processor's own cache, and is not taken for more by the C library.
+// The last slot is for slices that the server copies at once, so it always comes back soon.
+constexpr unsigned kDirectSlots = Ring::kSlots - 1;
+// Copied at a time: small enough for a core's cache, and for the C library not to choose non-temporal stores.
 constexpr std::size_t kBlock = std::size_t{128} << 10U;
 constexpr std::chrono::milliseconds kPollInterval{100};
-// Slots of which the server is told with one system call, which wakes a thread there.
-constexpr std::size_t kWrittenTogether = 2;
-constexpr std::size_t kReadTogether = 2;
+// Slots that are announced with one system call, each of which wakes a thread of the server.
+constexpr std::size_t kWritesTogether = 2;
+constexpr std::size_t kReadsTogether = 2;
 
-// Large data that nobody reads at once goes past the caches: they need not fetch first what is overwritten.
-void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+// Bypasses the caches for large data that is not read at once: no line is fetched only to be overwritten.
+void copy_non_temporal(std::byte* to, const std::byte* from, std::size_t bytes) {
 #ifdef __SSE2__
   constexpr std::size_t kLine = 64;
   const std::size_t ahead = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % kLine);
@@ -57,16 +57,16 @@ Ring::Ring(const SharedArea::Place& place, const Box& box)
   for (unsigned i = 0; i < kSlots; ++i) return_slot(word(i));
 }
 
-// After it has been waited for in vain once it is only looked at.
+// After a timeout slots are only checked, until one has come back.
 bool Ring::await_returned(unsigned number, const Peer& peer) {
   if (is_returned(word(number))) {
-    stalled_at_ = false;
+    timed_out_ = false;
     return true;
   }
-  // What it has not been told the server cannot do.
-  if (stalled_at_ || !announce_all(peer)) return false;
-  stalled_at_ = !wait_for_slot(word(number), steady_clock::now() + kSlotTimeout);
-  return !stalled_at_;
+  // The server cannot return a slot that was not announced.
+  if (timed_out_ || !announce_all(peer)) return false;
+  timed_out_ = !wait_for_slot(word(number), steady_clock::now() + kSlotTimeout);
+  return !timed_out_;
 }
 
 bool Ring::announce(const Peer& peer, std::uint8_t slot, std::size_t together) {
@@ -75,9 +75,9 @@ bool Ring::announce(const Peer& peer, std::uint8_t slot, std::size_t together) {
 }
 
 bool Ring::announce_all(const Peer& peer) {
-  const bool announced = unannounced_.empty() || peer.announce(unannounced_);
+  const bool sent = unannounced_.empty() || peer.announce(unannounced_);
   unannounced_.clear();
-  return announced;
+  return sent;
 }
 
 bool Ring::await_copied(unsigned number, const Peer& peer) const {
@@ -94,9 +94,9 @@ bool Ring::write(const Peer& peer) {
     unsigned number = next;
     if (await_returned(next, peer)) {
       announced = static_cast<std::uint8_t>(next);
-      next = (next + 1) % kSlotsInPlace;
+      next = (next + 1) % kDirectSlots;
     } else {
-      number = kSlotsInPlace;
+      number = kDirectSlots;
       announced = static_cast<std::uint8_t>(number | kCopySlotFlag);
       if (!announce_all(peer) || !await_copied(number, peer)) return false;
     }
@@ -104,7 +104,7 @@ bool Ring::write(const Peer& peer) {
       box_.copy_to(slot(number) + done, at + done, size);
     });
     give_slot(word(number));
-    if (!announce(peer, announced, at == 0 ? 1 : kWrittenTogether)) return false;
+    if (!announce(peer, announced, at == 0 ? 1 : kWritesTogether)) return false;
   }
   return announce_all(peer);
 }
@@ -118,22 +118,22 @@ void Ring::begin_read() {
 
 void Ring::copy_out(const Filled& filled) const {
   in_blocks(length(filled.at), [&](std::size_t done, std::size_t size) {
-    box_.copy_from(slot(filled.slot) + done, filled.at + done, size, copy_past_caches);
+    box_.copy_from(slot(filled.slot) + done, filled.at + done, size, copy_non_temporal);
   });
 }
 
 bool Ring::read_while_sending(const Peer& peer) {
   for (std::size_t at = kSlots * kSlice; at < box_.bytes(); at += kSlice) {
-    if (!stalled_at_ && !in_flight_.empty() && await_returned(in_flight_.front().slot, peer)) {
+    if (!timed_out_ && !in_flight_.empty() && await_returned(in_flight_.front().slot, peer)) {
       const unsigned number = in_flight_.front().slot;
       copy_out(in_flight_.front());
       in_flight_.pop_front();
       in_flight_.push_back({number, at});
       give_slot(word(number));
-      if (!announce(peer, static_cast<std::uint8_t>(number), kReadTogether)) return false;
+      if (!announce(peer, static_cast<std::uint8_t>(number), kReadsTogether)) return false;
     } else {
       diverted_ += length(at);
-      if (!announce(peer, kNoSlot, kReadTogether)) return false;
+      if (!announce(peer, kNoSlot, kReadsTogether)) return false;
     }
   }
   return announce_all(peer);

@@ -1,13 +1,11 @@
-// Large data through a ring of slots in shared memory (messages.fbs: Ring), slice by slice: while the
-// server's device copies one slice the program's thread copies the next, and what both touch stays in the
-// processor's caches.
+// Transfers large data through a ring of slots in shared memory (messages.fbs: Ring), slice by slice: while the server's
+// device copies one slice the program's thread copies the next, and what both touch stays in the processor's caches.
 //
-// Whoever has one is sending a command and keeps all others from sending. So it waits for the device for a
-// moment at most (kSlotTimeout): the device may be waiting for what the program does next. From then on the
-// server takes copies of what is written, and sends what is read over the socket, which needs nobody but the
-// server.
+// The thread that uses a ring is sending a command, which keeps all other threads from sending. So it waits at most
+// kSlotTimeout for the device, which may itself be waiting for what the program does next. After a timeout the server
+// copies what is written at once, and sends what is read over the socket; neither depends on the device's progress here.
 //
-// Not thread-safe: each command has its own.
+// Not thread-safe: each command has its own. The words in shared memory are synchronized by transport/slots.h.
 #pragma once
 
 #include <array>
@@ -27,39 +25,39 @@ namespace cleave::remote::client {
 class Ring {
  public:
   static constexpr std::size_t kSlice = std::size_t{1} << 19U;
-  static constexpr std::size_t kMinBytes = std::size_t{1} << 20U;  // the server takes no less
+  static constexpr std::size_t kMinBytes = std::size_t{1} << 20U;  // the server refuses rings for less
   static constexpr std::size_t kSlots = 8;
   static constexpr std::size_t kWords = 4096;  // bytes before the slots
   static constexpr std::size_t kSize = kWords + kSlots * kSlice;
   static constexpr std::chrono::milliseconds kSlotTimeout{5};
 
-  // `announce` sends bytes to the server; false: it is gone. `alive`: whether it is worth waiting for.
+  // announce() sends slot numbers to the server and returns false if the connection has ended; so does alive().
   struct Peer {
     std::function<bool(std::span<const std::byte>)> announce;
     std::function<bool()> alive;
   };
 
-  // In a place of kSize bytes, for data of more than a slice.
+  // Requires: a place of kSize bytes, data of more than one slice.
   Ring(const SharedArea::Place& place, const Box& box);
 
   [[nodiscard]] wire::Shared shared() const { return {offset_ + kWords, kSlots * kSlice}; }
   [[nodiscard]] wire::Ring words() const { return {offset_, kSlice}; }
-  // Bytes of payload that tell the server of slots.
+  // How many bytes of slot numbers go to the server as the command's payload.
   [[nodiscard]] std::uint64_t write_payload() const { return slices_; }
   [[nodiscard]] std::uint64_t read_payload() const { return slices_ - std::min(slices_, kSlots); }
 
-  // The box's bytes go out. False: the server is gone.
+  // Writes all of the box. False: the connection has ended.
   bool write(const Peer& peer);
 
-  // Before a read is sent: the first slots are the server's.
+  // A read: begin_read() before the command is sent, which gives the first slots to the server; read_while_sending() with
+  // its payload (false: the connection has ended); read_available() for what comes soon; read_remaining() after the
+  // answer, which means that all data is there.
   void begin_read();
-  // What comes while it is sent; false: the server is gone. Then the rest, as far as it comes soon.
   bool read_while_sending(const Peer& peer);
   void read_available(const Peer& peer);
-  // The read has been answered: all of it is there.
   void read_remaining();
 
-  // Bytes that come over the socket instead.
+  // Bytes of a read that come over the socket instead.
   [[nodiscard]] std::uint64_t diverted() const { return diverted_; }
 
  private:
@@ -74,7 +72,7 @@ class Ring {
   }
   [[nodiscard]] std::size_t length(std::size_t at) const { return std::min(kSlice, box_.bytes() - at); }
   bool await_returned(unsigned number, const Peer& peer);
-  // Tells the server of a slot, at once or together with others.
+  // Announces a slot to the server, together with others once there are `together`.
   bool announce(const Peer& peer, std::uint8_t slot, std::size_t together);
   bool announce_all(const Peer& peer);
   bool await_copied(unsigned number, const Peer& peer) const;
@@ -84,13 +82,13 @@ class Ring {
   const std::uint64_t offset_;
   const Box box_;
   const std::size_t slices_;
-  bool stalled_at_ = false;
+  bool timed_out_ = false;  // the last slot waited for did not come back in time
   std::uint64_t diverted_ = 0;
   std::vector<std::byte> unannounced_;
-  std::deque<Filled> in_flight_;  // of a read, in order
+  std::deque<Filled> in_flight_;  // a read's slots, in order
 };
 
-// Whether no slot of the ring in this place is the server's any more.
+// Whether the server has returned all slots of the ring in this place.
 bool is_ring_idle(std::byte* place);
 
 }  // namespace cleave::remote::client

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "remote/client/multi_server/command_order.h"
-#include "remote/client/multi_server/migration.h"
-
 namespace cleave::remote::client::multi_server {
 namespace {
 
@@ -14,26 +11,26 @@ using Use = CoherenceState::Use;
 
 bool can_supply(const CoherenceState& coherence, std::size_t shard) {
   const Replica& replica = coherence.replicas[shard];
-  return replica.is_current && replica.memory != nullptr && coherence.order->is_alive(shard);
+  return replica.is_current && replica.memory != nullptr && coherence.domain->is_alive(shard);
 }
 
-// The part from which the contents come: one that has them already, if possible. Where none can give them, as
-// its server has gone just now, one whose move will fail.
+// The shard from which to migrate: one that has the contents already, if possible. If none can supply them since its server
+// was lost just now, one whose migration will fail.
 std::size_t migration_source(const CoherenceState& coherence) {
-  std::size_t gone = 0;
+  std::size_t lost = 0;
   std::size_t found = coherence.replicas.size();
   for (std::size_t shard = 0; shard < coherence.replicas.size(); ++shard) {
     const Replica& replica = coherence.replicas[shard];
-    if (replica.is_current) gone = shard;
+    if (replica.is_current) lost = shard;
     if (!can_supply(coherence, shard)) continue;
     if (replica.arrival == nullptr || replica.arrival->is_over()) return shard;
     found = shard;
   }
-  return found != coherence.replicas.size() ? found : gone;
+  return found != coherence.replicas.size() ? found : lost;
 }
 
-// Of the uses on a queue in order the newest that was sent after the others, and has an event, stands for
-// them: a server tells the ends of such a queue's commands in their order, also where one has failed early.
+// Of the uses on an in-order queue, the newest that was sent after the others, and has an event, represents them: a server
+// reports the ends of such a queue's commands in order, even if one has failed early.
 void merge_uses(Replica& replica, Use& record_use) {
   Use* last = nullptr;
   for (Use& one : replica.uses) {
@@ -66,29 +63,29 @@ void add_dependency(std::vector<std::shared_ptr<Operation>>& operations,
   if (operation != nullptr && !operation->is_over()) operations.push_back(operation);
 }
 
-// The copy is read when it is written no more, and comes where nobody uses what was there.
+// The source is read when it is no longer written, and the target is written when its old contents are no longer used.
 std::shared_ptr<Migration> migrate_to(const std::shared_ptr<CoherenceState>& coherence, std::size_t shard) {
   const std::size_t source = migration_source(*coherence);
   Replica& from = coherence->replicas[source];
   Replica& to = coherence->replicas[shard];
-  auto move = std::make_shared<Migration>(coherence, source, shard);
+  auto migration = std::make_shared<Migration>(coherence, source, shard);
   for (const Use& one : from.uses) {
-    if (one.writes) add_dependency(move->dependencies, one.operation);
+    if (one.writes) add_dependency(migration->dependencies, one.operation);
   }
-  for (const Use& one : to.uses) add_dependency(move->dependencies, one.operation);
-  add_dependency(move->dependencies, from.arrival);
-  add_dependency(move->dependencies, to.arrival);
-  if (from.arrival != nullptr) move->suppliers.push_back(from.arrival);
+  for (const Use& one : to.uses) add_dependency(migration->dependencies, one.operation);
+  add_dependency(migration->dependencies, from.arrival);
+  add_dependency(migration->dependencies, to.arrival);
+  if (from.arrival != nullptr) migration->suppliers.push_back(from.arrival);
   if (!coherence->pending_overwrites.empty() && coherence->pending_overwrites.back().shard == source)
-    move->suppliers.push_back(coherence->pending_overwrites.back().operation);
-  add_use(from, {move->done, nullptr, false});
+    migration->suppliers.push_back(coherence->pending_overwrites.back().operation);
+  add_use(from, {migration->done, nullptr, false});
   to.is_current = true;
-  to.arrival = move->done;
-  return move;
+  to.arrival = migration->done;
+  return migration;
 }
 
-// Whether it is over and did not do what it was to do, nor did what was to change it afterwards. None:
-// something of that is under way.
+// Whether the overwriting command has failed and everything that modified its contents is over. None: something of that is
+// still running.
 std::optional<bool> has_no_effect(const CoherenceState::PendingOverwrite& one) {
   if (!one.operation->is_over()) return {};
   if (!one.operation->has_failed()) return false;
@@ -98,16 +95,16 @@ std::optional<bool> has_no_effect(const CoherenceState::PendingOverwrite& one) {
   return true;
 }
 
-// What was before one that came to nothing; if others have built on that, there is nothing.
+// The replicas that are current again after a failed overwrite: none if a later command modified the contents.
 std::vector<CoherenceState::PendingOverwrite::Before> before(const CoherenceState::PendingOverwrite& failed) {
-  const bool is_built_on = !std::all_of(failed.since.begin(), failed.since.end(),
+  const bool is_modified = !std::all_of(failed.since.begin(), failed.since.end(),
                                         [](const auto& operation) { return operation->has_failed(); });
   auto all = failed.before;
-  for (auto& one : all) one.was_current = one.was_current && !is_built_on;
+  for (auto& one : all) one.was_current = one.was_current && !is_modified;
   return all;
 }
 
-// Those that are known to have ended need no place in the list but the last.
+// Removes overwrites that are known to have ended, except the last.
 void prune_overwrites(std::vector<CoherenceState::PendingOverwrite>& all) {
   auto first = all.begin();
   for (; std::next(first) != all.end(); ++first) {
@@ -118,8 +115,8 @@ void prune_overwrites(std::vector<CoherenceState::PendingOverwrite>& all) {
   all.erase(all.begin(), first);
 }
 
-// Remembers what is the newest before a command overwrites it. Not where that changes nothing: if it comes to
-// nothing then, the contents are what they were.
+// Records which replicas are current before a command overwrites them. Not needed if they are already the only current one:
+// if the command fails then, the contents are as they were.
 void add_overwrite(CoherenceState& coherence, std::size_t shard,
                    const std::shared_ptr<Operation>& operation) {
   CoherenceState::PendingOverwrite one{operation, shard, {}, {}};
@@ -136,6 +133,14 @@ void add_overwrite(CoherenceState& coherence, std::size_t shard,
 
 }  // namespace
 
+Migration::Migration(std::shared_ptr<CoherenceState> the_coherence, std::size_t from_shard,
+                     std::size_t to_shard)
+    : coherence(std::move(the_coherence)),
+      from(from_shard),
+      to(to_shard),
+      source(coherence->replicas[from_shard].memory),
+      target(coherence->replicas[to_shard].memory) {}
+
 void revert_failed_overwrites(CoherenceState& coherence) {
   auto& all = coherence.pending_overwrites;
   while (!all.empty()) {
@@ -146,7 +151,8 @@ void revert_failed_overwrites(CoherenceState& coherence) {
     all.pop_back();
     for (std::size_t shard = 0; shard < coherence.replicas.size(); ++shard) {
       coherence.replicas[shard].is_current = earlier[shard].was_current;
-      coherence.replicas[shard].arrival = earlier[shard].arrival;  // later ones come to nothing, too (givers)
+      coherence.replicas[shard].arrival =
+          earlier[shard].arrival;  // later migrations fail as well (suppliers)
     }
   }
 }
@@ -177,7 +183,7 @@ void record_use(const std::shared_ptr<CoherenceState>& coherence, std::size_t sh
 
 void invalidate_replica(CoherenceState& coherence, std::size_t shard,
                         const std::shared_ptr<Operation>& arrival) {
-  const std::scoped_lock lock(coherence.order->mutex());
+  const base::MutexLock lock(coherence.domain->mutex());
   if (coherence.replicas[shard].arrival == arrival) coherence.replicas[shard].is_current = false;
 }
 

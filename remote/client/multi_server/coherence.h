@@ -1,25 +1,28 @@
-// Where the contents of a memory object are: each server has a copy, and some of them are the newest.
+// Which servers have the newest contents of a memory object. Each server has a replica; some replicas are current.
 //
-// The unit is the whole object; a buffer's parts and the images on it are the buffer. A command that uses an
-// object on a server whose copy is not among the newest has it moved there first (moves.h). Which are the
-// newest is decided command by command, in an order that OpenCL's own order of them is contained in
-// (ordering.h), and in which none of them need have run: a step stands for what has been decided, and what
-// follows waits for the steps that it needs.
+// The unit is the whole object; sub-buffers and images on a buffer share the buffer's state. Before a command uses an object
+// on a server whose replica is not current, the contents are migrated there (migration.h). Which replicas are current is
+// decided command by command, in an order that is compatible with OpenCL's (command_order.h) and in which none of the
+// commands need have run: an Operation represents what has been decided, and later commands wait for the operations that
+// they depend on.
 //
-// A command may come to nothing. Where it was to change contents, they are on its server as they were before,
-// brought there if need be. Where it was to give new ones (Overwriting), nothing was brought: then those from
-// before count again, unless others have built on what never was. Until such a command has ended its server's
-// copy is not given to others.
+// A command may fail or never be sent. If it was to modify contents, its server has them as they were before, migrated there
+// if need be. If it was to replace all contents (PendingOverwrite), nothing was migrated: then the replicas that were current
+// before are so again, unless other commands have modified the contents that were never written. Until such a command has
+// ended, its server's replica is not given to others.
 //
-// Not thread-safe: under the ordering's lock.
+// Not thread-safe: guarded by the mutex of the CoherenceDomain, which the functions require.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "remote/client/multi_server/composite.h"
+#include "base/mutex.h"
+#include "remote/client/multi_server/held_object.h"
 #include "remote/client/multi_server/memory_access.h"
 #include "remote/client/multi_server/operation.h"
 
@@ -27,21 +30,44 @@ namespace cleave::remote::client::multi_server {
 
 struct Migration;
 
+// What the objects of one context share: its servers, and the lock. Only Operation's mutexes and event states' are taken while
+// that is held, and nothing is sent.
+class CoherenceDomain {
+ public:
+  using IsAlive = std::function<bool(std::size_t shard)>;
+
+  // The queues are owned by whoever derives from this.
+  CoherenceDomain(std::vector<cl_command_queue> migration_queues, IsAlive is_alive)
+      : migration_queues_(std::move(migration_queues)), is_alive_(std::move(is_alive)) {}
+
+  base::Mutex& mutex() CLEAVE_RETURN_CAPABILITY(mutex_) { return mutex_; }
+  // The queue for migrations from and to a shard. Null: its server was lost before there was one.
+  [[nodiscard]] cl_command_queue migration_queue(std::size_t shard) const { return migration_queues_[shard]; }
+  [[nodiscard]] bool is_alive(std::size_t shard) const { return is_alive_(shard); }
+
+ protected:
+  base::Mutex mutex_;
+  const std::vector<cl_command_queue> migration_queues_;
+
+ private:
+  const IsAlive is_alive_;
+};
+
 struct CoherenceState {
   struct Use {
     std::shared_ptr<Operation> operation;
-    const Object* queue;  // null: it is out of order
+    const Object* queue;  // null: an out-of-order queue
     bool writes;
-    bool follows_all = true;  // when it was decided on, all before it on its queue had been sent
+    bool follows_all = true;  // all earlier uses on its queue had been sent when it was ordered
   };
   struct Replica {
-    cl_mem memory = nullptr;  // the part; null: the server had gone
+    cl_mem memory = nullptr;  // the shard; null: its server was lost
     bool is_current = true;
-    std::shared_ptr<Operation> arrival;  // the newest move to here
+    std::shared_ptr<Operation> arrival;  // the newest migration to here
     std::vector<Use> uses;               // those that may not be over
     std::size_t prune_threshold = 16;
   };
-  // New contents altogether, by a command on one part that is not known to have ended well.
+  // A command that replaces all contents and is not known to have succeeded.
   struct PendingOverwrite {
     struct Before {
       bool was_current;
@@ -49,32 +75,50 @@ struct CoherenceState {
     };
     std::shared_ptr<Operation> operation;
     std::size_t shard;
-    std::vector<Before> before;                     // of each copy
-    std::vector<std::shared_ptr<Operation>> since;  // what changes these contents
+    std::vector<Before> before;                     // of each replica
+    std::vector<std::shared_ptr<Operation>> since;  // operations that modify the new contents
   };
   std::vector<Replica> replicas;
-  std::shared_ptr<CommandOrder> order;
-  std::vector<PendingOverwrite> pending_overwrites;  // since the newest that is known to have ended well
+  std::shared_ptr<CoherenceDomain> domain;
+  std::vector<PendingOverwrite> pending_overwrites;  // since the newest that is known to have succeeded
 };
 
-// What a command has to wait for besides its wait list, and what has to be begun for it.
+// A transfer of contents from one server to another.
+struct Migration {
+  Migration(std::shared_ptr<CoherenceState> the_coherence, std::size_t from_shard, std::size_t to_shard);
+  Migration(const Migration&) = delete;
+  Migration& operator=(const Migration&) = delete;
+  ~Migration() = default;
+
+  std::shared_ptr<CoherenceState> coherence;
+  std::size_t from;
+  std::size_t to;
+  std::vector<std::shared_ptr<Operation>> dependencies;
+  // The operations from which the source has its contents. If one has failed there is nothing to migrate.
+  std::vector<std::shared_ptr<Operation>> suppliers;
+  std::shared_ptr<Operation> done = std::make_shared<Operation>();
+  HeldMemory source;  // kept if the program releases its object meanwhile
+  HeldMemory target;
+};
+
+// What a command has to wait for besides its wait list, and the migrations that have to be started for it.
 struct Dependencies {
   std::vector<std::shared_ptr<Operation>> operations;
   std::vector<std::shared_ptr<Migration>> migrations;
 };
 
-// Takes back what commands that have come to nothing were to overwrite. Before all that follows.
+// Restores what failed commands were to overwrite. To be called before all of the following.
 void revert_failed_overwrites(CoherenceState& coherence);
 
-// Whether the contents are in reach: on that server, or on one that they can be moved from.
+// Whether the contents can be had on a server: it has them, or they can be migrated there.
 bool is_available(const CoherenceState& coherence, std::size_t shard);
 
-// Decides on the use of an object on a part's server by a command of which `operation` is known. `queue`: that of
-// the command, if it keeps the order. Requires: is_available(), or an overwriting access.
+// Records the use of an object on a shard's server by an operation. `queue`: that of the command if it is in order, else
+// null. Requires: is_available(), or an overwriting access.
 void record_use(const std::shared_ptr<CoherenceState>& coherence, std::size_t shard, Access access,
                 const std::shared_ptr<Operation>& operation, const Object* queue, Dependencies& dependencies);
 
-// A move to that part has failed: what is there is not the newest. Takes the lock.
+// A migration to that shard has failed: its replica is not current. Takes the lock.
 void invalidate_replica(CoherenceState& coherence, std::size_t shard,
                         const std::shared_ptr<Operation>& arrival);
 

@@ -1,4 +1,4 @@
-// Contexts over several servers, and their queues.
+// Creating contexts over several servers, and their queues.
 #include <algorithm>
 #include <map>
 
@@ -28,7 +28,7 @@ std::vector<cl_device_id> handles_of(const std::vector<Object*>& devices) {
   return handles;
 }
 
-// In the order of the first device of each.
+// In the order of each group's first device.
 std::vector<std::vector<Object*>> by_group(const std::vector<Object*>& devices) {
   std::vector<std::vector<Object*>> groups;
   for (Object* const device : devices) {
@@ -43,7 +43,7 @@ std::vector<std::vector<Object*>> by_group(const std::vector<Object*>& devices) 
   return groups;
 }
 
-// The program's queues wait for room before their commands are decided on (turn.h), moves never do.
+// The program's commands wait for room in the windows before they are ordered (queued_command.h), migrations never do.
 cl_command_queue as_urgent(cl_command_queue queue) {
   if (queue != nullptr) state_of<QueueState>(*find(queue)).urgent = true;
   return queue;
@@ -53,7 +53,7 @@ cl_command_queue create_migration_queue(cl_context shard, Object& device, cl_int
   return as_urgent(client::clCreateCommandQueue(shard, objects::handle_of<cl_device_id>(&device), 0, &error));
 }
 
-// The parts know their whole, and each of them the others' connections.
+// Tells the shards of their composite, and of each other's connections.
 void link_shards(Object& composite, const CompositeContext& state) {
   for (std::size_t i = 0; i < state.shards.size(); ++i) {
     Object& shard = *find(state.shards[i]);
@@ -66,7 +66,7 @@ void link_shards(Object& composite, const CompositeContext& state) {
   }
 }
 
-// A part for each group, and a queue for moves in each.
+// Creates a shard for each group, and a queue for migrations in each.
 cl_int create_shards(CompositeContext& state, const cl_context_properties* properties, ContextNotify notify,
                      void* user_data) {
   cl_int error = CL_SUCCESS;
@@ -89,7 +89,7 @@ cl_int create_shards(CompositeContext& state, const cl_context_properties* prope
     migration_queue.push_back(queue);
     connections.push_back(made.connection);
   }
-  // The queues for moves keep the connections.
+  // The queues keep the connections.
   state.order = std::make_shared<CommandOrder>(
       std::move(migration_queue),
       [connections = std::move(connections)](std::size_t shard) { return connections[shard]->alive(); });
@@ -100,26 +100,17 @@ cl_context create_context(const cl_context_properties* properties, const std::ve
                           ContextNotify notify, void* user_data, cl_int* error_ret) {
   const auto connection = live_connection(state_of<DeviceState>(*devices[0]), default_deadline());
   if (connection == nullptr) return fail<cl_context>(error_ret, kConnectionLost);
-  const auto made = prepare<CompositeContext>(*devices[0], *connection, 0);
-  Object* const object = made.first;
-  CompositeContext* const state = made.second;
-  if (object == nullptr) return fail<cl_context>(error_ret, CL_OUT_OF_HOST_MEMORY);
-  object->driver = kMultiServerMark;
-  state->connection_ref = connection;
-  state->devices = devices;
-  const cl_int error = create_shards(*state, properties, notify, user_data);
-  if (error != CL_SUCCESS) {
-    delete state;
-    client.objects.discard(*object);
-    return fail<cl_context>(error_ret, error);
-  }
-  client.objects.publish(*object, static_cast<ObjectState*>(state));
-  link_shards(*object, *state);
-  if (error_ret != nullptr) *error_ret = CL_SUCCESS;
-  return objects::handle_of<cl_context>(object);
+  NewObject<CompositeContext> made(*devices[0], *connection, 0);
+  if (!made) return fail<cl_context>(error_ret, CL_OUT_OF_HOST_MEMORY);
+  made.object().driver = kMultiServerMark;
+  made->connection_ref = connection;
+  made->devices = devices;
+  const cl_int error = create_shards(*made, properties, notify, user_data);
+  if (error == CL_SUCCESS) link_shards(made.object(), *made);
+  return made.finish(error, error_ret);
 }
 
-// A queue keeps the context that the program knows.
+// Lets a queue keep the context that the program knows.
 cl_command_queue attach_to_composite(Object& context, cl_command_queue queue, cl_int* error_ret) {
   if (queue == nullptr) return nullptr;
   if (!client.objects.add_parent(*find(queue), context)) {
@@ -133,7 +124,7 @@ cl_command_queue attach_to_composite(Object& context, cl_command_queue queue, cl
   return as_urgent(queue);
 }
 
-// The part that has the device; null if none has.
+// The shard that has the device, or null.
 cl_context shard_with(const Object& context, cl_device_id device) {
   const CompositeContext& of = context_of(context);
   const std::size_t shard = shard_of(of, find(device));
@@ -164,15 +155,15 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
   return create_context(properties, list, notify, user_data, error_ret);
 }
 
-// With the devices of all servers that are there. Each is asked for once: what is not there takes its time.
+// Uses the devices of all reachable servers. Each server is tried once, since an unreachable one costs a timeout.
 cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
                                                ContextNotify notify, void* user_data, cl_int* error_ret) {
   begin();
   std::vector<Object*> devices = devices_of_type(type);
-  std::map<std::size_t, bool> is_reachable;
+  std::map<std::size_t, bool> reachable;
   std::erase_if(devices, [&](const Object* device) {
     const DeviceState& state = state_of<DeviceState>(*device);
-    const auto [known, is_new] = is_reachable.try_emplace(state.server, false);
+    const auto [known, is_new] = reachable.try_emplace(state.server, false);
     if (is_new) known->second = live_connection(state, default_deadline()) != nullptr;
     return !known->second;
   });
@@ -181,7 +172,7 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
   return create_context(properties, devices, notify, user_data, error_ret);
 }
 
-// Those that all parts have: an image is made in each.
+// The formats that all shards support, since an image is created in each.
 cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags flags, cl_mem_object_type type,
                                               cl_uint entries, cl_image_format* formats, cl_uint* count) {
   if (entries == 0 && formats != nullptr) return CL_INVALID_VALUE;
@@ -189,14 +180,14 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags fl
   std::vector<cl_image_format> common;
   bool is_first = true;
   for (std::size_t shard = 0; shard < context.shards.size(); ++shard) {
-    cl_uint is_reachable = 0;
+    cl_uint available = 0;
     cl_int error =
-        client::clGetSupportedImageFormats(context.shards[shard], flags, type, 0, nullptr, &is_reachable);
+        client::clGetSupportedImageFormats(context.shards[shard], flags, type, 0, nullptr, &available);
     if (error != CL_SUCCESS && !connection_of(context, shard).alive()) continue;
-    std::vector<cl_image_format> some(is_reachable);
-    if (error == CL_SUCCESS && is_reachable != 0) {
-      error = client::clGetSupportedImageFormats(context.shards[shard], flags, type, is_reachable,
-                                                 some.data(), nullptr);
+    std::vector<cl_image_format> some(available);
+    if (error == CL_SUCCESS && available != 0) {
+      error = client::clGetSupportedImageFormats(context.shards[shard], flags, type, available, some.data(),
+                                                 nullptr);
     }
     if (error != CL_SUCCESS) return error;
     if (std::exchange(is_first, false)) common = some;

@@ -1,5 +1,5 @@
-// Maps. Each part has its own place in the program's memory for them; a map that is taken back on another
-// server's queue is handed over to the part there.
+// Mapping and unmapping. Each shard has its own memory for maps. A map that is unmapped on another server's queue is handed
+// over to the shard there.
 #include <algorithm>
 #include <optional>
 
@@ -22,7 +22,7 @@ std::optional<Found> find_mapping(const CompositeMemory& memory, const void* poi
     const std::size_t shard = (first + i) % memory.shards.size();
     if (memory.shards[shard] == nullptr) continue;
     MemoryState& state = state_of<MemoryState>(*find(memory.shards[shard]));
-    const std::scoped_lock lock(state.mutex);
+    const base::MutexLock lock(state.mutex);
     const auto found = std::find_if(state.mappings.begin(), state.mappings.end(),
                                     [&](const Mapping& one) { return one.pointer == pointer; });
     if (found != state.mappings.end()) return Found{shard, found->flags};
@@ -34,7 +34,7 @@ void hand_over(cl_mem from, cl_mem to, const void* pointer) {
   const auto mapping = remove_mapping(state_of<MemoryState>(*find(from)), pointer);
   if (!mapping) return;
   MemoryState& target = state_of<MemoryState>(*find(to));
-  const std::scoped_lock lock(target.mutex);
+  const base::MutexLock lock(target.mutex);
   target.mappings.push_back(*mapping);
 }
 

@@ -1,4 +1,4 @@
-// Buffers and images: one on each server, and which of them are the newest (contents.h).
+// Creating buffers and images: one on each server. coherence.h tracks which of them have the newest contents.
 #include "remote/client/api/memory.h"
 
 #include <array>
@@ -6,12 +6,13 @@
 
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/coherence.h"
+#include "remote/client/multi_server/command_order.h"
 #include "remote/client/multi_server/composite.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {
 
-// All of a body but what belongs to one connection.
+// Copies everything that does not belong to one connection.
 void copy_properties(MemoryState& to, const MemoryState& from) {
   to.type = from.type;
   to.flags = from.flags;
@@ -28,10 +29,10 @@ void copy_properties(MemoryState& to, const MemoryState& from) {
 
 CompositeMemory& composite_of(cl_mem handle) { return state_of<CompositeMemory>(*find(handle)); }
 
-// A new object has its contents on all servers: those that the program gave, or none.
+// A new object has the same contents on all servers: those that the program gave, or undefined ones.
 std::shared_ptr<CoherenceState> coherence_of(const CompositeMemory& memory, const CompositeContext& context) {
   auto coherence = std::make_shared<CoherenceState>();
-  coherence->order = context.order;
+  coherence->domain = context.order;
   for (const cl_mem shard : memory.shards) {
     coherence->replicas.emplace_back();
     coherence->replicas.back().memory = shard;
@@ -39,7 +40,7 @@ std::shared_ptr<CoherenceState> coherence_of(const CompositeMemory& memory, cons
   return coherence;
 }
 
-// Makes a buffer or an image below `above`, another one that it lies on, if there is one.
+// Creates a buffer or an image, on the memory object `above` if that is not null.
 template <typename Make>
 cl_mem create_memory(Object& context, Object* above, cl_int* error_ret, Make make) {
   const cl_mem made =
@@ -72,7 +73,7 @@ cl_mem create_image(cl_context handle, const cl_image_desc* desc, cl_int* error_
   });
 }
 
-// The program's functions for the object's end are called with the end of the last of its parts.
+// Calls the program's destructor callbacks after the last shard has ended.
 struct ShardEndCount {
   std::atomic<std::size_t> left;
   std::vector<DestructorCallbacks<cl_mem>::Callback> callbacks;
@@ -80,8 +81,7 @@ struct ShardEndCount {
 
   void count_one() {
     if (left.fetch_sub(1) != 1) return;
-    for (auto call = callbacks.rbegin(); call != callbacks.rend(); ++call)
-      call->function(handle, call->user_data);
+    for (const auto& callback : callbacks) callback.function(handle, callback.user_data);
   }
   static void CL_CALLBACK on_shard_end(cl_mem, void* data) {
     const std::unique_ptr<std::shared_ptr<ShardEndCount>> end_count(
@@ -93,10 +93,11 @@ struct ShardEndCount {
 }  // namespace
 
 CompositeMemory::~CompositeMemory() {
-  if (destructor_callbacks.callbacks.empty()) return;
+  auto callbacks = destructor_callbacks.take();
+  if (callbacks.empty()) return;
   const auto end_count = std::make_shared<ShardEndCount>();
   end_count->left = shards.size() + 1;
-  end_count->callbacks = std::move(destructor_callbacks.callbacks);
+  end_count->callbacks = std::move(callbacks);
   end_count->handle = handle;
   for (const cl_mem shard : shards) {
     auto kept = std::make_unique<std::shared_ptr<ShardEndCount>>(end_count);
@@ -182,7 +183,7 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t si
   for (const cl_mem shard : composite_of(handle).shards) {
     if (shard == nullptr) continue;
     MemoryState& state = state_of<MemoryState>(*find(shard));
-    const std::scoped_lock lock(state.mutex);
+    const base::MutexLock lock(state.mutex);
     count += state.mappings.size();
   }
   return InfoOutput{size, value, size_ret}.write(static_cast<cl_uint>(count));
@@ -192,9 +193,8 @@ cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem handle, void(CL_CALLB
                                                     void* user_data) {
   if (function == nullptr) return CL_INVALID_VALUE;
   CompositeMemory& composite = composite_of(handle);
-  const std::scoped_lock lock(composite.destructor_callbacks.mutex);
   composite.handle = handle;
-  composite.destructor_callbacks.callbacks.push_back({function, user_data});
+  composite.destructor_callbacks.add(function, user_data);
   return CL_SUCCESS;
 }
 

@@ -5,7 +5,9 @@
 
 #include "remote/client/api/api.h"
 #include "remote/client/api/events.h"
+#include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
+#include "remote/client/objects/event_status.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {
@@ -19,25 +21,32 @@ void CL_CALLBACK run_waiter(cl_event, cl_int status, void* data) {
 
 void on_end(Object& event, Waiter waiter) { notify_end(event, &run_waiter, new Waiter(std::move(waiter))); }
 
-Operation::~Operation() {
+cl_int wait_for_end(cl_event handle) {
+  const EventState& event = state_of<EventState>(*find(handle));
+  event.connection->wait([&] { return client::is_over(event); });
+  return client::is_over(event) ? std::min(event.status.load(), CL_SUCCESS) : kConnectionLost;
+}
+
+// Nobody else refers to the operation any more.
+Operation::~Operation() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   if (event_ != nullptr) client.objects.drop(*event_);
 }
 
 void Operation::bind_event(Object& event) {
   client.objects.hold(event);
-  bool observed = false;
+  bool is_awaited = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     event_ = &event;
-    observed = observed_ = !waiters_.empty();
+    is_awaited = observed_ = !waiters_.empty();
   }
-  if (observed) observe_event();
+  if (is_awaited) observe(event);
 }
 
 void Operation::end(cl_int status) {
   std::vector<Waiter> waiters;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (ended_) return;
     ended_ = true;
     status_ = status;
@@ -48,7 +57,7 @@ void Operation::end(cl_int status) {
 
 void Operation::cancel() {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     cancelled_ = true;
   }
   end(CL_COMPLETE);
@@ -64,46 +73,50 @@ cl_int Operation::status() const {
 }
 
 bool Operation::is_over() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return has_ended();
 }
 
 bool Operation::has_failed() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return cancelled_ || (has_ended() && status() < CL_COMPLETE);
 }
 
 bool Operation::is_sent() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return ended_ || event_ != nullptr;
 }
 
 bool Operation::has_event() {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return event_ != nullptr;
 }
 
 bool Operation::is_bound_to(const Object& event) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return event_ == &event;
 }
 
 void Operation::on_end(Waiter waiter) {
-  std::unique_lock lock(mutex_);
-  if (has_ended()) {
-    const cl_int now = status();
-    lock.unlock();
-    waiter(now);
-    return;
+  Object* to_observe = nullptr;
+  cl_int now = CL_COMPLETE;
+  bool is_over = false;
+  {
+    const base::MutexLock lock(mutex_);
+    is_over = has_ended();
+    if (is_over) {
+      now = status();
+    } else {
+      waiters_.push_back(std::move(waiter));
+      if (event_ != nullptr && !std::exchange(observed_, true)) to_observe = event_;
+    }
   }
-  waiters_.push_back(std::move(waiter));
-  const bool is_first = event_ != nullptr && !std::exchange(observed_, true);
-  lock.unlock();
-  if (is_first) observe_event();
+  if (is_over) waiter(now);
+  if (to_observe != nullptr) observe(*to_observe);
 }
 
-void Operation::observe_event() {
-  multi_server::on_end(*event_, [self = shared_from_this()](cl_int status) { self->end(status); });
+void Operation::observe(Object& event) {
+  multi_server::on_end(event, [self = shared_from_this()](cl_int status) { self->end(status); });
 }
 
 Gate::~Gate() {

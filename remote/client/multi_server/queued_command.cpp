@@ -18,24 +18,24 @@ QueuedCommand::QueuedCommand(const Call& call, OrderedCommand::Kind kind) : call
   part_context_ = state.context;
   context_ = program_context(state.context);
   order_ = context_of(*context_).order;
-  entry_ = std::make_shared<OrderedCommand>(*queue);
-  entry_->in_order = (state.properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
-  entry_->shard = shard_of(state);
-  entry_->kind = kind;
+  ordered_ = std::make_shared<OrderedCommand>(*queue);
+  ordered_->in_order = (state.properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+  ordered_->shard = shard_of(state);
+  ordered_->kind = kind;
   error = connection_->alive() ? resolve_wait_list() : kConnectionLost;
 }
 
 cl_int QueuedCommand::resolve_wait_list() {
-  if (call_.waits != 0 && call_.wait_list == nullptr) return CL_INVALID_EVENT_WAIT_LIST;
-  // The driver is to say what it thinks of a list of no events. The command's own may have a gate in it.
-  if (call_.waits == 0 && call_.wait_list != nullptr)
+  if (call_.wait_count != 0 && call_.wait_list == nullptr) return CL_INVALID_EVENT_WAIT_LIST;
+  // The driver decides whether it accepts such a list. The command's own list may get a gate.
+  if (call_.wait_count == 0 && call_.wait_list != nullptr)
     return client::clEnqueueMarkerWithWaitList(call_.queue, 0, call_.wait_list, nullptr);
-  for (cl_uint i = 0; i < call_.waits; ++i) {
+  for (cl_uint i = 0; i < call_.wait_count; ++i) {
     Object* const event = find(call_.wait_list[i]);
     if (event == nullptr) return CL_INVALID_EVENT_WAIT_LIST;
     const EventState& state = state_of<EventState>(*event);
     if (program_context(state.context) != context_) return CL_INVALID_CONTEXT;
-    entry_->waits.emplace_back(*event);
+    ordered_->waits.emplace_back(*event);
     if (state.context == part_context_) {
       local_waits_.push_back(call_.wait_list[i]);
     } else if (state.status.load(std::memory_order_acquire) != CL_COMPLETE) {
@@ -56,19 +56,19 @@ CompositeMemory* QueuedCommand::memory(cl_mem handle) {
 cl_mem QueuedCommand::use(cl_mem handle, Access access) {
   const CompositeMemory* const composite = memory(handle);
   if (composite == nullptr) return nullptr;
-  const cl_mem here = composite->shards[entry_->shard];
+  const cl_mem here = composite->shards[ordered_->shard];
   if (here == nullptr) return error = kConnectionLost, nullptr;
   use(composite->coherence, access);
   return here;
 }
 
 void QueuedCommand::use(const std::shared_ptr<CoherenceState>& coherence, Access access) {
-  // One that may come to nothing must leave the contents as they are.
-  if (access == Access::overwrite && call_.waits != 0) access = Access::write;
-  const auto same = std::find_if(entry_->uses.begin(), entry_->uses.end(),
+  // With a wait list the command may never run, which must leave the contents as they are.
+  if (access == Access::overwrite && call_.wait_count != 0) access = Access::write;
+  const auto same = std::find_if(ordered_->uses.begin(), ordered_->uses.end(),
                                  [&](const OrderedCommand::Used& one) { return one.coherence == coherence; });
-  if (same == entry_->uses.end()) {
-    entry_->uses.push_back({coherence, access});
+  if (same == ordered_->uses.end()) {
+    ordered_->uses.push_back({coherence, access});
   } else if (same->access != access) {
     same->access = Access::write;
   }
@@ -76,7 +76,7 @@ void QueuedCommand::use(const std::shared_ptr<CoherenceState>& coherence, Access
 
 cl_int QueuedCommand::begin() {
   Dependencies dependencies;
-  const CommandOrder::Decision decision = order_->submit(entry_, dependencies);
+  const CommandOrder::Decision decision = order_->submit(ordered_, dependencies);
   if (decision == CommandOrder::Decision::lost) return kConnectionLost;
   submitted_ = true;
   deferred_ = decision == CommandOrder::Decision::deferred;
@@ -86,12 +86,12 @@ cl_int QueuedCommand::begin() {
   return result;
 }
 
-// Makes the gate, if there is something to wait for. A list of nothing but events that have ended elsewhere
-// is still one: for markers and barriers an empty one means all that has been enqueued.
+// Creates the gate if there is something to wait for. A list of events that have all ended on other servers still counts:
+// for markers and barriers an empty list means everything that was enqueued.
 cl_int QueuedCommand::make_gate(bool deferred, const Dependencies& dependencies) {
-  gate_ = entry_->gate;
+  gate_ = ordered_->gate;
   const bool stands_for_list =
-      entry_->kind != OrderedCommand::Kind::command && call_.waits != 0 && local_waits_.empty();
+      ordered_->kind != OrderedCommand::Kind::command && call_.wait_count != 0 && local_waits_.empty();
   if (gate_ == nullptr && remote_waits_.empty() && (deferred || dependencies.operations.empty()) &&
       !stands_for_list)
     return CL_SUCCESS;
@@ -105,21 +105,21 @@ cl_int QueuedCommand::make_gate(bool deferred, const Dependencies& dependencies)
 }
 
 bool QueuedCommand::needs_event(bool blocking) const {
-  return call_.event != nullptr || blocking || deferred_ || !entry_->uses.empty();
+  return call_.event != nullptr || blocking || deferred_ || !ordered_->uses.empty();
 }
 
-// The command has been sent, or not.
+// The command has been sent, or has failed to be.
 cl_int QueuedCommand::record_outcome(cl_int result, cl_event made) {
   if (result != CL_SUCCESS) {
-    if (submitted_) order_->withdraw(entry_);
+    if (submitted_) order_->withdraw(ordered_);
     return result;
   }
   if (made == nullptr) return CL_SUCCESS;
-  entry_->operation->bind_event(*find(made));
+  ordered_->operation->bind_event(*find(made));
   if (deferred_) {
-    // Of one that has failed nothing is to be decided, nor of a marker that a driver let end early, nor of
-    // what a broken server says to have ended.
-    entry_->operation->on_end([order = order_](cl_int) { order->decide_pending(); });
+    // It may end before it is decided: when it fails, for a marker that ends early with some drivers, or with a server
+    // that misbehaves.
+    ordered_->operation->on_end([order = order_](cl_int) { order->decide_pending(); });
   }
   return CL_SUCCESS;
 }

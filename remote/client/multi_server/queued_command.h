@@ -1,18 +1,19 @@
-// A command of the program's on a queue of a context over several servers.
+// A command of the program's in a queue of a context over several servers.
 //
-//   Turn turn({queue, waits, wait_list, event});
-//   const cl_mem here = turn.use(buffer, Access::read);
-//   return turn.run([&](const Waits& w) { return client::clEnqueue...(queue, here, ..., w.count, w.list,
-//   w.event); });
+//   QueuedCommand command({queue, wait_count, wait_list, event});
+//   const cl_mem here = command.use(buffer, Access::read);
+//   return command.run([&](const Waits& w) {
+//     return client::clEnqueue...(queue, here, ..., w.count, w.list, w.event);
+//   });
 //
-// transfer() instead of run() is for what brings the program's data or asks for some. The function is called
-// with parts in the place of wholes, and with a wait list that the queue's server knows: what it does not
-// know a gate stands for. It must not block; transfer() does, if the program wants it.
+// The function gets shards in place of composites, and a wait list that the queue's server knows: a gate represents what it
+// does not know. It must not block. transfer() instead of run() is for commands with data of the program's; it blocks if the
+// program wants that.
 //
-// Commands are decided on in the order in which they are sent to their server: what is decided on later may
-// wait for what was before, and on a queue in order what is sent later waits for what was before, too; else
-// both would wait for each other. So room in the connection's windows is awaited before, and what has been
-// decided on is sent whatever they are: what fills them may be waiting for it.
+// Commands are ordered (command_order.h) in the order in which they are sent to their server: a command that is ordered
+// later may wait for an earlier one, and in an in-order queue one that is sent later waits for an earlier one as well, so two
+// different orders could deadlock. So a command waits for room in the connection's windows before it is ordered, and is then
+// sent whatever they are: what fills them may be waiting for it.
 //
 // Not thread-safe: each call has its own.
 #pragma once
@@ -20,7 +21,9 @@
 #include <memory>
 #include <vector>
 
+#include "remote/client/link/connection.h"
 #include "remote/client/multi_server/command_order.h"
+#include "remote/client/multi_server/composite.h"
 
 namespace cleave::remote::client::multi_server {
 
@@ -34,7 +37,7 @@ class QueuedCommand {
  public:
   struct Call {
     cl_command_queue queue;
-    cl_uint waits;
+    cl_uint wait_count;
     const cl_event* wait_list;
     cl_event* event;
   };
@@ -44,13 +47,12 @@ class QueuedCommand {
   QueuedCommand& operator=(const QueuedCommand&) = delete;
 
   cl_int error = CL_SUCCESS;
-  [[nodiscard]] std::size_t shard() const { return entry_->shard; }
+  [[nodiscard]] std::size_t shard() const { return ordered_->shard; }
   [[nodiscard]] Object& context() const { return *context_; }
 
-  // The object behind the handle, if it is one of the queue's context; else null, and `error` says why.
+  // A memory object of the queue's context. Null otherwise, and `error` says why.
   CompositeMemory* memory(cl_mem handle);
-  // Its part here; null like memory(). An access to all of it is one that overwrites where nothing can come
-  // between.
+  // Records its use, and returns its shard on the queue's server. Null like memory().
   cl_mem use(cl_mem handle, Access access);
   void use(const std::shared_ptr<CoherenceState>& coherence, Access access);
 
@@ -69,7 +71,7 @@ class QueuedCommand {
     if (error != CL_SUCCESS) return error;
     cl_event made = nullptr;
     {
-      const Connection::WindowReservation lock = connection_->reserve_window(has_data, error);
+      const Connection::WindowReservation reservation = connection_->reserve_window(has_data, error);
       if (error != CL_SUCCESS) return error;
       cl_int result = begin();
       if (result == CL_SUCCESS) {
@@ -95,10 +97,10 @@ class QueuedCommand {
   Object* part_context_ = nullptr;
   Object* context_ = nullptr;
   std::shared_ptr<CommandOrder> order_;
-  std::shared_ptr<OrderedCommand> entry_;
+  std::shared_ptr<OrderedCommand> ordered_;
   std::shared_ptr<Gate> gate_;
-  std::vector<cl_event> local_waits_;  // the wait list that the server is given
-  std::vector<Object*> remote_waits_;  // events that it does not know
+  std::vector<cl_event> local_waits_;  // the wait list for the server
+  std::vector<Object*> remote_waits_;  // events of other servers
   bool submitted_ = false;
   bool deferred_ = false;
 };

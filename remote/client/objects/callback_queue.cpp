@@ -11,7 +11,7 @@ namespace cleave::remote::client {
 
 void CallbackQueue::post(std::function<void()> function) {
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!running_) {
       try {
         std::thread([this] { run(); }).detach();
@@ -20,7 +20,7 @@ void CallbackQueue::post(std::function<void()> function) {
       }
     }
     if (running_) {
-      waiting_.push_back(std::move(function));
+      pending_.push_back(std::move(function));
       changed_.notify_one();
       return;
     }
@@ -33,18 +33,18 @@ void CallbackQueue::run() {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   for (;;) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !waiting_.empty(); });
-    std::function<void()> function = std::move(waiting_.front());
-    waiting_.pop_front();
+    base::MutexLock lock(mutex_);
+    while (pending_.empty()) changed_.wait(lock);
+    std::function<void()> function = std::move(pending_.front());
+    pending_.pop_front();
     lock.unlock();
     function();
   }
 }
 
 void CallbackQueue::reset_in_child() {
-  new (&changed_) std::condition_variable;  // the old one counts threads that are not here
-  waiting_.clear();
+  new (&changed_) base::CondVar;  // the old one counts threads of the parent
+  pending_.clear();
   running_ = false;
   mutex_.unlock();
 }

@@ -1,35 +1,37 @@
-// The thread on which the program's own functions are called: for events, builds, contexts and ends of
-// objects. It is never a thread that waits or reads, so these functions may call OpenCL, and what they do
-// holds nobody up but each other.
+// A queue of functions that one thread of its own calls, in order. Callbacks of the program (events, builds, contexts,
+// destructors) run here: this thread neither waits for servers nor reads from them, so a callback may call OpenCL, and
+// delays nothing but the callbacks behind it.
 //
-// The thread starts with the first call. After fork() the child begins with none and an empty list.
+// The thread starts with the first post(). It is detached, belongs to the queue, which is never destroyed once it runs,
+// and ends with the process. After fork() the child begins without a thread and with an empty queue.
 //
-// Thread-safe.
+// Thread-safe. The mutex is a leaf: nothing else is locked while it is held.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace cleave::remote::client {
 
 class CallbackQueue {
  public:
-  // Calls `function` soon, in the order of these calls. Where no thread can be started, calls it at once.
-  void post(std::function<void()> function);
+  // Calls `function` soon, or at once where no thread can be started.
+  void post(std::function<void()> function) CLEAVE_EXCLUDES(mutex_);
 
-  void lock() { mutex_.lock(); }      // around fork()
-  void unlock() { mutex_.unlock(); }  // in the parent
-  void reset_in_child();              // in the child
+  // Around fork(): lock() before; then unlock() in the parent, reset_in_child() in the child.
+  void lock() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
+  void unlock() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
+  void reset_in_child() CLEAVE_RELEASE_LOCK(mutex_);
 
  private:
-  void run();
+  [[noreturn]] void run();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;
-  bool running_ = false;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  std::deque<std::function<void()>> pending_ CLEAVE_GUARDED_BY(mutex_);
+  bool running_ CLEAVE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cleave::remote::client

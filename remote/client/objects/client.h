@@ -1,74 +1,39 @@
-// The client's one state object: its objects, the servers and what they offer.
+// The process-wide object table, the callback threads, and how objects are found and created.
 //
-// Thread-safe: what is not said to be otherwise is written by begin(), before a program has a handle.
+// Thread-safe.
 #pragma once
 
-#include <atomic>
-#include <map>
-#include <mutex>
+#include <cassert>
 #include <new>
-#include <string>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "base/settings.h"
+#include "base/no_destructor.h"
 #include "objects/objects.h"
-#include "remote/client/link/connection.h"
-#include "remote/client/link/servers.h"
 #include "remote/client/objects/callback_queue.h"
+#include "remote/client/objects/info_output.h"
 #include "remote/client/objects/object_state.h"
 #include "remote/client/objects/svm_blocks.h"
 
 namespace cleave::remote::client {
 
 struct Client {
-  std::recursive_mutex mutex;  // around begin() alone
-  bool started = false;
-  // A face offers our platforms, not a loader that knows cl_khr_icd 2: set before begin().
-  bool plain_table = false;
   objects::Objects objects;
-  CallbackQueue callbacks;
-  // For what several servers have to do with each other (spread/). The relays never wait for anything but a
-  // socket; the movers wait for data.
+  CallbackQueue callbacks;  // the program's functions
+  // For dependencies between servers (multi_server/). What runs on the first waits for nothing but sockets; what runs on
+  // the second waits for data on its way between servers.
   CallbackQueue internal_callbacks;
   CallbackQueue migration_worker;
   SvmBlocks svm;
-  Table table{};
-  base::RemoteSettings settings;
-  Servers servers;
-  Object* platform = nullptr;  // null: there is nothing to offer
-  std::map<cl_uint, std::string> platform_texts;
-  std::vector<cl_name_version> platform_extensions;
-  cl_version platform_version = 0;
-  cl_ulong timer_resolution = 0;
-  std::vector<Object*> devices;  // those that are not sub-devices
 };
 
 // Never destroyed: programs call OpenCL from exit handlers, too.
-union NoDestructor {
-  Client value;
-  NoDestructor() : value() {}
-  NoDestructor(const NoDestructor&) = delete;
-  NoDestructor& operator=(const NoDestructor&) = delete;
-  ~NoDestructor() {}
-};
-extern NoDestructor state;
-inline Client& client = state.value;
+inline base::NoDestructor<Client> client_storage;
+inline Client& client = *client_storage;
 
-// Reads the settings and meets the servers, once; later calls only wait for that. Never throws.
+// Reads the settings and connects to the servers, once; concurrent calls wait for the first. Never throws.
+// Defined in library/startup.cpp.
 void begin() noexcept;
-
-// Around fork(). Of the parent's objects the child has its devices alone; all others are invalid there, and
-// releasing them does nothing (objects/objects.h: disown).
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
-
-// At the process's end.
-void flush_all() noexcept;
-
-// What the functions of OpenCL are: no entry is null.
-Table make_table();
 
 // The object behind a handle, or null.
 template <objects::OpenClHandle Handle>
@@ -76,18 +41,72 @@ Object* find(Handle handle) {
   return client.objects.find(handle);
 }
 
-// An object of `kind` below `parent`, published with the body that make() gives; null where there is no
-// memory.
-template <typename B, typename... Arguments>
-std::pair<Object*, B*> prepare(Object& parent, Connection& connection, Id id) {
-  Object* const object = client.objects.prepare(B::kKind, parent);
-  if (object == nullptr) return {nullptr, nullptr};
-  auto* const state = new (std::nothrow) B(connection, id);
-  if (state == nullptr) return client.objects.discard(*object), std::pair<Object*, B*>{nullptr, nullptr};
-  return {object, state};
+template <typename... States>
+struct StateList {
+  template <typename Handle, typename First, typename... Rest>
+  static auto pick() {
+    if constexpr (std::is_same_v<typename First::Handle, Handle>) {
+      return static_cast<First*>(nullptr);
+    } else {
+      return pick<Handle, Rest...>();
+    }
+  }
+  template <typename Handle>
+  using For = std::remove_pointer_t<decltype(pick<Handle, States...>())>;
+};
+template <typename Handle>
+using StateFor = StateList<DeviceState, ContextState, QueueState, MemoryState, SamplerState, ProgramState,
+                           KernelState, EventState>::For<Handle>;
+
+// The state of the object behind a handle, or null.
+template <typename Handle>
+StateFor<Handle>* find_state(Handle handle) {
+  const Object* const object = find(handle);
+  return object == nullptr ? nullptr : &state_of<StateFor<Handle>>(*object);
 }
 
-// A text of somebody else's for a line of ours: no control characters, not too long.
-std::string printable(std::string text);
+// An object that is being created, with its state. It is discarded unless it is published.
+//
+//   NewObject<SamplerState> made(*context, connection, connection.new_id());
+//   if (!made) return fail<cl_sampler>(error_ret, CL_OUT_OF_HOST_MEMORY);
+//   made->list = ...;
+//   return made.finish(connection.call(...), error_ret);
+template <typename S>
+class NewObject {
+ public:
+  // Takes the memory first, so that an object that a server has made is not lost for want of it.
+  NewObject(Object& parent, Connection& connection, Id id)
+      : object_(client.objects.prepare(S::kKind, parent)) {
+    if (object_ != nullptr) state_ = new (std::nothrow) S(connection, id);
+  }
+  NewObject(const NewObject&) = delete;
+  NewObject& operator=(const NewObject&) = delete;
+  ~NewObject() {
+    delete state_;
+    if (object_ != nullptr) client.objects.discard(*object_);
+  }
+
+  explicit operator bool() const { return state_ != nullptr; }
+  S* operator->() const { return state_; }
+  S& operator*() const { return *state_; }
+  [[nodiscard]] Object& object() const { return *object_; }
+
+  // From here on the handle is valid, with one reference of the program's.
+  Object& publish() {
+    assert(state_ != nullptr);
+    return client.objects.publish(*std::exchange(object_, nullptr),
+                                  static_cast<ObjectState*>(std::exchange(state_, nullptr)));
+  }
+  // What a creating function returns: the handle if there is no error.
+  typename S::Handle finish(cl_int error, cl_int* error_ret) {
+    if (error != CL_SUCCESS) return fail<typename S::Handle>(error_ret, error);
+    if (error_ret != nullptr) *error_ret = CL_SUCCESS;
+    return objects::handle_of<typename S::Handle>(&publish());
+  }
+
+ private:
+  Object* object_;
+  S* state_ = nullptr;
+};
 
 }  // namespace cleave::remote::client

@@ -1,5 +1,5 @@
-// Answers to queries, as OpenCL wants them: into the program's memory if there is room, with the size beside
-// it.
+// Writing results of clGet...Info calls to the program's memory, as OpenCL defines it: the value if there is room for it,
+// and its size.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace cleave::remote::client {
 
-// Where a query's answer goes. A query that gives nothing is answered with CL_INVALID_VALUE by its caller.
+// The last three parameters of a clGet...Info call. Functions return CL_INVALID_VALUE if the value does not fit.
 struct InfoOutput {
   size_t size;
   void* value;
@@ -27,9 +27,9 @@ struct InfoOutput {
   }
 
   template <typename T>
-  cl_int write(const T& given) const {
+  cl_int write(const T& written) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    return write_bytes(&given, sizeof given);
+    return write_bytes(&written, sizeof written);
   }
 
   template <typename T>
@@ -48,7 +48,7 @@ struct InfoOutput {
   }
 };
 
-// Answers a call that ends in `cl_int* errcode_ret`.
+// The result of a creating call that has failed.
 template <typename T>
 T fail(cl_int* error_ret, cl_int error) {
   if (error_ret != nullptr) *error_ret = error;

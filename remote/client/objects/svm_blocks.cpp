@@ -9,7 +9,7 @@
 namespace cleave::remote::client {
 namespace {
 
-// No driver gives memory below this, and a kernel that lets us have the first page must not.
+// Drivers allocate nothing below this address, and the first page must never be mapped.
 constexpr std::uintptr_t kLowest = std::uintptr_t{64} << 10U;
 
 std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -19,7 +19,7 @@ std::uintptr_t page_size() {
   return size;
 }
 
-// The pages of these bytes; false: there are no such addresses.
+// The pages of these bytes. Returns false if they are not valid addresses.
 bool pages_of(std::uintptr_t address, std::size_t size, std::uintptr_t& begin, std::uintptr_t& end) {
   const std::uintptr_t page = page_size();
   std::uintptr_t last = 0;
@@ -37,7 +37,7 @@ bool map_pages(std::uintptr_t begin, std::uintptr_t end) {
   void* const got = mmap(wanted, end - begin, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == wanted) return true;
-  // Kernels that do not know of NOREPLACE take the address for a wish.
+  // Older Linux kernels ignore MAP_FIXED_NOREPLACE and treat the address as a hint.
   if (got != MAP_FAILED) munmap(got, end - begin);
   return false;
 }
@@ -48,7 +48,7 @@ void unmap_pages(std::uintptr_t begin, std::uintptr_t end) {
 
 }  // namespace
 
-// So that a run begins at `at`, if there is one around it.
+// Splits the run around `at`, if there is one.
 void Pages::cut(std::uintptr_t at) {
   auto run = runs_.upper_bound(at);
   if (run == runs_.begin()) return;
@@ -58,7 +58,7 @@ void Pages::cut(std::uintptr_t at) {
   run->second.end = at;
 }
 
-// The gaps between runs become runs without a use.
+// Maps the gaps between runs as runs with no use yet.
 bool Pages::fill(std::uintptr_t begin, std::uintptr_t end) {
   for (std::uintptr_t at = begin; at < end;) {
     const auto next = runs_.lower_bound(at);
@@ -82,7 +82,7 @@ bool Pages::add(std::uintptr_t address, std::size_t size) {
   cut(end);
   const bool there = fill(begin, end);
   for (auto run = runs_.lower_bound(begin); run != runs_.end() && run->first < end; ++run) ++run->second.uses;
-  // What was used by nobody before is used by nobody then.
+  // Unmaps what was mapped just now.
   if (!there) drop(address, size);
   return there;
 }
@@ -104,8 +104,8 @@ void Pages::drop(std::uintptr_t address, std::size_t size) {
 }
 
 bool SvmBlocks::add(const SvmBlock& block) {
-  const std::scoped_lock lock(mutex_);
-  // Another server's may be there.
+  const base::MutexLock lock(mutex_);
+  // Another server's block may be there.
   const auto after = blocks_.lower_bound(block.address);
   if (after != blocks_.end() && after->first - block.address < block.size) return false;
   if (after != blocks_.begin()) {
@@ -118,7 +118,7 @@ bool SvmBlocks::add(const SvmBlock& block) {
 }
 
 std::optional<SvmBlock> SvmBlocks::remove(const void* pointer, const Connection& connection) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = blocks_.find(number(pointer));
   if (found == blocks_.end() || found->second.connection != &connection) return std::nullopt;
   const SvmBlock block = found->second;
@@ -128,7 +128,7 @@ std::optional<SvmBlock> SvmBlocks::remove(const void* pointer, const Connection&
 }
 
 void SvmBlocks::release_pages(const SvmBlock& block) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   pages_.drop(block.address, block.size);
 }
 
@@ -142,7 +142,7 @@ std::optional<SvmBlock> SvmBlocks::find_locked(std::uintptr_t address, std::size
 }
 
 std::optional<SvmBlock> SvmBlocks::find(const void* pointer, std::size_t size) const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return find_locked(number(pointer), size);
 }
 
@@ -152,12 +152,12 @@ bool SvmBlocks::holds(const void* pointer, std::size_t size, const Connection& c
 }
 
 void SvmBlocks::map(const void* pointer, Mapped mapped) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   mapped_.insert({number(pointer), mapped});
 }
 
 std::optional<SvmBlocks::Mapped> SvmBlocks::unmap(const void* pointer) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = mapped_.find(number(pointer));
   if (found == mapped_.end()) return std::nullopt;
   const Mapped mapped = found->second;

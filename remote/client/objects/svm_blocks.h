@@ -1,19 +1,18 @@
-// Shared virtual memory here: blocks that a server's driver has allocated, at the same addresses as there, so
-// that pointers in them mean the same to the program and to its kernels. What is in them is the server's;
-// maps bring it here and take it back (svm.cpp).
+// Shared virtual memory in this process: blocks that a server's driver has allocated, mapped at the same addresses here, so
+// that pointers in them mean the same to the program and to its kernels. The server has their contents; maps copy them
+// here and back (api/svm.cpp).
 //
-// The server chooses an address and this process sees whether it is free here: nothing that is there already
-// is ever mapped over.
+// The server chooses an address, and this process checks whether it is free here. Existing mappings are never replaced.
 //
-// Thread-safe.
+// Thread-safe, but for Pages.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "base/opencl.h"
 
 namespace cleave::remote::client {
@@ -29,11 +28,10 @@ struct SvmBlock {
   [[nodiscard]] bool operator==(const SvmBlock&) const = default;
 };
 
-// Whole pages of this process's, counted, as several blocks may lie on one page. Not thread-safe.
+// The pages of this process that blocks use, with a count each, as several blocks may lie on one page. Not thread-safe.
 class Pages {
  public:
-  // Makes those readable and writable that are not there yet. False: one of them is in use for something
-  // else; then nothing has changed.
+  // Maps the pages that are not mapped yet. Returns false, and changes nothing, if one of them is in use otherwise.
   bool add(std::uintptr_t address, std::size_t size);
   void drop(std::uintptr_t address, std::size_t size);
 
@@ -42,7 +40,7 @@ class Pages {
     std::uintptr_t end;
     unsigned uses;
   };
-  using Runs = std::map<std::uintptr_t, Run>;  // by where they begin; they do not overlap
+  using Runs = std::map<std::uintptr_t, Run>;  // by their first address; they do not overlap
 
   bool fill(std::uintptr_t begin, std::uintptr_t end);
   void cut(std::uintptr_t at);
@@ -57,31 +55,34 @@ class SvmBlocks {
     cl_map_flags flags;
   };
 
-  // False: its addresses are not free here.
+  // Returns false if its addresses are not free here.
   bool add(const SvmBlock& block);
 
-  // The block is the program's no more. Its memory stays until release_pages(), for what is still on its way there.
+  // Removes the block that begins there. Its memory stays mapped until release_pages(), since data may still be on its
+  // way to it.
   std::optional<SvmBlock> remove(const void* pointer, const Connection& connection);
   void release_pages(const SvmBlock& block);
 
-  // The block that holds all of these bytes, or the place behind its last.
+  // The block that holds all of these bytes. Zero bytes may also lie right behind the last.
   [[nodiscard]] std::optional<SvmBlock> find(const void* pointer, std::size_t size) const;
   [[nodiscard]] bool holds(const void* pointer, std::size_t size, const Connection& connection) const;
 
-  // What clEnqueueSVMMap has begun and clEnqueueSVMUnmap ends.
+  // Records a clEnqueueSVMMap until its clEnqueueSVMUnmap.
   void map(const void* pointer, Mapped mapped);
   std::optional<Mapped> unmap(const void* pointer);
 
-  void lock() { mutex_.lock(); }  // around fork()
-  void unlock() { mutex_.unlock(); }
+  // Around fork().
+  void lock() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
+  void unlock() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
 
  private:
-  [[nodiscard]] std::optional<SvmBlock> find_locked(std::uintptr_t address, std::size_t size) const;
+  [[nodiscard]] std::optional<SvmBlock> find_locked(std::uintptr_t address, std::size_t size) const
+      CLEAVE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::map<std::uintptr_t, SvmBlock> blocks_;
-  std::multimap<std::uintptr_t, Mapped> mapped_;
-  Pages pages_;
+  mutable base::Mutex mutex_;
+  std::map<std::uintptr_t, SvmBlock> blocks_ CLEAVE_GUARDED_BY(mutex_);
+  std::multimap<std::uintptr_t, Mapped> mapped_ CLEAVE_GUARDED_BY(mutex_);
+  Pages pages_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::remote::client

@@ -16,6 +16,8 @@
 #include "answers/listener.h"
 #include "answers/script.h"
 #include "harness.h"
+#include "remote/client/devices/catalog.h"
+#include "remote/client/library/startup.h"
 #include "remote/client/objects/client.h"
 
 namespace {
@@ -57,7 +59,7 @@ struct BuildInputs {
     // Discards the kernels' output.
     require(std::freopen("/dev/null", "w", stdout) != nullptr, "there is nowhere");
     ::setenv("CLEAVE_CONFIG", "/dev/null", 1);
-    client.plain_table = true;
+    use_plain_table();
     drain_all();
     threads_without_client = threads();
   }
@@ -65,25 +67,25 @@ struct BuildInputs {
 
 // Resets the client's state for its servers.
 void reset_client() {
-  for (const Object* const device : client.devices)
+  for (const Object* const device : catalog.devices)
     delete static_cast<ObjectState*>(cleave::objects::raw_of(*device));
-  client.devices.clear();
-  client.platform = nullptr;
-  client.platform_texts.clear();
-  client.platform_extensions.clear();
-  client.platform_version = 0;
-  client.timer_resolution = 0;
-  client.servers.~Servers();
-  new (&client.servers) Servers;
+  catalog.devices.clear();
+  catalog.platform = nullptr;
+  catalog.platform_texts.clear();
+  catalog.platform_extensions.clear();
+  catalog.platform_version = 0;
+  catalog.timer_resolution = 0;
+  catalog.servers.~Servers();
+  new (&catalog.servers) Servers;
   client.objects.~Objects();
   new (&client.objects) cleave::objects::Objects;
-  client.started = false;
+  restart_for_tests();
 }
 
 // From here on the servers send nothing more.
 void close_connections() {
-  for (std::size_t i = 0; i < client.servers.count(); ++i) {
-    if (const auto connection = client.servers.current(i)) connection->leave();
+  for (std::size_t i = 0; i < catalog.servers.count(); ++i) {
+    if (const auto connection = catalog.servers.current(i)) connection->close();
   }
 }
 
@@ -109,7 +111,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (several) second.emplace(surroundings.listening_sockets[1], plan, 1);
   begin();
   {
-    Program program(client.table, plan.is_good());
+    Program program(platform_table(), plan.is_good());
     program.run(plan.program);
     close_connections();
     // Threads of the servers, and the client's permanent ones.

@@ -45,7 +45,7 @@ Object& OrderingFixture::make_event(Object* queue) {
 
 std::shared_ptr<CoherenceState> OrderingFixture::make_coherence() {
   auto coherence = std::make_shared<CoherenceState>();
-  coherence->order = order_;
+  coherence->domain = order_;
   coherence->replicas.resize(2);
   for (CoherenceState::Replica& copy : coherence->replicas) {
     Object& memory = make(Kind::memory, std::make_unique<MemoryState>(unused_connection(), 1));

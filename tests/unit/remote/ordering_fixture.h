@@ -12,6 +12,7 @@
 
 #include "remote/client/multi_server/coherence.h"
 #include "remote/client/multi_server/command_order.h"
+#include "remote/client/multi_server/composite.h"
 #include "remote/client/multi_server/migration.h"
 
 namespace cleave::remote::client::multi_server {

@@ -12,7 +12,7 @@ class OrderingTest : public OrderingFixture {
   MemoryUses uses(Access access = Access::write) { return {{coherence_, access}}; }
   static std::vector<OrderedCommand*> entries_of(const std::vector<CommandOrder::Decided>& settled) {
     std::vector<OrderedCommand*> entries;
-    for (const CommandOrder::Decided& one : settled) entries.push_back(one.entry.get());
+    for (const CommandOrder::Decided& one : settled) entries.push_back(one.command.get());
     return entries;
   }
   // What is settled when the program sets the event.
@@ -42,7 +42,7 @@ TEST_F(OrderingTest, CommandBehindAUserEventIsDeferred) {
   set(late, CL_COMPLETE);
   const auto settled = order_->take_decidable();
   ASSERT_EQ(settled.size(), 1U);
-  EXPECT_EQ(settled[0].entry, open.entry);
+  EXPECT_EQ(settled[0].command, open.entry);
   EXPECT_EQ(settled[0].dependencies.migrations.size(), 1U);
 }
 

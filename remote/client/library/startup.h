@@ -1,0 +1,30 @@
+// How the client begins, what it does around fork(), and at the end of the process. begin() is declared in objects/client.h.
+#pragma once
+
+#include "base/opencl.h"
+
+namespace cleave::remote::client {
+
+// The table of all functions with which begin() has created the platform.
+const Table& platform_table();
+
+// Before begin(): the caller is a face, which offers the platform itself and does not know cl_khr_icd 2, so the table has
+// to hold functions only. No effect after begin().
+void use_plain_table();
+
+// Around fork(), by pthread_atfork. The child keeps the platform and its devices; all other objects of the parent are
+// invalid there, and releasing them has no effect (objects/objects.h: disown_all).
+//
+// Lock order: the startup mutex, each server's, each root device's InfoCache, the callback queues (callbacks,
+// internal_callbacks, migration_worker), the object table, shared virtual memory.
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+
+// Lets begin() start again. Only for tests, which have taken everything else down.
+void restart_for_tests();
+
+// At the end of the process: sends all gathered commands.
+void flush_all() noexcept;
+
+}  // namespace cleave::remote::client
