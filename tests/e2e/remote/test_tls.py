@@ -268,7 +268,7 @@ class Messages(TlsTest):
 
     def test_peers_that_do_not_speak_tls(self):
         plain = self.address.replace("tls:", "tcp:")
-        self.assertRegex(self.refusal(plain), "is not in reach: the connection broke off at the start")
+        self.assertRegex(self.refusal(plain), "is not in reach: the connection was closed during the handshake")
         secure = self.server.addresses["tcp"].replace("tcp:", "tls:")
         self.assertRegex(self.refusal(secure), "is not in reach: TLS: ")
         with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -294,7 +294,7 @@ class Messages(TlsTest):
         server = self.start("asks", "--token-file", token, asks=False)
         no_certificate = {"CLEAVE_REMOTE_CERT": "", "CLEAVE_REMOTE_KEY": ""}
         for file in ("", other):
-            self.assertRefused(server, "it refuses: the token is wrong or missing", "refused: the token is wrong",
+            self.assertRefused(server, "the server refused: the token is wrong or missing", "refused: the token is wrong",
                                CLEAVE_REMOTE_TOKEN_FILE=file, **no_certificate)
         self.assertServes(server, server.addresses["tls"], CLEAVE_REMOTE_TOKEN_FILE=token, **no_certificate)
 
