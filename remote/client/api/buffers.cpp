@@ -13,7 +13,6 @@ namespace {
 // Buffers up to this size are created without waiting for the answer: they are not expected to fail.
 constexpr std::size_t kMaxUncheckedBuffer = std::size_t{1} << 20U;
 
-constexpr cl_mem_flags kAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
 constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 constexpr cl_mem_flags kForwardedFlags =
@@ -36,7 +35,7 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   NewObject<MemoryState> made(*context, *of.connection, of.connection->new_id());
   if (!made) return fail<cl_mem>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = context;
-  made->flags = (flags & kAccess) == 0 ? flags | CL_MEM_READ_WRITE : flags;
+  made->flags = (flags & kAccessFlags) == 0 ? flags | CL_MEM_READ_WRITE : flags;
   made->size = size;
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) made->host = host;
   made->svm = made->host != nullptr && client.svm.holds(host, size, *of.connection);
@@ -72,8 +71,8 @@ bool conflicts(cl_mem_flags buffer, cl_mem_flags sub_buffer) {
 }  // namespace
 
 cl_int check_flags(cl_mem_flags flags) {
-  constexpr cl_mem_flags kKnown = kAccess | kHostAccess | kHostPointer | CL_MEM_KERNEL_READ_AND_WRITE;
-  if ((flags & ~kKnown) != 0 || !at_most_one(flags & kAccess) || !at_most_one(flags & kHostAccess)) {
+  constexpr cl_mem_flags kKnown = kAccessFlags | kHostAccess | kHostPointer | CL_MEM_KERNEL_READ_AND_WRITE;
+  if ((flags & ~kKnown) != 0 || !at_most_one(flags & kAccessFlags) || !at_most_one(flags & kHostAccess)) {
     return CL_INVALID_VALUE;
   }
   return (flags & CL_MEM_USE_HOST_PTR) != 0 && (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0
@@ -117,7 +116,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
   made->parent = parent;
   made->size = region.size;
   made->origin = region.origin;
-  made->flags = flags | ((flags & kAccess) == 0 ? of.flags & kAccess : 0) |
+  made->flags = flags | ((flags & kAccessFlags) == 0 ? of.flags & kAccessFlags : 0) |
                 ((flags & kHostAccess) == 0 ? of.flags & kHostAccess : 0) | (of.flags & kHostPointer);
   if (of.host != nullptr) made->host = static_cast<std::byte*>(of.host) + region.origin;
   made->svm = of.svm;

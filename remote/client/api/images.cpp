@@ -12,7 +12,6 @@ namespace cleave::remote::client {
 namespace {
 
 constexpr cl_mem_flags kHostData = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-constexpr cl_mem_flags kAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
 
 std::size_t channels_of(cl_channel_order order) {
   switch (order) {
@@ -112,7 +111,8 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   made->type = desc->image_type;
   const MemoryState* const under = base == nullptr ? nullptr : &state_of<MemoryState>(*base);
   made->flags = flags;
-  if ((flags & kAccess) == 0) made->flags |= under != nullptr ? under->flags & kAccess : CL_MEM_READ_WRITE;
+  if ((flags & kAccessFlags) == 0)
+    made->flags |= under != nullptr ? under->flags & kAccessFlags : CL_MEM_READ_WRITE;
   made->format = *format;
   made->description = *desc;
   made->pixel_bytes = pixel_size(*format);

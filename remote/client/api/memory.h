@@ -11,6 +11,8 @@
 
 namespace cleave::remote::client {
 
+inline constexpr cl_mem_flags kAccessFlags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+
 // CL_SUCCESS, or the error of clCreateBuffer and clCreateImage for such flags.
 cl_int check_flags(cl_mem_flags flags);
 

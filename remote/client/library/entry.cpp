@@ -14,7 +14,8 @@ namespace {
 
 // What the columns `remote` of opencl/functions.def and opencl/extension_functions.def lead to.
 struct Functions : Table {
-  decltype(&client::get_suggested_local_size) get_suggested_local_size = multi_server::get_suggested_local_size;
+  decltype(&client::get_suggested_local_size) get_suggested_local_size =
+      multi_server::get_suggested_local_size;
   void* not_carried = nullptr;
 };
 
