@@ -7,8 +7,8 @@ namespace {
 
 using objects::Kind;
 
-// A callback's counts are its ticket: odd until it has been called or forgotten, and another one for the next
-// callback in the slot, unless something else was there in between.
+// A callback record's `counts` is its ticket: odd until the callback has been called or cancelled. The next callback in
+// the same slot has another one, unless an object of another kind used the slot in between.
 bool claim(Object& callback, std::uint64_t ticket) {
   return ticket % 2 == 1 &&
          callback.counts.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);
@@ -23,7 +23,7 @@ std::uint64_t ticket_of(const Object* callback) {
   return callback == nullptr ? 0 : callback->counts.load(std::memory_order_relaxed);
 }
 
-// Calls ask(function, user data) with what stands in for the program's callback, if it has one.
+// Calls ask(function, user data) with `stand_in` and a record in place of the program's callback, if there is one.
 template <typename Handle, typename Function, typename Ask>
 cl_int with_callback(Handle handle, Function function, void* user_data, Function stand_in, Ask ask) {
   if (function == nullptr) return ask(function, user_data);
@@ -33,7 +33,7 @@ cl_int with_callback(Handle handle, Function function, void* user_data, Function
   if (callback == nullptr) return CL_OUT_OF_HOST_MEMORY;
   const std::uint64_t ticket = ticket_of(callback);
   const cl_int error = ask(stand_in, callback);
-  // Drivers call back also where a build has failed, before they return or never.
+  // After a failed build drivers have called back before they return, or never do.
   if (error != CL_SUCCESS && claim(*callback, ticket)) retire(*callback);
   return error;
 }
@@ -54,8 +54,8 @@ void CL_CALLBACK notify_of_free(cl_command_queue, cl_uint count, void** pointers
   finish_callback(callback);
 }
 
-// --- A program that is being linked has its handle as soon as either the call has returned or the driver
-// calls back, and these may be different threads. `extra` of the new object says whether that has been.
+// --- Linking. The new program's handle is known as soon as either the call returns or the driver calls back, on
+// whatever thread; the first of the two publishes it. `extra` of the new object says whether that is done.
 
 constexpr std::uintptr_t kPublished = 1;
 
@@ -164,7 +164,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
                                         inputs.raw(), notify_of_link, callback, &error);
     if (linked != nullptr) {
       publish_once(*made, linked, kLinked);
-    } else if (claim(*callback, ticket)) {  // it was not called back, and will not be
+    } else if (claim(*callback, ticket)) {  // the driver will not call back
       callback->parents[1] = nullptr;
       retire(*callback);
       vendor.objects.discard(*made);

@@ -1,21 +1,20 @@
-// Callbacks that hand a handle back. What is kept for one is an object of the kind `callback`
-// (objects/kind.h), which holds the object whose handle the program will be given. It lives in memory that
-// stays readable for ever, so a driver that calls back after it has reported an error, or twice, does no
-// harm.
+// Callbacks that pass a handle. The record of one is an object of the kind `callback` (objects/kind.h), which holds a
+// reference to the object whose handle the program will be given. Its memory stays readable forever, so a driver that
+// calls back twice, or after it has reported an error, does no harm.
 #pragma once
 
 #include "icd/vendor/translate.h"
 
 namespace cleave::vendor {
 
-// One for a callback of the program's about `object`; null if there is no memory.
+// A record of the program's callback about `object`; null if there is no memory.
 Object* make_callback_record(Object& object, void* function, void* user_data);
 
-// The callback that the driver is calling; true for one call of each. Afterwards finish_callback().
+// For a driver's call: true the first time, and then finish_callback() has to follow.
 bool claim_callback(Object& callback);
 void finish_callback(Object& callback);
 
-// The driver will not call.
+// The driver will not call back.
 void cancel_callback(Object& callback);
 
 inline Object& object_of(const Object& callback) { return *callback.parents[0]; }
@@ -28,7 +27,7 @@ Function function_of(const Object& callback) {
   return reinterpret_cast<Function>(objects::raw_of(callback));
 }
 
-// What drivers call in place of a program's function(handle, user data).
+// What drivers call in place of the program's function(handle, user data).
 template <OpenClHandle Handle>
 void CL_CALLBACK notify(Handle, void* data) {
   auto& callback = *static_cast<Object*>(data);
@@ -38,7 +37,7 @@ void CL_CALLBACK notify(Handle, void* data) {
   finish_callback(callback);
 }
 
-// For the functions that ask to be told of an object's end.
+// For functions that register a callback for an object's destruction.
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct DestructorCallback;
 template <auto Entry, typename Handle>

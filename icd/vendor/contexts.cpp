@@ -1,15 +1,14 @@
-// Contexts: a list of properties that may name a platform, and queries that answer with devices and that
-// list.
+// Contexts: property lists that may name a platform, and queries that answer with devices and such lists.
 #include "icd/vendor/functions.h"
 #include "icd/vendor/handle_queries.h"
 
 namespace cleave::vendor {
 namespace {
 
-// A copy of a list of properties, with the driver's platform in it.
+// A copy of a property list, with the driver's platform in it.
 class Properties {
  public:
-  // Gives CL_INVALID_PLATFORM if the list names one that is not ours.
+  // CL_INVALID_PLATFORM if the list names a platform that is not ours.
   cl_int take(const cl_context_properties* given) {
     if (given == nullptr) return CL_SUCCESS;
     std::size_t count = 0;
@@ -33,7 +32,7 @@ class Properties {
   void end() { std::free(more_); }
 
   [[nodiscard]] const cl_context_properties* raw() const { return list_; }
-  // The platform that is named, or the first there is, or null.
+  // The platform in the list, else the first one; null if there is none.
   [[nodiscard]] Object* platform() const {
     return platform_ != nullptr ? platform_ : vendor.platforms[0].platform;
   }
@@ -51,14 +50,14 @@ cl_context fail(cl_int error, cl_int* error_ret) {
   return nullptr;
 }
 
-// What the driver has made, or null, becomes a context of ours.
+// Publishes the context that the driver has created; discards ours if `raw` is null.
 cl_context finish(Object& made, cl_context raw) {
   if (raw != nullptr) return objects::handle_of<cl_context>(&vendor.objects.publish(made, raw));
   vendor.objects.discard(made);
   return nullptr;
 }
 
-// A context of ours for devices, which it holds. Null if there is no memory.
+// An unpublished context that holds its devices. Null if there is no memory.
 Object* prepare_context(cl_uint count, const cl_device_id* devices, Object* platform) {
   const bool named = count != 0 && devices != nullptr;
   Object* const first = named ? vendor.objects.find(devices[0]) : platform;
@@ -114,7 +113,7 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
   return context;
 }
 
-// A null queue is the driver's to refuse: a device without such queues is the first thing that is wrong.
+// A null queue goes to the driver: it may refuse the device first, for having no such queues.
 cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context handle, cl_device_id device_handle,
                                                   cl_command_queue queue_handle) {
   const Object* const context = vendor.objects.find(handle);

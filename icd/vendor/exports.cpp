@@ -1,4 +1,4 @@
-// Cleave as the library of an ICD vendor: what loaders look for by name. No decisions here.
+// The functions that loaders look up in an ICD vendor's library. No decisions here.
 //
 // Source: cl_khr_icd 2.0.
 

@@ -1,4 +1,4 @@
-// The doors through which loaders and programs ask for functions by name.
+// Functions that loaders and programs look up by name.
 #include <string_view>
 
 #include "cleave/cleave.h"
@@ -9,7 +9,7 @@
 namespace cleave::vendor {
 namespace {
 
-// What programs are given for clGetCleaveInfo: the interposer below wants the driver's device.
+// clGetCleaveInfo for programs; the interposer's takes the driver's device.
 cl_int CL_API_CALL get_cleave_info(cl_device_id handle, cl_cleave_info name, size_t size, void* value,
                                    size_t* size_ret) {
   const Object* const device = handle == nullptr ? nullptr : vendor.objects.find(handle);
@@ -34,7 +34,7 @@ void* ours(std::string_view name) {
   return nullptr;
 }
 
-// An extension's function in the dispatch table: there only if the driver has it.
+// A function of an extension in the dispatch table is only returned if the driver has it.
 bool is_optional(std::string_view name) { return name.ends_with("KHR") || name.ends_with("EXT"); }
 
 void* find_in_table(std::string_view wanted, const WrappedPlatform& wrapped) {
@@ -69,7 +69,7 @@ void* find(std::string_view name, const WrappedPlatform& wrapped) {
 void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) {
   if (name == nullptr) return nullptr;
   if (void* const found = ours(name)) return found;
-  begin();
+  initialize();
   for (std::uint16_t i = 0; i < vendor.platform_count; ++i) {
     if (void* const found = find(name, vendor.platforms[i])) return found;
   }

@@ -1,5 +1,4 @@
-// Queries that answer with handles: the driver answers, and its handles are replaced by ours where they
-// stand.
+// Queries that answer with handles: the driver's handles in its answer are replaced by ours.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +12,8 @@ namespace cleave::vendor {
 
 using objects::Kind;
 
-// Replaces the driver's handles in `bytes` bytes at `place` (of any alignment) by ours. CL_OUT_OF_HOST_MEMORY
-// if one cannot be had; it is null then.
+// Replaces the driver's handles in `bytes` bytes at `place` (of any alignment) by ours. Without memory for one, it is
+// null and the result CL_OUT_OF_HOST_MEMORY.
 inline cl_int wrap_handles(Kind kind, void* place, std::size_t bytes, Object& asked) {
   cl_int error = CL_SUCCESS;
   auto* const list = static_cast<std::byte*>(place);
@@ -92,7 +91,7 @@ struct HandleQuery<Entry, kAnswers> {
   }
 };
 
-// A query about a kernel on one of its devices. Where there is but one, null stands for it.
+// A query about a kernel on one of its devices, which may be null if there is only one.
 template <auto Entry>
 struct KernelDeviceQuery;
 template <typename... Rest, cl_int (CL_API_CALL* Table::*Entry)(cl_kernel, cl_device_id, Rest...)>
@@ -108,8 +107,8 @@ struct KernelDeviceQuery<Entry> {
   }
 };
 
-// The driver has made `count` objects below `parent`: ours take their places. If there is no memory for all,
-// none is left and all are released.
+// Replaces `count` objects that the driver has created below `parent` by ours. Without memory for all, all are
+// released.
 template <OpenClHandle Handle>
 cl_int wrap_created(Handle* list, cl_uint count, Object& parent, cl_int(CL_API_CALL* release)(Handle)) {
   for (cl_uint i = 0; i < count; ++i) {
@@ -129,7 +128,7 @@ cl_int wrap_created(Handle* list, cl_uint count, Object& parent, cl_int(CL_API_C
   return CL_SUCCESS;
 }
 
-// What we answer ourselves, in the usual way.
+// Returns a value of our own as a query does.
 inline cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) {
   if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
   if (value != nullptr) std::memcpy(value, data, bytes);

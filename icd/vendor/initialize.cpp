@@ -11,7 +11,7 @@
 namespace cleave::vendor {
 namespace {
 
-// What lies below, for people: the drivers' platforms by name.
+// The names of the wrapped platforms, for messages.
 std::string names_of(const std::vector<drivers::Driver>& drivers) {
   std::string names;
   for (const drivers::Driver& driver : drivers) {
@@ -34,7 +34,7 @@ void wrap(const std::vector<drivers::Driver>& drivers) {
   }
 }
 
-// Through the interposer, which stands in for some of them.
+// Asks the interposer, which overrides some of them.
 void find_extension_functions(WrappedPlatform& wrapped) {
 #define CL_EXTENSION(extension, name, ...)                                        \
   wrapped.extensions.name = reinterpret_cast<decltype(ExtensionFunctions::name)>( \
@@ -68,9 +68,9 @@ void load_and_install() {
 
 constinit NoDestructor state;
 
-void begin() noexcept try {
+void initialize() noexcept try {
   const base::ScopedCancelDisable uncancelled;
-  const std::scoped_lock lock(vendor.mutex);
+  const base::RecursiveMutexLock lock(vendor.mutex);
   if (vendor.initialized) return;
   vendor.initialized = true;
   load_and_install();

@@ -1,4 +1,4 @@
-// Kernels: all of a program at once, and arguments, which may be handles.
+// clCreateKernelsInProgram, and kernel arguments, which may be handles.
 #include <cstring>
 #include <string_view>
 
@@ -8,16 +8,15 @@
 namespace cleave::vendor {
 namespace {
 
-// `extra` of a kernel: what the driver has said of its first arguments. Of each two bits, the first says that
-// it was asked, the second that the argument is a plain value.
+// `extra` of a kernel caches what the driver says of its first arguments, two bits each: the first, that it was asked;
+// the second, that the argument is a plain value.
 constexpr cl_uint kRemembered = 4 * sizeof(std::uintptr_t);
 
 bool names_a_handle(std::string_view type) {
   return type == "sampler_t" || type == "queue_t" || type == "pipe";
 }
 
-// Whether the driver says that the argument is a plain value: then it is not ours to touch, whatever it looks
-// like.
+// Whether the driver says that the argument is a plain value, which must not be translated whatever it looks like.
 bool is_plain_value(cl_kernel raw, cl_uint index) {
   cl_kernel_arg_address_qualifier address = CL_KERNEL_ARG_ADDRESS_GLOBAL;
   if (vendor.next->clGetKernelArgInfo(raw, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address,
@@ -25,7 +24,7 @@ bool is_plain_value(cl_kernel raw, cl_uint index) {
       address != CL_KERNEL_ARG_ADDRESS_PRIVATE) {
     return false;
   }
-  // Images are global, samplers and queues are not. A name that is too long for this is no handle's.
+  // Images are in the global address space, samplers and queues are not. No handle's type has a longer name.
   char type[64] = {};
   const cl_int error =
       vendor.next->clGetKernelArgInfo(raw, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type - 1, type, nullptr);
@@ -61,8 +60,8 @@ cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, 
              : wrap_created(kernels, std::min(entries, found), *program, vendor.next->clReleaseKernel);
 }
 
-// A value of a handle's size may be a handle: it is if it is one of ours that is alive, unless the driver
-// knows better.
+// A value of a handle's size is taken for a handle if it is a live one of ours, unless the driver says that it is a
+// plain value.
 cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
   Object* const kernel = vendor.objects.find(handle);
   if (kernel == nullptr) return CL_INVALID_KERNEL;
@@ -77,7 +76,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
     void* const argument = objects::raw_of(*slot);
     return vendor.next->clSetKernelArg(raw, index, size, &argument);
   }
-  return CL_INVALID_MEM_OBJECT;  // of another kind, or gone; the driver would take its memory for its own
+  return CL_INVALID_MEM_OBJECT;  // of another kind, or released: the driver must not dereference it
 }
 
 }  // namespace cleave::vendor

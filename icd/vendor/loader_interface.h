@@ -5,11 +5,11 @@
 
 namespace cleave::vendor {
 
-// The loader's table for a platform's objects. To be called before the program has any of them, as loaders
-// do.
+// clIcdSetPlatformDispatchDataKHR: the loader's table for a platform's objects. Requires: the program has none of
+// them yet.
 cl_int CL_API_CALL set_platform_dispatch_data(cl_platform_id handle, void* data);
 
-// The table that all our objects point to: our functions, and the tag of cl_khr_icd 2 in two places.
+// The table that all our objects point to: the translated functions, and the tag of cl_khr_icd 2 in two places.
 Table make_dispatch_table();
 
 }  // namespace cleave::vendor

@@ -1,13 +1,12 @@
-// Memory objects: images made from others, properties that name devices, and what they answer about
-// themselves.
+// Memory objects: images created from other memory objects, property lists that name devices, and queries.
 #include "icd/vendor/functions.h"
 #include "icd/vendor/handle_queries.h"
 
 namespace cleave::vendor {
 namespace {
 
-// cl_khr_external_memory and cl_intel_create_buffer_with_properties: a list of devices that ends in 0, and
-// one device.
+// Properties of cl_khr_external_memory (a list of devices that ends in 0) and of cl_intel_create_buffer_with_properties
+// (one device).
 constexpr cl_mem_properties kDeviceHandleList = 0x2051;
 constexpr cl_mem_properties kDeviceIntel = 0x4219;
 constexpr cl_uint kAllocationDevice = 0x419D;  // CL_MEM_ALLOC_DEVICE_INTEL
@@ -17,8 +16,7 @@ constexpr std::size_t kMostProperties = 128;
 
 class Properties {
  public:
-  // CL_INVALID_DEVICE if the list names one that is not ours, CL_INVALID_PROPERTY if it is longer than any
-  // known.
+  // CL_INVALID_DEVICE if the list names a device that is not ours, CL_INVALID_PROPERTY if it is too long.
   cl_int take(const cl_mem_properties* given) {
     if (given == nullptr) return CL_SUCCESS;
     list_ = copy_;
@@ -65,8 +63,7 @@ cl_mem fail(cl_int error, cl_int* error_ret) {
   return nullptr;
 }
 
-// Makes a memory object of a context, and of `other` if that is not null, with what make() has from the
-// driver.
+// Creates a memory object below a context, which also holds `other` if that is not null. make() calls the driver.
 template <typename Make>
 cl_mem create(Object& context, Object* other, cl_int* error_ret, Make make) {
   Object* const made = vendor.objects.prepare(Kind::memory, context);
@@ -78,7 +75,7 @@ cl_mem create(Object& context, Object* other, cl_int* error_ret, Make make) {
   return nullptr;
 }
 
-// An image's description with the driver's memory object in it. False if it names one that is not ours.
+// Replaces the memory object in an image's description by the driver's. False if it is not one of ours.
 bool translate(const cl_image_desc* given, cl_image_desc& copy, const cl_image_desc*& raw, Object*& other) {
   raw = given;
   other = nullptr;
@@ -181,7 +178,7 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t si
   return CL_SUCCESS;
 }
 
-// The device may be null here.
+// The device may be null.
 void* CL_API_CALL clSharedMemAllocINTEL(cl_context handle, cl_device_id device,
                                         const cl_properties* properties, size_t size, cl_uint alignment,
                                         cl_int* error_ret) {

@@ -8,8 +8,8 @@
 namespace cleave::vendor {
 namespace {
 
-// Extensions without functions, or whose functions are all in the dispatch table. Others are hidden: programs would pass
-// our handles to functions that we do not know.
+// Extensions without functions, or whose functions are all in the dispatch table. Others are hidden: programs would
+// pass our handles to functions that we do not know.
 constexpr std::array kOffered = {
     "cl_amd_device_attribute_query",
     "cl_amd_device_topology",
@@ -147,7 +147,7 @@ bool is_offered(std::string_view extension) {
 #include "opencl/extension_functions.def"
 #undef CL_EXTENSION
   return std::find(kOffered.begin(), kOffered.end(), extension) != kOffered.end() ||
-         extension.starts_with("__opencl_c_");  // features of the language, which some drivers list as well
+         extension.starts_with("__opencl_c_");  // features of OpenCL C, which some drivers list as well
 }
 
 std::string offered_extensions(std::string_view extensions) {

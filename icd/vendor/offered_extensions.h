@@ -1,5 +1,4 @@
-// What platforms and devices say of themselves in words: their names, and which extensions they have.
-// Extensions whose functions we do not offer are taken out.
+// Which extensions the vendor library shows. Those with functions that it does not translate are hidden.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace cleave::vendor {
 
-// Whether nothing of the extension needs a function that is not offered (docs/vendor.md).
+// Whether all functions of the extension, if it has any, are offered (docs/vendor.md).
 bool is_offered(std::string_view extension);
 
 // The names among `extensions`, which are separated by spaces, that are offered.

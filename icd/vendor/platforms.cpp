@@ -1,4 +1,4 @@
-// Platforms and devices: which there are, and what they say of themselves.
+// Platforms and devices: lists of them, and queries.
 #include <new>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ cl_int give_text(const std::string& text, size_t size, void* value, size_t* size
   return give(text.c_str(), text.size() + 1, size, value, size_ret);
 }
 
-// The whole answer of ask(size, value, size_ret), a list of T. Empty with an error where there is none.
+// The whole answer of ask(size, value, size_ret), a list of T; on errors an empty one.
 template <typename T, typename Ask>
 cl_int query_list(std::vector<T>& list, Ask ask) {
   size_t bytes = 0;
@@ -71,7 +71,7 @@ cl_int give_name(size_t size, void* value, size_t* size_ret, Ask ask) {
 cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
   if ((platforms == nullptr && count == nullptr) || (entries == 0 && platforms != nullptr))
     return CL_INVALID_VALUE;
-  begin();
+  initialize();
   if (count != nullptr) *count = vendor.platform_count;
   if (vendor.platform_count == 0) return opencl::kPlatformNotFound;
   for (cl_uint i = 0; platforms != nullptr && i < entries && i < vendor.platform_count; ++i) {
@@ -101,9 +101,9 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl
                                   cl_device_id* devices, cl_uint* count) {
   Object* const platform = vendor.objects.find(handle);
   if (platform == nullptr) return CL_INVALID_PLATFORM;
-  // A driver that is not asked for the number need not say it, but we have to know.
+  // The number is needed below, so the driver is always asked for it.
   if (devices == nullptr && count == nullptr) return CL_INVALID_VALUE;
-  // Where the driver leaves the program's number as it was, so do we.
+  // If the driver does not write the program's number, it keeps its value.
   cl_uint own = 0;
   cl_uint& found = count != nullptr ? *count : own;
   const cl_int error = vendor.next->clGetDeviceIDs(static_cast<cl_platform_id>(objects::raw_of(*platform)),

@@ -1,5 +1,5 @@
-// The program's references. Each goes to the driver as well, so that the count a program can ask for is the
-// driver's own; ours decides whether the handle is valid (objects/object.h).
+// The program's references. Each is passed on to the driver as well, so a query for the count gets the driver's own;
+// our count decides whether the handle is valid (objects/object.h).
 #pragma once
 
 #include "icd/vendor/translate.h"
@@ -19,7 +19,7 @@ struct Retain<Entry> {
   }
 };
 
-// Ours first: as soon as the driver has lost the object, it may use its address for another one.
+// Our reference goes first: once the driver has destroyed the object, it may use the address for another one.
 template <auto Entry>
 struct Release;
 template <typename Handle, cl_int (CL_API_CALL* Table::*Entry)(Handle)>

@@ -1,15 +1,15 @@
-// The face's one state object, and the door to what lies below it.
+// The vendor library's one state object, which leads to the next table below it.
 //
-// Everything in it is written while begin() runs, before a program has a handle, and read-only from then on,
-// but for `objects`, which is thread-safe.
+// All of it is written by initialize(), before a program has a handle, and read-only from then on, except `objects`,
+// which is thread-safe.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "icd/vendor/drivers/driver.h"
 #include "objects/objects.h"
 #include "opencl/extension_functions.h"
@@ -21,23 +21,24 @@ using opencl::ExtensionFunctions;
 struct WrappedPlatform {
   drivers::Driver driver;
   objects::Object* platform = nullptr;
-  ExtensionFunctions extensions;  // as the interposer gives them: they take the driver's handles
+  ExtensionFunctions extensions;  // as the interposer returns them; they take the driver's handles
 };
 
 struct Vendor {
-  std::recursive_mutex mutex;  // around begin() alone; a driver that is being loaded may ask us for platforms
-  bool initialized = false;
+  // Held by initialize() alone. Recursive: a driver that is being loaded may ask us for platforms.
+  base::RecursiveMutex mutex;
+  bool initialized CLEAVE_GUARDED_BY(mutex) = false;
   objects::Objects objects;
   Table dispatch_table{};  // what our objects point to
-  Table routing_table{};   // all wrapped drivers at once
-  // The interposer's table, or where that could not be made the drivers' own. Takes the driver's handles.
+  Table routing_table{};   // calls the wrapped drivers
+  // The interposer's table, or `routing_table` where memory ran out. Takes the drivers' handles.
   const Table* next = nullptr;
   bool original_name = false;
   std::array<WrappedPlatform, drivers::kMostPlatforms> platforms;
   std::uint16_t platform_count = 0;
 };
 
-// Never destroyed: programs call OpenCL from exit handlers, too.
+// Never destroyed: programs call OpenCL from exit handlers as well.
 union NoDestructor {
   Vendor value;
   constexpr NoDestructor() : value() {}
@@ -48,8 +49,8 @@ union NoDestructor {
 extern constinit NoDestructor state;
 inline constexpr Vendor& vendor = state.value;
 
-// Reads the settings and wraps the drivers, once; later calls only wait for that. Never throws.
-void begin() noexcept;
+// Reads the settings and loads the drivers, once; later calls wait until that is done. Never throws.
+void initialize() noexcept;
 
 inline const WrappedPlatform& platform_of(const objects::Object& object) {
   return vendor.platforms[object.driver];

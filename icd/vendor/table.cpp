@@ -7,7 +7,7 @@ Table make_dispatch_table() {
 #define CL_FUNCTION(version, name, ...) table.name = translated<&Table::name>();
 #include "opencl/functions.def"
 #undef CL_FUNCTION
-  // Loaders call these two by the library, not through an object.
+  // Loaders do not call these two through an object.
   // NOLINTBEGIN(performance-no-int-to-ptr): the tag is what cl_khr_icd 2 says
   table.clGetPlatformIDs = reinterpret_cast<decltype(table.clGetPlatformIDs)>(drivers::kIcd2Tag);
   table.clUnloadCompiler = reinterpret_cast<decltype(table.clUnloadCompiler)>(drivers::kIcd2Tag);

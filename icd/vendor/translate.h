@@ -1,14 +1,14 @@
-// How handles are translated: by the types of a function's parameters. What types cannot tell is written by
-// hand and stands in own.h; what neither covers does not compile.
+// Translates handles by the types of a function's parameters, for rows of opencl/functions.def that say `by_type` or
+// `checked_by_type`.
 //
 //   cl_x                        validated and replaced by the driver's
-//   cl_uint, const cl_x*        the same for each of the list
-//   cl_event*                   gets an event of ours where the driver made one
+//   cl_uint, const cl_x*        the same for each of the array
+//   cl_event*                   receives an event of ours if the driver created one
 //   a result cl_x               the same
-//   all else that holds no handle goes through as it is
+//   anything else without handles is passed on unchanged
 //
-// These functions have no destructors at work while the driver is called, and are not noexcept: a driver's
-// function may be a place where the program's thread is cancelled, and that must find nothing to unwind here.
+// No destructor is pending while the driver is called, and nothing is noexcept: the driver's function may be a
+// cancellation point of the program's thread, and a cancellation must not have to unwind these functions.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ using objects::Object;
 using objects::OpenClHandle;
 using opencl::FunctionAt;
 
-// The function below us for an object of ours.
+// The function of the next table, or of the object's platform for one of an extension.
 template <auto Entry>
 FunctionAt<Entry> next_function([[maybe_unused]] const Object& object) {
   if constexpr (std::is_same_v<typename opencl::EntryTraits<Entry>::Table, Table>) {
@@ -39,7 +39,7 @@ FunctionAt<Entry> next_function([[maybe_unused]] const Object& object) {
   }
 }
 
-// What a function answers in place of being called.
+// What a function returns if an argument is invalid.
 template <typename Result, typename... Parameters>
 Result error_result(cl_int error, Parameters... parameters) {
   if constexpr (std::is_same_v<Result, cl_int>) {
@@ -55,8 +55,8 @@ Result error_result(cl_int error, Parameters... parameters) {
   }
 }
 
-// --- One struct for each way of translating a parameter: take() gives an error or CL_SUCCESS, raw() what the
-// driver is to see, done() ends it when the driver has answered.
+// --- One struct for each way of translating a parameter. take() returns an error or CL_SUCCESS, raw() is what the
+// driver gets, end() frees memory after the driver has returned.
 
 template <typename T>
 struct UnchangedArgument {
@@ -80,8 +80,7 @@ struct HandleArgument {
   void end() {}
 };
 
-// A list; what is wrong with its own form is the driver's to say. Memory objects may be null
-// (clEnqueueNativeKernel).
+// An array of handles. The driver checks its length and pointer. Memory objects may be null (clEnqueueNativeKernel).
 template <OpenClHandle Handle, cl_int kInvalid>
 struct HandleListArgument {
   static constexpr cl_uint kInline = 16;
@@ -90,7 +89,7 @@ struct HandleListArgument {
   Handle inline_storage[kInline];
 
   HandleListArgument() {
-  }  // leaves the handles as they are: this is in the way of every call with a wait list
+  }  // leaves the handles uninitialized, since every call with a wait list comes through here
 
   cl_int take(const Handle* given, cl_uint count) {
     if (given == nullptr) return CL_SUCCESS;
@@ -113,7 +112,7 @@ struct HandleListArgument {
   void end() { std::free(heap_storage); }
 };
 
-// Where the program wants an event.
+// Where the driver returns an event.
 struct EventArgument {
   cl_event* place;
   Object* made;
@@ -128,7 +127,7 @@ struct EventArgument {
   cl_event* raw() { return place != nullptr ? &event : nullptr; }
   void end() {}
 
-  // Memory for the event, before it can be too late. False if there is none.
+  // Allocates our event before the command is enqueued. False if there is no memory.
   bool prepare(Object& queue) {
     if (place != nullptr) made = vendor.objects.prepare(objects::Kind::event, queue);
     return place == nullptr || made != nullptr;
@@ -144,7 +143,7 @@ struct EventArgument {
   }
 };
 
-// --- Which way for which type.
+// --- Which struct for which type.
 
 template <typename T>
 struct HandleListTraits {
@@ -156,7 +155,7 @@ struct HandleListTraits<const Handle*> {
   using Element = Handle;
 };
 
-// Types that may hold a handle or hand one out, which only somebody who knows the function can tell.
+// Types that may hold or return a handle in a way that the type alone does not tell.
 template <typename T>
 constexpr bool may_hold_handles() {
   if constexpr (std::is_pointer_v<T>) {
@@ -204,7 +203,7 @@ constexpr bool is_translatable() {
          (HandleListTraits<T>::is && std::is_same_v<Before, cl_uint>);
 }
 
-// The parameters of a function, with their neighbours: void where there is none.
+// The translators of a function's parameters. They depend on the types before and after; void where there is none.
 template <typename... Parameters>
 struct ParameterTranslators {
   static constexpr std::size_t kCount = sizeof...(Parameters);
@@ -224,7 +223,7 @@ struct ParameterTranslators {
   using All = decltype(make(std::make_index_sequence<kCount>()));
 };
 
-// Whether types tell all there is to know about a function.
+// Whether the types of a function's parameters suffice.
 template <typename Function>
 struct TranslatableByType;
 template <typename Result, typename... Parameters>
@@ -245,7 +244,7 @@ struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
   static constexpr auto kIndices = std::make_index_sequence<sizeof...(Rest) + 1>();
 
   static Result CL_API_CALL call(First first, Rest... rest) {
-    All all;  // not initialised: take() does it
+    All all;  // initialized by take()
     const cl_int error = take(all, kIndices, first, rest...);
     if (error != CL_SUCCESS) {
       end(all, kIndices);
@@ -255,7 +254,7 @@ struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
   }
 
  private:
-  // Once something is wrong the others are only emptied.
+  // After an error the remaining arguments are only put into a state that end() can handle.
   template <std::size_t... I, typename... Given>
   static cl_int take(All& all, std::index_sequence<I...>, Given... given) {
     const auto values = std::tie(given...);
@@ -283,7 +282,7 @@ struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
     (std::get<I>(all).end(), ...);
   }
 
-  // The object that what is made belongs below; any of ours for a function that makes nothing.
+  // The parent of created objects; any object of ours for a function that creates none.
   static Object& parent_object(All& all) {
     if constexpr (requires { std::get<0>(all).object; }) {
       return *std::get<0>(all).object;

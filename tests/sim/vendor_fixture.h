@@ -24,6 +24,7 @@ inline sim::Driver& simulated_driver() {
 inline const Table& vendor_table() {
   static const bool done = [] {
     cl_platform_id const raw = simulated_driver().platform();
+    const base::RecursiveMutexLock lock(vendor.mutex);
     vendor.initialized = true;
     vendor.dispatch_table = make_dispatch_table();
     vendor.next = &sim::Driver::table();

@@ -97,6 +97,7 @@ std::array<Object*, kKinds> living;
 
 void set_up() {
   static const bool done = [] {
+    const base::RecursiveMutexLock lock(vendor.mutex);
     vendor.initialized = true;
     vendor.dispatch_table = make_dispatch_table();
     vendor.next = &kFake;

@@ -1,9 +1,8 @@
-// The vendors' drivers: which libraries they are in, their platforms, and a table through which all of them
-// are called at once.
+// The vendors' drivers: their libraries and platforms, and a table that routes each call to one of them.
 //
 // A driver's object begins with a pointer to its dispatch table. Where that table has the tag of cl_khr_icd 2
-// in two places, the object's second word leads to a table of ours, which we have filled from the driver and
-// given to its platform, as a loader does.
+// in two places, the object's second word points to a table of ours, which was filled by asking the driver and given to
+// its platform, as loaders do.
 //
 // Source: cl_khr_icd 2.0 and the Khronos OpenCL-ICD-Loader, loader/icd.c.
 #pragma once
@@ -36,25 +35,25 @@ inline bool is_icd2_table(const Table& table) {
          reinterpret_cast<std::intptr_t>(table.clUnloadCompiler) == kIcd2Tag;
 }
 
-// How any driver's object begins.
+// The first two words of any driver's object.
 struct ObjectHeader {
   const Table* dispatch;
   const Table* dispatch_data;
 };
 
-// The table of functions that a driver's object is to be called through. Requires: not null.
+// The dispatch table of a driver's object. Requires: not null.
 inline const Table& table_of(const void* object) {
   const auto& beginning = *static_cast<const ObjectHeader*>(object);
   return is_icd2_table(*beginning.dispatch) ? *beginning.dispatch_data : *beginning.dispatch;
 }
 
-// Loads what `paths` name (libraries, .icd files, folders of .icd files) and asks for the platforms, at most
-// kMostPlatforms. Faces of Cleave and OpenCL loaders are passed over, or calls would go round in circles. What
-// cannot be loaded is one line each in `problems`. The libraries stay loaded for ever.
+// Loads the drivers that `paths` name (libraries, .icd files, folders of .icd files) and returns their platforms, at
+// most kMostPlatforms. Libraries of Cleave and OpenCL loaders are refused, since calls would loop. What cannot be
+// loaded is one line each in `problems`. The libraries stay loaded forever.
 std::vector<Driver> load(const std::vector<std::string>& paths, std::vector<std::string>& problems);
 
-// A table that hands each call to the driver of its first handle; functions that have none go over all that
-// are wrapped (vendor/state.h). No entry is null.
+// A table that routes each call to the driver of its first handle; functions without a handle go to all wrapped
+// platforms (vendor/state.h). No entry is null.
 Table make_table();
 
 }  // namespace cleave::vendor::drivers

@@ -28,7 +28,7 @@ Function find_function(FindFunction find, void* library, const char* name) {
   return reinterpret_cast<Function>(found != nullptr ? found : dlsym(library, name));
 }
 
-// Only the first line of an .icd file counts, as for the loaders.
+// Only the first line of an .icd file counts, as for loaders.
 std::string library_in(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -49,7 +49,7 @@ std::vector<std::string> icd_files_in(const std::string& folder) {
   return files;
 }
 
-// The libraries that `path` names. A folder may be empty or missing: nothing is wrapped then.
+// The libraries that `path` names. A folder may be empty or missing.
 std::vector<std::string> libraries_of(const std::string& path) {
   struct stat status {};
   const bool there = stat(path.c_str(), &status) == 0;
@@ -68,7 +68,7 @@ std::vector<std::string> libraries_of(const std::string& path) {
   return files;
 }
 
-// A loader would load us again; to ask it for anything while it loads us would wait for ever.
+// A loader would load us again; a call into it while it loads us would deadlock.
 bool is_loader(void* library) {
   link_map* map = nullptr;
   if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return false;
@@ -77,7 +77,7 @@ bool is_loader(void* library) {
   return name.starts_with("libOpenCL.so") || dlsym(library, "clGetICDLoaderInfoOCLICD") != nullptr;
 }
 
-// A table of its own for a driver of cl_khr_icd 2; false if it does not keep to it.
+// Creates the dispatch table of a driver of cl_khr_icd 2. False if the driver lacks that extension's functions.
 bool install_dispatch_table(cl_platform_id platform, FindFunction find, void* library) {
   const auto find_for_platform =
       find_function<FindForPlatform>(find, library, "clIcdGetFunctionAddressForPlatformKHR");
@@ -88,7 +88,7 @@ bool install_dispatch_table(cl_platform_id platform, FindFunction find, void* li
   table->name = reinterpret_cast<decltype(Table::name)>(find_for_platform(platform, #name));
 #include "opencl/functions.def"
 #undef CL_FUNCTION
-  return set_data(platform, table.release()) == CL_SUCCESS;  // the driver's objects point to it for ever
+  return set_data(platform, table.release()) == CL_SUCCESS;  // never freed: the driver's objects point to it
 }
 
 const Table* dispatch_of(cl_platform_id platform) {

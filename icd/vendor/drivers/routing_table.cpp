@@ -11,7 +11,7 @@
 namespace cleave::vendor::drivers {
 namespace {
 
-// What the functions without a handle go over.
+// For the functions without a handle.
 std::span<const WrappedPlatform> wrapped_platforms() {
   return std::span(vendor.platforms).first(vendor.platform_count);
 }
@@ -19,7 +19,7 @@ std::span<const WrappedPlatform> wrapped_platforms() {
 template <auto Entry>
 using FunctionOf = std::remove_cvref_t<decltype(std::declval<Table>().*Entry)>;
 
-// Calls `Entry` through the driver of `object`, which one of the arguments is or leads to.
+// Calls `Entry` of the driver that `object` belongs to.
 template <auto Entry, typename... Arguments>
 auto call_through(const void* object, Arguments... arguments) {
   using Function = FunctionOf<Entry>;
@@ -27,7 +27,7 @@ auto call_through(const void* object, Arguments... arguments) {
   return (function != nullptr ? function : opencl::MissingFunction<Function>::call)(arguments...);
 }
 
-// For a function whose first parameter is a handle, which is nearly all of them.
+// For functions whose first parameter is a handle, which are nearly all.
 template <auto Entry, typename Function = FunctionOf<Entry>>
 struct RoutedByFirstHandle {
   static constexpr std::nullptr_t call = nullptr;
@@ -48,7 +48,7 @@ cl_platform_id platform_in(const cl_context_properties* properties) {
   return wrapped_platforms().empty() ? nullptr : wrapped_platforms().front().driver.platform;
 }
 
-// For one that has its handles in a list: number, list.
+// For functions whose parameters are the length of an array of handles, and the array.
 template <auto Entry, typename Handle>
 cl_int CL_API_CALL routed_by_list(cl_uint count, const Handle* list) {
   return call_through<Entry>(count == 0 || list == nullptr ? nullptr : list[0], count, list);
@@ -88,7 +88,7 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
   return CL_SUCCESS;
 }
 
-// Every driver unloads; what is not there need not.
+// Of all drivers that have the newer function.
 cl_int CL_API_CALL unload_compiler() {
   for (const WrappedPlatform& wrapped : wrapped_platforms()) {
     const auto function = table_of(wrapped.driver.platform).clUnloadPlatformCompiler;
