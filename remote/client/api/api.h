@@ -30,7 +30,7 @@ cl_int CL_API_CALL get_suggested_local_size(cl_command_queue queue, cl_kernel ke
 // The program's own references, as CL_..._REFERENCE_COUNT reports them. Requires: a valid handle.
 template <typename Handle>
 cl_uint references(Handle handle) {
-  const Object& object = *find(handle);
+  const Object& object = object_of(handle);
   if (object.root) return 1;
   return static_cast<cl_uint>(objects::references_of(object.counts.load(std::memory_order_relaxed)));
 }

@@ -110,13 +110,13 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* list) {
   if (count == 0 || list == nullptr) return CL_INVALID_VALUE;
   for (cl_uint i = 0; i < count; ++i) {
     if (find(list[i]) == nullptr) return CL_INVALID_EVENT;
-    if (program_context(state_of<EventState>(*find(list[i])).context) !=
-        program_context(state_of<EventState>(*find(list[0])).context))
+    if (program_context(state_of<EventState>(object_of(list[i])).context) !=
+        program_context(state_of<EventState>(object_of(list[0])).context))
       return CL_INVALID_CONTEXT;
   }
   bool failed = false;
   for (cl_uint i = 0; i < count; ++i) {
-    const EventState& event = state_of<EventState>(*find(list[i]));
+    const EventState& event = state_of<EventState>(object_of(list[i]));
     wait_for_event(event);
     if (!is_over(event))
       return kConnectionLost;  // a user event that is not set, on a connection that has ended

@@ -38,7 +38,7 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
                                    b.CreateVector(request.sent), request.plain);
   });
   const cl_command_queue queue = made.finish(error, error_ret);
-  if (queue != nullptr) connection.subscribe(*find(queue));
+  if (queue != nullptr) connection.subscribe(object_of(queue));
   return queue;
 }
 

@@ -82,7 +82,7 @@ inline std::size_t shard_of(const QueueState& queue) { return state_of<ContextSt
 std::size_t shard_of(const CompositeContext& context, const Object* device);
 
 inline Connection& connection_of(const CompositeContext& context, std::size_t shard) {
-  return *state_of<ContextState>(*find(context.shards[shard])).connection;
+  return *state_of<ContextState>(object_of(context.shards[shard])).connection;
 }
 
 // Creates a composite below `parent` whose shards make(shard, error) creates. What a lost server cannot create is left out,
@@ -100,7 +100,7 @@ typename W::Handle create_composite(Object& context, Object& parent, cl_int* err
     cl_int one = CL_SUCCESS;
     made->shards.push_back(make(shard, one));
     if (made->shards.back() != nullptr && !filled) {
-      fill(*made, state_of<typename W::Base>(*find(made->shards.back())));
+      fill(*made, state_of<typename W::Base>(object_of(made->shards.back())));
       filled = true;
     }
     if (one != CL_SUCCESS && (error == CL_SUCCESS || error == kConnectionLost)) error = one;

@@ -45,7 +45,7 @@ std::vector<std::vector<Object*>> by_group(const std::vector<Object*>& devices) 
 
 // The program's commands wait for room in the windows before they are ordered (queued_command.h), migrations never do.
 cl_command_queue as_urgent(cl_command_queue queue) {
-  if (queue != nullptr) state_of<QueueState>(*find(queue)).urgent = true;
+  if (queue != nullptr) state_of<QueueState>(object_of(queue)).urgent = true;
   return queue;
 }
 
@@ -56,12 +56,12 @@ cl_command_queue create_migration_queue(cl_context shard, Object& device, cl_int
 // Tells the shards of their composite, and of each other's connections.
 void link_shards(Object& composite, const CompositeContext& state) {
   for (std::size_t i = 0; i < state.shards.size(); ++i) {
-    Object& shard = *find(state.shards[i]);
+    Object& shard = object_of(state.shards[i]);
     ContextState& one = state_of<ContextState>(shard);
     one.composite = &composite;
     one.shard = i;
     for (std::size_t k = 0; k < state.shards.size(); ++k) {
-      if (k != i) one.siblings.push_back(state_of<ContextState>(*find(state.shards[k])).connection);
+      if (k != i) one.siblings.push_back(state_of<ContextState>(object_of(state.shards[k])).connection);
     }
   }
 }
@@ -78,7 +78,7 @@ cl_int create_shards(CompositeContext& state, const cl_context_properties* prope
     const cl_context shard = client::clCreateContext(properties, static_cast<cl_uint>(handles.size()),
                                                      handles.data(), notify, user_data, &error);
     if (shard == nullptr) break;
-    Object& object = *find(shard);
+    Object& object = object_of(shard);
     object.driver = kMultiServerMark;
     state.shards.push_back(shard);
     const ContextState& made = state_of<ContextState>(object);
@@ -113,11 +113,11 @@ cl_context create_context(const cl_context_properties* properties, const std::ve
 // Lets a queue keep the context that the program knows.
 cl_command_queue attach_to_composite(Object& context, cl_command_queue queue, cl_int* error_ret) {
   if (queue == nullptr) return nullptr;
-  if (!client.objects.add_parent(*find(queue), context)) {
+  if (!client.objects.add_parent(object_of(queue), context)) {
     client::clReleaseCommandQueue(queue);
     return fail<cl_command_queue>(error_ret, CL_OUT_OF_HOST_MEMORY);
   }
-  QueueState& state = state_of<QueueState>(*find(queue));
+  QueueState& state = state_of<QueueState>(object_of(queue));
   state.runs_in_order = (state.properties.load() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0 &&
                         !runs_out_of_order(objects::handle_of<cl_context>(state.context),
                                            objects::handle_of<cl_device_id>(state.device));
@@ -135,7 +135,7 @@ cl_context shard_with(const Object& context, cl_device_id device) {
 
 std::size_t shard_of(const CompositeContext& context, const Object* device) {
   for (std::size_t shard = 0; device != nullptr && shard < context.shards.size(); ++shard) {
-    const auto& devices = state_of<ContextState>(*find(context.shards[shard])).devices;
+    const auto& devices = state_of<ContextState>(object_of(context.shards[shard])).devices;
     if (std::find(devices.begin(), devices.end(), device) != devices.end()) return shard;
   }
   return context.shards.size();
@@ -176,7 +176,7 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
 cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags flags, cl_mem_object_type type,
                                               cl_uint entries, cl_image_format* formats, cl_uint* count) {
   if (entries == 0 && formats != nullptr) return CL_INVALID_VALUE;
-  const CompositeContext& context = context_of(*find(handle));
+  const CompositeContext& context = context_of(object_of(handle));
   std::vector<cl_image_format> common;
   bool is_first = true;
   for (std::size_t shard = 0; shard < context.shards.size(); ++shard) {
@@ -205,7 +205,7 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context handle, cl_mem_flags fl
 
 cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context handle, cl_device_id device,
                                                   cl_command_queue_properties properties, cl_int* error_ret) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const cl_context shard = shard_with(context, device);
   if (shard == nullptr) return fail<cl_command_queue>(error_ret, CL_INVALID_DEVICE);
   return attach_to_composite(context, client::clCreateCommandQueue(shard, device, properties, error_ret),
@@ -215,7 +215,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context handle, cl_device_i
 cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context handle, cl_device_id device,
                                                                 const cl_queue_properties* properties,
                                                                 cl_int* error_ret) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const cl_context shard = shard_with(context, device);
   if (shard == nullptr) return fail<cl_command_queue>(error_ret, CL_INVALID_DEVICE);
   return attach_to_composite(
@@ -224,7 +224,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context handl
 
 cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context handle, cl_device_id device,
                                                   cl_command_queue queue) {
-  const cl_context shard = shard_with(*find(handle), device);
+  const cl_context shard = shard_with(object_of(handle), device);
   return shard == nullptr ? CL_INVALID_DEVICE : client::clSetDefaultDeviceCommandQueue(shard, device, queue);
 }
 

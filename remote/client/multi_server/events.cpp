@@ -8,19 +8,19 @@
 namespace cleave::remote::client::multi_server {
 
 cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error_ret) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   std::size_t shard = 0;
   while (shard + 1 < of.shards.size() && !connection_of(of, shard).alive()) ++shard;
   const cl_event event = client::clCreateUserEvent(of.shards[shard], error_ret);
-  if (event == nullptr || client.objects.add_parent(*find(event), context)) return event;
+  if (event == nullptr || client.objects.add_parent(object_of(event), context)) return event;
   client::clReleaseEvent(event);
   return fail<cl_event>(error_ret, CL_OUT_OF_HOST_MEMORY);
 }
 
 // What waited for it can be decided on now, also if its own server has gone meanwhile.
 cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
-  Object& event = *find(handle);
+  Object& event = object_of(handle);
   const HeldObject held(event);
   const cl_int error = client::clSetUserEventStatus(handle, status);
   if (error != CL_SUCCESS && error != kConnectionLost) return error;

@@ -44,7 +44,7 @@ const void* shard_in(const Object& object, const Context& context, std::size_t s
 }  // namespace
 
 cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* bytes) {
-  CompositeKernel& kernel = state_of<CompositeKernel>(*find(handle));
+  CompositeKernel& kernel = state_of<CompositeKernel>(object_of(handle));
   if (index >= kernel.arguments.size()) return CL_INVALID_ARG_INDEX;
   const bool is_value = kernel.signature->argument_kinds[index] == KernelSignature::ArgumentKind::value;
   const Object* const memory = is_value ? nullptr : object_in(bytes, size, Kind::memory);
@@ -76,7 +76,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size,
                                        const void* value) {
   if (name == CL_KERNEL_EXEC_INFO_SVM_PTRS) return CL_INVALID_OPERATION;
-  return for_each_shard(state_of<CompositeKernel>(*find(handle)), [&](cl_kernel one, std::size_t) {
+  return for_each_shard(state_of<CompositeKernel>(object_of(handle)), [&](cl_kernel one, std::size_t) {
     return client::clSetKernelExecInfo(one, name, size, value);
   });
 }

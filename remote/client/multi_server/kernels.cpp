@@ -9,7 +9,7 @@
 namespace cleave::remote::client::multi_server {
 namespace {
 
-CompositeKernel& kernel_of(cl_kernel handle) { return state_of<CompositeKernel>(*find(handle)); }
+CompositeKernel& kernel_of(cl_kernel handle) { return state_of<CompositeKernel>(object_of(handle)); }
 
 const CompositeContext& context_of_kernel(const CompositeKernel& kernel) {
   return context_of(*state_of<ProgramState>(*kernel.program).context);
@@ -81,7 +81,7 @@ cl_kernel any_live_shard(const CompositeKernel& kernel) {
 
 cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int* error_ret) {
   if (name == nullptr) return fail<cl_kernel>(error_ret, CL_INVALID_VALUE);
-  return create_kernel(*find(handle), name, error_ret);
+  return create_kernel(object_of(handle), name, error_ret);
 }
 
 cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels,
@@ -92,7 +92,7 @@ cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, 
   if (kernels != nullptr && entries < names.size()) return CL_INVALID_VALUE;
   if (count != nullptr) *count = static_cast<cl_uint>(names.size());
   for (std::size_t i = 0; kernels != nullptr && i < names.size(); ++i) {
-    kernels[i] = create_kernel(*find(handle), names[i].c_str(), &error);
+    kernels[i] = create_kernel(object_of(handle), names[i].c_str(), &error);
     if (error == CL_SUCCESS) continue;
     for (std::size_t k = 0; k < i; ++k) client::clReleaseKernel(kernels[k]);
     return error;
@@ -101,7 +101,7 @@ cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, 
 }
 
 cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error_ret) {
-  Object& source = *find(handle);
+  Object& source = object_of(handle);
   const CompositeKernel& of = state_of<CompositeKernel>(source);
   return create_composite<CompositeKernel>(
       *state_of<ProgramState>(*of.program).context, source, error_ret,

@@ -21,7 +21,7 @@ std::optional<Found> find_mapping(const CompositeMemory& memory, const void* poi
   for (std::size_t i = 0; i < memory.shards.size(); ++i) {
     const std::size_t shard = (first + i) % memory.shards.size();
     if (memory.shards[shard] == nullptr) continue;
-    MemoryState& state = state_of<MemoryState>(*find(memory.shards[shard]));
+    MemoryState& state = state_of<MemoryState>(object_of(memory.shards[shard]));
     const base::MutexLock lock(state.mutex);
     const auto found = std::find_if(state.mappings.begin(), state.mappings.end(),
                                     [&](const Mapping& one) { return one.pointer == pointer; });
@@ -31,9 +31,9 @@ std::optional<Found> find_mapping(const CompositeMemory& memory, const void* poi
 }
 
 void hand_over(cl_mem from, cl_mem to, const void* pointer) {
-  const auto mapping = remove_mapping(state_of<MemoryState>(*find(from)), pointer);
+  const auto mapping = remove_mapping(state_of<MemoryState>(object_of(from)), pointer);
   if (!mapping) return;
-  MemoryState& target = state_of<MemoryState>(*find(to));
+  MemoryState& target = state_of<MemoryState>(object_of(to));
   const base::MutexLock lock(target.mutex);
   target.mappings.push_back(*mapping);
 }
@@ -48,7 +48,7 @@ void* run_map(QueuedCommand& command, cl_mem here, bool blocking, cl_int* error_
   });
   if (error_ret != nullptr) *error_ret = error;
   if (error == CL_SUCCESS) return pointer;
-  if (pointer != nullptr) cancel_mapping(state_of<MemoryState>(*find(here)), pointer);
+  if (pointer != nullptr) cancel_mapping(state_of<MemoryState>(object_of(here)), pointer);
   return nullptr;
 }
 

@@ -27,7 +27,7 @@ void copy_properties(MemoryState& to, const MemoryState& from) {
   to.slice_pitch = from.slice_pitch;
 }
 
-CompositeMemory& composite_of(cl_mem handle) { return state_of<CompositeMemory>(*find(handle)); }
+CompositeMemory& composite_of(cl_mem handle) { return state_of<CompositeMemory>(object_of(handle)); }
 
 // A new object has the same contents on all servers: those that the program gave, or undefined ones.
 std::shared_ptr<CoherenceState> coherence_of(const CompositeMemory& memory, const CompositeContext& context) {
@@ -59,7 +59,7 @@ cl_mem create_memory(Object& context, Object* above, cl_int* error_ret, Make mak
 
 template <typename MakeImage>
 cl_mem create_image(cl_context handle, const cl_image_desc* desc, cl_int* error_ret, MakeImage make) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   Object* const above = desc == nullptr || desc->mem_object == nullptr ? nullptr : find(desc->mem_object);
   const bool is_wrong = desc != nullptr && desc->mem_object != nullptr &&
@@ -113,7 +113,7 @@ CompositeMemory::~CompositeMemory() {
 
 cl_mem CL_API_CALL clCreateBuffer(cl_context handle, cl_mem_flags flags, size_t size, void* host,
                                   cl_int* error_ret) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   return create_memory(context, nullptr, error_ret, [&](std::size_t shard, cl_int& error) {
     return client::clCreateBuffer(of.shards[shard], flags, size, host, &error);
@@ -123,7 +123,7 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context handle, cl_mem_flags flags, size_t 
 cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_properties* properties,
                                                 cl_mem_flags flags, size_t size, void* host,
                                                 cl_int* error_ret) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   return create_memory(context, nullptr, error_ret, [&](std::size_t shard, cl_int& error) {
     return client::clCreateBufferWithProperties(of.shards[shard], properties, flags, size, host, &error);
@@ -132,7 +132,7 @@ cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_
 
 cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffer_create_type type,
                                      const void* create_info, cl_int* error_ret) {
-  Object& above = *find(handle);
+  Object& above = object_of(handle);
   const CompositeMemory& of = state_of<CompositeMemory>(above);
   return create_memory(*of.context, &above, error_ret, [&](std::size_t shard, cl_int& error) -> cl_mem {
     if (of.shards[shard] == nullptr) return error = kConnectionLost, nullptr;
@@ -182,7 +182,7 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t si
   std::size_t count = 0;
   for (const cl_mem shard : composite_of(handle).shards) {
     if (shard == nullptr) continue;
-    MemoryState& state = state_of<MemoryState>(*find(shard));
+    MemoryState& state = state_of<MemoryState>(object_of(shard));
     const base::MutexLock lock(state.mutex);
     count += state.mappings.size();
   }

@@ -22,7 +22,7 @@ void CL_CALLBACK run_waiter(cl_event, cl_int status, void* data) {
 void on_end(Object& event, Waiter waiter) { notify_end(event, &run_waiter, new Waiter(std::move(waiter))); }
 
 cl_int wait_for_end(cl_event handle) {
-  const EventState& event = state_of<EventState>(*find(handle));
+  const EventState& event = state_of<EventState>(object_of(handle));
   event.connection->wait([&] { return client::is_over(event); });
   return client::is_over(event) ? std::min(event.status.load(), CL_SUCCESS) : kConnectionLost;
 }

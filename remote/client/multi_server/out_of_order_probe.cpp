@@ -39,7 +39,7 @@ using OwnEvent = Owned<cl_event, &client::clReleaseEvent>;
 OwnQueue make_queue(cl_context shard, cl_device_id device, cl_command_queue_properties properties) {
   OwnQueue queue(client::clCreateCommandQueue(shard, device, properties, nullptr));
   // The program's commands may fill the windows for as long as it likes.
-  if (queue != nullptr) state_of<QueueState>(*find(queue.get())).urgent = true;
+  if (queue != nullptr) state_of<QueueState>(object_of(queue.get())).urgent = true;
   return queue;
 }
 
@@ -72,7 +72,7 @@ std::optional<bool> probe_reordering(cl_context shard, cl_device_id device) {
   const OwnQueue other = make_queue(shard, device, 0);
   const OwnBuffer buffer(
       client::clCreateBuffer(shard, CL_MEM_READ_WRITE, 3 * sizeof(cl_uint), nullptr, nullptr));
-  const OwnEvent gate(make_user_event(*find(shard), SetBy::us, nullptr));
+  const OwnEvent gate(make_user_event(object_of(shard), SetBy::us, nullptr));
   if (loose == nullptr || other == nullptr || buffer == nullptr || gate == nullptr) return {};
   const OwnEvent held = fill(loose, buffer, 0, gate.get());
   const OwnEvent behind = fill(loose, buffer, 1);
@@ -88,7 +88,7 @@ std::optional<bool> probe_reordering(cl_context shard, cl_device_id device) {
 }  // namespace
 
 bool runs_out_of_order(cl_context shard, cl_device_id device) {
-  auto& known = state_of<DeviceState>(*find(device)).reordering;
+  auto& known = state_of<DeviceState>(object_of(device)).reordering;
   using Reordering = DeviceState::Reordering;
   if (known.load() == Reordering::unknown) {
     auto overtakes = probe_reordering(shard, device);

@@ -73,7 +73,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
         return client::clBuildProgram(program.shards[shard], static_cast<cl_uint>(devices.size()),
                                       devices.empty() ? nullptr : devices.data(), options, nullptr, nullptr);
       });
-  notify_of(*find(handle), error, notify, user_data);
+  notify_of(object_of(handle), error, notify, user_data);
   return error;
 }
 
@@ -93,7 +93,7 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
                                         devices.empty() ? nullptr : devices.data(), options, headers,
                                         some.empty() ? nullptr : some.data(), header_names, nullptr, nullptr);
       });
-  notify_of(*find(handle), error, notify, user_data);
+  notify_of(object_of(handle), error, notify, user_data);
   return error;
 }
 
@@ -103,7 +103,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   if (programs == 0 || program_list == nullptr || (notify == nullptr && user_data != nullptr) ||
       (count == 0) != (list == nullptr))
     return fail<cl_program>(error_ret, CL_INVALID_VALUE);
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   if (!are_programs_of(context, programs, program_list))
     return fail<cl_program>(error_ret, CL_INVALID_PROGRAM);
@@ -133,7 +133,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   const cl_program made = create_program(context, devices, &error, link);
   if (made != nullptr) error = linked;
   if (error_ret != nullptr) *error_ret = error;
-  if (made != nullptr) notify_of(*find(made), error, notify, user_data);
+  if (made != nullptr) notify_of(object_of(made), error, notify, user_data);
   return made;
 }
 

@@ -95,7 +95,7 @@ cl_int split_by_shard(const CompositeContext& context, const std::vector<Object*
 
 cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint count, const char** strings,
                                                  const size_t* lengths, cl_int* error_ret) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   return create_program(context, of.devices, error_ret, [&](std::size_t shard, cl_int& error) {
     return client::clCreateProgramWithSource(of.shards[shard], count, strings, lengths, &error);
@@ -104,7 +104,7 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
 
 cl_program CL_API_CALL clCreateProgramWithIL(cl_context handle, const void* il, size_t length,
                                              cl_int* error_ret) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   return create_program(context, of.devices, error_ret, [&](std::size_t shard, cl_int& error) {
     return client::clCreateProgramWithIL(of.shards[shard], il, length, &error);
@@ -116,7 +116,7 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint coun
                                                  cl_int* binary_status, cl_int* error_ret) {
   if (count == 0 || list == nullptr || lengths == nullptr || binaries == nullptr)
     return fail<cl_program>(error_ret, CL_INVALID_VALUE);
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   DevicesByShard shards;
   if (const cl_int error = split_by_shard(of, of.devices, count, list, shards); error != CL_SUCCESS)
@@ -145,7 +145,7 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_u
                                                          const cl_device_id* list, const char* names,
                                                          cl_int* error_ret) {
   if (count == 0 || list == nullptr || names == nullptr) return fail<cl_program>(error_ret, CL_INVALID_VALUE);
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   DevicesByShard shards;
   if (const cl_int error = split_by_shard(of, of.devices, count, list, shards); error != CL_SUCCESS)

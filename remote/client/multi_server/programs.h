@@ -31,6 +31,8 @@ cl_program create_program(Object& context, const std::vector<Object*>& devices, 
                                             });
 }
 
-inline CompositeProgram& program_of(cl_program handle) { return state_of<CompositeProgram>(*find(handle)); }
+inline CompositeProgram& program_of(cl_program handle) {
+  return state_of<CompositeProgram>(object_of(handle));
+}
 
 }  // namespace cleave::remote::client::multi_server

@@ -115,7 +115,7 @@ cl_int QueuedCommand::record_outcome(cl_int result, cl_event made) {
     return result;
   }
   if (made == nullptr) return CL_SUCCESS;
-  ordered_->operation->bind_event(*find(made));
+  ordered_->operation->bind_event(object_of(made));
   if (deferred_) {
     // It may end before it is decided: when it fails, for a marker that ends early with some drivers, or with a server
     // that misbehaves.

@@ -6,7 +6,7 @@ namespace {
 
 template <typename Make>
 cl_sampler create_sampler(cl_context handle, cl_int* error_ret, Make make) {
-  Object& context = *find(handle);
+  Object& context = object_of(handle);
   const CompositeContext& of = context_of(context);
   return create_composite<CompositeSampler>(
       context, context, error_ret,

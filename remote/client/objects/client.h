@@ -41,6 +41,15 @@ Object* find(Handle handle) {
   return client.objects.find(handle);
 }
 
+// The object behind a handle that is known to be valid: an entry point has checked it, or it is the client's own.
+template <objects::OpenClHandle Handle>
+Object& object_of(Handle handle) {
+  Object* const found = find(handle);
+  assert(found != nullptr);
+  if (found == nullptr) __builtin_unreachable();  // else GCC 12 warns of what a null reference would do
+  return *found;
+}
+
 template <typename... States>
 struct StateList {
   template <typename Handle, typename First, typename... Rest>
