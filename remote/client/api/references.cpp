@@ -1,5 +1,4 @@
-// Retaining and releasing: the program's references are counted here, and the server hears of an object's end
-// alone.
+// Retaining and releasing. References are counted here; the server only learns of an object's end.
 #include "remote/client/api/api.h"
 #include "remote/client/link/connection.h"
 #include "remote/client/objects/client.h"
@@ -15,7 +14,7 @@ cl_int retain(Handle handle) {
   return object != nullptr && client.objects.retain(*object) ? CL_SUCCESS : objects::KindOf<Handle>::invalid;
 }
 
-// What a child has from its parent it may release, as programs do with what they hold; nothing comes of it.
+// A child process may release the objects of its parent, which has no effect.
 template <objects::OpenClHandle Handle>
 cl_int no_object_to_release(Handle handle) {
   return client.objects.is_disowned(handle) ? CL_SUCCESS : objects::KindOf<Handle>::invalid;

@@ -1,4 +1,6 @@
-// Boxes of memory objects and of the program's memory, as OpenCL describes them, and whether they are right.
+// Regions of memory objects and of the program's memory as OpenCL's calls describe them, and whether they are valid.
+//
+// Thread-safe: pure.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +14,16 @@ inline bool is_image(const MemoryState& state) {
   return state.type != CL_MEM_OBJECT_BUFFER && state.type != CL_MEM_OBJECT_PIPE;
 }
 
-// As in clEnqueueReadBufferRect: in bytes.
+// As in clEnqueueReadBufferRect, in bytes.
 struct Rect {
   const size_t* origin;
   const size_t* region;
   std::size_t row_pitch;
   std::size_t slice_pitch;
 
-  // Fills in pitches that were left open. False if something is not as OpenCL asks for.
+  // Fills in pitches that are 0. Returns false if the region is invalid.
   bool complete();
-  // The first byte behind it. Requires: complete().
+  // One past its last byte. Requires: complete().
   [[nodiscard]] std::size_t end() const;
   [[nodiscard]] Box box(void* pointer) const;
 };

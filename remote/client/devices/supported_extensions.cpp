@@ -6,8 +6,8 @@
 namespace cleave::remote::client {
 namespace {
 
-// What is not here is taken out: it may have functions, or mean memory that both sides see. A name that ends
-// in an asterisk stands for all that begin so.
+// Others are withheld: they may have functions, or need memory that both sides see. An asterisk at the end stands for any
+// rest of a name.
 constexpr std::array kSupported = std::to_array<std::string_view>({
     "__opencl_c_*",
     "cl_amd_device_attribute_query",

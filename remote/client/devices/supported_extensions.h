@@ -1,4 +1,6 @@
-// Which extensions can be carried: those without functions of their own, and those whose functions are here.
+// The extensions that the client supports: those without functions of their own, and those whose functions it has.
+//
+// Thread-safe: pure.
 #pragma once
 
 #include <string>
@@ -11,7 +13,7 @@ namespace cleave::remote::client {
 
 bool is_supported_extension(std::string_view extension);
 
-// The offered ones of a list separated by spaces.
+// The supported ones of a list that is separated by spaces.
 std::string only_supported(std::string_view extensions);
 void keep_supported(std::vector<cl_name_version>& extensions);
 

@@ -36,7 +36,7 @@ std::vector<Word> words_in(std::string_view options) {
   return words;
 }
 
-// The operand of an option that may be a word of its own; empty text: there is none.
+// The operand of an option, which may be the next word. Empty text: none.
 Word operand_at(const std::vector<Word>& words, std::size_t& i, std::size_t prefix) {
   Word word = words[i];
   if (word.text.size() == prefix) return i + 1 < words.size() ? words[++i] : Word{};

@@ -1,7 +1,6 @@
-// What of a program's build options is about the files that it includes.
+// The options of a build that concern the files that a program includes: -I and -D.
 //
-// Drivers agree on words between blanks. What they make of quotes differs: they are taken here as a shell
-// does.
+// Drivers split options at blanks. They differ in what they make of quotes; here quotes are treated as in a shell.
 //
 // Thread-safe: pure.
 #pragma once

@@ -1,5 +1,5 @@
-// What a program's text asks its compiler to include, found without compiling: every directive counts,
-// whether or not its condition would hold, since what follows from conditions only a compiler knows.
+// The preprocessor directives of a program's text that include files, found without compiling it. Every directive counts,
+// whether or not its condition holds, since only a compiler can evaluate conditions.
 //
 // Thread-safe: pure.
 #pragma once
@@ -20,7 +20,7 @@ struct Include {
   bool operator==(const Include&) const = default;
 };
 
-// A macro without parameters, whose text may be the operand of an #include.
+// A macro without parameters. Its text may be the operand of an #include.
 struct Definition {
   std::string name;
   std::string text;
@@ -36,7 +36,7 @@ struct Directives {
 
 Directives parse_directives(std::string_view text);
 
-// What a macro's text, or what follows #include, names; empty name: nothing.
+// The file or macro that a macro's text, or the rest of an #include, names. An empty name: none.
 Include parse_operand(std::string_view text);
 
 }  // namespace cleave::remote::client

@@ -23,7 +23,7 @@ namespace {
 
 class File {
  public:
-  // Whatever else has that name, a pipe or a device, is not waited for.
+  // Opening a pipe or a device of that name must not block.
   explicit File(const std::string& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
     struct stat status {};
@@ -36,7 +36,7 @@ class File {
   }
   [[nodiscard]] bool is_regular() const { return is_regular_; }
 
-  // False: it is longer than `most`, or cannot be read.
+  // Returns false if it is longer than `most` or cannot be read.
   bool append_to(std::string& text, std::uint64_t most) const {
     std::array<char, 1 << 14U> some{};
     for (std::uint64_t all = 0;;) {
@@ -75,7 +75,7 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-// Above the root of all folders, which here is there itself and there is somewhere else.
+// Whether a path leads above the root folder: ignored here, but not below the server's folder.
 bool leaves_root(const std::string& absolute) {
   std::ptrdiff_t depth = 0;
   for (const auto& part : std::filesystem::path(absolute).relative_path()) {
@@ -116,7 +116,7 @@ class IncludeSearch {
   }
 
   IncludedFiles run() {
-    // What a macro is may be said in a file that only another macro has led to.
+    // A macro may be defined in a file that was found by expanding another one.
     bool all_known = true;
     do {
       while (!unscanned_.empty()) {
@@ -134,7 +134,7 @@ class IncludeSearch {
     return std::move(sources_);
   }
 
-  // As the compiler there will call a path that it is given; without the server's folder in front.
+  // The path on the server, without the server's folder in front.
   [[nodiscard]] std::string server_path(const std::string& path) const {
     return path.starts_with('/') ? path : current_folder_ + std::string(kCurrentFolderMark) + path;
   }
@@ -151,7 +151,7 @@ class IncludeSearch {
     std::optional<std::string> folder;
   };
 
-  // Of an option, where the quotes around a file's name may have been the shell's.
+  // A -D option: the shell may have removed the quotes around a file's name.
   void define(const std::string& option) {
     const std::size_t equals = option.find('=');
     if (equals == std::string::npos) return;
@@ -160,7 +160,7 @@ class IncludeSearch {
     definitions_.insert({option.substr(0, equals), std::move(text)});
   }
 
-  // All that the macro is anywhere defined as. Whether it is.
+  // Searches the files of all definitions of the macro. Returns whether there is one.
   bool expand(const Macro& macro, const std::string& name, std::set<std::string>& seen) {
     if (!seen.insert(name).second) return false;
     bool known = false;
@@ -187,7 +187,7 @@ class IncludeSearch {
     }
     const bool beside = include.form == Include::Form::quoted && folder.has_value();
     if (beside && add_file(joined_path(*folder, name)) && !include.is_include_next) return;
-    // The program's own headers come before all folders.
+    // Header programs take precedence over all folders.
     if (provided_names_.count(name) != 0) return;
     if (add_file(joined_path(".", name))) {
       needs_current_folder_ = true;
@@ -198,12 +198,12 @@ class IncludeSearch {
     }
   }
 
-  // Whether there is such a file.
+  // Returns whether the file exists.
   bool add_file(const std::string& path) {
     const std::string name = server_path(path);
     const std::string plain = std::filesystem::path(name).lexically_normal().string();
     if (visited_.count(plain) != 0) {
-      // By another way, of which the folders have to be there as well.
+      // Known by another path, whose folders must exist on the server as well.
       const std::string folder = folder_of(name) + "/";
       if (name.find("..") != std::string::npos && visited_.insert(folder).second) add(folder, 0);
       return true;
@@ -248,8 +248,8 @@ class IncludeSearch {
   IncludedFiles sources_;
 };
 
-// The current folder comes first, as with the drivers that we know of. What is no folder here may be one
-// there.
+// The current folder comes first, as with known drivers. A path that is no folder here is left as it is, since it may be one
+// on the server.
 std::vector<std::string> rewritten_options(std::string_view options, const BuildOptions& read,
                                            const IncludeSearch& search) {
   std::vector<std::string> pieces(1);

@@ -1,16 +1,15 @@
 // The files of this machine that a program includes, to be sent to a server along with it.
 //
-// A file is looked for where the drivers that we know of look, in their order: beside the file that includes
-// it, in the current folder, in the folders of the options -I. The first that is there is taken. Of what no
-// compilation would read only this is read: what stands behind a condition that does not hold.
+// Files are searched where known drivers search them, in their order: beside the including file, in the current folder, in
+// the folders of the options -I. The first file found is taken. Files behind a condition that does not hold are sent as well.
 //
-// On the server a file gets the path that it has here, below a folder that only the server knows. So the
-// compiler finds there what it would have found here, and its options are the program's own with that folder
-// in front of each path. Paths that are relative here begin with the current one and kCurrentFolderMark, which is how the
-// server makes them relative again in what the compiler says.
+// On the server a file gets the path that it has here, below a folder that only the server knows. So the compiler finds
+// there what it would have found here, and its options are the program's own with that folder in front of each path. Paths
+// that are relative here begin with the current folder and kCurrentFolderMark, by which the server makes them relative again
+// in the compiler's messages.
 //
-// Source: OpenCL 3.0 API, section 5.8.6.1; where PoCL 3.1 and NVIDIA's driver 580 look and what they print
-// was tried out.
+// Source: OpenCL 3.0 API, section 5.8.6.1; the search order and messages of PoCL 3.1 and NVIDIA's driver 580 were determined
+// by experiment.
 //
 // Thread-safe. Reads files; may throw std::bad_alloc.
 #pragma once
@@ -33,7 +32,7 @@ struct IncludedFiles {
   [[nodiscard]] bool empty() const { return names.empty(); }
 };
 
-// `texts` are the program's and those of headers that are no files, `given` the names of these.
+// `texts` are those of the program and of its header programs, `given` the names of the latter.
 IncludedFiles find_included_files(const std::vector<std::string_view>& texts,
                                   const std::vector<std::string_view>& given, std::string_view options);
 

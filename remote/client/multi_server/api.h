@@ -1,6 +1,6 @@
 // Declares multi_server::<name> for every function: the one for objects of a context over several servers (README.md).
 // Those whose row in opencl/functions.def says `separate` or `separate_by_devices` are defined; each calls those of
-// `client` for the parts that such an object is made of.
+// `client` for the shards of such an object.
 #pragma once
 
 #include "remote/client/api/api.h"

@@ -1,4 +1,4 @@
-// User events: each is on one server, and gates stand for it on the others.
+// User events. Each is on one server; gates represent it on others.
 #include "remote/client/api/events.h"
 
 #include "remote/client/multi_server/api.h"
@@ -18,7 +18,7 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error_ret) {
   return fail<cl_event>(error_ret, CL_OUT_OF_HOST_MEMORY);
 }
 
-// What waited for it can be decided on now, also if its own server has gone meanwhile.
+// Deferred commands behind it can be decided now, even if its own server was lost meanwhile.
 cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
   Object& event = object_of(handle);
   const HeldObject held(event);

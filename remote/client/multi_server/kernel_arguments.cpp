@@ -1,4 +1,4 @@
-// Arguments of kernels, set on all servers: handles of wholes become those of parts.
+// Kernel arguments are set on all servers; handles of composites are replaced by those of their shards.
 #include <cstring>
 
 #include "remote/client/multi_server/api.h"
@@ -8,7 +8,7 @@
 namespace cleave::remote::client::multi_server {
 namespace {
 
-// The object whose handle the program's bytes are; null if they are something else.
+// The object whose handle the program's bytes are, or null.
 const Object* object_in(const void* bytes, std::size_t size, Kind kind) {
   if (bytes == nullptr || size != sizeof(void*)) return nullptr;
   void* handle = nullptr;
@@ -16,7 +16,7 @@ const Object* object_in(const void* bytes, std::size_t size, Kind kind) {
   return client.objects.find(handle, kind);
 }
 
-// Calls set(part's kernel, part) on all servers. The first error of one that is still there.
+// Calls set(shard's kernel, shard) on all servers. Returns the first error of a server that is alive.
 template <typename Set>
 cl_int for_each_shard(const CompositeKernel& kernel, Set set) {
   const CompositeContext& context = context_of(*state_of<ProgramState>(*kernel.program).context);
@@ -31,7 +31,7 @@ cl_int for_each_shard(const CompositeKernel& kernel, Set set) {
   return error;
 }
 
-// The part of a memory object or a sampler; null if it is another context's, or its server had gone.
+// The shard of a memory object or a sampler. Null if it is another context's, or its server was lost.
 template <typename W, typename Context>
 const void* shard_in(const Object& object, const Context& context, std::size_t shard,
                      typename W::Handle& place) {
@@ -50,7 +50,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
   const Object* const memory = is_value ? nullptr : object_in(bytes, size, Kind::memory);
   const Object* const sampler =
       is_value || memory != nullptr ? nullptr : object_in(bytes, size, Kind::sampler);
-  // Each queue is on one server: the others' kernels would have no argument.
+  // A queue exists on one server only.
   if (!is_value && object_in(bytes, size, Kind::queue) != nullptr) return CL_INVALID_MEM_OBJECT;
   const Object* const context = state_of<ProgramState>(*kernel.program).context;
   const cl_int error = for_each_shard(kernel, [&](cl_kernel one, std::size_t shard) {

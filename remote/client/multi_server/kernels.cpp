@@ -1,4 +1,4 @@
-// Kernels: one on each server where the program was built.
+// Kernels: a shard on each server where the program was built.
 #include <algorithm>
 #include <string>
 
@@ -22,7 +22,7 @@ void fill_kernel(CompositeKernel& state, const KernelState& shard) {
   for (cl_uint i = 0; i < state.arguments.size(); ++i) state.arguments[i].may_write = may_write(shard, i);
 }
 
-// Where the program was not built there is none; where it has none of the name, there is an error.
+// A server on which the program was not built has no shard; one whose program has no such kernel is an error.
 cl_kernel create_kernel(Object& program, const char* name, cl_int* error_ret) {
   const CompositeProgram& of = state_of<CompositeProgram>(program);
   cl_int error = CL_SUCCESS;
@@ -59,7 +59,7 @@ std::vector<std::string> names_of_kernels(cl_program program, cl_int& error) {
   return names;
 }
 
-// Of a device's server. Null, where there is more than one device, is no device.
+// The shard of a device's server. A null device is valid only if there is one device.
 cl_kernel shard_for(const CompositeKernel& kernel, cl_device_id handle) {
   const auto& devices = state_of<ProgramState>(*kernel.program).devices;
   const Object* const device = handle == nullptr && devices.size() == 1 ? devices[0] : find(handle);
@@ -67,7 +67,7 @@ cl_kernel shard_for(const CompositeKernel& kernel, cl_device_id handle) {
   return kernel.shards[shard_of(context_of_kernel(kernel), device)];
 }
 
-// The first that is there.
+// The first whose server is alive.
 cl_kernel any_live_shard(const CompositeKernel& kernel) {
   const CompositeContext& context = context_of_kernel(kernel);
   for (std::size_t shard = 0; shard < kernel.shards.size(); ++shard) {

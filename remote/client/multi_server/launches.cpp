@@ -1,11 +1,11 @@
-// Launches, and what only has its place among them: markers and barriers.
+// Launches, markers and barriers.
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/queued_command.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {
 
-// The kernel's part on the queue's server, whose arguments the launch uses; null, and `command.error` says why.
+// The kernel's shard on the queue's server; records the use of its arguments. Null: `command.error` says why.
 cl_kernel use_kernel(QueuedCommand& command, cl_kernel handle) {
   if (command.error != CL_SUCCESS) return nullptr;
   const Object* const object = find(handle);

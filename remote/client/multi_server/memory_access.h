@@ -1,6 +1,6 @@
-// What commands do to memory objects, by what is known of both.
+// How commands access memory objects, as far as is known before they run.
 //
-// Thread-safe: all functions only look.
+// Thread-safe: pure.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,16 @@
 
 namespace cleave::remote::client::multi_server {
 
-// Reads it; changes some of it; gives it new contents altogether.
+// Overwrite: replaces all contents.
 enum class Access : std::uint8_t { read, write, overwrite };
 
-// Whether a kernel may write what its argument is set to: unless the program has said that it only reads it.
+// Whether a kernel may write a memory argument, unless its qualifiers say that it only reads it.
 bool may_write(const KernelState& kernel, cl_uint index);
 
-// What a launch does to such an object, if the kernel may write what that argument is set to.
+// The access of a launch to a memory argument with these flags.
 Access access_of_argument(bool is_writable, cl_mem_flags flags);
 
-// What a write of these bytes of a buffer does: new contents are those of all of a buffer that is no other's
-// part.
+// The access of a write to these bytes of a buffer: overwrite if they are all of a buffer that is no sub-buffer.
 Access access_of_write(const MemoryState& buffer, std::size_t offset, std::size_t size);
 
 }  // namespace cleave::remote::client::multi_server

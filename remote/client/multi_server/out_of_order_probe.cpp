@@ -16,11 +16,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// So long after one on another queue has ended, a command that may overtake has, in one of two attempts. If
-// it has not, what is found is kept, and a program that waits for such a command before it sets an event
-// hangs.
+// A command that can run out of order ends within this time after one on another queue, in one of two attempts. If the
+// probe is wrong, a program that waits for such a command before it sets a user event hangs.
 constexpr milliseconds kReorderGrace{100};
-// A device that is busy for so long is not waited for.
+// A device that is busy for longer is not probed.
 constexpr milliseconds kMaxWait{5000};
 
 template <auto kRelease>
@@ -38,12 +37,12 @@ using OwnEvent = Owned<cl_event, &client::clReleaseEvent>;
 
 OwnQueue make_queue(cl_context shard, cl_device_id device, cl_command_queue_properties properties) {
   OwnQueue queue(client::clCreateCommandQueue(shard, device, properties, nullptr));
-  // The program's commands may fill the windows for as long as it likes.
+  // The program's own commands may keep the windows full.
   if (queue != nullptr) state_of<QueueState>(object_of(queue.get())).urgent = true;
   return queue;
 }
 
-// Null: it was not taken.
+// Null if it could not be enqueued.
 OwnEvent fill(const OwnQueue& queue, const OwnBuffer& buffer, std::size_t place, cl_event wait = nullptr) {
   const cl_uint nothing = 0;
   cl_event event = nullptr;
@@ -66,7 +65,7 @@ bool ends_within(const OwnEvent& event, milliseconds most) {
   }
 }
 
-// Empty: nothing can be said.
+// Empty: inconclusive.
 std::optional<bool> probe_reordering(cl_context shard, cl_device_id device) {
   const OwnQueue loose = make_queue(shard, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   const OwnQueue other = make_queue(shard, device, 0);

@@ -1,8 +1,7 @@
-// Whether a device's driver lets commands overtake each other on a queue out of order.
+// Whether a device's driver runs commands of out-of-order queues out of order.
 //
-// It may, and programs may not count on it. Some drivers (NVIDIA's) run such a queue in order: what waits for
-// a user event holds up all behind it. Then a command behind an open one must not be decided on before that
-// (ordering.h).
+// It may, and programs cannot rely on it. Some drivers (NVIDIA's) run such queues in order: a command that waits for a user
+// event blocks everything behind it. Then a command behind a deferred one must be deferred as well (command_order.h).
 //
 // Thread-safe.
 #pragma once
@@ -11,8 +10,8 @@
 
 namespace cleave::remote::client::multi_server {
 
-// Found out by trying, once for each device, on queues of its own; that takes a moment where nothing
-// overtakes. False, and tried anew the next time, where the device had no time for it.
+// Probed once for each device, on queues of its own, which takes up to twice kReorderGrace if commands run in order. Returns
+// false, and probes again next time, if the device was too busy to tell.
 bool runs_out_of_order(cl_context shard, cl_device_id device);
 
 }  // namespace cleave::remote::client::multi_server

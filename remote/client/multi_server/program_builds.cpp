@@ -23,8 +23,8 @@ void notify_of(Object& program, cl_int error, BuildNotify notify, void* user_dat
   });
 }
 
-// Calls build(part, devices) for each part that has some of the devices; all of them if none is listed. The
-// first error of a server that is still there.
+// Calls build(shard, devices) for each shard that has some of the devices, or for all if none is listed. Returns the first
+// error of a server that is alive.
 template <typename Build>
 cl_int for_each_shard_with_devices(const CompositeProgram& program, cl_uint count, const cl_device_id* list,
                                    Build build) {
@@ -45,7 +45,7 @@ cl_int for_each_shard_with_devices(const CompositeProgram& program, cl_uint coun
   return any ? error : kConnectionLost;
 }
 
-// The parts of a list of programs on one server; empty if one of them has none there.
+// The shards of a list of programs on one server. Empty if one of them has none there.
 std::vector<cl_program> shards_of(cl_uint count, const cl_program* list, std::size_t shard) {
   std::vector<cl_program> shards;
   for (cl_uint i = 0; i < count; ++i) {
@@ -113,7 +113,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   std::vector<Object*> devices = of.devices;
   if (count != 0) devices.clear();
   for (cl_uint i = 0; i < count; ++i) devices.push_back(find(list[i]));
-  // One that could not be linked may be there nevertheless, and say why.
+  // A program that failed to link may exist all the same, to be asked why.
   cl_int linked = CL_SUCCESS;
   const auto link = [&](std::size_t shard, cl_int& error) -> cl_program {
     const auto& some = shards.devices[shard];

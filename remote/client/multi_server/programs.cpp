@@ -1,4 +1,4 @@
-// Programs: one on each server that has devices which it is for.
+// Programs: a shard on each server that has devices of the program.
 #include "remote/client/multi_server/programs.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ std::vector<Object*> objects_of(cl_uint count, const cl_device_id* list) {
   return devices;
 }
 
-// Of each device, in the order of the whole's: where it is in its part's list.
+// For each device of the composite, in order: its shard, and its index in the shard's list.
 struct ShardIndex {
   std::size_t shard;
   std::size_t index;
@@ -169,7 +169,7 @@ cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program handle, cl_uint
   return error;
 }
 
-// What is not a list with an entry for each device is alike on all servers where the program was built.
+// What has no entry for each device is the same on all servers where the program was built.
 cl_int CL_API_CALL clGetProgramInfo(cl_program handle, cl_program_info name, size_t size, void* value,
                                     size_t* size_ret) {
   const CompositeProgram& program = program_of(handle);

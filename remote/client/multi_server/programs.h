@@ -1,4 +1,4 @@
-// What the files about programs over several servers share.
+// Shared by the files about programs over several servers. Thread-safe.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,9 @@
 
 namespace cleave::remote::client::multi_server {
 
-// A program's, or a context's, devices: those that the program listed of each part, in its order, and where
-// in its list.
+// A list of devices, divided by shard: for each shard its devices in the list's order, and their places in the list.
 struct DevicesByShard {
-  std::vector<std::vector<cl_device_id>> devices;  // one list for each part
+  std::vector<std::vector<cl_device_id>> devices;  // one list for each shard
   std::vector<std::vector<std::size_t>> places;
 };
 
@@ -18,7 +17,7 @@ struct DevicesByShard {
 cl_int split_by_shard(const CompositeContext& context, const std::vector<Object*>& known, cl_uint count,
                       const cl_device_id* list, DevicesByShard& split_by_shard);
 
-// Of a new program. `devices` are those that it is for.
+// Creates a program for these devices.
 template <typename Make>
 cl_program create_program(Object& context, const std::vector<Object*>& devices, cl_int* error_ret,
                           Make make) {
