@@ -14,14 +14,21 @@
 
 namespace cleave::base {
 
+// A policy and its value (base/split_policies.def).
 struct SplitPolicy {
-  enum class Kind : std::uint8_t { off, fixed, alpha, budget, quantum };
-  Kind kind = Kind::alpha;
-  std::size_t slices = 0;               // for `fixed`
-  std::chrono::nanoseconds quantum{0};  // for `quantum`
+  enum class Kind : std::uint8_t {
+#define CLEAVE_POLICY(name, value, needs_vms) name,
+#include "base/split_policies.def"
+#undef CLEAVE_POLICY
+  };
+  enum class Value : std::uint8_t { none, count, duration };
 
-  // Whether the number of slices follows from the measured cost of earlier launches.
-  [[nodiscard]] bool learns() const { return kind == Kind::budget || kind == Kind::quantum; }
+  Kind kind = Kind::alpha;
+  std::size_t slices = 0;               // if its value is a count
+  std::chrono::nanoseconds quantum{0};  // if its value is a duration
+
+  // Whether the policy depends on the number of virtual machines on the host.
+  [[nodiscard]] bool needs_vms() const;
 };
 
 enum class LaunchMode : std::uint8_t { automatic, sequential, queued, pipelined };

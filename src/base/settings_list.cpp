@@ -70,25 +70,40 @@ bool for_each_part(std::string_view text, char separator, Add add) {
   return true;
 }
 
-bool parse_policy(Settings& settings, std::string_view text) {
-  constexpr std::string_view kFixed = "fixed:";
-  constexpr std::string_view kQuantum = "quantum:";
-  using Kind = SplitPolicy::Kind;
-  constexpr Choice<Kind> kChoices[] = {{"off", Kind::off}, {"alpha", Kind::alpha}, {"budget", Kind::budget}};
-  SplitPolicy policy;
-  if (text.starts_with(kQuantum)) {
-    double milliseconds = 0;
-    if (!parse_decimal(text.substr(kQuantum.size()), kMinQuantum, kMaxQuantum, milliseconds)) return false;
-    const std::chrono::duration<double, std::milli> length(milliseconds);
-    policy = {Kind::quantum, 0, std::chrono::duration_cast<std::chrono::nanoseconds>(length)};
-  } else if (text.starts_with(kFixed)) {
-    policy.kind = Kind::fixed;
-    if (!parse_number(text.substr(kFixed.size()), 1, kMaxSlices, policy.slices)) return false;
-  } else if (!parse_choice(text, kChoices, policy.kind)) {
-    return false;
-  }
-  settings.policy = policy;
+struct PolicyRow {
+  std::string_view name;
+  SplitPolicy::Kind kind;
+  SplitPolicy::Value value;
+  bool needs_vms;
+};
+constexpr PolicyRow kPolicies[] = {
+#define CLEAVE_POLICY(name, value, needs_vms) \
+  {#name, SplitPolicy::Kind::name, SplitPolicy::Value::value, needs_vms},
+#include "base/split_policies.def"
+#undef CLEAVE_POLICY
+};
+
+bool parse_policy_value(std::string_view text, SplitPolicy::Value kind, SplitPolicy& policy) {
+  if (kind == SplitPolicy::Value::count) return parse_number(text, 1, kMaxSlices, policy.slices);
+  double milliseconds = 0;
+  if (!parse_decimal(text, kMinQuantum, kMaxQuantum, milliseconds)) return false;
+  const std::chrono::duration<double, std::milli> length(milliseconds);
+  policy.quantum = std::chrono::duration_cast<std::chrono::nanoseconds>(length);
   return true;
+}
+
+bool parse_policy(Settings& settings, std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  for (const PolicyRow& row : kPolicies) {
+    if (row.name != text.substr(0, colon)) continue;
+    SplitPolicy policy{row.kind};
+    const bool has_value = row.value != SplitPolicy::Value::none;
+    if (has_value != (colon < text.size())) return false;
+    if (has_value && !parse_policy_value(text.substr(colon + 1), row.value, policy)) return false;
+    settings.policy = policy;
+    return true;
+  }
+  return false;
 }
 
 bool parse_launch_mode(Settings& settings, std::string_view text) {
@@ -246,6 +261,8 @@ bool parse_remote_path(Settings& settings, std::string_view text) {
 constexpr RenamedValue kRenamedValues[] = {{"wait.mode", "polite", "sleeping"}};
 
 }  // namespace
+
+bool SplitPolicy::needs_vms() const { return kPolicies[static_cast<std::size_t>(kind)].needs_vms; }
 
 const std::vector<Setting>& settings_list() {
   static NoDestructor<std::vector<Setting>> list(std::vector<Setting>{

@@ -12,9 +12,6 @@
 
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
-#include "cleave/cleave.h"
-#include "interpose/calls/table.h"
-#include "interpose/launch/cost_feedback.h"
 #include "observe/process_id_path.h"
 
 namespace cleave::interpose {
@@ -75,49 +72,41 @@ Interposer::Interposer(const Table& below, std::string face_name, std::string be
       next_name(std::move(below_name)),
       configuration(std::move(loaded)),
       clock(time),
+      owner(next, configuration),
       neighbours(configuration.settings),
+      counters(forks),
       unknown_kernel(counters.of("(unknown)")),
-      trace(configuration.settings.trace.empty() ? nullptr : std::make_unique<Tracer>(*this)),
-      drivers(next, clock, configuration.settings.cache),
-      binaries(configuration.settings.cache),
-      helpers(next) {}
-
-bool Interposer::begin_splitting() {
-  const SplitOwner known = split_owner_.load(std::memory_order_acquire);
-  if (known == SplitOwner::this_begun) return true;
-  return known != SplitOwner::another_interposer && begin();
+      records(forks),
+      launch_timers(forks),
+      trace(make_tracer()),
+      drivers(forks, next, clock, configuration.settings.cache),
+      binaries(forks, configuration.settings.cache),
+      helpers(forks, next),
+      costs(forks, next, clock, launch_timers, records),
+      policy(make_policy({configuration.settings, costs.table()})),
+      waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,
+            owner, wait_statistics} {
+  forks.add_hooks(base::ForkOrder::neighbours, neighbours);
 }
 
-bool Interposer::is_split_owner() {
-  const SplitOwner known = split_owner_.load(std::memory_order_acquire);
-  return (known == SplitOwner::unknown ? find_split_owner() : known) != SplitOwner::another_interposer;
+std::unique_ptr<Tracer> Interposer::make_tracer() {
+  if (settings().trace.empty()) return nullptr;
+  return std::make_unique<Tracer>(TraceSources{forks, next, clock, configuration, face, neighbours, counters,
+                                               unknown_kernel, records, owner});
 }
 
 bool Interposer::begin() noexcept {
-  if (!is_split_owner()) return false;
+  if (!owner.is_this()) return false;
   neighbours.start();
-  load_costs(*this);
-  // A face above may have taken over meanwhile.
-  SplitOwner known = SplitOwner::this_interposer;
-  return split_owner_.compare_exchange_strong(known, SplitOwner::this_begun, std::memory_order_acq_rel) ||
-         known == SplitOwner::this_begun;
+  if (policy->measures_launches()) costs.load(settings().cache);
+  return owner.begin();
 }
 
-Interposer::SplitOwner Interposer::find_split_owner() noexcept {
-  const bool below = next.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME) != nullptr;
-  const SplitOwner found = below ? SplitOwner::another_interposer : SplitOwner::this_interposer;
-  // A vendor library among the drivers is asked to leave splitting to us. (It does not answer to the name above: a
-  // loader does not forward that.)
-  void* const aside = below ? nullptr : next.clGetExtensionFunctionAddress(kStandAside);
-  if (aside != nullptr) reinterpret_cast<decltype(&interpose::stand_aside)>(aside)();
-  // Concurrent threads get the same answer, and one of them reports. If a face above came first, its decision counts.
-  SplitOwner known = SplitOwner::unknown;
-  if (!split_owner_.compare_exchange_strong(known, found, std::memory_order_acq_rel)) return known;
-  if (!below) {
-    for (const std::string& problem : configuration.problems) base::log_line(problem);
-    for (const std::string& notice : configuration.notices) base::log_line(notice);
-  }
-  return found;
+void Interposer::end() noexcept {
+  write_summary();
+  if (trace) trace->end();
+  if (policy->measures_launches()) costs.save(settings().cache);
+  neighbours.stop();
 }
 
 void Interposer::count_unsplit(observe::KernelCounters& kernel, plan::UnsplitReason why) noexcept {
@@ -139,10 +128,10 @@ observe::SummaryContext Interposer::summary_context() const {
   const neighbours::Report report = neighbours.report();
   summary_context.waits = {wait_statistics.sleeping(), wait_statistics.slept()};
   summary_context.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
-  if (settings().policy.learns()) {
-    for (const learn::CostReport& cost : costs.reports(kMaxCostReports)) {
+  if (policy->measures_launches()) {
+    for (const learn::CostReport& cost : costs.table().reports(kMaxCostReports)) {
       summary_context.costs.push_back({cost.name, learn::describe(cost.advice), cost.advice.slices,
-                                         cost.advice.loss, cost.advice.duration, cost.advice.measured});
+                                       cost.advice.loss, cost.advice.duration, cost.advice.measured});
     }
   }
   for (const auto& line : configuration.lines) {
@@ -173,54 +162,11 @@ void Interposer::write_summary() noexcept try {
   base::log_line("out of memory while writing the summary");
 }
 
-void Interposer::before_fork() {
-  neighbours.before_fork();
-  if (trace) trace->before_fork();
-  drivers.lock().lock();
-  binaries.lock().lock();
-  helpers.lock().lock();
-  counters.lock().lock();
-  programs.lock_all();
-  kernels.lock_all();
-  queues.lock_all();
-  split_events.lock_all();
-  pending_user_events.lock_all();
-  measured_events.lock_all();
-  launch_timers.lock_all();
-  costs.lock_all();
-}
-
-void Interposer::after_fork_in_parent() {
-  unlock_all();
-  if (trace) trace->after_fork_in_parent();
-  neighbours.after_fork_in_parent();
-}
-
 void Interposer::after_fork_in_child() {
-  counters.reset();
   gates.reset();
   wait_statistics.reset();
-  unlock_all();
-  if (trace) trace->after_fork_in_child();
-  neighbours.after_fork_in_child();
-  // The child starts over with its own first launch.
-  SplitOwner this_begun = SplitOwner::this_begun;
-  split_owner_.compare_exchange_strong(this_begun, SplitOwner::this_interposer, std::memory_order_relaxed);
-}
-
-void Interposer::unlock_all() {
-  costs.unlock_all();
-  launch_timers.unlock_all();
-  measured_events.unlock_all();
-  pending_user_events.unlock_all();
-  split_events.unlock_all();
-  queues.unlock_all();
-  kernels.unlock_all();
-  programs.unlock_all();
-  counters.lock().unlock();
-  helpers.lock().unlock();
-  binaries.lock().unlock();
-  drivers.lock().unlock();
+  forks.after_fork_in_child();
+  owner.after_fork_in_child();
 }
 
 Interposer& interposer() { return *current.interposer.load(std::memory_order_acquire); }

@@ -4,24 +4,25 @@
 // outlive main() still find it.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/clock.h"
 #include "base/configuration.h"
+#include "base/fork_locks.h"
 #include "base/opencl.h"
 #include "interpose/drivers/probe_cache.h"
+#include "interpose/launch/cost_feedback.h"
 #include "interpose/launch/launch_timers.h"
+#include "interpose/policies/policy.h"
 #include "interpose/programs/known_binaries.h"
 #include "interpose/queues/gate.h"
 #include "interpose/queues/helper_queues.h"
-#include "interpose/state/record_map.h"
 #include "interpose/state/records.h"
+#include "interpose/state/split_owner.h"
 #include "interpose/trace/tracer.h"
+#include "interpose/waits/wait.h"
 #include "interpose/waits/wait_statistics.h"
-#include "learn/cost_table.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
 #include "observe/summary.h"
@@ -29,6 +30,8 @@
 
 namespace cleave::interpose {
 
+// Owns the parts of the interposer. Overridden functions get at them through interposer() and pass on only what the
+// functions below them use; no other unit knows this class.
 class Interposer {
  public:
   Interposer(const Table& next, std::string face, std::string next_name, base::Configuration configuration,
@@ -36,53 +39,44 @@ class Interposer {
   Interposer(const Interposer&) = delete;
   Interposer& operator=(const Interposer&) = delete;
 
+  // Around fork(): the parts register their locks here.
+  base::ForkLocks forks;
+
   const Table next;             // the table below: a loader, a driver or a simulation
   Table table{};                // the table that programs use
   const std::string face;       // "drop-in", "layer" or "vendor library"
   const std::string next_name;  // what `next` leads to, for users
   const base::Configuration configuration;
   base::Clock& clock;
+
+  SplitOwner owner;
   neighbours::Neighbours neighbours;
   observe::Counters counters;
   observe::KernelCounters& unknown_kernel;  // counts launches of kernels without a record
-
-  RecordMap<ProgramRecord> programs;
-  RecordMap<KernelRecord> kernels;
-  RecordMap<QueueRecord> queues;
-  RecordMap<SplitEventRecord> split_events;
-  RecordMap<PendingUserEvent> pending_user_events;
-  std::atomic<std::uint64_t> user_events_created{0};
-  // A user event has been set to an error: commands that wait for it fail, even if the driver does not report it.
-  std::atomic<bool> has_failed_user_event{false};
+  ObjectRecords records;
   Gates gates;
   WaitStatistics wait_statistics;
+  LaunchTimers launch_timers;
   // Null without CLEAVE_TRACE. Declared before members that hold events created through its table.
   const std::unique_ptr<Tracer> trace;
   ProbeCache drivers;
   KnownBinaries binaries;
   HelperQueues helpers;
-  // For policies that measure launches (interpose/launch/cost_feedback.h); empty with the others.
-  learn::CostTable costs;
-  LaunchTimers launch_timers;
-  RecordMap<MeasuredLaunch> measured_events;  // events whose profiling times are measured
+  CostFeedback costs;
+  const std::unique_ptr<Policy> policy;
+  const WaitContext waits;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }
 
-  // Whether this interposer splits launches. It does not if another face of Cleave lies between it and the driver,
-  // since that one splits. Determined at the first launch, because only then the loader below is sure to answer;
-  // problems of the configuration are reported then, by the interposer that splits. The first launch also starts
-  // asking for neighbours and enters the registry.
-  bool begin_splitting();
-
-  // The same without starting anything, for calls before the first launch.
-  bool is_split_owner();
-
-  // A face above this one splits; it calls this through the function named kStandAside.
-  void stand_aside() { split_owner_.store(SplitOwner::another_interposer, std::memory_order_release); }
+  // Whether this interposer splits launches (SplitOwner). The first call, at the first launch, also starts asking for
+  // neighbours, enters the registry and loads measured costs.
+  bool begin_splitting() { return owner.has_begun() || (!owner.is_another() && begin()); }
 
   [[nodiscard]] observe::SummaryContext summary_context() const;
 
-  // Writes the summary to the place that the settings name, if there was a launch. Called at exit.
+  // The process exits: writes the summary to the place that the settings name, if there was a launch, and ends what
+  // runs beside the program. Calls may still come.
+  void end() noexcept;
   void write_summary() noexcept;
 
   // A launch of this kernel, or of one without a record, has been forwarded or split.
@@ -90,19 +84,14 @@ class Interposer {
   void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
                    const plan::LaunchMethod& method) noexcept;
 
-  // Around fork(): all locks are held across it, and the child counts its own launches only.
-  void before_fork();
-  void after_fork_in_parent();
+  // The child of a fork counts its own launches and waits.
+  void before_fork() { forks.before_fork(); }
+  void after_fork_in_parent() { forks.after_fork_in_parent(); }
   void after_fork_in_child();
 
  private:
-  enum class SplitOwner : std::uint8_t { unknown, another_interposer, this_interposer, this_begun };
-
-  SplitOwner find_split_owner() noexcept;
   bool begin() noexcept;
-  void unlock_all();
-
-  std::atomic<SplitOwner> split_owner_{SplitOwner::unknown};
+  std::unique_ptr<Tracer> make_tracer();
 };
 
 // The interposer of the process. Requires: install() has been called, which is certain in overridden functions.

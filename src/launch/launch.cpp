@@ -3,16 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "launch/event_wait.h"
-
 namespace cleave::launch {
 namespace {
-
-using namespace std::chrono_literals;
-
-// How long a slice may take to begin before pacing is given up. Long enough for work that others have queued, short
-// enough for a program that would otherwise wait for itself.
-constexpr base::Nanoseconds kPatience = 2s;
 
 // One launch on the program's queue.
 class SingleQueueLaunch {
@@ -24,7 +16,7 @@ class SingleQueueLaunch {
         launch_(launch),
         cut_(cut),
         chained_(!launch.in_order || launch.wants_event),
-        pacing_(mode == Mode::sequential) {
+        pacing_(mode == Mode::sequential && launch.pacer != nullptr) {
     if (chained_ && launch.waits > 0) prepare_chain();
   }
 
@@ -33,7 +25,7 @@ class SingleQueueLaunch {
     result_.error = enqueue(cut_.slice(0), pacing_ || chained_);
     if (result_.error != CL_SUCCESS) return std::move(result_);
     const base::Nanoseconds start = clock_.now();
-    if (pacing_) flush_upstream();
+    if (pacing_) launch_.pacer->flush_upstream({launch_.wait_list, launch_.waits});
     for (std::size_t i = 1; i < count && result_.error == CL_SUCCESS; ++i) {
       pace();
       const bool last = i + 1 == count;
@@ -99,19 +91,10 @@ class SingleQueueLaunch {
   void pace() {
     if (!pacing_) return;
     next_.clFlush(launch_.queue);
-    const WaitResult waited = wait_for(next_, clock_, previous(), kPatience, launch_.abort_pacing);
+    const WaitResult waited = launch_.pacer->wait(previous());
     pacing_ = waited == WaitResult::complete;
     failed_ = waited == WaitResult::failed;
     result_.stalled = waited == WaitResult::stalled;
-  }
-
-  // The program flushes the queues of its wait list only after this call, which waits before that.
-  void flush_upstream() {
-    for (cl_uint i = 0; launch_.flush != nullptr && i < launch_.waits; ++i) {
-      cl_command_queue queue = nullptr;
-      next_.clGetEventInfo(launch_.wait_list[i], CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
-      if (queue != nullptr) launch_.flush(queue);
-    }
   }
 
   // The newest slice's event, of those that have one.

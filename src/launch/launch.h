@@ -21,9 +21,10 @@
 // Thread-safe as far as OpenCL itself is: a kernel object must not be launched while its arguments are set.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/clock.h"
 #include "base/opencl.h"
@@ -36,6 +37,27 @@ namespace cleave::launch {
 
 using plan::Mode;
 
+// How a paced wait for a slice ended.
+enum class WaitResult : std::uint8_t {
+  complete,
+  failed,   // the command ended with an error
+  stalled,  // the command has not begun to run for too long
+  aborted,  // its status cannot be read, or pacing is to end
+};
+
+// How sequential mode waits between two slices.
+class Pacer {
+ public:
+  virtual ~Pacer() = default;
+
+  // Called once before the first wait. The program flushes the queues of its wait list only after its call, which waits
+  // before that, so this flushes them.
+  virtual void flush_upstream(std::span<const cl_event> wait_list) noexcept = 0;
+
+  // Waits for a slice, which has been flushed.
+  virtual WaitResult wait(cl_event slice) noexcept = 0;
+};
+
 // The program's call, with an explicit local size.
 struct Launch {
   cl_command_queue queue = nullptr;
@@ -45,11 +67,8 @@ struct Launch {
   cl_uint waits = 0;             // entries of `wait_list`
   const cl_event* wait_list = nullptr;
   bool wants_event = false;
-  bool in_order = true;  // the queue
-  // Flushes the queue of an event if it still exists: some drivers name queues that have been released.
-  bool (*flush)(cl_command_queue) noexcept = nullptr;
-  // May be null. If not 0, another thread waits for this call to return: stop pacing.
-  const std::atomic<int>* abort_pacing = nullptr;
+  bool in_order = true;    // the queue
+  Pacer* pacer = nullptr;  // for sequential mode
 };
 
 struct LaunchResult {

@@ -49,7 +49,7 @@ CostTable::Entry& CostTable::make(Shard& shard, Key key, std::string name) {
   Entry entry;
   entry.name = std::move(name);
   {
-    const std::scoped_lock lock(restored_mutex_);
+    const base::MutexLock lock(restored_mutex_);
     const auto known = restored_.find(key);
     if (known != restored_.end()) entry.cost = CostModel::from(known->second.losses, known->second.duration);
   }
@@ -92,28 +92,28 @@ SliceAdvice CostTable::estimate(Entry& entry, Key size_family, double rate, doub
 }
 
 double CostTable::rate(Key size_family) const {
-  const std::scoped_lock lock(rates_mutex_);
+  const base::MutexLock lock(rates_mutex_);
   const auto found = rates_.find(size_family);
   return found != rates_.end() ? found->second : 0;
 }
 
 void CostTable::limit_slices(Key key, std::size_t slices) {
   Shard& shard = of(key);
-  const std::scoped_lock lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
   if (found != shard.entries.end()) found->second.most = std::min(found->second.most, slices);
 }
 
 void CostTable::set_slices(Key key, std::size_t slices) {
   Shard& shard = of(key);
-  const std::scoped_lock lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
   if (found != shard.entries.end()) found->second.advice.slices = slices;
 }
 
 void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
   Shard& shard = of(key);
-  const std::scoped_lock lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
   if (found == shard.entries.end()) return;
   Entry& entry = found->second;
@@ -122,7 +122,7 @@ void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
   entry.may_try = true;
   if (entry.limit != 0) choose(entry);
   if (entry.size_family == 0 || entry.items <= 0) return;
-  const std::scoped_lock rates_lock(rates_mutex_);
+  const base::MutexLock rates_lock(rates_mutex_);
   if (rates_.size() < kMostRates || rates_.count(entry.size_family) != 0)
     rates_[entry.size_family] = static_cast<double>(entry.cost.duration().count()) / entry.items;
 }
@@ -130,7 +130,7 @@ void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
 std::vector<CostReport> CostTable::reports(std::size_t most) const {
   std::vector<CostReport> reports;
   for (const Shard& shard : shards_) {
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) {
       reports.push_back({entry.name, entry.advice});
       reports.back().advice.measured = entry.cost.launches();
@@ -149,14 +149,14 @@ std::vector<CostReport> CostTable::reports(std::size_t most) const {
 }
 
 void CostTable::restore(const std::vector<CostLine>& lines) {
-  const std::scoped_lock lock(restored_mutex_);
+  const base::MutexLock lock(restored_mutex_);
   for (const CostLine& line : lines) restored_.insert_or_assign(line.key, line);
 }
 
 std::vector<CostLine> CostTable::measured_lines() const {
   std::vector<CostLine> lines;
   for (const Shard& shard : shards_) {
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) {
       if (entry.cost.launches() > 0) lines.push_back({key, entry.cost.duration(), entry.cost.losses()});
     }
@@ -164,13 +164,13 @@ std::vector<CostLine> CostTable::measured_lines() const {
   return lines;
 }
 
-void CostTable::lock_all() {
+void CostTable::lock() {
   for (Shard& shard : shards_) shard.mutex.lock();
   rates_mutex_.lock();
   restored_mutex_.lock();
 }
 
-void CostTable::unlock_all() {
+void CostTable::unlock() {
   restored_mutex_.unlock();
   rates_mutex_.unlock();
   for (Shard& shard : shards_) shard.mutex.unlock();

@@ -14,12 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 #include "learn/cost_file.h"
 #include "learn/cost_model.h"
 
@@ -57,12 +58,15 @@ std::string describe(const SliceAdvice& advice);
 
 class CostTable {
  public:
+  CostTable() = default;
+  explicit CostTable(base::ForkLocks& forks) { forks.add(base::ForkOrder::costs, *this); }
+
   // What to do with a launch of up to `limit` slices and a loss of at most `budget`. `name` is called if the key is
   // new.
   template <typename Name>
   SliceAdvice within_budget(Key key, double budget, std::size_t limit, Name name) {
     Shard& shard = of(key);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     return advise(entry(shard, key, name), budget, limit);
   }
 
@@ -73,7 +77,7 @@ class CostTable {
   SliceAdvice duration(Key key, Key size_family, double items, Name name) {
     Shard& shard = of(key);
     const double rate = this->rate(size_family);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     return estimate(entry(shard, key, name), size_family, rate, items);
   }
 
@@ -93,9 +97,9 @@ class CostTable {
   // Lines for all keys of which this process has measured something.
   [[nodiscard]] std::vector<CostLine> measured_lines() const;
 
-  // For fork(): no other thread is inside between these two.
-  void lock_all();
-  void unlock_all();
+  // For fork(): all locks, which the analysis cannot follow.
+  void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS;
+  void unlock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS;
 
  private:
   static constexpr std::size_t kShards = 16;
@@ -116,30 +120,32 @@ class CostTable {
     bool may_try = true;
   };
   struct alignas(64) Shard {
-    mutable std::mutex mutex;
-    std::unordered_map<Key, Entry> entries;
+    mutable base::Mutex mutex;
+    std::unordered_map<Key, Entry> entries CLEAVE_GUARDED_BY(mutex);
   };
 
   Shard& of(Key key) { return shards_[key >> 60U]; }
 
   template <typename Name>
-  Entry& entry(Shard& shard, Key key, Name name) {
+  Entry& entry(Shard& shard, Key key, Name name) CLEAVE_REQUIRES(shard.mutex) {
     const auto found = shard.entries.find(key);
     if (found != shard.entries.end()) return found->second;
     return make(shard, key, name());
   }
 
-  Entry& make(Shard& shard, Key key, std::string name);
+  Entry& make(Shard& shard, Key key, std::string name) CLEAVE_REQUIRES(shard.mutex);
   static void choose(Entry& entry);
   static SliceAdvice advise(Entry& entry, double budget, std::size_t limit);
   static SliceAdvice estimate(Entry& entry, Key size_family, double rate, double items);
   [[nodiscard]] double rate(Key size_family) const;
 
   std::array<Shard, kShards> shards_;
-  mutable std::mutex rates_mutex_;         // taken inside a shard's or alone
-  std::unordered_map<Key, double> rates_;  // nanoseconds for an item, by relative
-  mutable std::mutex restored_mutex_;      // taken inside a shard's
-  std::unordered_map<Key, CostLine> restored_;
+  // Both are taken alone or while a shard's mutex is held.
+  mutable base::Mutex rates_mutex_;
+  std::unordered_map<Key, double> rates_
+      CLEAVE_GUARDED_BY(rates_mutex_);  // nanoseconds per item, by size family
+  mutable base::Mutex restored_mutex_;
+  std::unordered_map<Key, CostLine> restored_ CLEAVE_GUARDED_BY(restored_mutex_);
 };
 
 }  // namespace cleave::learn

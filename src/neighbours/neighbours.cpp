@@ -21,8 +21,7 @@ constexpr base::Nanoseconds kFirstAnswerTimeout = 20ms;
 constexpr base::Nanoseconds kStopTimeout = 50ms;
 
 bool needs_sources(const base::Settings& settings) {
-  return !settings.vms &&
-         (settings.policy.kind == base::SplitPolicy::Kind::alpha || settings.policy.learns());
+  return !settings.vms && settings.policy.needs_vms();
 }
 
 std::string as_text(const base::NeighbourSources& sources) {

@@ -56,14 +56,14 @@ void KernelCounters::reset() noexcept {
 }
 
 KernelCounters& Counters::of(const std::string& name) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return found->second;
   return by_name_[by_name_.size() < kMaxNames ? name : "(others)"];
 }
 
 std::string Counters::name_of(const KernelCounters& counters) const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& [name, each] : by_name_) {
     if (&each == &counters) return name;
   }
@@ -71,7 +71,7 @@ std::string Counters::name_of(const KernelCounters& counters) const {
 }
 
 std::vector<Counters::Named> Counters::all() const {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<Named> named;
   for (const auto& [name, counters] : by_name_) {
     const KernelStatistics statistics = counters.statistics();
@@ -80,8 +80,9 @@ std::vector<Counters::Named> Counters::all() const {
   return named;
 }
 
-void Counters::reset() noexcept {
+void Counters::after_fork_in_child() noexcept {
   for (auto& [name, counters] : by_name_) counters.reset();
+  mutex_.unlock();
 }
 
 }  // namespace cleave::observe

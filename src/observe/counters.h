@@ -10,11 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 
 namespace cleave::observe {
 
@@ -57,6 +58,9 @@ class KernelCounters {
 
 class Counters {
  public:
+  Counters() = default;
+  explicit Counters(base::ForkLocks& forks) { forks.add_hooks(base::ForkOrder::counters, *this); }
+
   struct Named {
     std::string name;
     KernelStatistics statistics;
@@ -72,15 +76,14 @@ class Counters {
   // Sorted by name, without names that were never launched.
   [[nodiscard]] std::vector<Named> all() const;
 
-  // For the child of a fork, which counts its own launches. Requires: no other thread runs.
-  void reset() noexcept;
-
-  // For fork(): no other thread is inside while it is locked.
-  std::mutex& lock() { return mutex_; }
+  // Around fork(). The child counts its own launches.
+  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
+  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
+  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, KernelCounters> by_name_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, KernelCounters> by_name_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::observe

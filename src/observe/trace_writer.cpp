@@ -76,7 +76,7 @@ TraceWriter::~TraceWriter() {
 void TraceWriter::add(const TraceEvents& events, Track thread) noexcept try {
   if (events.empty()) return;
   const ScopedErrno keeps;
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (state_ == State::waiting) open();
   if (state_ != State::open) return;
   name_thread(thread);
@@ -90,13 +90,13 @@ void TraceWriter::add(const TraceEvents& events, Track thread) noexcept try {
 
 void TraceWriter::flush() noexcept {
   const ScopedErrno keeps;
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (state_ == State::open && !buffer_.empty()) write();
 }
 
 void TraceWriter::end() noexcept {
   const ScopedErrno keeps;
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (state_ != State::open) return;
   if (!regular_ && !ended_) buffer_.append(kEnd);
   ended_ = true;

@@ -13,13 +13,14 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 #include "observe/trace_events.h"
 
 namespace cleave::observe {
@@ -44,41 +45,41 @@ class TraceWriter {
   void end() noexcept;
 
   // Around fork(). The child writes a trace of its own.
-  void before_fork() { mutex_.lock(); }
-  void after_fork_in_parent() { mutex_.unlock(); }
-  void after_fork_in_child() noexcept;
+  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
+  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
+  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
 
  private:
   enum class State : std::uint8_t { waiting, open, over };
 
-  // All require the lock.
-  void open() noexcept;
-  bool try_open(const std::string& path);
-  void begin();
-  void append(const std::string& text);
-  void name_thread(Track thread);
-  void write() noexcept;
-  bool write_bytes(const std::string& text) const;
-  bool is_ours() const;
-  void fail(const char* what) noexcept;
+  void open() noexcept CLEAVE_REQUIRES(mutex_);
+  bool try_open(const std::string& path) CLEAVE_REQUIRES(mutex_);
+  void begin() CLEAVE_REQUIRES(mutex_);
+  void append(const std::string& text) CLEAVE_REQUIRES(mutex_);
+  void name_thread(Track thread) CLEAVE_REQUIRES(mutex_);
+  void write() noexcept CLEAVE_REQUIRES(mutex_);
+  bool write_bytes(const std::string& text) const CLEAVE_REQUIRES(mutex_);
+  bool is_ours() const CLEAVE_REQUIRES(mutex_);
+  void fail(const char* what) noexcept CLEAVE_REQUIRES(mutex_);
 
   const std::string path_;
   const std::string labels_;
   base::Clock& clock_;
-  std::mutex mutex_;
-  State state_ = State::waiting;
-  bool forked_ = false;
-  bool ended_ = false;
-  int file_ = -1;
-  bool regular_ = true;
-  dev_t device_ = 0;  // with number_: identifies `file_`, in case the program reuses the descriptor
-  ino_t number_ = 0;
-  std::string name_;           // of the file in use
-  std::string buffer_;         // not yet written
-  std::uint64_t written_ = 0;  // bytes in the file without the closing bracket
+  base::Mutex mutex_;
+  State state_ CLEAVE_GUARDED_BY(mutex_) = State::waiting;
+  bool forked_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool ended_ CLEAVE_GUARDED_BY(mutex_) = false;
+  int file_ CLEAVE_GUARDED_BY(mutex_) = -1;
+  bool regular_ CLEAVE_GUARDED_BY(mutex_) = true;
+  dev_t device_ CLEAVE_GUARDED_BY(mutex_) =
+      0;  // with number_: identifies `file_`, in case the program reuses the descriptor
+  ino_t number_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  std::string name_ CLEAVE_GUARDED_BY(mutex_);           // of the file in use
+  std::string buffer_ CLEAVE_GUARDED_BY(mutex_);         // not yet written
+  std::uint64_t written_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes in the file without the closing bracket
   std::uint64_t max_bytes_;
-  base::Nanoseconds last_write_{0};
-  std::set<Track> threads_;  // already named in the file
+  base::Nanoseconds last_write_ CLEAVE_GUARDED_BY(mutex_){0};
+  std::set<Track> threads_ CLEAVE_GUARDED_BY(mutex_);  // already named in the file
 };
 
 }  // namespace cleave::observe

@@ -52,6 +52,12 @@ std::size_t spread(std::size_t total, std::size_t across, std::size_t number, st
 
 std::size_t items(const Extent& global) { return product(product(global[0], global[1]), global[2]); }
 
+std::size_t NDRange::total_groups() const {
+  Extent groups{1, 1, 1};
+  for (unsigned d = 0; d < dims; ++d) groups[d] = this->groups(d);
+  return items(groups);
+}
+
 Cut::Cut(const NDRange& range, std::size_t wanted_slices, Order order) : range_(range), groups_{1, 1, 1} {
   for (unsigned d = 0; d < range.dims; ++d) groups_[d] = range.groups(d);
   count_ = std::clamp<std::size_t>(wanted_slices, 1, std::max<std::size_t>(items(groups_), 1));

@@ -13,20 +13,11 @@ namespace {
 // Larger offsets do not reach kernels intact everywhere: NVIDIA keeps 32 bits of them and extends the sign.
 constexpr std::size_t kLargestId = std::numeric_limits<std::int32_t>::max();
 
-// Slices of a launch of unknown length under a policy that bounds the length of slices.
-constexpr std::size_t kUnknownQuantum = 16;
-
 bool ids_fit(const NDRange& range) {
   for (unsigned d = 0; d < range.dims; ++d) {
     if (range.offset[d] > kLargestId || range.global[d] > kLargestId - range.offset[d]) return false;
   }
   return true;
-}
-
-std::size_t total_groups(const NDRange& range) {
-  Extent groups{1, 1, 1};
-  for (unsigned d = 0; d < range.dims; ++d) groups[d] = range.groups(d);
-  return items(groups);
 }
 
 // The most slices, up to `wanted_slices`, with cuts in a single dimension.
@@ -43,13 +34,6 @@ std::size_t most_taggable_slices(const NDRange& range, std::size_t wanted_slices
     if (slices > 1 && Tag::of(range, Cut(range, slices, order))) return slices;
   }
   return 1;
-}
-
-// Whether slices may be in flight on several queues (see choose_method in mode.h).
-bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {
-  using Mode = base::LaunchMode;
-  return !kernel.talks &&
-         (mode == Mode::pipelined || (mode == Mode::automatic && device.gains_from_pipelining));
 }
 
 Decision validate_shape(const NDRange& range, const Cut& cut, bool uneven_accepted) {
@@ -69,26 +53,24 @@ const char* name(UnsplitReason why) {
   return kNames[static_cast<std::size_t>(why)];
 }
 
-Decision wanted_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
-                       std::size_t items, unsigned vms) {
-  using Kind = base::SplitPolicy::Kind;
-  if (settings.policy.kind == Kind::off) return Decision::unsplit(UnsplitReason::policy);
-  if (kernel.denied) return Decision::unsplit(UnsplitReason::denied);
-  const bool for_others = settings.policy.kind == Kind::alpha || settings.policy.kind == Kind::budget;
-  if (for_others && vms <= 1) return Decision::unsplit(UnsplitReason::alone);
-  if (items < settings.min_items.value_or(device.cores)) return Decision::unsplit(UnsplitReason::small);
-  if (kernel.source == Kernel::Source::unseen) return Decision::unsplit(UnsplitReason::binary);
-  if (kernel.source == Kernel::Source::unsplittable) return Decision::unsplit(UnsplitReason::kernel);
+std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kernel& kernel,
+                                      const Device& device, std::size_t items) {
+  if (items < settings.min_items.value_or(device.cores)) return UnsplitReason::small;
+  if (kernel.source == Kernel::Source::unseen) return UnsplitReason::binary;
+  if (kernel.source == Kernel::Source::unsplittable) return UnsplitReason::kernel;
+  return std::nullopt;
+}
 
-  if (settings.policy.kind == Kind::fixed) {
-    return settings.policy.slices > 1 ? Decision::split(settings.policy.slices)
-                                      : Decision::unsplit(UnsplitReason::policy);
-  }
+std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                         unsigned vms) {
   const unsigned device_alpha = device.alpha != 0 ? device.alpha : settings.alpha;
-  const unsigned alpha = kernel.alpha != 0 ? kernel.alpha : device_alpha;
-  const std::size_t usual = std::size_t{vms} * alpha;
-  const bool bounded = settings.policy.kind == Kind::quantum;
-  return Decision::split(bounded ? std::max(usual, kUnknownQuantum) : usual);
+  return std::size_t{vms} * (kernel.alpha != 0 ? kernel.alpha : device_alpha);
+}
+
+bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {
+  using Mode = base::LaunchMode;
+  return !kernel.talks &&
+         (mode == Mode::pipelined || (mode == Mode::automatic && device.gains_from_pipelining));
 }
 
 std::size_t groups_resident_at_once(const Device& device, const NDRange& range) {
@@ -98,9 +80,8 @@ std::size_t groups_resident_at_once(const Device& device, const NDRange& range) 
 
 Decision limit_to_full_device(const base::Settings& settings, const Kernel& kernel, const Device& device,
                               const NDRange& range, std::size_t slices) {
-  if (settings.policy.kind != base::SplitPolicy::Kind::alpha || settings.min_items)
-    return Decision::split(slices);
-  const std::size_t groups = total_groups(range);
+  if (settings.min_items) return Decision::split(slices);
+  const std::size_t groups = range.total_groups();
   const std::size_t held = groups_resident_at_once(device, range);
   if (groups <= held) return Decision::unsplit(groups < 2 ? UnsplitReason::one_group : UnsplitReason::held);
   const std::size_t side_by_side = may_overlap(settings.launch, kernel, device) ? device.queues : 1;
@@ -118,7 +99,7 @@ Decision validate_cut(const NDRange& range, const Kernel& kernel, const Device& 
   const Order order = order_of(kernel);
   const Cut cut(range, slices, order);
   if (cut.count() < 2) return Decision::unsplit(UnsplitReason::one_group);
-  if (kernel.talks && total_groups(range) <= device.resident_groups)
+  if (kernel.talks && range.total_groups() <= device.resident_groups)
     return Decision::unsplit(UnsplitReason::kernel);
   if (kernel.source != Kernel::Source::tagged) return validate_shape(range, cut, uneven_accepted);
   const std::size_t tagged = most_taggable_slices(range, cut.count(), order);

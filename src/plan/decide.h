@@ -78,16 +78,21 @@ struct Decision {
   static Decision unsplit(UnsplitReason why) { return {1, why}; }
 };
 
-// How many slices are wanted for a launch of `items` work-items with `vms` virtual machines on the host, this one
-// included. Independent of work-groups, so that it can be asked before the local size is known. Policies that measure
-// launches use the number while nothing is known of a launch.
-Decision wanted_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
-                       std::size_t items, unsigned vms);
+// Why a launch of `items` work-items cannot be split, whatever its work-groups; empty if it may be.
+std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kernel& kernel,
+                                      const Device& device, std::size_t items);
+
+// VMs × α, with the α of the kernel or else of the device if these have their own. `vms` includes this one.
+std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, const Device& device,
+                         unsigned vms);
+
+// Whether slices may be in flight on several queues (see choose_method in mode.h).
+bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device);
 
 // An upper bound of the work-groups of `range` that the device holds at once. Requires: local sizes are explicit.
 std::size_t groups_resident_at_once(const Device& device, const NDRange& range);
 
-// Policy `alpha` only: reduces `slices` to what keeps the device full, that is, the slices in flight at a time (one,
+// Reduces `slices` to what keeps the device full, that is, the slices in flight at a time (one,
 // or one on each of `device.queues`) together hold as many work-groups as the device does. More slices would not be
 // shorter, since a work-group takes its time whatever runs beside it. A launch that fits the device as a whole is not
 // split: others find room beside it and cannot start earlier. `settings.min_items` disables this rule together with

@@ -23,19 +23,13 @@ constexpr double kMaxSlicesInQuantum = 100'000;
 
 constexpr int kMaxRounds = 12;
 
-std::size_t groups_of(const NDRange& range) {
-  Extent groups{1, 1, 1};
-  for (unsigned d = 0; d < range.dims; ++d) groups[d] = range.groups(d);
-  return items(groups);
-}
-
 // If bands are cut into different numbers of slices, the first or the last band has the largest.
 std::size_t items_of_largest_slice(const Cut& cut) {
   return std::max(items(cut.slice(0).global), items(cut.slice(cut.count() - 1).global));
 }
 
 std::size_t groups_per_slice(const NDRange& range, std::size_t slices) {
-  return std::max<std::size_t>(1, groups_of(range) / slices);
+  return std::max<std::size_t>(1, range.total_groups() / slices);
 }
 
 }  // namespace
@@ -57,7 +51,7 @@ unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t 
 
 std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, const Device& device,
                               bool pipelined) {
-  const std::size_t groups = groups_of(range);
+  const std::size_t groups = range.total_groups();
   const auto all = static_cast<double>(items(range.global));
   auto slices = static_cast<std::size_t>(std::clamp(std::ceil(quanta), 1.0, kMaxSlicesInQuantum));
   // With few work-groups slices differ in size, and more slices may use more queues, which makes each of them slower.

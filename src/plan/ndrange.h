@@ -24,6 +24,9 @@ struct NDRange {
     return global[d] / local[d] + (global[d] % local[d] != 0 ? 1 : 0);
   }
 
+  // Work-groups of the whole launch, or the largest std::size_t on overflow.
+  [[nodiscard]] std::size_t total_groups() const;
+
   // Whether dimension `d` ends in a smaller work-group.
   [[nodiscard]] bool uneven(unsigned d) const { return global[d] % local[d] != 0; }
 };

@@ -36,7 +36,8 @@ MUTANTS = {
     "wait_list_on_the_last_slice_only": (
         LAUNCH,
         {
-            ": std::span<const cl_event>(launch_.wait_list, launch_.waits)": ": std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
+            ": std::span<const cl_event>(launch_.wait_list, launch_.waits)": ": "
+            "std::span<const cl_event>(launch_.wait_list, is_last() ? launch_.waits : 0)",
             "if (chained_ && launch.waits > 0) prepare_chain();": "",
             "  cl_int enqueue_remainder(": "  bool is_last() const { return result_.slices + 1 == cut_.count(); }\n"
             "  cl_int enqueue_remainder(",
@@ -58,7 +59,7 @@ MUTANTS = {
     "arguments_captured_late": (
         LAUNCH,
         {
-            '#include "launch/event_wait.h"': '#include <thread>\n\n#include "launch/event_wait.h"',
+            '#include <span>': '#include <span>\n#include <thread>',
             "\n// One launch on the program's queue.": LATE,
             "      if (failed_ ||": "      if (last && !event) {\n        enqueue_late(next_, launch_, cut_.slice(i));\n"
             "        break;\n      }\n      if (failed_ ||",
@@ -111,12 +112,12 @@ MUTANTS = {
     ),
     "watched_without_a_flush": (
         "src/interpose/waits/wait.cpp",
-        {"return p_.next.clFlush(queue_) == CL_SUCCESS;": "return true;"},
+        {"return context_.next.clFlush(queue_) == CL_SUCCESS;": "return true;"},
     ),
     "callbacks_watch": ("src/interpose/waits/wait.cpp", {"!CallbackScope::inside() && ": ""}),
     "pending_user_event_forgotten": (
         "src/interpose/waits/wait.cpp",
-        {"(p.pending_user_events.empty() && !history_->shared())": "!history_->shared()"},
+        {"(context.records.pending_user_events.empty() && !history_->shared())": "!history_->shared()"},
     ),
     "prelude_not_taken_back": (
         "src/interpose/programs/source_programs.cpp",

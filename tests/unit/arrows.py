@@ -39,11 +39,6 @@ KNOWN_BACK_INCLUDES = {
     ("remote/client/multi_server/migration", "remote/client/multi_server/coherence"),
     ("remote/client/multi_server/migration", "remote/client/multi_server/command_order"),
     ("remote/transport/tls", "remote/transport/connect"),
-    ("src/interpose/interposer", "src/interpose/calls/table"),
-    ("src/interpose/launch/cost_feedback", "src/interpose/interposer"),
-    ("src/interpose/drivers/device_queries", "src/interpose/interposer"),
-    ("src/interpose/drivers/quirks", "src/interpose/calls/table"),
-    ("src/interpose/trace/tracer", "src/interpose/interposer"),
 }
 
 

@@ -7,16 +7,7 @@
 namespace cleave::plan {
 namespace {
 
-using base::SplitPolicy;
-
-base::Settings settings_with(SplitPolicy policy, unsigned alpha = 4) {
-  base::Settings settings;
-  settings.policy = policy;
-  settings.alpha = alpha;
-  return settings;
-}
-
-const base::Settings kAlpha = settings_with({SplitPolicy::Kind::alpha, 0});
+const base::Settings kAlpha;
 const Kernel kSplittable{.source = Kernel::Source::splittable};
 const Device kDevice{.cores = 480, .resident_groups = 480};
 constexpr std::size_t kMany = 1 << 20;
@@ -29,47 +20,17 @@ NDRange line(std::size_t global, std::size_t local, std::size_t offset = 0) {
   return range;
 }
 
-TEST(Decide, SlicesAreVmsTimesAlpha) {
-  for (unsigned vms = 2; vms < 20; ++vms) {
-    EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, kMany, vms).slices, vms * 4);
-    EXPECT_FALSE(wanted_slices(kAlpha, kSplittable, kDevice, kMany, vms).unsplit_reason);
-  }
-}
-
-TEST(Decide, OneVmIsUnsplit) {
-  EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, kMany, 1).unsplit_reason, UnsplitReason::alone);
-}
-
 TEST(Decide, FewerItemsThanCoresIsUnsplit) {
-  EXPECT_EQ(wanted_slices(kAlpha, kSplittable, kDevice, 479, 5).unsplit_reason, UnsplitReason::small);
-  EXPECT_FALSE(wanted_slices(kAlpha, kSplittable, kDevice, 480, 5).unsplit_reason);
+  EXPECT_EQ(obstacle(kAlpha, kSplittable, kDevice, 479), UnsplitReason::small);
+  EXPECT_FALSE(obstacle(kAlpha, kSplittable, kDevice, 480));
 }
 
 TEST(Decide, MinItemsOverridesTheCoreCount) {
   base::Settings settings = kAlpha;
   settings.min_items = 0;
-  EXPECT_FALSE(wanted_slices(settings, kSplittable, kDevice, 1, 5).unsplit_reason);
+  EXPECT_FALSE(obstacle(settings, kSplittable, kDevice, 1));
   settings.min_items = 1000;
-  EXPECT_EQ(wanted_slices(settings, kSplittable, kDevice, 999, 5).unsplit_reason, UnsplitReason::small);
-}
-
-TEST(Decide, FixedIgnoresTheVmCount) {
-  const auto fixed = settings_with({SplitPolicy::Kind::fixed, 7});
-  EXPECT_EQ(wanted_slices(fixed, kSplittable, kDevice, kMany, 1).slices, 7U);
-  EXPECT_EQ(wanted_slices(fixed, kSplittable, kDevice, kMany, 50).slices, 7U);
-  EXPECT_EQ(wanted_slices(settings_with({SplitPolicy::Kind::fixed, 1}), kSplittable, kDevice, kMany, 5)
-                .unsplit_reason,
-            UnsplitReason::policy);
-}
-
-TEST(Decide, LearningPoliciesStartWithAlpha) {
-  const auto budget = settings_with({SplitPolicy::Kind::budget, 0});
-  EXPECT_EQ(wanted_slices(budget, kSplittable, kDevice, kMany, 1).unsplit_reason, UnsplitReason::alone);
-  EXPECT_EQ(wanted_slices(budget, kSplittable, kDevice, kMany, 5).slices, 20U);
-  const auto quantum = settings_with({SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)});
-  EXPECT_EQ(wanted_slices(quantum, kSplittable, kDevice, kMany, 1).slices, 16U)
-      << "alone, but a bound was asked for";
-  EXPECT_EQ(wanted_slices(quantum, kSplittable, kDevice, kMany, 50).slices, 200U);
+  EXPECT_EQ(obstacle(settings, kSplittable, kDevice, 999), UnsplitReason::small);
 }
 
 TEST(Decide, BudgetIsBoundedPerVm) {
@@ -79,29 +40,19 @@ TEST(Decide, BudgetIsBoundedPerVm) {
   EXPECT_EQ(max_slices(settings, 3), 21U);
 }
 
-TEST(Decide, OffIsUnsplit) {
-  EXPECT_EQ(wanted_slices(settings_with({SplitPolicy::Kind::off, 0}), kSplittable, kDevice, kMany, 5)
-                .unsplit_reason,
-            UnsplitReason::policy);
-}
-
 TEST(Decide, UnsplittableKernelsGiveTheirReason) {
-  EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::unseen}, kDevice, kMany, 5).unsplit_reason,
-            UnsplitReason::binary);
-  EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::unsplittable}, kDevice, kMany, 5).unsplit_reason,
+  EXPECT_EQ(obstacle(kAlpha, {.source = Kernel::Source::unseen}, kDevice, kMany), UnsplitReason::binary);
+  EXPECT_EQ(obstacle(kAlpha, {.source = Kernel::Source::unsplittable}, kDevice, kMany),
             UnsplitReason::kernel);
-  EXPECT_EQ(wanted_slices(kAlpha, {.source = Kernel::Source::splittable, .denied = true}, kDevice, kMany, 5)
-                .unsplit_reason,
-            UnsplitReason::denied);
 }
 
 TEST(Decide, KernelAlphaOverridesDeviceAlphaOverridesDefault) {
   Kernel kernel = kSplittable;
   Device device = kDevice;
   device.alpha = 2;
-  EXPECT_EQ(wanted_slices(kAlpha, kernel, device, kMany, 5).slices, 10U);
+  EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 10U);
   kernel.alpha = 3;
-  EXPECT_EQ(wanted_slices(kAlpha, kernel, device, kMany, 5).slices, 15U);
+  EXPECT_EQ(alpha_slices(kAlpha, kernel, device, 5), 15U);
 }
 
 // As an H200 has them: 132 multiprocessors.
@@ -158,12 +109,7 @@ TEST(DeviceOccupancy, HugeLaunchesDoNotOverflow) {
   EXPECT_EQ(decision.slices, 20U);
 }
 
-TEST(DeviceOccupancy, AppliesToPolicyAlphaOnly) {
-  for (const SplitPolicy policy :
-       {SplitPolicy{SplitPolicy::Kind::fixed, 20}, SplitPolicy{SplitPolicy::Kind::budget, 0},
-        SplitPolicy{SplitPolicy::Kind::quantum, 0, std::chrono::milliseconds(5)}}) {
-    EXPECT_EQ(filled(kGpu, 2, 64, settings_with(policy)), 20U);
-  }
+TEST(DeviceOccupancy, MinItemsOverridesTheRule) {
   base::Settings numbered = kAlpha;
   numbered.min_items = 0;
   EXPECT_EQ(filled(kGpu, 2, 64, numbered), 20U) << "a number stands in place of the rules for small launches";

@@ -26,13 +26,14 @@ class KnownBinariesTest : public testing::Test {
 TEST_F(KnownBinariesTest, AreSharedBetweenProcesses) {
   const std::string first = "one";
   const std::string second = "two";
-  KnownBinaries here(folder_ + "/cache/cleave");
+  base::ForkLocks forks;
+  KnownBinaries here(forks, folder_ + "/cache/cleave");
   EXPECT_FALSE(here.has(Mark::unsplittable, bytes(first)));
   here.note(Mark::unsplittable, bytes(first));
   here.note(Mark::unsplittable, bytes(first));
   EXPECT_TRUE(here.has(Mark::unsplittable, bytes(first)));
   EXPECT_FALSE(here.has(Mark::unsplittable, bytes(second)));
-  KnownBinaries there(folder_ + "/cache/cleave");
+  KnownBinaries there(forks, folder_ + "/cache/cleave");
   EXPECT_TRUE(there.has(Mark::unsplittable, bytes(first)));
   EXPECT_FALSE(there.has(Mark::unsplittable, bytes(second)));
   EXPECT_FALSE(there.has(Mark::instrumented, bytes(first)));
@@ -45,7 +46,8 @@ TEST_F(KnownBinariesTest, AreSharedBetweenProcesses) {
 
 TEST_F(KnownBinariesTest, AreKeptInMemoryWithoutAFolder) {
   const std::string binary = "one";
-  KnownBinaries here("");
+  base::ForkLocks forks;
+  KnownBinaries here(forks, "");
   here.note(Mark::unsplittable, bytes(binary));
   EXPECT_TRUE(here.has(Mark::unsplittable, bytes(binary)));
 }

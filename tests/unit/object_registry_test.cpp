@@ -114,9 +114,9 @@ TEST(RecordMap, IsUnlockedInAForkedChild) {
   std::jthread busy([&] {
     while (!stop) registry.update(handle(1), [](Record& record) { ++record.value; });
   });
-  registry.lock_all();
+  registry.lock();
   const pid_t child = fork();
-  registry.unlock_all();
+  registry.unlock();
   if (child == 0) {
     alarm(10);
     registry.update(handle(1), [](Record& record) { record.value = 0; });

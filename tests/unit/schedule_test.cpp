@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "launch/poll_schedule.h"
-#include "launch/spin_detector.h"
+#include "interpose/waits/poll_schedule.h"
+#include "interpose/waits/spin_detector.h"
 
-namespace cleave::launch {
+namespace cleave::interpose {
 namespace {
 
 using namespace std::chrono_literals;
@@ -91,4 +91,4 @@ TEST(SpinDetector, PartialShareOfABusyCpuIsSpinning) {
 }
 
 }  // namespace
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

@@ -88,7 +88,7 @@ cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, voi
       if (p.next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS) {
         return CL_INVALID_DEVICE;
       }
-      const cl_ulong cores = query_device(p, device).cores;
+      const cl_ulong cores = query_device(p.next, p.settings(), device).cores;
       return give(&cores, sizeof cores, size, value, size_ret);
     }
     default:

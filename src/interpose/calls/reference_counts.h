@@ -9,9 +9,9 @@ namespace cleave::interpose {
 using opencl::FunctionAt;
 
 // The records beside objects of a kind.
-inline auto& records_of(Interposer& p, cl_program) { return p.programs; }
-inline auto& records_of(Interposer& p, cl_kernel) { return p.kernels; }
-inline auto& records_of(Interposer& p, cl_command_queue) { return p.queues; }
+inline auto& records_of(ObjectRecords& records, cl_program) { return records.programs; }
+inline auto& records_of(ObjectRecords& records, cl_kernel) { return records.kernels; }
+inline auto& records_of(ObjectRecords& records, cl_command_queue) { return records.queues; }
 
 // Stands for `Entry`, the clRetain... of such a kind.
 template <auto Entry, typename Function = FunctionAt<Entry>>
@@ -22,7 +22,7 @@ struct Retain<Entry, cl_int(CL_API_CALL*)(Handle)> {
   static cl_int CL_API_CALL call(Handle handle) noexcept {
     Interposer& p = interposer();
     const cl_int error = (p.next.*Entry)(handle);
-    if (error == CL_SUCCESS) records_of(p, handle).retain(handle);
+    if (error == CL_SUCCESS) records_of(p.records, handle).retain(handle);
     return error;
   }
 };
@@ -35,7 +35,7 @@ template <auto Entry, typename Handle>
 struct Release<Entry, cl_int(CL_API_CALL*)(Handle)> {
   static cl_int CL_API_CALL call(Handle handle) noexcept {
     Interposer& p = interposer();
-    records_of(p, handle).release(handle);
+    records_of(p.records, handle).release(handle);
     return (p.next.*Entry)(handle);
   }
 };

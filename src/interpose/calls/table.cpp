@@ -7,7 +7,6 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/calls/reference_counts.h"
 #include "interpose/interposer.h"
-#include "interpose/launch/cost_feedback.h"
 #include "interpose/waits/blocking_calls.h"
 #include "opencl/extension_functions.h"
 #include "opencl/missing_functions.h"
@@ -166,18 +165,13 @@ void* find_override(std::string_view wanted) {
 }
 
 void stand_aside() noexcept {
-  if (Interposer* const made = current_interposer()) made->stand_aside();
+  if (Interposer* const made = current_interposer()) made->owner.stand_aside();
 }
 
 void at_load() noexcept { register_fork_handlers(); }
 
 void at_exit() noexcept {
-  Interposer* const made = current_interposer();
-  if (made == nullptr) return;
-  made->write_summary();
-  if (made->trace) made->trace->end();
-  save_costs(*made);
-  made->neighbours.stop();
+  if (Interposer* const made = current_interposer()) made->end();
 }
 
 }  // namespace cleave::interpose

@@ -1,4 +1,4 @@
-// The layer itself: takes a table of OpenCL functions and gives one in which a few are Cleave's.
+// Installs the interposer: takes a table of OpenCL functions and returns one in which some functions are Cleave's.
 #pragma once
 
 #include <string>
@@ -7,46 +7,39 @@
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/opencl.h"
+#include "interpose/state/split_owner.h"
 
 namespace cleave::interpose {
 
-// How a face introduces itself.
+// What a face tells the interposer.
 struct Face {
   std::string name;       // "drop-in", "layer" or "vendor library"
-  std::string next_name;  // what `next` leads to, for people
+  std::string next_name;  // what `next` leads to, for users
 };
 
-// Puts Cleave on top of `next` and returns the table that programs are to use; it is `next` but for the
-// overridden functions that `next` has. Both are copied: `next` need not live on, while `clock` must. A face
-// calls this once, tests any number of times. Where the user has switched Cleave off, only the two
-// clGetExtensionFunctionAddress are overridden, so that `cleave doctor` still gets its answers.
+// Puts Cleave on top of `next` and returns the table for programs: `next` with the overridden functions that it has. The
+// tables are copied; `clock` must live on. A face calls this once, tests any number of times. If the user has disabled
+// Cleave, only the two clGetExtensionFunctionAddress functions are overridden, so that `cleave doctor` still gets answers.
 //
-// Not thread-safe. Never throws; where memory runs out the answer is null and the face should use `next`
-// itself.
+// Not thread-safe. Never throws; returns null without memory, and the face should then use `next`.
 const Table* install(const Table& next, const Face& face, base::Configuration configuration,
                      base::Clock& clock = base::Clock::system()) noexcept;
 
-// Takes Cleave off again and frees all there is of it. Only for tests, and while no call is under way:
-// programs may call at any time, so a face stays installed.
+// Removes Cleave and frees everything. Only for tests, and only while no call is in progress: programs may call at any
+// time, so a face stays installed.
 void uninstall();
 
 // The override for a function of OpenCL or of an extension, or null. Thread-safe.
 void* find_override(std::string_view name);
 
-// Where a face is below another one and this one's loader leads from there only to names with the suffix of a
-// vendor: the upper face asks for a function of this name and calls it, and the lower one splits no more. It
-// sees only what its platforms are asked, the upper one sees all.
-inline constexpr const char* kStandAside = "clStandAsideCLEAVE";
-
-// What such a lower face, the vendor library, answers with.
+// What the vendor library answers for the name kStandAside: the face above splits.
 void stand_aside() noexcept;
 
-// Registers what is to be done around fork(). A face calls this when it is loaded, so that the program's own
-// handlers, which are registered later, may call OpenCL. Reads nothing and starts nothing.
+// Registers the handlers around fork(). A face calls this when it is loaded, so that the program's own handlers, which
+// are registered later, may call OpenCL. Reads nothing and starts nothing.
 void at_load() noexcept;
 
-// Writes the summary that the settings ask for, and ends what runs besides the program. Called by a face when
-// the process exits; calls may go on to come.
+// The process exits: writes the summary and ends our thread. Calls may still come.
 void at_exit() noexcept;
 
 }  // namespace cleave::interpose

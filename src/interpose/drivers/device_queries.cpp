@@ -89,8 +89,8 @@ SuggestLocalSize find_suggest_local_size(const Table& next, cl_device_id device)
 
 }  // namespace
 
-plan::Device query_device(const Interposer& interposer, cl_device_id device) noexcept {
-  const plan::DeviceProperties properties = query_properties(interposer.next, device);
+plan::Device query_device(const Table& next, const base::Settings& settings, cl_device_id device) noexcept {
+  const plan::DeviceProperties properties = query_properties(next, device);
   plan::Device facts;
   facts.cores = plan::cores(properties);
   facts.resident_groups = plan::resident_groups(properties);
@@ -98,7 +98,7 @@ plan::Device query_device(const Interposer& interposer, cl_device_id device) noe
   facts.queues = plan::usable_queues(properties);
   facts.gains_from_pipelining = properties.gpu && !properties.cpu;
   try {
-    apply_settings(interposer.settings(), interposer.next, device, facts);
+    apply_settings(settings, next, device, facts);
   } catch (...) {  // out of memory: the driver's properties without the user's settings
   }
   return facts;
@@ -114,10 +114,10 @@ std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept {
   return print.value();
 }
 
-std::optional<QueueRecord> query_queue(const Interposer& interposer, cl_command_queue queue) noexcept {
+std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& settings,
+                                       cl_command_queue queue) noexcept {
   QueueRecord record;
   cl_command_queue_properties properties = 0;
-  const Table& next = interposer.next;
   if (next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof record.device, &record.device, nullptr) !=
           CL_SUCCESS ||
       next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, nullptr) !=
@@ -135,7 +135,7 @@ std::optional<QueueRecord> query_queue(const Interposer& interposer, cl_command_
   record.remote = quirks.remote;
   if (!quirks.suggest_corrupts_launches)
     record.suggest_local_size = find_suggest_local_size(next, record.device);
-  record.facts = query_device(interposer, record.device);
+  record.facts = query_device(next, settings, record.device);
   if (quirks.queues_clash) record.facts.gains_from_pipelining = false;
   return record;
 }

@@ -1,13 +1,12 @@
-// Determines whether a driver passes tags on to kernels, and how it numbers lines in build logs.
+#include "interpose/drivers/driver_probe.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "interpose/drivers/probe_cache.h"
 #include "interpose/state/owned.h"
+#include "interpose/waits/event_wait.h"
 #include "kernels/prelude.h"
-#include "launch/event_wait.h"
 #include "launch/launch.h"
 #include "plan/tag.h"
 
@@ -124,7 +123,7 @@ class Probe {
     }
     const launch::Event event(next_, made);
     next_.clFlush(queue_.get());
-    switch (launch::wait_for(next_, clock_, made, kProbePatience)) {
+    switch (wait_for(next_, clock_, made, kProbePatience)) {
       case launch::WaitResult::complete:
         return seen;
       case launch::WaitResult::failed:

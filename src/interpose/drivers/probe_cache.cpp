@@ -49,24 +49,26 @@ void subtract_lines(std::string& log, std::size_t at, unsigned shift) {
 
 }  // namespace
 
-ProbeCache::ProbeCache(const Table& next, base::Clock& clock, std::string folder)
-    : next_(next), clock_(clock), folder_(std::move(folder)) {}
+ProbeCache::ProbeCache(base::ForkLocks& forks, const Table& next, base::Clock& clock, std::string folder)
+    : next_(next), clock_(clock), folder_(std::move(folder)) {
+  forks.add(base::ForkOrder::probe_cache, mutex_);
+}
 
 std::optional<ProbeResult> ProbeCache::look_up(cl_device_id device) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = facts_.find(device);
-  return found != facts_.end() ? std::optional(found->second) : std::nullopt;
+  const base::MutexLock lock(mutex_);
+  const auto found = results_.find(device);
+  return found != results_.end() ? std::optional(found->second) : std::nullopt;
 }
 
 bool ProbeCache::begin(cl_device_id device) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return in_flight_.insert(device).second;
 }
 
 void ProbeCache::end(cl_device_id device, const std::optional<ProbeResult>& found) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   in_flight_.erase(device);
-  if (found) facts_[device] = *found;
+  if (found) results_[device] = *found;
 }
 
 std::optional<ProbeResult> ProbeCache::known(cl_device_id device) noexcept try {
@@ -111,13 +113,13 @@ std::string ProbeCache::restore_line_numbers(std::string log, cl_device_id devic
   if (!may_need_line_shift(log)) return log;
   std::optional<LogLines> known;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = lines_.find(device);
     if (found != lines_.end()) known = found->second;
   }
   const LogLines lines = known ? *known : find_log_lines(next_, device);
   if (!known) {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     lines_[device] = lines;
   }
   if (lines.shift == 0) return log;

@@ -1,7 +1,7 @@
 // Known driver bugs (docs/conformance.md says how each was traced). Drivers that are not listed are trusted.
 #pragma once
 
-#include "interpose/calls/table.h"
+#include "base/opencl.h"
 
 namespace cleave::interpose {
 

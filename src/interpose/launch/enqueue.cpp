@@ -11,11 +11,11 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
-#include "interpose/launch/cost_feedback.h"
 #include "interpose/launch/local_size.h"
 #include "interpose/launch/split_risks.h"
+#include "interpose/policies/policy.h"
 #include "interpose/state/callback_scope.h"
-#include "interpose/waits/wait.h"
+#include "interpose/waits/slice_pacer.h"
 #include "launch/launch.h"
 #include "launch/pipeline.h"
 #include "plan/mode.h"
@@ -86,41 +86,20 @@ cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kerne
   return error;
 }
 
-void note(Interposer& p, const Call& call, const QueueRecord& queue, const MeasuredLaunch& ticket) {
-  note_launch(p,
-              {.queue = call.queue,
-               .profiling = queue.profiling,
-               .waits = call.waits != 0,
-               .start = call.start,
-               .event = call.event != nullptr ? *call.event : nullptr},
-              ticket);
-}
-
-// Unsplit but measured.
-cl_int launch_unsplit_measured(Interposer& p, const Call& call, const KernelRecord& kernel,
-                               const QueueRecord& queue, const LearnedDecision& learned) {
-  const cl_int error = launch_unsplit(p, call, kernel, *learned.unsplit_reason);
-  if (error == CL_SUCCESS) {
-    note(p, call, queue, {learned.key, 1});
-  }
-  return error;
-}
-
-// The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
-cl_int launch_unsplit_for_shape(Interposer& p, const Call& call, const KernelRecord& kernel,
-                                cl_device_id device) {
-  const cl_int error = launch_unsplit(p, call, kernel, UnsplitReason::shape);
-  if (error == CL_SUCCESS && is_uneven(call)) {
-    p.kernels.update(call.kernel, [&](KernelRecord& record) { record.uneven_accepted = device; });
-  }
-  return error;
+void note(Interposer& p, const Call& call, const QueueRecord& queue, const MeasuredLaunch& measured) {
+  p.costs.note_launch({.queue = call.queue,
+                       .profiling = queue.profiling,
+                       .waits = call.waits != 0,
+                       .start = call.start,
+                       .event = call.event != nullptr ? *call.event : nullptr},
+                      measured);
 }
 
 plan::LaunchMethod choose_method_for(const Interposer& p, const KernelRecord& kernel,
                                      const QueueRecord& queue, const plan::NDRange& range,
                                      std::size_t slices) {
   constexpr unsigned kMostStalls = 3;
-  const plan::LaunchConditions conditions{.user_event_pending = !p.pending_user_events.empty(),
+  const plan::LaunchConditions conditions{.user_event_pending = !p.records.pending_user_events.empty(),
                                           .pacing_stalls = queue.pacing_stalls >= kMostStalls,
                                           .in_callback = CallbackScope::inside(),
                                           .can_add_queues = queue.queue_template.has_value()};
@@ -140,7 +119,7 @@ void return_event(Interposer& p, const Call& call, launch::LaunchResult& result,
     if (first != nullptr && p.next.clRetainEvent(first) == CL_SUCCESS) record.first_slices[count++] = first;
   }
   try {
-    p.split_events.add(*call.event, record);
+    p.records.split_events.add(*call.event, record);
   } catch (...) {  // out of memory: the event is valid, but reports the start of its last slice
     for (std::size_t i = 0; i < count; ++i) p.next.clReleaseEvent(record.first_slices[i]);
   }
@@ -166,7 +145,7 @@ bool is_mistaken_for_tag(Interposer& p, const Call& call, const KernelRecord& ke
   const bool truncates_offsets = ((call.offset[2] >> 31U) & 1U) != 0;
   const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
   if (!truncates_offsets && !wide) return false;
-  const auto queue = query_queue(p, call.queue);
+  const auto queue = query_queue(p.next, p.settings(), call.queue);
   if (!queue) return false;
   const auto facts = p.drivers.known(queue->device);
   return !facts || (facts->truncates_offsets ? truncates_offsets : wide);
@@ -178,15 +157,13 @@ cl_int refuse() {
   return CL_INVALID_GLOBAL_OFFSET;
 }
 
-bool flush(cl_command_queue queue) noexcept { return flush_if_known(interposer(), queue); }
-
 // Enqueues the slices by the chosen method, or on one queue if there are no helpers for it; updates `method`.
 launch::LaunchResult enqueue_slices(Interposer& p, const Table& next, const launch::Launch& launch,
                                     const plan::Cut& cut, const QueueRecord& queue,
                                     plan::LaunchMethod& method, HelperQueues::Lease& lease) {
   if (method.mode == plan::Mode::pipelined) {
     if (!queue.has_helpers)
-      p.queues.update(launch.queue, [](QueueRecord& record) { record.has_helpers = true; });
+      p.records.queues.update(launch.queue, [](QueueRecord& record) { record.has_helpers = true; });
     p.helpers.acquire(lease, launch.queue, *queue.queue_template, queue.in_order, method.queues - 1);
     if (!lease.lanes().empty()) {
       launch::LaunchResult result = launch::pipeline(next, p.clock, launch, cut, lease.lanes());
@@ -207,6 +184,7 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
     return launch_unsplit(p, call, kernel, UnsplitReason::shared);
   const plan::Cut cut(range, slices, plan::order_of(kernel.facts));
   const bool tagged = kernel.facts.source == plan::Kernel::Source::tagged;
+  SlicePacer pacer(p.next, p.clock, p.records.queues, gate != nullptr ? &gate->waiting() : nullptr);
   const launch::Launch launch{.queue = call.queue,
                               .kernel = call.kernel,
                               .range = range,
@@ -215,8 +193,7 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
                               .wait_list = call.wait_list,
                               .wants_event = call.event != nullptr,
                               .in_order = queue.in_order,
-                              .flush = flush,
-                              .abort_pacing = gate != nullptr ? &gate->waiting() : nullptr};
+                              .pacer = &pacer};
   plan::LaunchMethod method = choose_method_for(p, kernel, queue, range, cut.count());
   HelperQueues::Lease lease(p.helpers);
   if (call.trace != nullptr && method.mode == plan::Mode::sequential) call.trace->paced();
@@ -227,7 +204,7 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
   if (call.trace != nullptr) [[unlikely]]
     call.trace->split(result.slices, method);
   if (method.mode == plan::Mode::sequential && (result.stalled || queue.pacing_stalls != 0)) {
-    p.queues.update(call.queue, [&](QueueRecord& record) {
+    p.records.queues.update(call.queue, [&](QueueRecord& record) {
       record.pacing_stalls = result.stalled ? record.pacing_stalls + 1 : 0;
     });
   }
@@ -239,67 +216,88 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
 }
 
 KernelRecord known(Interposer& p, cl_kernel kernel) {
-  return p.kernels.find(kernel).value_or(KernelRecord{.facts = {},
-                                                      .counters = &p.unknown_kernel,
-                                                      .uneven_accepted = nullptr,
-                                                      .tagged = {},
-                                                      .trusted = false,
-                                                      .may_have_prelude = false,
-                                                      .keeps = false,
-                                                      .identity = 0,
-                                                      .name = {}});
+  KernelRecord unknown;
+  unknown.counters = &p.unknown_kernel;
+  return p.records.kernels.find(kernel).value_or(unknown);
 }
+
+// The program's launch, as the policy sees it.
+class PlannedLaunch final : public LaunchQuery {
+ public:
+  PlannedLaunch(Interposer& p, const Call& call, const KernelRecord& kernel)
+      : p_(p), call_(call), kernel_(kernel), range_(call.range()), items_(plan::items(range_.global)) {}
+
+  [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
+  [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
+  [[nodiscard]] const QueueRecord& queue() const override { return *queue_; }
+  [[nodiscard]] const plan::NDRange& range() const override { return range_; }
+
+  std::optional<UnsplitReason> kernel_obstacle() override {
+    return plan::obstacle(p_.settings(), kernel_.facts, plan::Device{.cores = 0}, items_);
+  }
+
+  std::optional<UnsplitReason> queue_obstacle() override {
+    queue_ = p_.records.queues.find(call_.queue);
+    if (!queue_) queue_ = query_queue(p_.next, p_.settings(), call_.queue);
+    if (queue_ && queue_->remote) return UnsplitReason::remote;
+    if (!queue_ || !queue_->plain ||
+        is_unsafe_now(p_.next, p_.records, *queue_, {call_.wait_list, call_.waits}))
+      return UnsplitReason::shape;
+    if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items_))
+      return reason;
+    const bool needs_tags = kernel_.facts.source == plan::Kernel::Source::tagged;
+    if ((needs_tags && !can_carry_tags(p_, kernel_, queue_->device)) ||
+        (queue_->copies_variables && kernel_.keeps))
+      return UnsplitReason::kernel;
+    return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
+  }
+
+  std::optional<UnsplitReason> fix_local_size(std::size_t slices) override {
+    if (call_.local != nullptr) return std::nullopt;
+    const auto local = explicit_local_size(p_.next, *queue_, call_.queue, call_.kernel,
+                                           kernel_.facts.sees_groups, range_, slices);
+    if (!local) return UnsplitReason::shape;
+    range_.local = *local;
+    return std::nullopt;
+  }
+
+  Decision cut(std::size_t slices) override {
+    const Decision decision = plan::validate_cut(range_, kernel_.facts, queue_->facts, slices,
+                                                 kernel_.uneven_accepted == queue_->device);
+    refused_for_shape_ = decision.unsplit_reason == UnsplitReason::shape;
+    return decision;
+  }
+
+  // Whether the latest cut() was refused because of smaller work-groups at the end, or other properties of the range.
+  [[nodiscard]] bool refused_for_shape() const { return refused_for_shape_; }
+
+ private:
+  Interposer& p_;
+  const Call& call_;
+  const KernelRecord& kernel_;
+  plan::NDRange range_;
+  const std::size_t items_;
+  std::optional<QueueRecord> queue_;
+  bool refused_for_shape_ = false;
+};
 
 cl_int enqueue(Interposer& p, const Call& call) {
   const KernelRecord kernel = known(p, call.kernel);
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
-  // Checks that need no queue record come first: they decide most unsplit launches.
-  plan::NDRange range = call.range();
-  const std::size_t items = plan::items(range.global);
-  const Decision early =
-      plan::wanted_slices(p.settings(), kernel.facts, plan::Device{.cores = 0}, items, p.neighbours.vms());
-  if (early.unsplit_reason) return launch_unsplit(p, call, kernel, *early.unsplit_reason);
-
-  auto queue = p.queues.find(call.queue);
-  if (!queue) queue = query_queue(p, call.queue);
-  if (queue && queue->remote) return launch_unsplit(p, call, kernel, UnsplitReason::remote);
-  if (!queue || !queue->plain || is_unsafe_now(p, *queue, {call.wait_list, call.waits}))
-    return launch_unsplit(p, call, kernel, UnsplitReason::shape);
-  const Decision wanted_slices =
-      plan::wanted_slices(p.settings(), kernel.facts, queue->facts, items, p.neighbours.vms());
-  if (wanted_slices.unsplit_reason) return launch_unsplit(p, call, kernel, *wanted_slices.unsplit_reason);
-  const bool needs_tags = kernel.facts.source == plan::Kernel::Source::tagged;
-  if ((needs_tags && !can_carry_tags(p, kernel, queue->device)) || (queue->copies_variables && kernel.keeps))
-    return launch_unsplit(p, call, kernel, UnsplitReason::kernel);
-
-  if (items == 1) return launch_unsplit(p, call, kernel, UnsplitReason::one_group);
-  if (call.local == nullptr) {
-    const auto local = explicit_local_size(p, *queue, call.queue, call.kernel, kernel.facts.sees_groups,
-                                           range, wanted_slices.slices);
-    if (!local) return launch_unsplit(p, call, kernel, UnsplitReason::shape);
-    range.local = *local;
+  PlannedLaunch launch(p, call, kernel);
+  const PolicyDecision decision = p.policy->decide(launch);
+  if (!decision.unsplit_reason)
+    return split(p, call, kernel, launch.queue(), launch.range(), decision.slices, decision.key);
+  const cl_int error = launch_unsplit(p, call, kernel, *decision.unsplit_reason);
+  if (error != CL_SUCCESS) return error;
+  if (decision.key != 0) note(p, call, launch.queue(), {decision.key, 1});
+  // The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
+  if (launch.refused_for_shape() && is_uneven(call)) {
+    const cl_device_id device = launch.queue().device;
+    p.records.kernels.update(call.kernel,
+                             [device](KernelRecord& record) { record.uneven_accepted = device; });
   }
-  const Decision limit_to_full_device =
-      plan::limit_to_full_device(p.settings(), kernel.facts, queue->facts, range, wanted_slices.slices);
-  if (limit_to_full_device.unsplit_reason)
-    return launch_unsplit(p, call, kernel, *limit_to_full_device.unsplit_reason);
-  const auto validate_cut = [&](std::size_t slices) {
-    return plan::validate_cut(range, kernel.facts, queue->facts, slices,
-                              kernel.uneven_accepted == queue->device);
-  };
-  Decision validated = validate_cut(limit_to_full_device.slices);
-  LearnedDecision learned{.slices = limit_to_full_device.slices, .unsplit_reason = {}, .key = 0};
-  if (!validated.unsplit_reason && p.settings().policy.learns()) {
-    learned = decide_from_costs(p, kernel, *queue, range, limit_to_full_device.slices);
-    if (learned.unsplit_reason) return launch_unsplit_measured(p, call, kernel, *queue, learned);
-    validated = validate_cut(learned.slices);
-  }
-  if (validated.unsplit_reason == UnsplitReason::shape)
-    return launch_unsplit_for_shape(p, call, kernel, queue->device);
-  if (validated.unsplit_reason) return launch_unsplit(p, call, kernel, *validated.unsplit_reason);
-  if (learned.key != 0 && validated.slices < learned.slices)
-    p.costs.limit_slices(learned.key, validated.slices);
-  return split(p, call, kernel, *queue, range, validated.slices, learned.key);
+  return error;
 }
 
 inline cl_int enqueue_any(Interposer& p, const Call& call) {

@@ -10,7 +10,7 @@
 
 #include "interpose/calls/overrides.h"
 #include "interpose/interposer.h"
-#include "interpose/launch/cost_feedback.h"
+#include "interpose/launch/split_event.h"
 #include "interpose/state/callback_scope.h"
 
 namespace cleave::interpose {
@@ -37,31 +37,6 @@ void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
   const CallbackScope scope;
   callback->notify(callback->event, status < 0 ? error_of(callback->event, status) : status, callback->data);
   interpose::clReleaseEvent(callback->event);
-}
-
-// The status of the most advanced of the first slices; an error if one of them failed.
-cl_int furthest(const Table& next, const SplitEventRecord& record) {
-  cl_int status = CL_QUEUED;
-  for (const cl_event first : record.first_slices) {
-    cl_int own = CL_QUEUED;
-    if (first != nullptr && next.clGetEventInfo(first, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof own, &own,
-                                                nullptr) == CL_SUCCESS)
-      status = std::min(status, own);
-  }
-  return status;
-}
-
-// The earliest time at which one of them reached the point `name`; `otherwise` if the driver does not tell.
-cl_ulong earliest(const Table& next, const SplitEventRecord& record, cl_profiling_info name,
-                  cl_ulong otherwise) {
-  cl_ulong time = otherwise;
-  for (const cl_event first : record.first_slices) {
-    cl_ulong own = 0;
-    if (first != nullptr &&
-        next.clGetEventProfilingInfo(first, name, sizeof own, &own, nullptr) == CL_SUCCESS)
-      time = std::min(time, own);
-  }
-  return time;
 }
 
 // Whether callbacks must be tracked: within one, no wait sleeps, no queue is created and no launch is paced.
@@ -112,7 +87,8 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context context, cl_int* error) noexce
   cl_event event = p.next.clCreateUserEvent(context, error);
   if (event == nullptr) return event;
   try {
-    p.pending_user_events.add(event, {p.user_events_created.fetch_add(1, std::memory_order_relaxed)});
+    p.records.pending_user_events.add(
+        event, {p.records.user_events_created.fetch_add(1, std::memory_order_relaxed)});
   } catch (...) {  // out of memory: pacing has a time limit of its own
   }
   return event;
@@ -120,13 +96,13 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context context, cl_int* error) noexce
 
 cl_int CL_API_CALL clSetUserEventStatus(cl_event event, cl_int status) noexcept {
   Interposer& p = interposer();
-  if (status < 0) p.has_failed_user_event = true;
-  const auto pending = p.pending_user_events.find(event);
+  if (status < 0) p.records.has_failed_user_event = true;
+  const auto pending = p.records.pending_user_events.find(event);
   const cl_int error = p.next.clSetUserEventStatus(event, status);
   // The event is pending until the driver has notified all waiters. One of them may have released it by now, and the
   // driver may have reused its address.
   if (error == CL_SUCCESS && pending)
-    p.pending_user_events.forget_if(
+    p.records.pending_user_events.forget_if(
         event, [&](const PendingUserEvent& record) { return record.number == pending->number; });
   return error;
 }
@@ -135,23 +111,22 @@ cl_int CL_API_CALL clRetainEvent(cl_event event) noexcept {
   Interposer& p = interposer();
   const cl_int error = p.next.clRetainEvent(event);
   if (error != CL_SUCCESS) return error;
-  p.split_events.retain(event);
+  p.records.split_events.retain(event);
   if (p.trace) p.trace->event_retained(event);
-  p.measured_events.retain(event);
-  p.pending_user_events.retain(event);
+  p.costs.event_retained(event);
+  p.records.pending_user_events.retain(event);
   return error;
 }
 
 cl_int CL_API_CALL clReleaseEvent(cl_event event) noexcept {
   Interposer& p = interposer();
   if (p.trace) p.trace->event_released(event);
-  if (p.measured_events.is_last(event)) record_event_time(p, event);
-  p.measured_events.release(event);
-  if (const auto record = p.split_events.release(event)) {
+  p.costs.event_released(event);
+  if (const auto record = p.records.split_events.release(event)) {
     for (const cl_event first : record->first_slices)
       if (first != nullptr) p.next.clReleaseEvent(first);
   }
-  p.pending_user_events.release(event);
+  p.records.pending_user_events.release(event);
   return p.next.clReleaseEvent(event);
 }
 
@@ -160,7 +135,7 @@ cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_event_info name, size_t siz
   Interposer& p = interposer();
   const cl_int error = p.next.clGetEventInfo(event, name, size, value, size_ret);
   if (error != CL_SUCCESS || name != CL_EVENT_COMMAND_EXECUTION_STATUS || value == nullptr) return error;
-  const auto record = p.split_events.find(event);
+  const auto record = p.records.split_events.find(event);
   if (!record) return error;
   // The launch has progressed as far as its first slice, and ends with its last. If the first slice failed, the others
   // failed because of it, so its error is reported.
@@ -180,11 +155,11 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info nam
   // The last slice is queried first: if it has no answer, the launch has none.
   const cl_int error = p.next.clGetEventProfilingInfo(event, name, size, value, size_ret);
   if (p.trace && error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) p.trace->event_ended(event);
-  if (error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) record_event_time(p, event);
+  if (error == CL_SUCCESS && name == CL_PROFILING_COMMAND_END) p.costs.event_ended(event);
   const bool beginning = name == CL_PROFILING_COMMAND_QUEUED || name == CL_PROFILING_COMMAND_SUBMIT ||
                          name == CL_PROFILING_COMMAND_START;
   if (error != CL_SUCCESS || !beginning) return error;
-  const auto record = value != nullptr ? p.split_events.find(event) : std::nullopt;
+  const auto record = value != nullptr ? p.records.split_events.find(event) : std::nullopt;
   if (!record) return error;
   cl_ulong time = 0;
   std::memcpy(&time, value, sizeof time);
@@ -198,7 +173,7 @@ cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int type,
                                       void* data) noexcept {
   Interposer& p = interposer();
   if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
-  const auto record = p.split_events.find(event);
+  const auto record = p.records.split_events.find(event);
   if (!record && !must_track_callbacks(p.settings())) {
     return p.next.clSetEventCallback(event, type, notify, data);
   }

@@ -27,14 +27,14 @@ LaunchTimers::Start LaunchTimers::begin(cl_command_queue queue, base::Clock& clo
   return start;
 }
 
-void LaunchTimers::launched(cl_command_queue queue, const Start& start, const MeasuredLaunch& ticket,
+void LaunchTimers::launched(cl_command_queue queue, const Start& start, const MeasuredLaunch& measured,
                             cl_event event, base::Clock& clock) {
   if (!start.idle) return;
   const base::Nanoseconds now = clock.now();
   queues_.update(queue, [&](Record& record) {
     if (record.command != start.command) return;
     record.alone = true;
-    record.ticket = ticket;
+    record.measured = measured;
     record.start = start.time;
     record.enqueued = now;
     record.event = event;
@@ -43,7 +43,7 @@ void LaunchTimers::launched(cl_command_queue queue, const Start& start, const Me
 
 bool LaunchTimers::is_timing(cl_command_queue queue) const {
   const auto record = queues_.find(queue);
-  return record && record->alone && record->ticket.key != 0;
+  return record && record->alone && record->measured.key != 0;
 }
 
 LaunchTimers::Wait LaunchTimers::wait(cl_command_queue queue, base::Clock& clock) const {
@@ -60,8 +60,8 @@ std::optional<TimedLaunch> LaunchTimers::end_wait(cl_command_queue queue, const 
     if (event != nullptr && (!record.alone || record.event != event)) return;
     const base::Nanoseconds time = now - record.start;
     const bool enqueueing = (record.enqueued - record.start) * 2 >= time;
-    if (record.alone && record.ticket.key != 0 && (enqueueing || saw_the_end(now - wait.start, time)))
-      timed = TimedLaunch{record.ticket, time};
+    if (record.alone && record.measured.key != 0 && (enqueueing || saw_the_end(now - wait.start, time)))
+      timed = TimedLaunch{record.measured, time};
     record.idle = true;
     record.alone = false;
   });

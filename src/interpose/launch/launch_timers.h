@@ -25,12 +25,14 @@ struct MeasuredLaunch {
 };
 
 struct TimedLaunch {
-  MeasuredLaunch ticket;
+  MeasuredLaunch launch;
   base::Nanoseconds time{0};
 };
 
 class LaunchTimers {
  public:
+  explicit LaunchTimers(base::ForkLocks& forks) : queues_(forks, base::ForkOrder::launch_timers) {}
+
   // The beginning of a command.
   struct Start {
     std::uint64_t command = 0;
@@ -47,7 +49,7 @@ class LaunchTimers {
 
   // The command that began with `start` is a launch and has been enqueued. It is timed if the queue was empty.
   // `event` is the program's, or null.
-  void launched(cl_command_queue queue, const Start& start, const MeasuredLaunch& ticket, cl_event event,
+  void launched(cl_command_queue queue, const Start& start, const MeasuredLaunch& measured, cl_event event,
                 base::Clock& clock);
 
   // A launch on `queue` will be timed if the program waits for it now.
@@ -67,16 +69,12 @@ class LaunchTimers {
   // The command that began with `start` was waited for within its call, and everything before it on the queue.
   void finish_command(cl_command_queue queue, const Start& start);
 
-  // For fork().
-  void lock_all() { queues_.lock_all(); }
-  void unlock_all() { queues_.unlock_all(); }
-
  private:
   struct Record {
     std::uint64_t command = 0;  // number of commands begun
     bool idle = true;           // everything enqueued has ended
     bool alone = false;         // the latest command is a launch that began on an empty queue
-    MeasuredLaunch ticket;
+    MeasuredLaunch measured;
     base::Nanoseconds start{0};
     base::Nanoseconds enqueued{0};
     cl_event event = nullptr;

@@ -37,10 +37,9 @@ std::optional<plan::Extent> own_choice(const Table& next, cl_device_id device, c
 
 }  // namespace
 
-std::optional<plan::Extent> explicit_local_size(const Interposer& interposer, const QueueRecord& queue,
+std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRecord& queue,
                                                 cl_command_queue handle, cl_kernel kernel, bool sees_groups,
                                                 const plan::NDRange& range, std::size_t slices) noexcept {
-  const Table& next = interposer.next;
   plan::Extent local{0, 0, 0};
   if (!ask(next, kernel, queue.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, local)) return std::nullopt;
   // Whether a launch may omit a required size depends on the version: the driver decides, with the whole launch.

@@ -3,14 +3,15 @@
 
 #include <optional>
 
-#include "interpose/interposer.h"
+#include "interpose/state/records.h"
+#include "plan/ndrange.h"
 
 namespace cleave::interpose {
 
 // The driver's suggestion, or our own choice with at least `slices` groups if the kernel cannot tell the difference
 // (`sees_groups` is false). Empty if neither gives one, or if the source requires a size: the launch is then not split.
 // `range.local` is not read.
-std::optional<plan::Extent> explicit_local_size(const Interposer& interposer, const QueueRecord& queue,
+std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRecord& queue,
                                                 cl_command_queue handle, cl_kernel kernel, bool sees_groups,
                                                 const plan::NDRange& range, std::size_t slices) noexcept;
 

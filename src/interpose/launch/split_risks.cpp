@@ -2,18 +2,16 @@
 
 #include <algorithm>
 
-#include "interpose/interposer.h"
-
 namespace cleave::interpose {
 namespace {
 
 // Whether a command in the wait list has failed or may fail, and the launch with it. Intel's runtime reports markers
 // that failed as complete.
-bool may_fail(const Interposer& p, std::span<const cl_event> wait_list) {
-  if (!wait_list.empty() && p.has_failed_user_event) return true;
+bool may_fail(const Table& next, const ObjectRecords& records, std::span<const cl_event> wait_list) {
+  if (!wait_list.empty() && records.has_failed_user_event) return true;
   return std::any_of(wait_list.begin(), wait_list.end(), [&](cl_event event) {
     cl_int status = CL_QUEUED;
-    return p.next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+    return next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
                CL_SUCCESS ||
            status != CL_COMPLETE;
   });
@@ -21,17 +19,18 @@ bool may_fail(const Interposer& p, std::span<const cl_event> wait_list) {
 
 // Whether launches with and without an offset may be in flight together. On two in-order queues there are at most two,
 // which the driver can handle.
-bool may_race(const Interposer& p, const QueueRecord& queue) {
+bool may_race(const ObjectRecords& records, const QueueRecord& queue) {
   constexpr std::size_t kQueuesWithoutARace = 2;
-  return !queue.in_order || p.queues.size() > kQueuesWithoutARace;
+  return !queue.in_order || records.queues.size() > kQueuesWithoutARace;
 }
 
 }  // namespace
 
-bool is_unsafe_now(const Interposer& p, const QueueRecord& queue, std::span<const cl_event> wait_list) {
-  return (queue.offsets_race && may_race(p, queue)) ||
-         (queue.failures_abort && !p.pending_user_events.empty()) ||
-         (queue.failures_multiply && may_fail(p, wait_list));
+bool is_unsafe_now(const Table& next, const ObjectRecords& records, const QueueRecord& queue,
+                   std::span<const cl_event> wait_list) {
+  return (queue.offsets_race && may_race(records, queue)) ||
+         (queue.failures_abort && !records.pending_user_events.empty()) ||
+         (queue.failures_multiply && may_fail(next, records, wait_list));
 }
 
 }  // namespace cleave::interpose

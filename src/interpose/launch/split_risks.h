@@ -9,11 +9,9 @@
 
 namespace cleave::interpose {
 
-class Interposer;
-
 // Whether slices on `queue` with that wait list could do what the whole launch cannot: end the process, or run after a
 // failed command.
-bool is_unsafe_now(const Interposer& interposer, const QueueRecord& queue,
+bool is_unsafe_now(const Table& next, const ObjectRecords& records, const QueueRecord& queue,
                    std::span<const cl_event> wait_list);
 
 }  // namespace cleave::interpose

@@ -5,7 +5,7 @@
 
 #include "interpose/calls/overrides.h"
 #include "interpose/interposer.h"
-#include "interpose/launch/cost_feedback.h"
+#include "interpose/policies/cost_keys.h"
 
 namespace cleave::interpose {
 namespace {
@@ -64,14 +64,14 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
 void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
   try {
     const std::string name = name_of(p.next, kernel);
-    const auto program = p.programs.find(made_from);
+    const auto program = p.records.programs.find(made_from);
     KernelRecord record = record_of(p.settings(), program, name);
     record.counters = &p.counters.of(name);
-    if (p.settings().policy.learns()) {
+    if (p.policy->measures_launches()) {
       record.identity = identity_of_kernel(name, program ? &*program : nullptr);
       record.name = std::make_shared<const std::string>(name);
     }
-    p.kernels.add(kernel, record);
+    p.records.kernels.add(kernel, record);
   } catch (...) {  // out of memory: kernels without a record are not split
   }
 }
@@ -106,13 +106,13 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel source, cl_int* error) noexcept {
   Interposer& p = interposer();
   cl_kernel kernel = p.next.clCloneKernel(source, error);
   if (kernel == nullptr) return kernel;
-  const auto record = p.kernels.find(source);
+  const auto record = p.records.kernels.find(source);
   if (!record) {
-    p.kernels.forget(kernel);
+    p.records.kernels.forget(kernel);
     return kernel;
   }
   try {
-    p.kernels.add(kernel, *record);
+    p.records.kernels.add(kernel, *record);
   } catch (...) {
   }
   return kernel;

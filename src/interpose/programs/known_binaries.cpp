@@ -22,7 +22,7 @@ std::string entry_for(KnownBinaries::Mark mark, Binary binary) {
 void KnownBinaries::note(Mark mark, Binary binary) {
   if (has(mark, binary)) return;
   const std::string entry = entry_for(mark, binary);
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   known_.insert(entry);
   if (!folder_.empty())
     append_line(folder_, kBinariesFile, std::string(kBinariesFormat) + " " + entry + "\n");
@@ -30,7 +30,7 @@ void KnownBinaries::note(Mark mark, Binary binary) {
 
 bool KnownBinaries::has(Mark mark, Binary binary) {
   const std::string entry = entry_for(mark, binary);
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (known_.contains(entry)) return true;
   if (folder_.empty()) return false;
   const std::string wanted_slices = std::string(kBinariesFormat) + " " + entry;

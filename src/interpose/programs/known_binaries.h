@@ -9,11 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
 
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 #include "interpose/state/records.h"
 
 namespace cleave::interpose {
@@ -25,18 +26,17 @@ class KnownBinaries {
   enum class Mark : std::uint8_t { unsplittable, instrumented };
 
   // `folder` keeps marks between processes; empty: none does.
-  explicit KnownBinaries(std::string folder) : folder_(std::move(folder)) {}
+  KnownBinaries(base::ForkLocks& forks, std::string folder) : folder_(std::move(folder)) {
+    forks.add(base::ForkOrder::known_binaries, mutex_);
+  }
 
   void note(Mark mark, Binary binary);
   bool has(Mark mark, Binary binary);
 
-  // For fork().
-  std::mutex& lock() { return mutex_; }
-
  private:
   const std::string folder_;
-  std::mutex mutex_;
-  std::set<std::string> known_;  // marks and keys
+  base::Mutex mutex_;
+  std::set<std::string> known_ CLEAVE_GUARDED_BY(mutex_);  // marks and keys
 };
 
 // Whether the program was last built for `device` with the prelude.

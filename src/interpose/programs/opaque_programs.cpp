@@ -19,12 +19,12 @@ cl_program noted(cl_program program, const ProgramRecord* record) noexcept {
   Interposer& p = interposer();
   try {
     if (record != nullptr) {
-      p.programs.add(program, *record);
+      p.records.programs.add(program, *record);
       return program;
     }
   } catch (...) {  // out of memory: programs without a record are not split
   }
-  p.programs.forget(program);
+  p.records.programs.forget(program);
   return program;
 }
 
@@ -56,7 +56,7 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint cou
   try {
     const auto record = known_of(p, count, lengths, binaries);
     // Probed here, since a launch may be within a callback.
-    for (cl_uint i = 0; record && i < count && p.is_split_owner(); ++i) p.drivers.facts(devices[i]);
+    for (cl_uint i = 0; record && i < count && p.owner.is_this(); ++i) p.drivers.facts(devices[i]);
     return noted(program, record ? &*record : nullptr);
   } catch (...) {  // out of memory: not split
     return noted(program, nullptr);

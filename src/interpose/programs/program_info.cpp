@@ -63,7 +63,7 @@ std::vector<T> list_of(const Table& next, cl_program program, cl_program_info na
 
 // The program gets its binaries and may load them again.
 void note_binaries(Interposer& p, cl_program program, std::span<unsigned char* const> binaries) {
-  const auto record = p.programs.find(program);
+  const auto record = p.records.programs.find(program);
   const auto devices = list_of<cl_device_id>(p.next, program, CL_PROGRAM_DEVICES);
   const auto sizes = list_of<std::size_t>(p.next, program, CL_PROGRAM_BINARY_SIZES);
   for (std::size_t i = 0; i < std::min({binaries.size(), devices.size(), sizes.size()}); ++i) {

@@ -49,8 +49,8 @@ bool is_remote_context(const Table& next, cl_context context) {
 // Programs remain unchanged if nothing is ever split. A server splits by itself, and its scan could not analyse the
 // prelude.
 bool should_inject_prelude(Interposer& p, cl_context context, const std::string& text) {
-  return p.settings().policy.kind != base::SplitPolicy::Kind::off && p.is_split_owner() &&
-         can_inject_prelude(text) && !is_remote_context(p.next, context);
+  return p.policy->may_split() && p.owner.is_this() && can_inject_prelude(text) &&
+         !is_remote_context(p.next, context);
 }
 
 // The program with the prelude. Null if the driver refuses it.
@@ -114,7 +114,7 @@ kernels::ProgramScan scan_for(Interposer& p, const std::string& source, const Bu
   kernels::Embedded embedded;
   const bool headers_given = build.header_programs != nullptr && build.header_names != nullptr;
   for (cl_uint i = 0; headers_given && i < build.headers; ++i) {
-    const auto header = p.programs.find(build.header_programs[i]);
+    const auto header = p.records.programs.find(build.header_programs[i]);
     if (header && header->source && build.header_names[i] != nullptr) {
       embedded.emplace_back(build.header_names[i], *header->source);
     }
@@ -133,7 +133,7 @@ kernels::ProgramScan scan_for(Interposer& p, const std::string& source, const Bu
 // Called before the build, since other threads may create kernels before the call returns. The scans of all builds of
 // a program are combined, also if a call fails: that costs a split but never correctness.
 void note_scan(Interposer& p, cl_program program, const kernels::ProgramScan& scan) {
-  p.programs.update(program, [&](ProgramRecord& record) {
+  p.records.programs.update(program, [&](ProgramRecord& record) {
     auto all = std::make_shared<kernels::ProgramScan>(scan);
     if (record.scan) all->add(*record.scan);
     record.scan = std::move(all);
@@ -145,7 +145,7 @@ void note_scan(Interposer& p, cl_program program, const kernels::ProgramScan& sc
 class BuildScope {
  public:
   BuildScope(Interposer& p, cl_program program) : p_(p), program_(program) {
-    p_.programs.update(program_, [&](ProgramRecord& record) {
+    p_.records.programs.update(program_, [&](ProgramRecord& record) {
       alone_ = ++record.builds_in_flight == 1;
       record.missing_kernels.clear();
       number_ = ++record.builds;
@@ -154,7 +154,7 @@ class BuildScope {
   BuildScope(const BuildScope&) = delete;
   BuildScope& operator=(const BuildScope&) = delete;
   ~BuildScope() {
-    p_.programs.update(program_, [](ProgramRecord& record) { --record.builds_in_flight; });
+    p_.records.programs.update(program_, [](ProgramRecord& record) { --record.builds_in_flight; });
   }
 
   [[nodiscard]] bool alone() const { return alone_; }
@@ -167,7 +167,7 @@ class BuildScope {
 
  private:
   void note(const Devices& devices, const Build* build) {
-    p_.programs.update(program_, [&](ProgramRecord& record) {
+    p_.records.programs.update(program_, [&](ProgramRecord& record) {
       record.options.reset();
       std::erase_if(record.tagged, [&](cl_device_id device) {
         return std::find(devices.begin(), devices.end(), device) != devices.end();
@@ -255,10 +255,10 @@ cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record)
 cl_int run_build(const Build& build) noexcept {
   Interposer& p = interposer();
   try {
-    const auto record = p.programs.find(build.program);
+    const auto record = p.records.programs.find(build.program);
     if (record && record->source) return run_build(p, build, *record);
   } catch (...) {  // out of memory: programs without a record are not split
-    p.programs.forget(build.program);
+    p.records.programs.forget(build.program);
   }
   return build.forward(p.next);
 }
@@ -270,7 +270,7 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
   std::optional<Devices> tagged;  // devices for which every input that needs the prelude has it
   bool known = true;
   for (cl_uint i = 0; i < count; ++i) {
-    const auto input = p.programs.find(inputs[i]);
+    const auto input = p.records.programs.find(inputs[i]);
     record.may_have_prelude |= input && input->may_have_prelude;
     known = known && input && input->scan;
     if (!known) continue;
@@ -315,13 +315,13 @@ bool kernel_exists_without_prelude(const Table& next, const ProgramRecord& recor
 
 bool build_without_prelude(cl_program program, const char* kernel) noexcept try {
   Interposer& p = interposer();
-  const auto record = p.programs.find(program);
+  const auto record = p.records.programs.find(program);
   if (!record || !record->options || record->tagged.empty()) return false;
   const std::string name = kernel != nullptr ? kernel : "";
   if (kernel != nullptr && record->source->find(name) == std::string::npos) return false;
   if (record->missing_kernels.contains(name)) return false;
   if (!kernel_exists_without_prelude(p.next, *record, kernel)) {
-    p.programs.update(program, [&](ProgramRecord& known) {
+    p.records.programs.update(program, [&](ProgramRecord& known) {
       if (known.builds == record->builds) known.missing_kernels.insert(name);
     });
     return false;
@@ -363,12 +363,12 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint cou
     }
     if (program == nullptr)
       program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
-    if (program != nullptr) p.programs.add(program, record);
+    if (program != nullptr) p.records.programs.add(program, record);
   } catch (...) {  // out of memory: programs without a record are not split
     if (program == nullptr) {
       program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
     }
-    if (program != nullptr) p.programs.forget(program);
+    if (program != nullptr) p.records.programs.forget(program);
   }
   return program;
 }
@@ -396,11 +396,11 @@ cl_program CL_API_CALL clLinkProgram(cl_context context, cl_uint count, const cl
       p.next.clLinkProgram(context, count, devices, options, inputs, input_programs, notify, data, error);
   if (program == nullptr) return program;
   try {
-    p.programs.add(program, linked_from(p, inputs, input_programs));
+    p.records.programs.add(program, linked_from(p, inputs, input_programs));
     return program;
   } catch (...) {  // out of memory: programs without a record are not split
   }
-  p.programs.forget(program);
+  p.records.programs.forget(program);
   return program;
 }
 

@@ -27,7 +27,7 @@ HelperQueues::Lease::~Lease() {
     Helper& helper = *helpers_[i];
     helper.newest = std::move(lane.newest.get() != nullptr ? lane.newest : lane.first);
     helper.unusable = lane.lacks_event;
-    const std::scoped_lock lock(from_.mutex_);
+    const base::MutexLock lock(from_.mutex_);
     helper.last_user = last_user_;
     helper.leased = false;
   }
@@ -51,7 +51,7 @@ void HelperQueues::acquire(Lease& lease, cl_command_queue queue, const QueueTemp
     if (lease.count_ < wanted_slices && is_usable(candidates[i], in_order)) {
       lease.add(helper);
     } else {
-      const std::scoped_lock lock(mutex_);
+      const base::MutexLock lock(mutex_);
       helper.leased = false;
     }
   }
@@ -64,7 +64,7 @@ void HelperQueues::acquire(Lease& lease, cl_command_queue queue, const QueueTemp
 }
 
 void HelperQueues::note_user(cl_command_queue queue, const QueueTemplate& queue_template) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const bool known =
       std::any_of(users_.begin(), users_.end(), [&](const User& user) { return user.queue == queue; });
   if (!known) users_.push_back({queue, queue_template});
@@ -73,7 +73,7 @@ void HelperQueues::note_user(cl_command_queue queue, const QueueTemplate& queue_
 // Leases all free helpers of that kind to the caller.
 std::size_t HelperQueues::take_candidates(cl_command_queue queue, const QueueTemplate& queue_template,
                                           Candidates& found) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::size_t count = 0;
   for (Helper& helper : helpers_) {
     if (helper.leased || helper.unusable || !(helper.queue_template == queue_template) ||
@@ -106,7 +106,7 @@ HelperQueues::Helper* HelperQueues::make(const QueueTemplate& queue_template, Le
   Helper& helper = own.front();
   helper.queue_template = queue_template;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     lease.refused_ = std::find(refused_.begin(), refused_.end(), queue_template) != refused_.end();
     const auto there = std::count_if(helpers_.begin(), helpers_.end(), is_same_device);
     if (lease.refused_ || static_cast<std::size_t>(there) >= launch::kMaxHelpers) return nullptr;
@@ -116,7 +116,7 @@ HelperQueues::Helper* HelperQueues::make(const QueueTemplate& queue_template, Le
   helper.queue = make_queue(queue_template);
   const bool in_reference_count =
       helper.queue != nullptr && count_references(queue_template.context) > before;
-  const std::scoped_lock lock(mutex_);  // internal_references() reads leased helpers too
+  const base::MutexLock lock(mutex_);  // internal_references() reads leased helpers too
   helper.in_reference_count = in_reference_count;
   if (helper.queue != nullptr) return &helper;
   lease.refused_ = true;
@@ -149,7 +149,7 @@ cl_uint HelperQueues::count_references(cl_context context) const noexcept {
 }
 
 void HelperQueues::queue_released(cl_command_queue queue, Retired& retired) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto user =
       std::find_if(users_.begin(), users_.end(), [&](const User& each) { return each.queue == queue; });
   if (user == users_.end()) return;
@@ -169,7 +169,7 @@ void HelperQueues::queue_released(cl_command_queue queue, Retired& retired) noex
 }
 
 cl_uint HelperQueues::internal_references(cl_context context) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return static_cast<cl_uint>(std::count_if(helpers_.begin(), helpers_.end(), [&](const Helper& helper) {
     return helper.queue_template.context == context && helper.in_reference_count;
   }));

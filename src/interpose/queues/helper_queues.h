@@ -18,10 +18,11 @@
 #include <array>
 #include <cstddef>
 #include <list>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 #include "base/opencl.h"
 #include "launch/event.h"
 #include "launch/pipeline.h"
@@ -54,7 +55,9 @@ class HelperQueues {
   };
 
  public:
-  explicit HelperQueues(const Table& next) : next_(next) {}
+  HelperQueues(base::ForkLocks& forks, const Table& next) : next_(next) {
+    forks.add(base::ForkOrder::helper_queues, mutex_);
+  }
   HelperQueues(const HelperQueues&) = delete;
   HelperQueues& operator=(const HelperQueues&) = delete;
 
@@ -109,9 +112,6 @@ class HelperQueues {
   // How many of the references to `context` that the driver counts are our helpers.
   cl_uint internal_references(cl_context context) noexcept;
 
-  // For fork().
-  std::mutex& lock() { return mutex_; }
-
  private:
   struct User {
     cl_command_queue queue;
@@ -136,10 +136,11 @@ class HelperQueues {
   cl_uint count_references(cl_context context) const noexcept;
 
   const Table& next_;
-  std::mutex mutex_;
-  std::list<Helper> helpers_;
-  std::vector<User> users_;
-  std::vector<QueueTemplate> refused_;  // kinds that the driver has refused to create
+  base::Mutex mutex_;
+  std::list<Helper> helpers_ CLEAVE_GUARDED_BY(mutex_);
+  std::vector<User> users_ CLEAVE_GUARDED_BY(mutex_);
+  std::vector<QueueTemplate> refused_
+      CLEAVE_GUARDED_BY(mutex_);  // kinds that the driver has refused to create
 };
 
 }  // namespace cleave::interpose

@@ -7,7 +7,7 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
-#include "interpose/launch/cost_feedback.h"
+#include "interpose/policies/cost_keys.h"
 
 namespace cleave::interpose {
 namespace {
@@ -54,15 +54,15 @@ cl_command_queue noted(Interposer& p, cl_command_queue queue,
                        const std::optional<QueueTemplate>& queue_template) noexcept {
   if (queue == nullptr) return queue;
   try {
-    if (auto record = query_queue(p, queue)) {
+    if (auto record = query_queue(p.next, p.settings(), queue)) {
       if (queue_template && !record->offsets_race && allows_helpers(p, record->device))
         record->queue_template = queue_template;
       p.wait_statistics.of(queue).forget();
-      if (p.settings().policy.learns()) {
+      if (p.policy->measures_launches()) {
         record->identity = identity_of_driver(p.next, record->device);
         p.launch_timers.add(queue);
       }
-      p.queues.add(queue, *record);
+      p.records.queues.add(queue, *record);
       auto& entry = p.neighbours.entry();
       if (entry.has_registry()) entry.add_device(identity_of(p.next, record->device));
     }
@@ -116,8 +116,8 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
                                              cl_bool enable, cl_command_queue_properties* old) noexcept {
   Interposer& p = interposer();
   const cl_int error = p.next.clSetCommandQueueProperty(queue, properties, enable, old);
-  if (const auto record = query_queue(p, queue)) {
-    p.queues.update(queue, [&](QueueRecord& known) {
+  if (const auto record = query_queue(p.next, p.settings(), queue)) {
+    p.records.queues.update(queue, [&](QueueRecord& known) {
       QueueRecord changed = *record;
       changed.queue_template = known.queue_template;
       changed.has_helpers = known.has_helpers;
@@ -135,15 +135,15 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) noexcept {
   Interposer& p = interposer();
   HelperQueues::Retired retired(p.next);
-  const auto last = p.queues.release(queue);
+  const auto last = p.records.queues.release(queue);
   if (last && p.trace) p.trace->queue_released(queue);
   if (last && last->has_helpers) p.helpers.queue_released(queue, retired);
   if (last) p.launch_timers.forget(queue);
   // A waiting thread may be flushing it and then releases it. The flush that a release implies is made now, before the
   // helpers are released.
-  if (last && p.queues.is_pinned(queue)) {
+  if (last && p.records.queues.is_pinned(queue)) {
     p.next.clFlush(queue);
-    if (p.queues.defer_release(queue)) return CL_SUCCESS;
+    if (p.records.queues.defer_release(queue)) return CL_SUCCESS;
   }
   return p.next.clReleaseCommandQueue(queue);
 }

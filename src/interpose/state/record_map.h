@@ -14,19 +14,24 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
+
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 
 namespace cleave::interpose {
 
 template <typename Record>
 class RecordMap {
  public:
+  RecordMap() = default;
+  RecordMap(base::ForkLocks& forks, base::ForkOrder order) { forks.add(order, *this); }
+
   // The program has got `handle` with one reference. Replaces any earlier record of that address.
   void add(const void* handle, const Record& record) {
     Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     if (shard.entries.insert_or_assign(handle, Entry{record, 1}).second)
       size_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -40,7 +45,7 @@ class RecordMap {
   std::optional<Record> release(const void* handle) {
     if (empty()) return std::nullopt;
     Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.find(handle);
     if (found == shard.entries.end() || --found->second.references != 0) return std::nullopt;
     const Record last = found->second.record;
@@ -53,7 +58,7 @@ class RecordMap {
   [[nodiscard]] bool is_last(const void* handle) const {
     if (empty()) return false;
     const Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     return found != shard.entries.end() && found->second.references == 1;
   }
@@ -62,7 +67,7 @@ class RecordMap {
   // is no record.
   bool pin(const void* handle) {
     Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.find(handle);
     if (found == shard.entries.end()) return false;
     ++found->second.pins;
@@ -72,7 +77,7 @@ class RecordMap {
   // For the caller that has removed the last reference here, before the driver's is released.
   [[nodiscard]] bool is_pinned(const void* handle) const {
     const Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     return found != shard.entries.end() && found->second.pins != 0;
   }
@@ -80,7 +85,7 @@ class RecordMap {
   // Leaves the driver's last reference to the thread that unpins. Returns false if none does any more.
   bool defer_release(const void* handle) {
     Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     if (found == shard.entries.end()) return false;
     found->second.release_deferred = true;
@@ -90,7 +95,7 @@ class RecordMap {
   // Ends pin(). Returns true if the driver's last reference was left here: the caller releases it.
   [[nodiscard]] bool unpin(const void* handle) {
     Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     if (--found->second.pins != 0 || found->second.references != 0) return false;
     const bool release_deferred = found->second.release_deferred;
@@ -108,7 +113,7 @@ class RecordMap {
   void forget_if(const void* handle, Predicate matches) {
     if (empty()) return;
     Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.find(handle);
     if (found == shard.entries.end() || !matches(found->second.record)) return;
     shard.entries.erase(found);
@@ -118,7 +123,7 @@ class RecordMap {
   [[nodiscard]] std::optional<Record> find(const void* handle) const {
     if (empty()) return std::nullopt;
     const Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.find(handle);
     if (found == shard.entries.end()) return std::nullopt;
     return found->second.record;
@@ -130,7 +135,7 @@ class RecordMap {
   void for_each(Visit visit) {
     if (empty()) return;
     for (Shard& shard : shards_) {
-      const std::scoped_lock lock(shard.mutex);
+      const base::MutexLock lock(shard.mutex);
       for (const auto& [handle, entry] : shard.entries) {
         if (entry.references != 0) visit(handle, entry.record);
       }
@@ -148,11 +153,12 @@ class RecordMap {
   // Costs one relaxed load, so maps for rare objects cost other calls nothing.
   [[nodiscard]] bool empty() const { return size() == 0; }
 
-  // For fork(). (Plain mutexes, since a child cannot unlock a reader-writer lock.)
-  void lock_all() {
+  // For fork(): all shards, which the analysis cannot follow. (Plain mutexes, since a child cannot unlock a reader-writer
+  // lock.)
+  void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     for (Shard& shard : shards_) shard.mutex.lock();
   }
-  void unlock_all() {
+  void unlock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     for (Shard& shard : shards_) shard.mutex.unlock();
   }
 
@@ -166,11 +172,11 @@ class RecordMap {
   };
   using Entries = std::unordered_map<const void*, Entry>;
   struct alignas(64) Shard {
-    mutable std::mutex mutex;
-    Entries entries;
+    mutable base::Mutex mutex;
+    Entries entries CLEAVE_GUARDED_BY(mutex);
 
-    auto find(const void* handle) { return live(entries, handle); }
-    auto find(const void* handle) const { return live(entries, handle); }
+    auto find(const void* handle) CLEAVE_REQUIRES(mutex) { return live(entries, handle); }
+    auto find(const void* handle) const CLEAVE_REQUIRES(mutex) { return live(entries, handle); }
 
    private:
     template <typename Map>
@@ -192,7 +198,7 @@ class RecordMap {
   void change(const void* handle, Change apply) {
     if (empty()) return;
     Shard& shard = of(handle);
-    const std::scoped_lock lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const auto found = shard.find(handle);
     if (found != shard.entries.end()) apply(found->second);
   }

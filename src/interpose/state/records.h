@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "base/opencl.h"
 #include "interpose/queues/helper_queues.h"
+#include "interpose/state/record_map.h"
 #include "kernels/program_scan.h"
 #include "observe/counters.h"
 #include "plan/decide.h"
@@ -89,6 +91,25 @@ struct SplitEventRecord {
 // A user event whose status has not been set. `number` is unique.
 struct PendingUserEvent {
   std::uint64_t number = 0;
+};
+
+// The records of all objects of the program.
+struct ObjectRecords {
+  explicit ObjectRecords(base::ForkLocks& forks)
+      : programs(forks, base::ForkOrder::programs),
+        kernels(forks, base::ForkOrder::kernels),
+        queues(forks, base::ForkOrder::queues),
+        split_events(forks, base::ForkOrder::split_events),
+        pending_user_events(forks, base::ForkOrder::user_events) {}
+
+  RecordMap<ProgramRecord> programs;
+  RecordMap<KernelRecord> kernels;
+  RecordMap<QueueRecord> queues;
+  RecordMap<SplitEventRecord> split_events;
+  RecordMap<PendingUserEvent> pending_user_events;
+  std::atomic<std::uint64_t> user_events_created{0};
+  // A user event has been set to an error: commands that wait for it fail, even if the driver does not report it.
+  std::atomic<bool> has_failed_user_event{false};
 };
 
 }  // namespace cleave::interpose

@@ -41,20 +41,20 @@ bool may_have_timer(const Table& next, cl_device_id device) {
 }  // namespace
 
 bool DeviceTimes::has_room(cl_command_queue owner) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = kept_.find(owner);
   return found == kept_.end() || found->second.size() < kMaxKept;
 }
 
 void DeviceTimes::keep(const ProfiledSlice& slice, launch::Event event) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   kept_[slice.owner].push_back({slice, std::move(event)});
 }
 
 void DeviceTimes::collect(cl_command_queue owner, observe::TraceEvents& events) {
   std::vector<Kept> taken;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = kept_.find(owner);
     if (found != kept_.end()) taken.swap(found->second);
   }
@@ -68,7 +68,7 @@ void DeviceTimes::collect(cl_command_queue owner, observe::TraceEvents& events) 
     left.push_back(std::move(each));
   }
   if (left.empty()) return;
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   auto& kept = kept_[owner];
   for (Kept& each : kept) left.push_back(std::move(each));
   kept.swap(left);
@@ -76,7 +76,7 @@ void DeviceTimes::collect(cl_command_queue owner, observe::TraceEvents& events) 
 
 void DeviceTimes::forget(cl_command_queue owner) noexcept {
   std::vector<Kept> taken;  // destroyed after the lock
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (const auto found = kept_.find(owner); found != kept_.end()) {
     taken.swap(found->second);
     kept_.erase(found);
@@ -89,17 +89,18 @@ bool DeviceTimes::add_slice(const ProfiledSlice& slice, cl_event event, observe:
 }
 
 void DeviceTimes::name(cl_command_queue owner, std::string name) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   lanes_[owner] = {std::move(name), {}};
 }
 
-void DeviceTimes::reset() noexcept {
+void DeviceTimes::after_fork_in_child() noexcept {
   for (auto& [queue, kept] : kept_) {
     for (Kept& each : kept) static_cast<void>(each.event.release());
   }
   kept_.clear();
   lanes_.clear();
   offsets_.clear();
+  mutex_.unlock();
 }
 
 DeviceTimes::Ended DeviceTimes::ask(const ProfiledSlice& slice, cl_event event,
@@ -116,7 +117,7 @@ DeviceTimes::Ended DeviceTimes::ask(const ProfiledSlice& slice, cl_event event,
   const auto queued = profiled(next_, event, CL_PROFILING_COMMAND_QUEUED);
   if (!start || !queued || *start > *end) return Ended::unknown;
   ask_timer(slice.device);
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const Mapped mapped = map(slice, *queued);
   Lane& lane = lane_for(slice, *start, events);
   // The clock offset varies a little; on one lane nothing begins before the previous slice has ended.
@@ -138,7 +139,7 @@ void DeviceTimes::ask_timer(cl_device_id device) {
   const base::Nanoseconds before = clock_.now();
   bool first = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     Offset& offset = offsets_[device];
     first = !offset.asked;
     if (!first && (!offset.has_timer || before - offset.asked_at < kTimerHolds)) return;
@@ -151,7 +152,7 @@ void DeviceTimes::ask_timer(cl_device_id device) {
                          next_.clGetDeviceAndHostTimer(device, &device_time, &host_time) == CL_SUCCESS &&
                          device_time != 0;
   const base::Nanoseconds after = clock_.now();
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Offset& offset = offsets_[device];
   offset.has_timer = has_timer;
   offset.timer = (before + after) / 2 - base::Nanoseconds(device_time);

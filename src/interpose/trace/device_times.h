@@ -12,11 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 #include "base/opencl.h"
 #include "launch/event.h"
 #include "observe/trace_events.h"
@@ -37,7 +38,9 @@ struct ProfiledSlice {
 
 class DeviceTimes {
  public:
-  DeviceTimes(const Table& next, base::Clock& clock) : next_(next), clock_(clock) {}
+  DeviceTimes(base::ForkLocks& forks, const Table& next, base::Clock& clock) : next_(next), clock_(clock) {
+    forks.add_hooks(base::ForkOrder::device_times, *this);
+  }
   DeviceTimes(const DeviceTimes&) = delete;
   DeviceTimes& operator=(const DeviceTimes&) = delete;
 
@@ -60,9 +63,10 @@ class DeviceTimes {
   // Sets the name of the program's queue in the trace.
   void name(cl_command_queue owner, std::string name);
 
-  // For fork(). The child forgets everything without calling the driver.
-  std::mutex& lock() { return mutex_; }
-  void reset() noexcept;
+  // Around fork(). The child forgets everything without calling the driver.
+  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
+  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
+  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
 
   // A new track of our own.
   observe::Track new_track() noexcept { return next_track_.fetch_add(1, std::memory_order_relaxed); }
@@ -100,16 +104,17 @@ class DeviceTimes {
   enum class Ended : std::uint8_t { yes, no, unknown };
   Ended ask(const ProfiledSlice& slice, cl_event event, observe::TraceEvents& events);
   void ask_timer(cl_device_id device);
-  Mapped map(const ProfiledSlice& slice, base::Nanoseconds queued);
-  Lane& lane_for(const ProfiledSlice& slice, base::Nanoseconds begin, observe::TraceEvents& events);
+  Mapped map(const ProfiledSlice& slice, base::Nanoseconds queued) CLEAVE_REQUIRES(mutex_);
+  Lane& lane_for(const ProfiledSlice& slice, base::Nanoseconds begin, observe::TraceEvents& events)
+      CLEAVE_REQUIRES(mutex_);
 
   const Table& next_;
   base::Clock& clock_;
-  std::mutex mutex_;
-  std::map<cl_command_queue, std::vector<Kept>> kept_;
-  std::map<cl_command_queue, Lanes> lanes_;
-  std::map<cl_device_id, Offset> offsets_;
-  unsigned helpers_ = 0;  // helper queues with lanes
+  base::Mutex mutex_;
+  std::map<cl_command_queue, std::vector<Kept>> kept_ CLEAVE_GUARDED_BY(mutex_);
+  std::map<cl_command_queue, Lanes> lanes_ CLEAVE_GUARDED_BY(mutex_);
+  std::map<cl_device_id, Offset> offsets_ CLEAVE_GUARDED_BY(mutex_);
+  unsigned helpers_ CLEAVE_GUARDED_BY(mutex_) = 0;  // helper queues with lanes
   std::atomic<observe::Track> next_track_{observe::kOwnTracks};
 };
 

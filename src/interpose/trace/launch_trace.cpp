@@ -1,8 +1,8 @@
 // One launch in the trace: the call, the decision, and its slices.
 
 #include <algorithm>
+#include <cassert>
 
-#include "interpose/interposer.h"
 #include "interpose/trace/tracer.h"
 
 namespace cleave::interpose {
@@ -28,8 +28,8 @@ LaunchTrace::LaunchTrace(Tracer& tracer, const Call& call) noexcept
     : tracer_(tracer),
       outer_(current_),
       call_(call),
-      begin_(tracer.p_.clock.now()),
-      vms_(tracer.p_.neighbours.vms()),
+      begin_(tracer.from_.clock.now()),
+      vms_(tracer.from_.neighbours.vms()),
       number_(tracer.launches_.fetch_add(1, std::memory_order_relaxed) + 1),
       queue_(tracer.find_or_ask(call.queue)) {
   current_ = this;
@@ -58,18 +58,17 @@ cl_int CL_API_CALL LaunchTrace::enqueue(cl_command_queue queue, cl_kernel kernel
                                         const size_t* offset, const size_t* global, const size_t* local,
                                         cl_uint waits, const cl_event* wait_list, cl_event* event) {
   LaunchTrace* const trace = current_;
-  const Table& next = interposer().next;
-  if (trace == nullptr)
-    return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
+  assert(trace != nullptr);  // table() is used only by the thread and during the call that it was handed to
+  const Table& next = trace->tracer_.from_.next;
   cl_event own = nullptr;
   const bool wants = trace->wants_events();
   cl_event* const place = event == nullptr && wants ? &own : event;
   Slice slice;
   slice.queue = queue;
-  slice.begin = trace->tracer_.p_.clock.now();
+  slice.begin = trace->tracer_.from_.clock.now();
   const cl_int error =
       next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, place);
-  slice.end = trace->tracer_.p_.clock.now();
+  slice.end = trace->tracer_.from_.clock.now();
   if (error != CL_SUCCESS) return error;
   // A tag in the third dimension is not part of the program's launch.
   slice.dims = std::min({dims, trace->call_.dims, cl_uint{3}});
@@ -128,7 +127,7 @@ void LaunchTrace::end(cl_int error, cl_event event) noexcept try {
                                    ? tracer_.note_launch(call_.queue, begin_)
                                    : std::uint64_t{0};
   keep(error == CL_SUCCESS ? event : nullptr, number);
-  const base::Nanoseconds now = tracer_.p_.clock.now();
+  const base::Nanoseconds now = tracer_.from_.clock.now();
   add_launch(now, error);
   tracer_.note_vms(now, events_);
   tracer_.write(events_);
@@ -139,9 +138,9 @@ void LaunchTrace::end(cl_int error, cl_event event) noexcept try {
 void LaunchTrace::keep(cl_event programs, std::uint64_t number) {
   TracedEvent traced{
       .queue = call_.queue, .number = number, .profiled = false, .written = false, .slice = {}};
-  const auto record = held_.empty() ? std::nullopt : tracer_.p_.kernels.find(call_.kernel);
+  const auto record = held_.empty() ? std::nullopt : tracer_.from_.records.kernels.find(call_.kernel);
   const std::string* const kernel =
-      held_.empty() ? nullptr : tracer_.name_of(record ? record->counters : &tracer_.p_.unknown_kernel);
+      held_.empty() ? nullptr : tracer_.name_of(record ? record->counters : &tracer_.from_.unknown_kernel);
   for (Held& held : held_) {
     held.slice.kernel = kernel;
     if (held.event.get() == programs) {
@@ -157,8 +156,8 @@ void LaunchTrace::keep(cl_event programs, std::uint64_t number) {
 }
 
 void LaunchTrace::add_launch(base::Nanoseconds now, cl_int error) {
-  const auto record = tracer_.p_.kernels.find(call_.kernel);
-  const std::string& kernel = *tracer_.name_of(record ? record->counters : &tracer_.p_.unknown_kernel);
+  const auto record = tracer_.from_.records.kernels.find(call_.kernel);
+  const std::string& kernel = *tracer_.name_of(record ? record->counters : &tracer_.from_.unknown_kernel);
   decision_.add("policy", tracer_.policy_).add("vms", vms_).add("launch", number_);
   if (queue_) decision_.add("queue", queue_->number);
   if (call_.global != nullptr && call_.dims <= 3)

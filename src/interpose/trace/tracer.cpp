@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "base/scoped_thread_state.h"
-#include "interpose/drivers/device_queries.h"
-#include "interpose/interposer.h"
 
 namespace cleave::interpose {
 namespace {
 
-std::string setting(const Interposer& p, const char* key) {
-  for (const auto& line : p.configuration.lines) {
+std::string setting(const base::Configuration& configuration, const char* key) {
+  for (const auto& line : configuration.lines) {
     if (line.key == key) return line.value;
   }
   return {};
@@ -22,20 +20,23 @@ std::string count_of(std::uint64_t count, const char* one) {
 
 }  // namespace
 
-Tracer::Tracer(Interposer& interposer)
-    : p_(interposer),
-      table_(interposer.next),
-      trace_(
-          interposer.settings().trace,
-          "Cleave " CLEAVE_VERSION ", " + interposer.face + ", policy " + setting(interposer, "split.policy"),
-          interposer.clock),
-      times_(interposer.next, interposer.clock),
-      policy_(setting(interposer, "split.policy")) {
+Tracer::Tracer(const TraceSources& sources)
+    : from_(sources),
+      table_(sources.next),
+      trace_(sources.configuration.settings.trace,
+             "Cleave " CLEAVE_VERSION ", " + sources.face + ", policy " +
+                 setting(sources.configuration, "split.policy"),
+             sources.clock),
+      times_(sources.forks, sources.next, sources.clock),
+      policy_(setting(sources.configuration, "split.policy")),
+      events_(sources.forks, base::ForkOrder::traced_events) {
   table_.clEnqueueNDRangeKernel = &LaunchTrace::enqueue;
+  sources.forks.add_hooks(base::ForkOrder::tracer, *this);
+  sources.forks.add_hooks(base::ForkOrder::trace_file, trace_);
 }
 
 std::optional<Tracer::Queue> Tracer::find(cl_command_queue queue) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = queues_.find(queue);
   return found != queues_.end() ? std::optional(found->second) : std::nullopt;
 }
@@ -43,7 +44,7 @@ std::optional<Tracer::Queue> Tracer::find(cl_command_queue queue) noexcept {
 // Queues without a record may be released unseen, so they are not remembered.
 std::optional<Tracer::Queue> Tracer::find_or_ask(cl_command_queue handle) noexcept try {
   if (auto known = find(handle)) return known;
-  const auto record = p_.queues.find(handle);
+  const auto record = from_.records.queues.find(handle);
   if (!record) return std::nullopt;
   Queue queue;
   queue.track = times_.new_track();
@@ -52,7 +53,7 @@ std::optional<Tracer::Queue> Tracer::find_or_ask(cl_command_queue handle) noexce
   queue.device = record->device;
   observe::TraceEvents events;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     queue.number = ++count_;
     queue = queues_.try_emplace(handle, queue).first->second;  // another thread may have added it
   }
@@ -66,20 +67,20 @@ std::optional<Tracer::Queue> Tracer::find_or_ask(cl_command_queue handle) noexce
 
 std::string Tracer::describe(const Queue& queue) const {
   std::array<char, 256> device{};
-  p_.next.clGetDeviceInfo(queue.device, CL_DEVICE_NAME, device.size() - 1, device.data(), nullptr);
+  from_.next.clGetDeviceInfo(queue.device, CL_DEVICE_NAME, device.size() - 1, device.data(), nullptr);
   return "queue " + std::to_string(queue.number) + " (" + device.data() +
          (queue.in_order ? ")" : ", out of order)");
 }
 
 const std::string* Tracer::name_of(const observe::KernelCounters* counters) {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::string& name = names_[counters];
-  if (name.empty()) name = p_.counters.name_of(*counters);
+  if (name.empty()) name = from_.counters.name_of(*counters);
   return &name;
 }
 
 std::uint64_t Tracer::note_launch(cl_command_queue handle, base::Nanoseconds begin) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = queues_.find(handle);
   if (found == queues_.end()) return 0;
   Queue& queue = found->second;
@@ -92,7 +93,7 @@ void Tracer::note_seen(cl_command_queue handle, std::uint64_t number, base::Nano
                        observe::TraceEvents& events) {
   Queue before;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = queues_.find(handle);
     if (found == queues_.end() || found->second.seen >= number) return;
     before = found->second;
@@ -105,7 +106,7 @@ void Tracer::note_seen(cl_command_queue handle, std::uint64_t number, base::Nano
 }
 
 void Tracer::note_vms(base::Nanoseconds time, observe::TraceEvents& events) {
-  const unsigned vms = p_.neighbours.vms();
+  const unsigned vms = from_.neighbours.vms();
   if (vms_.exchange(vms, std::memory_order_relaxed) != vms) events.counter(time, "VMs", vms);
 }
 
@@ -116,7 +117,7 @@ void Tracer::write(const observe::TraceEvents& events) noexcept {
 WaitTrace Tracer::wait_begins(const char* function, cl_command_queue handle) noexcept try {
   const base::ScopedCancelDisable uncancelled;  // it may write a file
   WaitTrace wait;
-  if (!p_.is_split_owner()) return wait;
+  if (!from_.owner.is_this()) return wait;
   wait.active = true;
   wait.queue = handle;
   observe::TraceEvents events;
@@ -125,7 +126,7 @@ WaitTrace Tracer::wait_begins(const char* function, cl_command_queue handle) noe
     wait.newest = queue->newest;
     arguments.add("queue", queue->number);
   }
-  const base::Nanoseconds now = p_.clock.now();
+  const base::Nanoseconds now = from_.clock.now();
   note_vms(now, events);
   events.begin(observe::thread_track(), now, {function, "wait", arguments.text()});
   write(events);
@@ -138,7 +139,7 @@ WaitTrace Tracer::wait_begins(const char* function, cl_command_queue handle) noe
 void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error, bool all) noexcept try {
   const base::ScopedCancelDisable uncancelled;
   if (!wait.active) return;
-  const base::Nanoseconds now = p_.clock.now();
+  const base::Nanoseconds now = from_.clock.now();
   observe::TraceEvents events;
   observe::JsonObject arguments;
   arguments.add("how", how.sleeping ? "polite" : "native");
@@ -160,7 +161,7 @@ void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
   const base::ScopedCancelDisable uncancelled;
   wait_ends(wait, how, error, false);
   if (!wait.active || error != CL_SUCCESS) return;
-  const base::Nanoseconds now = p_.clock.now();
+  const base::Nanoseconds now = from_.clock.now();
   observe::TraceEvents events;
   for (const cl_event event : list) {
     const auto traced = events_.find(event);
@@ -208,7 +209,7 @@ void Tracer::queue_released(cl_command_queue queue) noexcept try {
   times_.collect(queue, events);
   write(events);
   times_.forget(queue);
-  const std::scoped_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   queues_.erase(queue);
 } catch (...) {
   times_.forget(queue);
@@ -217,7 +218,7 @@ void Tracer::queue_released(cl_command_queue queue) noexcept try {
 void Tracer::end() noexcept try {
   observe::TraceEvents events;
   {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (const auto& [handle, queue] : queues_) {
       if (queue.newest == queue.seen) continue;
       const std::string arguments = observe::JsonObject().add("launches", queue.newest - queue.seen).text();
@@ -230,28 +231,9 @@ void Tracer::end() noexcept try {
   trace_.end();
 }
 
-void Tracer::before_fork() {
-  mutex_.lock();
-  times_.lock().lock();
-  events_.lock_all();
-  trace_.before_fork();
-}
-
-void Tracer::after_fork_in_parent() {
-  trace_.after_fork_in_parent();
-  events_.unlock_all();
-  times_.lock().unlock();
-  mutex_.unlock();
-}
-
-// The child's file has no queues yet.
 void Tracer::after_fork_in_child() noexcept {
-  trace_.after_fork_in_child();
-  times_.reset();
   queues_.clear();
   vms_.store(0, std::memory_order_relaxed);
-  events_.unlock_all();
-  times_.lock().unlock();
   mutex_.unlock();
 }
 

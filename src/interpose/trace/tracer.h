@@ -12,24 +12,27 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 
 #include "base/clock.h"
+#include "base/configuration.h"
+#include "base/fork_locks.h"
+#include "base/mutex.h"
 #include "base/opencl.h"
-#include "interpose/state/record_map.h"
 #include "interpose/state/records.h"
+#include "interpose/state/split_owner.h"
 #include "interpose/trace/device_times.h"
+#include "interpose/waits/wait_statistics.h"
+#include "neighbours/neighbours.h"
+#include "observe/counters.h"
 #include "observe/json.h"
 #include "observe/trace_writer.h"
 #include "plan/mode.h"
 
 namespace cleave::interpose {
-
-class Interposer;
 
 // An event of the program that stands for a launch.
 struct TracedEvent {
@@ -47,15 +50,23 @@ struct WaitTrace {
   std::uint64_t newest = 0;  // the newest launch on that queue when the wait began
 };
 
-// How a wait was done.
-struct WaitInfo {
-  bool sleeping = false;
-  base::Nanoseconds slept{0};
+// What the trace tells about. Everything must outlive the tracer.
+struct TraceSources {
+  base::ForkLocks& forks;
+  const Table& next;
+  base::Clock& clock;
+  const base::Configuration& configuration;
+  const std::string& face;
+  const neighbours::Neighbours& neighbours;
+  const observe::Counters& counters;
+  const observe::KernelCounters& unknown_kernel;
+  ObjectRecords& records;
+  SplitOwner& owner;
 };
 
 class Tracer {
  public:
-  explicit Tracer(Interposer& interposer);
+  explicit Tracer(const TraceSources& sources);
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
@@ -79,9 +90,10 @@ class Tracer {
   // The process exits.
   void end() noexcept;
 
-  void before_fork();
-  void after_fork_in_parent();
-  void after_fork_in_child() noexcept;
+  // Around fork(). The child's file has no queues yet.
+  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
+  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
+  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
 
  private:
   friend class LaunchTrace;
@@ -110,16 +122,16 @@ class Tracer {
   void add_event(cl_event event, observe::TraceEvents& events);
   void write(const observe::TraceEvents& events) noexcept;
 
-  Interposer& p_;
+  const TraceSources from_;
   Table table_;  // the driver's, except that launches are traced
   observe::TraceWriter trace_;
   DeviceTimes times_;
   std::string policy_;
   RecordMap<TracedEvent> events_;
-  std::mutex mutex_;
-  std::map<cl_command_queue, Queue> queues_;
-  std::map<const observe::KernelCounters*, std::string> names_;
-  unsigned count_ = 0;  // queues so far
+  base::Mutex mutex_;
+  std::map<cl_command_queue, Queue> queues_ CLEAVE_GUARDED_BY(mutex_);
+  std::map<const observe::KernelCounters*, std::string> names_ CLEAVE_GUARDED_BY(mutex_);
+  unsigned count_ CLEAVE_GUARDED_BY(mutex_) = 0;  // queues so far
   std::atomic<std::uint64_t> launches_{0};
   std::atomic<unsigned> vms_{0};  // the latest value in the trace
 };

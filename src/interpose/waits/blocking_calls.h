@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "interpose/calls/reference_counts.h"
-#include "interpose/launch/cost_feedback.h"
 #include "interpose/waits/wait.h"
+#include "interpose/waits/wait_calls.h"
 
 namespace cleave::interpose {
 
@@ -79,8 +79,8 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
 
   static Result wait_and_enqueue(Interposer& p, WaitInfo& how, std::span<const cl_event> list,
                                  cl_command_queue queue, Parameters... parameters) {
-    if (!may_sleep(p)) return enqueue(p, queue, parameters...);
-    Wait wait(p, queue, WaitKind::transfer);
+    if (!may_sleep(p.waits)) return enqueue(p, queue, parameters...);
+    Wait wait(p.waits, queue, WaitKind::transfer);
     if (wait.sleeping()) wait.watch_queue(list);
     const Result result = enqueue(p, queue, parameters...);
     wait.end();
@@ -91,7 +91,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
   // On an in-order queue everything has ended then. A call that failed may not have waited.
   static void note_done(Interposer& p, cl_command_queue queue, const LaunchTimers::Start& start,
                         Result result) {
-    const auto record = p.queues.find(queue);
+    const auto record = p.records.queues.find(queue);
     if (error_of(result) == CL_SUCCESS && record && record->in_order)
       p.launch_timers.finish_command(queue, start);
   }

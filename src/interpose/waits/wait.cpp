@@ -4,13 +4,12 @@
 
 #include "base/scoped_thread_state.h"
 #include "interpose/state/callback_scope.h"
-#include "launch/event_watch.h"
+#include "interpose/waits/event_watch.h"
 
 namespace cleave::interpose {
 namespace {
 
 using namespace std::chrono_literals;
-using launch::SpinDetector;
 
 // Shorter waits are not worth a marker. A watch takes longer than the driver's own wait.
 constexpr base::Nanoseconds kBriefNatively = 50us;
@@ -23,12 +22,12 @@ constexpr base::Nanoseconds kTooShortToTime = 2ms;
 constexpr base::Nanoseconds kPatience = 2s;
 
 // Flushes all queues of the program: the awaited command may depend on any of them.
-void flush_all(Interposer& p) noexcept try {
+void flush_all(const WaitContext& context) noexcept try {
   std::vector<cl_command_queue> queues;
-  p.queues.for_each([&](const void* handle, const QueueRecord&) {
+  context.records.queues.for_each([&](const void* handle, const QueueRecord&) {
     queues.push_back(static_cast<cl_command_queue>(const_cast<void*>(handle)));
   });
-  for (cl_command_queue queue : queues) flush_if_known(p, queue);
+  for (cl_command_queue queue : queues) flush_if_known(context.next, context.records.queues, queue);
 } catch (...) {  // out of memory: the next time may be better
 }
 
@@ -48,12 +47,12 @@ bool can_be_waited_for(const Table& next, std::span<const cl_event> events) noex
 }
 
 // Flushes as a wait for these events would. Returns false if one of them belongs to an unknown queue.
-bool flush_queues_of(Interposer& p, std::span<const cl_event> events) noexcept {
+bool flush_queues_of(const WaitContext& context, std::span<const cl_event> events) noexcept {
   cl_command_queue flushed = nullptr;
   for (const cl_event& event : events) {
-    cl_command_queue queue = queue_of(p.next, {&event, 1});
+    cl_command_queue queue = queue_of(context.next, {&event, 1});
     if (queue == nullptr || queue == flushed) continue;  // user events have no queue
-    if (!flush_if_known(p, queue)) return false;
+    if (!flush_if_known(context.next, context.records.queues, queue)) return false;
     flushed = queue;
   }
   return true;
@@ -71,33 +70,33 @@ bool is_never_watched(base::WaitMode mode, const DriverWaits& driver) {
 }
 
 // Null if waits on this queue are left to the driver.
-DriverWaits* find_driver(Interposer& p, const std::optional<QueueRecord>& queue) noexcept {
+DriverWaits* find_driver(const WaitContext& context, const std::optional<QueueRecord>& queue) noexcept {
   if (!queue || !queue->plain) return nullptr;
-  DriverWaits* const driver = p.wait_statistics.driver(p.next, queue->device);
-  return driver == nullptr || is_never_watched(p.settings().wait, *driver) ? nullptr : driver;
+  DriverWaits* const driver = context.statistics.driver(context.next, queue->device);
+  return driver == nullptr || is_never_watched(context.mode, *driver) ? nullptr : driver;
 }
 
 }  // namespace
 
-bool flush_if_known(Interposer& p, cl_command_queue queue) noexcept {
-  if (!p.queues.pin(queue)) return false;
-  const cl_int error = p.next.clFlush(queue);
-  if (p.queues.unpin(queue)) p.next.clReleaseCommandQueue(queue);
+bool flush_if_known(const Table& next, RecordMap<QueueRecord>& queues, cl_command_queue queue) noexcept {
+  if (!queues.pin(queue)) return false;
+  const cl_int error = next.clFlush(queue);
+  if (queues.unpin(queue)) next.clReleaseCommandQueue(queue);
   return error == CL_SUCCESS;
 }
 
-bool may_sleep(Interposer& p) noexcept {
-  const base::WaitMode mode = p.settings().wait;
+bool may_sleep(const WaitContext& context) noexcept {
+  const base::WaitMode mode = context.mode;
   if (mode == base::WaitMode::native) return false;
-  if (mode == base::WaitMode::automatic && p.neighbours.vms() < 2) return false;
+  if (mode == base::WaitMode::automatic && context.neighbours.vms() < 2) return false;
   const base::ScopedCancelDisable uncancelled;
-  return !CallbackScope::inside() && p.is_split_owner();
+  return !CallbackScope::inside() && context.owner.is_this();
 }
 
-bool may_sleep(Interposer& p, cl_command_queue queue) noexcept {
-  if (!may_sleep(p)) return false;
+bool may_sleep(const WaitContext& context, cl_command_queue queue) noexcept {
+  if (!may_sleep(context)) return false;
   const base::ScopedCancelDisable uncancelled;
-  return find_driver(p, p.queues.find(queue)) != nullptr;
+  return find_driver(context, context.records.queues.find(queue)) != nullptr;
 }
 
 cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept {
@@ -113,37 +112,38 @@ cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) n
   return nullptr;
 }
 
-Wait::Wait(Interposer& p, cl_command_queue queue, WaitKind kind) noexcept
-    : p_(p), queue_(queue), kind_(kind) {
-  if (!may_sleep(p)) return;
-  const auto record = p.queues.find(queue);
-  DriverWaits* const driver = find_driver(p, record);
+Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind) noexcept
+    : context_(context), queue_(queue), kind_(kind) {
+  if (!may_sleep(context)) return;
+  const auto record = context.records.queues.find(queue);
+  DriverWaits* const driver = find_driver(context, record);
   if (driver == nullptr) return;
-  history_ = &p.wait_statistics.of(queue);
+  history_ = &context.statistics.of(queue);
   in_order_ = record->in_order;
   // A transfer without commands before it has nothing to wait for but itself.
   const bool work = kind != WaitKind::events && history_->take_work();
   if (kind == WaitKind::transfer && !work) return;
   driver_ = driver;
   // While a user event is pending, a call that fails must fail at once: the program may then set the event.
-  const bool free = kind != WaitKind::transfer || (p.pending_user_events.empty() && !history_->shared());
-  sleeping_ = free && wants_watching(p.settings().wait, *driver) && !history_->expects_brief(kind);
-  if (sleeping_ && history_->predicted(kind) < kTooShortToTime && p.launch_timers.is_timing(queue))
+  const bool free =
+      kind != WaitKind::transfer || (context.records.pending_user_events.empty() && !history_->shared());
+  sleeping_ = free && wants_watching(context.mode, *driver) && !history_->expects_brief(kind);
+  if (sleeping_ && history_->predicted(kind) < kTooShortToTime && context.timers.is_timing(queue))
     sleeping_ = false;
-  start_ = p.clock.now();
-  if (!sleeping_) processor_ = p.clock.thread_time();
+  start_ = context.clock.now();
+  if (!sleeping_) processor_ = context.clock.thread_time();
 }
 
 // Enqueues a marker behind all commands of the queue.
 bool Wait::mark() noexcept {
   cl_event made = nullptr;
-  if (p_.next.clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &made) != CL_SUCCESS) return false;
-  marker_ = launch::Event(p_.next, made);
-  return p_.next.clFlush(queue_) == CL_SUCCESS;
+  if (context_.next.clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &made) != CL_SUCCESS) return false;
+  marker_ = launch::Event(context_.next, made);
+  return context_.next.clFlush(queue_) == CL_SUCCESS;
 }
 
 void Wait::watch_queue(std::span<const cl_event> list) noexcept {
-  if (!can_be_waited_for(p_.next, list)) return;
+  if (!can_be_waited_for(context_.next, list)) return;
   const bool for_all = in_order_ || kind_ == WaitKind::finish;
   if (for_all) {
     if (!mark()) return;
@@ -154,23 +154,23 @@ void Wait::watch_queue(std::span<const cl_event> list) noexcept {
 }
 
 void Wait::watch_list(std::span<const cl_event> list) noexcept {
-  if (!list.empty() && can_be_waited_for(p_.next, list) && flush_queues_of(p_, list)) watch(list);
+  if (!list.empty() && can_be_waited_for(context_.next, list) && flush_queues_of(context_, list)) watch(list);
 }
 
 bool Wait::watch(std::span<const cl_event> events) noexcept {
   const base::ScopedPreciseSleep undisturbed;
   const bool trusted = driver_->ends_unwaited.load(std::memory_order_relaxed);
-  const launch::WatchResult seen =
-      launch::watch(p_.next, p_.clock, events,
-                    {.schedule = launch::PollSchedule(history_->predicted(kind_)),
-                     .start = start_,
-                     // A command that waits for a user event may wait for this thread.
-                     .patience = trusted && p_.pending_user_events.empty() ? 0s : kPatience,
-                     .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
-                     .on_delay = [this] { flush_all(p_); }});
+  const WatchResult seen =
+      watch_events(context_.next, context_.clock, events,
+                   {.schedule = PollSchedule(history_->predicted(kind_)),
+                    .start = start_,
+                    // A command that waits for a user event may wait for this thread.
+                    .patience = trusted && context_.records.pending_user_events.empty() ? 0s : kPatience,
+                    .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
+                    .on_delay = [this] { flush_all(context_); }});
   if (seen.ends_unwaited) driver_->ends_unwaited.store(true, std::memory_order_relaxed);
   slept_ += seen.slept;
-  watched_ = p_.clock.now() - start_;
+  watched_ = context_.clock.now() - start_;
   return seen.complete;
 }
 
@@ -178,12 +178,12 @@ void Wait::end() noexcept {
   if (driver_ == nullptr) return;
   if (watched_) {
     history_->add_wait(kind_, *watched_, *watched_ < kBriefWatched);
-    if (slept_ > 0s) p_.wait_statistics.count(slept_);
+    if (slept_ > 0s) context_.statistics.count(slept_);
     return;
   }
-  const base::Nanoseconds took = p_.clock.now() - start_;
+  const base::Nanoseconds took = context_.clock.now() - start_;
   history_->add_wait(kind_, took, took < kBriefNatively);
-  if (!sleeping_) driver_->spinning.add(took, p_.clock.thread_time() - processor_);
+  if (!sleeping_) driver_->spinning.add(took, context_.clock.thread_time() - processor_);
 }
 
 }  // namespace cleave::interpose

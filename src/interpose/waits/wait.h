@@ -2,10 +2,10 @@
 // and then the driver's own call is made after all: results, errors, events and the program's memory come from the
 // driver, and its call returns at once.
 //
-//   if (!may_sleep(p, queue)) return p.next.clFinish(queue);
-//   Wait wait(p, queue, WaitKind::finish);
+//   if (!may_sleep(context, queue)) return next.clFinish(queue);
+//   Wait wait(context, queue, WaitKind::finish);
 //   if (wait.sleeping()) wait.watch_queue();
-//   const cl_int error = p.next.clFinish(queue);
+//   const cl_int error = next.clFinish(queue);
 //   wait.end();
 //
 // If anything goes wrong, polling ends and the driver's call does the waiting, as natively. No gate and no lock is held
@@ -18,15 +18,32 @@
 #include <span>
 
 #include "base/scoped_thread_state.h"
-#include "interpose/interposer.h"
+#include "base/settings.h"
+#include "interpose/launch/launch_timers.h"
+#include "interpose/state/records.h"
+#include "interpose/state/split_owner.h"
+#include "interpose/waits/wait_statistics.h"
 #include "launch/event.h"
+#include "neighbours/neighbours.h"
 
 namespace cleave::interpose {
+
+// What waits depend on. Everything must outlive its users.
+struct WaitContext {
+  const Table& next;
+  base::Clock& clock;
+  const base::WaitMode mode;
+  const neighbours::Neighbours& neighbours;
+  const LaunchTimers& timers;
+  ObjectRecords& records;
+  SplitOwner& owner;
+  WaitStatistics& statistics;
+};
 
 class Wait {
  public:
   // Decides whether this wait sleeps.
-  Wait(Interposer& p, cl_command_queue queue, WaitKind kind) noexcept;
+  Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind) noexcept;
 
   [[nodiscard]] bool sleeping() const { return sleeping_; }
 
@@ -46,15 +63,15 @@ class Wait {
   bool mark() noexcept;
 
   base::ScopedCancelDisable uncancelled_;
-  Interposer& p_;
+  const WaitContext& context_;
   const cl_command_queue queue_;
   const WaitKind kind_;
   WaitHistory* history_ = nullptr;
   DriverWaits* driver_ = nullptr;  // null: this wait is not recorded
   bool in_order_ = true;
   bool sleeping_ = false;
-  launch::Event
-      marker_;  // until the driver's call returns: some drivers crash if a marker without references fails
+  // Kept until the driver's call returns: some drivers crash if a marker without references fails.
+  launch::Event marker_;
   base::Nanoseconds start_{0};
   base::Nanoseconds processor_{0};            // this thread's processor time at the start, if measured
   std::optional<base::Nanoseconds> watched_;  // how long it polled
@@ -64,12 +81,12 @@ class Wait {
 // Whether a wait of this thread may sleep at all: a few loads if the settings or the neighbours say no. The second also
 // checks the queue's driver. If the answer is no, the caller should forward the wait by a tail call, so that our frame
 // is not on the stack if the thread is cancelled.
-bool may_sleep(Interposer& p) noexcept;
-bool may_sleep(Interposer& p, cl_command_queue queue) noexcept;
+bool may_sleep(const WaitContext& context) noexcept;
+bool may_sleep(const WaitContext& context, cl_command_queue queue) noexcept;
 
 // Flushes a queue if the program still holds it: drivers may name released queues. Another thread may release it
 // meanwhile. Takes no lock during the call.
-bool flush_if_known(Interposer& p, cl_command_queue queue) noexcept;
+bool flush_if_known(const Table& next, RecordMap<QueueRecord>& queues, cl_command_queue queue) noexcept;
 
 // The queue of the first event that has one.
 cl_command_queue queue_of(const Table& next, std::span<const cl_event> events) noexcept;

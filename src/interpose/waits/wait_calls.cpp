@@ -1,9 +1,11 @@
 // clFinish and clWaitForEvents. A thread that is cancelled during the wait ends at the end of the call.
 
+#include "interpose/waits/wait_calls.h"
+
 #include <pthread.h>
 
 #include "interpose/calls/overrides.h"
-#include "interpose/launch/cost_feedback.h"
+#include "interpose/state/callback_scope.h"
 #include "interpose/waits/wait.h"
 
 namespace cleave::interpose {
@@ -12,7 +14,7 @@ namespace {
 // Not inlined, so that the callers need no cleanup.
 [[gnu::noinline]] cl_int finish_sleeping(Interposer& p, cl_command_queue queue,
                                          WaitInfo* how = nullptr) noexcept {
-  Wait wait(p, queue, WaitKind::finish);
+  Wait wait(p.waits, queue, WaitKind::finish);
   if (wait.sleeping()) wait.watch_queue();
   const cl_int error = p.next.clFinish(queue);
   wait.end();
@@ -22,7 +24,7 @@ namespace {
 
 [[gnu::noinline]] cl_int wait_sleeping(Interposer& p, cl_command_queue queue, std::span<const cl_event> list,
                                        WaitInfo* how = nullptr) noexcept {
-  Wait wait(p, queue, WaitKind::events);
+  Wait wait(p.waits, queue, WaitKind::events);
   if (wait.sleeping()) wait.watch_list(list);
   const cl_int error = p.next.clWaitForEvents(static_cast<cl_uint>(list.size()), list.data());
   wait.end();
@@ -32,14 +34,14 @@ namespace {
 
 // From here on without cleanup around the driver's wait, so that a thread may be cancelled there.
 cl_int finish_untraced(Interposer& p, cl_command_queue queue, WaitInfo* how = nullptr) {
-  return may_sleep(p, queue) ? finish_sleeping(p, queue, how) : p.next.clFinish(queue);
+  return may_sleep(p.waits, queue) ? finish_sleeping(p, queue, how) : p.next.clFinish(queue);
 }
 
 cl_int wait_untraced(Interposer& p, cl_uint count, const cl_event* events, WaitInfo* how = nullptr) {
-  if (events == nullptr || !may_sleep(p)) return p.next.clWaitForEvents(count, events);
+  if (events == nullptr || !may_sleep(p.waits)) return p.next.clWaitForEvents(count, events);
   cl_command_queue queue = queue_of(p.next, {events, count});
-  return may_sleep(p, queue) ? wait_sleeping(p, queue, {events, count}, how)
-                             : p.next.clWaitForEvents(count, events);
+  return may_sleep(p.waits, queue) ? wait_sleeping(p, queue, {events, count}, how)
+                                   : p.next.clWaitForEvents(count, events);
 }
 
 [[gnu::noinline]] cl_int finish_traced(Interposer& p, cl_command_queue queue) {
@@ -70,7 +72,7 @@ cl_int wait_untimed(Interposer& p, cl_uint count, const cl_event* events) {
 [[gnu::noinline]] cl_int finish_timed(Interposer& p, cl_command_queue queue) {
   const LaunchTimers::Wait wait = p.launch_timers.wait(queue, p.clock);
   const cl_int error = finish_untimed(p, queue);
-  if (error == CL_SUCCESS) record_wait(p, queue, wait);
+  if (error == CL_SUCCESS) p.costs.record_wait(queue, wait);
   return error;
 }
 
@@ -78,15 +80,26 @@ cl_int wait_untimed(Interposer& p, cl_uint count, const cl_event* events) {
   cl_command_queue queue = queue_of(p.next, {&event, 1});
   const LaunchTimers::Wait wait = p.launch_timers.wait(queue, p.clock);
   const cl_int error = wait_untimed(p, 1, &event);
-  if (error == CL_SUCCESS) record_wait(p, queue, wait, event);
+  if (error == CL_SUCCESS) p.costs.record_wait(queue, wait, event);
   return error;
 }
 
 }  // namespace
 
+// Not if the call might have to fail at once for the program to go on, and not if another thread could enqueue before
+// the call's own command.
+void finish_timed_launch(Interposer& p, cl_command_queue queue) noexcept {
+  if (p.launch_timers.empty() || !p.launch_timers.is_timing(queue)) return;
+  if (CallbackScope::inside() || !p.records.pending_user_events.empty() ||
+      p.wait_statistics.of(queue).shared())
+    return;
+  const auto record = p.records.queues.find(queue);
+  if (record && record->in_order) interpose::clFinish(queue);
+}
+
 cl_int CL_API_CALL clFinish(cl_command_queue queue) {
   Interposer& p = interposer();
-  if (!p.trace && p.launch_timers.empty() && !may_sleep(p, queue)) return p.next.clFinish(queue);
+  if (!p.trace && p.launch_timers.empty() && !may_sleep(p.waits, queue)) return p.next.clFinish(queue);
   const cl_int error = p.launch_timers.empty() ? finish_untimed(p, queue) : finish_timed(p, queue);
   pthread_testcancel();
   return error;
@@ -95,7 +108,7 @@ cl_int CL_API_CALL clFinish(cl_command_queue queue) {
 cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
   Interposer& p = interposer();
   const bool timed = count == 1 && events != nullptr && !p.launch_timers.empty();
-  if (!p.trace && !timed && (events == nullptr || !may_sleep(p))) {
+  if (!p.trace && !timed && (events == nullptr || !may_sleep(p.waits))) {
     return p.next.clWaitForEvents(count, events);
   }
   const cl_int error = timed ? wait_timed(p, *events) : wait_untimed(p, count, events);

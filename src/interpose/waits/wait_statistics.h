@@ -13,9 +13,15 @@
 
 #include "base/clock.h"
 #include "base/opencl.h"
-#include "launch/spin_detector.h"
+#include "interpose/waits/spin_detector.h"
 
 namespace cleave::interpose {
+
+// How a wait was done.
+struct WaitInfo {
+  bool sleeping = false;
+  base::Nanoseconds slept{0};
+};
 
 // Waits of one kind on one queue take similar times.
 enum class WaitKind : std::uint8_t { finish, events, transfer };
@@ -68,7 +74,7 @@ struct DriverWaits {
   std::atomic<bool> watchable{true};       // it has markers with wait lists
   std::atomic<bool> processor{false};      // a CPU: the waiting thread may be the one that works
   std::atomic<bool> ends_unwaited{false};  // its commands end without a waiting thread
-  launch::SpinDetector spinning;
+  SpinDetector spinning;
 };
 
 class WaitStatistics {

@@ -113,7 +113,7 @@ TEST(CostPolicy, LaunchesWaitingForOthersAreNotTimed) {
     ASSERT_EQ(fixture.launch(kernel, nullptr, {first}), CL_SUCCESS);
     ASSERT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
   }
-  for (const learn::CostReport& report : interpose::interposer().costs.reports(10)) {
+  for (const learn::CostReport& report : interpose::interposer().costs.table().reports(10)) {
     EXPECT_EQ(report.advice.measured, report.name.starts_with("add") ? 1U : 0U) << report.name;
   }
   fixture.expect_each_item_ran(21);
@@ -344,7 +344,7 @@ class SavedCosts : public testing::Test {
     costs(fixture, 100ms, each);
     const std::size_t first = launch_and_count_slices(fixture, kernel, by_finish);
     for (int i = 1; i < launches; ++i) launch_and_count_slices(fixture, kernel, by_finish);
-    interpose::save_costs(interpose::interposer());
+    interpose::interposer().costs.save(interpose::interposer().settings().cache);
     return first;
   }
 

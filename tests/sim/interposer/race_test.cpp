@@ -84,7 +84,7 @@ TEST(Race, NoRecordIsLockedDuringAFlush) {
   std::future<bool> callback;  // ends after the wait at the latest
   meanwhile = [&] {
     callback = std::async(std::launch::async,
-                          [&] { return interpose::interposer().queues.find(fixture.queue).has_value(); });
+                          [&] { return interpose::interposer().records.queues.find(fixture.queue).has_value(); });
     passed = callback.wait_for(10s) == std::future_status::ready;
   };
   EXPECT_EQ(fixture.cl.wait({marker}), CL_SUCCESS);
@@ -110,7 +110,7 @@ TEST(Race, QueueIsRetainedUntilFlushed) {
     bool there = false;
     meanwhile = [&] {
       EXPECT_EQ(fixture.cl.clReleaseCommandQueue(other), CL_SUCCESS);
-      EXPECT_FALSE(interpose::interposer().queues.find(other)) << "the program has done with it";
+      EXPECT_FALSE(interpose::interposer().records.queues.find(other)) << "the program has done with it";
       cl_uint references = 0;
       there = sim::Driver::table().clGetCommandQueueInfo(other, CL_QUEUE_REFERENCE_COUNT, sizeof references,
                                                          &references, nullptr) == CL_SUCCESS &&
@@ -146,8 +146,8 @@ TEST(Race, UserEventAtAReusedAddressIsPending) {
   };
   EXPECT_EQ(fixture.cl.clSetUserEventStatus(first, CL_COMPLETE), CL_SUCCESS);
   EXPECT_EQ(second, first);
-  EXPECT_EQ(interpose::interposer().pending_user_events.size(), 1U) << "the second has not been set";
-  interpose::interposer().pending_user_events.forget(second);
+  EXPECT_EQ(interpose::interposer().records.pending_user_events.size(), 1U) << "the second has not been set";
+  interpose::interposer().records.pending_user_events.forget(second);
   sim::Driver::table().clReleaseEvent(first);
 }
 

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/opencl.h"
-#include "launch/poll_schedule.h"
+#include "interpose/waits/poll_schedule.h"
 
-namespace cleave::launch {
+namespace cleave::interpose {
 
 struct WatchOptions {
   PollSchedule schedule;
@@ -35,7 +35,7 @@ struct WatchResult {
 
 // Returns when all commands have ended, or as soon as the driver's own wait may have an error to report.
 // Requires: the commands have been flushed.
-WatchResult watch(const Table& next, base::Clock& clock, std::span<const cl_event> events,
-                  const WatchOptions& how);
+WatchResult watch_events(const Table& next, base::Clock& clock, std::span<const cl_event> events,
+                         const WatchOptions& how);
 
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

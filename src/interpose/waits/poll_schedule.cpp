@@ -1,8 +1,8 @@
-#include "launch/poll_schedule.h"
+#include "interpose/waits/poll_schedule.h"
 
 #include <algorithm>
 
-namespace cleave::launch {
+namespace cleave::interpose {
 namespace {
 
 using namespace std::chrono_literals;
@@ -36,4 +36,4 @@ Nanoseconds PollSchedule::next(Nanoseconds waited) const {
   return std::clamp(waited / kUsual, kShortest, kLongest);
 }
 
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

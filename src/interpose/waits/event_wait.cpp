@@ -1,12 +1,13 @@
-#include "launch/event_wait.h"
+#include "interpose/waits/event_wait.h"
 
 #include "base/scoped_thread_state.h"
-#include "launch/poll_schedule.h"
+#include "interpose/waits/poll_schedule.h"
 
-namespace cleave::launch {
+namespace cleave::interpose {
 
-WaitResult wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
-                    const std::atomic<int>* abort_pacing) {
+launch::WaitResult wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
+                            const std::atomic<int>* abort_pacing) {
+  using launch::WaitResult;
   const base::Nanoseconds start = clock.now();
   const PollSchedule schedule;
   const base::ScopedPreciseSleep undisturbed;
@@ -26,4 +27,4 @@ WaitResult wait_for(const Table& next, base::Clock& clock, cl_event event, base:
   }
 }
 
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

@@ -1,6 +1,6 @@
-#include "launch/event_watch.h"
+#include "interpose/waits/event_watch.h"
 
-namespace cleave::launch {
+namespace cleave::interpose {
 namespace {
 
 using namespace std::chrono_literals;
@@ -9,8 +9,8 @@ constexpr base::Nanoseconds kFirstDelay = 5ms;
 
 }  // namespace
 
-WatchResult watch(const Table& next, base::Clock& clock, std::span<const cl_event> events,
-                  const WatchOptions& how) {
+WatchResult watch_events(const Table& next, base::Clock& clock, std::span<const cl_event> events,
+                         const WatchOptions& how) {
   WatchResult watched;
   base::Nanoseconds next_delay = kFirstDelay;
   bool delayed = false;
@@ -43,4 +43,4 @@ WatchResult watch(const Table& next, base::Clock& clock, std::span<const cl_even
   return watched;
 }
 
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-namespace cleave::launch {
+namespace cleave::interpose {
 
 class PollSchedule {
  public:
@@ -24,4 +24,4 @@ class PollSchedule {
   base::Nanoseconds predicted_{0};
 };
 
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

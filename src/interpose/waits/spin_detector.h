@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-namespace cleave::launch {
+namespace cleave::interpose {
 
 class SpinDetector {
  public:
@@ -29,4 +29,4 @@ class SpinDetector {
   std::atomic<Verdict> verdict_{Verdict::unknown};
 };
 
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

@@ -1,6 +1,6 @@
-#include "launch/spin_detector.h"
+#include "interpose/waits/spin_detector.h"
 
-namespace cleave::launch {
+namespace cleave::interpose {
 namespace {
 
 using namespace std::chrono_literals;
@@ -26,4 +26,4 @@ void SpinDetector::add(base::Nanoseconds wall, base::Nanoseconds processor) noex
   verdict_.store(run > all / kShare ? Verdict::spins : Verdict::sleeps, kRelaxed);
 }
 
-}  // namespace cleave::launch
+}  // namespace cleave::interpose

@@ -1,0 +1,53 @@
+#include "interpose/policies/cost_keys.h"
+
+#include <string_view>
+
+#include "interpose/drivers/driver_probe.h"
+
+namespace cleave::interpose {
+namespace {
+
+constexpr std::uint64_t kSeed = 0xcbf29ce484222325U;
+
+std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;  // FNV-1a
+  return hash;
+}
+
+}  // namespace
+
+std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept {
+  std::uint64_t hash = hash_of(name, kSeed);
+  if (program != nullptr && program->source) hash = hash_of(*program->source, hash);
+  if (program != nullptr && program->options) hash = hash_of(*program->options, hash);
+  return hash != 0 ? hash : 1;
+}
+
+std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept try {
+  const std::uint64_t hash = hash_of(name_driver(next, device), kSeed);
+  return hash != 0 ? hash : 1;
+} catch (...) {  // out of memory: not measured
+  return 0;
+}
+
+CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const QueueRecord& queue,
+                   const plan::NDRange& range) {
+  if (kernel.identity == 0 || queue.identity == 0) return {};
+  const std::uint64_t kind =
+      static_cast<std::uint64_t>(mode) << 2U | (queue.in_order ? 2U : 0U) | (queue.profiling ? 1U : 0U);
+  CostKeys keys;
+  keys.size_family = learn::mix_key(learn::mix_key(kernel.identity, queue.identity), kind);
+  keys.launch = learn::mix_key(keys.size_family, range.dims);
+  for (unsigned d = 0; d < range.dims; ++d)
+    keys.launch = learn::mix_key(learn::mix_key(keys.launch, range.global[d]), range.local[d]);
+  return keys;
+}
+
+std::string launch_name(const KernelRecord& kernel, const plan::NDRange& range) {
+  std::string name = kernel.name ? *kernel.name : "(unknown)";
+  for (unsigned d = 0; d < range.dims; ++d)
+    name.append(d == 0 ? " " : "x").append(std::to_string(range.global[d]));
+  return name;
+}
+
+}  // namespace cleave::interpose

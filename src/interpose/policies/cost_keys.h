@@ -1,0 +1,34 @@
+// The keys under which costs of launches are kept (learn/cost_table.h): hashes that are the same in every process.
+//
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/opencl.h"
+#include "base/settings.h"
+#include "interpose/state/records.h"
+#include "learn/cost_table.h"
+#include "plan/ndrange.h"
+
+namespace cleave::interpose {
+
+// A hash of a kernel's name, source and build options. The text is not kept.
+std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept;
+
+// A hash of a device and its driver; 0 without memory.
+std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept;
+
+// Both are 0 if costs are not kept.
+struct CostKeys {
+  learn::Key launch = 0;
+  learn::Key size_family = 0;  // launches whose times are roughly proportional to their sizes
+};
+CostKeys cost_keys(base::LaunchMode mode, const KernelRecord& kernel, const QueueRecord& queue,
+                   const plan::NDRange& range);
+
+// For users: "mm 5120x5120".
+std::string launch_name(const KernelRecord& kernel, const plan::NDRange& range);
+
+}  // namespace cleave::interpose

@@ -1,0 +1,40 @@
+#include "interpose/policies/policy.h"
+
+namespace cleave::interpose {
+
+std::optional<plan::UnsplitReason> Policy::kernel_obstacle(LaunchQuery& launch, bool alone) {
+  if (launch.kernel().facts.denied) return plan::UnsplitReason::denied;
+  return alone ? plan::UnsplitReason::alone : launch.kernel_obstacle();
+}
+
+std::optional<plan::UnsplitReason> Policy::obstacle(LaunchQuery& launch, Neighbours neighbours) {
+  const bool alone = neighbours == Neighbours::required && launch.vms() <= 1;
+  const auto reason = kernel_obstacle(launch, alone);
+  return reason ? reason : launch.queue_obstacle();
+}
+
+plan::Decision Policy::prepare_alpha(LaunchQuery& launch, Neighbours neighbours) const {
+  return prepare(launch, neighbours, [&] {
+    return plan::alpha_slices(settings(), launch.kernel().facts, launch.queue().facts, launch.vms());
+  });
+}
+
+PolicyDecision Policy::cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const {
+  const plan::Decision cut = launch.cut(slices);
+  if (cut.unsplit_reason) return cut;
+  if (cut.slices < slices) costs().limit_slices(key, cut.slices);
+  return {cut, key};
+}
+
+std::unique_ptr<Policy> make_policy(const PolicyContext& context) {
+  switch (context.settings.policy.kind) {
+#define CLEAVE_POLICY(name, value, needs_vms) \
+  case base::SplitPolicy::Kind::name:         \
+    return make_##name##_policy(context);
+#include "base/split_policies.def"
+#undef CLEAVE_POLICY
+  }
+  return make_off_policy(context);
+}
+
+}  // namespace cleave::interpose

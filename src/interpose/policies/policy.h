@@ -1,0 +1,114 @@
+// A policy decides into how many slices a launch is split. There is one policy object per process, chosen by
+// CLEAVE_SPLIT; it is asked once for each launch.
+//
+// To add a policy: write one file here that defines make_NAME_policy(), and add its row to base/split_policies.def,
+// from which the setting's grammar and make_policy() follow.
+//
+// Thread-safe: launches are decided concurrently. decide() does not allocate for a launch that was seen before.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "base/settings.h"
+#include "interpose/state/records.h"
+#include "learn/cost_table.h"
+#include "plan/decide.h"
+#include "plan/ndrange.h"
+
+namespace cleave::interpose {
+
+// A launch as policies see it. Answers are computed on demand, so that most launches that stay unsplit cost little. The
+// functions that return a reason do so if no policy can split the launch.
+class LaunchQuery {
+ public:
+  virtual ~LaunchQuery() = default;
+
+  [[nodiscard]] virtual const KernelRecord& kernel() const = 0;
+  // Virtual machines on the host, this one included.
+  [[nodiscard]] virtual unsigned vms() const = 0;
+
+  // Reasons that do not depend on the queue.
+  virtual std::optional<plan::UnsplitReason> kernel_obstacle() = 0;
+  // Reasons that do.
+  virtual std::optional<plan::UnsplitReason> queue_obstacle() = 0;
+  // Makes the local size explicit, with at least `slices` work-groups if Cleave chooses it.
+  virtual std::optional<plan::UnsplitReason> fix_local_size(std::size_t slices) = 0;
+
+  // Requires: queue_obstacle() found none.
+  [[nodiscard]] virtual const QueueRecord& queue() const = 0;
+  // Requires: fix_local_size() succeeded.
+  [[nodiscard]] virtual const plan::NDRange& range() const = 0;
+  // Into how many slices the launch can be cut, at most `slices`. Requires: fix_local_size() succeeded.
+  virtual plan::Decision cut(std::size_t slices) = 0;
+};
+
+struct PolicyDecision : plan::Decision {
+  PolicyDecision(const plan::Decision& decision, learn::Key measured_as = 0)
+      : plan::Decision(decision), key(measured_as) {}
+
+  learn::Key key;  // under which the launch is measured; 0: it is not
+};
+
+// What policies may use. Both must outlive the policy.
+struct PolicyContext {
+  const base::Settings& settings;
+  learn::CostTable& costs;
+};
+
+class Policy {
+ public:
+  explicit Policy(const PolicyContext& context) : context_(context) {}
+  Policy(const Policy&) = delete;
+  Policy& operator=(const Policy&) = delete;
+  virtual ~Policy() = default;
+
+  // The number of slices, or why the launch is not split.
+  virtual PolicyDecision decide(LaunchQuery& launch) noexcept = 0;
+
+  // Whether it ever splits; if not, programs are left unchanged.
+  [[nodiscard]] virtual bool may_split() const { return true; }
+
+  // Whether launches are measured for it, in context_.costs.
+  [[nodiscard]] virtual bool measures_launches() const { return false; }
+
+ protected:
+  [[nodiscard]] const base::Settings& settings() const { return context_.settings; }
+  [[nodiscard]] learn::CostTable& costs() const { return context_.costs; }
+
+  enum class Neighbours : bool { ignored, required };
+  // Everything before the cut: obstacles, being alone if neighbours are required, the local size. Returns slices() if
+  // the launch may be split; it is called when the queue is known.
+  template <typename Slices>
+  plan::Decision prepare(LaunchQuery& launch, Neighbours neighbours, Slices slices) const {
+    const auto reason = obstacle(launch, neighbours);
+    if (reason) return plan::Decision::unsplit(*reason);
+    const std::size_t wanted = slices();
+    const auto no_local_size = launch.fix_local_size(wanted);
+    return no_local_size ? plan::Decision::unsplit(*no_local_size) : plan::Decision::split(wanted);
+  }
+  // The same for VMs × α slices.
+  plan::Decision prepare_alpha(LaunchQuery& launch, Neighbours neighbours) const;
+
+  // Reasons that do not depend on the queue, the deny list included.
+  static std::optional<plan::UnsplitReason> kernel_obstacle(LaunchQuery& launch, bool alone = false);
+
+  // Cuts the measured launch and remembers in `key` if fewer slices are possible than wanted.
+  PolicyDecision cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const;
+
+ private:
+  static std::optional<plan::UnsplitReason> obstacle(LaunchQuery& launch, Neighbours neighbours);
+
+  const PolicyContext context_;
+};
+
+// The policy that the settings name.
+std::unique_ptr<Policy> make_policy(const PolicyContext& context);
+
+#define CLEAVE_POLICY(name, value, needs_vms) \
+  std::unique_ptr<Policy> make_##name##_policy(const PolicyContext& context);
+#include "base/split_policies.def"
+#undef CLEAVE_POLICY
+
+}  // namespace cleave::interpose

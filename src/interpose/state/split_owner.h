@@ -1,0 +1,56 @@
+// Which Cleave splits launches if several are stacked: the one nearest to the driver. It alone counts and reports.
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/configuration.h"
+#include "base/opencl.h"
+
+namespace cleave::interpose {
+
+// A vendor library below another face is not visible to it through clGetCleaveInfo, since loaders forward only names
+// with a vendor's suffix. The upper face asks for a function of this name and calls it, and the lower one stops
+// splitting: the upper one sees all platforms.
+inline constexpr const char* kStandAside = "clStandAsideCLEAVE";
+
+class SplitOwner {
+ public:
+  // Both must outlive this.
+  SplitOwner(const Table& next, const base::Configuration& configuration)
+      : next_(next), configuration_(configuration) {}
+
+  // Whether this interposer splits launches. Determined by the first call and not before, because only then the loader
+  // below is sure to answer. The owner reports problems and notices of its configuration.
+  bool is_this() noexcept {
+    const State known = state_.load(std::memory_order_acquire);
+    return (known == State::unknown ? determine() : known) != State::another;
+  }
+
+  // Whether begin() has succeeded: one load.
+  [[nodiscard]] bool has_begun() const { return state_.load(std::memory_order_acquire) == State::begun; }
+
+  // Whether another interposer is known to split.
+  [[nodiscard]] bool is_another() const { return state_.load(std::memory_order_acquire) == State::another; }
+
+  // This interposer begins to split. Returns false if a face above has taken over meanwhile.
+  bool begin() noexcept;
+
+  // A face above this one splits; it calls this through the function named kStandAside.
+  void stand_aside() { state_.store(State::another, std::memory_order_release); }
+
+  // The child of a fork begins anew with its own first launch.
+  void after_fork_in_child() noexcept;
+
+ private:
+  enum class State : std::uint8_t { unknown, another, this_one, begun };
+  State determine() noexcept;
+
+  const Table& next_;
+  const base::Configuration& configuration_;
+  std::atomic<State> state_{State::unknown};
+};
+
+}  // namespace cleave::interpose

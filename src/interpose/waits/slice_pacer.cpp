@@ -1,0 +1,30 @@
+#include "interpose/waits/slice_pacer.h"
+
+#include "interpose/waits/event_wait.h"
+#include "interpose/waits/wait.h"
+
+namespace cleave::interpose {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a slice may take to begin before pacing is given up. Long enough for work that others have queued, short
+// enough for a program that would otherwise wait for itself.
+constexpr base::Nanoseconds kPatience = 2s;
+
+}  // namespace
+
+void SlicePacer::flush_upstream(std::span<const cl_event> wait_list) noexcept {
+  for (const cl_event event : wait_list) {
+    cl_command_queue queue = nullptr;
+    next_.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(cl_command_queue), static_cast<void*>(&queue),
+                         nullptr);
+    if (queue != nullptr) flush_if_known(next_, queues_, queue);
+  }
+}
+
+launch::WaitResult SlicePacer::wait(cl_event slice) noexcept {
+  return wait_for(next_, clock_, slice, kPatience, abort_pacing_);
+}
+
+}  // namespace cleave::interpose
