@@ -20,9 +20,7 @@ constexpr base::Nanoseconds kFirstAnswerTimeout = 20ms;
 // How long exit() waits at most, for example if the thread is in the resolver.
 constexpr base::Nanoseconds kStopTimeout = 50ms;
 
-bool needs_sources(const base::Settings& settings) {
-  return !settings.vms && settings.policy.needs_vms();
-}
+bool needs_sources(const base::Settings& settings) { return !settings.vms && settings.policy.needs_vms(); }
 
 std::string as_text(const base::NeighbourSources& sources) {
   std::string text;

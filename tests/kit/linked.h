@@ -9,33 +9,27 @@
 namespace kit {
 
 // Every function that the verbs of `Api` call, and those that tests call by name. Others are null in these tables.
-#define KIT_FUNCTIONS(X)                                                                                     \
-  X(clGetPlatformIDs)                                                                                        \
-  X(clGetPlatformInfo)                                                                                       \
-  X(clGetDeviceIDs)                                                                                          \
-  X(clGetDeviceInfo) X(clCreateContext) X(clRetainContext) X(clReleaseContext) X(clGetContextInfo) X(        \
-      clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clRetainCommandQueue)                    \
-      X(clReleaseCommandQueue) X(clGetCommandQueueInfo) X(clCreateBuffer) X(clCreateSubBuffer) X(            \
-          clCreateImage) X(clRetainMemObject) X(clReleaseMemObject) X(clGetMemObjectInfo) X(clGetImageInfo)  \
-          X(clCreateSampler) X(clReleaseSampler) X(clGetSamplerInfo) X(clCreateProgramWithSource)            \
-              X(clCreateProgramWithBinary) X(clRetainProgram) X(clReleaseProgram) X(clBuildProgram) X(       \
-                  clCompileProgram) X(clLinkProgram) X(clGetProgramInfo) X(clGetProgramBuildInfo)            \
-                  X(clCreateKernel) X(clCreateKernelsInProgram) X(clRetainKernel) X(clReleaseKernel) X(      \
-                      clSetKernelArg) X(clGetKernelInfo) X(clGetKernelWorkGroupInfo) X(clWaitForEvents)      \
-                      X(clGetEventInfo) X(clCreateUserEvent) X(clRetainEvent) X(clReleaseEvent) X(           \
-                          clSetUserEventStatus) X(clSetEventCallback) X(clGetEventProfilingInfo) X(clFlush)  \
-                          X(clFinish) X(clEnqueueReadBuffer) X(clEnqueueReadBufferRect) X(                   \
-                              clEnqueueWriteBuffer) X(clEnqueueWriteBufferRect) X(clEnqueueCopyBuffer)       \
-                              X(clEnqueueCopyBufferRect) X(clEnqueueFillBuffer) X(clEnqueueReadImage) X(     \
-                                  clEnqueueWriteImage) X(clEnqueueCopyImage) X(clEnqueueCopyImageToBuffer)   \
-                                  X(clEnqueueCopyBufferToImage) X(clEnqueueFillImage) X(clEnqueueMapBuffer)  \
-                                      X(clEnqueueMapImage) X(clEnqueueUnmapMemObject)                        \
-                                          X(clEnqueueMigrateMemObjects) X(clEnqueueNDRangeKernel)            \
-                                              X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) \
-                                                  X(clSVMAlloc) X(clSVMFree) X(clEnqueueSVMMemcpy)           \
-                                                      X(clEnqueueSVMMemFill) X(clEnqueueSVMMap)              \
-                                                          X(clEnqueueSVMUnmap) X(clSetKernelArgSVMPointer)   \
-                                                              X(clGetExtensionFunctionAddressForPlatform)
+// clang-format off
+#define KIT_FUNCTIONS(X) \
+  X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) \
+  X(clRetainContext) X(clReleaseContext) X(clGetContextInfo) X(clCreateCommandQueue) \
+  X(clCreateCommandQueueWithProperties) X(clRetainCommandQueue) X(clReleaseCommandQueue) \
+  X(clGetCommandQueueInfo) X(clCreateBuffer) X(clCreateSubBuffer) X(clCreateImage) X(clRetainMemObject) \
+  X(clReleaseMemObject) X(clGetMemObjectInfo) X(clGetImageInfo) X(clCreateSampler) X(clReleaseSampler) \
+  X(clGetSamplerInfo) X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clRetainProgram) \
+  X(clReleaseProgram) X(clBuildProgram) X(clCompileProgram) X(clLinkProgram) X(clGetProgramInfo) \
+  X(clGetProgramBuildInfo) X(clCreateKernel) X(clCreateKernelsInProgram) X(clRetainKernel) \
+  X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelInfo) X(clGetKernelWorkGroupInfo) X(clWaitForEvents) \
+  X(clGetEventInfo) X(clCreateUserEvent) X(clRetainEvent) X(clReleaseEvent) X(clSetUserEventStatus) \
+  X(clSetEventCallback) X(clGetEventProfilingInfo) X(clFlush) X(clFinish) X(clEnqueueReadBuffer) \
+  X(clEnqueueReadBufferRect) X(clEnqueueWriteBuffer) X(clEnqueueWriteBufferRect) X(clEnqueueCopyBuffer) \
+  X(clEnqueueCopyBufferRect) X(clEnqueueFillBuffer) X(clEnqueueReadImage) X(clEnqueueWriteImage) \
+  X(clEnqueueCopyImage) X(clEnqueueCopyImageToBuffer) X(clEnqueueCopyBufferToImage) X(clEnqueueFillImage) \
+  X(clEnqueueMapBuffer) X(clEnqueueMapImage) X(clEnqueueUnmapMemObject) X(clEnqueueMigrateMemObjects) \
+  X(clEnqueueNDRangeKernel) X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clSVMAlloc) \
+  X(clSVMFree) X(clEnqueueSVMMemcpy) X(clEnqueueSVMMemFill) X(clEnqueueSVMMap) X(clEnqueueSVMUnmap) \
+  X(clSetKernelArgSVMPointer) X(clGetExtensionFunctionAddressForPlatform)
+// clang-format on
 
 // Of the OpenCL library that this program is linked with.
 inline cl_icd_dispatch linked_table() {

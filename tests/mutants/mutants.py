@@ -14,7 +14,7 @@ TAG = "src/plan/tag.cpp"
 LATE = """
 void enqueue_late(const Table& next, const Launch& launch, const plan::Slice& box) {
   std::thread([&next, launch, box] {
-    std::this_thread::sleep_for(100ms);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
     next.clEnqueueNDRangeKernel(launch.queue, launch.kernel, launch.range.dims, box.offset.data(), box.global.data(),
                                 launch.range.local.data(), 0, nullptr, nullptr);
   }).detach();

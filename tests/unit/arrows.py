@@ -34,10 +34,6 @@ KNOWN_BACK_INCLUDES = {
     ("monitor/client", "monitor/hub"),
     ("src/daemon/service_manager", "src/daemon/listening_socket"),
     ("src/daemon/unix_socket", "src/daemon/listening_socket"),
-    ("remote/client/link/connection", "remote/client/objects/client"),
-    ("remote/client/multi_server/coherence", "remote/client/multi_server/command_order"),
-    ("remote/client/multi_server/migration", "remote/client/multi_server/coherence"),
-    ("remote/client/multi_server/migration", "remote/client/multi_server/command_order"),
     ("remote/transport/tls", "remote/transport/connect"),
 }
 

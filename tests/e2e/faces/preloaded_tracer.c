@@ -20,4 +20,6 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, c
   return next(queue, kernel, dims, offset, global, local, waits, wait_list, event);
 }
 
-__attribute__((destructor)) static void print_count(void) { fprintf(stderr, "tracer: %d launches\n", launches); }
+__attribute__((destructor)) static void print_count(void) {
+  fprintf(stderr, "tracer: %d launches\n", launches);
+}

@@ -73,7 +73,8 @@ static void check_info(pfn_clGetLayerInfo info) {
   cl_layer_api_version version = 0;
   size_t size = 0;
   char name[64] = {0};
-  require(info(CL_LAYER_API_VERSION, sizeof version, &version, &size) == CL_SUCCESS, "the version is returned");
+  require(info(CL_LAYER_API_VERSION, sizeof version, &version, &size) == CL_SUCCESS,
+          "the version is returned");
   require(version == CL_LAYER_API_VERSION_100 && size == sizeof version, "the version is 100, a cl_uint");
   require(info(CL_LAYER_API_VERSION, 0, NULL, &size) == CL_SUCCESS, "a size may be queried alone");
   require(info(CL_LAYER_API_VERSION, sizeof version, &version, NULL) == CL_SUCCESS, "a value alone too");

@@ -38,4 +38,6 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* ta
   return CL_SUCCESS;
 }
 
-__attribute__((destructor)) static void print_count(void) { fprintf(stderr, "counting layer: %d\n", launches); }
+__attribute__((destructor)) static void print_count(void) {
+  fprintf(stderr, "counting layer: %d\n", launches);
+}

@@ -53,7 +53,7 @@ void check_result(const char* call, Result result, Arguments... arguments) {
 template <auto kMember, const char* const* kName>
 struct Timed;
 template <typename Result, typename... Arguments,
-          Result(CL_API_CALL* cl_icd_dispatch::*kMember)(Arguments...), const char* const* kName>
+          Result (CL_API_CALL* cl_icd_dispatch::*kMember)(Arguments...), const char* const* kName>
 struct Timed<kMember, kName> {
   static Result CL_API_CALL call(Arguments... arguments) {
     static const auto function = kit::linked_table().*kMember;
@@ -177,8 +177,7 @@ void wait_for_user_event(const Worker& worker, Random& random) {
   const kit::Event gate = cl().user_event(*worker.context);
   Numbers back(numbers.size());
   kit::Event event = cl().event();
-  const cl_int read =
-      cl().read(worker.queue, buffer, Blocking::no, std::span(back), 0, {gate}, event.out());
+  const cl_int read = cl().read(worker.queue, buffer, Blocking::no, std::span(back), 0, {gate}, event.out());
   const cl_int completed = cl().clSetUserEventStatus(gate, CL_COMPLETE);
   const cl_int waited = event ? cl().wait({event}) : CL_SUCCESS;
   for (const cl_int error : {read, completed, waited}) check(error);
@@ -238,8 +237,8 @@ void share_virtual_memory(const Worker& worker, Random& random) {
   const auto free = [&](void* pointer) { cl().clSVMFree(*worker.context, pointer); };
   const std::unique_ptr<void, decltype(free)> owned(memory, free);
   cl_command_queue const queue = worker.queue;
-  check(cl().clEnqueueSVMMemcpy(queue, CL_TRUE, memory, numbers.data(), size_of(numbers), 0, nullptr,
-                                nullptr));
+  check(
+      cl().clEnqueueSVMMemcpy(queue, CL_TRUE, memory, numbers.data(), size_of(numbers), 0, nullptr, nullptr));
   check(cl().clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ, memory, size_of(numbers), 0, nullptr, nullptr));
   expect_same("shared virtual memory", numbers, static_cast<const cl_uint*>(memory));
   check(cl().clEnqueueSVMUnmap(queue, memory, 0, nullptr, nullptr));
@@ -316,8 +315,9 @@ void add_and_check(const Worker& worker, Random& random) {
 void random_step(const Worker& worker, Random& random) {
   using Step = void (*)(const Worker&, Random&);
   constexpr std::array<Step, 9> kSteps{
-      &add_and_check,       &transfer,          &map_and_unmap,        &build_and_launch, &wait_for_user_event,
-      &wait_for_callback, &share_virtual_memory, &transfer_image,   &use_new_context};
+      &add_and_check,       &transfer,          &map_and_unmap,        &build_and_launch,
+      &wait_for_user_event, &wait_for_callback, &share_virtual_memory, &transfer_image,
+      &use_new_context};
   kSteps[between(random, 0, kSteps.size() - 1)](worker, random);
 }
 

@@ -54,12 +54,24 @@ class Thread : public work::OrderedCommands {
 
   void random_step() {
     using Step = void (Thread::*)();
-    constexpr Step kSteps[] = {
-        &Thread::write,           &Thread::write,      &Thread::read,               &Thread::read,
-        &Thread::fill,            &Thread::copy,       &Thread::launch,             &Thread::launch,
-        &Thread::map,             &Thread::add_to_sum, &Thread::add_to_sum,         &Thread::use_temporary_buffer,
-        &Thread::use_user_event,  &Thread::mark,       &Thread::launch_in_callback, &Thread::flush_or_finish,
-        &Thread::complete_a_user_event, &Thread::launch_without_waiting};
+    constexpr Step kSteps[] = {&Thread::write,
+                               &Thread::write,
+                               &Thread::read,
+                               &Thread::read,
+                               &Thread::fill,
+                               &Thread::copy,
+                               &Thread::launch,
+                               &Thread::launch,
+                               &Thread::map,
+                               &Thread::add_to_sum,
+                               &Thread::add_to_sum,
+                               &Thread::use_temporary_buffer,
+                               &Thread::use_user_event,
+                               &Thread::mark,
+                               &Thread::launch_in_callback,
+                               &Thread::flush_or_finish,
+                               &Thread::complete_a_user_event,
+                               &Thread::launch_without_waiting};
     if (one_in(60)) {
       use_many_queues();
     } else {
@@ -151,14 +163,13 @@ class Thread : public work::OrderedCommands {
     const cl_bool blocking = one_in(2) ? CL_TRUE : CL_FALSE;
     const OrderedQueue& queue = random_queue();
     unsigned char* mapped = nullptr;
-    const SharedEvent event =
-        enqueue(queue, {&buffer}, [&](auto raw, const auto& waits, auto out) {
-          cl_int error = CL_SUCCESS;
-          mapped = static_cast<unsigned char*>(
-              cl().clEnqueueMapBuffer(raw, buffer.handle, blocking, flags, part.at, part.size,
-                                      kit::Api::count(waits), kit::Api::list(waits), out, &error));
-          return error;
-        });
+    const SharedEvent event = enqueue(queue, {&buffer}, [&](auto raw, const auto& waits, auto out) {
+      cl_int error = CL_SUCCESS;
+      mapped = static_cast<unsigned char*>(cl().clEnqueueMapBuffer(raw, buffer.handle, blocking, flags,
+                                                                   part.at, part.size, kit::Api::count(waits),
+                                                                   kit::Api::list(waits), out, &error));
+      return error;
+    });
     if (blocking == CL_FALSE) check(event == nullptr ? cl().clFinish(queue.handle) : cl().wait({*event}));
     unsigned char* const contents = &buffer.contents[part.at];
     if (writes) {
@@ -222,9 +233,8 @@ class Thread : public work::OrderedCommands {
   void mark() {
     const OrderedQueue& queue = random_queue();
     if (one_in(2)) {
-      enqueue(queue, {&random_buffer()}, [&](auto raw, const auto& waits, auto event) {
-        return cl().marker(raw, waits, event);
-      });
+      enqueue(queue, {&random_buffer()},
+              [&](auto raw, const auto& waits, auto event) { return cl().marker(raw, waits, event); });
     } else {
       enqueue(queue, {},
               [&](auto raw, const auto& waits, auto event) { return cl().barrier(raw, waits, event); });
@@ -282,8 +292,8 @@ class Thread : public work::OrderedCommands {
         const cl_uint pattern = random_();
         for (std::size_t at = 0; at < kBytesEach; at += 4)
           std::memcpy(&buffer.contents[i * kBytesEach + at], &pattern, sizeof pattern);
-        check(cl().fill(queues[i].handle, buffer.handle, pattern, kBytesEach / sizeof pattern, i * kBytesEach, {},
-                        waits && j + 1 == times ? event.out() : nullptr));
+        check(cl().fill(queues[i].handle, buffer.handle, pattern, kBytesEach / sizeof pattern, i * kBytesEach,
+                        {}, waits && j + 1 == times ? event.out() : nullptr));
       }
       if (!waits) continue;
       ends.push_back(std::move(event));

@@ -40,7 +40,8 @@ void halves(const Setup& setup) {
       events.push_back(launch(setup.queues[i], kernels[i], kFew));
     }
   }
-  std::printf("halves %08x\n", checksum_of(setup.queues[0], buffer, 2 * kFew, {events.begin(), events.end()}));
+  std::printf("halves %08x\n",
+              checksum_of(setup.queues[0], buffer, 2 * kFew, {events.begin(), events.end()}));
 }
 
 // The program completes a user event after it has written what the waiting command is to find.
@@ -52,7 +53,8 @@ void user_event(const Setup& setup, bool in_order) {
   cl_command_queue const waiting = in_order ? setup.queues[1] : setup.out_of_order[1];
   const kit::Event last = launch(waiting, add, kFew, {gate});
   kit::Event copied = cl.event();  // behind it on an in-order queue, or by its event
-  check(cl.copy(waiting, buffer, other, kFewBytes, 0, 0, in_order ? kit::Waits{} : kit::Waits{last}, copied.out()));
+  check(cl.copy(waiting, buffer, other, kFewBytes, 0, 0, in_order ? kit::Waits{} : kit::Waits{last},
+                copied.out()));
   check(cl.set_argument(add, 1, cl_uint{100}));
   check(cl.wait({launch(setup.queues[0], add, kFew)}));
   require(cl.status(last) > CL_COMPLETE, "a command that waits for an event has not run");
@@ -142,8 +144,8 @@ void images(const Setup& setup) {
   }
   const kit::Buffer flat = setup.buffer(kWidth * kHeight);
   kit::Event copied = cl.event();
-  check(cl.clEnqueueCopyImageToBuffer(setup.out_of_order[1], pictures[1], flat, origin, region, 0, 1, last.list(),
-                                      copied.out()));
+  check(cl.clEnqueueCopyImageToBuffer(setup.out_of_order[1], pictures[1], flat, origin, region, 0, 1,
+                                      last.list(), copied.out()));
   std::printf("images %08x\n", checksum_of(setup.queues[0], flat, kWidth * kHeight, {copied}));
 }
 
@@ -184,7 +186,8 @@ void random_commands(const Setup& setup, std::uint32_t seed) {
         break;
       }
       case 3:
-        error = cl.copy(queue, buffers[one], buffers[1 - one], items * sizeof(cl_uint), offset, 0, waits, next.out());
+        error = cl.copy(queue, buffers[one], buffers[1 - one], items * sizeof(cl_uint), offset, 0, waits,
+                        next.out());
         break;
       case 4:
         error = cl.fill(queue, buffers[one], static_cast<cl_uint>(from), items, offset, waits, next.out());

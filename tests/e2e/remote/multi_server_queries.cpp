@@ -52,7 +52,8 @@ void query_memory(const Setup& setup) {
   destroyed.wait(false);
   print("its destructor callback was called", destroyed);
   cl_uint count = 0;
-  check(clGetSupportedImageFormats(setup.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count));
+  check(clGetSupportedImageFormats(setup.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr,
+                                   &count));
   print("there are image formats", count != 0);
 }
 
@@ -69,7 +70,8 @@ void run(const Setup& setup, const kit::Program& program, const char* what) {
   std::printf("%s %08x\n", what, checksum_of(setup.queues[1], buffer, kItems, {second}));
   for (cl_device_id const device : setup.devices) {
     std::size_t size = 0;
-    check(cl.clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof size, &size, nullptr));
+    check(
+        cl.clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof size, &size, nullptr));
     require(size != 0, "CL_KERNEL_WORK_GROUP_SIZE is not 0");
   }
 }
@@ -80,7 +82,8 @@ void from_binaries(const Setup& setup) {
   std::vector<std::vector<unsigned char>> binaries;
   std::vector<unsigned char*> places;
   for (const std::size_t size : sizes) places.push_back(binaries.emplace_back(size).data());
-  check(cl.clGetProgramInfo(setup.program, CL_PROGRAM_BINARIES, count * sizeof places[0], places.data(), nullptr));
+  check(cl.clGetProgramInfo(setup.program, CL_PROGRAM_BINARIES, count * sizeof places[0], places.data(),
+                            nullptr));
   // In another order than the context's.
   const std::vector<cl_device_id> devices(setup.devices.rbegin(), setup.devices.rend());
   std::reverse(sizes.begin(), sizes.end());
@@ -88,8 +91,8 @@ void from_binaries(const Setup& setup) {
   std::vector<cl_int> states(count, -1);
   cl_int error = CL_SUCCESS;
   const kit::Program program =
-      cl.own(cl.clCreateProgramWithBinary(setup.context, static_cast<cl_uint>(count), devices.data(), sizes.data(),
-                                          given.data(), states.data(), &error));
+      cl.own(cl.clCreateProgramWithBinary(setup.context, static_cast<cl_uint>(count), devices.data(),
+                                          sizes.data(), given.data(), states.data(), &error));
   check(error);
   print("all binaries were accepted",
         std::count(states.begin(), states.end(), CL_SUCCESS) == static_cast<long>(count));
@@ -98,9 +101,10 @@ void from_binaries(const Setup& setup) {
 }
 
 void linked(const Setup& setup) {
-  const kit::Program kernels = cl.program(setup.context,
-                                          "uint next(uint x, uint n); kernel void add(global uint* x, uint n) {"
-                                          " x[get_global_id(0)] = next(x[get_global_id(0)], n); }");
+  const kit::Program kernels =
+      cl.program(setup.context,
+                 "uint next(uint x, uint n); kernel void add(global uint* x, uint n) {"
+                 " x[get_global_id(0)] = next(x[get_global_id(0)], n); }");
   const kit::Program functions =
       cl.program(setup.context, "uint next(uint x, uint n) { return x * 5u + n; }");
   const cl_program parts[] = {kernels, functions};
@@ -133,11 +137,10 @@ void invalid_calls(const Setup& setup) {
   cl_uint value = 0;
   print("an argument too many is refused", cl.set_argument(add, 2, value) == CL_INVALID_ARG_INDEX);
   print("an argument that is too large", cl.set_argument(add, 1, std::size_t{kItems}) != CL_SUCCESS);
-  print("a launch of no dimension",
-        cl.clEnqueueNDRangeKernel(setup.queues[1], add, 0, nullptr, &kItems, nullptr, 0, nullptr, nullptr) !=
-            CL_SUCCESS);
-  print("a read beyond the end", cl.clEnqueueReadBuffer(setup.queues[1], buffer, CL_TRUE, 0, 5 * kItems, &value, 0,
-                                                        nullptr, nullptr) == CL_INVALID_VALUE);
+  print("a launch of no dimension", cl.clEnqueueNDRangeKernel(setup.queues[1], add, 0, nullptr, &kItems,
+                                                              nullptr, 0, nullptr, nullptr) != CL_SUCCESS);
+  print("a read beyond the end", cl.clEnqueueReadBuffer(setup.queues[1], buffer, CL_TRUE, 0, 5 * kItems,
+                                                        &value, 0, nullptr, nullptr) == CL_INVALID_VALUE);
   print("an unmap of what is not mapped", cl.unmap(setup.queues[1], buffer, &value) == CL_INVALID_VALUE);
   // Refused calls have changed nothing.
   const kit::Event event = launch(setup.queues[1], add, kItems);

@@ -171,7 +171,7 @@ class OrderedCommands {
   std::vector<OrderedQueue> own_;
   std::vector<const OrderedQueue*> queues_;  // own and shared ones
   std::vector<OrderedBuffer> buffers_;
-  SharedEvent user_event_;  // that the next commands wait for
+  SharedEvent user_event_;             // that the next commands wait for
   std::size_t behind_user_event_ = 0;  // how many of them
   std::size_t bytes_in_flight_ = 0;
 

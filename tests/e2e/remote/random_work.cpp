@@ -99,8 +99,8 @@ bool recovers(cl_device_id device, const Options& options) {
 int main(int count, char** arguments) {
   const auto argument = [&](int i) { return i < count ? std::atoi(arguments[i]) : 0; };
   const Options options{steady_clock::now() + std::chrono::seconds(argument(1)),
-                       static_cast<unsigned>(argument(2)), milliseconds(argument(3)),
-                       std::chrono::seconds(argument(4))};
+                        static_cast<unsigned>(argument(2)), milliseconds(argument(3)),
+                        std::chrono::seconds(argument(4))};
   Outcome outcome;
   cl_device_id const device = work::first_device();
   if (device == nullptr) {  // before the program knew of any

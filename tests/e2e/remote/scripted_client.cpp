@@ -82,7 +82,8 @@ std::string build(const work::Worker& worker) {
   const cl_int error = clBuildProgram(
       program, 0, nullptr, "", [](cl_program, void*) { ++calls; }, nullptr);
   const auto is_settled = [&] { return error == CL_SUCCESS && calls != 0; };
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(error == CL_SUCCESS ? 20'000 : 250);
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(error == CL_SUCCESS ? 20'000 : 250);
   while (!is_settled() && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   return std::to_string(error) + ", callbacks " + std::to_string(calls);
@@ -151,8 +152,7 @@ std::string fork_repeatedly(State& state, int count) {
   std::thread busy([&] {
     work::Random random(17);
     const work::Worker worker(state.device, *state.held);
-    while (!stop && outcome == "ok")
-      outcome = outcome_of("ok", [&] { work::random_step(worker, random); });
+    while (!stop && outcome == "ok") outcome = outcome_of("ok", [&] { work::random_step(worker, random); });
   });
   int succeeded = 0;
   for (int i = 0; i < count; ++i) succeeded += child_succeeds(state, i) ? 1 : 0;

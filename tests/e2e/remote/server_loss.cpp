@@ -52,7 +52,8 @@ int main() {
   std::printf("%08x %08x\n", checksum_of(setup.queues[1], shared, kItems),
               checksum_of(setup.queues[1], kept, kItems));
   cl_int error = CL_SUCCESS;
-  const kit::Buffer fresh = cl.own(cl.clCreateBuffer(setup.context, CL_MEM_READ_WRITE, 4096, nullptr, &error));
+  const kit::Buffer fresh =
+      cl.own(cl.clCreateBuffer(setup.context, CL_MEM_READ_WRITE, 4096, nullptr, &error));
   print("a new buffer", error);
   check(cl.set_argument(own, 0, fresh));
   print("a launch with it", run_on(setup.queues[1], own));

@@ -31,7 +31,8 @@ static cl_int error;
 
 static void* query_result;
 #define QUERY(function, object, name) \
-  (query_result = NULL, print_error(#name, CL(function)(object, name, sizeof query_result, &query_result, NULL)), query_result)
+  (query_result = NULL,               \
+   print_error(#name, CL(function)(object, name, sizeof query_result, &query_result, NULL)), query_result)
 
 static void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
   same("callback's event", event, *(cl_event*)data);
@@ -74,7 +75,7 @@ static void memory(void) {
   same("part's buffer", QUERY(clGetMemObjectInfo, part, CL_MEM_ASSOCIATED_MEMOBJECT), buffer);
   cl_event read = NULL;
   print_error("clEnqueueReadBuffer",
-      CL(clEnqueueReadBuffer)(queue, part, CL_FALSE, 0, 4, bytes + 32, 0, NULL, &read));
+              CL(clEnqueueReadBuffer)(queue, part, CL_FALSE, 0, 4, bytes + 32, 0, NULL, &read));
   void* mapped = CL(clEnqueueMapBuffer)(queue, buffer, CL_TRUE, CL_MAP_READ, 0, 64, 1, &read, NULL, &error);
   print_error("clEnqueueMapBuffer", error);
   printf("bytes: %d %d\n", bytes[32], ((unsigned char*)mapped)[2]);
@@ -116,7 +117,8 @@ static void launches(void) {
   print_error("clCreateKernel", error);
   same("kernel's program", QUERY(clGetKernelInfo, kernel, CL_KERNEL_PROGRAM), program);
   size_t most = 0;
-  print_error("clGetKernelWorkGroupInfo, of the only device",
+  print_error(
+      "clGetKernelWorkGroupInfo, of the only device",
       CL(clGetKernelWorkGroupInfo)(kernel, NULL, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL));
   printf("items in a group: %zu\n", most);
   cl_mem buffer = CL(clCreateBuffer)(context, CL_MEM_COPY_HOST_PTR, sizeof counts, counts, &error);
@@ -125,9 +127,9 @@ static void launches(void) {
   const size_t local = 32;
   cl_event event = NULL;
   print_error("clEnqueueNDRangeKernel",
-      CL(clEnqueueNDRangeKernel)(queue, kernel, 1, NULL, &global, &local, 0, NULL, &event));
+              CL(clEnqueueNDRangeKernel)(queue, kernel, 1, NULL, &global, &local, 0, NULL, &event));
   print_error("clEnqueueReadBuffer",
-      CL(clEnqueueReadBuffer)(queue, buffer, CL_TRUE, 0, sizeof counts, counts, 1, &event, NULL));
+              CL(clEnqueueReadBuffer)(queue, buffer, CL_TRUE, 0, sizeof counts, counts, 1, &event, NULL));
   unsigned right = 0;
   for (int i = 0; i < kItems; ++i) right += counts[i] == 1;
   printf("items that ran once: %u\n", right);

@@ -83,8 +83,9 @@ TEST(Race, NoRecordIsLockedDuringAFlush) {
   bool passed = false;
   std::future<bool> callback;  // ends after the wait at the latest
   meanwhile = [&] {
-    callback = std::async(std::launch::async,
-                          [&] { return interpose::interposer().records.queues.find(fixture.queue).has_value(); });
+    callback = std::async(std::launch::async, [&] {
+      return interpose::interposer().records.queues.find(fixture.queue).has_value();
+    });
     passed = callback.wait_for(10s) == std::future_status::ready;
   };
   EXPECT_EQ(fixture.cl.wait({marker}), CL_SUCCESS);

@@ -12,7 +12,6 @@
 namespace cleave::daemon {
 namespace {
 
-
 class ScopedVariable {
  public:
   ScopedVariable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
