@@ -15,7 +15,7 @@ class Launch final : public LaunchQuery {
  public:
   Launch(const base::Settings& settings, unsigned vms) : settings_(settings), vms_(vms) {
     kernel_.facts.source = plan::Kernel::Source::splittable;
-    queue_.facts = {.cores = 480, .resident_groups = 480};
+    queue_.facts = {.cores = 480, .resident_groups = 480, .resident_items = 480 * 64};
     range_.global[0] = std::size_t{1} << 20U;
     range_.local[0] = 64;
   }
