@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/opencl.h"
 #include "tests/e2e/server/raw_client.h"
@@ -363,7 +364,9 @@ TEST_F(Serving, WorkersEndWithAKilledServer) {
 
 TEST_F(Serving, ClientsWithoutTheTokenAreRefused) {
   const kit::TemporaryFolder folder;
-  ServerProcess server({"--token-file", folder.write("token", "# comment\nopen sesame\n")});
+  const std::string tokens = folder.write("token", "# comment\nopen sesame\n");
+  ASSERT_EQ(::chmod(tokens.c_str(), 0600), 0);  // the server refuses a file that others can read
+  ServerProcess server({"--token-file", tokens});
   const Endpoint endpoint = server.endpoint();
   for (const std::string token : {"", "open", "open sesame ", "# comment"}) {
     RawClient client(endpoint);
