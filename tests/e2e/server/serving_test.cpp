@@ -277,7 +277,7 @@ TEST_F(Serving, ClientsAreCountedAndLimited) {
   EXPECT_EQ(load->load()->clients(), 2U);
   EXPECT_EQ(server.clients(), "2");
   second.stream->shutdown();
-  ASSERT_TRUE(server.logs("went"));
+  ASSERT_TRUE(server.logs("disconnected"));
   EXPECT_EQ(server.clients(), "1");
 }
 
