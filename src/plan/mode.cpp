@@ -68,18 +68,18 @@ std::size_t slices_in_quantum(double quanta, const NDRange& range, Order order, 
   return std::max<std::size_t>(1, std::min(slices, groups));
 }
 
-LaunchMethod choose_method(base::LaunchMode wanted_slices, const Kernel& kernel, const Device& device,
+LaunchMethod choose_method(base::LaunchMode requested, const Kernel& kernel, const Device& device,
                            const NDRange& range, std::size_t slices, const LaunchConditions& conditions) {
   using Wanted = base::LaunchMode;
-  if (wanted_slices == Wanted::queued) return {};
-  if (wanted_slices == Wanted::sequential) {
+  if (requested == Wanted::queued) return {};
+  if (requested == Wanted::sequential) {
     // Waiting within the call is safe only if no command before it can be waiting for the program, and if the kernel
     // itself cannot.
     const bool may_wait = !kernel.talks && !conditions.user_event_pending && !conditions.pacing_stalls &&
                           !conditions.in_callback;
     return {may_wait ? Mode::sequential : Mode::queued, 1, std::nullopt};
   }
-  if (wanted_slices == Wanted::automatic && !device.gains_from_pipelining)
+  if (requested == Wanted::automatic && !device.gains_from_pipelining)
     return LaunchMethod::queue(SingleQueueReason::device);
   if (kernel.talks) return LaunchMethod::queue(SingleQueueReason::talks);
   if (slices < kMinPipelinedSlices) return LaunchMethod::queue(SingleQueueReason::few);

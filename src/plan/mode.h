@@ -58,7 +58,7 @@ struct LaunchConditions {
   bool can_add_queues = false;  // helper queues like the program's can be created
 };
 
-LaunchMethod choose_method(base::LaunchMode wanted_slices, const Kernel& kernel, const Device& device,
+LaunchMethod choose_method(base::LaunchMode requested, const Kernel& kernel, const Device& device,
                            const NDRange& range, std::size_t slices, const LaunchConditions& conditions);
 
 // The number of queues on which slices fill the device: one for the slice that begins and as many as hold together

@@ -31,31 +31,31 @@ std::size_t migration_source(const CoherenceState& coherence) {
 
 // Of the uses on an in-order queue, the newest that was sent after the others, and has an event, represents them: a server
 // reports the ends of such a queue's commands in order, even if one has failed early.
-void merge_uses(Replica& replica, Use& record_use) {
+void merge_uses(Replica& replica, Use& use) {
   Use* last = nullptr;
   for (Use& one : replica.uses) {
-    if (one.queue != record_use.queue) continue;
-    record_use.follows_all = record_use.follows_all && one.operation->is_sent();
+    if (one.queue != use.queue) continue;
+    use.follows_all = use.follows_all && one.operation->is_sent();
     if (one.follows_all && one.operation->has_event()) last = &one;
   }
   if (last == nullptr) return;
   const Operation* const kept = last->operation.get();
   for (const Use* one = replica.uses.data(); one != last; ++one)
-    last->writes = last->writes || (one->queue == record_use.queue && one->writes);
+    last->writes = last->writes || (one->queue == use.queue && one->writes);
   bool is_before = true;
   std::erase_if(replica.uses, [&](const Use& one) {
     is_before = is_before && one.operation.get() != kept;
-    return is_before && one.queue == record_use.queue;
+    return is_before && one.queue == use.queue;
   });
 }
 
-void add_use(Replica& replica, Use record_use) {
-  if (record_use.queue != nullptr) merge_uses(replica, record_use);
+void add_use(Replica& replica, Use use) {
+  if (use.queue != nullptr) merge_uses(replica, use);
   if (replica.uses.size() >= replica.prune_threshold) {
     std::erase_if(replica.uses, [](const Use& one) { return one.operation->is_over(); });
     replica.prune_threshold = std::max<std::size_t>(16, 2 * replica.uses.size());
   }
-  replica.uses.push_back(std::move(record_use));
+  replica.uses.push_back(std::move(use));
 }
 
 void add_dependency(std::vector<std::shared_ptr<Operation>>& operations,

@@ -33,10 +33,10 @@ bool KnownBinaries::has(Mark mark, Binary binary) {
   const base::MutexLock lock(mutex_);
   if (known_.contains(entry)) return true;
   if (folder_.empty()) return false;
-  const std::string wanted_slices = std::string(kBinariesFormat) + " " + entry;
+  const std::string wanted_line = std::string(kBinariesFormat) + " " + entry;
   std::istringstream file(read_file(folder_, kBinariesFile, kMostOfBinaries));
   for (std::string line; std::getline(file, line);) {
-    if (line == wanted_slices) return true;
+    if (line == wanted_line) return true;
   }
   return false;
 }

@@ -241,9 +241,9 @@ cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record)
   const kernels::Scan& whole = scan.whole();
   // Programs that this one is linked to may use the names of a compiled program.
   const bool meddles = whole.breaks_prelude || (build.compile && whole.breaks_prelude_if_pasting);
-  const bool wanted_slices =
+  const bool wants_prelude =
       record.instrumented && (whole.reads_ndrange || (whole.reads_global_id && may_be_linked)) && !meddles;
-  if (!sound || !wanted_slices || !scope.alone() || !drivers_may_carry_tags(p, devices) ||
+  if (!sound || !wants_prelude || !scope.alone() || !drivers_may_carry_tags(p, devices) ||
       !build_with_prelude(p, build, devices)) {
     return build.forward(p.next);
   }

@@ -41,21 +41,21 @@ HelperQueues::Retired::~Retired() {
 }
 
 void HelperQueues::acquire(Lease& lease, cl_command_queue queue, const QueueTemplate& queue_template,
-                           bool in_order, std::size_t wanted_slices) noexcept try {
+                           bool in_order, std::size_t wanted_helpers) noexcept try {
   Candidates candidates{};
   lease.last_user_ = queue;
   note_user(queue, queue_template);
   const std::size_t found = take_candidates(queue, queue_template, candidates);
   for (std::size_t i = 0; i < found; ++i) {
     Helper& helper = *candidates[i].helper;
-    if (lease.count_ < wanted_slices && is_usable(candidates[i], in_order)) {
+    if (lease.count_ < wanted_helpers && is_usable(candidates[i], in_order)) {
       lease.add(helper);
     } else {
       const base::MutexLock lock(mutex_);
       helper.leased = false;
     }
   }
-  while (lease.count_ < std::min(wanted_slices, launch::kMaxHelpers)) {
+  while (lease.count_ < std::min(wanted_helpers, launch::kMaxHelpers)) {
     Helper* const made = make(queue_template, lease);
     if (made == nullptr) break;
     lease.add(*made);

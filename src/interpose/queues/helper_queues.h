@@ -99,10 +99,10 @@ class HelperQueues {
     std::list<Helper> helpers_;
   };
 
-  // Adds up to `wanted_slices` helpers to `lease` for a launch on `queue`, which is of the kind `queue_template`. There
+  // Adds up to `wanted_helpers` helpers to `lease` for a launch on `queue`, which is of the kind `queue_template`. There
   // may be fewer, or none. Each queue passed here must be passed to queue_released() later.
   void acquire(Lease& lease, cl_command_queue queue, const QueueTemplate& queue_template, bool in_order,
-               std::size_t wanted_slices) noexcept;
+               std::size_t wanted_helpers) noexcept;
 
   // The program is about to release its last reference to `queue`. If no other queue uses the helpers, they are moved
   // to `retired`, which should live until the driver has released the queue: they may wait for commands that are

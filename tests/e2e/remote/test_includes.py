@@ -68,7 +68,7 @@ class Includes(RemoteTest):
         lines = run.out.splitlines()
         self.assertEqual(lines[0], "-11", run)
         self.assertIn("'large.h' file not found", run.out)
-        self.assertIn("cleave: the server does not take so much of what programs include", lines)
+        self.assertIn("cleave: the included files are larger than the server accepts", lines)
         self.assertIn("cleave: a file that it includes is named by the expansion of a macro", lines)
         self.assertIn("-w", lines, "the program's own options")
 

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "neighbours/monitor_protocol.h"
+
+#include <gtest/gtest.h>
 
 namespace cleave::neighbours {
 namespace {

@@ -1,7 +1,8 @@
 // When commands of contexts over several servers are decided on: at once, or when the program has set the
 // user event that they wait for.
-#include "ordering_fixture.h"
 #include "remote/client/multi_server/command_order.h"
+
+#include "command_order_fixture.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {

@@ -1,9 +1,10 @@
+#include "kernels/program_variables.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "kernels/program_scan.h"
-#include "kernels/program_variables.h"
 
 namespace cleave::kernels {
 namespace {

@@ -1,8 +1,8 @@
+#include "neighbours/staleness.h"
+
 #include <array>
 
 #include <gtest/gtest.h>
-
-#include "neighbours/staleness.h"
 
 namespace cleave::neighbours {
 namespace {

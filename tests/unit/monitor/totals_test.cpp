@@ -1,7 +1,8 @@
+#include "monitor/totals.h"
+
 #include <gtest/gtest.h>
 
 #include "base/monitor_line.h"
-#include "monitor/totals.h"
 
 namespace cleave::monitor {
 namespace {

@@ -1,9 +1,9 @@
+#include "kernels/source_scan.h"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "kernels/source_scan.h"
 
 namespace cleave::kernels {
 namespace {

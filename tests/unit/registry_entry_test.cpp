@@ -1,5 +1,7 @@
 // The registry of processes: what one process publishes and others read, whatever becomes of it.
 
+#include "neighbours/registry_entry.h"
+
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -18,7 +20,6 @@
 #include <sys/wait.h>
 
 #include "neighbours/peers_source.h"
-#include "neighbours/registry_entry.h"
 #include "neighbours/registry_folder.h"
 
 namespace cleave::neighbours {

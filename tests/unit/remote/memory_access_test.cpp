@@ -1,10 +1,11 @@
 // What commands are taken to do to memory objects in contexts over several servers.
+#include "remote/client/multi_server/memory_access.h"
+
 #include <cstring>
 
 #include <gtest/gtest.h>
 
 #include "remote/client/link/info_query.h"
-#include "remote/client/multi_server/memory_access.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {

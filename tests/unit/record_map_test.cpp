@@ -1,3 +1,5 @@
+#include "interpose/state/record_map.h"
+
 #include <atomic>
 #include <thread>
 #include <unistd.h>
@@ -5,8 +7,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-
-#include "interpose/state/record_map.h"
 
 namespace cleave::interpose {
 namespace {

@@ -1,4 +1,4 @@
-#include "ordering_fixture.h"
+#include "command_order_fixture.h"
 
 namespace cleave::remote::client::multi_server {
 

@@ -1,5 +1,7 @@
 // The trace's file: valid JSON at any time, a limit, forks, and places that cannot be written.
 
+#include "observe/trace_writer.h"
+
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
@@ -13,7 +15,6 @@
 #include <sys/wait.h>
 
 #include "observe/json.h"
-#include "observe/trace_writer.h"
 
 namespace cleave::observe {
 namespace {

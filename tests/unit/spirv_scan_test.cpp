@@ -1,3 +1,5 @@
+#include "kernels/spirv_scan.h"
+
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -9,8 +11,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "kernels/spirv_scan.h"
 
 #include <spirv/unified1/spirv.hpp11>
 

@@ -1,5 +1,7 @@
 // The cost model over made-up devices: curves of all shapes, noise with wild times in it, changes. All of it
 // is the same in every run.
+#include "learn/cost_model.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,8 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "learn/cost_model.h"
 
 namespace cleave::learn {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "opencl/missing_functions.h"
+
+#include <gtest/gtest.h>
 
 namespace cleave::opencl {
 namespace {

@@ -1,6 +1,7 @@
 // Where the contents of memory objects are in contexts over several servers, and what is moved when.
-#include "ordering_fixture.h"
 #include "remote/client/multi_server/coherence.h"
+
+#include "command_order_fixture.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {
