@@ -138,7 +138,7 @@ std::string Daemon::status() const {
   const Total& total = totals_.total();
   const std::string count = total.known ? std::to_string(total.counts.running) + " running, " +
                                               std::to_string(total.counts.busy) + " busy"
-                                        : "not known how many run";
+                                        : "number of running domains unknown";
   return count + "; " + std::to_string(totals_.connected()) + " of " +
          std::to_string(totals_.reports().size()) + " hypervisors connected";
 }

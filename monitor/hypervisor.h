@@ -26,7 +26,7 @@ class HypervisorEvents {
   HypervisorEvents& operator=(const HypervisorEvents&) = delete;
   virtual ~HypervisorEvents() = default;
 
-  // The domain has started or stopped to run.
+  // The domain has started or stopped running.
   virtual void changed(const Uuid& domain, bool running) = 0;
 
   // The connection is lost for good.
@@ -45,7 +45,7 @@ class HypervisorConnection {
   // The domains that run: not those that are paused, shut off, crashed, or shutting down.
   virtual std::vector<Uuid> running() = 0;
 
-  // The processor times of running domains, without those whose time the hypervisor does not tell.
+  // The processor times of running domains, without those whose time the hypervisor does not report.
   virtual std::vector<CpuTime> cpu_times() = 0;
 };
 

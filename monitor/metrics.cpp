@@ -58,14 +58,14 @@ double processor_seconds() {
 void add_total(MetricList& list, const Total& total) {
   list.gauge("cleave_monitor_known", "1 while the counts are known.", total.known ? 1 : 0);
   if (!total.known) return;
-  list.gauge("cleave_monitor_running", "Domains that run.", total.counts.running);
+  list.gauge("cleave_monitor_running", "Running domains.", total.counts.running);
   list.gauge("cleave_monitor_busy", "Domains that use their processors.", total.counts.busy);
 }
 
 void add_hypervisors(MetricList& list, const Totals& totals) {
   const Sums sums = sums_of(totals);
   list.gauge("cleave_monitor_hypervisors", "Hypervisors to follow.", totals.reports().size());
-  list.gauge("cleave_monitor_hypervisors_connected", "Those that are connected and answer.",
+  list.gauge("cleave_monitor_hypervisors_connected", "Hypervisors that are connected and answer.",
              totals.connected());
   list.counter("cleave_monitor_events_total", "Lifecycle events.", sums.events);
   list.counter("cleave_monitor_listings_total", "Listings of the running domains.", sums.listings);
@@ -77,9 +77,9 @@ void add_hypervisors(MetricList& list, const Totals& totals) {
 void add_clients(MetricList& list, const Hub& hub) {
   const Hub::Statistics& statistics = hub.statistics();
   list.gauge("cleave_monitor_clients", "Clients connected.", hub.clients());
-  list.counter("cleave_monitor_clients_admitted_total", "Clients let in.", statistics.admitted);
+  list.counter("cleave_monitor_clients_admitted_total", "Clients admitted.", statistics.admitted);
   list.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", statistics.refused);
-  list.counter("cleave_monitor_clients_slow_total", "Clients dropped because they took nothing.",
+  list.counter("cleave_monitor_clients_slow_total", "Clients dropped because they accepted no data.",
                statistics.slow);
   list.counter("cleave_monitor_clients_long_lines_total", "Clients dropped for a line that was too long.",
                statistics.long_lines);

@@ -65,7 +65,7 @@ std::vector<daemon::Option> option_table(Options& options) {
     };
   };
   return {
-      {"connect", Arity::several, "URI", "Hypervisors to count on, as libvirt names them (qemu:///system)",
+      {"connect", Arity::several, "URI", "libvirt URIs of the hypervisors to query (qemu:///system)",
        "a libvirt URI, such as qemu:///system", [&](auto text) { return add_connect(options, text); }},
       {"listen", Arity::several, "ADDRESS",
        "Where to listen: unix:PATH, tcp:IP:PORT, vsock:any:PORT (unix:/run/cleave/monitor.sock)",
@@ -74,7 +74,7 @@ std::vector<daemon::Option> option_table(Options& options) {
       {"metrics", Arity::one, "ADDRESS", "Where to serve /metrics and /healthz, on loopback (nowhere)",
        "tcp:127.0.0.1:PORT, tcp:[::1]:PORT or unix:PATH",
        [&](auto text) { return add_address(options.metrics, text); }},
-      {"allow-wildcard", Arity::flag, "", "Let --listen name 0.0.0.0 or [::], every network of the host",
+      {"allow-wildcard", Arity::flag, "", "Let --listen name 0.0.0.0 or [::], all interfaces of the host",
        "true or false", [&](auto text) { return daemon::set_flag(options.allow_wildcard, text); }},
       {"socket-mode", Arity::one, "OCTAL", "Mode of unix sockets (0666)",
        "an octal mode up to 0777, in the file as text, such as \"0660\"",
@@ -85,21 +85,22 @@ std::vector<daemon::Option> option_table(Options& options) {
        [&](auto text) { return set_max_clients(options, text); }},
       {"heartbeat", Arity::one, "MS", "Milliseconds between signs of life to a client (2000)",
        "milliseconds, from 100 to 3600000", milliseconds(options.heartbeat, 100)},
-      {"patience", Arity::one, "MS", "Milliseconds that a client may take nothing (30000)",
+      {"patience", Arity::one, "MS", "Milliseconds for which a client may accept no data (30000)",
        "milliseconds, from 1000 to 3600000", milliseconds(options.patience, 1000)},
       {"interval", Arity::one, "MS", "Milliseconds between listings of the domains (3000)",
        "milliseconds, from 100 to 3600000", milliseconds(options.interval, 100)},
-      {"busy-share", Arity::one, "PERCENT", "From how much of one processor on a domain counts as busy (20)",
+      {"busy-share", Arity::one, "PERCENT",
+       "Per cent of one processor from which a domain counts as busy (20)",
        "per cent of one processor, 0 to 100", [&](auto text) { return set_busy_share(options, text); }},
   };
 }
 
 std::optional<Options> read_options(std::span<const char* const> arguments) {
   Options options;
-  const daemon::Program program{
-      "cleave-monitord",
-      "Counts the virtual machines that run on this host, through libvirt, and tells those who follow it.",
-      "/etc/cleave/monitord.toml"};
+  const daemon::Program program{"cleave-monitord",
+                                "Counts the virtual machines that run on this host, through libvirt, and "
+                                "reports the number to its clients.",
+                                "/etc/cleave/monitord.toml"};
   if (!daemon::read_options(program, option_table(options), arguments)) return std::nullopt;
   check_listen(options);
   check_metrics(options);

@@ -35,7 +35,7 @@ struct Report {
   // Since the watcher's beginning.
   std::uint64_t events = 0;
   std::uint64_t listings = 0;
-  std::uint64_t corrections = 0;  // listings that differed from what the events had led to
+  std::uint64_t corrections = 0;  // listings that differed from the state according to the events
   std::uint64_t losses = 0;       // connections that were lost
 };
 

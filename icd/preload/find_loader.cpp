@@ -90,7 +90,7 @@ Loader find(const std::string& named, bool may_be_absent) {
   if (named.empty() && may_be_absent) return {};
   if (named.empty()) {
     base::log_line(
-        "no OpenCL loader was found below this one: install one (ocl-icd-libopencl1) or name it in "
+        "no OpenCL loader was found to forward calls to: install one (ocl-icd-libopencl1) or name it in "
         "CLEAVE_NEXT");
   } else {
     base::log_line("CLEAVE_NEXT=\"" + named +

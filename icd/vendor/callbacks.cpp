@@ -33,7 +33,7 @@ cl_int with_callback(Handle handle, Function function, void* user_data, Function
   if (callback == nullptr) return CL_OUT_OF_HOST_MEMORY;
   const std::uint64_t ticket = ticket_of(callback);
   const cl_int error = ask(stand_in, callback);
-  // After a failed build drivers have called back before they return, or never do.
+  // After a failed build, drivers either have called back before they return, or never do.
   if (error != CL_SUCCESS && claim(*callback, ticket)) retire(*callback);
   return error;
 }

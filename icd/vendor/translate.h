@@ -155,7 +155,7 @@ struct HandleListTraits<const Handle*> {
   using Element = Handle;
 };
 
-// Types that may hold or return a handle in a way that the type alone does not tell.
+// Types that may hold or return a handle in a way that the type alone does not show.
 template <typename T>
 constexpr bool may_hold_handles() {
   if constexpr (std::is_pointer_v<T>) {
@@ -335,9 +335,9 @@ struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
     }
   }
 
-  template <typename HandleParam>
-  static bool succeeded(const HandleParam& answer, const EventArgument& event) {
-    if constexpr (std::is_same_v<HandleParam, cl_int>) {
+  template <typename Answer>
+  static bool succeeded(const Answer& answer, const EventArgument& event) {
+    if constexpr (std::is_same_v<Answer, cl_int>) {
       return answer == CL_SUCCESS;
     } else {
       return event.event != nullptr;

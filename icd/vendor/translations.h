@@ -78,7 +78,7 @@ constexpr FunctionAt<Entry> translated() {
     return nullptr;
   } else {
     static_assert(Row::column == handles::checked_by_type || TranslatableByType<FunctionAt<Entry>>::enough,
-                  "types do not tell of all its handles: write it by hand, or check it");
+                  "its types do not show all handles: use by_hand, or checked_by_type");
     return TranslatedCall<Entry>::call;
   }
 }

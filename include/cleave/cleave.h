@@ -24,7 +24,7 @@ typedef cl_uint cl_cleave_info;
 /* char[]: the version of the library, such as "0.1.0". */
 #define CL_CLEAVE_VERSION 0x4C00
 
-/* char[]: which face answers: "drop-in" or "layer". */
+/* char[]: which face answers: "drop-in", "layer" or "vendor library". */
 #define CL_CLEAVE_FACE 0x4C01
 
 /* char[]: the library that calls are forwarded to: the path of the real loader, or "the loader" for the layer; empty if

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* The default folder. Everybody may create files there, and delete their own (mode 1777). */
+/* The default folder. All users may create files there, and delete their own (mode 1777). */
 #define CLEAVE_REGISTRY_FOLDER "/dev/shm/cleave"
 
 #define CLEAVE_REGISTRY_MAGIC 0x65766c63u /* "clve" */
@@ -39,7 +39,7 @@ struct cleave_registry_entry {
   uint32_t pid;     /* as the process sees itself; another container may count differently */
   uint32_t vms;     /* the number of VMs that its next launch will use */
   uint64_t started; /* seconds since 1970 */
-  char program[CLEAVE_REGISTRY_PROGRAM];     /* its name, cut, with a final NUL */
+  char program[CLEAVE_REGISTRY_PROGRAM];     /* its name, truncated, with a final NUL */
   uint64_t devices[CLEAVE_REGISTRY_DEVICES]; /* hashes of the devices it has queues on; 0: no more */
   uint64_t split;                            /* launches that were split */
   uint64_t slices;                           /* the driver launches that these became */

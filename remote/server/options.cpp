@@ -56,7 +56,7 @@ void add_access_options(std::vector<Option>& table, Options& options) {
   table.push_back({"socket-mode", Arity::one, "OCTAL", "Mode of unix sockets (0660)",
                    "an octal mode such as 0660",
                    [&](std::string_view text) { return daemon::set_octal_mode(options.socket_mode, text); }});
-  table.push_back(text_option("token-file", "FILE", "Clients must know one of these tokens, one a line",
+  table.push_back(text_option("token-file", "FILE", "Clients must present one of these tokens, one per line",
                               options.token_file));
   table.push_back(text_option("tls-cert", "FILE", "The server's certificate, with its chain (PEM)",
                               options.tls.certificate));
@@ -101,7 +101,7 @@ void add_environment_options(std::vector<Option>& table, Options& options) {
                      return true;
                    }});
   table.push_back(
-      text_option("user", "NAME", "What the workers run as, where the server is root", options.user));
+      text_option("user", "NAME", "The user that workers run as, if the server is root", options.user));
   table.push_back(text_option("opencl", "FILE", "The OpenCL loader (libOpenCL.so.1)", options.opencl));
   table.push_back(text_option("state", "FOLDER",
                               "A folder for the number of clients, which the splitter reads", options.state));
@@ -127,10 +127,10 @@ std::vector<Option> option_table(Options& options) {
 
 std::optional<Options> read_options(std::span<const char* const> arguments) {
   Options options;
-  const daemon::Program program{
-      "cleave-serverd",
-      "Executes the OpenCL calls of remote clients: a process for each, and Cleave's splitter in it.",
-      "/etc/cleave/serverd.toml"};
+  const daemon::Program program{"cleave-serverd",
+                                "Executes the OpenCL calls of remote clients: one process per client, with "
+                                "Cleave splitting their launches.",
+                                "/etc/cleave/serverd.toml"};
   if (!daemon::read_options(program, option_table(options), arguments)) return std::nullopt;
   for (const Endpoint& endpoint : options.listen) check_access(options, endpoint);
   return options;

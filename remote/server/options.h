@@ -56,7 +56,7 @@ void check_access(const Options& options, const Endpoint& endpoint);
 // Bytes: a number, optionally followed by K, M, G or T (powers of 1024).
 std::optional<std::uint64_t> read_size(std::string_view text);
 
-// The tokens in a file, one a line; empty lines and lines that begin with # are skipped. Throws OptionError.
+// The tokens in a file, one per line; empty lines and lines that begin with # are skipped. Throws OptionError.
 std::vector<std::string> read_tokens(const std::string& path);
 
 }  // namespace cleave::remote::server

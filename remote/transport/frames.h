@@ -48,7 +48,7 @@ class FrameReader {
 
   void set_stall_timeout(Duration stall_timeout) { stall_timeout_ = stall_timeout; }
 
-  // All that is read has to arrive before this time; the stall timeout alone would allow a byte now and then for ever.
+  // Everything must have been read by this time; with the stall timeout alone a peer could send single bytes forever.
   void set_deadline(Time end) { deadline_ = end; }
 
  private:

@@ -1,5 +1,5 @@
-// Suppresses SIGPIPE in the calling thread for the length of a scope: writing to a standard error or a file
-// that has no reader left must not end the program. A SIGPIPE that our writing raised is consumed; one that was
+// Suppresses SIGPIPE in the calling thread for the length of a scope: writing to standard error, or to a file
+// without a reader, must not end the program. A SIGPIPE that our writing raised is consumed; one that was
 // pending before stays pending, and the program's signal handling is not changed.
 #pragma once
 

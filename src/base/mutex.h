@@ -37,7 +37,7 @@ class CLEAVE_CAPABILITY("mutex") Mutex {
   std::mutex native_;
 };
 
-// May be locked again by the thread that holds it, and is then unlocked as often.
+// May be locked again by the thread that holds it; must be unlocked as often as it was locked.
 class CLEAVE_CAPABILITY("mutex") RecursiveMutex {
  public:
   RecursiveMutex() = default;
@@ -52,7 +52,7 @@ class CLEAVE_CAPABILITY("mutex") RecursiveMutex {
   std::recursive_mutex native_;
 };
 
-// Holds a mutex for its own lifetime, but for the time between unlock() and lock().
+// Holds a mutex for its own lifetime, except between unlock() and lock().
 template <typename Lockable>
 class CLEAVE_SCOPED_CAPABILITY BasicLock {
  public:

@@ -1,5 +1,5 @@
 // An object that is never destroyed. Programs call OpenCL from static destructors and from threads that outlive
-// main(), so the state behind those calls must outlive both.
+// main(), so the state that those calls use must outlive both.
 #pragma once
 
 #include <new>

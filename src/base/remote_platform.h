@@ -1,5 +1,5 @@
-// Recognises a platform of remote devices by a suffix in its name, which is all that libraries other than the
-// remote client can go by.
+// Recognises a platform of remote devices by a suffix in its name, the only criterion that libraries other than the
+// remote client have.
 #pragma once
 
 #include <string_view>

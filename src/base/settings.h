@@ -114,7 +114,7 @@ struct Setting {
 // All settings but the tables [kernels] and [devices], in the order in which they are shown to users.
 const std::vector<Setting>& settings_list();
 
-// A value that has been renamed. The old name is accepted as an alias; using it gives one line of notice.
+// A value that has been renamed. The old name is accepted as an alias; using it prints one line on standard error.
 struct RenamedValue {
   std::string_view key;
   std::string_view old_name;

@@ -35,5 +35,5 @@
 #define CLEAVE_RETURN_CAPABILITY(mutex) CLEAVE_THREAD_ANNOTATION(lock_returned(mutex))
 #define CLEAVE_ASSERT_HELD(...) CLEAVE_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))
 
-// For the few functions that the analysis cannot follow. Each use says why beside it.
+// For the few functions that the analysis cannot follow. Each use has a comment that says why.
 #define CLEAVE_NO_THREAD_SAFETY_ANALYSIS CLEAVE_THREAD_ANNOTATION(no_thread_safety_analysis)

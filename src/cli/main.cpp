@@ -297,7 +297,7 @@ int main(int count, char** arguments) {
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "cleave: %s\n", failure.what());
   } catch (...) {
-    std::fputs("cleave: an unknown failure\n", stderr);
+    std::fputs("cleave: unknown error\n", stderr);
   }
   return 1;
 }

@@ -90,7 +90,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   Stream stream_;
   asio::steady_timer timer_;
-  HttpServer& server_;  // not once the loop has ended
+  HttpServer& server_;  // not used after the loop has ended
   std::shared_ptr<std::size_t> count_;
   std::string text_;  // the request, then the answer
 };

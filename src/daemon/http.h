@@ -45,7 +45,7 @@ class HttpServer {
   PageHandler page_handler_;
   std::chrono::milliseconds patience_;
   std::shared_ptr<std::size_t> connections_ =
-      std::make_shared<std::size_t>(0);  // those that are left outlive us
+      std::make_shared<std::size_t>(0);  // open connections may outlive this object
 };
 
 }  // namespace cleave::daemon

@@ -7,7 +7,7 @@
 
 namespace cleave::daemon {
 
-// Writes "PROGRAM: LINE\n". Control characters become question marks: a line may hold what a peer has sent.
+// Writes "PROGRAM: LINE\n". Control characters become question marks: a line may contain text that a peer has sent.
 void log_line(std::string_view program, std::string_view line) noexcept;
 
 }  // namespace cleave::daemon

@@ -18,7 +18,7 @@
 
 namespace cleave::daemon {
 
-// An option that cannot be followed, in one line: "--listen: 'x' is not understood; expected ...".
+// An invalid option, described in one line: "--listen: 'x' is not understood; expected ...".
 class OptionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

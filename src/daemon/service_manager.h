@@ -12,7 +12,7 @@ namespace cleave::daemon {
 void notify(std::string_view state) noexcept;
 
 // How many descriptors, from kFirstInheritedDescriptor on, were passed to this process. Removes the variables, so that only
-// the first call returns any and no child takes them for its own.
+// the first call returns any and no child mistakes them for its own.
 constexpr int kFirstInheritedDescriptor = 3;
 int take_inherited_descriptors();
 

@@ -76,7 +76,7 @@ void set_owner_and_mode(const std::string& path, const UnixSocketOptions& option
   if (::chmod(path.c_str(), options.mode) != 0) fail("the socket's mode cannot be set", errno);
 }
 
-// Files created under this mask are the owner's alone, until they are given their mode.
+// Files created under this mask are accessible to the owner only, until their mode is set.
 class ScopedUmask {
  public:
   ScopedUmask() : before_(::umask(0177)) {}

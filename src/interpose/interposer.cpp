@@ -45,7 +45,7 @@ bool write_to(const std::string& path, int flags, const std::string& text) {
   return close(file) == 0 && written;
 }
 
-// Replaces a regular file atomically, so that readers never see half of it; follows links. Anything else (a pipe, a
+// Replaces a regular file atomically, so that readers never see a partial file; follows links. Anything else (a pipe, a
 // terminal, /dev/null) is written in place.
 bool write_file(const std::string& path, const std::string& text) {
   struct stat status {};

@@ -30,8 +30,8 @@
 
 namespace cleave::interpose {
 
-// Owns the parts of the interposer. Overridden functions get at them through interposer() and pass on only what the
-// functions below them use; no other unit knows this class.
+// Owns the parts of the interposer. Overridden functions access them through interposer() and pass on only what the
+// functions that they call need; no other unit depends on this class.
 class Interposer {
  public:
   Interposer(const Table& next, std::string face, std::string next_name, base::Configuration configuration,

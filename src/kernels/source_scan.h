@@ -1,4 +1,4 @@
-// Finds out from a kernel's source what the kernel may do with its NDRange. In doubt, the careful answer.
+// Finds out from a kernel's source what the kernel may do with its NDRange. Conservative: in doubt, it reports more.
 //
 // A cut changes the values of get_group_id, get_num_groups, get_global_size, get_global_offset, get_work_dim,
 // get_global_linear_id and get_group_linear_id. get_global_id is right under a global offset, and everything

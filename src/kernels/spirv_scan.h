@@ -1,5 +1,5 @@
 // Finds out from the instructions of a SPIR-V module what its kernels may do with their NDRange. The module
-// comes from the program and is not trusted: no length, count or order. In doubt, the careful answer: what is
+// comes from the program and is not trusted: no length, count or order. Conservative: what is
 // not known here to be harmless is not.
 //
 // A module defines the meaning of each of its instructions, so one result covers all its kernels. IL cannot

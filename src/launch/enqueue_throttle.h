@@ -1,6 +1,6 @@
 // Pauses a long launch now and then, so that other threads can call the driver. While one thread enqueues slices, the
 // others wait for the driver's lock, possibly until all slices are enqueued: on an NVIDIA H200 4 ms for 640 slices
-// that run for 41 ms (docs/measurements.md). A pause is made only if the device has enough work queued not to idle.
+// that run for 41 ms (docs/measurements.md). It pauses only if the device has enough work queued not to become idle.
 //
 // Not thread-safe: belongs to one launch.
 #pragma once
@@ -25,7 +25,7 @@ class EnqueueThrottle {
   }
 
   // Slice `i` has just been enqueued. Pauses if the slice kSlices before it has not ended: that many slices take
-  // several times as long as the pause, since no launch takes a device less than some microseconds.
+  // several times as long as the pause, since no launch takes less than some microseconds.
   void after(cl_event slice) {
     if (is_pending(mark_.get())) clock_.sleep_for(kPause);
     mark_ = next_.clRetainEvent(slice) == CL_SUCCESS ? Event(next_, slice) : Event();

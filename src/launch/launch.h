@@ -1,4 +1,4 @@
-// Enqueues the slices of a launch on the program's queue so that the program sees one command.
+// Enqueues the slices of a launch on the program's queue so that they appear to the program as one command.
 //
 // In every mode:
 //   - All slices are enqueued before the call returns, so they use the arguments that the program has set.

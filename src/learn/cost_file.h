@@ -3,7 +3,7 @@
 //   1 KEY DURATION SLICES LOSS SLICES LOSS ... CHECK
 //
 // that is: the version of the format, a hash, nanoseconds, numbers of slices with the loss of each in millionths, and
-// a hash of everything before it. Lines that do not match exactly are ignored: other versions, truncated lines, and
+// a hash of everything before it. Lines that do not match exactly are ignored: other versions, truncated lines and
 // foreign text.
 //
 // Thread-safe: all functions are pure. They may throw std::bad_alloc.

@@ -107,7 +107,7 @@ void CostModel::observe(std::size_t slices, base::Nanoseconds time) {
   recent_[launches_++ % kRecent] = measured;
   if (launches_ == 1 && slices == 1) return;  // the first launch includes warm-up
   outliers_ = is_outlier(slices, measured) ? outliers_ + 1 : 0;
-  if (outliers_ != 0 && outliers_ < kOutliersToForget) return;  // an accident, unless more follow
+  if (outliers_ != 0 && outliers_ < kOutliersToForget) return;  // an outlier, unless more follow
   if (outliers_ != 0 && age() >= kMinLaunchesBetweenResets) {
     points_ = {};
     since_ = launches_;
@@ -185,7 +185,7 @@ bool CostModel::is_unsplit_due() const {
 }
 
 // Whether a number that seemed too many is to be retried, since that may have been an accident: during the trials, if
-// a smaller number turned out so much better that it does not fit; later now and then, the more rarely the more it
+// a smaller number is so much better that the two are inconsistent; later occasionally, the more rarely the more it
 // costs.
 bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, double safe, double budget) const {
   if (safe * 1.5 > static_cast<double>(above.slices)) return false;
@@ -200,7 +200,7 @@ bool CostModel::is_retry_due(const Estimate& below, const Estimate& above, doubl
 }
 
 // If noise hides the budget, numbers whose loss cannot be told from zero are used all the same: up to the first trial
-// number, or up to the one in use, of which more and more is known.
+// number, or up to the one in use, for which measurements accumulate.
 bool CostModel::is_within(const Curve& curve, std::size_t index, double budget) const {
   const Estimate& point = curve.points[index];
   if (point.upper_bound() <= budget) return true;

@@ -43,11 +43,11 @@ class CostModel {
   // A launch in `slices` >= 1 took `time`. Times <= 0 are ignored.
   void observe(std::size_t slices, base::Nanoseconds time);
 
-  // The most slices, up to `limit` >= 1, whose loss stays within `budget` > 0. At first, and now and then later, the
+  // The most slices, up to `limit` >= 1, whose loss stays within `budget` > 0. At first, and occasionally later, the
   // answer is a trial if `may_try`. Empty if nothing is known.
   [[nodiscard]] std::optional<Choice> within_budget(double budget, std::size_t limit, bool may_try) const;
 
-  // How long a launch takes, rather too long than too short; 0 before the first. Follows changes of the work within a
+  // How long a launch takes, erring on the long side; 0 before the first. Adapts to changes of the work within a
   // few launches.
   [[nodiscard]] base::Nanoseconds duration() const;
 

@@ -1,5 +1,5 @@
 // The client's side of the monitor's protocol (docs/monitor-protocol.md) for one connection, without sockets: bytes and
-// times go in, the count comes out. It buffers at most one line, and fails when the server violates the protocol or
+// times go in, the count comes out. It buffers at most one line, and ends when the server violates the protocol or
 // sends more than kMaxBurst allows.
 //
 // Not thread-safe.
@@ -20,13 +20,13 @@ namespace cleave::neighbours {
 class MonitorProtocol {
  public:
   enum class State : std::uint8_t {
-    greeting,   // no greeting has come yet
-    following,  // it has
+    greeting,   // no greeting has been received yet
+    following,  // the greeting has been received
     ended,      // the server closed the protocol with `bye`, or was silent for too long
     broken,     // the server violated the protocol or the rate: see error_text()
   };
 
-  // The rate limit: a bucket of kMaxBurst bytes that drains at kBytesPerSecond.
+  // The rate limit: a leaky bucket of kMaxBurst bytes that drains at kBytesPerSecond.
   static constexpr std::size_t kMaxBurst = 64 << 10;
   static constexpr std::size_t kBytesPerSecond = 4 << 10;
 

@@ -58,8 +58,8 @@ class Neighbours {
   // Before the process exits: removes the registry entry and ends the thread. Launches may go on; the count stays.
   void stop() noexcept;
 
-  // Around fork(), which no other thread may pass through this object meanwhile: the first locks, the others unlock.
-  // The child drops the parent's thread and entry; start() makes its own.
+  // Around fork(): before_fork() locks, so that no other thread is inside this object; the other two unlock.
+  // The child drops the parent's thread and entry; start() creates its own.
   void before_fork();
   void after_fork_in_parent();
   void after_fork_in_child();

@@ -25,7 +25,7 @@ void add(T& figure, T more) {
   std::atomic_ref<T>(figure).fetch_add(more, kRelaxed);
 }
 
-// Writable for everybody if this process creates it.
+// Writable for all users if this process creates it.
 void create_folder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
 }
@@ -87,7 +87,7 @@ void RegistryEntry::publish() noexcept try {
 
 void RegistryEntry::create_file(int folder) {
   std::string name = new_file_name();
-  // Read-only for all others: if somebody truncated the file, writing to the page would raise SIGBUS here.
+  // Read-only for other users: if one truncated the file, writing to the page would raise SIGBUS here.
   locked_file_.open(openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
   if (locked_file_.get() < 0) return;
   if (lock_and_map()) {
@@ -99,7 +99,7 @@ void RegistryEntry::create_file(int folder) {
 }
 
 bool RegistryEntry::lock_and_map() {
-  // Readable for everybody, whatever the umask.
+  // Readable for all users, whatever the umask.
   static_cast<void>(fchmod(locked_file_.get(), 0444));
   struct flock all {};
   all.l_type = F_WRLCK;

@@ -37,7 +37,7 @@ std::vector<std::optional<TimedCount>> last_counts(const std::vector<std::unique
   return last_count;
 }
 
-// For poll(); rounded up, so that `then` has come when it returns.
+// For poll(); rounded up, so that `then` has passed when it returns.
 int milliseconds_until(base::Nanoseconds then, base::Nanoseconds now) {
   constexpr base::Nanoseconds kMaxWait = 1h;
   const base::Nanoseconds left = std::clamp(then - now, base::Nanoseconds(1), kMaxWait);

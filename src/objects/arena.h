@@ -1,9 +1,9 @@
 // The memory of objects: one range of addresses, so that checking whether a pointer is one of our handles takes a
-// subtraction, two comparisons and a look at a tag, and no lock.
+// subtraction, two comparisons and the check of a tag, and no lock.
 //
-// The range is reserved at once and committed in steps. A dead object stays readable for ever and keeps its dispatch
+// The range is reserved at once and committed in steps. A dead object stays readable forever and keeps its dispatch
 // pointer, which loaders read before they call us. It is reused first in, first out, after kQuarantine others have died: a
-// handle that a program uses after its release gives the specified error, instead of hitting another object. Memory grows
+// handle that a program uses after its release gives the specified error, instead of naming another object. Memory grows
 // to the largest number of objects that were alive at once, plus the quarantine.
 //
 // Thread-safe. Allocating and recycling take one lock for a few nanoseconds.

@@ -1,7 +1,7 @@
 // An OpenCL object of our own around a driver's. Its address is the handle that programs hold.
 //
 // The first word is the dispatch table, as cl_khr_icd requires, the second the loader's data of cl_khr_icd 2. All objects
-// have the same size and live in one arena (objects/arena.h). Their memory stays readable for ever, so that a stale handle
+// have the same size and live in one arena (objects/arena.h). Their memory stays readable forever, so that a stale handle
 // is recognised by its tag, without a lock.
 //
 // Two counts keep an object alive: the program's references, and holds: those of children (a queue holds its context) and
@@ -9,7 +9,7 @@
 // queries for the count are the driver's. The object lives while either count is above zero: a driver keeps a context
 // alive while it has queues, and a query for a queue's context must return the same handle.
 //
-// Thread-safe where the members are atomic; the others are written before the handle is known to anybody.
+// Thread-safe where the members are atomic; the others are written before the handle is published.
 #pragma once
 
 #include <array>

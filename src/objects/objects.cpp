@@ -55,7 +55,7 @@ Object& Objects::publish(Object& object, void* raw, std::uint64_t counts) {
     try {
       index_->put(raw, object);
     } catch (const std::bad_alloc&) {
-      // Not in the index: a query makes another object for the same handle. Nothing else is lost.
+      // Not in the index: a query creates a second object for the same handle, which is the only consequence.
     }
   }
   return object;
@@ -76,7 +76,7 @@ Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dis
 Object* Objects::wrap(Kind kind, void* raw, Object& asked) {
   assert(index_ != nullptr);
   if (raw == nullptr) return nullptr;
-  // First the parents: the driver may have reused the address of an object since, but not those of live ones.
+  // Parents first: the driver may have reused the object's address since, but not those of live parents.
   for (Object* const parent : asked.parents) {
     if (parent != nullptr && parent->kind == kind && raw_of(*parent) == raw) return parent;
   }

@@ -66,7 +66,7 @@ class Objects {
   Remaining release(Object& object);
   void reap(Object& object);
 
-  // Adds a hold of `child` on `parent`, before the child is known to others. False if there is no memory.
+  // Adds a hold of `child` on `parent`, before the child is published. False if there is no memory.
   bool add_parent(Object& child, Object& parent);
 
   void hold(Object& object) { object.counts.fetch_add(kHolder, std::memory_order_relaxed); }

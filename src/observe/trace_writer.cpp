@@ -27,7 +27,7 @@ constexpr const char* kEnd = "\n]\n";
 constexpr std::uint64_t kReservedForEnd = 1024;  // for the last event and the closing bracket
 constexpr std::size_t kMaxNamedThreads = 4096;   // are named
 
-// Programs may close or count small descriptors, so ours are above them.
+// Programs may close or rely on low descriptor numbers, so ours are above them.
 constexpr int kHighDescriptor = 200;
 
 class ScopedErrno {
@@ -205,7 +205,7 @@ void TraceWriter::write() noexcept try {
   }
   written_ += buffer_.size();
   buffer_.clear();
-} catch (...) {  // out of memory: the next time may be better
+} catch (...) {  // out of memory: retried by the next call
 }
 
 bool TraceWriter::write_bytes(const std::string& text) const {

@@ -21,7 +21,7 @@ struct EntryTraits<Pointer> {
 template <auto Entry>
 using FunctionAt = typename EntryTraits<Entry>::Function;
 
-// What to declare a function as that the entry can point to.
+// The function type that the entry points to.
 template <auto Entry>
 using Declared = std::remove_pointer_t<FunctionAt<Entry>>;
 

@@ -1,5 +1,5 @@
-// What a function answers that is not there: no loader was found, or it is older than the function, or what the
-// function is about cannot be had. The answer is an error that OpenCL allows, never a jump to a null pointer.
+// What a missing function returns: no loader was found, or it is older than the function, or what the
+// function is for is not available. The result is an error that OpenCL allows, never a jump to a null pointer.
 //
 // Thread-safe: without state.
 #pragma once
@@ -16,7 +16,7 @@ namespace cleave::opencl {
 // (cl_khr_icd).
 inline constexpr cl_int kPlatformNotFound = -1001;
 
-// `kError` is what functions answer that return an error. The others set theirs to CL_INVALID_OPERATION.
+// `kError` is the result of functions that return an error code. The others set theirs to CL_INVALID_OPERATION.
 template <typename Function, cl_int kError = kPlatformNotFound>
 struct MissingFunction;
 
@@ -47,7 +47,7 @@ struct MissingFunction<Result(CL_API_CALL*)(Parameters...), kError> {
   }
 };
 
-// Puts such an answer into every entry of `table` that is null.
+// Puts such a function into every entry of `table` that is null.
 inline void fill_missing_functions(Table& table) {
 #define CL_FUNCTION(version, name, ...) \
   if (table.name == nullptr) table.name = MissingFunction<decltype(table.name)>::call;

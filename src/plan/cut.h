@@ -10,7 +10,7 @@
 //
 //   ascending  One group, so that in linear work-group id all groups of a slice follow all groups of the slices
 //              before it. A group that reads results of earlier groups then finds them complete.
-//   any        The thickness that makes the boxes most alike. With ascending order, the slices of some layers may be
+//   any        The thickness that makes the boxes most equal. With ascending order, the slices of some layers may be
 //              twice as large as those of others: 320 layers in 500 slices are 140 of 320 groups and 360 of 160,
 //              where bands give 500 of 203 to 216.
 //

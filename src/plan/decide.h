@@ -69,7 +69,7 @@ struct Device {
   bool gains_from_pipelining = false;  // slices on several queues gain something and are safe
 };
 
-// The answer: at least 2 slices, or the reason for none.
+// The decision: at least 2 slices, or the reason why the launch is not split.
 struct Decision {
   std::size_t slices = 1;
   std::optional<UnsplitReason> unsplit_reason;
@@ -78,7 +78,7 @@ struct Decision {
   static Decision unsplit(UnsplitReason why) { return {1, why}; }
 };
 
-// Why a launch of `items` work-items cannot be split, whatever its work-groups; empty if it may be.
+// Why a launch of `items` work-items cannot be split, whatever its local size; empty if it may be.
 std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kernel& kernel,
                                       const Device& device, std::size_t items);
 

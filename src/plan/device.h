@@ -1,4 +1,4 @@
-// What a device's properties say about its size. Nothing here calls OpenCL.
+// The size of a device, derived from its properties. Nothing here calls OpenCL.
 //
 // Thread-safe: all functions are pure.
 #pragma once

@@ -18,7 +18,7 @@ constexpr std::size_t kMinPipelinedSlices = 3;
 constexpr std::size_t kQueuesForUnevenGroups = 4;
 constexpr std::size_t kMaxTimesFilled = 10;
 
-// More slices help nobody, however short the quantum.
+// More slices than this have no benefit, however short the quantum.
 constexpr double kMaxSlicesInQuantum = 100'000;
 
 constexpr int kMaxRounds = 12;

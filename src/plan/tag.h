@@ -1,9 +1,9 @@
-// How a slice tells a kernel that was built with the prelude (kernels/prelude.h) about the whole launch: by a number
+// How a slice describes the whole launch to a kernel that was built with the prelude (kernels/prelude.h): by a number
 // that the slice carries as its global offset in the third dimension, where its size is 1.
 //
 // A launch can carry a tag if its third dimension is free: one- and two-dimensional launches, and three-dimensional
 // ones with size 1 and offset 0 there. Dimensions 0 and 1 can be cut; in a dimension that is cut all work-groups must
-// have the same size. The number is negative for the kernel, which no real id is. Everything is in its low 32 bits,
+// have the same size. The number is negative for the kernel, unlike any real id. Everything is in its low 32 bits,
 // since some drivers keep only these and extend the sign:
 //
 //   bit  31     1

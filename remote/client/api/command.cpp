@@ -26,7 +26,7 @@ cl_int Command::check_arguments() {
     must_check_ |= state.context != queue_->context;  // an error, which some drivers tolerate
     ids[i] = state.id;
   }
-  // An error by the specification, which some drivers tolerate and some programs make.
+  // An error by the specification that some drivers tolerate and some programs rely on.
   has_empty_wait_list_ =
       call_.wait_count == 0 && call_.wait_list != nullptr &&
       (queue_->accepts_empty_wait_list.load(std::memory_order_relaxed) & bit_of(call_.type)) == 0;

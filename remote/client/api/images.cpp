@@ -1,4 +1,4 @@
-// Images: what the client must know of them to move their pixels and to answer for them.
+// Images: what the client must know of them to transfer their pixels and to answer queries.
 #include <algorithm>
 
 #include "remote/client/api/api.h"

@@ -29,7 +29,7 @@ constexpr unsigned kQueue = 5;
 constexpr unsigned kSvm = 6;
 constexpr unsigned kMemory = 0x10000;  // plus the memory object's type
 
-// Finds out what the program's bytes are. The address of a released object of ours is an error; any other number is a
+// Determines what the program's bytes are. The address of a released object of the client's is an error; all else is a
 // value.
 cl_int classify(const KernelState& kernel, ArgumentKind argument_kinds, std::size_t size, const void* bytes,
                 ArgumentValue& value) {

@@ -114,7 +114,7 @@ cl_int unmap(Command& command, MemoryState& state, const Mapping& mapping) {
 
 }  // namespace
 
-// Nobody else refers to the object any more.
+// No other reference to the object exists any more.
 MemoryState::~MemoryState() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   if (shadow != nullptr) munmap(shadow, shadow_size);
 }

@@ -1,5 +1,5 @@
 // Functions that cannot be forwarded to another machine, with other answers than those whose row in opencl/functions.def says
-// `not_carried`. No device offers what they are for.
+// `not_carried`. No device offers the features that they are for.
 #include "remote/client/api/api.h"
 #include "remote/client/objects/client.h"
 #include "remote/client/objects/info_output.h"

@@ -1,4 +1,4 @@
-// What a device can do, as the program is told: what its server says, without what cannot be forwarded over a connection.
+// The capabilities of a device as the program sees them: those that its server reports, without what cannot be forwarded.
 #pragma once
 
 #include "remote/client/objects/object_state.h"
@@ -6,7 +6,7 @@
 
 namespace cleave::remote::client {
 
-// Fills in what the server says of a device. Before the program has its handle.
+// Fills in what the server reports of a device. Called before the program has the handle.
 void fill_device(DeviceState& state, const wire::Device& device, const wire::Welcome& welcome);
 
 }  // namespace cleave::remote::client

@@ -133,7 +133,7 @@ void make_platform() {
     }
   }
   if (catalog.devices.empty()) return;
-  // It has no state; any address but null will do.
+  // It has no state; any non-null address will do.
   catalog.platform = client.objects.make_root(Kind::platform, &catalog, 0, nullptr);
 }
 

@@ -182,7 +182,7 @@ class IncludeSearch {
   void find_file(const Include& include, const std::optional<std::string>& folder) {
     const std::string& name = include.name;
     if (name.starts_with('/')) {
-      if (File(name).is_regular()) sources_.problem = "a file that it includes is named by an absolute path";
+      if (File(name).is_regular()) sources_.problem = "it includes a file by an absolute path";
       return;
     }
     const bool beside = include.form == Include::Form::quoted && folder.has_value();
@@ -215,7 +215,7 @@ class IncludeSearch {
                       name.size() <= kMaxIncludePath && file.append_to(sources_.texts, kMaxIncludeBytes - at);
     if (!fits) {
       sources_.texts.resize(at);
-      sources_.problem = "the files that it includes are too many, too large, or in folders above all others";
+      sources_.problem = "the files that it includes are too many, too large, or in folders above the root";
       return true;
     }
     visited_.insert(plain);

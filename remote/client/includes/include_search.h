@@ -25,9 +25,8 @@ struct IncludedFiles {
   std::vector<std::string> names;    // absolute; one that ends in a slash is a folder
   std::vector<std::uint64_t> sizes;  // of each in `texts`
   std::string texts;
-  std::vector<std::string>
-      options;          // what stands before, between and behind the places of the server's folder
-  std::string problem;  // what could not be had, for people
+  std::vector<std::string> options;  // the options, split where the server's folder is inserted
+  std::string problem;               // why a file is missing, for users
 
   [[nodiscard]] bool empty() const { return names.empty(); }
 };

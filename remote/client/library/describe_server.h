@@ -1,4 +1,4 @@
-// A description of a server for people: lines of fields that are separated by tabs.
+// A description of a server for users: lines of fields that are separated by tabs.
 //
 //   server    NAME
 //   answered  NANOSECONDS              time from Hello to Welcome

@@ -170,8 +170,8 @@ void Connection::wait_with(Condition done, void* function) {
   // Until ended_ rather than closed_: what is waited for may be failed by end_connection().
   while (!ended_ && !done(function)) {
     if (has_reader_) {
-      // Counted before done() is called once more. Of this and the reader's check of the count one comes first: either
-      // what has been read is seen here, or this sleeper is seen there.
+      // Counted before done() is called once more. This and the reader's check of the count are ordered: either
+      // this thread sees what has been read, or the reader sees this sleeper.
       sleepers_.fetch_add(1, std::memory_order_acq_rel);
       if (!ended_ && !done(function)) reader_changed_.wait(lock);
       sleepers_.fetch_sub(1, std::memory_order_relaxed);
@@ -283,7 +283,7 @@ void Connection::check_liveness() {
 void Connection::close_in_child() {
   self_in_child_ = shared_from_this();  // threads that held its locks do not exist here
   closed_.store(true, std::memory_order_release);
-  // The server sees the parent's end only when nobody else has the socket open.
+  // The server sees the parent's end only when no other process has the socket open.
   for (const int descriptor : {stream_->descriptor(), timer_, wake_}) ::close(descriptor);
   if (shared_ != nullptr) shared_->close_in_child();
 }

@@ -53,7 +53,7 @@
 
 namespace cleave::remote::client {
 
-// What calls return once the connection that they need has ended.
+// The error of calls whose connection has ended.
 inline constexpr cl_int kConnectionLost = CL_DEVICE_NOT_AVAILABLE;
 
 // What a command has besides its body and data. Without a queue it is no command of a queue, and not counted in windows.
@@ -73,7 +73,7 @@ struct OffsetTarget<flatbuffers::Offset<T>> {
   using type = T;
 };
 
-// The data of a command: so many bytes behind it on the socket, or a place in shared memory.
+// The data of a command: a number of bytes that follow it on the socket, or a place in shared memory.
 struct PayloadInfo {
   std::uint64_t payload = 0;
   std::optional<wire::Shared> shared{};
@@ -101,7 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                                     << 20U;  // one transfer's share of shared memory
 
   // Connects, performs the handshake and starts the watcher. Null if that fails or takes longer than `until`; `problem`
-  // then says why, for people. `query`: only asks what the server offers and does not count as a client.
+  // then says why, for users. `query`: only asks what the server offers and does not count as a client.
   static std::shared_ptr<Connection> open(const std::string& address, const base::RemoteSettings& settings,
                                           bool query, Time until, std::string& problem);
   Connection(const Connection&) = delete;
@@ -384,7 +384,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<Id> next_id_{1};
   std::atomic<bool> closed_{false};            // nothing new begins
   std::atomic<bool> ended_{false};             // and all that was pending has been failed
-  std::shared_ptr<Connection> self_in_child_;  // keeps it for ever there
+  std::shared_ptr<Connection> self_in_child_;  // keeps the object alive in a forked child
 
   base::Mutex reservations_ CLEAVE_ACQUIRED_BEFORE(out_);
   base::Mutex out_ CLEAVE_ACQUIRED_BEFORE(requests_);

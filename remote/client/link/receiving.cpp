@@ -276,7 +276,7 @@ bool Connection::print_kernel_output(std::uint64_t payload) {
   return true;
 }
 
-// By the reader, once: fails everything that is pending.
+// Called once, by the reader: fails everything that is pending.
 void Connection::end_connection() {
   std::unordered_map<std::uint32_t, PendingRequest*> requests;
   std::unordered_map<Id, Object*> events;

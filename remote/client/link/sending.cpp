@@ -93,7 +93,7 @@ Connection::WindowReservation Connection::reserve_window(bool has_data, cl_int& 
   return reservation;
 }
 
-// What makes room: the ends of commands and of their data, and data that will not come since its read has failed.
+// What makes room: the ends of commands and of their data, and reads that have failed, whose data will not arrive.
 Connection::WindowProgress Connection::window_progress() const {
   return {commands_ended_.load(std::memory_order_relaxed), bytes_ended_.load(std::memory_order_relaxed),
           bytes_sent_.load(std::memory_order_relaxed)};

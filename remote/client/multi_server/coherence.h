@@ -36,7 +36,7 @@ class CoherenceDomain {
  public:
   using IsAlive = std::function<bool(std::size_t shard)>;
 
-  // The queues are owned by whoever derives from this.
+  // The queues are owned by the derived class.
   CoherenceDomain(std::vector<cl_command_queue> migration_queues, IsAlive is_alive)
       : migration_queues_(std::move(migration_queues)), is_alive_(std::move(is_alive)) {}
 

@@ -26,7 +26,7 @@ cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
   if (error != CL_SUCCESS && error != kConnectionLost) return error;
   Object* const context = program_context(state_of<EventState>(event).context);
   const CompositeContext& of = context_of(*context);
-  bool any_alive = false;  // in a child of the process that made them none is
+  bool any_alive = false;  // false in a forked child, which has none of the connections
   for (std::size_t shard = 0; shard < of.shards.size(); ++shard)
     any_alive = any_alive || connection_of(of, shard).alive();
   if (any_alive) of.order->decide_pending();

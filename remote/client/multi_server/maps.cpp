@@ -1,5 +1,5 @@
-// Mapping and unmapping. Each shard has its own memory for maps. A map that is unmapped on another server's queue is handed
-// over to the shard there.
+// Mapping and unmapping. Each shard has its own memory for maps. A map that is unmapped on another server's queue is passed
+// on to the shard there.
 #include <algorithm>
 #include <optional>
 

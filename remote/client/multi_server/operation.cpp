@@ -27,7 +27,7 @@ cl_int wait_for_end(cl_event handle) {
   return client::is_over(event) ? std::min(event.status.load(), CL_SUCCESS) : kConnectionLost;
 }
 
-// Nobody else refers to the operation any more.
+// No other reference to the operation exists any more.
 Operation::~Operation() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   if (event_ != nullptr) client.objects.drop(*event_);
 }

@@ -18,7 +18,7 @@ enum class Remote : std::uint8_t { common, separate, separate_by_devices, one_se
 template <auto kSingle, auto kMulti>
 struct SelectByObject;
 
-// By the function's first parameter, a handle: a look at the object that the call looks at anyway.
+// By the function's first parameter, a handle: one check of an object that the call looks up anyway.
 template <typename Result, typename Handle, typename... Others,
           Result(CL_API_CALL* kSingle)(Handle, Others...), Result(CL_API_CALL* kMulti)(Handle, Others...)>
 struct SelectByObject<kSingle, kMulti> {

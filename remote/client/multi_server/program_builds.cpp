@@ -113,7 +113,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   std::vector<Object*> devices = of.devices;
   if (count != 0) devices.clear();
   for (cl_uint i = 0; i < count; ++i) devices.push_back(find(list[i]));
-  // A program that failed to link may exist all the same, to be asked why.
+  // A program that failed to link may exist all the same, so that its log can be queried.
   cl_int linked = CL_SUCCESS;
   const auto link = [&](std::size_t shard, cl_int& error) -> cl_program {
     const auto& some = shards.devices[shard];

@@ -79,16 +79,16 @@ cl_int write_binaries(const CompositeProgram& program, const InfoOutput& output)
 }  // namespace
 
 cl_int split_by_shard(const CompositeContext& context, const std::vector<Object*>& known, cl_uint count,
-                      const cl_device_id* list, DevicesByShard& split_by_shard) {
-  split_by_shard.devices.resize(context.shards.size());
-  split_by_shard.places.resize(context.shards.size());
+                      const cl_device_id* list, DevicesByShard& result) {
+  result.devices.resize(context.shards.size());
+  result.places.resize(context.shards.size());
   for (cl_uint i = 0; i < count; ++i) {
     const Object* const device = find(list[i]);
     if (device == nullptr || std::find(known.begin(), known.end(), device) == known.end())
       return CL_INVALID_DEVICE;
     const std::size_t shard = shard_of(context, device);
-    split_by_shard.devices[shard].push_back(list[i]);
-    split_by_shard.places[shard].push_back(i);
+    result.devices[shard].push_back(list[i]);
+    result.places[shard].push_back(i);
   }
   return CL_SUCCESS;
 }

@@ -15,7 +15,7 @@ struct DevicesByShard {
 
 // CL_INVALID_DEVICE if one is not among `known`.
 cl_int split_by_shard(const CompositeContext& context, const std::vector<Object*>& known, cl_uint count,
-                      const cl_device_id* list, DevicesByShard& split_by_shard);
+                      const cl_device_id* list, DevicesByShard& result);
 
 // Creates a program for these devices.
 template <typename Make>

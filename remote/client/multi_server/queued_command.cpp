@@ -108,7 +108,7 @@ bool QueuedCommand::needs_event(bool blocking) const {
   return call_.event != nullptr || blocking || deferred_ || !ordered_->uses.empty();
 }
 
-// The command has been sent, or has failed to be.
+// The command has been sent, or could not be sent.
 cl_int QueuedCommand::record_outcome(cl_int result, cl_event made) {
   if (result != CL_SUCCESS) {
     if (submitted_) order_->withdraw(ordered_);

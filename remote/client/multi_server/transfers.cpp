@@ -24,7 +24,7 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
   });
 }
 
-// To the queue's device, the contents with it; to the host they go when they are mapped.
+// To a device: the contents are migrated to the queue's server. To the host: nothing to do until they are mapped.
 cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint count, const cl_mem* list,
                                               cl_mem_migration_flags flags, cl_uint wait_count,
                                               const cl_event* wait_list, cl_event* event) {

@@ -22,7 +22,7 @@ class InfoCache {
     cl_uint param = 0;
     cl_uint index = 0;
     std::uint64_t device = 0;  // its id
-    // NOLINTNEXTLINE(modernize-use-nullptr): a zero that the compiler writes
+    // NOLINTNEXTLINE(modernize-use-nullptr): a zero in compiler-generated code
     auto operator<=>(const Key&) const = default;
   };
   struct Info {

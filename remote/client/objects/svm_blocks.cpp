@@ -58,7 +58,7 @@ void Pages::cut(std::uintptr_t at) {
   run->second.end = at;
 }
 
-// Maps the gaps between runs as runs with no use yet.
+// Maps the gaps between runs, as runs that have no users yet.
 bool Pages::fill(std::uintptr_t begin, std::uintptr_t end) {
   for (std::uintptr_t at = begin; at < end;) {
     const auto next = runs_.lower_bound(at);

@@ -25,7 +25,7 @@ struct IncludedFiles {
   std::vector<std::uint64_t> sizes;  // one for each name; their sum is the size of `texts`
   std::string texts;
   std::vector<std::string> options;  // the build options, split where the folder's path is inserted
-  std::string problem;               // why the files are missing, for people
+  std::string problem;               // why the files are missing, for users
 };
 
 // Whether this is an absolute path that never leads above the root.

@@ -82,7 +82,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   properties.push_back(CL_CONTEXT_PLATFORM);
   properties.push_back(reinterpret_cast<cl_context_properties>(platform));
   properties.push_back(0);
-  // Never freed: the driver does not tell which call is the last.
+  // Never freed: the driver does not say which call is the last.
   auto* const observer = message.notify() ? new ContextObserver{session.outbox, message.id()} : nullptr;
   cl_int error = CL_SUCCESS;
   const cl_context context =

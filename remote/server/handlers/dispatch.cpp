@@ -70,7 +70,7 @@ static_assert(std::find(kHandlers.by_body.begin() + 1, kHandlers.by_body.end(), 
 
 }  // namespace
 
-// A message that is not in this version's schema is ignored, like none.
+// A message that is not in this version's schema is ignored, like an absent one.
 void dispatch(SessionContext& session, const wire::Command& command) {
   const std::size_t body = index_of(command.body_type());
   if (body != 0 && body < kHandlers.by_body.size()) kHandlers.by_body[body](session, command);

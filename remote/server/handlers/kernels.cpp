@@ -44,7 +44,7 @@ cl_int invalid_error_for(ArgumentKind expected) {
                                            : CL_INVALID_MEM_OBJECT;
 }
 
-// Empty where the driver does not tell; then arguments are passed to the driver unchecked.
+// Empty if the driver does not report it; then arguments are passed to the driver unchecked.
 std::shared_ptr<Arguments> arguments_of(SessionContext& session, cl_kernel kernel) {
   auto arguments = std::make_shared<Arguments>();
   cl_uint count = 0;
@@ -139,7 +139,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   if (!object || object->kind != Kind::kernel) return session.reply(command, id, CL_INVALID_KERNEL);
   auto* const kernel = static_cast<cl_kernel>(object->handle);
   const Arguments& arguments = *object->arguments;
-  // Unknown where the driver does not tell.
+  // Unknown if the driver does not report it.
   const ArgumentKind expected =
       message.index() < arguments.size() ? arguments[message.index()] : ArgumentKind::unknown;
   switch (message.kind()) {
@@ -156,7 +156,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
     }
     case wire::Argument::object: {
       if (message.size() != sizeof(void*)) return session.reply(command, id, CL_INVALID_ARG_SIZE);
-      // A kernel must not see a driver's handle as a number.
+      // A kernel must not receive a driver's handle as a plain value.
       if (expected == ArgumentKind::value || expected == ArgumentKind::local)
         return session.reply(command, id, CL_INVALID_ARG_VALUE);
       void* handle = nullptr;

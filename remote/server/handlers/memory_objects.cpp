@@ -10,9 +10,9 @@
 namespace cleave::remote::server {
 namespace {
 
-// The client's host pointers mean nothing here: the contents come as a payload.
+// The client's host pointers are not valid here: the contents arrive as a payload.
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-// Host access is checked by the client. The driver must allow all of it: a mapping for writing is read first.
+// Host access is checked by the client. So the driver must allow every access: a mapping for writing is read first.
 constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
 cl_mem_flags driver_flags(cl_mem_flags flags, bool filled) {

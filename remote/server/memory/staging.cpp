@@ -35,7 +35,7 @@ Block Staging::take(std::size_t size) {
   if (size_class < kClasses) {
     if (std::byte* const data = take_cached(size_class, needed)) return {*this, data, size, needed};
   }
-  // Aligned as drivers like it for what they copy from and to.
+  // Aligned as drivers prefer for the source and target of copies.
   const std::size_t whole = (needed + kMinBlock - 1) / kMinBlock * kMinBlock;
   auto* const data = static_cast<std::byte*>(std::aligned_alloc(kMinBlock, whole));
   if (data == nullptr) {

@@ -15,7 +15,7 @@ struct ClientLimits {
   std::size_t objects = std::size_t{4} << 20U;
   std::size_t queues = 512;
   std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
-  std::chrono::milliseconds silence{10'000};          // after which the client is taken for disconnected
+  std::chrono::milliseconds silence{10'000};          // after which the client counts as disconnected
   std::chrono::seconds idle{0};                       // without a command or a build; 0: no limit
 };
 

@@ -19,7 +19,7 @@ namespace cleave::remote::server {
 
 class Outbox {
  public:
-  // `on_lost` is called when the client can no longer be reached. It may be called more than once, and by any
+  // `on_lost` is called when the client can no longer be reached. It may be called more than once, and on any
   // thread.
   Outbox(Stream& stream, KernelOutput& printed, Duration send_timeout, std::function<void()> on_lost);
 

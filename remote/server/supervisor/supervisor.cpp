@@ -38,8 +38,8 @@ using std::chrono::steady_clock;
 
 // The most connections in their handshake at a time; further ones are closed at once.
 constexpr std::size_t kMaxHandshaking = 32;
-// The pause after a worker has ended before it was ready, doubled each time: the driver is broken, and restarting workers all
-// the time would keep the processors busy.
+// The pause after a worker has ended before it was ready, doubled each time: the driver is broken, and restarting workers
+// constantly would keep the processors busy.
 constexpr std::chrono::seconds kSpawnRetryDelay{1};
 constexpr std::chrono::seconds kMaxSpawnRetryDelay{60};
 // A worker that has closed its control socket is about to exit. If a driver delays it for longer, it is killed.
@@ -210,7 +210,7 @@ void Supervisor::assign(const EndpointListener& listener, int socket) {
   worker->since = steady_clock::now();
 }
 
-// Answers a worker whether its client is admitted. Unkillable workers count as clients; workers that have just been killed do
+// Tells a worker whether its client is admitted. Unkillable workers count as clients; workers that have just been killed do
 // not. Queries are always admitted.
 bool Supervisor::admit(WorkerProcess& worker, WorkerProcess::State as) {
   Admission admission;
@@ -265,7 +265,7 @@ void Supervisor::close_control(WorkerProcess& worker) {
   spawn_retry_delay_ = std::min(2 * spawn_retry_delay_, kMaxSpawnRetryDelay);
 }
 
-// Does not wait: a driver may delay a worker's exit for ever, and the other clients are still served.
+// Does not wait: a driver may delay a worker's exit forever, and the other clients must still be served.
 void Supervisor::reap() {
   for (WorkerProcess& worker : workers_) {
     if (worker.control >= 0) continue;

@@ -33,7 +33,7 @@ enum class WorkerMessage : char {
   client = 'c',     // an authorised client: its name
   query = 'v',      // a client that only asks for the devices: its name
   refused = 'r',    // in the handshake: the reason
-  violation = 'h',  // of the protocol: which
+  violation = 'h',  // of the protocol: a description
   ended = 'g',      // the reason
 };
 

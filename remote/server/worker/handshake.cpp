@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Slows down guessing.
+// Slows down guessing of tokens.
 constexpr std::chrono::milliseconds kWrongTokenDelay{500};
 
 std::uint64_t now() {
@@ -26,7 +26,7 @@ std::string host_name() {
   return name;
 }
 
-// Takes the same time for any text of this length.
+// Constant-time comparison: takes the same time for any text of this length.
 bool equals_in_constant_time(const std::string& token, const flatbuffers::String* given) {
   const std::size_t size = given != nullptr ? given->size() : 0;
   unsigned difference = token.size() == size ? 0 : 1;
@@ -52,7 +52,7 @@ RefusalDetails check_hello(const HandshakeParams& params, const DeviceCatalog& o
                            const wire::Hello& hello) {
   const auto ours = std::endian::native == std::endian::big ? wire::ByteOrder::big : wire::ByteOrder::little;
   if (hello.oldest() > kVersion || hello.version() < kOldestVersion) {
-    return {wire::Refusal::version, "no protocol version in common"};
+    return {wire::Refusal::version, "no common protocol version"};
   }
   if (!has_valid_token(params.tokens, hello.token()))
     return {wire::Refusal::token, "the token is wrong or missing"};

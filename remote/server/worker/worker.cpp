@@ -83,7 +83,7 @@ bool Worker::prepare() {
   if (!kernel_output_.redirect_stdout()) return false;
   cl_ = load_opencl(options_.opencl, problem);
   if (cl_ == nullptr) {
-    log_line("no OpenCL: " + problem);
+    log_line("OpenCL cannot be loaded: " + problem);
     return false;
   }
   platforms_ = find_platforms(*cl_, options_.devices);

@@ -19,7 +19,7 @@ void report_libraries(const Installation& cleave, Report& report) {
   for (const auto& library : missing) report.problem(library.string() + " is missing", reinstall);
   if (missing.empty()) report.ok("drop-in, stub and layer are in " + cleave.layer.parent_path().string());
   if (!cleave.can_be_in_layers()) {
-    report.problem("library lists are separated by colons, and the path above contains one", "move Cleave");
+    report.problem("the path above contains a colon, which separates library lists", "move Cleave");
   } else if (!cleave.can_preload()) {
     report.note("LD_PRELOAD cannot hold a path with a space; `cleave run` uses the other ways only",
                 "move Cleave to a path without spaces");

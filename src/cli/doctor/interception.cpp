@@ -142,7 +142,7 @@ void examine_file(const fs::path& file, const Installation& cleave, bool registe
         {Severity::note, "it is a script itself: not examined further", "run doctor on its interpreter"});
   } else {
     findings.push_back({Severity::problem, "it is neither an ELF program nor a script with a `#!` line",
-                        "name the program that is started in the end"});
+                        "name the program that it starts"});
   }
 }
 

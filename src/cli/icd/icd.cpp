@@ -94,7 +94,7 @@ void apply_or_undo(const IcdPaths& places, const IcdSteps& steps, bool was_insta
   apply(steps);
 } catch (const IcdError& failure) {
   if (was_installed) throw;
-  std::cout << "That failed; undoing it.\n";
+  std::cout << "The last step failed; undoing the changes.\n";
   try {
     apply(plan_uninstall(places));
   } catch (const IcdError& second) {

@@ -18,7 +18,7 @@ using IcdSteps = std::vector<IcdStep>;
 
 // With this mode, whatever the umask.
 IcdStep make_folder(const std::filesystem::path& folder, unsigned mode);
-// Readable for everybody, and synced to disk.
+// Readable for all users, and synced to disk.
 IcdStep write_file(const std::filesystem::path& file, const std::string& text);
 // Fails if `to` exists.
 IcdStep move(const std::filesystem::path& from, const std::filesystem::path& to);

@@ -58,7 +58,7 @@ std::vector<Record> neighbours(clGetCleaveInfo_fn info) {
   std::vector<Record> records;
   for (const std::string& line : split(text_of(info, CL_CLEAVE_NEIGHBOURS), "\n")) {
     Record record = {"neighbour"};
-    for (std::string_view rest = line; !line.empty();) {  // empty fields count
+    for (std::string_view rest = line; !line.empty();) {  // empty fields are kept
       const std::size_t tab = rest.find('\t');
       record.emplace_back(rest.substr(0, tab));
       if (tab == std::string_view::npos) break;

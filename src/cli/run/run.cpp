@@ -60,9 +60,10 @@ bool is_complete(const Installation& cleave) {
 bool set_environment(const Installation& cleave) {
   const char* folder = cleave.drop_in_folder.c_str();
   if (!cleave.can_be_in_layers() && !cleave.can_be_in_library_path()) {
-    std::fprintf(stderr,
-                 "cleave: cannot be loaded from %s: library lists are separated by colons; move Cleave\n",
-                 folder);
+    std::fprintf(
+        stderr,
+        "cleave: cannot be loaded from %s: its path contains a separator of library lists; move Cleave\n",
+        folder);
     return false;
   }
   if (cleave.can_preload()) {

@@ -62,7 +62,7 @@ class Image {
     char bytes[4096];
     const std::size_t size = read_some(offset, bytes, sizeof bytes);
     const std::size_t length = ::strnlen(bytes, size);
-    if (length == size) throw Damaged("a name in it has no end");
+    if (length == size) throw Damaged("a name in it is not terminated");
     return {bytes, length};
   }
 
@@ -73,11 +73,11 @@ class Image {
 std::vector<ElfW(Phdr)> segments_of(const Image& image) {
   const auto header = image.read<ElfW(Ehdr)>(0, "header");
   if (header.e_phnum > 0 && header.e_phentsize != sizeof(ElfW(Phdr)))
-    throw Damaged("its program headers are odd");
+    throw Damaged("its program headers are malformed");
   std::vector<ElfW(Phdr)> segments;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     if (header.e_phoff > UINT64_MAX - i * sizeof(ElfW(Phdr)))
-      throw Damaged("its program headers are nowhere");
+      throw Damaged("its program headers lie outside of the file");
     segments.push_back(image.read<ElfW(Phdr)>(header.e_phoff + i * sizeof(ElfW(Phdr)), "program headers"));
   }
   return segments;
@@ -99,7 +99,7 @@ std::vector<ElfW(Dyn)> dynamic_entries(const Image& image, const std::vector<Elf
   for (const auto& segment : segments) {
     if (segment.p_type != PT_DYNAMIC) continue;
     for (std::uint64_t at = 0; at < segment.p_filesz; at += sizeof(ElfW(Dyn))) {
-      if (segment.p_offset > UINT64_MAX - at) throw Damaged("its dynamic section is nowhere");
+      if (segment.p_offset > UINT64_MAX - at) throw Damaged("its dynamic section lies outside of the file");
       entries.push_back(image.read<ElfW(Dyn)>(segment.p_offset + at, "dynamic section"));
       if (entries.back().d_tag == DT_NULL) return entries;
     }
@@ -115,7 +115,8 @@ void read_dynamic(const Image& image, const std::vector<ElfW(Phdr)>& segments, E
   }
   for (const auto& entry : entries) {
     if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH) continue;
-    if (!names || entry.d_un.d_val > UINT64_MAX - *names) throw Damaged("it has names but no place for them");
+    if (!names || entry.d_un.d_val > UINT64_MAX - *names)
+      throw Damaged("it has library names but no string table");
     const std::string name = image.text(*names + entry.d_un.d_val);
     if (entry.d_tag == DT_NEEDED) facts.needed.push_back(name);
     if (entry.d_tag == DT_RPATH) facts.rpath = name;

@@ -10,7 +10,7 @@
 namespace cleave::interpose {
 namespace {
 
-// The function to return for `name` where the driver has `theirs`. Nothing is offered that the driver lacks, except
+// The function to return for `name`; `theirs` is the driver's. Nothing is offered that the driver lacks, except
 // clGetCleaveInfo; if another face of Cleave is below, that one answers it.
 void* ours(std::string_view name, void* theirs) {
   if (name == CL_CLEAVE_GET_INFO_NAME) {

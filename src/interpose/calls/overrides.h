@@ -44,7 +44,7 @@ inline constexpr Role kRole = Role::forwarded;
 #undef CL_EXTENSION
 
 // None throws. Those that wait are not noexcept, so that they can end in a jump to the driver: a thread that is cancelled
-// there leaves it as it would without us.
+// there is unwound as without Cleave.
 template <auto Entry>
 using Override =
     std::conditional_t<kRole<Entry> == Role::waits, opencl::Declared<Entry>, opencl::DeclaredNoexcept<Entry>>;
@@ -60,9 +60,9 @@ cl_int CL_API_CALL get_cleave_info(cl_device_id, cl_uint name, size_t size, void
                                    size_t* size_ret) noexcept;
 
 // programs.cpp
-// Builds a program that was built with the prelude once more, as it came, for drivers that build it and then
-// fail to make kernels. `kernel` is the one that failed, or null for all: a name that is nowhere in the text
-// is the program's own mistake. Says whether it is built now.
+// Rebuilds a program that was built with the prelude from the original source, for drivers that build it and then
+// fail to create kernels. `kernel` is the one that failed, or null for all: a name that does not occur in the text
+// is an error of the program. Returns whether the program is built now.
 bool build_without_prelude(cl_program program, const char* kernel) noexcept;
 
 // The driver's whole build log; empty if there is none. May throw std::bad_alloc.

@@ -13,7 +13,7 @@ inline auto& records_of(ObjectRecords& records, cl_program) { return records.pro
 inline auto& records_of(ObjectRecords& records, cl_kernel) { return records.kernels; }
 inline auto& records_of(ObjectRecords& records, cl_command_queue) { return records.queues; }
 
-// Stands for `Entry`, the clRetain... of such a kind.
+// The override of `Entry`, the clRetain... function of such a kind.
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Retain;
 
@@ -27,7 +27,7 @@ struct Retain<Entry, cl_int(CL_API_CALL*)(Handle)> {
   }
 };
 
-// Stands for `Entry`, the clRelease... of such a kind. The record goes before the driver may use the address again.
+// The override of `Entry`, the clRelease... function. The record is removed before the driver may reuse the address.
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Release;
 

@@ -14,7 +14,7 @@
 namespace cleave::interpose {
 namespace {
 
-// An override as the program calls it: a thread that is cancelled goes when it has left us.
+// An override as the program calls it: a pending thread cancellation takes effect after our frames have returned.
 template <auto Override, typename Function = decltype(Override)>
 struct CancelSafe;
 
@@ -25,8 +25,8 @@ struct CancelSafe<Override, Result(CL_API_CALL*)(Parameters...) noexcept> {
     return Override(parameters...);
   }
 
-  // For what takes long: there drivers have places where a thread is cancelled, and a program may have no
-  // other. Not noexcept, and with nothing to clean up.
+  // For calls that may block: the driver's own call contains cancellation points, and a program may have no
+  // others. So this is a cancellation point, too: not noexcept, with no destructors pending.
   static Result CL_API_CALL call_then_test_cancel(Parameters... parameters) {
     const Result result = stay(parameters...);
     pthread_testcancel();
@@ -76,7 +76,7 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   }
 };
 
-// A function that may wait for its command: only then it is a place to go.
+// A function that may wait for its command. It is a cancellation point only if it waits.
 template <auto Entry, Name name, typename Function = FunctionAt<Entry>>
 struct MayWait;
 
@@ -90,7 +90,7 @@ struct MayWait<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters...
   }
 };
 
-// What stands for the function at `Entry`, by its role; null if nothing does. `kByHand` is interpose::<name>, which is
+// The override of `Entry`, by its role; null if there is none. `kByHand` is interpose::<name>, which is
 // defined for some roles.
 template <auto Entry, auto kByHand, Name name>
 constexpr FunctionAt<Entry> override_of() {
@@ -108,7 +108,7 @@ constexpr FunctionAt<Entry> override_of() {
   } else if constexpr (kIs == Role::cancellable) {
     return CancelSafe<kByHand>::call_then_test_cancel;
   } else if constexpr (kIs == Role::waits) {
-    return kByHand;  // sees to cancellation itself; where it changes nothing, it is as without us
+    return kByHand;  // handles cancellation itself
   } else {
     static_assert(kIs == Role::forwarded);
     return nullptr;
@@ -142,7 +142,7 @@ const Table* install(const Table& next, const Face& face, base::Configuration co
   auto made = std::make_unique<Interposer>(next, face.name, face.next_name, std::move(configuration), clock);
   fill(made->table, next, made->settings().disable);
   const Table* const table = &made->table;
-  replace_interposer(made.release());  // lives for ever, as the calls that use it may
+  replace_interposer(made.release());  // never freed: calls that use it may outlive main()
   return table;
 } catch (...) {
   return nullptr;

@@ -6,15 +6,15 @@
 namespace cleave::interpose {
 
 struct Quirks {
-  // clGetKernelSuggestedLocalWorkSizeKHR makes launches that run at that moment lose work-groups.
+  // clGetKernelSuggestedLocalWorkSizeKHR makes concurrently running launches skip work-groups.
   bool suggest_corrupts_launches = false;
   // After a failed build a program cannot be built again, with any options.
   bool failed_builds_stick = false;
-  // A command that fails after its event was released ends the process.
+  // A command that fails after its event was released crashes the process.
   bool failures_abort = false;
-  // Several commands that wait for a failing one end the process, or some of them run.
+  // If several commands wait for one that fails, the process crashes, or some of them run.
   bool failures_multiply = false;
-  // Concurrent launches of one kernel with and without an offset end the process.
+  // Concurrent launches of one kernel with and without an offset crash the process.
   bool offsets_clash = false;
   // The same, but only with more than two in flight.
   bool offsets_race = false;
@@ -23,7 +23,7 @@ struct Quirks {
   bool copies_variables = false;
   // The driver keeps kernel argument information for builds without options, but not with any, even empty, options.
   bool default_has_argument_info = false;
-  // Concurrent launches of one kernel on several queues end the process, in some versions.
+  // Concurrent launches of one kernel on several queues crash the process, in some versions.
   bool queues_clash = false;
   // Not a bug: the device belongs to a server, which splits, builds and waits there.
   bool remote = false;

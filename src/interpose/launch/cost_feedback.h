@@ -4,7 +4,7 @@
 //     them or releases the event;
 //   - host times (launch_timers.h) on all other queues.
 //
-// Profiling is never enabled for this purpose. Launches without a key are not measured, so nothing happens here under
+// Profiling is never enabled for this purpose. Launches without a key are not measured, so nothing is recorded under
 // policies that do not measure.
 //
 // Thread-safe.

@@ -1,5 +1,5 @@
 // A launch, from the program's call to the driver's: decide whether to split and into how many slices, cut, enqueue,
-// remember the event. In doubt the launch is forwarded unsplit, and the reason is counted.
+// remember the event. Where a split may be wrong, the launch is forwarded unsplit and the reason is counted.
 
 #include <algorithm>
 #include <cstdint>
@@ -306,7 +306,7 @@ inline cl_int enqueue_any(Interposer& p, const Call& call) {
   return call.forward(p.next);
 }
 
-// Not inlined, so that launches without a trace do not pay for it.
+// Not inlined, so that launches without a trace have no overhead.
 [[gnu::noinline]] cl_int enqueue_traced(Interposer& p, Call call) {
   LaunchTrace trace(*p.trace, {.function = "clEnqueueNDRangeKernel",
                                .queue = call.queue,

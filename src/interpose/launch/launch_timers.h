@@ -44,7 +44,7 @@ class LaunchTimers {
   void forget(cl_command_queue queue) { queues_.forget(queue); }
   [[nodiscard]] bool empty() const { return queues_.empty(); }
 
-  // Called for every command before it is enqueued.
+  // To be called for every command before it is enqueued.
   Start begin(cl_command_queue queue, base::Clock& clock);
 
   // The command that began with `start` is a launch and has been enqueued. It is timed if the queue was empty.
@@ -52,7 +52,7 @@ class LaunchTimers {
   void launched(cl_command_queue queue, const Start& start, const MeasuredLaunch& measured, cl_event event,
                 base::Clock& clock);
 
-  // A launch on `queue` will be timed if the program waits for it now.
+  // Whether a launch on `queue` would be timed if the program waited for it now.
   [[nodiscard]] bool is_timing(cl_command_queue queue) const;
 
   // A wait begins, for everything on the queue or for one event.

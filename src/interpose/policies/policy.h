@@ -31,7 +31,7 @@ class LaunchQuery {
 
   // Reasons that do not depend on the queue.
   virtual std::optional<plan::UnsplitReason> kernel_obstacle() = 0;
-  // Reasons that do.
+  // Reasons that depend on the queue.
   virtual std::optional<plan::UnsplitReason> queue_obstacle() = 0;
   // Makes the local size explicit, with at least `slices` work-groups if Cleave chooses it.
   virtual std::optional<plan::UnsplitReason> fix_local_size(std::size_t slices) = 0;

@@ -1,5 +1,5 @@
 // As many slices as leave none longer than a quantum, by measured durations. While nothing is known of a launch, VMs × α
-// slices, and not less than kUnmeasuredSlices.
+// slices, but at least kUnmeasuredSlices.
 
 #include <algorithm>
 

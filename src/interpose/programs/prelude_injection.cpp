@@ -6,7 +6,7 @@
 namespace cleave::interpose {
 namespace {
 
-// The option for what some drivers do if there are no options at all.
+// The option for what some drivers do by default, without any options.
 constexpr std::string_view kKeepArgumentInfo = "-cl-kernel-arg-info ";
 
 // Removes the first line from `text` and returns it without its end.

@@ -162,7 +162,7 @@ class BuildScope {
   // Kernels for these devices have no prelude from now on.
   void note_plain(const Devices& devices) { note(devices, nullptr); }
 
-  // They have it, if no other build began meanwhile.
+  // They have the prelude, if no other build began meanwhile.
   void note_prelude(const Build& build, const Devices& devices) { note(devices, &build); }
 
  private:
@@ -219,7 +219,7 @@ bool keeps_argument_info(const Table& next, const Devices& devices) {
                      [&](cl_device_id device) { return quirks_of(next, device).default_has_argument_info; });
 }
 
-// Builds with the prelude. Returns whether it succeeded without a visible trace.
+// Builds with the prelude. Returns whether it succeeded and its log does not reveal the prelude.
 bool build_with_prelude(Interposer& p, const Build& build, const Devices& devices) {
   const bool in_words = build.options == nullptr && keeps_argument_info(p.next, devices);
   const std::string options = options_with_prelude(build.options, in_words);

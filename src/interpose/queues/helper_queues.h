@@ -118,7 +118,7 @@ class HelperQueues {
     QueueTemplate queue_template;
   };
 
-  // `follows`: the queue that asks used it last. Determined under the lock, since another last user may vanish.
+  // `follows`: the requesting queue used it last. Set under the lock, since another last user may be released.
   struct Candidate {
     Helper* helper = nullptr;
     bool follows = false;

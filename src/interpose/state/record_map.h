@@ -28,7 +28,7 @@ class RecordMap {
   RecordMap() = default;
   RecordMap(base::ForkLocks& forks, base::ForkOrder order) { forks.add(order, *this); }
 
-  // The program has got `handle` with one reference. Replaces any earlier record of that address.
+  // The program has received `handle` with one reference. Replaces any earlier record of that address.
   void add(const void* handle, const Record& record) {
     Shard& shard = of(handle);
     const base::MutexLock lock(shard.mutex);
@@ -41,7 +41,7 @@ class RecordMap {
     change(handle, [](Entry& entry) { ++entry.references; });
   }
 
-  // The program is about to give one reference back. Removes and returns the record if it was the last.
+  // The program is about to release one reference. Removes and returns the record if it was the last.
   std::optional<Record> release(const void* handle) {
     if (empty()) return std::nullopt;
     Shard& shard = of(handle);
@@ -82,7 +82,7 @@ class RecordMap {
     return found != shard.entries.end() && found->second.pins != 0;
   }
 
-  // Leaves the driver's last reference to the thread that unpins. Returns false if none does any more.
+  // Defers the release of the driver's last reference to unpin(). Returns false if nothing is pinned any more.
   bool defer_release(const void* handle) {
     Shard& shard = of(handle);
     const base::MutexLock lock(shard.mutex);
@@ -150,7 +150,7 @@ class RecordMap {
 
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 
-  // Costs one relaxed load, so maps for rare objects cost other calls nothing.
+  // One relaxed load, so maps of rarely used objects cost other calls almost nothing.
   [[nodiscard]] bool empty() const { return size() == 0; }
 
   // For fork(): all shards, which the analysis cannot follow. (Plain mutexes, since a child cannot unlock a reader-writer
@@ -163,7 +163,7 @@ class RecordMap {
   }
 
  private:
-  // Without references an entry only serves those who pin it and is no record any more.
+  // An entry without references exists only for its pins; it is no longer a record.
   struct Entry {
     Record record;
     std::uint32_t references;

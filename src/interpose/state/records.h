@@ -19,7 +19,7 @@
 
 namespace cleave::interpose {
 
-// A program of which something is known.
+// What is known of one program.
 struct ProgramRecord {
   std::shared_ptr<const std::string> source;         // the whole text; null for linked programs and IL
   std::shared_ptr<const kernels::ProgramScan> scan;  // of all builds so far; null before the first
@@ -62,20 +62,20 @@ struct QueueRecord {
   // False for queues with vendor-specific properties, whose effect on a launch is unknown, and for drivers that do not
   // run slices correctly.
   bool plain = true;
-  // The driver ends the process if a launch fails whose event has been released. Slices do so when a user event that
+  // The driver crashes if a launch fails after its event was released. Slices fail like that when a user event that
   // they wait for is set to an error.
   bool failures_abort = false;
-  // The driver cannot handle several slices that fail.
+  // The driver crashes, or runs commands that it must not, if several slices fail.
   bool failures_multiply = false;
   // The driver gives launches with an offset separate copies of program-scope variables.
   bool copies_variables = false;
-  // The driver ends the process if launches with and without an offset are in flight on several queues.
+  // The driver crashes if launches with and without an offset are in flight on several queues.
   bool offsets_race = false;
   bool remote = false;  // the device belongs to a server
   plan::Device facts;
-  // Launches in a row whose pacing was given up: the program waits for itself there, so pacing only costs time.
+  // Consecutive launches whose pacing was given up: they depend on the program, so pacing only costs time.
   unsigned pacing_stalls = 0;
-  // How to create helper queues like it; empty if that is impossible.
+  // The properties of helper queues for it; empty if none can be created.
   std::optional<QueueTemplate> queue_template;
   bool has_helpers = false;    // it has used helper queues
   std::uint64_t identity = 0;  // hash of device and driver under which costs are kept; 0: none are

@@ -22,8 +22,8 @@ class SplitOwner {
   SplitOwner(const Table& next, const base::Configuration& configuration)
       : next_(next), configuration_(configuration) {}
 
-  // Whether this interposer splits launches. Determined by the first call and not before, because only then the loader
-  // below is sure to answer. The owner reports problems and notices of its configuration.
+  // Whether this interposer splits launches. Determined by the first call and not before, since only then is the loader
+  // below certain to answer. The owner reports problems and notices of its configuration.
   bool is_this() noexcept {
     const State known = state_.load(std::memory_order_acquire);
     return (known == State::unknown ? determine() : known) != State::another;

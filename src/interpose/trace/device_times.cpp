@@ -18,7 +18,7 @@ constexpr base::Nanoseconds kTimerHolds = 1s;
 // A larger error means that the timer is not the profiling clock.
 constexpr base::Nanoseconds kMaxTimerError = 10ms;
 
-// After this many unfinished slices the later ones are assumed to be unfinished.
+// After this many unfinished slices in a row, the later ones are taken to be unfinished without a query.
 constexpr unsigned kEnough = 8;
 
 std::optional<base::Nanoseconds> profiled(const Table& next, cl_event event, cl_profiling_info name) {

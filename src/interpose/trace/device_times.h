@@ -56,7 +56,7 @@ class DeviceTimes {
   // Forgets that queue and releases its events.
   void forget(cl_command_queue owner) noexcept;
 
-  // Adds the slice's times to `events`. Returns false if it has not ended or the driver does not tell. Requires: the
+  // Adds the slice's times to `events`. Returns false if it has not ended or has no profiling times. Requires: the
   // event stays alive meanwhile.
   bool add_slice(const ProfiledSlice& slice, cl_event event, observe::TraceEvents& events);
 

@@ -5,7 +5,7 @@
 // their records end with the program's last reference. On queues with profiling, references to the slices' events are
 // kept until these have ended or their queue is released (device_times.h).
 //
-// Thread-safe. No lock is held while a driver is called. Nothing throws; without memory events are dropped.
+// Thread-safe. No lock is held while a driver is called. Nothing throws; events are dropped if memory runs out.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct WaitTrace {
   std::uint64_t newest = 0;  // the newest launch on that queue when the wait began
 };
 
-// What the trace tells about. Everything must outlive the tracer.
+// What the tracer reads. Everything must outlive the tracer.
 struct TraceSources {
   base::ForkLocks& forks;
   const Table& next;

@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // How long a slice may take to begin before pacing is given up. Long enough for work that others have queued, short
-// enough for a program that would otherwise wait for itself.
+// enough where the slice depends on the program, which is blocked in this call.
 constexpr base::Nanoseconds kPatience = 2s;
 
 }  // namespace

@@ -28,7 +28,7 @@ void flush_all(const WaitContext& context) noexcept try {
     queues.push_back(static_cast<cl_command_queue>(const_cast<void*>(handle)));
   });
   for (cl_command_queue queue : queues) flush_if_known(context.next, context.records.queues, queue);
-} catch (...) {  // out of memory: the next time may be better
+} catch (...) {  // out of memory: retried by the next call
 }
 
 // Whether the driver would accept a wait for these: all are events of one context.
@@ -63,7 +63,7 @@ bool wants_watching(base::WaitMode mode, const DriverWaits& driver) {
   return mode == base::WaitMode::sleeping || driver.spinning.verdict() == SpinDetector::Verdict::spins;
 }
 
-// The driver's own waits are known to be harmless, or do the work themselves.
+// The driver's own waits do not spin, or execute the commands on the waiting thread.
 bool is_never_watched(base::WaitMode mode, const DriverWaits& driver) {
   return mode == base::WaitMode::automatic && (driver.processor.load(std::memory_order_relaxed) ||
                                                driver.spinning.verdict() == SpinDetector::Verdict::sleeps);
@@ -120,7 +120,7 @@ Wait::Wait(const WaitContext& context, cl_command_queue queue, WaitKind kind) no
   if (driver == nullptr) return;
   history_ = &context.statistics.of(queue);
   in_order_ = record->in_order;
-  // A transfer without commands before it has nothing to wait for but itself.
+  // A transfer with no earlier commands waits only for itself.
   const bool work = kind != WaitKind::events && history_->take_work();
   if (kind == WaitKind::transfer && !work) return;
   driver_ = driver;

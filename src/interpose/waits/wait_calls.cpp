@@ -1,4 +1,4 @@
-// clFinish and clWaitForEvents. A thread that is cancelled during the wait ends at the end of the call.
+// clFinish and clWaitForEvents. Cancellation of the thread during the wait takes effect when the call returns.
 
 #include "interpose/waits/wait_calls.h"
 
@@ -86,7 +86,7 @@ cl_int wait_untimed(Interposer& p, cl_uint count, const cl_event* events) {
 
 }  // namespace
 
-// Not if the call might have to fail at once for the program to go on, and not if another thread could enqueue before
+// Not if the program may depend on the call failing at once, and not if another thread could enqueue before
 // the call's own command.
 void finish_timed_launch(Interposer& p, cl_command_queue queue) noexcept {
   if (p.launch_timers.empty() || !p.launch_timers.is_timing(queue)) return;

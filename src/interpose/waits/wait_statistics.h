@@ -43,7 +43,7 @@ class WaitHistory {
   // Several threads enqueue there. (Never cleared by itself: pointers to it are held during waits.)
   [[nodiscard]] const std::atomic<bool>& shared() const noexcept { return shared_; }
 
-  // A new queue has this address.
+  // The address has been reused for a new queue.
   void forget() noexcept;
 
   // A wait took `duration`; `brief`: so short that polling is no gain.
@@ -72,7 +72,7 @@ struct DriverWaits {
   std::atomic<cl_device_id> device{nullptr};
   std::atomic<bool> ready{false};          // the following members are known
   std::atomic<bool> watchable{true};       // it has markers with wait lists
-  std::atomic<bool> processor{false};      // a CPU: the waiting thread may be the one that works
+  std::atomic<bool> processor{false};      // a CPU device: the waiting thread may execute commands
   std::atomic<bool> ends_unwaited{false};  // its commands end without a waiting thread
   SpinDetector spinning;
 };
