@@ -13,17 +13,16 @@ constexpr base::Nanoseconds kEnoughTime = 100ms;
 // thread runs for a hundredth of the time or less.
 constexpr int kShare = 10;
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-
 }  // namespace
 
 void SpinDetector::add(base::Nanoseconds wall, base::Nanoseconds processor) noexcept {
   if (wall < kLong || verdict() != Verdict::unknown) return;
-  const std::int64_t all = wall_.fetch_add(wall.count(), kRelaxed) + wall.count();
-  const std::int64_t run = processor_.fetch_add(processor.count(), kRelaxed) + processor.count();
-  const unsigned waits = waits_.fetch_add(1, kRelaxed) + 1;
+  const std::int64_t all = wall_.fetch_add(wall.count(), std::memory_order_relaxed) + wall.count();
+  const std::int64_t run =
+      processor_.fetch_add(processor.count(), std::memory_order_relaxed) + processor.count();
+  const unsigned waits = waits_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (waits < kEnough && all < kEnoughTime.count()) return;
-  verdict_.store(run > all / kShare ? Verdict::spins : Verdict::sleeps, kRelaxed);
+  verdict_.store(run > all / kShare ? Verdict::spins : Verdict::sleeps, std::memory_order_relaxed);
 }
 
 }  // namespace cleave::interpose
