@@ -134,7 +134,8 @@ void Supervisor::listen() {
   for (const Endpoint& endpoint : endpoints) {
     daemon::ListeningSocket socket = open_socket("--listen", endpoint, options_);
     EndpointListener& listener = listeners_.emplace_back(EndpointListener{std::move(socket), endpoint});
-    listener.endpoint.address.port = daemon::bound_address(listener.socket.socket.get()).port;
+    if (endpoint.address.kind == base::Address::Kind::tcp)
+      listener.endpoint.address.port = daemon::bound_address(listener.socket.socket.get()).port;
   }
   for (const EndpointListener& listener : listeners_) log_line("listening on " + as_text(listener.endpoint));
   if (!options_.metrics) return;

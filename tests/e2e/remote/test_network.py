@@ -75,7 +75,7 @@ class OverNetwork(RemoteTest):
             self.server.wait_for_log(": connected", seed + 1)
             time.sleep(chance.uniform(0, 2))
             self.network.cut()
-            self.server.wait_for_log(": went", 2 * seed + 1)
+            self.server.wait_for_log(": disconnected", 2 * seed + 1)
             # Its calls have to end while the link is still cut.
             time.sleep(2 * CONNECTION_TIMEOUT)
             self.network.restore()
