@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.append(str(ROOT / "tests/e2e/domains"))
+sys.path.extend([str(ROOT / "tests/e2e"), str(ROOT / "tests/e2e/domains")])
 
 import private_libvirt  # noqa: E402
 from initramfs import archive  # noqa: E402

@@ -3,6 +3,7 @@
 // Not thread-safe: one list is made for each request.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,14 @@ class MetricList {
 
   void gauge(const char* name, const char* help, double value);
   void counter(const char* name, const char* help, double value);
+  template <std::integral Integer>
+  void gauge(const char* name, const char* help, Integer value) {
+    gauge(name, help, static_cast<double>(value));
+  }
+  template <std::integral Integer>
+  void counter(const char* name, const char* help, Integer value) {
+    counter(name, help, static_cast<double>(value));
+  }
   [[nodiscard]] std::string as_text() const;
 
  private:

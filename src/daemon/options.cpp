@@ -96,7 +96,8 @@ std::vector<Given> read_file(const Program& program, const std::vector<Option>& 
   std::vector<Given> given;
   for (const base::TomlValue& value : file.values) {
     const std::string key = joined(value.path);
-    const std::string where = path + ':' + std::to_string(value.line) + ": " + key;
+    const std::string where =
+        std::string(path).append(":").append(std::to_string(value.line)).append(": ").append(key);
     const auto option = std::find_if(table.begin(), table.end(), [&](const Option& each) {
       return each.name == key && !each.help.empty();
     });

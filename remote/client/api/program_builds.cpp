@@ -190,7 +190,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   NewObject<ProgramState> made(*context, *of.connection, of.connection->new_id());
   if (!made) return fail<cl_program>(error_ret, CL_OUT_OF_HOST_MEMORY);
   made->context = context;
-  made->devices = count != 0 ? std::move(devices) : of.devices;
+  made->devices = count != 0 ? devices : of.devices;
   PendingRequest pending;
   const cl_int error = of.connection->call({}, pending, [&](auto& b) {
     const auto text = b.CreateString(options == nullptr ? "" : options);

@@ -40,9 +40,10 @@ bool CommandOrder::decide(OrderedCommand& command, Dependencies& dependencies) {
     revert_failed_overwrites(*one.coherence);
     if (one.access != Access::overwrite && !is_available(*one.coherence, command.shard)) return false;
   }
-  for (const OrderedCommand::Used& one : command.uses)
+  for (const OrderedCommand::Used& one : command.uses) {
     record_use(one.coherence, command.shard, one.access, command.operation,
                command.in_order ? &*command.queue : nullptr, dependencies);
+  }
   return true;
 }
 

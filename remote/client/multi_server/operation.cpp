@@ -100,18 +100,16 @@ bool Operation::is_bound_to(const Object& event) {
 void Operation::on_end(Waiter waiter) {
   Object* to_observe = nullptr;
   cl_int now = CL_COMPLETE;
-  bool is_over = false;
   {
     const base::MutexLock lock(mutex_);
-    is_over = has_ended();
-    if (is_over) {
+    if (has_ended()) {
       now = status();
     } else {
-      waiters_.push_back(std::move(waiter));
+      waiters_.push_back(std::exchange(waiter, nullptr));
       if (event_ != nullptr && !std::exchange(observed_, true)) to_observe = event_;
     }
   }
-  if (is_over) waiter(now);
+  if (waiter != nullptr) waiter(now);
   if (to_observe != nullptr) observe(*to_observe);
 }
 

@@ -101,9 +101,10 @@ cl_int CL_API_CALL clSetUserEventStatus(cl_event event, cl_int status) noexcept 
   const cl_int error = p.next.clSetUserEventStatus(event, status);
   // The event is pending until the driver has notified all waiters. One of them may have released it by now, and the
   // driver may have reused its address.
-  if (error == CL_SUCCESS && pending)
+  if (error == CL_SUCCESS && pending) {
     p.records.pending_user_events.forget_if(
         event, [&](const PendingUserEvent& record) { return record.number == pending->number; });
+  }
   return error;
 }
 

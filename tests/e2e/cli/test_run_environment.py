@@ -101,7 +101,7 @@ class Places(Environment):
     def test_path_with_a_colon_is_refused(self):
         done = self.cleave("run", "true", command=self.copy_of_installation("with:colon"))
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, rb"\Acleave: [^\n]+ colons; [^\n]+\n\Z")
+        self.assertRegex(done.stderr, rb"\Acleave: [^\n]+ separator of library lists; [^\n]+\n\Z")
 
     def test_incomplete_installation_is_refused(self):
         for number, missing in enumerate(("cleave/libOpenCL.so.1", "cleave/libOpenCL.so", "libcleave-layer.so")):

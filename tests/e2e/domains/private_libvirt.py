@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import processes
+from support import polling
 
 TIMEOUT = 90  # seconds until something that should happen is taken never to
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # users' own often lack sbin
@@ -33,7 +33,7 @@ DOMAIN = """<domain type='qemu'><name>{name}</name><memory unit='MiB'>{memory}</
 
 
 def wait_until(condition, message):
-    processes.wait_until(condition, message, TIMEOUT)
+    polling.wait_until(condition, message, TIMEOUT)
 
 
 class ProcessOwner:

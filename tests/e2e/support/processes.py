@@ -4,13 +4,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 from support.options import CLEAVE
+from support.polling import TIMEOUT, wait_until  # noqa: F401
 
-TIMEOUT = 60  # seconds until something that should happen is taken never to; a busy machine may need most of it
 
 # What Cleave, a loader, a driver or the dynamic linker would read.
 _REMOVED = ("CLEAVE_", "LD_", "OPENCL_", "OCL_ICD_", "POCL_", "OCLGRIND_", "PYOPENCL_", "XDG_CONFIG_HOME")
@@ -43,15 +42,6 @@ def run(*command, environment=None, timeout=TIMEOUT, text=True, **options):
 
 def cleave(*arguments, **options):
     return run(CLEAVE, *arguments, **options)
-
-
-def wait_until(condition, message, timeout=TIMEOUT):
-    """Polls `condition` until it is true. `message` is the failure's: a text, or a function that returns one."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout} s: {message() if callable(message) else message}")
-        time.sleep(0.02)
 
 
 def process_status(process):
