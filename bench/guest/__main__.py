@@ -21,7 +21,7 @@ sys.path.extend([str(ROOT / "tests/e2e"), str(ROOT / "tests/e2e/domains")])
 
 import private_libvirt  # noqa: E402
 from initramfs import archive  # noqa: E402
-from private_libvirt import Keeper, Libvirt  # noqa: E402
+from private_libvirt import ProcessOwner, Libvirt  # noqa: E402
 from root import DRIVER, guest  # noqa: E402
 
 ALPHA = 4  # slices for each domain, Cleave's own default
@@ -128,10 +128,10 @@ def main():
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release").resolve()
     folder = Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "build/guest").resolve()
     check_needs(build, folder)
-    keeper = Keeper()
+    owner = ProcessOwner()
     daemon = None
     try:
-        libvirt = Libvirt(keeper, folder / "vmlinuz")
+        libvirt = Libvirt(owner, folder / "vmlinuz")
         path = libvirt.folder / "monitor.sock"
         daemon = subprocess.Popen(
             [build / "bin/cleave-monitord", "--config", "/dev/null", "--connect", libvirt.uri, "--listen", f"unix:{path}"],
@@ -153,7 +153,7 @@ def main():
         if daemon:
             daemon.terminate()
             daemon.wait()
-        keeper.end()
+        owner.end()
 
 
 if __name__ == "__main__":
