@@ -160,6 +160,8 @@ std::vector<ListeningSocket> inherited_sockets() {
                         " from the service manager is not a listening stream socket; fix its .socket unit");
     }
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    // The service manager passes blocking sockets. Another process that shares one may accept what poll() reported.
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
     ListeningSocket& taken = sockets.emplace_back();
     taken.socket = Descriptor(fd);
     taken.family = socket_option(fd, SO_DOMAIN).value_or(AF_UNSPEC);
