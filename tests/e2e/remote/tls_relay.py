@@ -65,7 +65,7 @@ class TlsRelay:
         self.requested = None
         end.settimeout(INTERVAL)
         try:
-            end.unwrap()  # sends it, and waits in vain for the peer's
+            end.unwrap()  # sends it, and waits without success for the peer's
         except OSError:
             pass
         self.sent.set()

@@ -27,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A server that hangs counts as lost after this time; a wait in vain ends earlier.
+// A server that hangs counts as lost after this time; a wait without success ends earlier.
 constexpr seconds kTimeout{30};
 constexpr seconds kLong{20};
 

@@ -153,7 +153,7 @@ TEST(Frames, PayloadsOfAllSizesPass) {
 TEST(Frames, PolledFrameIsRead) {
   Pair pair;
   FrameReader input(*pair.right, kPatience);
-  input.spin();  // in vain
+  input.spin();  // nothing arrives
   const std::vector<std::byte> message(100, std::byte{7});
   ASSERT_TRUE(write_frame(*pair.left, FrameKind::commands, message, {}, kPatience));
   input.spin();
@@ -166,7 +166,7 @@ TEST(Frames, PolledFrameIsRead) {
   EXPECT_EQ(input.next(header, steady_clock::now() + kPatience), ReadStatus::closed);
 }
 
-// How often a spin of no duration polls, after `times` spins in vain.
+// How often a spin of no duration polls, after `times` unsuccessful spins.
 unsigned looks_in_vain(BriefSpin& spin, unsigned times) {
   unsigned looks = 0;
   for (unsigned i = 0; i < times; ++i) {
