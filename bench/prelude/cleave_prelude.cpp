@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kLongEnough = 200;  // µs
 constexpr std::size_t kFewest = std::size_t{1} << 16U;
-constexpr std::size_t kMost = std::size_t{1} << 26U;
+constexpr std::size_t kMax = std::size_t{1} << 26U;
 
 template <typename T>
 T checked(T result, cl_int error, const char* what) {
@@ -58,12 +58,12 @@ struct Device {
     cl_int error = CL_SUCCESS;
     context = checked(clCreateContext(nullptr, 1, &id, nullptr, nullptr, &error), error, "clCreateContext");
     queue = checked(clCreateCommandQueue(context, id, 0, &error), error, "clCreateCommandQueue");
-    std::vector<cl_uint> data(kMost);
+    std::vector<cl_uint> data(kMax);
     for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<cl_uint>(i * 2654435761U >> 20U);
-    in = checked(clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, kMost * sizeof(cl_uint), data.data(), &error),
+    in = checked(clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, kMax * sizeof(cl_uint), data.data(), &error),
                  error, "clCreateBuffer");
-    out = checked(clCreateBuffer(context, 0, kMost * sizeof(cl_uint), nullptr, &error), error,
-                  "clCreateBuffer");
+    out =
+        checked(clCreateBuffer(context, 0, kMax * sizeof(cl_uint), nullptr, &error), error, "clCreateBuffer");
   }
 
   cl_device_id id;
@@ -141,7 +141,7 @@ bool compare(const Device& device, const Sample& sample, std::size_t repeats) {
   const Built plain(device, sample, false);
   const Built prelude(device, sample, true);
   std::size_t n = kFewest;
-  for (plain.run(n), prelude.run(n); n < kMost && plain.run(n) < kLongEnough;) n *= 2;
+  for (plain.run(n), prelude.run(n); n < kMax && plain.run(n) < kLongEnough;) n *= 2;
   const bool same = plain.result(n) == prelude.result(n);
   std::vector<double> plain_times;
   std::vector<double> prelude_times;

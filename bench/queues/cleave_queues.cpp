@@ -22,7 +22,7 @@
 
 namespace {
 
-constexpr std::size_t kMostQueues = 6;
+constexpr std::size_t kMaxQueues = 6;
 
 enum class Begin { marker, nothing };
 enum class End { slice, group, marker };
@@ -94,7 +94,7 @@ struct Device {
 
   cl_device_id id = nullptr;
   cl_context context = nullptr;
-  std::array<cl_command_queue, kMostQueues> queues{};
+  std::array<cl_command_queue, kMaxQueues> queues{};
   cl_uint units = 0;
 };
 
@@ -139,7 +139,7 @@ class Launches {
     const std::size_t resident = device_.units * std::min(kThreads / group, kGroups);
     const std::size_t across = work_.dims == 1 ? 1 : work_.global.x / work_.local.x;
     const std::size_t in_a_slice = std::max<std::size_t>(1, bands() * across / slices);
-    return std::clamp<std::size_t>(1 + (resident + in_a_slice - 1) / in_a_slice, 2, kMostQueues);
+    return std::clamp<std::size_t>(1 + (resident + in_a_slice - 1) / in_a_slice, 2, kMaxQueues);
   }
 
   double whole() {
@@ -245,7 +245,7 @@ void measure(const Device& device, const kernels::Work& work, std::size_t repeat
   for (const std::size_t slices : {20, 100, 320}) {
     if (slices >= launches.bands()) continue;
     for (const Way& way : kWays) {
-      const std::size_t queues = std::min(kMostQueues, launches.queues_to_fill(slices) + way.more_queues);
+      const std::size_t queues = std::min(kMaxQueues, launches.queues_to_fill(slices) + way.more_queues);
       std::vector<double> whole;
       std::vector<double> cut;
       launches.cut(slices, queues, way);

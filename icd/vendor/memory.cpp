@@ -12,7 +12,7 @@ constexpr cl_mem_properties kDeviceIntel = 0x4219;
 constexpr cl_uint kAllocationDevice = 0x419D;  // CL_MEM_ALLOC_DEVICE_INTEL
 
 // A property list with devices in it is rare and short.
-constexpr std::size_t kMostProperties = 128;
+constexpr std::size_t kMaxProperties = 128;
 
 class Properties {
  public:
@@ -22,13 +22,13 @@ class Properties {
     list_ = copy_;
     std::size_t at = 0;
     while (given[at] != 0) {
-      if (at + 2 >= kMostProperties) return CL_INVALID_PROPERTY;
+      if (at + 2 >= kMaxProperties) return CL_INVALID_PROPERTY;
       const cl_mem_properties key = given[at];
       copy_[at] = key;
       ++at;
       if (key == kDeviceHandleList) {
         for (; given[at] != 0; ++at) {
-          if (at + 2 >= kMostProperties) return CL_INVALID_PROPERTY;
+          if (at + 2 >= kMaxProperties) return CL_INVALID_PROPERTY;
           if (!translate(given[at], copy_[at])) return CL_INVALID_DEVICE;
         }
         copy_[at++] = 0;
@@ -55,7 +55,7 @@ class Properties {
   }
 
   const cl_mem_properties* list_ = nullptr;
-  cl_mem_properties copy_[kMostProperties];
+  cl_mem_properties copy_[kMaxProperties];
 };
 
 cl_mem fail(cl_int error, cl_int* error_ret) {

@@ -34,7 +34,7 @@ struct Vendor {
   // The interposer's table, or `routing_table` where memory ran out. Takes the drivers' handles.
   const Table* next = nullptr;
   bool original_name = false;
-  std::array<WrappedPlatform, drivers::kMostPlatforms> platforms;
+  std::array<WrappedPlatform, drivers::kMaxPlatforms> platforms;
   std::uint16_t platform_count = 0;
 };
 

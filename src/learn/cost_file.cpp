@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kFormat = "1";
 constexpr double kLossUnit = 1e6;
 constexpr std::size_t kLongestLine = 256;
-constexpr std::uint64_t kMostMillionths = 1'000'000'000;
-constexpr std::uint64_t kMostSlicesInFile = 1'000'000;
+constexpr std::uint64_t kMaxMillionths = 1'000'000'000;
+constexpr std::uint64_t kMaxSlicesInFile = 1'000'000;
 constexpr std::uint64_t kLongest = 86'400'000'000'000;  // a day
 
 std::uint64_t hash_of(std::string_view text) {
@@ -35,8 +35,8 @@ std::optional<std::uint64_t> take_number(std::string_view& text, std::uint64_t m
 bool take_losses(std::string_view& text, CostModel::Losses& losses) {
   KnownLoss before{1, 0};
   for (std::size_t i = 0; !text.empty(); ++i) {
-    const auto slices = take_number(text, kMostSlicesInFile);
-    const auto loss = slices ? take_number(text, kMostMillionths) : std::nullopt;
+    const auto slices = take_number(text, kMaxSlicesInFile);
+    const auto loss = slices ? take_number(text, kMaxMillionths) : std::nullopt;
     if (!loss || i == losses.size()) return false;
     losses[i] = {static_cast<std::size_t>(*slices), static_cast<double>(*loss) / kLossUnit};
     if (losses[i].slices <= before.slices || losses[i].loss < before.loss) return false;

@@ -7,7 +7,7 @@ namespace cleave::learn {
 namespace {
 
 // How often a trial is repeated without a measured time.
-constexpr unsigned kPatience = 3;
+constexpr unsigned kMaxUnanswered = 3;
 
 std::string describe_time(base::Nanoseconds time) {
   const auto ns = static_cast<double>(time.count());
@@ -33,8 +33,8 @@ Key mix_key(Key key, std::uint64_t part) {
 }
 
 std::string describe(const SliceAdvice& advice) {
-  if (advice.state == AdviceState::unmeasured) return "could not be measured, so alpha counts";
-  std::string text = advice.slices > 1 ? std::to_string(advice.slices) + " slices" : "whole";
+  if (advice.state == AdviceState::unmeasured) return "could not be measured, so alpha decides";
+  std::string text = advice.slices > 1 ? std::to_string(advice.slices) + " slices" : "unsplit";
   if (advice.state == AdviceState::trial) text += " as a trial";
   if (advice.loss > 0) {
     std::array<char, 32> loss{};
@@ -45,7 +45,7 @@ std::string describe(const SliceAdvice& advice) {
 }
 
 CostTable::Entry& CostTable::make(Shard& shard, Key key, std::string name) {
-  if (shard.entries.size() >= kMostEntries) shard.entries.erase(shard.entries.begin());
+  if (shard.entries.size() >= kMaxEntries) shard.entries.erase(shard.entries.begin());
   Entry entry;
   entry.name = std::move(name);
   {
@@ -67,7 +67,7 @@ void CostTable::choose(Entry& entry) {
 
 SliceAdvice CostTable::advise(Entry& entry, double budget, std::size_t limit) {
   limit = std::max<std::size_t>(1, std::min(limit, entry.most));
-  const bool may_try = entry.unanswered < kPatience;
+  const bool may_try = entry.unanswered < kMaxUnanswered;
   if (entry.limit != limit || entry.may_try != may_try) {
     entry.limit = limit;
     entry.budget = budget;
@@ -123,7 +123,7 @@ void CostTable::observe(Key key, std::size_t slices, base::Nanoseconds time) {
   if (entry.limit != 0) choose(entry);
   if (entry.size_family == 0 || entry.items <= 0) return;
   const base::MutexLock rates_lock(rates_mutex_);
-  if (rates_.size() < kMostRates || rates_.count(entry.size_family) != 0)
+  if (rates_.size() < kMaxRates || rates_.count(entry.size_family) != 0)
     rates_[entry.size_family] = static_cast<double>(entry.cost.duration().count()) / entry.items;
 }
 

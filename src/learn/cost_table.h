@@ -103,8 +103,8 @@ class CostTable {
 
  private:
   static constexpr std::size_t kShards = 16;
-  static constexpr std::size_t kMostEntries = 256;  // in a shard
-  static constexpr std::size_t kMostRates = 1024;
+  static constexpr std::size_t kMaxEntries = 256;  // in a shard
+  static constexpr std::size_t kMaxRates = 1024;
 
   struct Entry {
     std::string name;

@@ -75,7 +75,7 @@ TraceWriter::~TraceWriter() {
 
 void TraceWriter::add(const TraceEvents& events, Track thread) noexcept try {
   if (events.empty()) return;
-  const ScopedErrno keeps;
+  const ScopedErrno restore_errno;
   const base::MutexLock lock(mutex_);
   if (state_ == State::waiting) open();
   if (state_ != State::open) return;
@@ -89,13 +89,13 @@ void TraceWriter::add(const TraceEvents& events, Track thread) noexcept try {
 }
 
 void TraceWriter::flush() noexcept {
-  const ScopedErrno keeps;
+  const ScopedErrno restore_errno;
   const base::MutexLock lock(mutex_);
   if (state_ == State::open && !buffer_.empty()) write();
 }
 
 void TraceWriter::end() noexcept {
-  const ScopedErrno keeps;
+  const ScopedErrno restore_errno;
   const base::MutexLock lock(mutex_);
   if (state_ != State::open) return;
   if (!regular_ && !ended_) buffer_.append(kEnd);

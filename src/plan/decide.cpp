@@ -69,7 +69,7 @@ std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, c
 
 bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {
   using Mode = base::LaunchMode;
-  return !kernel.talks &&
+  return !kernel.communicates &&
          (mode == Mode::pipelined || (mode == Mode::automatic && device.gains_from_pipelining));
 }
 
@@ -82,12 +82,13 @@ Decision limit_to_full_device(const base::Settings& settings, const Kernel& kern
                               const NDRange& range, std::size_t slices) {
   if (settings.min_items) return Decision::split(slices);
   const std::size_t groups = range.total_groups();
-  const std::size_t held = groups_resident_at_once(device, range);
-  if (groups <= held) return Decision::unsplit(groups < 2 ? UnsplitReason::one_group : UnsplitReason::held);
+  const std::size_t resident = groups_resident_at_once(device, range);
+  if (groups <= resident)
+    return Decision::unsplit(groups < 2 ? UnsplitReason::one_group : UnsplitReason::resident);
   const std::size_t side_by_side = may_overlap(settings.launch, kernel, device) ? device.queues : 1;
-  // groups × queues / held, rounded down, without overflow.
-  const std::size_t filled = groups / held * side_by_side + groups % held * side_by_side / held;
-  return filled < 2 ? Decision::unsplit(UnsplitReason::held) : Decision::split(std::min(slices, filled));
+  // groups × queues / resident, rounded down, without overflow.
+  const std::size_t filled = groups / resident * side_by_side + groups % resident * side_by_side / resident;
+  return filled < 2 ? Decision::unsplit(UnsplitReason::resident) : Decision::split(std::min(slices, filled));
 }
 
 std::size_t max_slices(const base::Settings& settings, unsigned vms) {
@@ -99,7 +100,7 @@ Decision validate_cut(const NDRange& range, const Kernel& kernel, const Device& 
   const Order order = order_of(kernel);
   const Cut cut(range, slices, order);
   if (cut.count() < 2) return Decision::unsplit(UnsplitReason::one_group);
-  if (kernel.talks && range.total_groups() <= device.resident_groups)
+  if (kernel.communicates && range.total_groups() <= device.resident_groups)
     return Decision::unsplit(UnsplitReason::kernel);
   if (kernel.source != Kernel::Source::tagged) return validate_shape(range, cut, uneven_accepted);
   const std::size_t tagged = most_taggable_slices(range, cut.count(), order);

@@ -19,21 +19,21 @@ namespace cleave::plan {
 
 // Why a launch is not split. The names are those of the statistics (docs/statistics.md).
 enum class UnsplitReason : std::uint8_t {
-  policy,     // splitting is off, by choice or because the configuration is invalid
-  denied,     // the kernel is on the deny list
-  alone,      // this is the only VM of its host
-  one_group,  // a single work-group
-  small,      // fewer work-items than the device has cores
-  binary,     // the kernel does not come from source that Cleave has seen
-  kernel,     // the kernel's source may observe the cut, or may wait for other work-groups
-  shape,      // the sizes or offsets cannot be cut exactly on this device or queue
-  shared,     // another thread was enqueueing on the same in-order queue at that moment
-  recorded,   // part of a command buffer
-  measuring,  // its unsplit time is being measured
-  costly,     // two slices would already exceed the budget
-  brief,      // not longer than the quantum
-  remote,     // the device belongs to a server, which splits by itself
-  held,       // the device holds (nearly) all its work-groups at once, so slices would not help others
+  policy,         // splitting is off, by choice or because the configuration is invalid
+  denied,         // the kernel is on the deny list
+  alone,          // this is the only VM of its host
+  one_group,      // a single work-group
+  small,          // fewer work-items than the device has cores
+  binary,         // the kernel does not come from source that Cleave has seen
+  kernel,         // the kernel's source may observe the cut, or may wait for other work-groups
+  shape,          // the sizes or offsets cannot be cut exactly on this device or queue
+  shared,         // another thread was enqueueing on the same in-order queue at that moment
+  recorded,       // part of a command buffer
+  measuring,      // its unsplit time is being measured
+  costly,         // two slices would already exceed the budget
+  below_quantum,  // not longer than the quantum
+  remote,         // the device belongs to a server, which splits by itself
+  resident,       // the device holds (nearly) all its work-groups at once, so slices would not help others
 };
 inline constexpr std::size_t kUnsplitReasons = 15;
 const char* name(UnsplitReason why);
@@ -50,14 +50,14 @@ struct Kernel {
   bool denied = false;
   // Work-groups may exchange data through global memory. One may then wait for another, which is valid only if the
   // device holds all of them at once.
-  bool talks = false;
+  bool communicates = false;
   // The kernel may depend on the local size chosen for a launch that names none.
-  bool sees_groups = true;
+  bool depends_on_grouping = true;
   unsigned alpha = 0;  // α for this kernel, 0: the device's or the general one
 };
 
 // A group that reads results of earlier groups finds them complete only if these are in earlier slices.
-inline Order order_of(const Kernel& kernel) { return kernel.talks ? Order::ascending : Order::any; }
+inline Order order_of(const Kernel& kernel) { return kernel.communicates ? Order::ascending : Order::any; }
 
 // What is known of a device.
 struct Device {

@@ -75,13 +75,13 @@ LaunchMethod choose_method(base::LaunchMode requested, const Kernel& kernel, con
   if (requested == Wanted::sequential) {
     // Waiting within the call is safe only if no command before it can be waiting for the program, and if the kernel
     // itself cannot.
-    const bool may_wait = !kernel.talks && !conditions.user_event_pending && !conditions.pacing_stalls &&
-                          !conditions.in_callback;
+    const bool may_wait = !kernel.communicates && !conditions.user_event_pending &&
+                          !conditions.pacing_stalls && !conditions.in_callback;
     return {may_wait ? Mode::sequential : Mode::queued, 1, std::nullopt};
   }
   if (requested == Wanted::automatic && !device.gains_from_pipelining)
     return LaunchMethod::queue(SingleQueueReason::device);
-  if (kernel.talks) return LaunchMethod::queue(SingleQueueReason::talks);
+  if (kernel.communicates) return LaunchMethod::queue(SingleQueueReason::communicates);
   if (slices < kMinPipelinedSlices) return LaunchMethod::queue(SingleQueueReason::few);
   if (conditions.user_event_pending) return LaunchMethod::queue(SingleQueueReason::pending);
   if (!conditions.can_add_queues) return LaunchMethod::queue(SingleQueueReason::queue);

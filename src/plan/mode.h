@@ -27,13 +27,13 @@ enum class Mode : std::uint8_t {
 // Why a launch uses one queue although the settings ask for several. The names are those of the statistics
 // (docs/statistics.md).
 enum class SingleQueueReason : std::uint8_t {
-  device,   // no gain on this device, or its driver cannot do it
-  talks,    // work-groups may exchange data, so slices must run in order
-  few,      // too few slices to fill several queues
-  pending,  // a user event is pending: commands that wait for it should not block other queues
-  queue,    // a queue with the same properties cannot be created
-  busy,     // all helper queues hold unfinished slices of other launches, and no more may be created
-  refused,  // the driver refused a helper queue or a marker
+  device,        // no gain on this device, or its driver cannot do it
+  communicates,  // work-groups may exchange data, so slices must run in order
+  few,           // too few slices to fill several queues
+  pending,       // a user event is pending: commands that wait for it should not block other queues
+  queue,         // a queue with the same properties cannot be created
+  busy,          // all helper queues hold unfinished slices of other launches, and no more may be created
+  refused,       // the driver refused a helper queue or a marker
 };
 inline constexpr std::size_t kSingleQueueReasons = 7;
 const char* name(SingleQueueReason why);

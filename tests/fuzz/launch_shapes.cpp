@@ -47,8 +47,8 @@ Shapes::Shapes(Random random, const Dialect& dialect, const Options& options)
 
 Shape Shapes::one(Random& random, const KernelSpec& kernel) const {
   // A driver may choose any size, unless it suggests one. Then it has to be the same for every slice.
-  const bool open = dialect_.suggests || !kernel.sees_groups || kernel.size_required;
-  if (open && random.chance(kernel.sees_groups ? 10 : 50)) return random.one_of(open_);
+  const bool open = dialect_.suggests || !kernel.depends_on_grouping || kernel.size_required;
+  if (open && random.chance(kernel.depends_on_grouping ? 10 : 50)) return random.one_of(open_);
   Shape shape;
   // A kernel that requires a size fails with any other, which is tried occasionally.
   shape.local = kernel.size_required && !random.chance(5) ? kernel.required : random.one_of(local_);

@@ -76,8 +76,8 @@ ProgramText write_program(Random random, const Dialect& dialect) {
     text.pieces.push_back({Section::options, dialect.standard, true});
   else
     own.linear_ids = false;
-  const bool sees_groups = random.chance(85);
-  Vocabulary words(random, own, random.chance(55), sees_groups);
+  const bool depends_on_grouping = random.chance(85);
+  Vocabulary words(random, own, random.chance(55), depends_on_grouping);
   text.pieces.push_back(table(random));
   for (unsigned count = random.below(4); count > 0; --count)
     text.pieces.push_back(words.macro(static_cast<unsigned>(text.pieces.size())));
@@ -85,7 +85,7 @@ ProgramText write_program(Random random, const Dialect& dialect) {
     text.pieces.push_back(words.helper(static_cast<unsigned>(text.pieces.size())));
   const unsigned kernels = random.chance(75) ? 1 : 2;
   for (unsigned number = 0; number < kernels; ++number) {
-    KernelSpec kernel{"k" + std::to_string(number), sees_groups};
+    KernelSpec kernel{"k" + std::to_string(number), depends_on_grouping};
     kernel.size_required = random.chance(12);
     kernel.required = random.one_of(kRequired);
     text.kernels.push_back(kernel);

@@ -44,7 +44,7 @@ struct Piece {
 
 struct KernelSpec {
   std::string name;
-  bool sees_groups = true;  // the result depends on the grouping of the work-items
+  bool depends_on_grouping = true;  // the result depends on the grouping of the work-items
   bool size_required = false;
   Sizes required = {1, 1, 1};
 };

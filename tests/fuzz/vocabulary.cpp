@@ -20,8 +20,12 @@ std::string without_get(const std::string& name) { return name.substr(4); }
 
 }  // namespace
 
-Vocabulary::Vocabulary(Random& random, const Dialect& dialect, bool sees_launch, bool sees_groups)
-    : random_(random), dialect_(dialect), sees_(sees_launch), groups_(sees_groups), dimensioned_(kPlain) {
+Vocabulary::Vocabulary(Random& random, const Dialect& dialect, bool sees_launch, bool depends_on_grouping)
+    : random_(random),
+      dialect_(dialect),
+      sees_(sees_launch),
+      groups_(depends_on_grouping),
+      dimensioned_(kPlain) {
   if (groups_) {
     add(dimensioned_, kGrouped);
     if (dialect.linear_ids) add(dimensioned_, {"get_enqueued_local_size"});

@@ -12,8 +12,8 @@ namespace fuzz {
 class Vocabulary {
  public:
   // With `sees_launch`, the built-in functions whose value depends on the launch's offset and size are included; with
-  // `sees_groups`, those whose value depends on the grouping of its work-items.
-  Vocabulary(Random& random, const Dialect& dialect, bool sees_launch, bool sees_groups);
+  // `depends_on_grouping`, those whose value depends on the grouping of its work-items.
+  Vocabulary(Random& random, const Dialect& dialect, bool sees_launch, bool depends_on_grouping);
 
   // A macro or a helper function, which all later statements may use.
   Piece macro(unsigned number);

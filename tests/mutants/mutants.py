@@ -96,13 +96,13 @@ MUTANTS = {
                                            "launch_.queue) offset[2]"}),
     "helpers_given_away_while_busy": ("src/interpose/queues/helper_queues.cpp", {"      status > CL_COMPLETE)\n    return false;":
                                                                     "      status > CL_QUEUED)\n    return false;"}),
-    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.talks) return LaunchMethod::queue(SingleQueueReason::talks);": ""}),
+    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.communicates) return LaunchMethod::queue(SingleQueueReason::communicates);": ""}),
     "start_of_the_own_queues_first_slice": (
         "src/interpose/launch/enqueue.cpp",
         {"if (first != nullptr && p.next.clRetainEvent(first)": "if (false && p.next.clRetainEvent(first)"},
     ),
     "drivers_own_finish_left_out": (
-        "src/interpose/waits/wait_calls.cpp",
+        "src/interpose/waits/finish_and_wait_for_events.cpp",
         {"const cl_int error = p.next.clFinish(queue);": "const cl_int error = wait.sleeping() ? CL_SUCCESS : "
          "p.next.clFinish(queue);"},
     ),

@@ -15,7 +15,7 @@
 namespace cleave::interpose {
 namespace {
 
-constexpr std::size_t kMost = 1000;
+constexpr std::size_t kMax = 1000;
 
 class CacheFolder : public testing::Test {
  protected:
@@ -27,9 +27,9 @@ class CacheFolder : public testing::Test {
   ~CacheFolder() override { std::filesystem::remove_all(top); }
 
   std::string path() const { return folder + "/file"; }
-  std::string read() const { return read_file(folder, "file", kMost); }
+  std::string read() const { return read_file(folder, "file", kMax); }
   void rewrite(const std::string& text) const {
-    rewrite_file(folder, "file", kMost, [&](const std::string& old) { return old + text; });
+    rewrite_file(folder, "file", kMax, [&](const std::string& old) { return old + text; });
   }
 
   std::string top;
@@ -48,7 +48,7 @@ TEST_F(CacheFolder, FileIsCreatedAndReplaced) {
 }
 
 TEST_F(CacheFolder, IgnoresOversizedAndSpecialFiles) {
-  rewrite(std::string(kMost + 1, 'x'));
+  rewrite(std::string(kMax + 1, 'x'));
   EXPECT_EQ(read(), "");
   rewrite("short");
   EXPECT_EQ(read(), "short") << "and is replaced";

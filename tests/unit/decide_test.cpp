@@ -67,7 +67,7 @@ std::size_t filled(const Device& device, std::size_t groups, std::size_t local, 
   const Decision decision =
       limit_to_full_device(settings, kSplittable, device, line(groups * local, local), 20);
   if (decision.unsplit_reason) {
-    EXPECT_EQ(decision.unsplit_reason, groups == 1 ? UnsplitReason::one_group : UnsplitReason::held);
+    EXPECT_EQ(decision.unsplit_reason, groups == 1 ? UnsplitReason::one_group : UnsplitReason::resident);
     return 1;
   }
   return decision.slices;
@@ -94,8 +94,8 @@ TEST(DeviceOccupancy, OnOneQueueEachSliceFillsTheDevice) {
   base::Settings queued = kAlpha;
   queued.launch = base::LaunchMode::queued;
   EXPECT_EQ(filled(kGpu, 2112, 256, queued), 2U);
-  const Kernel talks{.source = Kernel::Source::splittable, .talks = true};
-  EXPECT_EQ(limit_to_full_device(kAlpha, talks, kGpu, line(2112 * 256, 256), 20).slices, 2U);
+  const Kernel communicates{.source = Kernel::Source::splittable, .communicates = true};
+  EXPECT_EQ(limit_to_full_device(kAlpha, communicates, kGpu, line(2112 * 256, 256), 20).slices, 2U);
   base::Settings pipelined = kAlpha;
   pipelined.launch = base::LaunchMode::pipelined;
   Device several = kCpu;
@@ -125,10 +125,10 @@ TEST(Settle, NoMoreSlicesThanGroups) {
 }
 
 TEST(Settle, CommunicatingGroupsAreSplitOnlyIfTheyExceedResidency) {
-  const Kernel talks{.source = Kernel::Source::splittable, .talks = true};
-  EXPECT_EQ(validate_cut(line(480 * 64, 64), talks, kDevice, 20, false).unsplit_reason,
+  const Kernel communicates{.source = Kernel::Source::splittable, .communicates = true};
+  EXPECT_EQ(validate_cut(line(480 * 64, 64), communicates, kDevice, 20, false).unsplit_reason,
             UnsplitReason::kernel);
-  EXPECT_EQ(validate_cut(line(481 * 64, 64), talks, kDevice, 20, false).slices, 20U);
+  EXPECT_EQ(validate_cut(line(481 * 64, 64), communicates, kDevice, 20, false).slices, 20U);
   EXPECT_EQ(validate_cut(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
 }
 

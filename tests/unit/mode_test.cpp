@@ -31,7 +31,7 @@ NDRange product() {
 }
 
 const Kernel kFromSource{.source = Kernel::Source::splittable};
-const Kernel kTalks{.source = Kernel::Source::splittable, .talks = true};
+const Kernel kTalks{.source = Kernel::Source::splittable, .communicates = true};
 constexpr LaunchConditions kFree{.user_event_pending = false, .pacing_stalls = false, .can_add_queues = true};
 
 LaunchMethod choose(LaunchMode wanted_slices, const Kernel& kernel = kFromSource,
@@ -54,7 +54,7 @@ TEST(LaunchMethod, CommunicatingKernelsAreNeverPipelined) {
   for (const auto wanted_slices :
        {LaunchMode::automatic, LaunchMode::pipelined, LaunchMode::queued, LaunchMode::sequential})
     EXPECT_EQ(choose(wanted_slices, kTalks).mode, Mode::queued);
-  EXPECT_EQ(choose(LaunchMode::pipelined, kTalks).why, SingleQueueReason::talks);
+  EXPECT_EQ(choose(LaunchMode::pipelined, kTalks).why, SingleQueueReason::communicates);
 }
 
 TEST(LaunchMethod, GivesTheReasonAgainstPipelining) {

@@ -16,7 +16,7 @@
 
 namespace cleave::vendor::drivers {
 
-inline constexpr std::size_t kMostPlatforms = 64;
+inline constexpr std::size_t kMaxPlatforms = 64;
 
 using FindFunction = void*(CL_API_CALL*)(const char*);
 
@@ -48,7 +48,7 @@ inline const Table& table_of(const void* object) {
 }
 
 // Loads the drivers that `paths` name (libraries, .icd files, folders of .icd files) and returns their platforms, at
-// most kMostPlatforms. Libraries of Cleave and OpenCL loaders are refused, since calls would loop. What cannot be
+// most kMaxPlatforms. Libraries of Cleave and OpenCL loaders are refused, since calls would loop. What cannot be
 // loaded is one line each in `problems`. The libraries stay loaded forever.
 std::vector<Driver> load(const std::vector<std::string>& paths, std::vector<std::string>& problems);
 

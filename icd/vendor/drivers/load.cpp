@@ -102,7 +102,7 @@ void add_platforms(void* library, FindFunction find, std::vector<Driver>& driver
   std::vector<cl_platform_id> platforms(count);
   if (get_platforms(count, platforms.data(), nullptr) != CL_SUCCESS) return;
   for (cl_platform_id const platform : platforms) {
-    if (platform == nullptr || dispatch_of(platform) == nullptr || drivers.size() == kMostPlatforms) continue;
+    if (platform == nullptr || dispatch_of(platform) == nullptr || drivers.size() == kMaxPlatforms) continue;
     if (is_icd2_table(*dispatch_of(platform)) && !install_dispatch_table(platform, find, library)) continue;
     const bool known = std::any_of(drivers.begin(), drivers.end(),
                                    [&](const Driver& driver) { return driver.platform == platform; });

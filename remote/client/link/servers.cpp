@@ -10,7 +10,7 @@ namespace {
 
 void log_unreachable(const std::string& address, const std::string& problem) {
   std::string line = address;
-  base::log_line(line.append(" is not in reach: ").append(problem));
+  base::log_line(line.append(" is unreachable: ").append(problem));
 }
 
 }  // namespace

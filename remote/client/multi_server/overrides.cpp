@@ -5,7 +5,7 @@
 #include "opencl/missing_functions.h"
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/composite.h"
-#include "remote/client/multi_server/memory_command.h"
+#include "remote/client/multi_server/derived_memory_calls.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "remote/server/handlers/derived_handlers.h"
 #include "remote/server/handlers/handlers.h"
-#include "remote/server/handlers/relay.h"
 
 namespace cleave::remote::server {
 namespace {

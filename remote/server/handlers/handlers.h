@@ -1,9 +1,9 @@
 // The handlers of a client's messages, one for each member of the union Body (messages.fbs), as the column `message` of
 // opencl/functions.def names them. A handler checks what the client sent, calls the driver, and answers; it never waits
-// for the device. Those of messages that are only relayed are derived (relay.h).
+// for the device. Those of messages that are only relayed are derived (derived_handlers.h).
 #pragma once
 
-#include "remote/server/session/context.h"
+#include "remote/server/session/session_context.h"
 
 namespace cleave::remote::server {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "remote/server/session/context.h"
+#include "remote/server/session/session_context.h"
 
 namespace cleave::remote::server {
 

@@ -1,5 +1,5 @@
 // Reads a client's frames and executes their commands, one after the other. It never waits for the device: what takes
-// long ends elsewhere (queues/queue.h, builds/build_threads.h). What handlers work on is session/context.h.
+// long ends elsewhere (queues/queue.h, builds/build_threads.h). What handlers work on is session/session_context.h.
 //
 // run() is for one thread; the other functions are for any thread.
 #pragma once
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "remote/server/session/context.h"
+#include "remote/server/session/session_context.h"
 
 namespace cleave::remote::server {
 

@@ -23,7 +23,7 @@
 #include "daemon/service_manager.h"
 #include "remote/server/log.h"
 #include "remote/server/supervisor/client_count_file.h"
-#include "remote/server/supervisor/metrics.h"
+#include "remote/server/supervisor/metrics_server.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/server/supervisor/worker_messages.h"

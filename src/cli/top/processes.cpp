@@ -28,7 +28,7 @@ RunningProcess process_of(const neighbours::LiveEntry& live) {
   process.launches = entry.split + entry.whole;
   process.split = entry.split;
   process.slices = entry.slices;
-  process.whole = entry.whole;
+  process.unsplit = entry.whole;
   process.added_ns = entry.added_ns;
   return process;
 }

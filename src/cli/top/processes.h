@@ -17,7 +17,7 @@ struct RunningProcess {
   std::uint64_t launches = 0;
   std::uint64_t split = 0;
   std::uint64_t slices = 0;
-  std::uint64_t whole = 0;
+  std::uint64_t unsplit = 0;
   std::uint64_t added_ns = 0;
 };
 

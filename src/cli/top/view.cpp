@@ -68,7 +68,7 @@ std::string row(const Snapshot& look, const Snapshot* before, const RunningProce
                    " %10s %7s",
                    process.pid, process.program.c_str(), process.vms, process.launches,
                    rates.of(process, &RunningProcess::launches).c_str(), process.split, process.slices,
-                   rates.of(process, &RunningProcess::slices).c_str(), process.whole,
+                   rates.of(process, &RunningProcess::slices).c_str(), process.unsplit,
                    duration(process.added_ns).c_str(), rates.share(process).c_str());
 }
 
@@ -87,7 +87,7 @@ std::string quoted(const std::string& text) {
 std::vector<std::string> as_lines(const Snapshot& look, const Snapshot* before, std::size_t width) {
   std::vector<std::string> lines = {heading(look), ""};
   lines.push_back(formatted("%8s %-16s %5s %10s %9s %10s %12s %10s %10s %10s %7s", "pid", "program", "VMs",
-                            "launches", "/s", "split", "slices", "/s", "whole", "added", "of time"));
+                            "launches", "/s", "split", "slices", "/s", "unsplit", "added", "of time"));
   for (const RunningProcess& process : look.processes) lines.push_back(row(look, before, process));
   for (std::string& line : lines) {
     if (width != 0 && line.size() > width) line.resize(width);
@@ -104,7 +104,7 @@ std::string as_json(const Snapshot& look) {
                       process.started, process.vms, process.devices);
     text += formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64
                       ",\"whole\":%" PRIu64 ",\"added_ns\":%" PRIu64 "}",
-                      process.launches, process.split, process.slices, process.whole, process.added_ns);
+                      process.launches, process.split, process.slices, process.unsplit, process.added_ns);
   }
   return text + "]}\n";
 }

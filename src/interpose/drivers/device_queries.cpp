@@ -127,16 +127,16 @@ std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& 
   record.in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
   record.profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
   const Quirks quirks = quirks_of(next, record.device);
-  record.plain = (properties & ~kPlainProperties) == 0 && !quirks.offsets_clash;
-  record.failures_abort = quirks.failures_abort;
-  record.failures_multiply = quirks.failures_multiply;
+  record.plain = (properties & ~kPlainProperties) == 0 && !quirks.crashes_on_mixed_offsets;
+  record.crashes_on_late_failure = quirks.crashes_on_late_failure;
+  record.crashes_on_shared_failure = quirks.crashes_on_shared_failure;
   record.copies_variables = quirks.copies_variables;
-  record.offsets_race = quirks.offsets_race;
+  record.races_on_mixed_offsets = quirks.races_on_mixed_offsets;
   record.remote = quirks.remote;
   if (!quirks.suggest_corrupts_launches)
     record.suggest_local_size = find_suggest_local_size(next, record.device);
   record.facts = query_device(next, settings, record.device);
-  if (quirks.queues_clash) record.facts.gains_from_pipelining = false;
+  if (quirks.crashes_on_several_queues) record.facts.gains_from_pipelining = false;
   return record;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "interpose/state/owned.h"
-#include "interpose/waits/event_wait.h"
+#include "interpose/waits/slice_wait.h"
 #include "kernels/prelude.h"
 #include "launch/launch.h"
 #include "plan/tag.h"

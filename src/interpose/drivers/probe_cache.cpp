@@ -14,7 +14,7 @@ namespace {
 // One line per driver: the version of this format, a hash of the driver's name, and the result.
 constexpr const char* kDriversFormat = "1";
 constexpr const char* kDriversFile = "drivers";
-constexpr std::size_t kMostOfDrivers = std::size_t{1} << 20U;
+constexpr std::size_t kMaxDriversFileSize = std::size_t{1} << 20U;
 
 std::string line_for(const std::string& key, const ProbeResult& facts) {
   return std::string(kDriversFormat) + " " + key + (facts.carries_tags ? " 1" : " 0") +
@@ -22,7 +22,7 @@ std::string line_for(const std::string& key, const ProbeResult& facts) {
 }
 
 std::optional<ProbeResult> read_facts(const std::string& folder, const std::string& key) {
-  std::istringstream file(read_file(folder, kDriversFile, kMostOfDrivers));
+  std::istringstream file(read_file(folder, kDriversFile, kMaxDriversFileSize));
   // Damaged lines match nothing and are skipped.
   for (std::string line; std::getline(file, line);) {
     for (const ProbeResult facts : {ProbeResult{false, false}, ProbeResult{false, true},

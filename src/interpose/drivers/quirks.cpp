@@ -60,17 +60,17 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
     return quirks;
   const Text text = ask(next, platform, CL_PLATFORM_NAME);
   const std::string_view name = text.data();
-  quirks.queues_clash = quirks.default_has_argument_info = name == "Portable Computing Language";
+  quirks.crashes_on_several_queues = quirks.default_has_argument_info = name == "Portable Computing Language";
   quirks.remote = base::is_remote_platform(name);
   if (quirks.remote) return quirks;
   if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
-  if (name.starts_with("Intel(R)")) quirks.suggest_corrupts_launches = quirks.failed_builds_stick = true;
-  quirks.failures_multiply = name.starts_with("Intel(R)") || name == "Oclgrind";
-  quirks.failures_abort = name == "Portable Computing Language";
-  quirks.copies_variables = quirks.failures_abort && has_no_variables(next, device);
+  if (name.starts_with("Intel(R)")) quirks.suggest_corrupts_launches = quirks.failed_builds_are_final = true;
+  quirks.crashes_on_shared_failure = name.starts_with("Intel(R)") || name == "Oclgrind";
+  quirks.crashes_on_late_failure = name == "Portable Computing Language";
+  quirks.copies_variables = quirks.crashes_on_late_failure && has_no_variables(next, device);
   const unsigned pocl = pocl_version(ask(next, platform, CL_PLATFORM_VERSION).data());
-  quirks.offsets_clash = pocl == 4 || pocl == 5;
-  quirks.offsets_race = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
+  quirks.crashes_on_mixed_offsets = pocl == 4 || pocl == 5;
+  quirks.races_on_mixed_offsets = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
   return quirks;
 }
 

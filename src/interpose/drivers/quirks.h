@@ -9,22 +9,22 @@ struct Quirks {
   // clGetKernelSuggestedLocalWorkSizeKHR makes concurrently running launches skip work-groups.
   bool suggest_corrupts_launches = false;
   // After a failed build a program cannot be built again, with any options.
-  bool failed_builds_stick = false;
+  bool failed_builds_are_final = false;
   // A command that fails after its event was released crashes the process.
-  bool failures_abort = false;
+  bool crashes_on_late_failure = false;
   // If several commands wait for one that fails, the process crashes, or some of them run.
-  bool failures_multiply = false;
+  bool crashes_on_shared_failure = false;
   // Concurrent launches of one kernel with and without an offset crash the process.
-  bool offsets_clash = false;
+  bool crashes_on_mixed_offsets = false;
   // The same, but only with more than two in flight.
-  bool offsets_race = false;
+  bool races_on_mixed_offsets = false;
   // The driver reports no program-scope variables but compiles them, and launches with and without an offset see
   // different copies.
   bool copies_variables = false;
   // The driver keeps kernel argument information for builds without options, but not with any, even empty, options.
   bool default_has_argument_info = false;
   // Concurrent launches of one kernel on several queues crash the process, in some versions.
-  bool queues_clash = false;
+  bool crashes_on_several_queues = false;
   // Not a bug: the device belongs to a server, which splits, builds and waits there.
   bool remote = false;
 };

@@ -11,8 +11,8 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
+#include "interpose/launch/driver_hazards.h"
 #include "interpose/launch/local_size.h"
-#include "interpose/launch/split_risks.h"
 #include "interpose/policies/policy.h"
 #include "interpose/state/callback_scope.h"
 #include "interpose/waits/slice_pacer.h"
@@ -98,9 +98,9 @@ void note(Interposer& p, const Call& call, const QueueRecord& queue, const Measu
 plan::LaunchMethod choose_method_for(const Interposer& p, const KernelRecord& kernel,
                                      const QueueRecord& queue, const plan::NDRange& range,
                                      std::size_t slices) {
-  constexpr unsigned kMostStalls = 3;
+  constexpr unsigned kMaxStalls = 3;
   const plan::LaunchConditions conditions{.user_event_pending = !p.records.pending_user_events.empty(),
-                                          .pacing_stalls = queue.pacing_stalls >= kMostStalls,
+                                          .pacing_stalls = queue.pacing_stalls >= kMaxStalls,
                                           .in_callback = CallbackScope::inside(),
                                           .can_add_queues = queue.queue_template.has_value()};
   return plan::choose_method(p.settings().launch, kernel.facts, queue.facts, range, slices, conditions);
@@ -247,7 +247,7 @@ class PlannedLaunch final : public LaunchQuery {
       return reason;
     const bool needs_tags = kernel_.facts.source == plan::Kernel::Source::tagged;
     if ((needs_tags && !can_carry_tags(p_, kernel_, queue_->device)) ||
-        (queue_->copies_variables && kernel_.keeps))
+        (queue_->copies_variables && kernel_.has_program_variables))
       return UnsplitReason::kernel;
     return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
   }
@@ -255,7 +255,7 @@ class PlannedLaunch final : public LaunchQuery {
   std::optional<UnsplitReason> fix_local_size(std::size_t slices) override {
     if (call_.local != nullptr) return std::nullopt;
     const auto local = explicit_local_size(p_.next, *queue_, call_.queue, call_.kernel,
-                                           kernel_.facts.sees_groups, range_, slices);
+                                           kernel_.facts.depends_on_grouping, range_, slices);
     if (!local) return UnsplitReason::shape;
     range_.local = *local;
     return std::nullopt;

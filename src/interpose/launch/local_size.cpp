@@ -22,8 +22,8 @@ bool ask(const Table& next, cl_kernel kernel, cl_device_id device, cl_kernel_wor
 std::optional<plan::Extent> own_choice(const Table& next, cl_device_id device, cl_kernel kernel,
                                        const plan::NDRange& range, std::size_t slices) {
   // A driver may have more dimensions than the three that launches can use here.
-  constexpr std::size_t kMostDims = 16;
-  std::array<std::size_t, kMostDims> largest{};
+  constexpr std::size_t kMaxDims = 16;
+  std::array<std::size_t, kMaxDims> largest{};
   plan::LocalLimits limits;
   if (!ask(next, kernel, device, CL_KERNEL_WORK_GROUP_SIZE, limits.group) ||
       !ask(next, kernel, device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, limits.multiple) ||
@@ -38,8 +38,9 @@ std::optional<plan::Extent> own_choice(const Table& next, cl_device_id device, c
 }  // namespace
 
 std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRecord& queue,
-                                                cl_command_queue handle, cl_kernel kernel, bool sees_groups,
-                                                const plan::NDRange& range, std::size_t slices) noexcept {
+                                                cl_command_queue handle, cl_kernel kernel,
+                                                bool depends_on_grouping, const plan::NDRange& range,
+                                                std::size_t slices) noexcept {
   plan::Extent local{0, 0, 0};
   if (!ask(next, kernel, queue.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, local)) return std::nullopt;
   // Whether a launch may omit a required size depends on the version: the driver decides, with the whole launch.
@@ -50,7 +51,7 @@ std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRe
                                local.data()) == CL_SUCCESS) {
     return usable(local, range.dims) ? std::optional(local) : std::nullopt;
   }
-  if (sees_groups) return std::nullopt;
+  if (depends_on_grouping) return std::nullopt;
   return own_choice(next, queue.device, kernel, range, slices);
 }
 

@@ -9,10 +9,11 @@
 namespace cleave::interpose {
 
 // The driver's suggestion, or our own choice with at least `slices` groups if the kernel cannot tell the difference
-// (`sees_groups` is false). Empty if neither gives one, or if the source requires a size: the launch is then not split.
+// (`depends_on_grouping` is false). Empty if neither gives one, or if the source requires a size: the launch is then not split.
 // `range.local` is not read.
 std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRecord& queue,
-                                                cl_command_queue handle, cl_kernel kernel, bool sees_groups,
-                                                const plan::NDRange& range, std::size_t slices) noexcept;
+                                                cl_command_queue handle, cl_kernel kernel,
+                                                bool depends_on_grouping, const plan::NDRange& range,
+                                                std::size_t slices) noexcept;
 
 }  // namespace cleave::interpose

@@ -52,7 +52,7 @@ class QuantumPolicy final : public Policy {
     const std::size_t slices =
         plan::slices_in_quantum(quanta, range, plan::order_of(kernel.facts), queue.facts, pipelined);
     costs().set_slices(keys.launch, slices);
-    if (slices == 1) return {plan::Decision::unsplit(plan::UnsplitReason::brief), keys.launch};
+    if (slices == 1) return {plan::Decision::unsplit(plan::UnsplitReason::below_quantum), keys.launch};
     return cut_measured(launch, slices, keys.launch);
   }
 };

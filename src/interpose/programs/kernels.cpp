@@ -45,16 +45,16 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   record.may_have_prelude = program && program->may_have_prelude;
   if (record.trusted) {
     record.facts.source = plan::Kernel::Source::tagged;
-    record.facts.talks = true;
-    record.keeps = true;
+    record.facts.communicates = true;
+    record.has_program_variables = true;
     return record;
   }
   if (!program || !program->scan) return record;
   const kernels::Scan scan = program->scan->of(name);
   record.facts.source = source_of(scan, !program->tagged.empty());
-  record.facts.talks = scan.communicates;
-  record.facts.sees_groups = scan.reads_work_group;
-  record.keeps = scan.keeps_state;
+  record.facts.communicates = scan.communicates;
+  record.facts.depends_on_grouping = scan.reads_work_group;
+  record.has_program_variables = scan.keeps_state;
   if (!program->tagged.empty()) {
     record.tagged = std::make_shared<const std::vector<cl_device_id>>(program->tagged);
   }

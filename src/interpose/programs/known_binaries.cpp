@@ -11,7 +11,7 @@ namespace {
 // One line per binary: the version of this format, the mark, and the binary's hash.
 constexpr const char* kBinariesFormat = "1";
 constexpr const char* kBinariesFile = "binaries";
-constexpr std::size_t kMostOfBinaries = std::size_t{1} << 28U;
+constexpr std::size_t kMaxBinariesFileSize = std::size_t{1} << 28U;
 
 std::string entry_for(KnownBinaries::Mark mark, Binary binary) {
   return (mark == KnownBinaries::Mark::unsplittable ? "refused " : "dressed ") + key_of(binary);
@@ -34,7 +34,7 @@ bool KnownBinaries::has(Mark mark, Binary binary) {
   if (known_.contains(entry)) return true;
   if (folder_.empty()) return false;
   const std::string wanted_line = std::string(kBinariesFormat) + " " + entry;
-  std::istringstream file(read_file(folder_, kBinariesFile, kMostOfBinaries));
+  std::istringstream file(read_file(folder_, kBinariesFile, kMaxBinariesFileSize));
   for (std::string line; std::getline(file, line);) {
     if (line == wanted_line) return true;
   }

@@ -9,7 +9,7 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/interposer.h"
 #include "interpose/programs/known_binaries.h"
-#include "interpose/programs/prelude_injection.h"
+#include "interpose/programs/prelude_text.h"
 
 namespace cleave::interpose {
 namespace {

@@ -11,7 +11,7 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/quirks.h"
 #include "interpose/interposer.h"
-#include "interpose/programs/prelude_injection.h"
+#include "interpose/programs/prelude_text.h"
 #include "interpose/state/owned.h"
 #include "kernels/includes.h"
 #include "kernels/prelude.h"
@@ -191,7 +191,7 @@ bool drivers_may_carry_tags(Interposer& p, const Devices& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
     // If offsets clash nothing is split that could need the prelude (drivers/device_queries.cpp).
     const Quirks quirks = quirks_of(p.next, device);
-    if (quirks.failed_builds_stick || quirks.offsets_clash || quirks.remote) return false;
+    if (quirks.failed_builds_are_final || quirks.crashes_on_mixed_offsets || quirks.remote) return false;
     const auto facts = p.drivers.facts(device);
     return !facts || facts->carries_tags;
   });

@@ -42,9 +42,9 @@ struct KernelRecord {
   cl_device_id uneven_accepted = nullptr;
   // The devices for which all of its code has the prelude. Null: none.
   std::shared_ptr<const std::vector<cl_device_id>> tagged;
-  bool trusted = false;           // from a binary that, as the user says, contains the prelude
-  bool may_have_prelude = false;  // some of its code may contain the prelude, for any device
-  bool keeps = false;             // its program may have variables that outlive a launch
+  bool trusted = false;                // from a binary that, as the user says, contains the prelude
+  bool may_have_prelude = false;       // some of its code may contain the prelude, for any device
+  bool has_program_variables = false;  // its program may have variables that outlive a launch
   // Hash and name under which its costs are kept; 0 and null if costs are not measured.
   std::uint64_t identity = 0;
   std::shared_ptr<const std::string> name;
@@ -64,13 +64,13 @@ struct QueueRecord {
   bool plain = true;
   // The driver crashes if a launch fails after its event was released. Slices fail like that when a user event that
   // they wait for is set to an error.
-  bool failures_abort = false;
+  bool crashes_on_late_failure = false;
   // The driver crashes, or runs commands that it must not, if several slices fail.
-  bool failures_multiply = false;
+  bool crashes_on_shared_failure = false;
   // The driver gives launches with an offset separate copies of program-scope variables.
   bool copies_variables = false;
   // The driver crashes if launches with and without an offset are in flight on several queues.
-  bool offsets_race = false;
+  bool races_on_mixed_offsets = false;
   bool remote = false;  // the device belongs to a server
   plan::Device facts;
   // Consecutive launches whose pacing was given up: they depend on the program, so pacing only costs time.

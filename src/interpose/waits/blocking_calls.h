@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "interpose/calls/reference_counts.h"
+#include "interpose/waits/finish_and_wait_for_events.h"
 #include "interpose/waits/wait.h"
-#include "interpose/waits/wait_calls.h"
 
 namespace cleave::interpose {
 

@@ -4,7 +4,7 @@
 
 #include "base/scoped_thread_state.h"
 #include "interpose/state/callback_scope.h"
-#include "interpose/waits/event_watch.h"
+#include "interpose/waits/sleeping_poll.h"
 
 namespace cleave::interpose {
 namespace {
@@ -19,7 +19,7 @@ constexpr base::Nanoseconds kBriefWatched = 80us;
 constexpr base::Nanoseconds kTooShortToTime = 2ms;
 
 // How long a driver is watched that is not known to make progress while no thread waits in it.
-constexpr base::Nanoseconds kPatience = 2s;
+constexpr base::Nanoseconds kStallTimeout = 2s;
 
 // Flushes all queues of the program: the awaited command may depend on any of them.
 void flush_all(const WaitContext& context) noexcept try {
@@ -160,14 +160,14 @@ void Wait::watch_list(std::span<const cl_event> list) noexcept {
 bool Wait::watch(std::span<const cl_event> events) noexcept {
   const base::ScopedPreciseSleep undisturbed;
   const bool trusted = driver_->ends_unwaited.load(std::memory_order_relaxed);
-  const WatchResult seen =
-      watch_events(context_.next, context_.clock, events,
-                   {.schedule = PollSchedule(history_->predicted(kind_)),
-                    .start = start_,
-                    // A command that waits for a user event may wait for this thread.
-                    .patience = trusted && context_.records.pending_user_events.empty() ? 0s : kPatience,
-                    .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
-                    .on_delay = [this] { flush_all(context_); }});
+  const WatchResult seen = watch_events(
+      context_.next, context_.clock, events,
+      {.schedule = PollSchedule(history_->predicted(kind_)),
+       .start = start_,
+       // A command that waits for a user event may wait for this thread.
+       .stall_timeout = trusted && context_.records.pending_user_events.empty() ? 0s : kStallTimeout,
+       .stop = kind_ == WaitKind::transfer ? &history_->shared() : nullptr,
+       .on_delay = [this] { flush_all(context_); }});
   if (seen.ends_unwaited) driver_->ends_unwaited.store(true, std::memory_order_relaxed);
   slept_ += seen.slept;
   watched_ = context_.clock.now() - start_;

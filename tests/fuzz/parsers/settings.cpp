@@ -18,7 +18,7 @@ using cleave::base::StaleCount;
 using cleave::fuzz::require;
 using Variables = std::map<std::string, std::string>;
 
-constexpr std::uint64_t kMost = 1'000'000;
+constexpr std::uint64_t kMax = 1'000'000;
 
 Variables variables_in(std::string_view text) {
   Variables variables;
@@ -55,17 +55,17 @@ bool same(const Settings& a, const Settings& b) {
 }
 
 void check_ranges(const Settings& settings) {
-  require(settings.alpha >= 1 && settings.alpha <= kMost, "alpha is in its range");
-  require(settings.vms.value_or(1) >= 1 && settings.vms.value_or(1) <= kMost, "the VMs are in their range");
+  require(settings.alpha >= 1 && settings.alpha <= kMax, "alpha is in its range");
+  require(settings.vms.value_or(1) >= 1 && settings.vms.value_or(1) <= kMax, "the VMs are in their range");
   require((settings.policy.kind == SplitPolicy::Kind::fixed) == (settings.policy.slices != 0),
           "a number of slices belongs to the policy fixed");
-  require(settings.policy.slices <= kMost, "the slices are in their range");
+  require(settings.policy.slices <= kMax, "the slices are in their range");
   require((settings.policy.kind == SplitPolicy::Kind::quantum) == (settings.policy.quantum.count() != 0),
           "a quantum belongs to the policy quantum");
   require(settings.policy.quantum.count() >= 0 && settings.policy.quantum <= std::chrono::minutes(1),
           "the quantum is in its range");
   require(settings.budget >= 0.001 && settings.budget <= 1, "the budget is in its range");
-  require(settings.alpha_max >= 1 && settings.alpha_max <= kMost, "the largest alpha is in its range");
+  require(settings.alpha_max >= 1 && settings.alpha_max <= kMax, "the largest alpha is in its range");
   require(settings.sources.monitor || settings.sources.peers || !settings.sources.files.empty(),
           "somebody is asked");
   require(settings.max_age.count() >= 1, "a count holds for a while");
@@ -91,10 +91,10 @@ void check_lines(const Configuration& configuration, const Variables& variables)
 }
 
 void check_whole_number(const std::string& text) {
-  const auto number = cleave::base::parse_unsigned(text, 1, kMost);
+  const auto number = cleave::base::parse_unsigned(text, 1, kMax);
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   require(!number || digits, "a number is digits");
-  require(!number || (*number >= 1 && *number <= kMost), "a number is in its range");
+  require(!number || (*number >= 1 && *number <= kMax), "a number is in its range");
   require(number || !digits || text.size() > 6 || text.find_first_not_of('0') == std::string::npos,
           "digits are a number");
 }

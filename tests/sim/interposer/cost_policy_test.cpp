@@ -205,7 +205,7 @@ TEST(CostPolicy, NoSliceExceedsTheQuantum) {
   costs(fixture, 1ms, 10us);
   for (int i = 0; i < 6; ++i) launch_and_count_slices(fixture, kernel, by_finish);
   EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 1U) << "short enough by now";
-  EXPECT_GT(InterposerFixture::unsplit(plan::UnsplitReason::brief), 0U);
+  EXPECT_GT(InterposerFixture::unsplit(plan::UnsplitReason::below_quantum), 0U);
 }
 
 TEST(CostPolicy, ConcurrentSlicesShareTheQuantum) {

@@ -189,7 +189,7 @@ TEST_P(Pipelined, CommunicatingKernelsAreNotPipelined) {
     EXPECT_GT(slices[i].offset[0], slices[i - 1].offset[0]);
     EXPECT_GE(slices[i].started, slices[i - 1].ended);
   }
-  EXPECT_EQ(queued_count(plan::SingleQueueReason::talks), 1U);
+  EXPECT_EQ(queued_count(plan::SingleQueueReason::communicates), 1U);
 }
 
 TEST_P(Pipelined, CapturesArgumentsKernelAndBufferAtEnqueue) {

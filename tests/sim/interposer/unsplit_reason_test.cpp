@@ -69,7 +69,7 @@ TEST(UnsplitReason, AllGroupsResident) {
   InterposerFixture fixture(
       settings_of_the_device());  // 2 compute units of at most 128 groups or 2048 items: 256
   ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
-  expect_unsplit(fixture, UnsplitReason::held);
+  expect_unsplit(fixture, UnsplitReason::resident);
 }
 
 TEST(DeviceOccupancy, LimitsTheSliceCount) {

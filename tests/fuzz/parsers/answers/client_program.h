@@ -70,10 +70,10 @@ class Program {
   // The answer of ask(size, value, size_ret), whose size is queried first.
   template <typename Ask>
   Block told(Ask ask) const {
-    constexpr std::size_t kMost = std::size_t{8} << 20U;
+    constexpr std::size_t kMax = std::size_t{8} << 20U;
     std::size_t size = 0;
     if (ok(ask(0, nullptr, &size)) != CL_SUCCESS) return Block(0);
-    require(size <= kMost, "no answer is larger than a message");
+    require(size <= kMax, "no answer is larger than a message");
     Block block(size);
     ok(ask(size, block.data(), nullptr));
     return block;

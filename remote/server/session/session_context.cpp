@@ -1,4 +1,4 @@
-#include "remote/server/session/context.h"
+#include "remote/server/session/session_context.h"
 
 namespace cleave::remote::server {
 

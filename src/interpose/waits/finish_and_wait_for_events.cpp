@@ -1,6 +1,6 @@
 // clFinish and clWaitForEvents. Cancellation of the thread during the wait takes effect when the call returns.
 
-#include "interpose/waits/wait_calls.h"
+#include "interpose/waits/finish_and_wait_for_events.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-#include "interpose/programs/prelude_injection.h"
+#include "interpose/programs/prelude_text.h"
 
 #include "base/number.h"
 #include "kernels/prelude.h"
@@ -30,8 +30,8 @@ std::uint64_t place_of(std::string_view message) {
   if (begin == std::string_view::npos) return 0;
   const auto end = message.find(':', begin + 1);
   if (end == std::string_view::npos) return 0;
-  constexpr std::uint64_t kMost = 1'000'000;
-  return base::parse_unsigned(message.substr(begin + 1, end - begin - 1), 1, kMost).value_or(0);
+  constexpr std::uint64_t kMax = 1'000'000;
+  return base::parse_unsigned(message.substr(begin + 1, end - begin - 1), 1, kMax).value_or(0);
 }
 
 }  // namespace

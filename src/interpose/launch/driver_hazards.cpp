@@ -1,4 +1,4 @@
-#include "interpose/launch/split_risks.h"
+#include "interpose/launch/driver_hazards.h"
 
 #include <algorithm>
 
@@ -28,9 +28,9 @@ bool may_race(const ObjectRecords& records, const QueueRecord& queue) {
 
 bool is_unsafe_now(const Table& next, const ObjectRecords& records, const QueueRecord& queue,
                    std::span<const cl_event> wait_list) {
-  return (queue.offsets_race && may_race(records, queue)) ||
-         (queue.failures_abort && !records.pending_user_events.empty()) ||
-         (queue.failures_multiply && may_fail(next, records, wait_list));
+  return (queue.races_on_mixed_offsets && may_race(records, queue)) ||
+         (queue.crashes_on_late_failure && !records.pending_user_events.empty()) ||
+         (queue.crashes_on_shared_failure && may_fail(next, records, wait_list));
 }
 
 }  // namespace cleave::interpose

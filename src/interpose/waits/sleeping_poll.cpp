@@ -1,4 +1,4 @@
-#include "interpose/waits/event_watch.h"
+#include "interpose/waits/sleeping_poll.h"
 
 namespace cleave::interpose {
 namespace {
@@ -27,7 +27,7 @@ WatchResult watch_events(const Table& next, base::Clock& clock, std::span<const 
         break;
       }
       const base::Nanoseconds waited = clock.now() - how.start;
-      if (how.patience != 0ns && waited > how.patience) return watched;
+      if (how.stall_timeout != 0ns && waited > how.stall_timeout) return watched;
       if (how.stop != nullptr && how.stop->load(std::memory_order_relaxed)) return watched;
       delayed = how.on_delay && waited > next_delay;
       if (delayed) {

@@ -1,4 +1,4 @@
-#include "remote/server/supervisor/metrics.h"
+#include "remote/server/supervisor/metrics_server.h"
 
 #include <string_view>
 #include <utility>

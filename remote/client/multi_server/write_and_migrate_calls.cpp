@@ -1,5 +1,5 @@
 // Writes of buffers, and migrations. Every other command that reads or writes memory objects is derived from its row
-// (memory_command.h).
+// (derived_memory_calls.h).
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/queued_command.h"
 

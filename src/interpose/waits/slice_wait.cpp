@@ -1,12 +1,12 @@
-#include "interpose/waits/event_wait.h"
+#include "interpose/waits/slice_wait.h"
 
 #include "base/scoped_thread_state.h"
 #include "interpose/waits/poll_schedule.h"
 
 namespace cleave::interpose {
 
-launch::WaitResult wait_for(const Table& next, base::Clock& clock, cl_event event, base::Nanoseconds patience,
-                            const std::atomic<int>* abort_pacing) {
+launch::WaitResult wait_for(const Table& next, base::Clock& clock, cl_event event,
+                            base::Nanoseconds stall_timeout, const std::atomic<int>* abort_pacing) {
   using launch::WaitResult;
   const base::Nanoseconds start = clock.now();
   const PollSchedule schedule;
@@ -20,7 +20,7 @@ launch::WaitResult wait_for(const Table& next, base::Clock& clock, cl_event even
     if (status == CL_COMPLETE) return WaitResult::complete;
     if (status < 0) return WaitResult::failed;
     const base::Nanoseconds waited = clock.now() - start;
-    if (status != CL_RUNNING && waited > patience) return WaitResult::stalled;
+    if (status != CL_RUNNING && waited > stall_timeout) return WaitResult::stalled;
     if (abort_pacing != nullptr && abort_pacing->load(std::memory_order_relaxed) != 0)
       return WaitResult::aborted;
     clock.sleep_for(schedule.next(waited));

@@ -1,4 +1,4 @@
-#include "interpose/programs/prelude_injection.h"
+#include "interpose/programs/prelude_text.h"
 
 #include <string>
 

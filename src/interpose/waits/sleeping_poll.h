@@ -19,7 +19,7 @@ struct WatchOptions {
   base::Nanoseconds start{0};  // of the whole wait, by `clock`
   // The watch ends after this time; 0: no limit. For drivers of which it is not known yet whether commands end while
   // no thread is in one of their waits.
-  base::Nanoseconds patience{0};
+  base::Nanoseconds stall_timeout{0};
   // The watch ends as soon as this is true. May be null.
   const std::atomic<bool>* stop = nullptr;
   // Called now and then while the end does not come, to flush queues that may block it. May be empty.
