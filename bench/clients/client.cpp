@@ -6,19 +6,17 @@
 // with the next line of its standard input. After so many seconds it prints one line of JSON: the device, and
 // the milliseconds from each launch to the end of its clFinish. SECONDS 0: the launches are five. Ends with
 // status 1 if a sample of the result is wrong.
-#include <CL/cl.h>
-
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace {
+#include "tests/kit/failures.h"
+#include "tests/kit/linked.h"
+#include "tests/kit/timing.h"
 
-using Clock = std::chrono::steady_clock;
+namespace {
 
 constexpr std::size_t kLocal = 256;
 constexpr std::uint32_t kFactor = 1664525;
@@ -38,106 +36,59 @@ struct Task {
   double seconds = 0;
 };
 
-void require(cl_int error, const char* what) {
-  if (error != CL_SUCCESS) throw std::runtime_error(std::string(what) + ": error " + std::to_string(error));
-}
-
-std::string name_of(cl_platform_id platform) {
-  char name[256] = {};
-  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, nullptr);
-  return name;
-}
+const kit::Api cl(kit::linked_table(), kit::throw_error);
 
 // The first device of the first such platform; without a name, the first GPU if there is one.
 cl_device_id find_device(const std::string& wanted) {
-  cl_uint count = 0;
-  clGetPlatformIDs(0, nullptr, &count);
-  std::vector<cl_platform_id> platforms(count);
-  if (count != 0) clGetPlatformIDs(count, platforms.data(), nullptr);
   for (const cl_device_type type : {cl_device_type{CL_DEVICE_TYPE_GPU}, cl_device_type{CL_DEVICE_TYPE_ALL}}) {
-    for (cl_platform_id const platform : platforms) {
-      cl_device_id device = nullptr;
-      if (name_of(platform).find(wanted) != std::string::npos &&
-          clGetDeviceIDs(platform, type, 1, &device, nullptr) == CL_SUCCESS)
-        return device;
-    }
+    const cl_device_id device = cl.device_of(wanted, type);
+    if (device != nullptr) return device;
   }
   throw std::runtime_error("there is no such device");
 }
 
-class Work {
- public:
-  explicit Work(const Task& task) : task_(task), device_(find_device(task.platform)) {
-    cl_int error = CL_SUCCESS;
-    cl_context const context = clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &error);
-    require(error, "clCreateContext");
-    queue_ = clCreateCommandQueue(context, device_, 0, &error);
-    require(error, "clCreateCommandQueue");
-    out_ = clCreateBuffer(context, CL_MEM_WRITE_ONLY, task.items * sizeof(cl_uint), nullptr, &error);
-    require(error, "clCreateBuffer");
-    const char* source = kSource;
-    cl_program const program = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
-    require(error, "clCreateProgramWithSource");
-    require(clBuildProgram(program, 1, &device_, "", nullptr, nullptr), "clBuildProgram");
-    kernel_ = clCreateKernel(program, "turn", &error);
-    require(error, "clCreateKernel");
-    require(clSetKernelArg(kernel_, 0, sizeof out_, &out_), "clSetKernelArg");
-    require(clSetKernelArg(kernel_, 1, sizeof task.turns, &task.turns), "clSetKernelArg");
-  }
-
+struct Work {
   // Milliseconds until the launch has ended.
-  double launch() {
-    const auto begin = Clock::now();
-    require(clEnqueueNDRangeKernel(queue_, kernel_, 1, nullptr, &task_.items, &kLocal, 0, nullptr, nullptr),
-            "clEnqueueNDRangeKernel");
-    require(clFinish(queue_), "clFinish");
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-  }
-
-  [[nodiscard]] std::string device_name() const {
-    char name[256] = {};
-    clGetDeviceInfo(device_, CL_DEVICE_NAME, sizeof name - 1, name, nullptr);
-    return name;
+  [[nodiscard]] double launch() const {
+    return kit::duration_of<std::milli>([&] {
+      cl.check("clEnqueueNDRangeKernel", cl.launch(queue, kernel, {task.items, kLocal}));
+      cl.check("clFinish", cl.clFinish(queue));
+    });
   }
 
   [[nodiscard]] bool on_processor() const {
-    cl_device_type type = 0;
-    clGetDeviceInfo(device_, CL_DEVICE_TYPE, sizeof type, &type, nullptr);
-    return (type & CL_DEVICE_TYPE_CPU) != 0;
+    return (cl.info<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   }
 
   [[nodiscard]] bool sample_is_right() const {
-    for (const std::size_t item : {std::size_t{0}, task_.items / 3, task_.items - 1}) {
-      cl_uint found = 0;
-      require(clEnqueueReadBuffer(queue_, out_, CL_TRUE, item * sizeof found, sizeof found, &found, 0,
-                                  nullptr, nullptr),
-              "clEnqueueReadBuffer");
+    for (const std::size_t item : {std::size_t{0}, task.items / 3, task.items - 1}) {
       auto value = static_cast<std::uint32_t>(item);
-      for (cl_uint i = 0; i < task_.turns; ++i) value = value * kFactor + kAddend;
-      if (value != found) return false;
+      for (cl_uint i = 0; i < task.turns; ++i) value = value * kFactor + kAddend;
+      if (cl.read<cl_uint>(queue, out, 1, item * sizeof value).front() != value) return false;
     }
     return true;
   }
 
- private:
-  const Task task_;
-  cl_device_id device_ = nullptr;
-  cl_command_queue queue_ = nullptr;
-  cl_mem out_ = nullptr;
-  cl_kernel kernel_ = nullptr;
+  const Task& task;
+  cl_device_id device = find_device(task.platform);
+  kit::Context context = cl.context(device);
+  kit::Queue queue = cl.queue(context, device);
+  kit::Buffer out = cl.buffer(context, task.items * sizeof(cl_uint), CL_MEM_WRITE_ONLY);
+  kit::Program program = cl.build(context, kSource);
+  kit::Kernel kernel = cl.kernel(program, "turn", out, task.turns);
 };
 
 int run(const Task& task) {
-  Work work(task);
-  work.launch();
+  const Work work{task};
+  static_cast<void>(work.launch());
   std::puts("ready");
   std::fflush(stdout);
   if (std::getchar() == EOF) return 0;
   std::vector<double> waits;
-  const auto until = Clock::now() + std::chrono::duration<double>(task.seconds);
-  while (task.seconds > 0 ? Clock::now() < until : waits.size() < kFew) waits.push_back(work.launch());
-  std::printf(R"({"device": "%s", "on_processor": %s, "waits": [)", work.device_name().c_str(),
-              work.on_processor() ? "true" : "false");
+  const double until = kit::now() + task.seconds;
+  while (task.seconds > 0 ? kit::now() < until : waits.size() < kFew) waits.push_back(work.launch());
+  std::printf(R"({"device": "%s", "on_processor": %s, "waits": [)",
+              cl.text(work.device, CL_DEVICE_NAME).c_str(), work.on_processor() ? "true" : "false");
   for (std::size_t i = 0; i < waits.size(); ++i) std::printf("%s%.4f", i == 0 ? "" : ", ", waits[i]);
   std::puts("]}");
   return work.sample_is_right() ? 0 : 1;

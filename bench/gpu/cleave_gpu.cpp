@@ -18,63 +18,48 @@
 
 #include "bench/gpu/measure.h"
 #include "bench/kernels/work.h"
+#include "tests/kit/command_line.h"
 
 namespace gpu {
 namespace {
 
-struct CommandLine {
+struct Task {
   std::vector<std::string> words;
   Request request;
 };
 
-CommandLine read(const std::vector<std::string>& arguments) {
-  CommandLine line;
-  Request& request = line.request;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word == "--small") {
-      request.target.small = true;
-    } else if (word == "--vendor") {
-      request.vendor = true;
-    } else if (word == "--no-events") {
-      line.request.events = false;
-    } else if (word == "--platform") {
-      request.target.platform = arguments.at(++i);
-    } else if (word == "--library") {
-      request.library = arguments.at(++i);
-    } else if (word == "--repeats") {
-      request.repeats = std::stoi(arguments.at(++i));
-    } else if (word == "--warm-up") {
-      request.warm_up = std::stoi(arguments.at(++i));
-    } else if (word == "--waits") {
-      request.waits = std::stoi(arguments.at(++i));
-    } else if (word.starts_with("--")) {
-      throw std::invalid_argument(word);
-    } else {
-      line.words.push_back(word);
-    }
-  }
-  return line;
+Task read(int count, char** arguments) {
+  Task task;
+  Request& request = task.request;
+  bool no_events = false;
+  kit::CommandLine line;
+  line.flag("--small", request.target.small).flag("--vendor", request.vendor).flag("--no-events", no_events);
+  line.value("--platform", request.target.platform).value("--library", request.library);
+  line.value("--repeats", request.repeats).value("--warm-up", request.warm_up);
+  line.value("--waits", request.waits);
+  task.words = line.read(count, arguments);
+  request.events = !no_events;
+  return task;
 }
 
-int measure_all(const CommandLine& line) {
+int measure_all(const Task& task) {
   int status = 0;
-  for (std::size_t i = 1; i < line.words.size(); ++i) {
-    status |= measure_launches(line.request, kernels::find(line.words[i]));
+  for (std::size_t i = 1; i < task.words.size(); ++i) {
+    status |= measure_launches(task.request, kernels::find(task.words[i]));
     std::fflush(stdout);
   }
   return status;
 }
 
-int carry_out(const CommandLine& line) {
-  const auto word = [&](std::size_t i) { return line.words.at(i); };
-  if (word(0) != "turns" && line.request.library.empty() && !line.request.vendor)
+int carry_out(const Task& task) {
+  const auto word = [&](std::size_t i) { return task.words.at(i); };
+  if (word(0) != "turns" && task.request.library.empty() && !task.request.vendor)
     throw std::invalid_argument("no --library");
-  if (word(0) == "launches") return measure_all(line);
-  if (word(0) == "stream") return measure_stream(line.request, std::stoul(word(1)));
+  if (word(0) == "launches") return measure_all(task);
+  if (word(0) == "stream") return measure_stream(task.request, std::stoul(word(1)));
   if (word(0) == "turns") return count_turns(static_cast<unsigned>(std::stoul(word(1))), std::stod(word(2)));
   if (word(0) != "busy") throw std::invalid_argument(word(0));
-  return keep_busy(line.request, kernels::find(word(3)), word(1) == "native", std::stod(word(2)));
+  return keep_busy(task.request, kernels::find(word(3)), word(1) == "native", std::stod(word(2)));
 }
 
 }  // namespace
@@ -82,7 +67,7 @@ int carry_out(const CommandLine& line) {
 
 int main(int count, char** arguments) {
   try {
-    return gpu::carry_out(gpu::read({arguments + 1, arguments + count}));
+    return gpu::carry_out(gpu::read(count, arguments));
   } catch (const std::logic_error& mistake) {
     std::fprintf(stderr, "cleave_gpu: cannot make sense of \"%s\": see bench/gpu/cleave_gpu.cpp\n",
                  mistake.what());

@@ -2,16 +2,13 @@
 // ways end in the same loader and driver. With Cleave as a vendor library both are the loader's, and the platforms differ.
 #pragma once
 
-#include <CL/cl.h>
-
 #include <string>
 #include <vector>
 
 #include "bench/kernels/work.h"
+#include "tests/kit/opencl.h"
 
 namespace gpu {
-
-void check(cl_int error, const char* function);
 
 // The device and the amount of work.
 struct Target {
@@ -24,7 +21,6 @@ class Side {
  public:
   // Opens `library` and creates the objects for `work`, whose sizes are reduced to the device's memory.
   Side(const std::string& library, const Target& target, const kernels::Work& work);
-  ~Side();
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
@@ -51,17 +47,17 @@ class Side {
   std::string statistics();
 
  private:
-  template <typename Function>
-  Function get(const char* name) const;
-  void choose_device(const Target& target);
   kernels::Grid fitting() const;
-  cl_mem make_buffer(std::size_t words);
-  cl_kernel make_kernel(const char* source, const char* name);
+  void choose_device(const Target& target);
   void fill_input();
   void launch_small();
+  void finish(cl_command_queue queue) const;
   std::size_t stretch(std::size_t number) const;  // where it begins
 
-  void* library_;
+  kit::Buffer make_buffer(std::size_t words) const;
+  kit::Kernel make_kernel(const char* source, const char* name) const;
+
+  kit::Api cl_;
   const kernels::Work& work_;
   bool small_sizes_;
   kernels::Grid global_{};
@@ -69,18 +65,14 @@ class Side {
   bool processor_ = false;
   cl_platform_id platform_ = nullptr;
   cl_device_id device_ = nullptr;
-  cl_context context_ = nullptr;
-  cl_command_queue queue_ = nullptr;
-  cl_command_queue other_ = nullptr;
-  cl_kernel kernel_ = nullptr;
-  cl_kernel small_ = nullptr;
-  cl_mem in_ = nullptr;
-  cl_mem out_ = nullptr;
-  cl_mem word_ = nullptr;  // the small kernel's
-
-  decltype(&clEnqueueNDRangeKernel) launch_;
-  decltype(&clFinish) finish_;
-  decltype(&clReleaseEvent) release_event_;
+  kit::Context context_;
+  kit::Queue queue_;
+  kit::Queue other_;
+  kit::Buffer in_;
+  kit::Buffer out_;
+  kit::Buffer word_;  // the small kernel's
+  kit::Kernel kernel_;
+  kit::Kernel small_;
 };
 
 }  // namespace gpu

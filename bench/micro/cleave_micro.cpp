@@ -9,16 +9,16 @@
 // options]
 // The vendor library in place of the drop-in, with CLEAVE_ICD_WRAP=DRIVER in place of CLEAVE_NEXT, works as
 // well.
-#include <CL/cl.h>
-
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <stdexcept>
 #include <string>
 
 #include <benchmark/benchmark.h>
+
+#include "tests/kit/failures.h"
+#include "tests/kit/linked.h"
 
 // Counts every allocation of the process, also those in the drop-in with its own C++ runtime.
 extern "C" void* __libc_malloc(std::size_t size);
@@ -49,82 +49,43 @@ namespace {
 constexpr const char* kPlain = "kernel void plain(global int* data) { data[get_global_id(0)] = 1; }";
 constexpr const char* kSeer = "kernel void seer(global int* data) { data[get_group_id(0)] = 1; }";
 
+cl_icd_dispatch table_of(const char* path) {
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  return kit::opened_table(library);
+}
+
 // One way to the driver: the functions of one library, and a program's objects.
-class Side {
- public:
-  Side(const char* path, const char* source) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ == nullptr) throw std::runtime_error(dlerror());
-    get("clGetPlatformIDs", platforms);
-    get("clSetKernelArg", set_argument);
-    get("clFinish", finish);
-    get("clEnqueueMarkerWithWaitList", marker);
-    get("clEnqueueNDRangeKernel", launch);
-    get("clReleaseEvent", release_event);
-    platforms(1, &platform, nullptr);
-    decltype(&clGetDeviceIDs) devices = nullptr;
-    get("clGetDeviceIDs", devices);
-    devices(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr);
-    decltype(&clCreateContext) create_context = nullptr;
-    get("clCreateContext", create_context);
-    context = create_context(nullptr, 1, &device, nullptr, nullptr, nullptr);
-    decltype(&clCreateCommandQueueWithProperties) create_queue = nullptr;
-    get("clCreateCommandQueueWithProperties", create_queue);
-    queue = create_queue(context, device, nullptr, nullptr);
-    kernel = make_kernel(source);
-  }
+struct Side {
+  Side(const char* path, const char* source)
+      : cl(table_of(path), kit::throw_error),
+        device(cl.device_of()),
+        context(cl.context(device)),
+        queue(cl.queue(context, device)),
+        program(cl.build(context, source)),
+        kernel(cl.kernel(program, "zero")) {}  // the name that the driver gives its one kernel
 
-  template <typename Function>
-  void get(const char* name, Function& function) const {
-    void* found = dlsym(library_, name);
-    // A vendor library exports hardly anything; its functions are found as loaders do.
-    if (found == nullptr) {
-      const auto find = reinterpret_cast<decltype(&clGetExtensionFunctionAddress)>(
-          dlsym(library_, "clGetExtensionFunctionAddress"));
-      if (find != nullptr) found = find(name);
-    }
-    function = reinterpret_cast<Function>(found);
-    if (function == nullptr) throw std::runtime_error(std::string(name) + " is missing");
-  }
-
-  decltype(&clGetPlatformIDs) platforms = nullptr;
-  decltype(&clSetKernelArg) set_argument = nullptr;
-  decltype(&clFinish) finish = nullptr;
-  decltype(&clEnqueueMarkerWithWaitList) marker = nullptr;
-  decltype(&clEnqueueNDRangeKernel) launch = nullptr;
-  decltype(&clReleaseEvent) release_event = nullptr;
-  cl_platform_id platform = nullptr;
-  cl_device_id device = nullptr;
-  cl_context context = nullptr;
-  cl_command_queue queue = nullptr;
-  cl_kernel kernel = nullptr;
-
- private:
-  cl_kernel make_kernel(const char* source) const {
-    decltype(&clCreateProgramWithSource) create_program = nullptr;
-    get("clCreateProgramWithSource", create_program);
-    decltype(&clBuildProgram) build = nullptr;
-    get("clBuildProgram", build);
-    decltype(&clCreateKernel) create_kernel = nullptr;
-    get("clCreateKernel", create_kernel);
-    cl_program program = create_program(context, 1, &source, nullptr, nullptr);
-    build(program, 0, nullptr, "", nullptr, nullptr);
-    return create_kernel(program, "zero", nullptr);  // the name that the driver gives its one kernel
-  }
-
-  void* library_;
+  kit::Api cl;
+  cl_device_id device;
+  kit::Context context;
+  kit::Queue queue;
+  kit::Program program;
+  kit::Kernel kernel;
 };
 
 void forwarded(benchmark::State& state, const Side& side) {
   const cl_mem nothing = nullptr;
-  for (auto _ : state) benchmark::DoNotOptimize(side.set_argument(side.kernel, 0, sizeof nothing, &nothing));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(side.cl.clSetKernelArg(side.kernel, 0, sizeof nothing, &nothing));
 }
 
 void finish(benchmark::State& state, const Side& side) {
-  for (auto _ : state) benchmark::DoNotOptimize(side.finish(side.queue));
+  for (auto _ : state) benchmark::DoNotOptimize(side.cl.clFinish(side.queue));
 }
 
 void gated(benchmark::State& state, const Side& side) {
-  for (auto _ : state) benchmark::DoNotOptimize(side.marker(side.queue, 0, nullptr, nullptr));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(side.cl.clEnqueueMarkerWithWaitList(side.queue, 0, nullptr, nullptr));
 }
 
 enum class Wants { nothing, event, event_and_release };
@@ -136,9 +97,10 @@ void launches(benchmark::State& state, const Side& side, Wants wants) {
   const std::size_t before = allocations.load();
   for (auto _ : state) {
     cl_event event = nullptr;
-    benchmark::DoNotOptimize(side.launch(side.queue, side.kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                         wants != Wants::nothing ? &event : nullptr));
-    if (wants == Wants::event_and_release) side.release_event(event);
+    benchmark::DoNotOptimize(side.cl.clEnqueueNDRangeKernel(side.queue, side.kernel, 1, nullptr, &global,
+                                                            &local, 0, nullptr,
+                                                            wants != Wants::nothing ? &event : nullptr));
+    if (wants == Wants::event_and_release) side.cl.clReleaseEvent(event);
   }
   allocated = static_cast<double>(allocations.load() - before);
 }

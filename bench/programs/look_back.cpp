@@ -7,15 +7,13 @@
 //
 // It runs in two variants: with tiles by work-group id, which relies on devices starting groups in that order, and with tiles
 // drawn from a counter, which does not. Prints a line with a checksum for each. The exit status is 0 only if every sum is right.
-#include <CL/cl.h>
-
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
+
+#include "bench/programs/plain_program.h"
 
 namespace {
 
@@ -62,157 +60,58 @@ void scan(__global const uint* in, __global uint* out, __global volatile uint* w
 }
 )";
 
-void check(cl_int error, const char* function) {
-  if (error != CL_SUCCESS)
-    throw std::runtime_error(std::string(function) + ": error " + std::to_string(error));
-}
-
-// An OpenCL object that is released at the end of its scope.
-template <auto release>
-struct Release {
-  template <typename Object>
-  void operator()(Object* object) const {
-    release(object);
-  }
-};
-template <typename Handle, auto release>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Release<release>>;
-
-using Context = Owned<cl_context, clReleaseContext>;
-using Queue = Owned<cl_command_queue, clReleaseCommandQueue>;
-using Program = Owned<cl_program, clReleaseProgram>;
-using Kernel = Owned<cl_kernel, clReleaseKernel>;
-using Buffer = Owned<cl_mem, clReleaseMemObject>;
-
 struct Options {
   std::size_t n = 100'003;
   std::size_t repeats = 3;
   std::string platform;
 };
 
-std::size_t number(const std::string& text) {
-  std::size_t end = 0;
-  const unsigned long value = std::stoul(text, &end);
-  if (end != text.size() || value == 0) throw std::invalid_argument(text);
-  return value;
-}
-
-Options read_options(const std::vector<std::string>& arguments) {
+Options read_options(int count, char** arguments) {
   Options options;
-  std::vector<std::size_t*> numbers = {&options.repeats, &options.n};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--platform") {
-      options.platform = arguments.at(++i);
-    } else if (!numbers.empty()) {
-      *numbers.back() = number(arguments[i]);
-      numbers.pop_back();
-    } else {
-      throw std::invalid_argument(arguments[i]);
-    }
-  }
+  kit::CommandLine line;
+  line.value("--platform", options.platform);
+  read_numbers(line.read(count, arguments), {&options.n, &options.repeats});
   return options;
-}
-
-cl_device_id choose_device(const std::string& wanted) {
-  cl_uint count = 0;
-  check(clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs");
-  std::vector<cl_platform_id> platforms(count);
-  check(clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
-  for (cl_platform_id platform : platforms) {
-    std::string name(256, '\0');
-    check(clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size(), name.data(), nullptr),
-          "clGetPlatformInfo");
-    cl_device_id device = nullptr;
-    if (name.find(wanted) != std::string::npos &&
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) == CL_SUCCESS)
-      return device;
-  }
-  throw std::runtime_error("no such device");
 }
 
 // The device, and the objects that all launches share.
 class Scan {
  public:
-  Scan(const Options& options, cl_device_id device, std::vector<std::uint32_t>& values)
-      : n_(values.size()), groups_((n_ + group - 1) / group), device_(device) {
-    cl_int error = CL_SUCCESS;
-    context_.reset(clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error));
-    check(error, "clCreateContext");
-    queue_.reset(clCreateCommandQueue(context_.get(), device, 0, &error));
-    check(error, "clCreateCommandQueue");
-    in_ = make_buffer(n_, values.data());
-    out_ = make_buffer(n_, nullptr);
-    words_ = make_buffer(groups_, nullptr);
-    counter_ = make_buffer(1, nullptr);
-    repeats_ = options.repeats;
-  }
+  Scan(const Options& options, const std::vector<std::uint32_t>& values)
+      : n_(values.size()),
+        groups_((n_ + group - 1) / group),
+        repeats_(options.repeats),
+        device_(choose_device(options.platform)),
+        in_(cl.buffer(context_, values, CL_MEM_READ_ONLY)) {}
 
   // Prefix sums with `tile` as the expression for a group's tile.
   std::vector<std::uint32_t> run(const char* tile) {
-    const Program program = build(tile);
-    cl_int error = CL_SUCCESS;
-    const Kernel kernel(clCreateKernel(program.get(), "scan", &error));
-    check(error, "clCreateKernel");
-    const cl_mem buffers[] = {in_.get(), out_.get(), words_.get(), counter_.get()};
-    for (cl_uint i = 0; i < 4; ++i)
-      check(clSetKernelArg(kernel.get(), i, sizeof(cl_mem), &buffers[i]), "clSetKernelArg");
-    const auto n = static_cast<cl_uint>(n_);
-    check(clSetKernelArg(kernel.get(), 4, sizeof n, &n), "clSetKernelArg");
-    const std::size_t global = groups_ * group;
+    const kit::Program program = cl.build(context_, source, (std::string("-DTILE=") + tile).c_str());
+    const kit::Kernel kernel =
+        cl.kernel(program, "scan", in_, out_, words_, counter_, static_cast<cl_uint>(n_));
     for (std::size_t i = 0; i < repeats_; ++i) {
-      clear();
-      check(clEnqueueNDRangeKernel(queue_.get(), kernel.get(), 1, nullptr, &global, &group, 0, nullptr,
-                                   nullptr),
-            "clEnqueueNDRangeKernel");
+      cl.check("clEnqueueFillBuffer", cl.fill(queue_, words_, cl_uint{0}, groups_));
+      cl.check("clEnqueueFillBuffer", cl.fill(queue_, counter_, cl_uint{0}, 1));
+      cl.check("clEnqueueNDRangeKernel", cl.launch(queue_, kernel, {groups_ * group, group}));
     }
-    std::vector<std::uint32_t> sums(n_);
-    check(clEnqueueReadBuffer(queue_.get(), out_.get(), CL_TRUE, 0, n_ * sizeof n, sums.data(), 0, nullptr,
-                              nullptr),
-          "clEnqueueReadBuffer");
-    return sums;
+    return cl.read<std::uint32_t>(queue_, out_, n_);
   }
 
  private:
-  Buffer make_buffer(std::size_t count, std::uint32_t* values) {
-    cl_int error = CL_SUCCESS;
-    Buffer buffer(clCreateBuffer(context_.get(), values != nullptr ? CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE,
-                                 count * sizeof(cl_uint), values, &error));
-    check(error, "clCreateBuffer");
-    return buffer;
-  }
-
-  Program build(const char* tile) {
-    cl_int error = CL_SUCCESS;
-    const char* text = source;
-    Program program(clCreateProgramWithSource(context_.get(), 1, &text, nullptr, &error));
-    check(error, "clCreateProgramWithSource");
-    const std::string options = std::string("-DTILE=") + tile;
-    check(clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr), "clBuildProgram");
-    return program;
-  }
-
-  void clear() {
-    fill(words_, groups_);
-    fill(counter_, 1);
-  }
-
-  void fill(const Buffer& buffer, std::size_t count) {
-    const cl_uint zero = 0;
-    check(clEnqueueFillBuffer(queue_.get(), buffer.get(), &zero, sizeof zero, 0, count * sizeof zero, 0,
-                              nullptr, nullptr),
-          "clEnqueueFillBuffer");
+  [[nodiscard]] kit::Buffer make_buffer(std::size_t count) const {
+    return cl.buffer(context_, count * sizeof(cl_uint));
   }
 
   std::size_t n_;
   std::size_t groups_;
-  std::size_t repeats_ = 1;
+  std::size_t repeats_;
   cl_device_id device_;
-  Context context_;
-  Queue queue_;
-  Buffer in_;
-  Buffer out_;
-  Buffer words_;
-  Buffer counter_;
+  kit::Context context_ = cl.context(device_);
+  kit::Queue queue_ = cl.queue(context_, device_);
+  kit::Buffer in_;
+  kit::Buffer out_ = make_buffer(n_);
+  kit::Buffer words_ = make_buffer(groups_);
+  kit::Buffer counter_ = make_buffer(1);
 };
 
 int run(const Options& options) {
@@ -223,7 +122,7 @@ int run(const Options& options) {
     values[i] = static_cast<std::uint32_t>(i) * 2654435761U >> 20U;
     expected[i] = sum = (sum + values[i]) & mask;
   }
-  Scan scan(options, choose_device(options.platform), values);
+  Scan scan(options, values);
   for (const auto& [name, tile] :
        {std::pair("by group id", "get_group_id(0)"), std::pair("by counter", "atomic_inc(counter)")}) {
     const std::vector<std::uint32_t> sums = scan.run(tile);
@@ -240,7 +139,7 @@ int run(const Options& options) {
 
 int main(int count, char** arguments) {
   try {
-    return run(read_options({arguments + 1, arguments + count}));
+    return run(read_options(count, arguments));
   } catch (const std::logic_error&) {
     std::fputs("usage: look_back [N] [REPEATS] [--platform SUBSTRING]\n", stderr);
   } catch (const std::exception& failure) {

@@ -5,19 +5,15 @@
 //
 // Prints one line: the median time from the enqueue to the end of clFinish, the speed, and a checksum of the
 // result. The exit status is 0 only if a sample of the result, computed again on the host, is the same.
-#include <CL/cl.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
+
+#include "bench/programs/plain_program.h"
+#include "tests/kit/timing.h"
 
 namespace {
 
@@ -54,35 +50,6 @@ struct Options {
   std::string output;
 };
 
-void check(cl_int error, const char* function) {
-  if (error != CL_SUCCESS)
-    throw std::runtime_error(std::string(function) + ": error " + std::to_string(error));
-}
-
-// An OpenCL object that is released at the end of its scope.
-template <auto release>
-struct Release {
-  template <typename Object>
-  void operator()(Object* object) const {
-    release(object);
-  }
-};
-template <typename Handle, auto release>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Release<release>>;
-
-using Context = Owned<cl_context, clReleaseContext>;
-using Queue = Owned<cl_command_queue, clReleaseCommandQueue>;
-using Program = Owned<cl_program, clReleaseProgram>;
-using Kernel = Owned<cl_kernel, clReleaseKernel>;
-using Buffer = Owned<cl_mem, clReleaseMemObject>;
-
-std::size_t number(const std::string& text) {
-  std::size_t end = 0;
-  const unsigned long value = std::stoul(text, &end);
-  if (end != text.size() || value == 0) throw std::invalid_argument(text);
-  return value;
-}
-
 cl_device_type device_type(const std::string& name) {
   if (name == "cpu") return CL_DEVICE_TYPE_CPU;
   if (name == "gpu") return CL_DEVICE_TYPE_GPU;
@@ -91,46 +58,13 @@ cl_device_type device_type(const std::string& name) {
   throw std::invalid_argument(name);
 }
 
-Options read_options(const std::vector<std::string>& arguments) {
+Options read_options(int count, char** arguments) {
   Options options;
-  std::vector<std::size_t*> numbers = {&options.repeats, &options.n};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--platform") {
-      options.platform = arguments.at(++i);
-    } else if (arguments[i] == "--type") {
-      options.type = device_type(arguments.at(++i));
-    } else if (arguments[i] == "--output") {
-      options.output = arguments.at(++i);
-    } else if (!numbers.empty()) {
-      *numbers.back() = number(arguments[i]);
-      numbers.pop_back();
-    } else {
-      throw std::invalid_argument(arguments[i]);
-    }
-  }
+  kit::CommandLine line;
+  line.value("--platform", options.platform).value("--output", options.output);
+  line.option("--type", [&](const std::string& name) { options.type = device_type(name); });
+  read_numbers(line.read(count, arguments), {&options.n, &options.repeats});
   return options;
-}
-
-std::string name_of(cl_platform_id platform) {
-  std::size_t size = 0;
-  check(clGetPlatformInfo(platform, CL_PLATFORM_NAME, 0, nullptr, &size), "clGetPlatformInfo");
-  std::string name(size, '\0');
-  check(clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, name.data(), nullptr), "clGetPlatformInfo");
-  return name;
-}
-
-// The first device of that type on the first platform of that name that has one.
-cl_device_id choose_device(const Options& options) {
-  cl_uint count = 0;
-  check(clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs");
-  std::vector<cl_platform_id> platforms(count);
-  check(clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
-  for (cl_platform_id platform : platforms) {
-    if (name_of(platform).find(options.platform) == std::string::npos) continue;
-    cl_device_id device = nullptr;
-    if (clGetDeviceIDs(platform, options.type, 1, &device, nullptr) == CL_SUCCESS) return device;
-  }
-  throw std::runtime_error("no such device");
 }
 
 // Eighths from -6/8 to 6/8. Sums of their products are exact in a float in any order, so that every correct result is the same
@@ -169,71 +103,35 @@ std::uint64_t checksum(const std::vector<float>& matrix) {
   return hash;
 }
 
-Program build(cl_context context, cl_device_id device) {
-  cl_int error = CL_SUCCESS;
-  const char* text = source;
-  Program program(clCreateProgramWithSource(context, 1, &text, nullptr, &error));
-  check(error, "clCreateProgramWithSource");
-  check(clBuildProgram(program.get(), 1, &device, "", nullptr, nullptr), "clBuildProgram");
-  return program;
-}
-
-Buffer make_buffer(cl_context context, cl_mem_flags flags, std::vector<float>& matrix) {
-  cl_int error = CL_SUCCESS;
-  Buffer buffer(clCreateBuffer(context, flags | CL_MEM_COPY_HOST_PTR, matrix.size() * sizeof(float),
-                               matrix.data(), &error));
-  check(error, "clCreateBuffer");
-  return buffer;
-}
-
-// Seconds from the enqueue to the end of clFinish.
-double run_once(cl_command_queue queue, cl_kernel kernel, std::size_t n) {
-  const std::size_t rounded = (n + tile - 1) / tile * tile;
-  const std::size_t global[] = {rounded, rounded};
-  const std::size_t local[] = {tile, tile};
-  const auto start = std::chrono::steady_clock::now();
-  check(clEnqueueNDRangeKernel(queue, kernel, 2, nullptr, global, local, 0, nullptr, nullptr),
-        "clEnqueueNDRangeKernel");
-  check(clFinish(queue), "clFinish");
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Multiplies `options.repeats` times after one to warm up; gives the median time.
-double multiply(const Options& options, std::vector<float>& a, std::vector<float>& b, std::vector<float>& c) {
-  cl_int error = CL_SUCCESS;
-  cl_device_id device = choose_device(options);
-  const Context context(clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error));
-  check(error, "clCreateContext");
-  const Queue queue(clCreateCommandQueue(context.get(), device, 0, &error));
-  check(error, "clCreateCommandQueue");
-  const Program program = build(context.get(), device);
-  const Kernel kernel(clCreateKernel(program.get(), "multiply", &error));
-  check(error, "clCreateKernel");
-
-  const Buffer buffers[] = {make_buffer(context.get(), CL_MEM_READ_ONLY, a),
-                            make_buffer(context.get(), CL_MEM_READ_ONLY, b),
-                            make_buffer(context.get(), CL_MEM_WRITE_ONLY, c)};
-  for (cl_uint i = 0; i < 3; ++i) {
-    cl_mem buffer = buffers[i].get();
-    check(clSetKernelArg(kernel.get(), i, sizeof(cl_mem), &buffer), "clSetKernelArg");
-  }
-  const auto n = static_cast<cl_uint>(options.n);
-  check(clSetKernelArg(kernel.get(), 3, sizeof n, &n), "clSetKernelArg");
-
-  run_once(queue.get(), kernel.get(), options.n);
+// Multiplies `options.repeats` times after one to warm up; gives the median time, in seconds from the enqueue to the end of
+// clFinish.
+double multiply(const Options& options, const std::vector<float>& a, const std::vector<float>& b,
+                std::vector<float>& c) {
+  const cl_device_id device = choose_device(options.platform, options.type);
+  const kit::Context context = cl.context(device);
+  const kit::Queue queue = cl.queue(context, device);
+  const kit::Buffer on_device[] = {cl.buffer(context, a, CL_MEM_READ_ONLY),
+                                   cl.buffer(context, b, CL_MEM_READ_ONLY),
+                                   cl.buffer(context, c, CL_MEM_WRITE_ONLY)};
+  const kit::Program program = cl.build(context, source);
+  const kit::Kernel kernel = cl.kernel(program, "multiply", on_device[0], on_device[1], on_device[2],
+                                       static_cast<cl_uint>(options.n));
+  const std::size_t rounded = (options.n + tile - 1) / tile * tile;
+  const auto run_once = [&] {
+    cl.check("clEnqueueNDRangeKernel", cl.launch(queue, kernel, {{rounded, rounded}, {tile, tile}}));
+    cl.check("clFinish", cl.clFinish(queue));
+  };
+  run_once();
   std::vector<double> times(options.repeats);
-  for (double& time : times) time = run_once(queue.get(), kernel.get(), options.n);
-  check(clEnqueueReadBuffer(queue.get(), buffers[2].get(), CL_TRUE, 0, c.size() * sizeof(float), c.data(), 0,
-                            nullptr, nullptr),
-        "clEnqueueReadBuffer");
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  for (double& time : times) time = kit::duration_of(run_once);
+  c = cl.read<float>(queue, on_device[2], c.size());
+  return kit::median(times);
 }
 
 int run(const Options& options) {
   const std::size_t n = options.n;
-  std::vector<float> a = make_matrix(n, 1);
-  std::vector<float> b = make_matrix(n, 2);
+  const std::vector<float> a = make_matrix(n, 1);
+  const std::vector<float> b = make_matrix(n, 2);
   std::vector<float> c(n * n);
   const double seconds = multiply(options, a, b, c);
   if (!sample_is_right(a, b, c, n)) return 1;
@@ -253,7 +151,7 @@ int run(const Options& options) {
 
 int main(int count, char** arguments) {
   try {
-    return run(read_options({arguments + 1, arguments + count}));
+    return run(read_options(count, arguments));
   } catch (const std::logic_error&) {
     std::fputs(
         "usage: matmul [N] [REPEATS] [--platform SUBSTRING] [--type cpu|gpu|accelerator|all] [--output "

@@ -6,19 +6,18 @@
 // Each work is cut into equal bands of rows, and launched unsplit and in slices in turn. Prints the medians from the first
 // enqueue to the end of clFinish, in milliseconds, and their ratio, for each way to start and end a launch, and for more queues
 // than fill the device. Sizes are those of bench/kernels for a GPU.
-#include <CL/cl.h>
-
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/kernels/input.h"
 #include "bench/kernels/work.h"
+#include "tests/kit/failures.h"
+#include "tests/kit/linked.h"
+#include "tests/kit/timing.h"
 
 namespace {
 
@@ -43,58 +42,22 @@ constexpr Way kWays[] = {
     {"the first, on two queues more", Begin::marker, End::slice, 2},
 };
 
-void check(cl_int error, const char* what) {
-  if (error != CL_SUCCESS) throw std::runtime_error(std::string(what) + ": error " + std::to_string(error));
-}
+const kit::Api cl(kit::linked_table(), kit::throw_error);
 
-double now() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+void finish(cl_command_queue queue) { cl.check("clFinish", cl.clFinish(queue)); }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
-// The device with its queues. Ends with the process.
+// The device with its queues.
 struct Device {
-  explicit Device(const std::string& platform) {
-    std::array<cl_platform_id, 16> platforms{};
-    cl_uint count = 0;
-    check(clGetPlatformIDs(platforms.size(), platforms.data(), &count), "clGetPlatformIDs");
-    for (cl_uint i = 0; i < count && i < platforms.size() && id == nullptr; ++i) {
-      std::array<char, 256> name{};
-      clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
-      if (std::string(name.data()).find(platform) != std::string::npos)
-        clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &id, nullptr);
-    }
+  explicit Device(const std::string& platform) : id(cl.device_of(platform)) {
     if (id == nullptr) throw std::runtime_error("no device on a platform named like \"" + platform + '"');
-    cl_int error = CL_SUCCESS;
-    context = clCreateContext(nullptr, 1, &id, nullptr, nullptr, &error);
-    check(error, "clCreateContext");
-    for (cl_command_queue& queue : queues) {
-      queue = clCreateCommandQueue(context, id, 0, &error);
-      check(error, "clCreateCommandQueue");
-    }
-    clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
+    context = cl.context(id);
+    for (kit::Queue& queue : queues) queue = cl.queue(context, id);
+    units = cl.info<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
   }
 
-  cl_kernel make_kernel(const std::string& source, const char* name) const {
-    const char* text = source.c_str();
-    cl_int error = CL_SUCCESS;
-    cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &error);
-    check(error, "clCreateProgramWithSource");
-    check(clBuildProgram(program, 1, &id, "", nullptr, nullptr), "clBuildProgram");
-    cl_kernel kernel = clCreateKernel(program, name, &error);
-    check(error, "clCreateKernel");
-    return kernel;
-  }
-
-  cl_device_id id = nullptr;
-  cl_context context = nullptr;
-  std::array<cl_command_queue, kMaxQueues> queues{};
+  cl_device_id id;
+  kit::Context context;
+  std::array<kit::Queue, kMaxQueues> queues;
   cl_uint units = 0;
 };
 
@@ -109,21 +72,13 @@ std::string without_groups(std::string source) {
 class Launches {
  public:
   Launches(const Device& device, const kernels::Work& work)
-      : device_(device), work_(work), kernel_(device.make_kernel(without_groups(work.source), "work")) {
-    in_ = make_buffer(work.in_words(work.global));
-    out_ = make_buffer(work.out_words(work.global));
+      : device_(device),
+        work_(work),
+        in_(cl.buffer(device.context, work.in_words(work.global) * sizeof(cl_uint))),
+        out_(cl.buffer(device.context, work.out_words(work.global) * sizeof(cl_uint))),
+        program_(cl.build(device.context, without_groups(work.source))),
+        kernel_(cl.kernel(program_, "work", in_, out_, static_cast<cl_uint>(work.global.x))) {
     fill();
-    const auto width = static_cast<cl_uint>(work.global.x);
-    check(clSetKernelArg(kernel_, 0, sizeof in_, &in_) | clSetKernelArg(kernel_, 1, sizeof out_, &out_) |
-              clSetKernelArg(kernel_, 2, sizeof width, &width),
-          "clSetKernelArg");
-  }
-  Launches(const Launches&) = delete;
-  Launches& operator=(const Launches&) = delete;
-  ~Launches() {
-    clReleaseKernel(kernel_);
-    clReleaseMemObject(in_);
-    clReleaseMemObject(out_);
   }
 
   // Groups in the dimension that is cut.
@@ -143,100 +98,80 @@ class Launches {
   }
 
   double whole() {
-    const double start = now();
-    enqueue(0, 0, bands(), {}, nullptr);
-    check(clFinish(device_.queues[0]), "clFinish");
-    return now() - start;
+    return kit::duration_of<std::milli>([&] {
+      enqueue(0, 0, bands());
+      finish(device_.queues[0]);
+    });
   }
 
   double cut(std::size_t slices, std::size_t queues, const Way& way) {
-    std::vector<cl_event> made;
-    const double start = now();
-    deal(slices, queues, way, made);
-    check(clFinish(device_.queues[0]), "clFinish");
-    const double time = now() - start;
-    for (cl_event event : made) clReleaseEvent(event);
-    return time;
+    std::vector<kit::Event> made;
+    return kit::duration_of<std::milli>([&] {
+      deal(slices, queues, way, made);
+      finish(device_.queues[0]);
+    });
   }
 
  private:
-  cl_mem make_buffer(std::size_t words) const {
-    cl_int error = CL_SUCCESS;
-    cl_mem buffer =
-        clCreateBuffer(device_.context, CL_MEM_READ_WRITE, words * sizeof(cl_uint), nullptr, &error);
-    check(error, "clCreateBuffer");
-    return buffer;
-  }
-
   void fill() {
     constexpr std::size_t kRow = 65536;
     const std::size_t words = work_.in_words(work_.global);
     const std::size_t columns = words % kRow == 0 ? kRow : words;
-    const std::size_t size[] = {columns, words / columns};
-    const cl_uint floats = work_.floats ? 1 : 0;
-    const auto width = static_cast<cl_uint>(columns);
-    cl_kernel kernel = device_.make_kernel(kernels::kFill, "fill");
-    check(clSetKernelArg(kernel, 0, sizeof in_, &in_) | clSetKernelArg(kernel, 1, sizeof floats, &floats) |
-              clSetKernelArg(kernel, 2, sizeof width, &width),
-          "clSetKernelArg");
-    check(clEnqueueNDRangeKernel(device_.queues[0], kernel, 2, nullptr, size, nullptr, 0, nullptr, nullptr),
-          "clEnqueueNDRangeKernel");
-    check(clFinish(device_.queues[0]), "clFinish");
-    clReleaseKernel(kernel);
+    const kit::Program program = cl.build(device_.context, kernels::kFill);
+    const kit::Kernel kernel =
+        cl.kernel(program, "fill", in_, cl_uint{work_.floats ? 1U : 0U}, static_cast<cl_uint>(columns));
+    cl.check("clEnqueueNDRangeKernel",
+             cl.launch(device_.queues[0], kernel, kit::Sizes(columns, words / columns)));
+    finish(device_.queues[0]);
   }
 
-  void enqueue(std::size_t queue, std::size_t from, std::size_t to, const std::vector<cl_event>& list,
-               cl_event* event) const {
+  void enqueue(std::size_t queue, std::size_t from, std::size_t to, const kit::Waits& waits = {},
+               cl_event* event = nullptr) const {
+    kit::Range range(kit::Sizes(work_.global.x, work_.global.y), kit::Sizes(work_.local.x, work_.local.y),
+                     kit::Sizes(0, 0));
     const unsigned d = work_.dims - 1;
-    const std::size_t local[] = {work_.local.x, work_.local.y};
-    std::size_t offset[] = {0, 0};
-    std::size_t global[] = {work_.global.x, work_.global.y};
-    offset[d] = from * local[d];
-    global[d] = (to - from) * local[d];
-    check(clEnqueueNDRangeKernel(device_.queues[queue], kernel_, work_.dims, offset, global, local,
-                                 static_cast<cl_uint>(list.size()), list.empty() ? nullptr : list.data(),
-                                 event),
-          "clEnqueueNDRangeKernel");
+    range.global.dims = work_.dims;
+    range.offset.values.at(d) = from * range.local.values.at(d);
+    range.global.values.at(d) = (to - from) * range.local.values.at(d);
+    cl.check("clEnqueueNDRangeKernel", cl.launch(device_.queues[queue], kernel_, range, waits, event));
   }
 
-  // The slices in turn over the queues, and the end on the first one behind all of them.
-  void deal(std::size_t slices, std::size_t queues, const Way& way, std::vector<cl_event>& made) const {
-    cl_event gate = nullptr;
+  // The slices in turn over the queues, and the end on the first one behind all of them. The events go to `made`.
+  void deal(std::size_t slices, std::size_t queues, const Way& way, std::vector<kit::Event>& made) const {
+    kit::Waits gate;
     if (way.begin == Begin::marker) {
-      check(clEnqueueMarkerWithWaitList(device_.queues[0], 0, nullptr, &gate), "clEnqueueMarkerWithWaitList");
-      made.push_back(gate);
-      clFlush(device_.queues[0]);
+      made.push_back(cl.marker_event(device_.queues[0]));
+      gate = {made.back()};
+      cl.clFlush(device_.queues[0]);
     }
     const std::size_t dealt = way.end == End::slice ? slices - 1 : slices;
     const std::size_t all = way.end == End::group ? bands() - 1 : bands();
-    std::vector<cl_event> newest;
+    kit::Waits newest;
     for (std::size_t i = 0; i < dealt; ++i) {
       const std::size_t queue = i % queues;
-      const bool waits = queue != 0 && i < queues && gate != nullptr;
+      const bool waits = queue != 0 && i < queues;
       const bool last_there = queue != 0 && i + queues >= dealt;
-      cl_event event = nullptr;
-      enqueue(queue, all * i / slices, all * (i + 1) / slices,
-              waits ? std::vector<cl_event>{gate} : std::vector<cl_event>{}, last_there ? &event : nullptr);
-      if (last_there) newest.push_back(event);
+      kit::Event event = cl.event();
+      enqueue(queue, all * i / slices, all * (i + 1) / slices, waits ? gate : kit::Waits{},
+              last_there ? event.out() : nullptr);
+      if (last_there) newest.push_back(made.emplace_back(std::move(event)));
       if (i + 1 == queues)
-        for (std::size_t q = 0; q < queues; ++q) clFlush(device_.queues[q]);
+        for (std::size_t q = 0; q < queues; ++q) cl.clFlush(device_.queues[q]);
     }
-    for (std::size_t q = 1; q < queues; ++q) clFlush(device_.queues[q]);
+    for (std::size_t q = 1; q < queues; ++q) cl.clFlush(device_.queues[q]);
     if (way.end == End::marker) {
-      check(clEnqueueMarkerWithWaitList(device_.queues[0], static_cast<cl_uint>(newest.size()), newest.data(),
-                                        nullptr),
-            "clEnqueueMarkerWithWaitList");
+      cl.check("clEnqueueMarkerWithWaitList", cl.marker(device_.queues[0], newest));
     } else {
-      enqueue(0, way.end == End::slice ? all * dealt / slices : all, bands(), newest, nullptr);
+      enqueue(0, way.end == End::slice ? all * dealt / slices : all, bands(), newest);
     }
-    made.insert(made.end(), newest.begin(), newest.end());
   }
 
   const Device& device_;
   const kernels::Work& work_;
-  cl_kernel kernel_;
-  cl_mem in_ = nullptr;
-  cl_mem out_ = nullptr;
+  kit::Buffer in_;
+  kit::Buffer out_;
+  kit::Program program_;
+  kit::Kernel kernel_;
 };
 
 void measure(const Device& device, const kernels::Work& work, std::size_t repeats) {
@@ -254,8 +189,8 @@ void measure(const Device& device, const kernels::Work& work, std::size_t repeat
         cut.push_back(launches.cut(slices, queues, way));
       }
       std::printf("%-14s %4zu slices %zu queues  %-44s whole %8.3f  cut %8.3f  ratio %.4f\n",
-                  work.name.data(), slices, queues, way.name, median(whole), median(cut),
-                  median(cut) / median(whole));
+                  work.name.data(), slices, queues, way.name, kit::median(whole), kit::median(cut),
+                  kit::median(cut) / kit::median(whole));
       std::fflush(stdout);
     }
   }

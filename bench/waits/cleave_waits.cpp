@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "measure.h"
+#include "tests/kit/command_line.h"
 
 namespace {
 
@@ -34,7 +35,7 @@ struct Way {
 };
 
 constexpr Way kNative{"native", "", 3};
-constexpr Way kPolite{"polite", "LD_PRELOAD=$LIBRARY CLEAVE_WAIT=polite CLEAVE_SPLIT=off ", 3};
+constexpr Way kSleeping{"sleeping", "LD_PRELOAD=$LIBRARY CLEAVE_WAIT=sleeping CLEAVE_SPLIT=off ", 3};
 // The defaults, with four neighbours: split, and sleeping waits where the driver's own spin.
 constexpr Way kAuto{"auto, 5 VMs", "LD_PRELOAD=$LIBRARY CLEAVE_VMS=5 ", 5};
 
@@ -67,7 +68,7 @@ struct Cost {
 void print_costs(const Options& options, const std::string& steps) {
   std::map<std::string, std::map<std::string, Cost>> all;  // by call and way
   for (unsigned round = 0; round < options.rounds; ++round) {
-    for (const Way& way : {kNative, kPolite, kAuto}) {
+    for (const Way& way : {kNative, kSleeping, kAuto}) {
       if (round != 0 && std::strcmp(way.name, kAuto.name) == 0) continue;
       const auto arguments =
           "--costs '" + options.platform + "' " + steps + " " + std::to_string(way.warm_up);
@@ -81,7 +82,7 @@ void print_costs(const Options& options, const std::string& steps) {
   std::printf(
       "| call | way | wall | ratio | processor, thread | processor, process |\n|---|---|---|---|---|---|\n");
   for (auto& [call, ways] : all) {
-    for (const Way& way : {kNative, kPolite, kAuto}) {
+    for (const Way& way : {kNative, kSleeping, kAuto}) {
       const Cost& cost = ways[way.name];
       std::printf("| `%s` | %s | %.3f s | %.3f | %.3f s | %.3f s |\n", call.c_str(), way.name, cost.wall,
                   cost.wall / ways[kNative.name].wall, cost.thread, cost.process);
@@ -93,7 +94,7 @@ void print_lateness(const Options& options, const std::string& steps) {
   std::printf(
       "\n| way | launch | late, median | late, most | share | bound (3 %% or 60 us) "
       "|\n|---|---|---|---|---|---|\n");
-  for (const Way& way : {kNative, kPolite}) {
+  for (const Way& way : {kNative, kSleeping}) {
     for (const auto& row : run(options, way, "--lateness '" + options.platform + "' " + steps + " 9")) {
       const double length = std::stod(row.at(0));
       const double median = std::stod(row.at(1));
@@ -107,19 +108,11 @@ void print_lateness(const Options& options, const std::string& steps) {
 Options read(int count, char** words) {
   Options options;
   options.self = words[0];
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const bool more = i + 1 < count;
-    if (word == "--platform" && more) {
-      options.platform = words[++i];
-    } else if (word == "--seconds" && more) {
-      options.seconds = std::stod(words[++i]);
-    } else if (word == "--rounds" && more) {
-      options.rounds = static_cast<unsigned>(std::stoul(words[++i]));
-    } else {
-      options.library = word;
-    }
-  }
+  kit::CommandLine line;
+  line.value("--platform", options.platform);
+  line.value("--seconds", options.seconds).value("--rounds", options.rounds);
+  const std::vector<std::string> others = line.read(count, words);
+  if (!others.empty()) options.library = others.back();
   if (options.library.empty()) {
     throw std::runtime_error("usage: cleave_waits LIBRARY [--platform SUBSTRING] [--seconds S] [--rounds N]");
   }

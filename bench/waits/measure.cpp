@@ -1,11 +1,7 @@
 #include "measure.h"
 
-#include <CL/cl.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -13,8 +9,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/kit/failures.h"
+#include "tests/kit/linked.h"
+#include "tests/kit/timing.h"
+
 namespace waits {
 namespace {
+
+using kit::now;
 
 constexpr std::size_t kItems = 1U << 18U;
 constexpr std::size_t kGroup = 64;
@@ -27,113 +29,75 @@ kernel void spin(global uint* out, ulong steps) {
 }
 )";
 
-void check(cl_int error, const char* what) {
-  if (error != CL_SUCCESS) throw std::runtime_error(std::string(what) + ": error " + std::to_string(error));
-}
+const kit::Api cl(kit::linked_table(), kit::throw_error);
 
 double seconds_of(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
-double now() { return seconds_of(CLOCK_MONOTONIC); }
 
 cl_device_id find_device(const std::string& wanted) {
-  std::array<cl_platform_id, 16> platforms{};
-  cl_uint count = 0;
-  check(clGetPlatformIDs(platforms.size(), platforms.data(), &count), "clGetPlatformIDs");
-  for (cl_uint i = 0; i < std::min<cl_uint>(count, platforms.size()); ++i) {
-    std::array<char, 256> name{};
-    clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
-    cl_device_id device = nullptr;
-    if (std::string(name.data()).find(wanted) != std::string::npos &&
-        clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, nullptr) == CL_SUCCESS) {
-      return device;
-    }
-  }
-  throw std::runtime_error("no platform has '" + wanted + "' in its name");
+  const cl_device_id device = cl.device_of(wanted);
+  if (device == nullptr) throw std::runtime_error("no platform has '" + wanted + "' in its name");
+  return device;
 }
 
-// The process ends soon after, so nothing is released.
 class Device {
  public:
-  explicit Device(const std::string& platform) {
-    cl_device_id device = find_device(platform);
-    cl_int error = CL_SUCCESS;
-    cl_context context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
-    check(error, "clCreateContext");
-    queue = clCreateCommandQueue(context, device, 0, &error);
-    check(error, "clCreateCommandQueue");
-    const char* source = kSource;
-    cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
-    check(error, "clCreateProgramWithSource");
-    check(clBuildProgram(program, 1, &device, "", nullptr, nullptr), "clBuildProgram");
-    kernel_ = clCreateKernel(program, "spin", &error);
-    check(error, "clCreateKernel");
-    out_ = clCreateBuffer(context, CL_MEM_READ_WRITE, kItems * sizeof(cl_uint), nullptr, &error);
-    check(error, "clCreateBuffer");
-    check(clSetKernelArg(kernel_, 0, sizeof out_, &out_), "clSetKernelArg");
+  explicit Device(const std::string& platform) : context_(cl.context(find_device(platform))) {
     launch(1);
-    check(clFinish(queue), "clFinish");
+    finish();
   }
 
-  void launch(std::size_t steps, cl_event* event = nullptr) {
-    const cl_ulong argument = steps;
-    check(clSetKernelArg(kernel_, 1, sizeof argument, &argument), "clSetKernelArg");
-    check(clEnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &kItems, &kGroup, 0, nullptr, event),
-          "clEnqueueNDRangeKernel");
+  void launch(std::size_t steps, cl_event* event = nullptr) const {
+    cl.check("clSetKernelArg", cl.set_argument(kernel_, 1, cl_ulong{steps}));
+    cl.check("clEnqueueNDRangeKernel", cl.launch(queue_, kernel_, {kItems, kGroup}, {}, event));
   }
 
-  void read() {
-    cl_uint one = 0;
-    check(clEnqueueReadBuffer(queue, out_, CL_TRUE, 0, sizeof one, &one, 0, nullptr, nullptr),
-          "clEnqueueReadBuffer");
-  }
-
-  cl_command_queue queue = nullptr;
+  void read() const { static_cast<void>(cl.read<cl_uint>(queue_, out_, 1)); }
+  void finish() const { cl.check("clFinish", cl.clFinish(queue_)); }
 
  private:
-  cl_kernel kernel_ = nullptr;
-  cl_mem out_ = nullptr;
+  kit::Context context_;
+  kit::Queue queue_ = cl.queue(context_, cl.info<cl_device_id>(context_, CL_CONTEXT_DEVICES));
+  kit::Program program_ = cl.build(context_, kSource);
+  kit::Buffer out_ = cl.buffer(context_, kItems * sizeof(cl_uint));
+  kit::Kernel kernel_ = cl.kernel(program_, "spin", out_);
 };
 
-double time_of(Device& device, std::size_t steps) {
-  const double start = now();
-  device.launch(steps);
-  check(clFinish(device.queue), "clFinish");
-  return now() - start;
+double time_of(const Device& device, std::size_t steps) {
+  return kit::duration_of([&] {
+    device.launch(steps);
+    device.finish();
+  });
 }
 
-void wait_for_event(Device& device, std::size_t steps) {
-  cl_event event = nullptr;
-  device.launch(steps, &event);
-  check(clWaitForEvents(1, &event), "clWaitForEvents");
-  clReleaseEvent(event);
+void wait_for_event(const Device& device, std::size_t steps) {
+  kit::Event event = cl.event();
+  device.launch(steps, event.out());
+  cl.check("clWaitForEvents", cl.wait({event}));
 }
 
 // How much later than the watcher this thread noticed the end.
-double one_lateness(Device& device, std::size_t steps) {
-  cl_event event = nullptr;
-  device.launch(steps, &event);
+double one_lateness(const Device& device, std::size_t steps) {
+  kit::Event event = cl.event();
+  device.launch(steps, event.out());
   std::atomic<double> seen{0};
   std::jthread watcher([&] {
-    cl_int status = CL_QUEUED;
-    while (status > CL_COMPLETE) {
-      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-    }
+    while (cl.status(event) > CL_COMPLETE) continue;
     seen = now();
   });
-  check(clFinish(device.queue), "clFinish");
+  device.finish();
   const double returned = now();
   watcher.join();
-  clReleaseEvent(event);
   return returned - seen;
 }
 
 }  // namespace
 
 void calibrate(const std::string& platform, double seconds) {
-  Device device(platform);
+  const Device device(platform);
   std::size_t steps = 64;
   double took = time_of(device, steps);
   while (took < 0.05) took = time_of(device, steps *= 2);
@@ -142,7 +106,7 @@ void calibrate(const std::string& platform, double seconds) {
 }
 
 void costs(const std::string& platform, std::size_t steps, unsigned warm_up) {
-  Device device(platform);
+  const Device device(platform);
   for (unsigned i = 0; i < warm_up; ++i) time_of(device, steps / 50);
   const auto measure = [](const char* name, const auto& action) {
     const double start = now();
@@ -161,7 +125,7 @@ void costs(const std::string& platform, std::size_t steps, unsigned warm_up) {
 }
 
 void lateness(const std::string& platform, std::size_t steps, unsigned repeats) {
-  Device device(platform);
+  const Device device(platform);
   for (const unsigned share : {5000U, 1000U, 300U, 100U, 10U}) {
     const std::size_t own = std::max<std::size_t>(steps / share, 1);
     double length = 0;
@@ -170,8 +134,7 @@ void lateness(const std::string& platform, std::size_t steps, unsigned repeats) 
       length = std::max(length, 0.0) + time_of(device, own) / repeats;
       late.push_back(one_lateness(device, own));
     }
-    std::sort(late.begin(), late.end());
-    std::printf("%.6f %.7f %.7f\n", length, late[late.size() / 2], late.back());
+    std::printf("%.6f %.7f %.7f\n", length, kit::median(late), *std::max_element(late.begin(), late.end()));
   }
 }
 

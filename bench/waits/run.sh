@@ -20,8 +20,9 @@ case "${1:-}" in
     shift
     ;;
 esac
-g++ -std=c++20 -O2 -DCL_TARGET_OPENCL_VERSION=120 -o "$folder/cleave_waits" "$here/cleave_waits.cpp" \
-  "$here/measure.cpp" -l:libOpenCL.so.1 -pthread 2>"$folder/log" ||
-  g++ -std=c++20 -O2 -DCL_TARGET_OPENCL_VERSION=120 -o "$folder/cleave_waits" "$here/cleave_waits.cpp" \
-    "$here/measure.cpp" -lOpenCL -pthread
+compile() {
+  g++ -std=c++20 -O2 -DCL_TARGET_OPENCL_VERSION=300 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS -I "$here/../.." \
+    -o "$folder/cleave_waits" "$here/cleave_waits.cpp" "$here/measure.cpp" "$1" -pthread
+}
+compile -l:libOpenCL.so.1 2>"$folder/log" || compile -lOpenCL
 "$folder/cleave_waits" "$library" --platform "$platform" "$@"

@@ -182,12 +182,12 @@ class Api : public cl_icd_dispatch {
       check("clGetDeviceIDs", clGetDeviceIDs(platform, type, count, found.data(), nullptr), where);
     return found;
   }
-  // The first device of the first platform with `name` in its name, or null.
-  [[nodiscard]] cl_device_id device_of(const std::string& name = "",
+  // The first device of that type of the first platform with `name` in its name that has one, or null.
+  [[nodiscard]] cl_device_id device_of(const std::string& name = "", cl_device_type type = CL_DEVICE_TYPE_ALL,
                                        const Where& where = Where::current()) const {
     for (const cl_platform_id platform : platforms(where)) {
       if (text(platform, CL_PLATFORM_NAME, where).find(name) == std::string::npos) continue;
-      const std::vector<cl_device_id> found = devices(platform, CL_DEVICE_TYPE_ALL, where);
+      const std::vector<cl_device_id> found = devices(platform, type, where);
       if (!found.empty()) return found.front();
     }
     return nullptr;
