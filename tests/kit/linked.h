@@ -40,20 +40,25 @@ inline cl_icd_dispatch linked_table() {
   return table;
 }
 
+// As `find` finds them by name; null where that is null.
+template <class Find>
+cl_icd_dispatch found_table(const Find& find) {
+  cl_icd_dispatch table{};
+#define KIT_FOUND(name) table.name = reinterpret_cast<decltype(table.name)>(find(#name));
+  KIT_FUNCTIONS(KIT_FOUND)
+#undef KIT_FOUND
+  return table;
+}
+
 // Of a library that was opened with dlopen. A driver exports hardly anything: what is missing is asked for as loaders do,
 // and null if it is not there either.
 inline cl_icd_dispatch opened_table(void* library) {
   const auto ask = reinterpret_cast<decltype(&clGetExtensionFunctionAddress)>(
       dlsym(library, "clGetExtensionFunctionAddress"));
-  const auto find = [&](const char* name) {
+  return found_table([&](const char* name) {
     void* const exported = dlsym(library, name);
     return exported == nullptr && ask != nullptr ? ask(name) : exported;
-  };
-  cl_icd_dispatch table{};
-#define KIT_OPENED(name) table.name = reinterpret_cast<decltype(table.name)>(find(#name));
-  KIT_FUNCTIONS(KIT_OPENED)
-#undef KIT_OPENED
-  return table;
+  });
 }
 
 }  // namespace kit

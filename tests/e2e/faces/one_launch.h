@@ -1,37 +1,24 @@
-/* What the programs of this folder have in common: one small launch. They differ only in how they find the functions of
- * OpenCL. */
-#ifndef ONE_LAUNCH_H_
-#define ONE_LAUNCH_H_
+// What the programs of this folder have in common: one small launch. They differ only in how they find the functions of
+// OpenCL, and in which process and thread they call them.
+#pragma once
 
-#include <CL/cl_icd.h>
+#include "tests/kit/linked.h"
 
-#define FOR_EACH_FUNCTION(visit)                                                                         \
-  visit(clGetPlatformIDs) visit(clGetDeviceIDs) visit(clCreateContext) visit(clReleaseContext)           \
-      visit(clCreateCommandQueue) visit(clReleaseCommandQueue) visit(clCreateBuffer)                     \
-          visit(clReleaseMemObject) visit(clCreateProgramWithSource) visit(clBuildProgram)               \
-              visit(clReleaseProgram) visit(clCreateKernel) visit(clSetKernelArg) visit(clReleaseKernel) \
-                  visit(clEnqueueNDRangeKernel) visit(clEnqueueReadBuffer)
+// One line that says what failed, and the end of the process; fit for exit handlers and forked children.
+[[noreturn]] void end_process(const char* call, cl_int error,
+                              const kit::Where& where = kit::Where::current());
 
-struct opencl {
-#define FIELD(name) cl_api_##name name;
-  FOR_EACH_FUNCTION(FIELD)
-#undef FIELD
-};
-
-/* For programs that are linked with OpenCL: an initialiser for the struct. */
-#define LINKED_FIELD(name) .name = name,
-#define LINKED_OPENCL \
-  { FOR_EACH_FUNCTION(LINKED_FIELD) }
-
-/* Fills `opencl` by dlsym(library, name), or by dlvsym(library, name, version) unless `version` is null. Ends the program if
- * a function is missing. */
-void find_functions(struct opencl* opencl, void* library, const char* version);
-
-/* dlopen() that ends the program if there is no such library. */
+// dlopen() that ends the program if there is no such library.
 void* open_library(const char* name, int flags);
 
-/* Builds a kernel, launches it over 4096 work-items in groups of 16, checks every result, and prints a line with `title` and
- * a checksum. Releases all of its objects. Ends the program if anything is wrong. May be called from several threads. */
-void run_one_launch(const struct opencl* opencl, const char* title);
+// The functions of OpenCL that the program is linked with.
+inline kit::Api linked_functions() { return {kit::linked_table(), end_process}; }
+// By dlsym(library, name), or by dlvsym(library, name, version) unless `version` is null.
+kit::Api functions_of(void* library, const char* version = nullptr);
 
-#endif /* ONE_LAUNCH_H_ */
+// Builds a kernel, launches it over 4096 work-items in groups of 16, checks every result, and prints a line with `title` and
+// a checksum. Releases all of its objects. Ends the program if anything is wrong. May be called from several threads.
+void run_one_launch(const kit::Api& cl, const char* title);
+
+// Waits for a forked child. Whether it has ended with status 0.
+bool has_succeeded(int child);

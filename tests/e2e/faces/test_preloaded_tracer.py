@@ -28,9 +28,9 @@ class PreloadedTracer(ProgramTest):
             self.assertIn(self.traced(run), (0, 7), f"below Cleave: nothing, or slices\n{run}")
 
     def test_with_a_program_that_uses_RTLD_NEXT_itself(self):
-        program = OPTIONS.programs / "next_symbols"
-        native = self.run_native(program, LD_PRELOAD=TRACER)
-        run = self.assertUnchanged(native, "native", program, LD_PRELOAD=f"{TRACER}:{DROP_IN}", CLEAVE_SPLIT="fixed:7")
+        program = [OPTIONS.programs / "found", "next"]
+        native = self.run_native(*program, LD_PRELOAD=TRACER)
+        run = self.assertUnchanged(native, "native", *program, LD_PRELOAD=f"{TRACER}:{DROP_IN}", CLEAVE_SPLIT="fixed:7")
         self.assertSplit(run, 1, 7)
 
 
