@@ -6,21 +6,20 @@ CommandChain::CommandChain(const Platform& platform, unsigned context, Random ra
                            Observations& observations)
     : context_(context), buffers_(platform.contexts[context], random, items, observations) {}
 
-std::vector<cl_event> CommandChain::waits(const QueueSlot& queue, bool always, Observations& observations) {
+Waits CommandChain::waits(const QueueSlot& queue, bool always, Observations& observations) {
   if (queue_ == nullptr) return {};
   const bool elsewhere = queue_ != &queue;
   if (!left_ && !elsewhere && !queue.out_of_order && !(always && last_ != nullptr)) return {};
   mark(observations);
-  if (elsewhere && !left_) observations.add("flush", clFlush(queue_->handle.get()));
+  if (elsewhere && !left_) observations.add("flush", clFlush(queue_->handle));
   return {last_};
 }
 
 void CommandChain::mark(Observations& observations) {
   if (last_ != nullptr) return;
-  markers_.emplace_back();
-  observations.add("mark",
-                   clEnqueueMarkerWithWaitList(queue_->handle.get(), 0, nullptr, markers_.back().out()));
-  last_ = markers_.back().get();
+  Event& marker = markers_.emplace_back(cl.event());
+  observations.add("mark", cl.marker(queue_->handle, {}, marker.out()));
+  last_ = marker;
 }
 
 void CommandChain::done(const QueueSlot& queue, cl_event event) {
@@ -32,12 +31,12 @@ void CommandChain::done(const QueueSlot& queue, cl_event event) {
 void CommandChain::leave(const QueueSlot& queue, Observations& observations) {
   if (queue_ != &queue || left_) return;
   mark(observations);
-  observations.add("flush", clFlush(queue.handle.get()));
+  observations.add("flush", clFlush(queue.handle));
   left_ = true;
 }
 
 void CommandChain::finish(Observations& observations) const {
-  if (left_) observations.add("left", clWaitForEvents(1, &last_));
+  if (left_) observations.add("left", cl.wait({last_}));
 }
 
 }  // namespace fuzz

@@ -24,7 +24,7 @@ class CommandChain {
   const Buffers& buffers() const { return buffers_; }
 
   // The wait list of the lane's next command, if that is on `queue`; with `always`, also where the queue guarantees the order.
-  std::vector<cl_event> waits(const QueueSlot& queue, bool always, Observations& observations);
+  Waits waits(const QueueSlot& queue, bool always, Observations& observations);
   // The event that the lane's next command has to wait for. Without one, `queue` has to be in order.
   void done(const QueueSlot& queue, cl_event event);
   // `queue` is about to be released: the next command waits for an event.

@@ -11,12 +11,12 @@ constexpr std::size_t kInWords = 1024;
 constexpr std::size_t kTotalsWords = 64 + 4096;
 constexpr std::size_t kCellsWords = 1024 + kGuard;
 
-Buffer filled(const Context& context, Random& random, std::size_t count, Observations& observations) {
+Buffer filled(cl_context context, Random& random, std::size_t count, Observations& observations) {
   Words words(count);
   for (std::uint32_t& word : words) word = random.word();
   cl_int status = CL_SUCCESS;
-  Buffer buffer(clCreateBuffer(context.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                               count * sizeof(cl_uint), words.data(), &status));
+  Buffer buffer = cl.own(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                        count * sizeof(cl_uint), words.data(), &status));
   if (status != CL_SUCCESS) observations.add("buffer", status);
   return buffer;
 }
@@ -25,47 +25,45 @@ void add_hash(Observations& observations, std::string_view name, cl_command_queu
   std::size_t size = 0;
   clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, nullptr);
   Words words(size / sizeof(cl_uint));
-  const cl_int status =
-      clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, words.data(), 0, nullptr, nullptr);
+  const cl_int status = cl.read(queue, buffer, kit::Blocking::yes, std::span(words));
   if (status != CL_SUCCESS) observations.add("read", status);
   observations.hash(name, words.data(), size);
 }
 
 }  // namespace
 
-Buffers::Buffers(const Context& context, Random random, std::size_t items, Observations& observations)
+Buffers::Buffers(cl_context context, Random random, std::size_t items, Observations& observations)
     : whole(filled(context, random, items + 2 * kGuard, observations)),
       in(filled(context, random, kInWords, observations)),
       totals(filled(context, random, kTotalsWords, observations)),
       cells(filled(context, random, kCellsWords, observations)) {
   if (random.chance(50)) {
-    clRetainMemObject(whole.get());
-    out = Buffer(whole.get());
+    clRetainMemObject(whole);
+    out = cl.own(whole.get());
     return;
   }
   const cl_buffer_region region = {kGuard * sizeof(cl_uint), items * sizeof(cl_uint)};
   cl_int status = CL_SUCCESS;
-  out = Buffer(clCreateSubBuffer(whole.get(), 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status));
+  out = cl.own(clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status));
   if (status != CL_SUCCESS) observations.add("region", status);
 }
 
 void Buffers::add_to(Observations& observations, cl_command_queue queue) const {
-  add_hash(observations, "out", queue, whole.get());
-  add_hash(observations, "in", queue, in.get());
-  add_hash(observations, "totals", queue, totals.get());
-  add_hash(observations, "cells", queue, cells.get());
+  add_hash(observations, "out", queue, whole);
+  add_hash(observations, "in", queue, in);
+  add_hash(observations, "totals", queue, totals);
+  add_hash(observations, "cells", queue, cells);
 }
 
 Buffer Buffers::temporary_cells(cl_kernel kernel, Observations& observations) const {
   cl_context context = nullptr;
-  clGetMemObjectInfo(cells.get(), CL_MEM_CONTEXT, sizeof context, static_cast<void*>(&context), nullptr);
+  clGetMemObjectInfo(cells, CL_MEM_CONTEXT, sizeof context, static_cast<void*>(&context), nullptr);
   Words words(kCellsWords, 1);
   cl_int status = CL_SUCCESS;
-  Buffer brief(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                              words.size() * sizeof words[0], words.data(), &status));
+  Buffer brief = cl.own(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                       words.size() * sizeof words[0], words.data(), &status));
   if (status != CL_SUCCESS) observations.add("brief", status);
-  cl_mem handle = brief.get();
-  status = clSetKernelArg(kernel, 3, sizeof handle, static_cast<const void*>(&handle));
+  status = cl.set_argument(kernel, 3, brief);
   if (status != CL_SUCCESS) observations.add("argument", status);
   return brief;
 }
@@ -79,7 +77,7 @@ void set_arguments(cl_kernel kernel, const Platform& platform, const Buffers& bu
                              low(shape.items())};
   const std::size_t most = std::min(shape.items(), platform.most_local);
   const std::size_t local = shape.with_local ? shape.local[0] * shape.local[1] * shape.local[2] : most;
-  const cl_mem objects[] = {buffers.out.get(), buffers.in.get(), buffers.totals.get(), buffers.cells.get()};
+  const cl_mem objects[] = {buffers.out, buffers.in, buffers.totals, buffers.cells};
   for (cl_uint place = 0; place < kArguments; ++place) {
     if ((left_out >> place & 1U) != 0) continue;
     cl_int status = CL_SUCCESS;

@@ -9,9 +9,9 @@
 //   scratch  local memory, a word for each work-item of a group
 #pragma once
 
-#include "handle.h"
 #include "launch_shapes.h"
 #include "observations.h"
+#include "opencl.h"
 #include "platform.h"
 
 namespace fuzz {
@@ -24,7 +24,7 @@ struct Buffers {
   Buffer cells;
 
   // With words from `random`, for `items` work-items.
-  Buffers(const Context& context, Random random, std::size_t items, Observations& observations);
+  Buffers(cl_context context, Random random, std::size_t items, Observations& observations);
   // Adds a hash of each. No command may be using them.
   void add_to(Observations& observations, cl_command_queue queue) const;
   // Other cells for the kernel's next launch, which the caller may release as soon as it is enqueued.

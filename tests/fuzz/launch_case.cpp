@@ -34,7 +34,7 @@ struct Call {
   const std::size_t* offset;
   const std::size_t* global;
   const std::size_t* local;
-  std::vector<cl_event> waits;
+  Waits waits;
   cl_uint wait_count;
 };
 
@@ -58,17 +58,17 @@ class LaunchCase {
     if (!kernel_) return;
     const unsigned left_out =
         invalid_argument_ == InvalidArgument::missing_argument ? 1U << random_.below(kArguments) : 0;
-    set_arguments(kernel_.get(), setting_.platform, buffers, shape_, random_.word(), observations_, left_out);
+    set_arguments(kernel_, setting_.platform, buffers, shape_, random_.word(), observations_, left_out);
     enqueue();
     afterwards(buffers);
     end();
-    buffers.add_to(observations_, queue_.get());
-    if (event_) observations_.event("event", event_.get(), queue_.get());
+    buffers.add_to(observations_, queue_);
+    if (event_) observations_.event("event", event_, queue_);
     callbacks_.add_to(observations_);
   }
 
  private:
-  const Context& context() const { return setting_.platform.contexts[0]; }
+  cl_context context() const { return setting_.platform.contexts[0]; }
 
   std::string name() const { return kInvalidArgumentNames[static_cast<int>(invalid_argument_)]; }
 
@@ -76,17 +76,17 @@ class LaunchCase {
     cl_command_queue_properties properties = random_.chance(40) ? CL_QUEUE_PROFILING_ENABLE : 0;
     if (random_.chance(25)) properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     cl_int status = CL_SUCCESS;
-    queue_ = Queue(clCreateCommandQueue(context().get(), setting_.platform.device, properties, &status));
+    queue_ = cl.own(clCreateCommandQueue(context(), setting_.platform.device, properties, &status));
     observations_.add("queue", status);
     observations_.note("queue with properties " + std::to_string(properties));
   }
 
   void make_kernel(cl_program program) {
     cl_int status = CL_SUCCESS;
-    kernel_ = Kernel(clCreateKernel(program, head_->name.c_str(), &status));
+    kernel_ = cl.own(clCreateKernel(program, head_->name.c_str(), &status));
     observations_.add("kernel", status);
     if (!setting_.platform.dialect.clones || !random_.chance(10) || !kernel_) return;
-    kernel_ = Kernel(clCloneKernel(kernel_.get(), &status));
+    kernel_ = cl.own(clCloneKernel(kernel_, &status));
     observations_.add("clone", status);
   }
 
@@ -134,27 +134,26 @@ class LaunchCase {
         break;
     }
     const bool wanted = random_.chance(70);
-    const cl_event* list = call.waits.empty() ? nullptr : call.waits.data();
     observations_.note("clEnqueueNDRangeKernel(queue, " + head_->name + ", " + shape_.text() +
                        "), mistake: " + name() + (wanted ? ", with an event" : ""));
-    observations_.add("enqueue", clEnqueueNDRangeKernel(queue_.get(), kernel_.get(), call.dims, call.offset,
-                                                        call.global, call.local, call.wait_count, list,
+    observations_.add("enqueue", clEnqueueNDRangeKernel(queue_, kernel_, call.dims, call.offset, call.global,
+                                                        call.local, call.wait_count, cl.list(call.waits),
                                                         wanted ? event_.out() : nullptr));
   }
 
   // Sometimes another command's event, or one that is set later.
-  std::vector<cl_event> waits() {
-    std::vector<cl_event> list;
+  Waits waits() {
+    Waits list;
     cl_int status = CL_SUCCESS;
     if (random_.chance(20)) {
-      status = clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, before_.out());
-      list.push_back(before_.get());
+      status = cl.marker(queue_, {}, before_.out());
+      list.push_back(before_);
     }
     if (setting_.platform.dialect.user_events &&
         (random_.chance(8) || invalid_argument_ == InvalidArgument::other_context)) {
       const unsigned context = invalid_argument_ == InvalidArgument::other_context ? 1 : 0;
-      user_ = Event(clCreateUserEvent(setting_.platform.contexts[context].get(), &status));
-      list.push_back(user_.get());
+      user_ = cl.own(clCreateUserEvent(setting_.platform.contexts[context], &status));
+      list.push_back(user_);
     }
     if (!list.empty()) observations_.add("wait", status);
     return list;
@@ -166,23 +165,22 @@ class LaunchCase {
       Shape other = shape_;
       other.global = other.offset = {7, 7, 7};
       Observations unseen(false);
-      set_arguments(kernel_.get(), setting_.platform, buffers, other, 12345, unseen);
+      set_arguments(kernel_, setting_.platform, buffers, other, 12345, unseen);
       observations_.note("new arguments");
     }
     if (random_.chance(40)) observations_.add("release", kernel_.reset());
     for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
       if (event_ && setting_.platform.dialect.callbacks && random_.chance(15))
-        callbacks_.ask(event_.get(), state, observations_);
-    if (user_) observations_.add("user", clSetUserEventStatus(user_.get(), CL_COMPLETE));
-    if (random_.chance(40)) observations_.add("flush", clFlush(queue_.get()));
+        callbacks_.ask(event_, state, observations_);
+    if (user_) observations_.add("user", clSetUserEventStatus(user_, CL_COMPLETE));
+    if (random_.chance(40)) observations_.add("flush", clFlush(queue_));
   }
 
   void end() {
-    cl_event event = event_.get();
-    if (event != nullptr && random_.chance(50))
-      observations_.add("waited", clWaitForEvents(1, &event));
+    if (event_ && random_.chance(50))
+      observations_.add("waited", cl.wait({event_}));
     else
-      observations_.add("finish", clFinish(queue_.get()));
+      observations_.add("finish", clFinish(queue_));
   }
 
   const Setting& setting_;
@@ -193,9 +191,9 @@ class LaunchCase {
   InvalidArgument invalid_argument_ = InvalidArgument::none;
   Queue queue_;
   Kernel kernel_;
-  Event before_;
+  Event before_ = cl.event();
   Event user_;
-  Event event_;
+  Event event_ = cl.event();
   Callbacks callbacks_;
 };
 

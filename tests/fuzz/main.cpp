@@ -29,8 +29,8 @@ void print_program(BuiltProgram& built, const Platform& platform, unsigned numbe
   for (const KernelSpec& head : built.text().kernels) {
     if (program == nullptr) break;
     cl_int status = CL_SUCCESS;
-    const Kernel kernel(clCreateKernel(program, head.name.c_str(), &status));
-    if (kernel) add_kernel(observations, kernel.get(), platform.device, attributes);
+    const Kernel kernel = cl.own(clCreateKernel(program, head.name.c_str(), &status));
+    if (kernel) add_kernel(observations, kernel, platform.device, attributes);
   }
   print(number, program == nullptr ? "unbuilt" : "built", observations);
 }

@@ -1,45 +1,19 @@
 #include "platform.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
-#include <vector>
 
 namespace fuzz {
 
 namespace {
 
-[[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "cleave_fuzz: %s\n", why.c_str());
-  std::exit(2);
-}
-
 cl_platform_id named(const std::string& part) {
-  cl_platform_id platforms[16] = {};
-  cl_uint count = 0;
-  if (clGetPlatformIDs(16, platforms, &count) != CL_SUCCESS) give_up("no platform");
-  for (cl_uint place = 0; place < std::min<cl_uint>(count, 16); ++place) {
-    char name[256] = {};
-    clGetPlatformInfo(platforms[place], CL_PLATFORM_NAME, sizeof name - 1, name, nullptr);
-    if (std::string(name).find(part) != std::string::npos) return platforms[place];
-  }
+  for (const cl_platform_id platform : cl.platforms())
+    if (cl.text(platform, CL_PLATFORM_NAME).find(part) != std::string::npos) return platform;
   give_up("no platform is named " + part);
 }
 
 bool builds(const Platform& platform, const std::string& text, const std::string& options) {
-  const char* string = text.c_str();
-  cl_int status = CL_SUCCESS;
-  const Program program(clCreateProgramWithSource(platform.contexts[0].get(), 1, &string, nullptr, &status));
-  return clBuildProgram(program.get(), 1, &platform.device, options.c_str(), nullptr, nullptr) == CL_SUCCESS;
-}
-
-bool has_extension(cl_device_id device, const std::string& name) {
-  std::size_t size = 0;
-  clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, nullptr, &size);
-  std::string names(size, ' ');
-  clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, names.data(), nullptr);
-  return names.find(name) != std::string::npos;
+  return cl.build(cl.program(platform.contexts[0], text), options.c_str()) == CL_SUCCESS;
 }
 
 Dialect probe(const Platform& platform, const std::set<std::string>& without) {
@@ -61,11 +35,10 @@ Dialect probe(const Platform& platform, const std::set<std::string>& without) {
   dialect.callbacks = up_to("callbacks");
   dialect.user_events = up_to("user-events");
   // Loaders do not check that a driver has the function.
-  char version[64] = {};
-  clGetDeviceInfo(platform.device, CL_DEVICE_VERSION, sizeof version - 1, version, nullptr);
-  dialect.clones = std::string(version) >= "OpenCL 2.1" && up_to("clones");
+  dialect.clones = cl.text(platform.device, CL_DEVICE_VERSION) >= "OpenCL 2.1" && up_to("clones");
   dialect.talk = up_to("talk");
-  dialect.suggests = has_extension(platform.device, "cl_khr_suggested_local_work_size");
+  const std::string extensions = cl.text(platform.device, CL_DEVICE_EXTENSIONS);
+  dialect.suggests = extensions.find("cl_khr_suggested_local_work_size") != std::string::npos;
   return dialect;
 }
 
@@ -73,16 +46,11 @@ Dialect probe(const Platform& platform, const std::set<std::string>& without) {
 
 Platform find_platform(const Options& options) {
   Platform platform;
-  const cl_platform_id id = named(options.platform);
-  if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 1, &platform.device, nullptr) != CL_SUCCESS)
-    give_up("no device");
-  for (Context& context : platform.contexts) {
-    cl_int status = CL_SUCCESS;
-    context = Context(clCreateContext(nullptr, 1, &platform.device, nullptr, nullptr, &status));
-    if (status != CL_SUCCESS) give_up("no context: " + std::to_string(status));
-  }
-  clGetDeviceInfo(platform.device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof platform.most_local,
-                  &platform.most_local, nullptr);
+  const std::vector<cl_device_id> devices = cl.devices(named(options.platform));
+  if (devices.empty()) give_up("no device");
+  platform.device = devices.front();
+  for (Context& context : platform.contexts) context = cl.context(platform.device);
+  platform.most_local = cl.info<std::size_t>(platform.device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   platform.dialect = probe(platform, options.without);
   return platform;
 }

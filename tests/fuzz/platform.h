@@ -1,7 +1,7 @@
 // The device under test, and its limits.
 #pragma once
 
-#include "handle.h"
+#include "opencl.h"
 #include "options.h"
 #include "program_text.h"
 

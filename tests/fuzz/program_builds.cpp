@@ -11,7 +11,7 @@ namespace fuzz {
 
 namespace {
 
-Program from_strings(const Context& context, const std::vector<std::string>& strings, bool lengths,
+Program from_strings(cl_context context, const std::vector<std::string>& strings, bool lengths,
                      Observations& observations) {
   std::vector<const char*> pointers;
   std::vector<std::size_t> sizes;
@@ -21,8 +21,9 @@ Program from_strings(const Context& context, const std::vector<std::string>& str
     sizes.push_back(sizes.size() % 3 == 2 ? 0 : string.size());
   }
   cl_int status = CL_SUCCESS;
-  Program program(clCreateProgramWithSource(context.get(), static_cast<cl_uint>(pointers.size()),
-                                            pointers.data(), lengths ? sizes.data() : nullptr, &status));
+  Program program =
+      cl.own(clCreateProgramWithSource(context, static_cast<cl_uint>(pointers.size()), pointers.data(),
+                                       lengths ? sizes.data() : nullptr, &status));
   observations.add("create", status);
   return program;
 }
@@ -36,10 +37,9 @@ std::vector<std::string> in_pieces(const std::string& text) {
   return pieces;
 }
 
-void build(const Program& program, const Platform& platform, const std::string& options,
+void build(cl_program program, const Platform& platform, const std::string& options,
            Observations& observations) {
-  observations.add("build",
-                   clBuildProgram(program.get(), 1, &platform.device, options.c_str(), nullptr, nullptr));
+  observations.add("build", clBuildProgram(program, 1, &platform.device, options.c_str(), nullptr, nullptr));
 }
 
 }  // namespace
@@ -51,16 +51,15 @@ cl_program BuiltProgram::program(unsigned context, Observations& observations) {
   Program& program = programs_[context];
   if (!program) {
     program = construct(context, observations);
-    add_program(observations, program.get(), platform_.device);
+    add_program(observations, program, platform_.device);
   }
   cl_build_status status = CL_BUILD_NONE;
-  clGetProgramBuildInfo(program.get(), platform_.device, CL_PROGRAM_BUILD_STATUS, sizeof status, &status,
-                        nullptr);
+  clGetProgramBuildInfo(program, platform_.device, CL_PROGRAM_BUILD_STATUS, sizeof status, &status, nullptr);
   return status == CL_BUILD_SUCCESS ? program.get() : nullptr;
 }
 
 Program BuiltProgram::construct(unsigned context, Observations& observations) const {
-  const Context& own = platform_.contexts[context];
+  const cl_context own = platform_.contexts[context];
   const std::string whole = text_.whole();
   std::string options = text_.options();
   observations.add("way", static_cast<int>(method_));
@@ -95,7 +94,7 @@ Program BuiltProgram::construct(unsigned context, Observations& observations) co
 // Either one object, which includes a header program, or two objects: the functions and the kernels.
 Program BuiltProgram::linked(unsigned context, const std::string& options, bool header,
                              Observations& observations) const {
-  const Context& own = platform_.contexts[context];
+  const cl_context own = platform_.contexts[context];
   const std::string macros = text_.section(Section::macros);
   const std::string functions = macros + text_.section(Section::functions);
   const std::string kernels = text_.section(Section::kernels);
@@ -104,18 +103,18 @@ Program BuiltProgram::linked(unsigned context, const std::string& options, bool 
       from_strings(own, {header ? "#include \"words/all.h\"\n" : macros + text_.prototypes(), kernels}, false,
                    observations);
   const char* name = "words/all.h";
-  const cl_program headers[] = {first.get()};
-  const auto compile = [&](const Program& program, cl_uint count) {
-    observations.add("compile", clCompileProgram(program.get(), 1, &platform_.device, options.c_str(), count,
+  const cl_program headers[] = {first};
+  const auto compile = [&](cl_program program, cl_uint count) {
+    observations.add("compile", clCompileProgram(program, 1, &platform_.device, options.c_str(), count,
                                                  count == 0 ? nullptr : headers, count == 0 ? nullptr : &name,
                                                  nullptr, nullptr));
   };
   compile(second, header ? 1 : 0);
   if (!header) compile(first, 0);
-  const cl_program objects[] = {second.get(), first.get()};
+  const cl_program objects[] = {second, first};
   cl_int status = CL_SUCCESS;
-  Program program(
-      clLinkProgram(own.get(), 1, &platform_.device, "", header ? 1 : 2, objects, nullptr, nullptr, &status));
+  Program program = cl.own(
+      clLinkProgram(own, 1, &platform_.device, "", header ? 1 : 2, objects, nullptr, nullptr, &status));
   observations.add("link", status);
   return program;
 }
@@ -124,17 +123,17 @@ Program BuiltProgram::linked(unsigned context, const std::string& options, bool 
 Program BuiltProgram::rebuilt(unsigned context, Program program, const std::string& options,
                               Observations& observations) const {
   std::size_t size = 0;
-  clGetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+  clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
   if (size == 0) return program;
   std::vector<unsigned char> binary(size);
   unsigned char* place = binary.data();
-  observations.add("binary", clGetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof place,
+  observations.add("binary", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof place,
                                               static_cast<void*>(&place), nullptr));
   const unsigned char* bytes = binary.data();
   cl_int of_it = CL_SUCCESS;
   cl_int status = CL_SUCCESS;
-  Program again(clCreateProgramWithBinary(platform_.contexts[context].get(), 1, &platform_.device, &size,
-                                          &bytes, &of_it, &status));
+  Program again = cl.own(clCreateProgramWithBinary(platform_.contexts[context], 1, &platform_.device, &size,
+                                                   &bytes, &of_it, &status));
   observations.add("create", status);
   observations.add("loaded", of_it);
   if (!again) return program;
@@ -165,9 +164,9 @@ void build_invalid(const Platform& platform, const ProgramText& text, Random ran
   whole.insert(ends.empty() ? whole.size() : random.one_of(ends), random.one_of(mistakes));
   const Program program = from_strings(platform.contexts[0], {whole}, false, observations);
   build(program, platform, text.options(), observations);
-  add_program(observations, program.get(), platform.device);
+  add_program(observations, program, platform.device);
   cl_int status = CL_SUCCESS;
-  const Kernel kernel(clCreateKernel(program.get(), "k0", &status));
+  const Kernel kernel = cl.own(clCreateKernel(program, "k0", &status));
   observations.add("kernel", status);
 }
 

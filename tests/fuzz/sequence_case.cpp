@@ -79,8 +79,8 @@ class Sequence {
 
   Queue create_queue(unsigned context, cl_command_queue_properties properties) {
     cl_int status = CL_SUCCESS;
-    Queue queue(clCreateCommandQueue(setting_.platform.contexts[context].get(), setting_.platform.device,
-                                     properties, &status));
+    Queue queue = cl.own(clCreateCommandQueue(setting_.platform.contexts[context], setting_.platform.device,
+                                              properties, &status));
     if (status != CL_SUCCESS) observations_.add("queue", status);
     return queue;
   }
@@ -112,7 +112,7 @@ class Sequence {
                        std::to_string(step.lane % chains_.size()) + ", queue " + std::to_string(step.queue));
     switch (step.what) {
       case Do::flush:
-        return observations_.add("flush", clFlush(queue.handle.get()));
+        return observations_.add("flush", clFlush(queue.handle));
       case Do::finish:
         return finish(queue);
       case Do::wait:
@@ -133,23 +133,22 @@ class Sequence {
 
   void finish(const QueueSlot& queue) {
     if (held()) return;
-    for (const QueueSlot& other : queues_) clFlush(other.handle.get());
-    observations_.add("finish", clFinish(queue.handle.get()));
+    for (const QueueSlot& other : queues_) clFlush(other.handle);
+    observations_.add("finish", clFinish(queue.handle));
   }
 
   void wait_for_last() {
     if (held() || events_.empty()) return;
-    for (const QueueSlot& other : queues_) clFlush(other.handle.get());
-    cl_event event = events_.back().event.get();
-    observations_.add("waited", clWaitForEvents(1, &event));
+    for (const QueueSlot& other : queues_) clFlush(other.handle);
+    observations_.add("waited", cl.wait({events_.back().event}));
   }
 
   void create_user_event(unsigned context) {
     if (!user_events_ || pending_[context] != nullptr) return;
     cl_int status = CL_SUCCESS;
-    user_.emplace_back(clCreateUserEvent(setting_.platform.contexts[context].get(), &status));
+    user_.push_back(cl.own(clCreateUserEvent(setting_.platform.contexts[context], &status)));
     observations_.add("user", status);
-    pending_[context] = user_.back().get();
+    pending_[context] = user_.back();
   }
 
   void set_user_events() {
@@ -159,109 +158,102 @@ class Sequence {
   }
 
   void command(Do what, CommandChain& lane, QueueSlot& queue, Random& random) {
-    std::vector<cl_event> waits = lane.waits(queue, random.chance(25), observations_);
+    Waits waits = lane.waits(queue, random.chance(25), observations_);
     if (pending_[lane.context()] != nullptr && random.chance(40)) waits.push_back(pending_[lane.context()]);
-    const cl_uint count = static_cast<cl_uint>(waits.size());
-    const cl_event* list = count == 0 ? nullptr : waits.data();
-    Event event;
+    Event event = cl.event();
     const bool wanted = queue.out_of_order || random.chance(60);
     cl_event* out = wanted ? event.out() : nullptr;
-    const cl_int status = enqueue(what, lane, queue.handle.get(), random, count, list, out);
+    const cl_int status = enqueue(what, lane, queue.handle, random, waits, out);
     observations_.add("s", status);
     if (status != CL_SUCCESS) return;
-    lane.done(queue, event.get());
+    lane.done(queue, event);
     if (!event) return;
     for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
       if (setting_.platform.dialect.callbacks && random.chance(8))
-        callbacks_.ask(event.get(), state, observations_);
-    events_.push_back({std::move(event), queue.handle.get()});
+        callbacks_.ask(event, state, observations_);
+    events_.push_back({std::move(event), queue.handle});
   }
 
-  cl_int enqueue(Do what, const CommandChain& lane, cl_command_queue queue, Random& random, cl_uint count,
-                 const cl_event* list, cl_event* out) {
+  cl_int enqueue(Do what, const CommandChain& lane, cl_command_queue queue, Random& random,
+                 const Waits& waits, cl_event* out) {
     const Buffers& own = lane.buffers();
     const std::size_t from = random.below(100) * sizeof(cl_uint);
     const cl_uint pattern = random.word();
     switch (what) {
       case Do::launch:
       case Do::task:
-        return launch(what == Do::task, lane, queue, random, count, list, out);
+        return launch(what == Do::task, lane, queue, random, waits, out);
       case Do::fill:
-        return clEnqueueFillBuffer(queue, own.cells.get(), &pattern, 4, from, 400, count, list, out);
+        return cl.fill(queue, own.cells, pattern, 100, from, waits, out);
       case Do::copy:
-        return clEnqueueCopyBuffer(queue, own.whole.get(), own.in.get(), from, from, 2000, count, list, out);
+        return cl.copy(queue, own.whole, own.in, 2000, from, from, waits, out);
       case Do::write:
         memory_.emplace_back(500, pattern);
-        return clEnqueueWriteBuffer(queue, own.in.get(), blocking(random), from, 2000, memory_.back().data(),
-                                    count, list, out);
+        return cl.write<std::uint32_t>(queue, own.in, blocking(random), memory_.back(), from, waits, out);
       case Do::read:
         memory_.emplace_back(500, 0U);
-        return clEnqueueReadBuffer(queue, own.whole.get(), blocking(random), from, 2000,
-                                   memory_.back().data(), count, list, out);
+        return cl.read<std::uint32_t>(queue, own.whole, blocking(random), memory_.back(), from, waits, out);
       case Do::map:
-        return change_mapped(own, queue, pattern, count, list, out);
+        return change_mapped(own, queue, pattern, waits, out);
       case Do::marker:
-        return clEnqueueMarkerWithWaitList(queue, count, list, out);
+        return cl.marker(queue, waits, out);
       default:
-        return clEnqueueBarrierWithWaitList(queue, count, list, out);
+        return cl.barrier(queue, waits, out);
     }
   }
 
-  cl_bool blocking(Random& random) {
-    if (held() || !random.chance(40)) return CL_FALSE;
-    for (const QueueSlot& queue : queues_) clFlush(queue.handle.get());
-    return CL_TRUE;
+  kit::Blocking blocking(Random& random) {
+    if (held() || !random.chance(40)) return kit::Blocking::no;
+    for (const QueueSlot& queue : queues_) clFlush(queue.handle);
+    return kit::Blocking::yes;
   }
 
   // A map has to block before the program can write. Where blocking is not allowed, it becomes a marker.
-  cl_int change_mapped(const Buffers& own, cl_command_queue queue, cl_uint pattern, cl_uint count,
-                       const cl_event* list, cl_event* out) {
+  cl_int change_mapped(const Buffers& own, cl_command_queue queue, cl_uint pattern, const Waits& waits,
+                       cl_event* out) {
     if (held() || setting_.options.without.count("maps") != 0) {
-      return clEnqueueMarkerWithWaitList(queue, count, list, out);
+      return cl.marker(queue, waits, out);
     }
-    for (const QueueSlot& other : queues_) clFlush(other.handle.get());
+    for (const QueueSlot& other : queues_) clFlush(other.handle);
     cl_int status = CL_SUCCESS;
-    void* mapped = clEnqueueMapBuffer(queue, own.cells.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 4096,
-                                      count, list, nullptr, &status);
+    void* mapped = clEnqueueMapBuffer(queue, own.cells, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 4096,
+                                      kit::Api::count(waits), kit::Api::list(waits), nullptr, &status);
     if (status != CL_SUCCESS) return status;
     static_cast<cl_uint*>(mapped)[pattern % 1024] ^= pattern;
-    return clEnqueueUnmapMemObject(queue, own.cells.get(), mapped, 0, nullptr, out);
+    return cl.unmap(queue, own.cells, mapped, {}, out);
   }
 
-  cl_int launch(bool task, const CommandChain& lane, cl_command_queue queue, Random& random, cl_uint count,
-                const cl_event* list, cl_event* out) {
+  cl_int launch(bool task, const CommandChain& lane, cl_command_queue queue, Random& random,
+                const Waits& waits, cl_event* out) {
     const KernelSpec& head = random.one_of(setting_.built.text().kernels);
     Shape shape = task ? Shape{} : setting_.shapes.one(random, head);
     cl_int status = CL_SUCCESS;
     Kernel fresh;
     Kernel& kernel = random.chance(30) ? kept_[lane.context()][head.name] : fresh;
-    if (!kernel) kernel = Kernel(clCreateKernel(programs_[lane.context()], head.name.c_str(), &status));
+    if (!kernel) kernel = cl.own(clCreateKernel(programs_[lane.context()], head.name.c_str(), &status));
     if (status != CL_SUCCESS) return status;
-    if (setting_.platform.dialect.clones && random.chance(8))
-      kernel = Kernel(clCloneKernel(kernel.get(), &status));
-    set_arguments(kernel.get(), setting_.platform, lane.buffers(), shape, random.word(), observations_);
-    const Buffer brief =
-        random.chance(15) ? lane.buffers().temporary_cells(kernel.get(), observations_) : Buffer();
-    status = task ? clEnqueueTask(queue, kernel.get(), count, list, out)
-                  : clEnqueueNDRangeKernel(queue, kernel.get(), shape.dims, shape.offset_or_null(),
-                                           shape.global.data(), shape.local_or_null(), count, list, out);
+    if (setting_.platform.dialect.clones && random.chance(8)) kernel = cl.own(clCloneKernel(kernel, &status));
+    set_arguments(kernel, setting_.platform, lane.buffers(), shape, random.word(), observations_);
+    const Buffer brief = random.chance(15) ? lane.buffers().temporary_cells(kernel, observations_) : Buffer();
+    status =
+        task ? clEnqueueTask(queue, kernel, cl.count(waits), cl.list(waits), out)
+             : clEnqueueNDRangeKernel(queue, kernel, shape.dims, shape.offset_or_null(), shape.global.data(),
+                                      shape.local_or_null(), cl.count(waits), cl.list(waits), out);
     observations_.note((task ? "clEnqueueTask(queue, " : "clEnqueueNDRangeKernel(queue, ") + head.name +
                        ", " + shape.text() + ")");
-    const cl_uint other = 12345;
-    if (random.chance(40)) clSetKernelArg(kernel.get(), 6, sizeof other, &other);
+    if (random.chance(40)) cl.set_argument(kernel, 6, cl_uint{12345});
     return status;
   }
 
   void end() {
     set_user_events();
-    for (const QueueSlot& queue : queues_) observations_.add("flush", clFlush(queue.handle.get()));
-    for (const QueueSlot& queue : queues_) observations_.add("finish", clFinish(queue.handle.get()));
+    for (const QueueSlot& queue : queues_) observations_.add("flush", clFlush(queue.handle));
+    for (const QueueSlot& queue : queues_) observations_.add("finish", clFinish(queue.handle));
     for (const CommandChain& lane : chains_) lane.finish(observations_);
-    for (const CommandChain& lane : chains_)
-      lane.buffers().add_to(observations_, queue_of(lane, 0).handle.get());
+    for (const CommandChain& lane : chains_) lane.buffers().add_to(observations_, queue_of(lane, 0).handle);
     for (const Words& words : memory_)
       observations_.hash("memory", words.data(), words.size() * sizeof words[0]);
-    for (const Ended& ended : events_) observations_.event("event", ended.event.get(), ended.queue);
+    for (const Ended& ended : events_) observations_.event("event", ended.event, ended.queue);
     callbacks_.add_to(observations_);
   }
 
