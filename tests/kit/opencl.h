@@ -380,7 +380,40 @@ class Api : public cl_icd_dispatch {
   }
   cl_int wait(const Waits& events) const { return clWaitForEvents(count(events), list(events)); }
 
-  // Queries, checked: a value, a list or a text, of whatever kind of object.
+  // The status of a query of whatever kind of object.
+  cl_int query(cl_platform_id o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetPlatformInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_device_id o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetDeviceInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_context o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetContextInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_command_queue o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetCommandQueueInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_mem o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetMemObjectInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_sampler o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetSamplerInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_program o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetProgramInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_kernel o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetKernelInfo(o, name, size, value, needed);
+  }
+  cl_int query(cl_event o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return clGetEventInfo(o, name, size, value, needed);
+  }
+  template <class H>
+  cl_int query(const Handle<H>& o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return query(o.get(), name, size, value, needed);
+  }
+
+  // Queries, checked: a value, a list or a text.
   template <class T, class H>
   [[nodiscard]] T info(const H& object, cl_uint name, const Where& where = Where::current()) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -442,38 +475,6 @@ class Api : public cl_icd_dispatch {
     auto object = own(create(&error));
     check(call, error, where);
     return object;
-  }
-
-  cl_int query(cl_platform_id o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetPlatformInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_device_id o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetDeviceInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_context o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetContextInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_command_queue o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetCommandQueueInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_mem o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetMemObjectInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_sampler o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetSamplerInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_program o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetProgramInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_kernel o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetKernelInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_event o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetEventInfo(o, name, size, value, needed);
-  }
-  template <class H>
-  cl_int query(const Handle<H>& o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return query(o.get(), name, size, value, needed);
   }
 
   template <class Container, class Query>

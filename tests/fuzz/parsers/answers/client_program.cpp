@@ -43,11 +43,11 @@ void Program::begin(bool all_devices) {
   }
   for (const cl_platform_info name : {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, CL_PLATFORM_VERSION,
                                       CL_PLATFORM_PROFILE, CL_PLATFORM_EXTENSIONS}) {
-    text([&](auto... into) { return cl.clGetPlatformInfo(platform_, name, into...); });
+    text(platform_, name);
   }
   for (const cl_platform_info name : {CL_PLATFORM_NUMERIC_VERSION, CL_PLATFORM_EXTENSIONS_WITH_VERSION,
                                       CL_PLATFORM_HOST_TIMER_RESOLUTION}) {
-    told([&](auto... into) { return cl.clGetPlatformInfo(platform_, name, into...); });
+    told(platform_, name);
   }
   if (ok(cl.clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, 0, nullptr, &count)) != CL_SUCCESS) return;
   devices_.resize(std::min(count, 4U));
@@ -57,7 +57,7 @@ void Program::begin(bool all_devices) {
   const cl_context context =
       cl.clCreateContext(nullptr, all_devices ? static_cast<cl_uint>(devices_.size()) : 1, devices_.data(),
                          note_error, this, &error);
-  context_ = made(context, error, cl.clReleaseContext);
+  context_ = made(context, error);
   if (context == nullptr) return;
   Call* const call = expect_callback();
   const cl_int set = cl.clSetContextDestructorCallback(
@@ -66,8 +66,7 @@ void Program::begin(bool all_devices) {
 }
 
 void Program::release_all() {
-  std::for_each(at_end_.rbegin(), at_end_.rend(), [](const auto& release) { release(); });
-  at_end_.clear();
+  while (!kept_.empty()) kept_.pop_back();
 }
 
 void Program::check_callbacks() const {
@@ -89,14 +88,9 @@ void Program::watch_end(cl_mem memory) {
   call->is_expected = ok(cl.clSetMemObjectDestructorCallback(memory, note, call)) == CL_SUCCESS;
 }
 
-cl_event Program::event(cl_event made) {
-  if (made != nullptr) at_end_.push_back([this, made] { cl.clReleaseEvent(made); });
-  return made;
-}
-
 // The status of a finished event does not change.
 cl_int Program::wait(cl_event event) const {
-  const cl_int error = ok(cl.clWaitForEvents(1, &event));
+  const cl_int error = ok(cl.wait({event}));
   if (event == nullptr) return error;
   const auto status = [&] {
     cl_int now = CL_QUEUED;
@@ -110,25 +104,19 @@ cl_int Program::wait(cl_event event) const {
 }
 
 cl_mem Program::buffer(cl_mem_flags flags, std::size_t size, void* host) {
-  cl_int error = CL_SUCCESS;
-  const cl_mem memory = cl.clCreateBuffer(context_, flags, size, host, &error);
-  return made(memory, error, cl.clReleaseMemObject);
+  return made(cl.buffer(context_, size, flags, host));
 }
 
 cl_command_queue Program::queue(cl_device_id device, cl_command_queue_properties properties) {
-  cl_int error = CL_SUCCESS;
-  const cl_command_queue queue = cl.clCreateCommandQueue(context_, device, properties, &error);
-  return made(queue, error, cl.clReleaseCommandQueue);
+  return made(cl.queue(context_, device, properties));
 }
 
 // Frees the memory as soon as the event allows it.
 void Program::read_later(cl_command_queue queue, cl_mem memory, std::size_t size) {
   cl_event read = nullptr;
   const Block block(size);
-  const cl_int error =
-      cl.clEnqueueReadBuffer(queue, memory, CL_FALSE, 0, size, block.data(), 0, nullptr, &read);
-  if (ok(error) != CL_SUCCESS) return;
-  watch(event(read), CL_COMPLETE);
+  if (ok(cl.read(queue, memory, Blocking::no, block.span(), 0, {}, &read)) != CL_SUCCESS) return;
+  watch(keep(read), CL_COMPLETE);
   // Whether it is in shared memory depends on the server.
   constexpr std::size_t kOverTheSocket = 32'768;
   const bool sure = good_ || size < kOverTheSocket;
@@ -137,8 +125,7 @@ void Program::read_later(cl_command_queue queue, cl_mem memory, std::size_t size
 
 void Program::read_and_finish(cl_command_queue queue, cl_mem memory, std::size_t size) {
   const Block block(size);
-  const cl_int error =
-      cl.clEnqueueReadBuffer(queue, memory, CL_FALSE, 0, size, block.data(), 0, nullptr, nullptr);
+  const cl_int error = cl.read(queue, memory, Blocking::no, block.span());
   const cl_int finished = ok(cl.clFinish(queue));
   if (ok(error) == CL_SUCCESS && finished == CL_SUCCESS)
     require(block.is_all(kData), "what was read is there");
@@ -146,18 +133,15 @@ void Program::read_and_finish(cl_command_queue queue, cl_mem memory, std::size_t
 
 void Program::read_now(cl_command_queue queue, cl_mem memory, std::size_t size) {
   const Block block(size);
-  const cl_int error =
-      cl.clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, size, block.data(), 0, nullptr, nullptr);
-  if (ok(error) == CL_SUCCESS) require(block.is_all(kData), "what was waited for is there");
+  if (ok(cl.read(queue, memory, Blocking::yes, block.span())) == CL_SUCCESS)
+    require(block.is_all(kData), "what was waited for is there");
 }
 
 void Program::ask_about_event(cl_event event, bool profiles) {
   if (event == nullptr) return;
-  value<cl_command_queue>(
-      [&](auto... into) { return cl.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, into...); });
-  value<cl_context>([&](auto... into) { return cl.clGetEventInfo(event, CL_EVENT_CONTEXT, into...); });
-  value<cl_command_type>(
-      [&](auto... into) { return cl.clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, into...); });
+  value<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE);
+  value<cl_context>(event, CL_EVENT_CONTEXT);
+  value<cl_command_type>(event, CL_EVENT_COMMAND_TYPE);
   if (!profiles) return;
   for (const cl_profiling_info name : {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_END}) {
     value<cl_ulong>([&](auto... into) { return cl.clGetEventProfilingInfo(event, name, into...); });

@@ -9,16 +9,19 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "../harness.h"
 #include "base/opencl.h"
 #include "mock_server.h"
+#include "tests/kit/opencl.h"
 
 namespace cleave::fuzz::answers {
+
+using kit::Blocking;
 
 // Memory of exactly that size, so that a sanitizer detects accesses beyond it. kUntouched at first.
 class Block {
@@ -30,6 +33,7 @@ class Block {
   }
   [[nodiscard]] std::byte* data() const { return bytes_.get(); }
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::span<std::byte> span() const { return {data(), size()}; }
   [[nodiscard]] bool is_all(std::uint8_t value) const;
 
  private:
@@ -40,7 +44,8 @@ class Block {
 class Program {
  public:
   // `good`: every call has to succeed.
-  Program(const Table& table, bool good) : cl(table), good_(good) {}
+  Program(const Table& table, bool good)
+      : cl(table, [](const char*, cl_int error, const kit::Where&) { last_error_ = error; }), good_(good) {}
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -59,13 +64,22 @@ class Program {
 
   // Checks a call's status.
   cl_int ok(cl_int error) const;
-  // Keeps the object that the call created; `release` is called at the end.
+  // Keeps an object until the end.
   template <typename Handle>
-  Handle made(Handle handle, cl_int error, cl_int(CL_API_CALL* release)(Handle)) {
+  Handle keep(Handle object) {
+    if (object != nullptr) kept_.push_back(std::make_shared<kit::Handle<Handle>>(cl.own(object)));
+    return object;
+  }
+  // Keeps what a call has made; with one of the Api's verbs, the error is the one that it has reported.
+  template <typename Handle>
+  Handle made(Handle object, cl_int error) {
     ok(error);
-    require((handle != nullptr) == (error == CL_SUCCESS), "who fails makes nothing, and who does not does");
-    if (handle != nullptr) at_end_.push_back([=] { release(handle); });
-    return handle;
+    require((object != nullptr) == (error == CL_SUCCESS), "who fails makes nothing, and who does not does");
+    return keep(object);
+  }
+  template <typename Handle>
+  Handle made(kit::Handle<Handle> object) {
+    return made(object.detach(), std::exchange(last_error_, CL_SUCCESS));
   }
   // The answer of ask(size, value, size_ret), whose size is queried first.
   template <typename Ask>
@@ -85,6 +99,14 @@ class Program {
     require(block.size() == 0 || begin[0] == '\xee' || std::memchr(begin, 0, block.size()) != nullptr,
             "a text ends");
   }
+  template <typename Handle>
+  Block told(Handle object, cl_uint name) const {
+    return told([&](auto... into) { return cl.query(object, name, into...); });
+  }
+  template <typename Handle>
+  void text(Handle object, cl_uint name) const {
+    text([&](auto... into) { return cl.query(object, name, into...); });
+  }
   // Of a known size.
   template <typename T, typename Ask>
   T value(Ask ask) const {
@@ -95,11 +117,15 @@ class Program {
     return given;
   }
 
+  template <typename T, typename Handle>
+  T value(Handle object, cl_uint name) const {
+    return value<T>([&](auto... into) { return cl.query(object, name, into...); });
+  }
+
   Call* expect_callback() { return &calls_.emplace_back(); }
   void watch(cl_event event, cl_int status);
   void watch_end(cl_mem memory);
   cl_int wait(cl_event event) const;
-  cl_event event(cl_event made);
   void release_all();
   void begin(bool all_devices);
 
@@ -107,6 +133,7 @@ class Program {
   cl_command_queue queue(cl_device_id device,
                          cl_command_queue_properties properties = CL_QUEUE_PROFILING_ENABLE);
   cl_kernel kernel(bool with_callback);
+  void set_arguments(cl_kernel add, cl_mem memory) const;
   void read_later(cl_command_queue queue, cl_mem memory, std::size_t size);
   void read_and_finish(cl_command_queue queue, cl_mem memory, std::size_t size);
   void read_now(cl_command_queue queue, cl_mem memory, std::size_t size);
@@ -124,12 +151,13 @@ class Program {
   void ask_about_event(cl_event event, bool profiles);
   void reconnect();
 
-  const Table& cl;  // NOLINT(readability-identifier-naming): so that calls read like OpenCL's
+  const kit::Api cl;  // NOLINT(readability-identifier-naming): so that calls read like OpenCL's
   const bool good_;
   cl_platform_id platform_ = nullptr;
   std::vector<cl_device_id> devices_;
   cl_context context_ = nullptr;
-  std::vector<std::function<void()>> at_end_;
+  std::vector<std::shared_ptr<void>> kept_;       // released newest first
+  inline static cl_int last_error_ = CL_SUCCESS;  // that a checked verb has reported
   std::deque<Call> calls_;
   std::deque<Block> hosts_;  // memory that objects use until they are released
 };

@@ -34,27 +34,22 @@ void Program::transfers() {
   const cl_mem second = buffer(CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, 64, hosts_.back().data());
   if (first != nullptr) watch_end(first);
   const Block block(64);
-  ok(cl.clEnqueueWriteBuffer(in_order, first, CL_TRUE, 0, 64, block.data(), 0, nullptr, nullptr));
+  ok(cl.write<std::byte>(in_order, first, Blocking::yes, block.span()));
   cl_event written = nullptr;
-  const cl_int write =
-      cl.clEnqueueWriteBuffer(in_order, first, CL_FALSE, 64, 64, block.data(), 0, nullptr, &written);
-  if (ok(write) == CL_SUCCESS) {
-    event(written);
+  if (ok(cl.write<std::byte>(in_order, first, Blocking::no, block.span(), 64, {}, &written)) == CL_SUCCESS) {
+    keep(written);
     watch(written, CL_RUNNING);
     watch(written, CL_COMPLETE);
   }
   read_now(in_order, first, 64);
   read_later(in_order, first, 128);
   read_and_finish(in_order, second, 64);
-  const cl_uint pattern = 7;
-  ok(cl.clEnqueueFillBuffer(in_order, first, &pattern, sizeof pattern, 0, 64, 0, nullptr, nullptr));
-  ok(cl.clEnqueueCopyBuffer(in_order, first, second, 0, 0, 64, 0, nullptr, nullptr));
-  cl_int error = CL_SUCCESS;
-  const cl_event gate = cl.clCreateUserEvent(context_, &error);
-  made(gate, error, cl.clReleaseEvent);
+  ok(cl.fill(in_order, first, cl_uint{7}, 16));
+  ok(cl.copy(in_order, first, second, 64));
+  const cl_event gate = made(cl.user_event(context_));
   if (gate != nullptr) {
     cl_event marker = nullptr;
-    if (ok(cl.clEnqueueMarkerWithWaitList(in_order, 1, &gate, &marker)) == CL_SUCCESS) event(marker);
+    if (ok(cl.marker(in_order, {gate}, &marker)) == CL_SUCCESS) keep(marker);
     watch(gate, CL_COMPLETE);
     ok(cl.clSetUserEventStatus(gate, CL_COMPLETE));
     if (marker != nullptr) wait(marker);
@@ -65,7 +60,7 @@ void Program::transfers() {
   ok(cl.clFinish(in_order));
   for (const cl_command_queue_info name :
        {CL_QUEUE_PROPERTIES, CL_QUEUE_REFERENCE_COUNT, CL_QUEUE_DEVICE_DEFAULT})
-    told([&](auto... into) { return cl.clGetCommandQueueInfo(in_order, name, into...); });
+    told(in_order, name);
   read_and_finish(in_order, first, 256);
   reconnect();
 }
@@ -76,11 +71,8 @@ void Program::boxes_and_maps() {
   hosts_.emplace_back(256);
   const cl_mem memory = buffer(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, 256, hosts_.back().data());
   const cl_mem plain = buffer(CL_MEM_READ_WRITE, 256);
-  const cl_buffer_region region{0, 128};
   cl_int error = CL_SUCCESS;
-  const cl_mem low =
-      cl.clCreateSubBuffer(plain, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-  made(low, error, cl.clReleaseMemObject);
+  const cl_mem low = made(cl.sub_buffer(plain, 0, 128, CL_MEM_READ_WRITE));
   constexpr std::array<std::size_t, 3> kZero{};
   constexpr std::array<std::size_t, 3> kBox{4, 4, 2};
   // The last row of the last slice ends where the memory does.
@@ -96,32 +88,31 @@ void Program::boxes_and_maps() {
                                                nullptr, nullptr, &error);
     if (ok(error) != CL_SUCCESS) continue;
     std::memset(mapped, 1, 128);
-    ok(cl.clEnqueueUnmapMemObject(any_order, one, mapped, 0, nullptr, nullptr));
+    ok(cl.unmap(any_order, one, mapped));
   }
   cl_event is_mapped = nullptr;
   void* const later = cl.clEnqueueMapBuffer(any_order, plain, CL_FALSE, CL_MAP_READ, 128, 128, 0, nullptr,
                                             &is_mapped, &error);
   if (ok(error) == CL_SUCCESS) {
-    wait(event(is_mapped));
-    ok(cl.clEnqueueUnmapMemObject(any_order, plain, later, 1, &is_mapped, nullptr));
+    wait(keep(is_mapped));
+    ok(cl.unmap(any_order, plain, later, {is_mapped}));
   }
   void* const whole = cl.clEnqueueMapBuffer(any_order, plain, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, 256,
                                             0, nullptr, nullptr, &error);
   if (ok(error) == CL_SUCCESS) {
     std::memset(whole, 2, 256);
-    ok(cl.clEnqueueUnmapMemObject(any_order, plain, whole, 0, nullptr, nullptr));
+    ok(cl.unmap(any_order, plain, whole));
   }
-  ok(cl.clEnqueueBarrierWithWaitList(any_order, 0, nullptr, nullptr));
+  ok(cl.barrier(any_order));
   read_later(any_order, plain, 64);
-  value<std::size_t>([&](auto... into) { return cl.clGetMemObjectInfo(plain, CL_MEM_SIZE, into...); });
+  value<std::size_t>(plain, CL_MEM_SIZE);
   ok(cl.clFinish(any_order));
 }
 
 cl_kernel Program::kernel(bool with_callback) {
-  cl_int error = CL_SUCCESS;
-  const char* source = "kernel void add(global uint* out, uint n, local uint* some) {}";
-  const cl_program program = cl.clCreateProgramWithSource(context_, 1, &source, nullptr, &error);
-  if (made(program, error, cl.clReleaseProgram) == nullptr) return nullptr;
+  const cl_program program =
+      made(cl.program(context_, "kernel void add(global uint* out, uint n, local uint* some) {}"));
+  if (program == nullptr) return nullptr;
   if (with_callback) {
     Call* const call = expect_callback();
     const cl_int built = cl.clBuildProgram(
@@ -138,23 +129,19 @@ cl_kernel Program::kernel(bool with_callback) {
   value<cl_build_status>([&](auto... into) {
     return cl.clGetProgramBuildInfo(program, devices_[0], CL_PROGRAM_BUILD_STATUS, into...);
   });
-  const cl_kernel kernel = cl.clCreateKernel(program, "add", &error);
-  return made(kernel, error, cl.clReleaseKernel);
+  return made(cl.kernel(program, "add"));
 }
 
 void Program::programs() {
   cl_int error = CL_SUCCESS;
   const cl_kernel one = kernel(true);
   if (one == nullptr) return;
-  const auto program =
-      value<cl_program>([&](auto... into) { return cl.clGetKernelInfo(one, CL_KERNEL_PROGRAM, into...); });
-  text([&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, into...); });
-  text([&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, into...); });
-  value<std::size_t>(
-      [&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, into...); });
+  const auto program = value<cl_program>(one, CL_KERNEL_PROGRAM);
+  text(program, CL_PROGRAM_KERNEL_NAMES);
+  text(program, CL_PROGRAM_SOURCE);
+  value<std::size_t>(program, CL_PROGRAM_NUM_KERNELS);
   // Memory of the size that the query returned.
-  const auto size = value<std::size_t>(
-      [&](auto... into) { return cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, into...); });
+  const auto size = value<std::size_t>(program, CL_PROGRAM_BINARY_SIZES);
   const Block binary(std::min<std::size_t>(size, 4096));
   auto* bytes = reinterpret_cast<unsigned char*>(binary.data());
   if (size != 0 && size <= binary.size())
@@ -165,17 +152,17 @@ void Program::programs() {
   cl_int status = CL_SUCCESS;
   const cl_program from_binary = cl.clCreateProgramWithBinary(
       context_, 1, devices_.data(), &length, const_cast<const unsigned char**>(&content), &status, &error);
-  made(from_binary, error, cl.clReleaseProgram);
+  made(from_binary, error);
   ok(status);
   const cl_program from_il = cl.clCreateProgramWithIL(context_, given.data(), given.size(), &error);
-  if (made(from_il, error, cl.clReleaseProgram) != nullptr) {
+  if (made(from_il, error) != nullptr) {
     const cl_uint constant = 3;
     ok(cl.clSetProgramSpecializationConstant(from_il, 0, sizeof constant, &constant));
     ok(cl.clCompileProgram(from_il, 0, nullptr, "-w", 0, nullptr, nullptr, nullptr, nullptr));
     const cl_program linked =
         cl.clLinkProgram(context_, 0, nullptr, "", 1, &from_il, nullptr, nullptr, &error);
     ok(error);
-    if (linked != nullptr) at_end_.push_back([this, linked] { cl.clReleaseProgram(linked); });
+    keep(linked);
   }
   std::array<cl_kernel, 4> all{};
   cl_uint count = 0;
@@ -184,7 +171,13 @@ void Program::programs() {
   }
   const cl_program built_in =
       cl.clCreateProgramWithBuiltInKernels(context_, 1, devices_.data(), "add", &error);
-  made(built_in, error, cl.clReleaseProgram);
+  made(built_in, error);
+}
+
+void Program::set_arguments(cl_kernel add, cl_mem memory) const {
+  ok(cl.set_argument(add, 0, memory));
+  ok(cl.set_argument(add, 1, cl_uint{64}));
+  ok(cl.set_argument(add, 2, kit::Local{64}));
 }
 
 void Program::launches() {
@@ -194,15 +187,14 @@ void Program::launches() {
   if (first == nullptr) return;
   cl_int error = CL_SUCCESS;
   const cl_kernel clone = cl.clCloneKernel(first, &error);
-  made(clone, error, cl.clReleaseKernel);
-  text([&](auto... into) { return cl.clGetKernelInfo(first, CL_KERNEL_FUNCTION_NAME, into...); });
-  value<cl_uint>([&](auto... into) { return cl.clGetKernelInfo(first, CL_KERNEL_NUM_ARGS, into...); });
+  made(clone, error);
+  text(first, CL_KERNEL_FUNCTION_NAME);
+  value<cl_uint>(first, CL_KERNEL_NUM_ARGS);
   text([&](auto... into) { return cl.clGetKernelArgInfo(first, 0, CL_KERNEL_ARG_TYPE_NAME, into...); });
   text([&](auto... into) { return cl.clGetKernelArgInfo(first, 0, CL_KERNEL_ARG_NAME, into...); });
   for (const cl_kernel_work_group_info name :
        {CL_KERNEL_WORK_GROUP_SIZE, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_LOCAL_MEM_SIZE})
     told([&](auto... into) { return cl.clGetKernelWorkGroupInfo(first, devices_[0], name, into...); });
-  constexpr std::array<std::size_t, 3> kGlobal{64, 1, 1};
   constexpr std::array<std::size_t, 3> kLocal{16, 1, 1};
   told([&](auto... into) {
     return cl.clGetKernelSubGroupInfo(first, devices_[0], CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
@@ -212,15 +204,10 @@ void Program::launches() {
   for (int time = 0; time < 2; ++time) {
     for (const cl_kernel kernel : {first, clone}) {
       if (kernel == nullptr) continue;
-      const cl_uint number = 64;
-      ok(cl.clSetKernelArg(kernel, 0, sizeof memory, &memory));
-      ok(cl.clSetKernelArg(kernel, 1, sizeof number, &number));
-      ok(cl.clSetKernelArg(kernel, 2, 64, nullptr));
+      set_arguments(kernel, memory);
       cl_event done = nullptr;
-      const cl_int launched = cl.clEnqueueNDRangeKernel(in_order, kernel, 1, nullptr, kGlobal.data(),
-                                                        kLocal.data(), 0, nullptr, &done);
-      if (ok(launched) != CL_SUCCESS) continue;
-      watch(event(done), CL_SUBMITTED);
+      if (ok(cl.launch(in_order, kernel, {64, 16}, {}, &done)) != CL_SUCCESS) continue;
+      watch(keep(done), CL_SUBMITTED);
       watch(done, CL_COMPLETE);
       wait(done);
       ask_about_event(done, false);
@@ -234,10 +221,10 @@ void Program::reconnect() {
   // A context for which the client reconnects if necessary. It fails if the server's devices have changed.
   cl_int error = CL_SUCCESS;
   const cl_context another = cl.clCreateContext(nullptr, 1, devices_.data(), nullptr, nullptr, &error);
-  made(another, error, cl.clReleaseContext);
+  made(another, error);
   if (another == nullptr) return;
   const cl_command_queue queue = cl.clCreateCommandQueueWithProperties(another, devices_[0], nullptr, &error);
-  if (made(queue, error, cl.clReleaseCommandQueue) != nullptr) ok(cl.clFinish(queue));
+  if (made(queue, error) != nullptr) ok(cl.clFinish(queue));
 }
 
 }  // namespace cleave::fuzz::answers

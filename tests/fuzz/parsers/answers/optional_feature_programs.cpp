@@ -21,8 +21,7 @@ void Program::images() {
   desc.image_width = desc.image_height = 4;
   desc.image_depth = 2;
   cl_int error = CL_SUCCESS;
-  const cl_mem image = cl.clCreateImage(context_, CL_MEM_READ_WRITE, &kFormat, &desc, nullptr, &error);
-  made(image, error, cl.clReleaseMemObject);
+  const cl_mem image = made(cl.image(context_, kFormat, desc));
   constexpr std::array<std::size_t, 3> kZero{};
   constexpr std::array<std::size_t, 3> kBox{4, 4, 2};
   constexpr std::size_t kRow = 24;
@@ -40,14 +39,14 @@ void Program::images() {
                            &row, &slice, 0, nullptr, nullptr, &error);
   if (ok(error) == CL_SUCCESS) {
     std::memset(mapped, 1, slice * 2);
-    ok(cl.clEnqueueUnmapMemObject(in_order, image, mapped, 0, nullptr, nullptr));
+    ok(cl.unmap(in_order, image, mapped));
   }
   told([&](auto... into) { return cl.clGetImageInfo(image, CL_IMAGE_ROW_PITCH, into...); });
   const cl_sampler sampler =
       cl.clCreateSampler(context_, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_LINEAR, &error);
-  made(sampler, error, cl.clReleaseSampler);
+  made(sampler, error);
   const cl_mem pipe = cl.clCreatePipe(context_, CL_MEM_READ_WRITE, 8, 8, nullptr, &error);
-  if (made(pipe, error, cl.clReleaseMemObject) != nullptr)
+  if (made(pipe, error) != nullptr)
     told([&](auto... into) { return cl.clGetPipeInfo(pipe, CL_PIPE_MAX_PACKETS, into...); });
   std::array<cl_device_id, 4> parts{};
   constexpr std::array<cl_device_partition_property, 3> kHalves{CL_DEVICE_PARTITION_EQUALLY, 2, 0};
@@ -55,9 +54,8 @@ void Program::images() {
       CL_SUCCESS)
     return;
   for (cl_uint i = 0; i < std::min<cl_uint>(count, parts.size()); ++i) {
-    text([&](auto... into) { return cl.clGetDeviceInfo(parts[i], CL_DEVICE_NAME, into...); });
-    const cl_context on_part = cl.clCreateContext(nullptr, 1, &parts[i], nullptr, nullptr, &error);
-    made(on_part, error, cl.clReleaseContext);
+    text(parts[i], CL_DEVICE_NAME);
+    made(cl.context(parts[i]));
     ok(cl.clReleaseDevice(parts[i]));
   }
 }
@@ -90,7 +88,7 @@ void Program::shared_virtual_memory() {
     cl_event freed = nullptr;
     const cl_int error =
         cl.clEnqueueSVMFree(in_order, 1, blocks.data(), nullptr, nullptr, 0, nullptr, &freed);
-    if (ok(error) == CL_SUCCESS) wait(event(freed));
+    if (ok(error) == CL_SUCCESS) wait(keep(freed));
   }
   ok(cl.clFinish(in_order));
   if (blocks[1] != nullptr) cl.clSVMFree(context_, blocks[1]);
@@ -103,18 +101,15 @@ void Program::large_data() {
     const cl_mem memory = buffer(CL_MEM_READ_WRITE, size);
     if (memory == nullptr) continue;
     const Block block(size);
-    ok(cl.clEnqueueWriteBuffer(in_order, memory, CL_TRUE, 0, size, block.data(), 0, nullptr, nullptr));
-    if (ok(cl.clEnqueueReadBuffer(in_order, memory, CL_TRUE, 0, size, block.data(), 0, nullptr, nullptr)) ==
-            CL_SUCCESS &&
-        good_)
+    ok(cl.write<std::byte>(in_order, memory, Blocking::yes, block.span()));
+    if (ok(cl.read(in_order, memory, Blocking::yes, block.span())) == CL_SUCCESS && good_)
       require(block.is_all(kData), "what was waited for is there");
   }
   const cl_mem memory = buffer(CL_MEM_READ_WRITE, 100'000);
   const Block block(100'000);
   cl_event written = nullptr;
-  const cl_int write = cl.clEnqueueWriteBuffer(in_order, memory, CL_FALSE, 0, block.size(), block.data(), 0,
-                                               nullptr, &written);
-  if (ok(write) == CL_SUCCESS) wait(event(written));
+  if (ok(cl.write<std::byte>(in_order, memory, Blocking::no, block.span(), 0, {}, &written)) == CL_SUCCESS)
+    wait(keep(written));
   read_later(in_order, memory, block.size());
   ok(cl.clFinish(in_order));
 }
@@ -126,31 +121,25 @@ void Program::several_servers() {
   const cl_kernel add = kernel(false);
   if (queues.size() < 2 || memory == nullptr || add == nullptr) return;
   const Block block(256);
-  ok(cl.clEnqueueWriteBuffer(queues[0], memory, CL_TRUE, 0, 256, block.data(), 0, nullptr, nullptr));
-  const cl_uint number = 64;
-  constexpr std::size_t kGlobal = 64;
-  ok(cl.clSetKernelArg(add, 0, sizeof memory, &memory));
-  ok(cl.clSetKernelArg(add, 1, sizeof number, &number));
-  ok(cl.clSetKernelArg(add, 2, 64, nullptr));
+  ok(cl.write<std::byte>(queues[0], memory, Blocking::yes, block.span()));
+  set_arguments(add, memory);
   cl_int error = CL_SUCCESS;
-  const cl_event gate = cl.clCreateUserEvent(context_, &error);
-  made(gate, error, cl.clReleaseEvent);
+  const cl_event gate = made(cl.user_event(context_));
   // Copies in both directions between the servers, the second time after the user event is set.
   for (const cl_command_queue one : {queues[1], queues[0]}) {
     cl_event done = nullptr;
     const bool waits = one == queues[0] && gate != nullptr;
-    const cl_int launched = cl.clEnqueueNDRangeKernel(one, add, 1, nullptr, &kGlobal, nullptr, waits ? 1 : 0,
-                                                      waits ? &gate : nullptr, &done);
+    const cl_int launched = cl.launch(one, add, 64, waits ? kit::Waits{gate} : kit::Waits{}, &done);
     if (waits) ok(cl.clSetUserEventStatus(gate, CL_COMPLETE));
     if (ok(launched) != CL_SUCCESS) continue;
-    watch(event(done), CL_COMPLETE);
+    watch(keep(done), CL_COMPLETE);
     wait(done);
   }
   read_now(queues[1], memory, 256);
   read_later(queues[0], memory, 64);
   void* const mapped = cl.clEnqueueMapBuffer(queues[1], memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 256,
                                              0, nullptr, nullptr, &error);
-  if (ok(error) == CL_SUCCESS) ok(cl.clEnqueueUnmapMemObject(queues[1], memory, mapped, 0, nullptr, nullptr));
+  if (ok(error) == CL_SUCCESS) ok(cl.unmap(queues[1], memory, mapped));
   for (const cl_command_queue one : queues) ok(cl.clFinish(one));
 }
 
