@@ -42,35 +42,35 @@ class Elf(Programs):
         file.chmod(0o755)
         return file
 
-    def test_linked_against_opencl(self):
+    def test_program_linked_against_opencl_is_intercepted(self):
         program = self.compile("linked", OPENCL_PROGRAM, "-lOpenCL", "-Wl,-rpath,/nowhere")
         lines = self.examine(program)
         self.assertIntercepted(lines)
         self.assertIn("it is linked against libOpenCL.so.1: intercepted by the preloaded library", lines)
         self.assertRegex(lines, r"note +DT_RUNPATH /nowhere|note +DT_RPATH /nowhere")
 
-    def test_not_linked_against_opencl(self):
+    def test_program_not_linked_against_opencl_is_intercepted(self):
         lines = self.examine(self.compile("unlinked", EMPTY_PROGRAM))
         self.assertIntercepted(lines)
         self.assertIn("it is not linked against OpenCL itself", lines)
 
-    def test_statically_linked(self):
+    def test_statically_linked_program_is_not_intercepted(self):
         program = self.compile("static", EMPTY_PROGRAM, "-static")
         if program is None:
             self.skipTest("the compiler cannot link statically here")
         self.assertNotIntercepted(self.examine(program), "statically linked")
 
-    def test_32_bit(self):
+    def test_32_bit_program_is_not_intercepted(self):
         identity = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9)
         header = struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0, 52, 0, 0, 52, 32, 0, 0, 0, 0)
         self.assertNotIntercepted(self.examine(self.write("old", identity + header)), "32-bit x86 program")
 
-    def test_other_processor_and_byte_order(self):
+    def test_program_for_another_processor_is_not_intercepted(self):
         identity = b"\x7fELF" + bytes([2, 2, 1]) + bytes(9)
         header = struct.pack(">HHIQQQIHHHHHH", 2, 21, 1, 0, 64, 0, 0, 64, 56, 0, 0, 0, 0)
         self.assertNotIntercepted(self.examine(self.write("big", identity + header)), "64-bit PowerPC program")
 
-    def test_damaged(self):
+    def test_damaged_program_is_not_intercepted(self):
         with open(sys.executable, "rb") as file:
             start = file.read(4096)
         for size in (4, 16, 19, 40, 63, 100):
@@ -93,7 +93,7 @@ class Scripts(Programs):
             self.assertIntercepted(lines)
             self.assertRegex(lines, r"note +it is a script, run by /\S*/sh;")
 
-    def test_missing_interpreter(self):
+    def test_script_without_its_interpreter_is_not_intercepted(self):
         for line in ("#!/no/such/interpreter", "#!/usr/bin/env no-such-interpreter", "#!"):
             self.assertNotIntercepted(self.examine(self.script("script", f"{line}\n")), "interpreter")
 
@@ -101,29 +101,29 @@ class Scripts(Programs):
         inner = self.script("inner", "#!/bin/sh\n")
         self.assertIn("not examined further", self.examine(self.script("outer", f"#!{inner}\n")))
 
-    def test_neither_program_nor_script(self):
+    def test_file_that_is_neither_program_nor_script_is_named_so(self):
         self.assertNotIntercepted(self.examine(self.script("text", "words\n")), "neither")
 
 
 class Files(Programs):
-    def test_not_found(self):
+    def test_program_that_is_not_found_is_named(self):
         self.assertNotIntercepted(self.examine("no-such-program"), "is not in PATH")
         self.assertNotIntercepted(self.examine("/no/such/program"), "does not exist")
         self.assertNotIntercepted(self.examine(self.folder), "is not a file")
 
-    def test_not_executable(self):
+    def test_program_without_the_right_to_execute_is_named(self):
         file = self.script("program", "#!/bin/sh\n")
         file.chmod(0o644)
         self.assertNotIntercepted(self.examine(file), "is not executable")
 
-    def test_found_in_path(self):
+    def test_program_is_found_in_path(self):
         self.script("my-program", "#!/bin/sh\n")
         lines = self.examine("my-program", PATH=f"{self.folder}:{os.environ['PATH']}")
         self.assertIn(f"the file is {self.folder}/my-program", lines)
 
 
 class Privileges(Programs):
-    def test_set_uid_to_another_user(self):
+    def test_set_uid_to_another_user_is_not_intercepted(self):
         if os.getuid() != 0:
             self.skipTest("only root can give files away")
         program = self.compile("raised", EMPTY_PROGRAM)

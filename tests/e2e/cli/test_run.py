@@ -109,14 +109,14 @@ class CommandLine(CommandTest):
                     self.assertIn(option, message)
                     self.assertIn(value, message)
 
-    def test_unknown_options_and_missing_programs(self):
+    def test_unknown_options_and_missing_programs_are_named(self):
         self.assertIn("--bogus", self.rejected("run", "--bogus", "true"))
         self.assertIn("no program", self.rejected("run"))
         self.assertIn("no program", self.rejected("run", "--vms", "3", "--"))
         self.assertIn("nonsense", self.rejected("nonsense"))
         self.assertIn("--timeout", self.rejected("doctor", "--timeout", "soon"))
 
-    def test_help_and_version(self):
+    def test_help_and_version_are_printed(self):
         self.assertRegex(self.cleave("--version").stdout, rb"\Acleave \d+\.\d+\.\d+\n\Z")
         for arguments in ([], ["--help"]):
             done = self.cleave(*arguments)

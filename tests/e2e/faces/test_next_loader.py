@@ -25,22 +25,22 @@ class CopiesOfTheDropIn(ProgramTest):
         self.assertSplit(run, 1, 7)
         self.assertEqual(run.err, native.err)
 
-    def test_behind_the_preloaded_one(self):
+    def test_copy_behind_the_preloaded_one_is_skipped(self):
         self.check("preload", self.copies(1))
 
-    def test_many(self):
+    def test_many_copies_are_skipped(self):
         self.check("native", self.copies(5))
 
-    def test_under_cleave_run(self):
+    def test_copies_are_skipped_under_cleave_run(self):
         self.check("run", self.copies(2))
 
-    def test_behind_a_link(self):
+    def test_copy_behind_a_link_is_skipped(self):
         folder = self.folder / "links"
         folder.mkdir()
         (folder / "libOpenCL.so.1").symlink_to(DROP_IN)
         self.check("preload", str(folder))
 
-    def test_named_in_cleave_next(self):
+    def test_copy_named_in_cleave_next_is_reported(self):
         """The user's mistake: it is reported, and the program finds no platform."""
         run = self.run_program("preload", NO_PLATFORM_CALLS, CLEAVE_NEXT=DROP_IN)
         self.assertEqual(run.status, 0, run)
@@ -59,21 +59,21 @@ class NextLoader(ProgramTest):
         self.assertRegex(run.err, r"\Acleave: [^\n]*CLEAVE_NEXT[^\n]*\n\Z", "one line that names the setting")
         self.assertIn(str(next_library), run.err)
 
-    def test_missing_file(self):
+    def test_missing_file_gives_no_platform(self):
         self.assertNoPlatform("/nonexistent")
         self.assertNoPlatform("/nonexistent", "library_path")
         self.assertNoPlatform("/nonexistent", "run")
 
-    def test_file_that_is_no_library(self):
+    def test_file_that_is_no_library_gives_no_platform(self):
         text = self.folder / "libOpenCL.so.1"
         text.write_text("no library")
         self.assertNoPlatform(text)
 
-    def test_library_without_opencl(self):
+    def test_library_without_opencl_gives_no_platform(self):
         with open("/proc/self/maps", encoding="utf-8") as maps:
             self.assertNoPlatform(re.search(r"/\S*libc\.so\.6", maps.read())[0])
 
-    def test_system_loader(self):
+    def test_system_loader_may_be_named(self):
         native = self.run_native(LINKED)
         run = self.assertUnchanged(native, "preload", LINKED, CLEAVE_NEXT=OPTIONS.loader, CLEAVE_SPLIT="fixed:7")
         self.assertSplit(run, 1, 7)

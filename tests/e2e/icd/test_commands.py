@@ -155,18 +155,18 @@ class DryRun(SystemTest):
 
 
 class Refused(SystemTest):
-    def test_missing_folder_or_driver(self):
+    def test_missing_folder_or_driver_is_named(self):
         self.assertIn("no driver to wrap", self.refuse("install"))
         self.vendors.rmdir()
         self.assertIn("there is no folder", self.refuse("install"))
 
-    def test_missing_library(self):
+    def test_missing_library_is_named(self):
         self.driver("pocl.icd")
         self.assertIn("/nowhere.so", self.refuse("install", library="/nowhere.so"))
         (self.root / "text.so").write_text("no library")
         self.assertIn("/text.so", self.refuse("install", library="/text.so"))
 
-    def test_manual_changes(self):
+    def test_manual_changes_are_kept(self):
         self.driver("pocl.icd")
         self.wrapped.mkdir()
         self.assertIn("not from `cleave icd install`", self.refuse("install"))
@@ -177,37 +177,37 @@ class Refused(SystemTest):
         self.wrapped.rmdir()
         self.assertIn("not from `cleave icd install`", self.refuse("install"))
 
-    def test_another_registration_of_cleave(self):
+    def test_another_registration_of_cleave_is_kept(self):
         self.driver("zz-cleave.icd", "/opt/lib/libcleave-icd.so\n")
         self.assertIn("registers Cleave already", self.refuse("install"))
 
-    def test_two_drivers_with_the_same_name(self):
+    def test_two_drivers_with_the_same_name_are_kept(self):
         self.driver("pocl.icd")
         self.succeed("install")
         self.driver("pocl.icd")
         self.assertIn("both in", self.refuse("install"))
         self.assertIn("both in", self.refuse("uninstall"))
 
-    def test_other_files_among_the_wrapped_drivers(self):
+    def test_other_files_among_the_wrapped_drivers_are_kept(self):
         self.driver("pocl.icd")
         self.succeed("install")
         (self.wrapped / "notes.txt").touch()
         self.assertIn("notes.txt", self.refuse("uninstall"))
 
-    def test_links_whose_target_would_change(self):
+    def test_links_whose_target_would_change_are_kept(self):
         self.driver("pocl.icd")
         self.driver("real.txt")
         (self.vendors / "link.icd").symlink_to("real.txt")
         self.assertIn("symbolic link that would point elsewhere", self.refuse("install"))
 
-    def test_folders_outside_the_root(self):
+    def test_folders_outside_the_root_are_refused(self):
         self.driver("pocl.icd")
         outside = self.root.parent / "outside"
         self.vendors.rename(outside)
         self.vendors.symlink_to(outside)
         self.assertIn("points out of", self.refuse("install"))
 
-    def test_concurrent_command(self):
+    def test_concurrent_command_is_refused(self):
         self.driver("pocl.icd")
         folder = os.open(self.vendors, os.O_RDONLY)
         try:
@@ -216,7 +216,7 @@ class Refused(SystemTest):
         finally:
             os.close(folder)
 
-    def test_folders_on_different_file_systems(self):
+    def test_folders_on_different_file_systems_are_refused(self):
         if not OTHER_FILE_SYSTEM.is_dir() or OTHER_FILE_SYSTEM.stat().st_dev == self.root.stat().st_dev:
             self.skipTest(f"{OTHER_FILE_SYSTEM} is no other file system")
         self.driver("pocl.icd")
@@ -226,7 +226,7 @@ class Refused(SystemTest):
         self.assertIn("different file systems", done.stderr)
         self.assertEqual([path.name for path in self.vendors.iterdir()], ["pocl.icd"])
 
-    def test_invalid_command_lines(self):
+    def test_invalid_command_lines_are_refused(self):
         for words in ([], ["nothing"], ["install", "--nothing"], ["status", "--apply"]):
             done = cleave("icd", *words)
             self.assertEqual(done.returncode, 2, done)

@@ -16,10 +16,10 @@ class Contract(ProgramTest):
                 self.assertEqual(run.status, 0, run)
                 self.assertEqual(run.out, "conforms\n")
 
-    def test_clInitLayer(self):
+    def test_clInitLayer_conforms(self):
         self.check("clInitLayer")
 
-    def test_clInitLayerWithProperties(self):
+    def test_clInitLayerWithProperties_conforms(self):
         self.check("clInitLayerWithProperties")
 
 

@@ -20,10 +20,10 @@ class UnderTheLoader(ProgramTest):
         native = self.run_native(*program)
         return self.assertUnchanged(native, "native", *program, OPENCL_LAYERS=layers, CLEAVE_SPLIT="fixed:7")
 
-    def test_alone(self):
+    def test_launches_are_split_under_the_layer_alone(self):
         self.assertSplit(self.check(LAYER, LINKED), 1, 7)
 
-    def test_other_layers_above_and_below(self):
+    def test_other_layers_above_and_below_see_launches_and_slices(self):
         """One order puts the other layer above Cleave, the other below it, where it counts the slices."""
         counts = []
         for layers in (f"{COUNTING}:{LAYER}", f"{LAYER}:{COUNTING}"):
@@ -32,7 +32,7 @@ class UnderTheLoader(ProgramTest):
             counts += counted(run)
         self.assertEqual(sorted(counts), [1, 7])
 
-    def test_opened_by_path(self):
+    def test_loader_opened_by_path_is_intercepted(self):
         opened = LINKED.parent / "opened"
         self.assertSplit(self.check(LAYER, opened, OPTIONS.loader, "deepbind"), 1, 7)
 

@@ -146,7 +146,7 @@ class Monitor(LiveCountTest):
 
 
 class OtherSources(LiveCountTest):
-    def test_count_file(self):
+    def test_count_file_is_followed(self):
         file = self.folder / "vms"
         file.write_text("3\n")
         program = self.start_program(CLEAVE_NEIGHBOURS=f"file:{file}")
@@ -159,7 +159,7 @@ class OtherSources(LiveCountTest):
         self.assertEqual(program.finish()[0], 0)
         self.assertRegex(program.errors, r"\Acleave: neighbours\.source: [^\n]+\n\Z")
 
-    def test_peer_processes(self):
+    def test_peer_processes_are_counted(self):
         programs = [self.start_program(CLEAVE_NEIGHBOURS="peers") for _ in range(3)]
         programs[0].launch_until(1)
         programs[1].launch_until(2)
@@ -177,7 +177,7 @@ class OtherSources(LiveCountTest):
         self.assertEqual(newest.finish()[0], 0)
         self.assertEqual(self.entries(), [])
 
-    def test_largest_of_several_sources(self):
+    def test_largest_of_several_sources_counts(self):
         file = self.folder / "several"
         file.write_text("3\n")
         with ScriptedMonitor(self.socket, count=2) as monitor:

@@ -12,10 +12,10 @@ class ClInfo(ProgramTest):
             run = self.assertUnchanged(native, method, *command, CLEAVE_VMS="5")
             self.assertEqual((run.err, run.stats), (native.err, []), f"nothing launched, nothing reported\n{run}")
 
-    def test_all_properties(self):
+    def test_all_properties_are_the_native_ones(self):
         self.check("--all-props")
 
-    def test_list(self):
+    def test_list_is_the_native_one(self):
         self.check("--list")
 
 

@@ -23,7 +23,7 @@ class ClPeak(ProgramTest):
         run = self.check("--compute-intfast", options=("--vms", "5", "--alpha", "4"))
         self.assertGreater(run.total("split"), 0, f"launches split\n{run}")
 
-    def test_twenty_thousand_tiny_launches(self):
+    def test_twenty_thousand_tiny_launches_succeed(self):
         """There is nothing to split, and nothing may fail."""
         run = self.check("--kernel-latency", options=("--vms", "5", "--alpha", "4"))
         self.assertGreater(run.total("launches"), 10000, run)

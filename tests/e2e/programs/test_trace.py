@@ -69,7 +69,7 @@ class Trace(ProgramTest):
         self.assertGreater(self.count(events, "device"), run.total("split"), "the program profiles its queue")
         self.assertNested(events)
 
-    def test_modes_and_sleeping_waits(self):
+    def test_modes_and_sleeping_waits_are_traced(self):
         for mode in ("sequential", "pipelined"):
             run, events = self.traced("--vms", "5", "--launch", mode, "--wait", "sleeping", CLEAVE_MIN_ITEMS="0")
             self.assertEqual(self.count(events, "slice"), run.total("slices"), run)

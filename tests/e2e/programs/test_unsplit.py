@@ -16,7 +16,7 @@ class Unsplit(ProgramTest):
         for options in (("--vms", "5"), ("--policy", "fixed:7", "--launch", "sequential")):
             yield native, self.assertUnchanged(native, "run", *command, options=options, CLEAVE_MIN_ITEMS="0")
 
-    def test_kernels_that_depend_on_the_ndrange(self):
+    def test_kernels_that_depend_on_the_ndrange_stay_unsplit(self):
         for native, run in self.runs("index_dependent_kernels.py"):
             launches = native.out.count("[")
             self.assertEqual((run.total("launches"), run.unsplit("kernel")), (launches, 3), run)
@@ -29,11 +29,11 @@ class Unsplit(ProgramTest):
                 if expected is not None:
                     self.assertEqual((kernel["split"], kernel["whole"]["kernel"]), expected, f"{kernel['name']}\n{run}")
 
-    def test_programs_from_binaries(self):
+    def test_programs_from_binaries_stay_unsplit(self):
         for _, run in self.runs("binary_programs.py"):
             self.assertEqual((run.total("split"), run.unsplit("binary")), (1, 1), run)
 
-    def test_denied_kernels(self):
+    def test_denied_kernels_stay_unsplit(self):
         command = PYTHON, HERE / "binary_programs.py"
         native = self.run_native(*command)
         run = self.assertUnchanged(native, "run", *command, options=("--vms", "5"), CLEAVE_DENY="sq*")

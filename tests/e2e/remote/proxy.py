@@ -44,7 +44,27 @@ class _Direction:
             data = data[size:]
 
 
-class Proxy:
+class Listener:
+    """Listens on a port of its own, and hands each client to serve() until close()."""
+
+    def __init__(self, kind):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"{kind}:127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.serve(client)
+
+    def close(self):
+        self.listener.close()
+
+
+class Proxy(Listener):
     """Listens until close(). `fragments`: data is forwarded in fragments of random sizes up to that, 0: as it arrives. `delay`:
     up to so many seconds before each. `stalled`: the directions, "up" (to the server) and "down", in which nothing is
     forwarded while the connection stays open. `left`: how many bytes more are forwarded in a direction, of all connections
@@ -58,26 +78,19 @@ class Proxy:
         self.lock = threading.Lock()  # around what is left
         self.passed = 0  # bytes
         self.connections = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"{kind}:127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(kind)
 
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                server = socket.create_connection(self.target)
-            except OSError:
-                client.close()
-                continue
-            for one in (client, server):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.connections.append((client, server))
-            for name, source, target in (("up", client, server), ("down", server, client)):
-                threading.Thread(target=_Direction(self, name, source, target).run, daemon=True).start()
+    def serve(self, client):
+        try:
+            server = socket.create_connection(self.target)
+        except OSError:
+            client.close()
+            return
+        for one in (client, server):
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connections.append((client, server))
+        for name, source, target in (("up", client, server), ("down", server, client)):
+            threading.Thread(target=_Direction(self, name, source, target).run, daemon=True).start()
 
     def allowed(self, direction, size):
         """How many of so many bytes may be forwarded now."""
@@ -105,5 +118,5 @@ class Proxy:
         self.connections = []
 
     def close(self):
-        self.listener.close()
+        super().close()
         self.cut()

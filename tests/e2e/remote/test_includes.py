@@ -54,7 +54,7 @@ class Includes(RemoteTest):
         numbers = dict(re.findall(r"^(.+): (-?\d+), the same options$", native.out, re.MULTILINE))
         self.assertGreater(len(numbers), 25, "the native run built hardly anything\n" + native.out)
 
-    def test_folder_with_an_unusual_name(self):
+    def test_folder_with_an_unusual_name_builds_as_natively(self):
         self.assertBuildsAsNatively("w%ork, ünusual", "unix")
 
     def test_log_names_includes_that_could_not_be_sent(self):

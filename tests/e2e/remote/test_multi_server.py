@@ -60,7 +60,7 @@ class MultiServer(RemoteTest):
     def test_random_commands_of_many_threads_are_those_of_one_device(self):
         self.assertLikeOneDevice("many_threads", "100", "3", "6")
 
-    def test_edge_cases_with_a_single_server(self):
+    def test_edge_cases_are_the_same_with_a_single_server(self):
         self.servers = self.servers[:1]
         self.assertLikeOneDevice("multi_server_edge_cases")
 

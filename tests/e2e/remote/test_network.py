@@ -82,14 +82,14 @@ class OverNetwork(RemoteTest):
             outcome = self.outcome(program, "a link that was cut")
             self.assertIn(outcome["error"], LOST)
 
-    def test_lost_and_delayed_packets(self):
+    def test_lost_and_delayed_packets_change_nothing(self):
         link = self.use(self.tunnel(1), PATIENT_TIMEOUT)
         link.loss, link.delay = LOSS, DELAY
         self.assertWorksDespite(f"{LOSS:.0%} lost, {DELAY * 1000:.0f} ms delayed and reordered")
         self.assertGreater(link.lost, 0)
         print(f"{link.passed} packets passed, {link.lost} were lost")
 
-    def test_lost_and_delayed_packets_by_netem(self):
+    def test_packets_lost_and_delayed_by_netem_change_nothing(self):
         cable = self.use(VirtualCable(), PATIENT_TIMEOUT)
         try:
             cable.add_netem("loss", f"{LOSS:.0%}", "delay", f"{DELAY * 1000:.0f}ms")
@@ -97,11 +97,11 @@ class OverNetwork(RemoteTest):
             self.skipTest(f"this kernel has no netem: {problem}")
         self.assertWorksDespite("netem")
 
-    def test_interface_taken_down(self):
+    def test_interface_taken_down_ends_calls_in_time(self):
         self.use(VirtualCable())
         self.assertNoticesCut()
 
-    def test_all_packets_dropped(self):
+    def test_dropped_packets_end_calls_in_time(self):
         self.use(self.tunnel(2))
         self.assertNoticesCut()
 

@@ -286,7 +286,7 @@ class Messages(TlsTest):
                                   ({"CLEAVE_REMOTE_CERT": self.folder / "absent.pem"}, "absent.pem cannot be used")):
             self.assertRegex(self.refusal(**settings), f"is unreachable: TLS: .*{message}")
 
-    def test_token_over_tls(self):
+    def test_token_is_asked_for_over_tls(self):
         token, other = self.own_folder() / "token", self.own_folder() / "other"
         token.write_text("a token of this test\n")
         other.write_text("another one\n")

@@ -31,13 +31,13 @@ class Transfers(RemoteTest):
         self.addCleanup(resource.setrlimit, resource.RLIMIT_FSIZE, before)
         self.assertTransfers("unix", "not shared")
 
-    def test_many_queues_with_few_commands_each(self):
+    def test_many_queues_with_few_commands_each_give_native_results(self):
         program = OPTIONS.programs / "many_queues"
         native = self.run_native(program)
         for transport in ("tcp", "unix"):
             self.assertSameRemotely(native, "native", self.server.addresses[transport], program)
 
-    def test_many_threads(self):
+    def test_many_threads_get_native_results(self):
         narrow = self.start_server("narrow", "--commands-per-client", "64", "--data-per-client", "4K")
         for seed, server in (("1", self.server), ("2", narrow)):
             program = [OPTIONS.programs / "many_threads", "200", seed, "6"]

@@ -96,7 +96,7 @@ class KernelVsock(Vsock, RemoteTest):
 class EmulatedVsock(Vsock, RemoteTest):
     emulation = {"LD_PRELOAD": EMULATION, "CLEAVE_EMULATED_VSOCK": f"cleave-vsock-{os.getpid()}"}
 
-    def test_unknown_machine(self):
+    def test_unknown_machine_is_unreachable(self):
         done = self.run_client(self.client_environment(self.client_address(cid=77, port=5)))
         self.assertIn("vsock:77:5 is unreachable: there is no vsock here; ", done.stderr)
 

@@ -6,11 +6,13 @@ import socket
 import ssl
 import threading
 
+from proxy import Listener
+
 INTERVAL = 0.02  # seconds between two checks for a request
 TIMEOUT = 20  # seconds
 
 
-class TlsRelay:
+class TlsRelay(Listener):
     """Listens until close(), and forwards what both ends send."""
 
     def __init__(self, target, certificates):
@@ -23,17 +25,10 @@ class TlsRelay:
         self.requested = None  # the end to send close_notify to
         self.sent = threading.Event()
         self.open = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"tls:127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__("tls")
 
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._relay, args=(client,), daemon=True).start()
+    def serve(self, client):
+        threading.Thread(target=self._relay, args=(client,), daemon=True).start()
 
     def _relay(self, client):
         """In one thread: a TLS session is not thread-safe."""
@@ -78,6 +73,6 @@ class TlsRelay:
         self.sent.clear()
 
     def close(self):
-        self.listener.close()
+        super().close()
         for one in self.open:
             one.close()
