@@ -1,9 +1,6 @@
 #include "monitor/client.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "monitor/hub.h"
 
 namespace cleave::monitor {
 namespace {
@@ -28,13 +25,13 @@ void Client::append(std::string_view line) {
 // Fills the empty buffer with the lines that are due; false if there are none. A greeting and a total fit in together.
 bool Client::fill() {
   out_begin_ = out_end_ = 0;
-  if (!greeted_) append(hub_.greeting());
+  if (!greeted_) append(owner_.greeting());
   greeted_ = true;
-  if (sent_sequence_ != hub_.sequence()) {
-    append(hub_.total_line());
-    sent_sequence_ = hub_.sequence();
+  if (sent_sequence_ != owner_.sequence()) {
+    append(owner_.total_line());
+    sent_sequence_ = owner_.sequence();
   } else if (alive_due_) {
-    append(hub_.alive_line());
+    append(owner_.alive_line());
   }
   alive_due_ = false;
   return out_end_ > 0;
@@ -47,13 +44,13 @@ void Client::send_pending() {
     const std::size_t taken =
         stream_.write_some(asio::buffer(&out_[out_begin_], out_end_ - out_begin_), error);
     if (error == asio::error::would_block || error == asio::error::try_again) return wait_until_writable();
-    if (error) return hub_.drop(*this, Hub::DropReason::left);
+    if (error) return owner_.drop(*this, ClientOwner::DropReason::left);
     out_begin_ += taken;
   }
 }
 
 void Client::wait_until_writable() {
-  blocked_since_ = hub_.now();
+  blocked_since_ = owner_.now();
   stream_.async_wait(daemon::Stream::wait_write, [self = shared_from_this()](const daemon::ErrorCode& error) {
     if (error) return;
     self->blocked_since_.reset();
@@ -82,11 +79,11 @@ void Client::read() {
     return send_pending();
   }
   if (error && error != asio::error::would_block && error != asio::error::try_again) {
-    return hub_.drop(*this, Hub::DropReason::left);
+    return owner_.drop(*this, ClientOwner::DropReason::left);
   }
   input_allowance_ -= got;
   const ClientInput::ParsedInput heard = input_.take({bytes.data(), got});
-  if (heard.too_long) return hub_.drop(*this, Hub::DropReason::long_line);
+  if (heard.too_long) return owner_.drop(*this, ClientOwner::DropReason::long_line);
   if (heard.ping) {
     alive_due_ = true;
     send_pending();
@@ -95,7 +92,8 @@ void Client::read() {
 }
 
 void Client::send_heartbeat(TimePoint now, std::chrono::milliseconds patience) {
-  if (blocked_since_ && now - *blocked_since_ > patience) return hub_.drop(*this, Hub::DropReason::slow);
+  if (blocked_since_ && now - *blocked_since_ > patience)
+    return owner_.drop(*this, ClientOwner::DropReason::slow);
   input_allowance_ = kInputPerHeartbeat;
   wait_until_readable();
   alive_due_ = true;

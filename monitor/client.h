@@ -1,7 +1,7 @@
 // One client of the daemon's. It is sent the newest total only: changes that come before it has accepted the last one replace
 // each other. So whatever a client does, it costs one line of output, a few bytes of input, and small kernel buffers.
 //
-// For the event loop's thread. Kept alive by the hub and by its own pending operations.
+// For the event loop's thread. Kept alive by its owner and by its own pending operations.
 #pragma once
 
 #include <array>
@@ -19,17 +19,39 @@
 
 namespace cleave::monitor {
 
-class Hub;
+class Client;
+
+// What a client sends, and whom it tells that it should go: the hub.
+class ClientOwner {
+ public:
+  enum class DropReason : std::uint8_t { left, long_line, slow };
+
+  ClientOwner() = default;
+  ClientOwner(const ClientOwner&) = delete;
+  ClientOwner& operator=(const ClientOwner&) = delete;
+
+  // Lines of the protocol, with their newlines.
+  [[nodiscard]] virtual std::string_view greeting() const = 0;
+  [[nodiscard]] virtual std::string_view total_line() const = 0;
+  [[nodiscard]] virtual std::string_view alive_line() const = 0;
+  [[nodiscard]] virtual std::uint64_t sequence() const = 0;  // of total_line()
+  [[nodiscard]] virtual TimePoint now() const = 0;
+  // Disconnects and forgets the client.
+  virtual void drop(Client& client, DropReason why) = 0;
+
+ protected:
+  ~ClientOwner() = default;
+};
 
 class Client : public std::enable_shared_from_this<Client> {
  public:
-  // The hub outlives the event loop's last handler.
-  Client(daemon::Stream stream, Hub& hub) : stream_(std::move(stream)), hub_(hub) {}
+  // The owner outlives the event loop's last handler.
+  Client(daemon::Stream stream, ClientOwner& owner) : stream_(std::move(stream)), owner_(owner) {}
 
   // Sends the greeting and starts to read.
   void start();
 
-  // Sends what the client has not been sent yet, now or as soon as the client accepts it. May make the hub drop the client.
+  // Sends what the client has not been sent yet, now or as soon as the client accepts it. May make the owner drop the client.
   void send_pending();
 
   // Sends a heartbeat and renews the allowance of input. Drops the client if it has accepted no data for `patience`.
@@ -38,7 +60,7 @@ class Client : public std::enable_shared_from_this<Client> {
   // Closes the connection, with a last line if the client accepts it at once.
   void disconnect(std::string_view last_line);
 
-  // Its position in the hub's lists.
+  // Its position in the owner's lists.
   struct Place {
     std::size_t round = 0;
     std::list<std::shared_ptr<Client>>::iterator at;
@@ -53,7 +75,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void read();
 
   daemon::Stream stream_;
-  Hub& hub_;
+  ClientOwner& owner_;
   ClientInput input_;
   std::size_t input_allowance_ = 0;  // bytes that it may still send before the next heartbeat
   bool reading_ = false;             // a wait for input is pending

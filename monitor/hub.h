@@ -27,13 +27,11 @@ struct HubOptions {
   std::function<TimePoint()> now = std::chrono::steady_clock::now;
 };
 
-class Hub {
+class Hub final : public ClientOwner {
  public:
   // Clients' heartbeats are spread over this number of rounds, so that a change does not have to wait behind the heartbeats of
   // ten thousand clients.
   static constexpr std::size_t kRounds = 16;
-
-  enum class DropReason : std::uint8_t { left, long_line, slow };
 
   // Since the start.
   struct Statistics {
@@ -60,17 +58,15 @@ class Hub {
   [[nodiscard]] std::size_t clients() const { return clients_; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 
-  // For the clients.
-  [[nodiscard]] std::string_view greeting() const { return greeting_; }
-  [[nodiscard]] std::string_view total_line() const { return total_line_; }
-  [[nodiscard]] std::string_view alive_line() const { return alive_line_; }
-  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
-  [[nodiscard]] TimePoint now() const { return options_.now(); }
-  void drop(Client& client, DropReason why);
-
  private:
   using Round = std::list<std::shared_ptr<Client>>;
 
+  [[nodiscard]] std::string_view greeting() const override { return greeting_; }
+  [[nodiscard]] std::string_view total_line() const override { return total_line_; }
+  [[nodiscard]] std::string_view alive_line() const override { return alive_line_; }
+  [[nodiscard]] std::uint64_t sequence() const override { return sequence_; }
+  [[nodiscard]] TimePoint now() const override { return options_.now(); }
+  void drop(Client& client, DropReason why) override;
   void refuse(daemon::Stream& stream);
 
   HubOptions options_;

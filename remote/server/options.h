@@ -15,8 +15,8 @@
 
 #include "daemon/options.h"
 #include "remote/server/session/limits.h"
-#include "remote/transport/connect.h"
 #include "remote/transport/endpoint.h"
+#include "remote/transport/tls.h"
 
 namespace cleave::remote::server {
 

@@ -13,8 +13,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "remote/transport/tls.h"
-
 namespace cleave::remote {
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -58,6 +59,12 @@ class Stream {
 
 // A stream on a connected socket, which it owns from now on. Small messages are sent at once (TCP_NODELAY).
 std::unique_ptr<Stream> make_socket_stream(int socket);
+
+// What an attempt to connect or to accept ends with.
+struct ConnectResult {
+  std::unique_ptr<Stream> stream;  // null: `problem` says why, for people, without the address
+  std::string problem;
+};
 
 // Waits until the descriptor is ready for `events` (poll(2)) or its connection closed. False: not before `until`.
 bool wait_for(int descriptor, short events, Time until);

@@ -7,10 +7,17 @@
 #include <memory>
 #include <string>
 
-#include "remote/transport/connect.h"
 #include "remote/transport/stream.h"
 
 namespace cleave::remote {
+
+// Paths of PEM files.
+struct TlsFiles {
+  std::string
+      authority;  // that must have signed the peer's certificate; empty for a client: the system's authorities
+  std::string certificate;  // our own, with its chain; empty: none
+  std::string key;
+};
 
 // Both own the socket from now on. The handshake is complete when they return.
 ConnectResult connect_tls(int socket, const std::string& host, const TlsFiles& files, Time until);

@@ -15,7 +15,6 @@
 #include <sys/un.h>
 
 #include "daemon/service_manager.h"
-#include "daemon/unix_socket.h"
 
 #include <asio/ip/address.hpp>
 #include <netinet/in.h>
@@ -55,7 +54,8 @@ asio::ip::address ip_of(const base::Address& address) {
 ListeningSocket bind_and_listen(const sockaddr* address, std::size_t size) {
   ListeningSocket result;
   result.family = address->sa_family;
-  result.socket = Descriptor(::socket(result.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  result.socket =
+      base::FileDescriptor(::socket(result.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int socket = result.socket.get();
   if (socket < 0) fail(errno, result.family);
   const int on = 1;
@@ -163,7 +163,7 @@ std::vector<ListeningSocket> inherited_sockets() {
     // The service manager passes blocking sockets. Another process that shares one may accept what poll() reported.
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
     ListeningSocket& taken = sockets.emplace_back();
-    taken.socket = Descriptor(fd);
+    taken.socket = base::FileDescriptor(fd);
     taken.family = socket_option(fd, SO_DOMAIN).value_or(AF_UNSPEC);
   }
   return sockets;

@@ -1,72 +1,15 @@
-// Opens the sockets that a daemon listens on, or takes those that the service manager has opened. Errors are ListenError,
-// whose what() completes a line that begins with the option's name and value: what is wrong, and how to fix it.
+// Opens the sockets that a daemon listens on, or takes those that the service manager has opened. Errors are ListenError
+// (socket.h).
 #pragma once
 
-#include <stdexcept>
 #include <string>
-#include <unistd.h>
-#include <utility>
 #include <vector>
 
-#include <sys/types.h>
-
 #include "base/address.h"
+#include "daemon/socket.h"
+#include "daemon/unix_socket.h"
 
 namespace cleave::daemon {
-
-class ListenError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Owns a descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  [[nodiscard]] int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
-
-// Removes a socket's file at the end of its life, if the file is still the one that was created.
-class SocketFile {
- public:
-  SocketFile() = default;
-  explicit SocketFile(std::string path);
-  SocketFile(SocketFile&& other) noexcept { *this = std::move(other); }
-  SocketFile& operator=(SocketFile&& other) noexcept;
-  ~SocketFile();
-
- private:
-  std::string path_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-};
-
-// A listening socket. The file of a unix socket is removed with it.
-struct ListeningSocket {
-  Descriptor lock;  // of a unix socket's file, held for as long as the file is ours; destroyed last
-  SocketFile file;
-  Descriptor socket;
-  int family = 0;
-};
-
-struct UnixSocketOptions {
-  mode_t mode = 0666;
-  std::string group;  // empty: the process's own
-};
 
 // The socket file of a daemon that has died is replaced, that of a running one is not. A missing folder is created, its
 // parent is not. TCP host names are resolved. Throws ListenError.

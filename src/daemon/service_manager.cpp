@@ -9,8 +9,8 @@
 
 #include <sys/socket.h>
 
+#include "base/file_descriptor.h"
 #include "base/number.h"
-#include "daemon/listening_socket.h"
 #include "daemon/unix_socket.h"
 
 namespace cleave::daemon {
@@ -31,7 +31,7 @@ bool names_this_process(const char* variable) {
 void notify(std::string_view state) noexcept try {
   const char* path = std::getenv("NOTIFY_SOCKET");
   if (path == nullptr || (*path != '/' && *path != '@')) return;
-  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const UnixAddress name(path);
   ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, name.get(), name.size());
 } catch (...) {  // no memory for the name

@@ -22,8 +22,8 @@ namespace {
   throw ListenError(what + ": " + std::strerror(error));
 }
 
-Descriptor open_socket() {
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+base::FileDescriptor open_socket() {
+  base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0) fail("a unix socket cannot be created", errno);
   return socket;
 }
@@ -36,8 +36,9 @@ void make_folder(const std::filesystem::path& folder) {
 
 constexpr const char* kInUse = "another process listens there; stop it, or name another path";
 
-Descriptor lock(const std::string& path) {
-  Descriptor file(::open((path + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+base::FileDescriptor lock(const std::string& path) {
+  base::FileDescriptor file(
+      ::open((path + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) fail(path + ".lock cannot be opened; fix that, or name another path", errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) throw ListenError(kInUse);
   return file;
@@ -50,7 +51,7 @@ void remove_stale_socket(const std::string& path) {
   if (!S_ISSOCK(there.st_mode))
     throw ListenError("a file that is not a socket is there; remove it, or name another path");
   const UnixAddress name(path);
-  const Descriptor probe = open_socket();
+  const base::FileDescriptor probe = open_socket();
   if (::connect(probe.get(), name.get(), name.size()) == 0 || errno != ECONNREFUSED)
     throw ListenError(kInUse);
   if (::unlink(path.c_str()) != 0) fail("the socket of a dead daemon cannot be removed", errno);
@@ -88,7 +89,7 @@ class ScopedUmask {
   mode_t before_;
 };
 
-void bind_to_path(const Descriptor& socket, const std::string& path) {
+void bind_to_path(const base::FileDescriptor& socket, const std::string& path) {
   const ScopedUmask mask;
   const UnixAddress name(path);
   if (::bind(socket.get(), name.get(), name.size()) == 0) return;
@@ -104,27 +105,6 @@ UnixAddress::UnixAddress(const std::string& path) {
   const bool abstract = path.front() == '@';
   if (abstract) address_.sun_path[0] = '\0';
   size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length + (abstract ? 0 : 1));
-}
-
-SocketFile::SocketFile(std::string path) {
-  struct stat made {};
-  if (::lstat(path.c_str(), &made) != 0) return;
-  path_ = std::move(path);
-  device_ = made.st_dev;
-  inode_ = made.st_ino;
-}
-
-SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(device_, other.device_);
-  std::swap(inode_, other.inode_);
-  return *this;
-}
-
-SocketFile::~SocketFile() {
-  struct stat there {};
-  if (path_.empty() || ::lstat(path_.c_str(), &there) != 0) return;
-  if (there.st_dev == device_ && there.st_ino == inode_) ::unlink(path_.c_str());
 }
 
 ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions& options) {

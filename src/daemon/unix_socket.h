@@ -8,9 +8,10 @@
 #include <string>
 
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
-#include "daemon/listening_socket.h"
+#include "daemon/socket.h"
 
 namespace cleave::daemon {
 
@@ -26,6 +27,11 @@ class UnixAddress {
  private:
   sockaddr_un address_{};
   socklen_t size_ = 0;
+};
+
+struct UnixSocketOptions {
+  mode_t mode = 0666;
+  std::string group;  // empty: the process's own
 };
 
 // An abstract name has no file and no lock. Throws ListenError. Changes the process's umask for a moment: no other thread may

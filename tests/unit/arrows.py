@@ -29,14 +29,6 @@ MAY_INCLUDE = {
 }
 NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/observe", "monitor", "remote/protocol", "remote/transport")
 
-# Includes that still close a circle between units. An entry that is no longer needed is an error, so the list only shrinks.
-KNOWN_BACK_INCLUDES = {
-    ("monitor/client", "monitor/hub"),
-    ("src/daemon/service_manager", "src/daemon/listening_socket"),
-    ("src/daemon/unix_socket", "src/daemon/listening_socket"),
-    ("remote/transport/tls", "remote/transport/connect"),
-}
-
 
 def folder_of(path, root):
     text = path.relative_to(root).as_posix()
@@ -112,12 +104,6 @@ def unit_faults(root, sources):
     for source in sources:
         for unit, other in units_included(root, source):
             graph.setdefault(unit.as_posix(), set()).add(other.as_posix())
-    for unit, other in sorted(KNOWN_BACK_INCLUDES):
-        graph.get(unit, set()).discard(other)
-    for unit, other in sorted(KNOWN_BACK_INCLUDES):
-        closes = next(cycles({**graph, unit: graph.get(unit, set()) | {other}}), None)
-        if not closes:
-            yield f"KNOWN_BACK_INCLUDES: {unit} -> {other} closes no circle any more; remove the entry"
     for cycle in cycles(graph):
         yield "these include each other: " + " -> ".join(cycle)
 

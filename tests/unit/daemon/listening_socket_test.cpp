@@ -36,7 +36,7 @@ class UnixSocket : public testing::Test {
  protected:
   // What a daemon leaves that was killed.
   void leave_dead_socket() const {
-    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
     const UnixAddress name(path_);
     ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
     ASSERT_EQ(::listen(socket.get(), 1), 0);
@@ -74,7 +74,7 @@ TEST_F(UnixSocket, LiveSocketIsNotReplaced) {
 }
 
 TEST_F(UnixSocket, LiveSocketWithoutALockIsNotReplaced) {
-  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
   const UnixAddress name(path_);
   ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
   ASSERT_EQ(::listen(socket.get(), 5), 0);

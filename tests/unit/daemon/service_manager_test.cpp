@@ -24,7 +24,7 @@ class ScopedVariable {
 };
 
 std::string notification_to(const std::string& path) {
-  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const UnixAddress name(path);
   EXPECT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
   const ScopedVariable variable("NOTIFY_SOCKET", path);

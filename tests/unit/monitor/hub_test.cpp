@@ -34,7 +34,7 @@ class HubTest : public testing::Test {
     daemon::Stream stream(context_, asio::generic::stream_protocol(AF_UNIX, 0), ends[0]);
     stream.non_blocking(true);
     hub().admit(std::move(stream));
-    return TestClient(daemon::Descriptor(ends[1]));
+    return TestClient(base::FileDescriptor(ends[1]));
   }
 
   // Everything that can happen now, happens.

@@ -9,27 +9,27 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "daemon/listening_socket.h"
+#include "base/file_descriptor.h"
 #include "daemon/unix_socket.h"
 
 namespace cleave::monitor {
 
 class TestClient {
  public:
-  explicit TestClient(daemon::Descriptor socket) : socket_(std::move(socket)) {}
+  explicit TestClient(base::FileDescriptor socket) : socket_(std::move(socket)) {}
 
   // Connects to a unix socket; connected() is false if that failed.
   static TestClient to(const std::string& path) {
-    daemon::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const daemon::UnixAddress name(path);
-    if (::connect(socket.get(), name.get(), name.size()) != 0) return TestClient(daemon::Descriptor());
+    if (::connect(socket.get(), name.get(), name.size()) != 0) return TestClient(base::FileDescriptor());
     return TestClient(std::move(socket));
   }
   [[nodiscard]] bool connected() const { return socket_.get() >= 0; }
 
   void say(std::string_view text) const { ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL); }
   void shutdown_write() const { ::shutdown(socket_.get(), SHUT_WR); }
-  void leave() { socket_ = daemon::Descriptor(); }
+  void leave() { socket_ = base::FileDescriptor(); }
 
   // All that has come since the last call; does not wait.
   std::string received() {
@@ -47,7 +47,7 @@ class TestClient {
   [[nodiscard]] bool gone() const { return gone_; }
 
  private:
-  daemon::Descriptor socket_;
+  base::FileDescriptor socket_;
   bool gone_ = false;
 };
 
