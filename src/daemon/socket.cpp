@@ -1,11 +1,60 @@
 #include "daemon/socket.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 #include <utility>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 namespace cleave::daemon {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw ListenError(what + "; fix that, or name another path: " + std::strerror(error));
+}
+
+base::FileDescriptor open_lock_file(const std::string& path) {
+  base::FileDescriptor file(
+      ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file.is_open()) fail(path + " cannot be opened", errno);
+  return file;
+}
+
+// Whether the path still leads to the file that was opened there.
+bool is_still_there(const base::FileDescriptor& file, const std::string& path) {
+  struct stat opened {};
+  struct stat there {};
+  return ::fstat(file.get(), &opened) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+}
+
+}  // namespace
+
+std::optional<SocketLock> SocketLock::take(const std::string& path) {
+  std::string lock_path = path + ".lock";
+  while (true) {
+    base::FileDescriptor file = open_lock_file(lock_path);
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return std::nullopt;
+      fail(lock_path + " cannot be locked", errno);
+    }
+    if (is_still_there(file, lock_path)) return SocketLock(std::move(lock_path), std::move(file));
+  }
+}
+
+SocketLock& SocketLock::operator=(SocketLock&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+SocketLock::~SocketLock() {
+  // Before the lock is released: afterwards the file could be another process's.
+  if (file_.is_open() && is_still_there(file_, path_)) ::unlink(path_.c_str());
+}
 
 SocketFile::SocketFile(std::string path) {
   struct stat made {};

@@ -3,6 +3,7 @@
 // Not thread-safe.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +18,29 @@ namespace cleave::daemon {
 class ListenError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// The right to create and to remove the socket file at a path, which one process at a time has. Without it two daemons that
+// start at the same time could both find the same stale socket, and one would remove the other's new one.
+//
+// The protocol: whoever wants the right opens PATH.lock, creating it if need be, and takes flock(2) on it without waiting.
+// It is his only if PATH.lock is then still the file that he has locked; if not, a holder has removed it in between, and he
+// begins again. Whoever gives the right up first removes PATH.lock and then the lock. So nobody ever holds a lock on a file
+// that others no longer find, and the folder is left empty. After a crash the file stays, unlocked, and is used again.
+class SocketLock {
+ public:
+  SocketLock() = default;  // holds nothing
+  // Empty: another process holds it. Throws ListenError if the file cannot be used.
+  static std::optional<SocketLock> take(const std::string& path);
+  SocketLock(SocketLock&& other) noexcept { *this = std::move(other); }
+  SocketLock& operator=(SocketLock&& other) noexcept;
+  ~SocketLock();
+
+ private:
+  SocketLock(std::string path, base::FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  std::string path_;  // of the locked file
+  base::FileDescriptor file_;
 };
 
 // Removes a socket's file at the end of its life, if the file is still the one that was created.
@@ -36,7 +60,7 @@ class SocketFile {
 
 // A listening socket. The file of a unix socket is removed with it.
 struct ListeningSocket {
-  base::FileDescriptor lock;  // of a unix socket's file, held for as long as the file is ours; destroyed last
+  SocketLock lock;  // of a unix socket, held for as long as the file is ours; destroyed last
   SocketFile file;
   base::FileDescriptor socket;
   int family = 0;

@@ -5,12 +5,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <grp.h>
 #include <optional>
+#include <utility>
 
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -35,14 +34,6 @@ void make_folder(const std::filesystem::path& folder) {
 }
 
 constexpr const char* kInUse = "another process listens there; stop it, or name another path";
-
-base::FileDescriptor lock(const std::string& path) {
-  base::FileDescriptor file(
-      ::open((path + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.get() < 0) fail(path + ".lock cannot be opened; fix that, or name another path", errno);
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) throw ListenError(kInUse);
-  return file;
-}
 
 // Removes the socket of a daemon that has died. Requires the lock.
 void remove_stale_socket(const std::string& path) {
@@ -114,7 +105,9 @@ ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions&
   const bool abstract = path.front() == '@';
   if (!abstract) {
     make_folder(std::filesystem::path(path).parent_path());
-    result.lock = lock(path);
+    auto lock = SocketLock::take(path);
+    if (!lock) throw ListenError(kInUse);
+    result.lock = std::move(*lock);
     remove_stale_socket(path);
   }
   result.socket = open_socket();

@@ -1,8 +1,7 @@
 // Unix sockets with a file: created with their mode and group before anyone can connect. The file of a daemon that has
 // died is replaced, that of a running one is left alone.
 //
-// A daemon holds a lock on PATH.lock for as long as it runs; that file stays. Without the lock two daemons that start at
-// the same time could both find the same stale socket, and one would remove the other's new one.
+// A daemon holds a lock on PATH.lock for as long as it runs (socket.h). Both files go when it ends.
 #pragma once
 
 #include <string>

@@ -197,7 +197,7 @@ class Stopping(DaemonTest):
             daemon.send_signal(number)
             client.until("bye stopping")
             self.assertEqual(daemon.wait(TIMEOUT), 0)
-            self.assertFalse(os.path.exists(self.path))
+            self.assertEqual(os.listdir(self.folder), [self.config.name], "it leaves files behind")
 
     def test_invalid_options_are_one_line_and_status_2(self):
         self.config.write_text("\nheartbeat = 'fast'\n")

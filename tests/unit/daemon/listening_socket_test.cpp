@@ -1,9 +1,16 @@
 #include "daemon/listening_socket.h"
 
+#include <atomic>
+#include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "tests/kit/temporary_folder.h"
@@ -42,6 +49,13 @@ class UnixSocket : public testing::Test {
     ASSERT_EQ(::listen(socket.get(), 1), 0);
   }
 
+  [[nodiscard]] std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      names.insert(entry.path().filename());
+    return names;
+  }
+
   kit::TemporaryFolder folder_;
   std::string path_ = folder_.file("monitor.sock");
   base::Address address_ = address("unix:" + path_);
@@ -55,9 +69,55 @@ TEST_F(UnixSocket, HasTheRequestedModeDespiteTheUmask) {
   EXPECT_TRUE(TestClient::to(path_).connected());
 }
 
-TEST_F(UnixSocket, IsRemovedWithItsOwner) {
-  { const ListeningSocket socket = listen_on(address_, {}); }
-  EXPECT_FALSE(std::filesystem::exists(path_));
+TEST_F(UnixSocket, LeavesNoFileBehind) {
+  {
+    const ListeningSocket socket = listen_on(address_, {});
+    EXPECT_EQ(files(), (std::set<std::string>{"monitor.sock", "monitor.sock.lock"}));
+    EXPECT_NE(error_text(address_), "");
+    EXPECT_EQ(files().size(), 2U);
+  }
+  EXPECT_TRUE(files().empty());
+  EXPECT_NE(error_text(address_, {0660, "no-such-group"}), "");
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(UnixSocket, LockOfADeadDaemonIsTakenOver) {
+  folder_.write("monitor.sock.lock", "");
+  const ListeningSocket socket = listen_on(address_, {});
+  EXPECT_TRUE(TestClient::to(path_).connected());
+}
+
+// A contender that has opened the lock's file before its holder removed it locks a file that nobody else finds.
+TEST_F(UnixSocket, LockOnARemovedFileExcludesNobody) {
+  std::optional<SocketLock> holder = SocketLock::take(path_);
+  ASSERT_TRUE(holder);
+  const base::FileDescriptor late(::open((path_ + ".lock").c_str(), O_RDWR | O_CLOEXEC));
+  holder.reset();
+  ASSERT_EQ(::flock(late.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(SocketLock::take(path_));
+}
+
+TEST_F(UnixSocket, LockHasOneHolderAtATime) {
+  constexpr int kTurns = 200;
+  std::atomic<int> holders{0};
+  std::atomic<int> conflicts{0};
+  const auto contend = [&] {
+    for (int turns = 0; turns < kTurns;) {
+      const std::optional<SocketLock> lock = SocketLock::take(path_);
+      if (!lock) continue;
+      if (++holders != 1) ++conflicts;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));  // time for the others to go wrong
+      ++turns;
+      --holders;
+    }
+  };
+  std::thread second(contend);
+  std::thread third(contend);
+  contend();
+  second.join();
+  third.join();
+  EXPECT_EQ(conflicts, 0);
+  EXPECT_TRUE(files().empty());
 }
 
 TEST_F(UnixSocket, StaleSocketIsReplaced) {
