@@ -2,9 +2,11 @@
 #include <cstdlib>
 #include <exception>
 #include <span>
+#include <string_view>
 
 #include "remote/server/log.h"
 #include "remote/server/options.h"
+#include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/supervisor.h"
 #include "remote/server/worker/worker.h"
 
@@ -14,10 +16,11 @@ namespace {
 constexpr int kUsage = 2;
 
 int start(std::span<const char* const> arguments) try {
+  if (arguments.size() == 2 && std::string_view(arguments[1]) == kWorkerArgument) return run_worker();
   const auto options = read_options(arguments);
   if (!options) return EXIT_SUCCESS;
   if (!options->token_file.empty()) read_tokens(options->token_file);
-  return options->worker ? run_worker(*options) : run_supervisor(*options, arguments);
+  return run_supervisor(*options);
 } catch (const OptionError& error) {
   log_line(error.what());
   return kUsage;

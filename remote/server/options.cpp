@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -111,8 +112,6 @@ void add_environment_options(std::vector<Option>& table, Options& options) {
                      options.metrics = read_endpoint(text);
                      return options.metrics && !options.metrics->tls && is_private(*options.metrics);
                    }});
-  table.push_back(
-      {"worker", Arity::flag, "", "", "", [&](std::string_view) { return options.worker = true; }});
 }
 
 }  // namespace
@@ -131,8 +130,17 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
                                 "Executes the OpenCL calls of remote clients: one process per client, with "
                                 "Cleave splitting their launches.",
                                 "/etc/cleave/serverd.toml"};
-  if (!daemon::read_options(program, option_table(options), arguments)) return std::nullopt;
+  auto given = daemon::read_options(program, option_table(options), arguments);
+  if (!given) return std::nullopt;
+  options.given = std::move(*given);
   for (const Endpoint& endpoint : options.listen) check_access(options, endpoint);
+  return options;
+}
+
+Options options_from(std::vector<daemon::GivenValue> given) {
+  Options options;
+  daemon::apply_values(option_table(options), given);
+  options.given = std::move(given);
   return options;
 }
 

@@ -37,8 +37,7 @@ struct Options {
   std::chrono::milliseconds timeout{10'000};
   std::chrono::milliseconds heartbeat{2000};
   ClientLimits limits;
-  bool worker =
-      false;  // internal: this process serves one client, and standard input leads to its supervisor
+  std::vector<daemon::GivenValue> given;  // all of these that were given, for the workers
 };
 
 inline constexpr const char* kDefaultAddress = "unix:/run/cleave/server.sock";
@@ -49,6 +48,9 @@ std::vector<daemon::Option> option_table(Options& options);
 // From the command line, and from the file that it names or /etc/cleave/serverd.toml. Empty: only the help or the version
 // was asked for, and has been printed. Throws OptionError, also for values that contradict each other.
 std::optional<Options> read_options(std::span<const char* const> arguments);
+
+// From the values in Options::given. Reads no file. Throws OptionError.
+Options options_from(std::vector<daemon::GivenValue> given);
 
 // What other machines can reach must ask its clients for a token or a certificate. Throws OptionError.
 void check_access(const Options& options, const Endpoint& endpoint);

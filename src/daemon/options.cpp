@@ -37,31 +37,34 @@ std::vector<std::string> split_list(std::string_view text) {
   return values;
 }
 
+const Option* find(const std::vector<Option>& table, std::string_view name) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const Option& each) { return each.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
 bool takes_several(const Option& option) {
   return option.arity == Arity::several || option.arity == Arity::list;
 }
 
 void add_option(CLI::App& app, const Option& option, std::vector<Given>& given) {
   const std::string name = "--" + option.name;
-  CLI::Option* added = nullptr;
   if (option.arity == Arity::flag) {
-    added = app.add_flag_callback(
+    app.add_flag_callback(
         name,
         [&given, &option, name] {
           given.push_back({&option, {"true"}, name});
         },
         option.help);
-  } else {
-    const auto take = [&given, &option, name](const std::vector<std::string>& values) {
-      given.push_back({&option, values, name});
-    };
-    added = app.add_option_function<std::vector<std::string>>(name, take, option.help)
-                ->type_name(option.value_name);
-    // One value at a time, so that a second one is reported below, with the option's name.
-    added->allow_extra_args(takes_several(option));
-    if (option.arity == Arity::list) added->delimiter(',');
+    return;
   }
-  if (option.help.empty()) added->group("");
+  const auto take = [&given, &option, name](const std::vector<std::string>& values) {
+    given.push_back({&option, values, name});
+  };
+  CLI::Option* const added = app.add_option_function<std::vector<std::string>>(name, take, option.help);
+  // One value at a time, so that a second one is reported below, with the option's name.
+  added->type_name(option.value_name)->allow_extra_args(takes_several(option));
+  if (option.arity == Arity::list) added->delimiter(',');
 }
 
 // Empty: only the help or the version was asked for.
@@ -98,13 +101,11 @@ std::vector<Given> read_file(const Program& program, const std::vector<Option>& 
     const std::string key = joined(value.path);
     const std::string where =
         std::string(path).append(":").append(std::to_string(value.line)).append(": ").append(key);
-    const auto option = std::find_if(table.begin(), table.end(), [&](const Option& each) {
-      return each.name == key && !each.help.empty();
-    });
-    if (option == table.end())
+    const Option* const option = find(table, key);
+    if (option == nullptr)
       throw OptionError(where + ": there is no such option; see " + program.name + " --help");
     given.push_back(
-        {&*option, takes_several(*option) ? split_list(value.text) : std::vector{value.text}, where});
+        {option, takes_several(*option) ? split_list(value.text) : std::vector{value.text}, where});
   }
   return given;
 }
@@ -122,22 +123,36 @@ void apply(const Given& given) {
 
 }  // namespace
 
-bool read_options(const Program& program, const std::vector<Option>& table,
-                  std::span<const char* const> arguments) {
+std::optional<std::vector<GivenValue>> read_options(const Program& program, const std::vector<Option>& table,
+                                                    std::span<const char* const> arguments) {
   std::string file;
   const auto command_line = read_command_line(program, table, arguments, file);
-  if (!command_line) return false;
+  if (!command_line) return std::nullopt;
   std::error_code ignored;
   if (file.empty() && std::filesystem::exists(program.default_file, ignored)) file = program.default_file;
+  std::vector<Given> all;
   if (!file.empty()) {
-    for (const Given& given : read_file(program, table, file)) {
+    for (Given& given : read_file(program, table, file)) {
       const bool overridden = std::any_of(command_line->begin(), command_line->end(),
                                           [&](const Given& other) { return other.option == given.option; });
-      if (!overridden) apply(given);
+      if (!overridden) all.push_back(std::move(given));
     }
   }
-  for (const Given& given : *command_line) apply(given);
-  return true;
+  all.insert(all.end(), command_line->begin(), command_line->end());
+  std::vector<GivenValue> applied;
+  for (const Given& given : all) {
+    apply(given);
+    for (const std::string& value : given.values) applied.push_back({given.option->name, value});
+  }
+  return applied;
+}
+
+void apply_values(const std::vector<Option>& table, const std::vector<GivenValue>& values) {
+  for (const GivenValue& value : values) {
+    const Option* const option = find(table, value.option);
+    if (option == nullptr) throw OptionError("--" + value.option + ": there is no such option");
+    apply({option, {value.text}, "--" + value.option});
+  }
 }
 
 bool set_octal_mode(mode_t& mode, std::string_view text) {

@@ -31,8 +31,8 @@ struct Option {
   std::string name;  // --name, and the key in the file
   Arity arity = Arity::one;
   std::string value_name;  // what stands for the value in the help
-  std::string help;        // empty: internal; not shown, and not accepted in the file
-  std::string expected;    // what a value must be, to complete the sentence "expected ..."
+  std::string help;
+  std::string expected;  // what a value must be, to complete the sentence "expected ..."
   // Takes one value, "true" or "false" for flags. False: it is not accepted.
   std::function<bool(std::string_view)> apply;
 };
@@ -43,10 +43,22 @@ struct Program {
   std::string default_file;  // read if it exists and --config names no other
 };
 
+// One value that was given for an option.
+struct GivenValue {
+  std::string option;  // its name
+  std::string text;    // what Option::apply takes
+
+  bool operator==(const GivenValue&) const = default;
+};
+
 // Applies the given options to what the table's entries refer to, in the order of the file and then of the command line.
-// False: only the help or the version was asked for, and has been printed. Throws OptionError.
-bool read_options(const Program& program, const std::vector<Option>& table,
-                  std::span<const char* const> arguments);
+// Returns what it has applied, in that order. Empty: only the help or the version was asked for, and has been printed.
+// Throws OptionError.
+std::optional<std::vector<GivenValue>> read_options(const Program& program, const std::vector<Option>& table,
+                                                    std::span<const char* const> arguments);
+
+// Applies what read_options() has returned for the same table. Throws OptionError.
+void apply_values(const std::vector<Option>& table, const std::vector<GivenValue>& values);
 
 // For `apply`: false, with the target unchanged, where the text is not accepted.
 bool set_octal_mode(mode_t& mode, std::string_view text);  // up to 0777

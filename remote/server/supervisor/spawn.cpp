@@ -5,9 +5,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
-#include <vector>
 
 #include <sys/socket.h>
+
+#include "base/file_descriptor.h"
+#include "remote/server/supervisor/worker_messages.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -48,20 +50,21 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-Spawned spawn_worker(std::span<const char* const> arguments, const std::string& neighbours) {
+Spawned spawn_worker(const std::vector<daemon::GivenValue>& options, const std::string& neighbours) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return {};
-  std::vector<std::string> texts(arguments.begin(), arguments.end());
-  texts.insert(texts.begin() + 1, "--worker");
+  const base::FileDescriptor workers_end(ends[1]);
+  base::FileDescriptor control(ends[0]);
+  const std::string packet = encode(options);
+  if (::send(control.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return {};
+  std::vector<std::string> texts{"cleave-serverd", kWorkerArgument};
   std::vector<std::string> variables = environment(neighbours);
   const std::vector<char*> argv = pointers(texts);
   const std::vector<char*> envp = pointers(variables);
   const pid_t process = ::fork();
-  if (process == 0) exec_worker(ends[1], argv.data(), envp.data());
-  ::close(ends[1]);
-  if (process > 0) return {process, ends[0]};
-  ::close(ends[0]);
-  return {};
+  if (process == 0) exec_worker(workers_end.get(), argv.data(), envp.data());
+  if (process < 0) return {};
+  return {process, control.release()};
 }
 
 }  // namespace cleave::remote::server

@@ -83,8 +83,7 @@ daemon::ListeningSocket open_socket(const char* option, const Endpoint& endpoint
 
 class Supervisor {
  public:
-  Supervisor(const Options& options, std::span<const char* const> arguments)
-      : options_(options), arguments_(arguments), count_(options.state) {
+  explicit Supervisor(const Options& options) : options_(options), count_(options.state) {
     statistics_.max_clients = options.max_clients;
   }
 
@@ -109,7 +108,6 @@ class Supervisor {
   bool is_stop_requested();
 
   const Options& options_;
-  const std::span<const char* const> arguments_;
   ClientCountFile count_;
   ServerStatistics statistics_;
   std::vector<EndpointListener> listeners_;
@@ -160,7 +158,7 @@ std::size_t Supervisor::unkillable_workers() const {
 void Supervisor::keep_spares() {
   if (steady_clock::now() < next_spawn_) return;
   while (count(WorkerProcess::State::spare) < options_.spare) {
-    const Spawned spawned = spawn_worker(arguments_, count_.path());
+    const Spawned spawned = spawn_worker(options_.given, count_.path());
     if (spawned.process < 0) {
       log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
       next_spawn_ = steady_clock::now() + kSpawnRetryDelay;
@@ -193,7 +191,7 @@ void Supervisor::assign(const EndpointListener& listener, int socket) {
     return one.control >= 0 && one.state == WorkerProcess::State::spare;
   });
   if (worker == workers_.end()) {
-    const Spawned spawned = spawn_worker(arguments_, count_.path());
+    const Spawned spawned = spawn_worker(options_.given, count_.path());
     if (spawned.process < 0)
       return log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
     worker = workers_.insert(
@@ -370,12 +368,12 @@ int Supervisor::run() {
 
 }  // namespace
 
-int run_supervisor(const Options& options, std::span<const char* const> arguments) {
+int run_supervisor(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   check_for_workers(options);
   if (::geteuid() == 0 && options.user.empty())
     log_line("workers run as root; name a user for them with --user");
-  Supervisor supervisor(options, arguments);
+  Supervisor supervisor(options);
   return supervisor.run();
 }
 

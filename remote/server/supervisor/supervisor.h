@@ -9,6 +9,6 @@
 namespace cleave::remote::server {
 
 // Runs until SIGTERM or SIGINT. Returns the process's exit status. Throws OptionError and daemon::ListenError.
-int run_supervisor(const Options& options, std::span<const char* const> arguments);
+int run_supervisor(const Options& options);
 
 }  // namespace cleave::remote::server

@@ -4,6 +4,31 @@
 
 namespace cleave::remote::server {
 
+// Their number, and for each its name, the size of its text, and the text, which may contain anything.
+std::string encode(const std::vector<daemon::GivenValue>& options) {
+  std::ostringstream text;
+  text << options.size();
+  for (const auto& [option, value] : options) text << ' ' << option << ' ' << value.size() << ' ' << value;
+  return text.str();
+}
+
+bool decode(const std::string& text, std::vector<daemon::GivenValue>& options) {
+  std::istringstream stream(text);
+  std::size_t count = 0;
+  stream >> count;
+  options.clear();
+  while (stream && options.size() < count) {
+    daemon::GivenValue& given = options.emplace_back();
+    std::size_t size = 0;
+    stream >> given.option >> size;
+    stream.get();
+    if (!stream || size > text.size()) return false;
+    given.text.resize(size);
+    stream.read(given.text.data(), static_cast<std::streamsize>(size));
+  }
+  return static_cast<bool>(stream);
+}
+
 std::string encode(const Assignment& assignment) {
   std::ostringstream text;
   text << assignment.tls << ' ' << assignment.is_unix << ' ' << assignment.peer;

@@ -1,13 +1,20 @@
 // The messages between supervisor and worker, over a SOCK_SEQPACKET socket pair (the control socket).
 //
-// The supervisor passes one connection to a worker (Assignment). The worker reports its client, gets an Admission, reports
+// The supervisor sends a worker its options, and later passes it one connection (Assignment). The worker reports its client, gets an Admission, reports
 // why the client has disconnected, and exits.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <vector>
+
+#include "daemon/options.h"
 
 namespace cleave::remote::server {
+
+// The options that were given. May be longer than kMaxPacket.
+std::string encode(const std::vector<daemon::GivenValue>& options);
+bool decode(const std::string& text, std::vector<daemon::GivenValue>& options);
 
 // Comes with the connection's descriptor.
 struct Assignment {
@@ -37,6 +44,7 @@ enum class WorkerMessage : char {
   ended = 'g',      // the reason
 };
 
+// Of all messages but the options.
 inline constexpr std::size_t kMaxPacket = 1024;
 
 }  // namespace cleave::remote::server

@@ -15,7 +15,9 @@
 #include "interpose/calls/table.h"
 #include "remote/protocol/features.h"
 #include "remote/server/log.h"
+#include "remote/server/options.h"
 #include "remote/server/session/session.h"
+#include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/worker_messages.h"
 #include "remote/server/worker/handshake.h"
 #include "remote/server/worker/opencl_loader.h"
@@ -35,6 +37,16 @@ constexpr std::chrono::milliseconds kWatchPeriod{100};
 constexpr std::chrono::seconds kUnusedMemoryTime{5};
 // The exit writes statistics; it is forced after this time.
 constexpr unsigned kExitSeconds = 2;
+
+// The first message, which the supervisor has sent before it started this process.
+Options receive_options() {
+  const ssize_t size = ::recv(STDIN_FILENO, nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+  std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
+  std::vector<daemon::GivenValue> given;
+  if (::recv(STDIN_FILENO, text.data(), text.size(), MSG_DONTWAIT) <= 0 || !decode(text, given))
+    throw OptionError(std::string(kWorkerArgument) + ": is only for processes that the server starts");
+  return options_from(std::move(given));
+}
 
 class Worker {
  public:
@@ -211,8 +223,9 @@ int Worker::run() {
 
 }  // namespace
 
-int run_worker(const Options& options) {
+int run_worker() {
   ::signal(SIGPIPE, SIG_IGN);
+  const Options options = receive_options();
   interpose::at_load();
   Worker worker(options);
   return worker.run();

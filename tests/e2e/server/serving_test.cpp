@@ -329,6 +329,31 @@ TEST_F(Serving, CrashedWorkerDoesNotAffectOtherClients) {
   EXPECT_TRUE(second.await_answer(1));
 }
 
+TEST_F(Serving, EditedOptionsFileAppliesFromTheNextStart) {
+  const kit::TemporaryFolder folder;
+  const std::string file = folder.write("serverd.toml", "memory-per-client = '1M'\n");
+  ServerProcess server({"--config", file, "--spare", "0"});
+  const Endpoint endpoint = server.endpoint();
+  for (const char* text : {"memory-per-client = '2M'\n", "nonsense = [\n"}) {
+    folder.write("serverd.toml", text);
+    RawClient client(endpoint);
+    ASSERT_TRUE(client.send_hello());
+    const auto* const welcome = client.await_welcome();
+    ASSERT_NE(welcome, nullptr) << server.log();
+    EXPECT_EQ(welcome->most_memory(), 1U << 20U) << text;
+  }
+}
+
+// A worker's command line is for every user to read.
+TEST_F(Serving, WorkersCommandLineShowsNoOptions) {
+  ServerProcess server({"--memory-per-client", "1M", "--spare", "1"});
+  server.endpoint();
+  ASSERT_TRUE(kit::eventually([&] { return !server.workers().empty(); }));
+  const std::string command = "/proc/" + std::to_string(server.workers()[0]) + "/cmdline";
+  const std::string expected("cleave-serverd\0--worker\0", 24);
+  EXPECT_TRUE(kit::eventually([&] { return kit::file_contents(command) == expected; }));
+}
+
 TEST_F(Serving, SilentClientIsDroppedAndIdleOneIsKept) {
   ServerProcess server({"--timeout", "2000"});
   RawClient client(server.endpoint());

@@ -12,6 +12,7 @@
 #include "remote/server/session/object_table.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/server/supervisor/worker_messages.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -156,6 +157,26 @@ TEST(ServerOptions, TheFileHasTheSameNamesAndTheCommandLineWins) {
   ::unlink(path);
 }
 
+TEST(ServerOptions, WorkersGetTheResolvedValues) {
+  const kit::TemporaryFolder folder;
+  const std::string path = folder.write("serverd.toml",
+                                        "max-clients = 3\ndevices = ['*H200*', 'pocl']\n"
+                                        "state = 'a folder'\nheartbeat = 100\n");
+  const Options options =
+      read({"--config", path.c_str(), "--max-clients", "5", "--listen", "unix:/a,unix:/b"});
+  std::vector<daemon::GivenValue> received;
+  ASSERT_TRUE(decode(encode(options.given), received));
+  EXPECT_EQ(received, options.given);
+  const Options same = options_from(received);
+  EXPECT_EQ(same.max_clients, 5U);
+  EXPECT_EQ(same.devices, (std::vector<std::string>{"*H200*", "pocl"}));
+  EXPECT_EQ(same.state, "a folder");
+  EXPECT_EQ(same.heartbeat, std::chrono::milliseconds(100));
+  EXPECT_EQ(same.listen, options.listen);
+  EXPECT_THROW(options_from({{"nonsense", "1"}}), OptionError);
+  EXPECT_THROW(options_from({{"heartbeat", "soon"}}), OptionError);
+}
+
 TEST(ServerOptions, AreInTheManualAndInTheExampleFile) {
   const auto contents = [](const char* path) {
     std::stringstream text;
@@ -166,7 +187,6 @@ TEST(ServerOptions, AreInTheManualAndInTheExampleFile) {
   const std::string example = contents(CLEAVE_SOURCE "/remote/server/serverd.toml");
   Options options;
   for (const daemon::Option& option : option_table(options)) {
-    if (option.help.empty()) continue;
     EXPECT_NE(man.find("Fl -" + option.name + " "), std::string::npos) << option.name;
     EXPECT_NE(example.find("\n#" + option.name + " = "), std::string::npos) << option.name;
   }
@@ -204,6 +224,16 @@ TEST(Control, TextRoundTrips) {
   EXPECT_FALSE(read_back.is_unix);
   EXPECT_EQ(read_back.peer, assignment.peer);
   EXPECT_FALSE(decode("", read_back));
+  const std::vector<daemon::GivenValue> options{
+      {"state", ""}, {"opencl", std::string("a 5 b\0\n", 7)}, {"x", "1"}, {"x", ""}};
+  for (const std::vector<daemon::GivenValue>& sent : {std::vector<daemon::GivenValue>{}, options}) {
+    std::vector<daemon::GivenValue> received{{"old", "one"}};
+    ASSERT_TRUE(decode(encode(sent), received));
+    EXPECT_EQ(received, sent);
+  }
+  std::vector<daemon::GivenValue> none;
+  for (const char* text : {"", "x", "1", "1 name", "1 name 5 text", "1 name 99999999999999999999 x"})
+    EXPECT_FALSE(decode(text, none)) << text;
   Admission admission;
   ASSERT_TRUE(decode(encode(Admission{true, 12}), admission));
   EXPECT_TRUE(admission.admitted);
