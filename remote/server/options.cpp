@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
+#include "daemon/service_manager.h"
 #include "remote/protocol/limits.h"
 
 namespace cleave::remote::server {
@@ -47,8 +48,8 @@ Option size_option(const char* name, const char* help, Size& target) {
 
 void add_access_options(std::vector<Option>& table, Options& options) {
   table.push_back({"listen", Arity::list, "ADDRESS",
-                   std::string("Where to listen: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:any:PORT (") +
-                       kDefaultAddress + ")",
+                   "Where to listen: tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, vsock:any:PORT "
+                   "(unix:RUNTIME_DIRECTORY/server.sock, or unix:/run/cleave/server.sock)",
                    "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:any:PORT", [&](std::string_view text) {
                      const auto endpoint = read_endpoint(text);
                      if (endpoint) options.listen.push_back(*endpoint);
@@ -135,6 +136,14 @@ std::optional<Options> read_options(std::span<const char* const> arguments) {
   options.given = std::move(*given);
   for (const Endpoint& endpoint : options.listen) check_access(options, endpoint);
   return options;
+}
+
+Endpoint default_endpoint() {
+  const std::string folder = daemon::runtime_folder();
+  const std::string address = "unix:" + (folder.empty() ? "/run/cleave" : folder) + "/server.sock";
+  const auto endpoint = read_endpoint(address);
+  if (!endpoint) throw OptionError("RUNTIME_DIRECTORY: " + address + " cannot be listened on; give --listen");
+  return *endpoint;
 }
 
 Options options_from(std::vector<daemon::GivenValue> given) {

@@ -23,7 +23,7 @@ namespace cleave::remote::server {
 using daemon::OptionError;
 
 struct Options {
-  std::vector<Endpoint> listen;  // empty: the inherited sockets, or else kDefaultAddress
+  std::vector<Endpoint> listen;  // empty: the inherited sockets, or else default_endpoint()
   mode_t socket_mode = 0660;     // of unix sockets
   std::string token_file;
   TlsFiles tls;
@@ -40,7 +40,9 @@ struct Options {
   std::vector<daemon::GivenValue> given;  // all of these that were given, for the workers
 };
 
-inline constexpr const char* kDefaultAddress = "unix:/run/cleave/server.sock";
+// Where to listen if nobody names a socket: unix:/run/cleave/server.sock, or server.sock in the folder that the service
+// manager has made. Throws OptionError for a folder in which there can be no socket.
+Endpoint default_endpoint();
 
 // All options, in the order in which users see them. They are applied to `options`, which has to outlive the table.
 std::vector<daemon::Option> option_table(Options& options);

@@ -45,6 +45,12 @@ int take_inherited_descriptors() {
   return ours && count ? static_cast<int>(*count) : 0;
 }
 
+std::string runtime_folder() {
+  const char* const folders = std::getenv("RUNTIME_DIRECTORY");
+  const std::string_view text = folders != nullptr ? folders : "";
+  return std::string(text.substr(0, text.find(':')));
+}
+
 std::optional<std::chrono::microseconds> watchdog() {
   if (std::getenv("WATCHDOG_PID") != nullptr && !names_this_process("WATCHDOG_PID")) return std::nullopt;
   constexpr std::uint64_t kMax = UINT32_MAX * std::uint64_t{1'000'000};

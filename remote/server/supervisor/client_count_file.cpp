@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include "daemon/service_manager.h"
 #include "remote/server/log.h"
 
 namespace cleave::remote::server {
@@ -21,10 +22,7 @@ bool is_usable(const std::string& folder) {
 }  // namespace
 
 ClientCountFile::ClientCountFile(const std::string& folder) {
-  const char* const runtime = std::getenv("RUNTIME_DIRECTORY");
-  std::string chosen = folder;
-  if (chosen.empty() && runtime != nullptr)
-    chosen = std::string(runtime).substr(0, std::string(runtime).find(':'));
+  std::string chosen = folder.empty() ? daemon::runtime_folder() : folder;
   if (chosen.empty() && is_usable("/run/cleave")) chosen = "/run/cleave";
   if (chosen.empty()) {
     char made[] = "/tmp/cleave-serverd.XXXXXX";

@@ -128,7 +128,7 @@ void Supervisor::listen() {
     listeners_.push_back({std::move(socket), endpoint});
   }
   std::vector<Endpoint> endpoints = options_.listen;
-  if (endpoints.empty() && listeners_.empty()) endpoints.push_back(*read_endpoint(kDefaultAddress));
+  if (endpoints.empty() && listeners_.empty()) endpoints.push_back(default_endpoint());
   for (const Endpoint& endpoint : endpoints) {
     daemon::ListeningSocket socket = open_socket("--listen", endpoint, options_);
     EndpointListener& listener = listeners_.emplace_back(EndpointListener{std::move(socket), endpoint});

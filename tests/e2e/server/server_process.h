@@ -1,4 +1,4 @@
-// A cleave-serverd for one test, on a loopback port that the system chooses; stopped by the destructor.
+// A cleave-serverd for one test; stopped by the destructor.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 #include <sys/wait.h>
 
+#include "daemon/service_manager.h"
 #include "remote/transport/endpoint.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
@@ -23,9 +24,12 @@ namespace cleave::remote {
 
 class ServerProcess {
  public:
-  explicit ServerProcess(std::vector<std::string> options = {},
-                         const std::string& listen = "tcp:127.0.0.1:0") {
-    options.insert(options.begin(), {CLEAVE_SERVERD, "--listen", listen, "--state", state_.path()});
+  // Listens on a loopback port that the system chooses, or on `listen`; empty: it is not told where. It gets the descriptor
+  // `inherited` as from the service manager, unless that is -1.
+  explicit ServerProcess(std::vector<std::string> options = {}, const std::string& listen = "tcp:127.0.0.1:0",
+                         int inherited = -1) {
+    if (!listen.empty()) options.insert(options.begin(), {"--listen", listen});
+    options.insert(options.begin(), {CLEAVE_SERVERD, "--state", state_.path()});
     std::vector<char*> argv;
     for (std::string& option : options) argv.push_back(option.data());
     argv.push_back(nullptr);
@@ -34,6 +38,11 @@ class ServerProcess {
     process_ = ::fork();
     if (process_ == 0) {
       ::dup2(ends[1], STDERR_FILENO);
+      if (inherited >= 0) {
+        ::dup2(inherited, daemon::kFirstInheritedDescriptor);
+        ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+        ::setenv("LISTEN_FDS", "1", 1);
+      }
       ::setpgid(0, 0);
       ::execv(argv[0], argv.data());
       ::_exit(127);

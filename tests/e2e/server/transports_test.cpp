@@ -1,11 +1,17 @@
 // The server over UNIX sockets with shared memory, its metrics, and options that it refuses.
+#include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include "base/opencl.h"
+#include "daemon/listening_socket.h"
 #include "tests/e2e/server/raw_client.h"
 #include "tests/e2e/server/server_process.h"
 #include "tests/kit/temporary_folder.h"
@@ -48,6 +54,53 @@ TEST(Transports, TransfersUseSharedMemory) {
   EXPECT_TRUE(client.is_disconnected());
   ::munmap(data, kShared);
   ::close(memory);
+}
+
+class DefaultAddress : public testing::Test {
+ protected:
+  DefaultAddress() { ::setenv("RUNTIME_DIRECTORY", folder_.path().c_str(), 1); }
+  ~DefaultAddress() override { ::unsetenv("RUNTIME_DIRECTORY"); }
+
+  // All addresses on which the server says that it listens, once it also serves metrics.
+  static std::vector<std::string> addresses(ServerProcess& server) {
+    EXPECT_TRUE(server.logs("metrics on ")) << server.log();
+    std::vector<std::string> found;
+    std::istringstream log(server.log());
+    const std::string words = "listening on ";
+    for (std::string line; std::getline(log, line);) {
+      const std::size_t start = line.find(words);
+      if (start != std::string::npos) found.push_back(line.substr(start + words.size()));
+    }
+    return found;
+  }
+
+  const std::vector<std::string> metrics_{"--metrics", "tcp:127.0.0.1:0"};
+  const kit::TemporaryFolder folder_;
+  const std::string default_ = "unix:" + folder_.file("server.sock");
+  const std::string other_ = "unix:" + folder_.file("other.sock");
+};
+
+TEST_F(DefaultAddress, IsInTheServiceManagersFolder) {
+  ServerProcess server(metrics_, "");
+  EXPECT_EQ(addresses(server), std::vector<std::string>{default_});
+}
+
+TEST_F(DefaultAddress, IsReplacedByTheCommandLineAndByTheFile) {
+  ServerProcess named(metrics_, other_);
+  EXPECT_EQ(addresses(named), std::vector<std::string>{other_});
+  named.stop();
+  std::vector<std::string> options = metrics_;
+  options.insert(options.end(), {"--config", folder_.write("serverd.toml", "listen = '" + other_ + "'\n")});
+  ServerProcess configured(options, "");
+  EXPECT_EQ(addresses(configured), std::vector<std::string>{other_});
+}
+
+TEST_F(DefaultAddress, IsReplacedByInheritedSockets) {
+  const auto socket = daemon::listen_on(read_endpoint(default_)->address, {});
+  ServerProcess server(metrics_, "", socket.socket.get());
+  EXPECT_EQ(addresses(server), std::vector<std::string>{default_});
+  EXPECT_EQ(server.stop(), 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("server.sock"))) << "the socket is the service manager's";
 }
 
 TEST(Transports, ShrinkableMemoryIsNotShared) {

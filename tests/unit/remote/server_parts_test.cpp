@@ -157,6 +157,16 @@ TEST(ServerOptions, TheFileHasTheSameNamesAndTheCommandLineWins) {
   ::unlink(path);
 }
 
+TEST(ServerOptions, DefaultAddressIsInTheServiceManagersFolder) {
+  ::unsetenv("RUNTIME_DIRECTORY");
+  EXPECT_EQ(as_text(default_endpoint()), "unix:/run/cleave/server.sock");
+  ::setenv("RUNTIME_DIRECTORY", "/run/cleave-server:/run/other", 1);
+  EXPECT_EQ(as_text(default_endpoint()), "unix:/run/cleave-server/server.sock");
+  ::setenv("RUNTIME_DIRECTORY", ("/" + std::string(200, 'x')).c_str(), 1);
+  EXPECT_THROW(default_endpoint(), OptionError);
+  ::unsetenv("RUNTIME_DIRECTORY");
+}
+
 TEST(ServerOptions, WorkersGetTheResolvedValues) {
   const kit::TemporaryFolder folder;
   const std::string path = folder.write("serverd.toml",
