@@ -85,10 +85,11 @@ ListeningSocket listen_on_vsock(const base::Address& address) {
   return bind_and_listen(reinterpret_cast<const sockaddr*>(&name), sizeof name);
 }
 
-std::optional<int> socket_option(int fd, int option) {
+// 0 for what is not a socket.
+int socket_option(int fd, int option) {
   int value = 0;
   socklen_t size = sizeof value;
-  return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? std::optional(value) : std::nullopt;
+  return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : 0;
 }
 
 std::string unix_peer_text(int socket) {
@@ -151,20 +152,28 @@ ListeningSocket listen_on(const base::Address& address, const UnixSocketOptions&
   return listen_on_vsock(address);
 }
 
+void check_inherited(int descriptor, const SocketKind& kind) {
+  const std::string which = "descriptor " + std::to_string(descriptor) + " from the service manager is ";
+  if (kind.type != SOCK_STREAM || !kind.listens)
+    throw ListenError(which + "not a listening stream socket; fix its .socket unit");
+  constexpr std::array kFamilies{AF_UNIX, AF_VSOCK, AF_INET, AF_INET6};
+  if (std::find(kFamilies.begin(), kFamilies.end(), kind.family) == kFamilies.end())
+    throw ListenError(which + "neither a unix nor a vsock nor an IP socket; fix its .socket unit");
+}
+
 std::vector<ListeningSocket> inherited_sockets() {
   const int count = take_inherited_descriptors();
   std::vector<ListeningSocket> sockets;
   for (int fd = kFirstInheritedDescriptor; fd < kFirstInheritedDescriptor + count; ++fd) {
-    if (socket_option(fd, SO_TYPE) != SOCK_STREAM || socket_option(fd, SO_ACCEPTCONN) != 1) {
-      throw ListenError("descriptor " + std::to_string(fd) +
-                        " from the service manager is not a listening stream socket; fix its .socket unit");
-    }
+    const SocketKind kind{socket_option(fd, SO_DOMAIN), socket_option(fd, SO_TYPE),
+                          socket_option(fd, SO_ACCEPTCONN) == 1};
+    check_inherited(fd, kind);
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     // The service manager passes blocking sockets. Another process that shares one may accept what poll() reported.
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
     ListeningSocket& taken = sockets.emplace_back();
     taken.socket = base::FileDescriptor(fd);
-    taken.family = socket_option(fd, SO_DOMAIN).value_or(AF_UNSPEC);
+    taken.family = kind.family;
   }
   return sockets;
 }

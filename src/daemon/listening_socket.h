@@ -16,8 +16,18 @@ namespace cleave::daemon {
 ListeningSocket listen_on(const base::Address& address, const UnixSocketOptions& options);
 
 // The sockets that the service manager has opened (service_manager.h); none where it has not. Only the first call gets
-// them. Throws ListenError for a descriptor that is not a listening stream socket.
+// them. Throws ListenError as check_inherited() does.
 std::vector<ListeningSocket> inherited_sockets();
+
+struct SocketKind {
+  int family = 0;  // AF_UNSPEC: not a socket
+  int type = 0;    // SOCK_STREAM and so on
+  bool listens = false;
+};
+
+// Throws ListenError unless a daemon can listen on a socket of this kind: a stream socket that listens, of a family whose
+// addresses are known. With others it would be unknown from where clients can connect, and so what must be asked of them.
+void check_inherited(int descriptor, const SocketKind& kind);
 
 // The address to which a socket is bound, with the port that the system chose.
 base::Address bound_address(int socket);

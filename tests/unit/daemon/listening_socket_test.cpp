@@ -188,6 +188,36 @@ TEST(TcpSocket, NamesAreResolvedAndTheBoundAddressIsNumeric) {
   EXPECT_NE(bound.port, 0U);
 }
 
+std::string inherited_error(const SocketKind& kind) {
+  try {
+    check_inherited(3, kind);
+  } catch (const ListenError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(InheritedSocket, IsOfAKnownFamily) {
+  for (const int family : {AF_UNIX, AF_VSOCK, AF_INET, AF_INET6})
+    EXPECT_EQ(inherited_error({family, SOCK_STREAM, true}), "") << family;
+  for (const int family : {AF_UNSPEC, AF_TIPC, AF_BLUETOOTH, 43 /* AF_SMC: TCP, and reached as TCP is */}) {
+    EXPECT_EQ(inherited_error({family, SOCK_STREAM, true}),
+              "descriptor 3 from the service manager is neither a unix nor a vsock nor an IP socket; fix its "
+              ".socket unit")
+        << family;
+  }
+}
+
+TEST(InheritedSocket, IsAListeningStreamSocket) {
+  for (const SocketKind& kind : {SocketKind{AF_UNIX, SOCK_DGRAM, false},
+                                 {AF_INET, SOCK_STREAM, false},
+                                 {AF_UNIX, SOCK_SEQPACKET, true},
+                                 {}}) {
+    EXPECT_EQ(inherited_error(kind),
+              "descriptor 3 from the service manager is not a listening stream socket; fix its .socket unit");
+  }
+}
+
 TEST(AddressScope, WildcardReachesEveryNetwork) {
   for (const char* text : {"tcp:0.0.0.0:1", "tcp:[::]:1", "tcp:[::ffff:0.0.0.0]:1", "tcp:[0::0]:1"}) {
     EXPECT_TRUE(is_wildcard(address(text))) << text;
