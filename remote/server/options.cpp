@@ -55,9 +55,7 @@ void add_access_options(std::vector<Option>& table, Options& options) {
                      if (endpoint) options.listen.push_back(*endpoint);
                      return endpoint.has_value();
                    }});
-  table.push_back({"socket-mode", Arity::one, "OCTAL", "Mode of unix sockets (0660)",
-                   "an octal mode such as 0660",
-                   [&](std::string_view text) { return daemon::set_octal_mode(options.socket_mode, text); }});
+  table.push_back(daemon::socket_mode_option(options.socket_mode, "Mode of unix sockets (0660)"));
   table.push_back(text_option("token-file", "FILE", "Clients must present one of these tokens, one per line",
                               options.token_file));
   table.push_back(text_option("tls-cert", "FILE", "The server's certificate, with its chain (PEM)",

@@ -106,7 +106,8 @@ void flatten(const toml::table& table, std::vector<std::string>& path, TomlFile&
       flatten(*inner, path, result);
     } else {
       const auto text = text_of(node);
-      result.values.push_back({path, text.value_or("(neither text nor number)"), node.source().begin.line});
+      result.values.push_back(
+          {path, text.value_or("(neither text nor number)"), node.source().begin.line, node.is_integer()});
     }
     path.pop_back();
   }

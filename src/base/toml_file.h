@@ -12,6 +12,7 @@ struct TomlValue {
   std::vector<std::string> path;
   std::string text;
   unsigned line = 0;
+  bool is_integer = false;  // then `text` is decimal, whatever base the file has it in
 };
 
 struct TomlFile {

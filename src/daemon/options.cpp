@@ -104,6 +104,9 @@ std::vector<Given> read_file(const Program& program, const std::vector<Option>& 
     const Option* const option = find(table, key);
     if (option == nullptr)
       throw OptionError(where + ": there is no such option; see " + program.name + " --help");
+    if (option->is_octal && value.is_integer)
+      throw OptionError(where +
+                        ": an integer is not understood as octal; write it as a string, such as \"0660\"");
     given.push_back(
         {option, takes_several(*option) ? split_list(value.text) : std::vector{value.text}, where});
   }
@@ -155,13 +158,21 @@ void apply_values(const std::vector<Option>& table, const std::vector<GivenValue
   }
 }
 
-bool set_octal_mode(mode_t& mode, std::string_view text) {
-  unsigned value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, 8);
-  if (error != std::errc{} || stop != end || value > 0777) return false;
-  mode = value;
-  return true;
+Option socket_mode_option(mode_t& mode, std::string help) {
+  const auto set = [&mode](std::string_view text) {
+    unsigned value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, 8);
+    if (error != std::errc{} || stop != end || value > 0777) return false;
+    mode = value;
+    return true;
+  };
+  return {.name = "socket-mode",
+          .value_name = "OCTAL",
+          .help = std::move(help),
+          .expected = "an octal mode up to 0777, in the file as a string, such as \"0660\"",
+          .apply = set,
+          .is_octal = true};
 }
 
 bool set_milliseconds(std::chrono::milliseconds& target, std::string_view text, std::uint64_t min,

@@ -35,6 +35,8 @@ struct Option {
   std::string expected;  // what a value must be, to complete the sentence "expected ..."
   // Takes one value, "true" or "false" for flags. False: it is not accepted.
   std::function<bool(std::string_view)> apply;
+  bool is_octal =
+      false;  // digits of base 8: a string in the file, whose integers have lost their base when they come here
 };
 
 struct Program {
@@ -60,8 +62,10 @@ std::optional<std::vector<GivenValue>> read_options(const Program& program, cons
 // Applies what read_options() has returned for the same table. Throws OptionError.
 void apply_values(const std::vector<Option>& table, const std::vector<GivenValue>& values);
 
+// The option --socket-mode. `mode` has to outlive it, and is the default, which `help` names.
+Option socket_mode_option(mode_t& mode, std::string help);
+
 // For `apply`: false, with the target unchanged, where the text is not accepted.
-bool set_octal_mode(mode_t& mode, std::string_view text);  // up to 0777
 bool set_milliseconds(std::chrono::milliseconds& target, std::string_view text, std::uint64_t min,
                       std::uint64_t max);
 bool set_flag(bool& flag, std::string_view text);

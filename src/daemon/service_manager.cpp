@@ -1,9 +1,11 @@
 #include "daemon/service_manager.h"
 
-#include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/number.h"
+#include "daemon/log.h"
 #include "daemon/unix_socket.h"
 
 namespace cleave::daemon {
@@ -33,7 +36,12 @@ void notify(std::string_view state) noexcept try {
   if (path == nullptr || (*path != '/' && *path != '@')) return;
   const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const UnixAddress name(path);
-  ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, name.get(), name.size());
+  if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, name.get(), name.size()) >= 0) return;
+  const int error = errno;
+  static std::atomic<bool> logged{false};
+  if (logged.exchange(true)) return;
+  log_line(program_invocation_short_name,
+           "the service manager has not taken " + std::string(state) + ": " + std::strerror(error));
 } catch (...) {  // no memory for the name
 }
 

@@ -9,7 +9,8 @@
 
 namespace cleave::daemon {
 
-// Sends a state such as "READY=1". Thread-safe; does not wait, and drops the state if the manager cannot take it now.
+// Sends a state such as "READY=1". Thread-safe; does not wait, and drops the state if the manager cannot take it now, which is
+// logged the first time.
 void notify(std::string_view state) noexcept;
 
 // How many descriptors, from kFirstInheritedDescriptor on, were passed to this process. Removes the variables, so that only

@@ -16,10 +16,16 @@ namespace {
   throw ListenError(what + "; fix that, or name another path: " + std::strerror(error));
 }
 
+// Another user's lock is not used: he could hold it for as long as he likes.
 base::FileDescriptor open_lock_file(const std::string& path) {
   base::FileDescriptor file(
       ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!file.is_open()) fail(path + " cannot be opened", errno);
+  const int error = errno;
+  struct stat there {};
+  const bool found = (file.is_open() ? ::fstat(file.get(), &there) : ::lstat(path.c_str(), &there)) == 0;
+  if (found && there.st_uid != ::geteuid())
+    throw ListenError(path + " belongs to another user; remove it, or name another path");
+  if (!file.is_open()) fail(path + " cannot be opened", error);
   return file;
 }
 

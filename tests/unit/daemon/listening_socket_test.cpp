@@ -1,7 +1,11 @@
 #include "daemon/listening_socket.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -10,8 +14,12 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "tests/kit/temporary_folder.h"
 #include "tests/unit/monitor/test_client.h"
@@ -151,6 +159,49 @@ TEST_F(UnixSocket, CreatesItsFolderInAnExistingParent) {
   const ListeningSocket socket = listen_on(address("unix:" + folder_.file("run/monitor.sock")), {});
   EXPECT_TRUE(TestClient::to(folder_.file("run/monitor.sock")).connected());
   EXPECT_NE(error_text(address("unix:" + folder_.file("a/b/monitor.sock"))), "");
+}
+
+TEST_F(UnixSocket, LockOfAnotherUserIsReported) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+  folder_.write("monitor.sock.lock", "");
+  ASSERT_EQ(::chown((path_ + ".lock").c_str(), 1, 1), 0);
+  EXPECT_EQ(error_text(address_), path_ + ".lock belongs to another user; remove it, or name another path");
+  EXPECT_EQ(files(), std::set<std::string>{"monitor.sock.lock"});
+}
+
+// A pipe without another end would make others wait who open it.
+TEST_F(UnixSocket, LockThatIsNoRegularFileDoesNotBlock) {
+  const std::string lock = path_ + ".lock";
+  ASSERT_EQ(::mkfifo(lock.c_str(), 0600), 0);
+  { const ListeningSocket socket = listen_on(address_, {}); }
+  ASSERT_EQ(::mkdir(lock.c_str(), 0700), 0);
+  EXPECT_NE(error_text(address_).find(lock + " cannot be opened; fix that, or name another path"),
+            std::string::npos);
+}
+
+// Makes chmod(2) fail in this process with EPERM, whoever its user is.
+void refuse_chmod() {
+  std::array filter{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+#ifdef SYS_chmod
+                    sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_chmod, 1, 0),
+#endif
+                    sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmodat, 0, 1),
+                    sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                    sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    std::_Exit(2);
+}
+
+TEST_F(UnixSocket, ModeThatCannotBeSetIsFatal) {
+  const auto fail_to_listen = [&] {
+    refuse_chmod();
+    const std::string message = error_text(address_, {0600, ""});
+    std::fprintf(stderr, "%s; %zu files are left", message.c_str(), files().size());
+  };
+  EXPECT_EXIT((fail_to_listen(), std::_Exit(0)), testing::ExitedWithCode(0),
+              "^the socket's mode cannot be set: Operation not permitted; 0 files are left$");
 }
 
 TEST_F(UnixSocket, UnknownGroupIsReported) {

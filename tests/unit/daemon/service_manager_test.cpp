@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file_descriptor.h"
 #include "daemon/unix_socket.h"
 #include "tests/kit/temporary_folder.h"
 
@@ -46,6 +47,22 @@ TEST(ServiceManager, MayBeAbsent) {
   notify("READY=1");
   EXPECT_EQ(take_inherited_descriptors(), 0);
   EXPECT_FALSE(watchdog());
+}
+
+// In a process of its own, in which nothing has been logged yet.
+TEST(ServiceManagerDeathTest, LostNotificationsDoNotBlockAndAreLoggedOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto lose_notifications = [] {
+    const kit::TemporaryFolder folder;
+    const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const UnixAddress name(folder.file("notify"));
+    if (::bind(socket.get(), name.get(), name.size()) != 0) std::_Exit(1);
+    const ScopedVariable variable("NOTIFY_SOCKET", folder.file("notify"));
+    // More than any queue holds; nobody reads it.
+    for (int i = 0; i < 10'000; ++i) notify("WATCHDOG=1");
+  };
+  EXPECT_EXIT((lose_notifications(), std::_Exit(0)), testing::ExitedWithCode(0),
+              "^daemon_test: the service manager has not taken WATCHDOG=1: [^\n]*\n$");
 }
 
 TEST(ServiceManager, DescriptorsAreTakenOnceAndOnlyByTheAddressee) {

@@ -155,6 +155,16 @@ TEST_F(OptionsTest, FileErrorsNameTheirLine) {
   EXPECT_NE(error_text_with("allow-wildcard = 1\n").find("expected true or false"), std::string::npos);
 }
 
+TEST_F(OptionsTest, SocketModeIsAStringInTheFile) {
+  EXPECT_EQ(read_with("socket-mode = '660'\n").socket_mode, 0660U);
+  for (const char* mode : {"0o660", "660", "0x1b0"}) {
+    EXPECT_EQ(
+        error_text_with(std::string("socket-mode = ") + mode),
+        folder_.file("monitord.toml") +
+            ":1: socket-mode: an integer is not understood as octal; write it as a string, such as \"0660\"");
+  }
+}
+
 TEST_F(OptionsTest, MissingFileIsAnError) {
   std::vector<const char*> words{"cleave-monitord", "--config", "/no/such/file"};
   EXPECT_THROW(read_options(words), OptionError);

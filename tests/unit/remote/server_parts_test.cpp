@@ -157,6 +157,16 @@ TEST(ServerOptions, TheFileHasTheSameNamesAndTheCommandLineWins) {
   ::unlink(path);
 }
 
+TEST(ServerOptions, SocketModeIsAStringInTheFile) {
+  const kit::TemporaryFolder folder;
+  EXPECT_EQ(read({"--config", folder.write("text", "socket-mode = '0600'").c_str()}).socket_mode, 0600U);
+  const std::string path = folder.write("integer", "socket-mode = 0o660");
+  EXPECT_EQ(
+      mistake({"--config", path.c_str()}),
+      path +
+          ":1: socket-mode: an integer is not understood as octal; write it as a string, such as \"0660\"");
+}
+
 TEST(ServerOptions, DefaultAddressIsInTheServiceManagersFolder) {
   ::unsetenv("RUNTIME_DIRECTORY");
   EXPECT_EQ(as_text(default_endpoint()), "unix:/run/cleave/server.sock");
