@@ -190,6 +190,7 @@ void Worker::serve(Stream& stream, FrameReader& input, const ClientInfo& client)
   const bool shares = (client.features & bit(Feature::shared_memory)) != 0;
   ClientSession session(*cl_, input, outbox, objects, limits, shares ? shared_.get() : nullptr);
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
+  // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.
   std::thread([&] {
     while (true) {
       kernel_output_.wait();
