@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
-#include <memory>
 #include <netdb.h>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/socket_address.h"
 #include "daemon/service_manager.h"
 
 #include <asio/ip/address.hpp>
@@ -51,9 +51,9 @@ asio::ip::address ip_of(const base::Address& address) {
   }
 }
 
-ListeningSocket bind_and_listen(const sockaddr* address, std::size_t size) {
+ListeningSocket bind_and_listen(const base::SocketAddress& address) {
   ListeningSocket result;
-  result.family = address->sa_family;
+  result.family = address.storage.ss_family;
   result.socket =
       base::FileDescriptor(::socket(result.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int socket = result.socket.get();
@@ -61,28 +61,9 @@ ListeningSocket bind_and_listen(const sockaddr* address, std::size_t size) {
   const int on = 1;
   if (result.family != AF_VSOCK) ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (result.family == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-  if (::bind(socket, address, static_cast<socklen_t>(size)) != 0 || ::listen(socket, SOMAXCONN) != 0)
+  if (::bind(socket, address.get(), address.size) != 0 || ::listen(socket, SOMAXCONN) != 0)
     fail(errno, result.family);
   return result;
-}
-
-ListeningSocket listen_on_tcp(const base::Address& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
-  if (error != 0) throw ListenError(std::string("no such address (") + ::gai_strerror(error) + ")");
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
-  return bind_and_listen(found->ai_addr, found->ai_addrlen);
-}
-
-ListeningSocket listen_on_vsock(const base::Address& address) {
-  sockaddr_vm name{};
-  name.svm_family = AF_VSOCK;
-  name.svm_cid = address.cid;
-  name.svm_port = address.port;
-  return bind_and_listen(reinterpret_cast<const sockaddr*>(&name), sizeof name);
 }
 
 // 0 for what is not a socket.
@@ -141,15 +122,11 @@ bool is_local(const base::Address& address) {
 }
 
 ListeningSocket listen_on(const base::Address& address, const UnixSocketOptions& options) {
-  switch (address.kind) {
-    case base::Address::Kind::unix_socket:
-      return listen_on_path(address.path, options);
-    case base::Address::Kind::tcp:
-      return listen_on_tcp(address);
-    case base::Address::Kind::vsock:
-      break;
-  }
-  return listen_on_vsock(address);
+  if (address.kind == base::Address::Kind::unix_socket) return listen_on_path(address.path, options);
+  std::string problem;
+  const std::vector<base::SocketAddress> found = base::resolve(address, problem);
+  if (found.empty()) throw ListenError("no such address (" + problem + ")");
+  return bind_and_listen(found.front());
 }
 
 void check_inherited(int descriptor, const SocketKind& kind) {

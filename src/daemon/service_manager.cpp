@@ -13,8 +13,8 @@
 
 #include "base/file_descriptor.h"
 #include "base/number.h"
+#include "base/socket_address.h"
 #include "daemon/log.h"
-#include "daemon/unix_socket.h"
 
 namespace cleave::daemon {
 namespace {
@@ -35,8 +35,8 @@ void notify(std::string_view state) noexcept try {
   const char* path = std::getenv("NOTIFY_SOCKET");
   if (path == nullptr || (*path != '/' && *path != '@')) return;
   const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const UnixAddress name(path);
-  if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, name.get(), name.size()) >= 0) return;
+  const base::SocketAddress name = base::unix_address(path);
+  if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, name.get(), name.size) >= 0) return;
   const int error = errno;
   static std::atomic<bool> logged{false};
   if (logged.exchange(true)) return;

@@ -3,7 +3,6 @@
 #include <array>
 #include <cassert>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <grp.h>
@@ -12,7 +11,8 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
+
+#include "base/socket_address.h"
 
 namespace cleave::daemon {
 namespace {
@@ -41,10 +41,9 @@ void remove_stale_socket(const std::string& path) {
   if (::lstat(path.c_str(), &there) != 0) return;
   if (!S_ISSOCK(there.st_mode))
     throw ListenError("a file that is not a socket is there; remove it, or name another path");
-  const UnixAddress name(path);
+  const base::SocketAddress name = base::unix_address(path);
   const base::FileDescriptor probe = open_socket();
-  if (::connect(probe.get(), name.get(), name.size()) == 0 || errno != ECONNREFUSED)
-    throw ListenError(kInUse);
+  if (::connect(probe.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED) throw ListenError(kInUse);
   if (::unlink(path.c_str()) != 0) fail("the socket of a dead daemon cannot be removed", errno);
 }
 
@@ -82,21 +81,13 @@ class ScopedUmask {
 
 void bind_to_path(const base::FileDescriptor& socket, const std::string& path) {
   const ScopedUmask mask;
-  const UnixAddress name(path);
-  if (::bind(socket.get(), name.get(), name.size()) == 0) return;
+  const base::SocketAddress name = base::unix_address(path);
+  if (::bind(socket.get(), name.get(), name.size) == 0) return;
   if (errno == EADDRINUSE) throw ListenError(kInUse);
   fail("the socket cannot be created; name another path", errno);
 }
 
 }  // namespace
-
-UnixAddress::UnixAddress(const std::string& path) {
-  address_.sun_family = AF_UNIX;
-  const std::size_t length = path.copy(address_.sun_path, sizeof address_.sun_path - 1);
-  const bool abstract = path.front() == '@';
-  if (abstract) address_.sun_path[0] = '\0';
-  size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length + (abstract ? 0 : 1));
-}
 
 ListeningSocket listen_on_path(const std::string& path, const UnixSocketOptions& options) {
   assert(!path.empty());

@@ -6,27 +6,11 @@
 
 #include <string>
 
-#include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/un.h>
 
 #include "daemon/socket.h"
 
 namespace cleave::daemon {
-
-// A unix socket address for the system calls. A path that begins with "@" is a name in the abstract namespace; one that is
-// too long is truncated.
-class UnixAddress {
- public:
-  explicit UnixAddress(const std::string& path);
-
-  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
-  [[nodiscard]] socklen_t size() const { return size_; }
-
- private:
-  sockaddr_un address_{};
-  socklen_t size_ = 0;
-};
 
 struct UnixSocketOptions {
   mode_t mode = 0666;

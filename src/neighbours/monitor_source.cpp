@@ -84,7 +84,8 @@ void MonitorSource::start_round(base::Nanoseconds now) {
   round_.clear();
   round_index_ = 0;
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
-    for (const Destination& destination : destinations_of(addresses_[i])) round_.push_back({i, destination});
+    for (const base::SocketAddress& destination : destinations_of(addresses_[i]))
+      round_.push_back({i, destination});
   }
   if (round_.empty() && named_) warn(endpoint() + " has an unknown host: name another");
   connect_next(now);

@@ -40,7 +40,7 @@ class MonitorSource final : public Source {
  private:
   struct Candidate {
     std::size_t address = 0;  // in addresses_
-    Destination destination;
+    base::SocketAddress destination;
   };
 
   void start_round(base::Nanoseconds now);

@@ -9,29 +9,21 @@
 #include <string_view>
 #include <vector>
 
-#include <sys/socket.h>
-
-#include "base/address.h"
+#include "base/socket_address.h"
 #include "neighbours/verified_descriptor.h"
 
 namespace cleave::neighbours {
 
-// A socket address.
-struct Destination {
-  sockaddr_storage address{};
-  socklen_t size = 0;
-};
-
 // Resolves an address to at most 8 destinations, to be tried in this order; empty if the name cannot be resolved.
 // Blocks in the resolver if the host is given by name.
-std::vector<Destination> destinations_of(const base::Address& address);
+std::vector<base::SocketAddress> destinations_of(const base::Address& address);
 
 class NonblockingConnection {
  public:
   enum class State : std::uint8_t { closed, opening, open };
 
   // Starts to connect. See state() for the outcome, and error() if it is closed.
-  void open(const Destination& destination);
+  void open(const base::SocketAddress& destination);
 
   // Updates the state of an opening connection.
   void poll_connect();

@@ -21,6 +21,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/file_descriptor.h"
+#include "base/socket_address.h"
 #include "tests/kit/temporary_folder.h"
 #include "tests/unit/monitor/test_client.h"
 
@@ -52,8 +54,8 @@ class UnixSocket : public testing::Test {
   // What a daemon leaves that was killed.
   void leave_dead_socket() const {
     const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
-    const UnixAddress name(path_);
-    ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
+    const base::SocketAddress name = base::unix_address(path_);
+    ASSERT_EQ(::bind(socket.get(), name.get(), name.size), 0);
     ASSERT_EQ(::listen(socket.get(), 1), 0);
   }
 
@@ -143,8 +145,8 @@ TEST_F(UnixSocket, LiveSocketIsNotReplaced) {
 
 TEST_F(UnixSocket, LiveSocketWithoutALockIsNotReplaced) {
   const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
-  const UnixAddress name(path_);
-  ASSERT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
+  const base::SocketAddress name = base::unix_address(path_);
+  ASSERT_EQ(::bind(socket.get(), name.get(), name.size), 0);
   ASSERT_EQ(::listen(socket.get(), 5), 0);
   EXPECT_EQ(error_text(address_), "another process listens there; stop it, or name another path");
 }

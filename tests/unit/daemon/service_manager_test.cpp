@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file_descriptor.h"
-#include "daemon/unix_socket.h"
+#include "base/socket_address.h"
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::daemon {
@@ -26,8 +26,8 @@ class ScopedVariable {
 
 std::string notification_to(const std::string& path) {
   const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const UnixAddress name(path);
-  EXPECT_EQ(::bind(socket.get(), name.get(), name.size()), 0);
+  const base::SocketAddress name = base::unix_address(path);
+  EXPECT_EQ(::bind(socket.get(), name.get(), name.size), 0);
   const ScopedVariable variable("NOTIFY_SOCKET", path);
   notify("READY=1");
   std::array<char, 100> text{};
@@ -55,8 +55,8 @@ TEST(ServiceManagerDeathTest, LostNotificationsDoNotBlockAndAreLoggedOnce) {
   const auto lose_notifications = [] {
     const kit::TemporaryFolder folder;
     const base::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const UnixAddress name(folder.file("notify"));
-    if (::bind(socket.get(), name.get(), name.size()) != 0) std::_Exit(1);
+    const base::SocketAddress name = base::unix_address(folder.file("notify"));
+    if (::bind(socket.get(), name.get(), name.size) != 0) std::_Exit(1);
     const ScopedVariable variable("NOTIFY_SOCKET", folder.file("notify"));
     // More than any queue holds; nobody reads it.
     for (int i = 0; i < 10'000; ++i) notify("WATCHDOG=1");

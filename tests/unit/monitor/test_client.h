@@ -7,10 +7,9 @@
 #include <string_view>
 
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "base/file_descriptor.h"
-#include "daemon/unix_socket.h"
+#include "base/socket_address.h"
 
 namespace cleave::monitor {
 
@@ -21,8 +20,8 @@ class TestClient {
   // Connects to a unix socket; connected() is false if that failed.
   static TestClient to(const std::string& path) {
     base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const daemon::UnixAddress name(path);
-    if (::connect(socket.get(), name.get(), name.size()) != 0) return TestClient(base::FileDescriptor());
+    const base::SocketAddress name = base::unix_address(path);
+    if (::connect(socket.get(), name.get(), name.size) != 0) return TestClient(base::FileDescriptor());
     return TestClient(std::move(socket));
   }
   [[nodiscard]] bool connected() const { return socket_.get() >= 0; }

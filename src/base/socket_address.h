@@ -1,0 +1,30 @@
+// An address as the system calls take it.
+//
+// Thread-safe: plain functions of their arguments.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/socket.h>
+
+#include "base/address.h"
+
+namespace cleave::base {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+// A unix socket's. A path that begins with "@" is a name in the abstract namespace; one that is too long is truncated.
+SocketAddress unix_address(std::string_view path);
+
+// What to connect to or to listen on, in the order in which to try it. For TCP the system's resolver is asked: it blocks if
+// the host is given by name. Empty: it knows no such host; `problem` has its words.
+std::vector<SocketAddress> resolve(const Address& address, std::string& problem);
+
+}  // namespace cleave::base
