@@ -184,6 +184,10 @@ class RawClient {
   bool await_answer(std::uint32_t request) {
     return receive_until([&] { return received.answers.count(request) > 0; });
   }
+  // Waits for the answer. Empty: there is none.
+  std::optional<int> error_of(std::uint32_t request) {
+    return await_answer(request) ? std::optional(received.answers[request]) : std::nullopt;
+  }
   bool await_completion(std::uint64_t event) {
     return receive_until([&] { return received.completions.count(event) > 0; });
   }
@@ -193,7 +197,13 @@ class RawClient {
     return received.gone;
   }
 
-  // The same, whatever bytes it sends before that.
+  // Sends what has been added. Whether the server then ends the connection, and says why.
+  bool is_rejected(const std::vector<std::span<const std::byte>>& payloads = {}) {
+    send(payloads);
+    return is_disconnected() && !received.goodbye.empty();
+  }
+
+  // As is_disconnected(), whatever bytes it sends before that.
   bool connection_closes() {
     std::array<std::byte, 4096> buffer;
     std::size_t size = 0;

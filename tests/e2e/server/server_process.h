@@ -79,6 +79,14 @@ class ServerProcess {
     return read_endpoint(text_.substr(start, text_.find('\n', start) - start)).value_or(Endpoint{});
   }
 
+  // Waits until it has ended. Whether it has ended with the status of a mistake in its options, and has logged `text` instead of
+  // listening.
+  bool refuses(std::string_view text) {
+    const int status = stop(0);
+    return logs(text) && WIFEXITED(status) && WEXITSTATUS(status) == 2 &&
+           log().find("listening") == std::string::npos;
+  }
+
   // Signal 0: waits for it to end by itself.
   int stop(int signal = SIGTERM) {
     if (process_ <= 0) return status_;

@@ -35,6 +35,19 @@ std::int64_t cpu_time(pid_t process) {
 
 std::span<const std::byte> bytes(const std::vector<cl_int>& data) { return std::as_bytes(std::span(data)); }
 
+// A server, and a client of it with a context, a queue and a buffer of kItems numbers, which are not sent yet.
+struct Served {
+  explicit Served(std::vector<std::string> options = {}, const HelloFields& hello = {},
+                  std::uint64_t queue_properties = 0)
+      : server(std::move(options)), client(server.endpoint()) {
+    EXPECT_TRUE(client.begin(hello));
+    client.create_objects(kItems * sizeof(cl_int), queue_properties);
+  }
+
+  ServerProcess server;
+  RawClient client;
+};
+
 class Serving : public testing::Test {
  protected:
   static void make_kernel(RawClient& client, const char* name) {
@@ -43,12 +56,10 @@ class Serving : public testing::Test {
     client.create_program(kProgram, source);
     client.add({.request = 900}, wire::CreateBuildProgram(b, kProgram, 0, b.CreateString("")));
     client.send({std::as_bytes(std::span(source))});
-    ASSERT_TRUE(client.await_answer(900));
-    ASSERT_EQ(client.received.answers[900], CL_SUCCESS);
+    ASSERT_EQ(client.error_of(900), CL_SUCCESS);
     client.add({.request = 901}, wire::CreateCreateKernel(b, kKernel, kProgram, b.CreateString(name)));
     client.send();
-    ASSERT_TRUE(client.await_answer(901));
-    ASSERT_EQ(client.received.answers[901], CL_SUCCESS);
+    ASSERT_EQ(client.error_of(901), CL_SUCCESS);
   }
 
   static void set_int(RawClient& client, std::uint32_t index, cl_int value) {
@@ -72,10 +83,8 @@ class Serving : public testing::Test {
 };
 
 TEST_F(Serving, ComputationNeedsTwoRoundTripsBesidesTheBuild) {
-  ServerProcess server;
-  RawClient client(server.endpoint());
-  ASSERT_TRUE(client.begin());
-  client.create_objects(kItems * sizeof(cl_int));
+  Served served;
+  RawClient& client = served.client;
   make_kernel(client, "add");
   std::vector<cl_int> data(kItems);
   std::iota(data.begin(), data.end(), 0);
@@ -87,8 +96,7 @@ TEST_F(Serving, ComputationNeedsTwoRoundTripsBesidesTheBuild) {
   client.add({.request = 1, .queue = kQueue},
              wire::CreateReadBuffer(client.builder, kBuffer, 0, kItems * sizeof(cl_int)));
   client.send({bytes(data)});
-  ASSERT_TRUE(client.await_answer(1));
-  EXPECT_EQ(client.received.answers[1], CL_SUCCESS);
+  ASSERT_EQ(client.error_of(1), CL_SUCCESS);
   EXPECT_EQ(client.received.completions.at(50), CL_COMPLETE);
   EXPECT_TRUE(client.received.failures.empty());
   for (cl_int& one : data) one += 7;
@@ -97,10 +105,8 @@ TEST_F(Serving, ComputationNeedsTwoRoundTripsBesidesTheBuild) {
 }
 
 TEST_F(Serving, LargeTransfersArriveComplete) {
-  ServerProcess server;
-  RawClient client(server.endpoint());
-  ASSERT_TRUE(client.begin());
-  client.create_objects(kItems * sizeof(cl_int));
+  Served served;
+  RawClient& client = served.client;
   constexpr std::size_t kLarge = (9U << 20U) + 12345;
   std::vector<cl_int> data(kLarge / sizeof(cl_int));
   std::iota(data.begin(), data.end(), 17);
@@ -127,10 +133,8 @@ TEST_F(Serving, LargeTransfersArriveComplete) {
 }
 
 TEST_F(Serving, PrintfOutputPrecedesCompletion) {
-  ServerProcess server;
-  RawClient client(server.endpoint());
-  ASSERT_TRUE(client.begin());
-  client.create_objects(kItems * sizeof(cl_int));
+  Served served;
+  RawClient& client = served.client;
   make_kernel(client, "hello");
   set_int(client, 0, 42);
   launch(client, 1);
@@ -142,10 +146,8 @@ TEST_F(Serving, PrintfOutputPrecedesCompletion) {
 
 TEST_F(Serving, BlockedQueueDoesNotBlockOtherQueues) {
   for (const std::uint64_t bits : {std::uint64_t{0}, std::uint64_t{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
-    ServerProcess server;
-    RawClient client(server.endpoint());
-    ASSERT_TRUE(client.begin());
-    client.create_objects(kItems * sizeof(cl_int), bits);
+    Served served({}, {}, bits);
+    RawClient& client = served.client;
     auto& b = client.builder;
     client.add({}, wire::CreateCreateQueue(b, 20, kContext, client.device, b.CreateVector<std::uint64_t>({0}),
                                            true));
@@ -165,10 +167,8 @@ TEST_F(Serving, BlockedQueueDoesNotBlockOtherQueues) {
 }
 
 TEST_F(Serving, FailedCommandFailsItsEventAndItsDependents) {
-  ServerProcess server;
-  RawClient client(server.endpoint());
-  ASSERT_TRUE(client.begin());
-  client.create_objects(kItems * sizeof(cl_int));
+  Served served;
+  RawClient& client = served.client;
   auto& b = client.builder;
   client.add({.queue = kQueue, .event = 30}, wire::CreateCopyBuffer(b, kBuffer, kBuffer, 0, 1U << 20U, 64));
   client.add({.queue = kQueue, .event = 31, .waits = {30}}, wire::CreateMarker(b));
@@ -184,10 +184,8 @@ TEST_F(Serving, FailedCommandFailsItsEventAndItsDependents) {
 
 TEST_F(Serving, AnswersAtEndWaitForTheCommand) {
   for (const cl_int status : {cl_int{CL_COMPLETE}, cl_int{CL_OUT_OF_RESOURCES}}) {
-    ServerProcess server;
-    RawClient client(server.endpoint());
-    ASSERT_TRUE(client.begin({.features = bit(Feature::end_answers)}));
-    client.create_objects(kItems * sizeof(cl_int));
+    Served served({}, {.features = bit(Feature::end_answers)});
+    RawClient& client = served.client;
     const std::vector<cl_int> data(16, 9);
     auto& b = client.builder;
     client.add({}, wire::CreateCreateUserEvent(b, 30, kContext));
@@ -208,10 +206,8 @@ TEST_F(Serving, AnswersAtEndWaitForTheCommand) {
 }
 
 TEST_F(Serving, AnswerAtEndReportsAFailedEnqueue) {
-  ServerProcess server;
-  RawClient client(server.endpoint());
-  ASSERT_TRUE(client.begin());
-  client.create_objects(kItems * sizeof(cl_int));
+  Served served;
+  RawClient& client = served.client;
   const std::vector<cl_int> data(16, 9);
   auto& b = client.builder;
   client.add({.request = 1, .queue = kQueue, .payload = 64, .at_end = true},
@@ -226,10 +222,8 @@ TEST_F(Serving, AnswerAtEndReportsAFailedEnqueue) {
 }
 
 TEST_F(Serving, EmptyWaitListReachesTheDriver) {
-  ServerProcess server;
-  RawClient client(server.endpoint());
-  ASSERT_TRUE(client.begin());
-  client.create_objects(kItems * sizeof(cl_int));
+  Served served;
+  RawClient& client = served.client;
   client.add({.request = 1, .queue = kQueue, .empty_list = true}, wire::CreateMarker(client.builder));
   client.add({.request = 2, .queue = kQueue}, wire::CreateMarker(client.builder));
   client.send();
@@ -239,10 +233,8 @@ TEST_F(Serving, EmptyWaitListReachesTheDriver) {
 }
 
 TEST_F(Serving, MemoryBeyondTheClientLimitIsRefused) {
-  ServerProcess server({"--memory-per-client", "1M"});
-  RawClient client(server.endpoint());
-  ASSERT_TRUE(client.begin());
-  client.create_objects(kItems * sizeof(cl_int));
+  Served served({"--memory-per-client", "1M"});
+  RawClient& client = served.client;
   auto& b = client.builder;
   client.add({.request = 1}, wire::CreateCreateBuffer(b, 10, kContext, CL_MEM_READ_WRITE, 800 << 10));
   client.add({.request = 2}, wire::CreateCreateBuffer(b, 11, kContext, CL_MEM_READ_WRITE, 800 << 10));

@@ -28,7 +28,6 @@ _parser.add_argument("--cmake", help="the command")
 _parser.add_argument("--build", type=Path, help="the build folder")
 _parser.add_argument("--prefix", type=Path, help="where the build is to be installed")
 _parser.add_argument("--library-folder", help="CMAKE_INSTALL_LIBDIR")
-_parser.add_argument("--units", type=Path, help="the folder of the systemd units")
 OPTIONS, _unittest_arguments = _parser.parse_known_args()
 
 CLEAVE = OPTIONS.cleave.resolve()

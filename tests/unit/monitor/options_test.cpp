@@ -1,7 +1,7 @@
 #include "monitor/options.h"
 
-#include <fstream>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -40,10 +40,7 @@ class OptionsTest : public testing::Test {
     }
     return "";
   }
-  std::string file(const std::string& text) const {
-    std::ofstream(folder_.file("monitord.toml")) << text;
-    return folder_.file("monitord.toml");
-  }
+  std::string file(const std::string& text) const { return folder_.write("monitord.toml", text); }
 
   kit::TemporaryFolder folder_;
 };
@@ -172,14 +169,9 @@ TEST_F(OptionsTest, MissingFileIsAnError) {
 
 // The manuals are written by hand; this holds them against the list.
 TEST(Manual, NamesEveryOption) {
-  const auto contents = [](const char* path) {
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  };
-  const std::string guide = contents(CLEAVE_SOURCE "/docs/monitor.md");
-  const std::string man = contents(CLEAVE_SOURCE "/monitor/cleave-monitord.8");
-  const std::string example = contents(CLEAVE_SOURCE "/monitor/monitord.toml");
+  const std::string guide = kit::file_contents(CLEAVE_SOURCE "/docs/monitor.md");
+  const std::string man = kit::file_contents(CLEAVE_SOURCE "/monitor/cleave-monitord.8");
+  const std::string example = kit::file_contents(CLEAVE_SOURCE "/monitor/monitord.toml");
   Options options;
   for (const daemon::Option& entry : option_table(options)) {
     EXPECT_NE(guide.find(std::string("`--") + entry.name), std::string::npos) << entry.name;

@@ -1,7 +1,5 @@
 // The parts of the server that need neither a driver nor a process.
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -145,16 +143,16 @@ TEST(ServerOptions, NetworkAddressNeedsAuthentication) {
 }
 
 TEST(ServerOptions, TheFileHasTheSameNamesAndTheCommandLineWins) {
-  char path[] = "/tmp/cleave-serverd-options.XXXXXX";
-  ::close(::mkstemp(path));
-  std::ofstream(path) << "listen = ['unix:/a', 'unix:/b']\nmax-clients = 3\nmemory-per-client = '2G'\n";
-  const Options options = read({"--config", path, "--max-clients", "5"});
+  const kit::TemporaryFolder folder;
+  const std::string path = folder.write(
+      "serverd.toml", "listen = ['unix:/a', 'unix:/b']\nmax-clients = 3\nmemory-per-client = '2G'\n");
+  const Options options = read({"--config", path.c_str(), "--max-clients", "5"});
   EXPECT_EQ(options.listen.size(), 2U);
   EXPECT_EQ(options.max_clients, 5U);
   EXPECT_EQ(options.limits.memory, std::uint64_t{2} << 30U);
-  std::ofstream(path) << "worker = true\n";
-  EXPECT_NE(mistake({"--config", path}).find(":1: worker: there is no such option"), std::string::npos);
-  ::unlink(path);
+  folder.write("serverd.toml", "worker = true\n");
+  EXPECT_NE(mistake({"--config", path.c_str()}).find(":1: worker: there is no such option"),
+            std::string::npos);
 }
 
 TEST(ServerOptions, SocketModeIsAStringInTheFile) {
@@ -198,13 +196,8 @@ TEST(ServerOptions, WorkersGetTheResolvedValues) {
 }
 
 TEST(ServerOptions, AreInTheManualAndInTheExampleFile) {
-  const auto contents = [](const char* path) {
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  };
-  const std::string man = contents(CLEAVE_SOURCE "/remote/server/cleave-serverd.8");
-  const std::string example = contents(CLEAVE_SOURCE "/remote/server/serverd.toml");
+  const std::string man = kit::file_contents(CLEAVE_SOURCE "/remote/server/cleave-serverd.8");
+  const std::string example = kit::file_contents(CLEAVE_SOURCE "/remote/server/serverd.toml");
   Options options;
   for (const daemon::Option& option : option_table(options)) {
     EXPECT_NE(man.find("Fl -" + option.name + " "), std::string::npos) << option.name;
@@ -223,17 +216,16 @@ TEST(ServerOptions, SizesHaveUnits) {
 }
 
 TEST(Tokens, AreReadFromAPrivateFile) {
-  char path[] = "/tmp/cleave-tokens.XXXXXX";
-  ::close(::mkstemp(path));
-  std::ofstream(path) << "# a comment\n\nfirst\nsecond one\n";
+  const kit::TemporaryFolder folder;
+  const std::string path = folder.write("tokens", "# a comment\n\nfirst\nsecond one\n");
+  ::chmod(path.c_str(), 0600);
   EXPECT_EQ(read_tokens(path), (std::vector<std::string>{"first", "second one"}));
-  ::chmod(path, 0644);
+  ::chmod(path.c_str(), 0644);
   EXPECT_THROW(read_tokens(path), OptionError);
-  ::chmod(path, 0600);
-  std::ofstream(path) << "# nothing\n";
+  ::chmod(path.c_str(), 0600);
+  folder.write("tokens", "# nothing\n");
   EXPECT_THROW(read_tokens(path), OptionError);
-  ::unlink(path);
-  EXPECT_THROW(read_tokens(path), OptionError);
+  EXPECT_THROW(read_tokens(folder.file("absent")), OptionError);
 }
 
 TEST(Control, TextRoundTrips) {
