@@ -12,11 +12,11 @@
 namespace cleave::daemon {
 namespace {
 
-[[noreturn]] void fail(const std::string& what, int error) {
+[[noreturn]] void fail_to_lock(const std::string& what, int error) {
   throw ListenError(what + "; fix that, or name another path: " + std::strerror(error));
 }
 
-// Another user's lock is not used: he could hold it for as long as he likes.
+// Another user's file is not used: that user could keep it locked.
 base::FileDescriptor open_lock_file(const std::string& path) {
   base::FileDescriptor file(
       ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
@@ -25,7 +25,7 @@ base::FileDescriptor open_lock_file(const std::string& path) {
   const bool found = (file.is_open() ? ::fstat(file.get(), &there) : ::lstat(path.c_str(), &there)) == 0;
   if (found && there.st_uid != ::geteuid())
     throw ListenError(path + " belongs to another user; remove it, or name another path");
-  if (!file.is_open()) fail(path + " cannot be opened", error);
+  if (!file.is_open()) fail_to_lock(path + " cannot be opened", error);
   return file;
 }
 
@@ -45,7 +45,7 @@ std::optional<SocketLock> SocketLock::take(const std::string& path) {
     base::FileDescriptor file = open_lock_file(lock_path);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return std::nullopt;
-      fail(lock_path + " cannot be locked", errno);
+      fail_to_lock(lock_path + " cannot be locked", errno);
     }
     if (is_still_there(file, lock_path)) return SocketLock(std::move(lock_path), std::move(file));
   }

@@ -23,10 +23,11 @@ class ListenError : public std::runtime_error {
 // The right to create and to remove the socket file at a path, which one process at a time has. Without it two daemons that
 // start at the same time could both find the same stale socket, and one would remove the other's new one.
 //
-// The protocol: whoever wants the right opens PATH.lock, creating it if need be, and takes flock(2) on it without waiting.
-// It is his only if PATH.lock is then still the file that he has locked; if not, a holder has removed it in between, and he
-// begins again. Whoever gives the right up first removes PATH.lock and then the lock. So nobody ever holds a lock on a file
-// that others no longer find, and the folder is left empty. After a crash the file stays, unlocked, and is used again.
+// The protocol: to get the right, a process opens PATH.lock, which it creates if need be, and takes flock(2) on it without
+// waiting. It has the right if PATH.lock is then still the file that it has locked; if not, another process has removed the
+// file in between, and it begins again. To give the right up it removes PATH.lock first, and then releases the lock. So no
+// process holds a lock on a file that others cannot find, and the folder is left as it was. A process that is killed leaves
+// the file unlocked, for the next one.
 class SocketLock {
  public:
   SocketLock() = default;  // holds nothing
