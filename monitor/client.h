@@ -29,6 +29,7 @@ class ClientOwner {
   ClientOwner() = default;
   ClientOwner(const ClientOwner&) = delete;
   ClientOwner& operator=(const ClientOwner&) = delete;
+  virtual ~ClientOwner() = default;
 
   // Lines of the protocol, with their newlines.
   [[nodiscard]] virtual std::string_view greeting() const = 0;
@@ -38,9 +39,6 @@ class ClientOwner {
   [[nodiscard]] virtual TimePoint now() const = 0;
   // Disconnects and forgets the client.
   virtual void drop(Client& client, DropReason why) = 0;
-
- protected:
-  ~ClientOwner() = default;
 };
 
 class Client : public std::enable_shared_from_this<Client> {

@@ -104,9 +104,10 @@ std::vector<Given> read_file(const Program& program, const std::vector<Option>& 
     const Option* const option = find(table, key);
     if (option == nullptr)
       throw OptionError(where + ": there is no such option; see " + program.name + " --help");
-    if (option->is_octal && value.is_integer)
+    if (option->is_octal && value.is_integer) {
       throw OptionError(where +
                         ": an integer is not understood as octal; write it as a string, such as \"0660\"");
+    }
     given.push_back(
         {option, takes_several(*option) ? split_list(value.text) : std::vector{value.text}, where});
   }
