@@ -13,7 +13,7 @@ struct QueueSlot {
   bool out_of_order = false;
 };
 
-// The commands of one lane are in order: each waits for the one before, unless the queue guarantees that. Lanes are independent
+// The commands of one chain are in order: each waits for the one before, unless the queue guarantees that. Chains are independent
 // of each other, but may share queues, kernels and user events.
 class CommandChain {
  public:
@@ -23,9 +23,9 @@ class CommandChain {
   unsigned context() const { return context_; }
   const Buffers& buffers() const { return buffers_; }
 
-  // The wait list of the lane's next command, if that is on `queue`; with `always`, also where the queue guarantees the order.
+  // The wait list of the chain's next command, if that is on `queue`; with `always`, also where the queue guarantees the order.
   Waits waits(const QueueSlot& queue, bool always, Observations& observations);
-  // The event that the lane's next command has to wait for. Without one, `queue` has to be in order.
+  // The event that the chain's next command has to wait for. Without one, `queue` has to be in order.
   void done(const QueueSlot& queue, cl_event event);
   // `queue` is about to be released: the next command waits for an event.
   void leave(const QueueSlot& queue, Observations& observations);

@@ -32,7 +32,7 @@ enum class Do {
 // All steps are generated before the first one is executed, so that steps can be dropped.
 struct Step {
   Do what;
-  unsigned lane;
+  unsigned chain;
   unsigned queue;
   std::uint64_t seed;
 };
@@ -88,7 +88,7 @@ class Sequence {
   // Replaces the queue while commands of the old one may still be running.
   void renew(QueueSlot& queue) {
     if (held() || setting_.options.without.count("renewed-queues") != 0) return;
-    for (CommandChain& lane : chains_) lane.leave(queue, observations_);
+    for (CommandChain& chain : chains_) chain.leave(queue, observations_);
     Queue fresh =
         create_queue(queue.context, queue.out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
     if (!fresh) return;
@@ -96,20 +96,20 @@ class Sequence {
     queue.handle = std::move(fresh);
   }
 
-  QueueSlot& queue_of(const CommandChain& lane, unsigned number) {
+  QueueSlot& queue_of(const CommandChain& chain, unsigned number) {
     std::vector<QueueSlot*> able;
     for (QueueSlot& queue : queues_)
-      if (queue.context == lane.context()) able.push_back(&queue);
+      if (queue.context == chain.context()) able.push_back(&queue);
     return *able[number % able.size()];
   }
 
   void take(const Step& step, std::size_t number) {
-    auto lane = chains_.begin();
-    std::advance(lane, step.lane % chains_.size());
-    QueueSlot& queue = queue_of(*lane, step.queue);
+    auto chain = chains_.begin();
+    std::advance(chain, step.chain % chains_.size());
+    QueueSlot& queue = queue_of(*chain, step.queue);
     Random random(step.seed);
-    observations_.note("step " + std::to_string(number) + ", lane " +
-                       std::to_string(step.lane % chains_.size()) + ", queue " + std::to_string(step.queue));
+    observations_.note("step " + std::to_string(number) + ", chain " +
+                       std::to_string(step.chain % chains_.size()) + ", queue " + std::to_string(step.queue));
     switch (step.what) {
       case Do::flush:
         return observations_.add("flush", clFlush(queue.handle));
@@ -118,13 +118,13 @@ class Sequence {
       case Do::wait:
         return wait_for_last();
       case Do::user:
-        return create_user_event(lane->context());
+        return create_user_event(chain->context());
       case Do::set:
         return set_user_events();
       case Do::renew:
         return renew(queue);
       default:
-        command(step.what, *lane, queue, random);
+        command(step.what, *chain, queue, random);
     }
   }
 
@@ -157,16 +157,16 @@ class Sequence {
         observations_.add("set", clSetUserEventStatus(std::exchange(event, nullptr), CL_COMPLETE));
   }
 
-  void command(Do what, CommandChain& lane, QueueSlot& queue, Random& random) {
-    Waits waits = lane.waits(queue, random.chance(25), observations_);
-    if (pending_[lane.context()] != nullptr && random.chance(40)) waits.push_back(pending_[lane.context()]);
+  void command(Do what, CommandChain& chain, QueueSlot& queue, Random& random) {
+    Waits waits = chain.waits(queue, random.chance(25), observations_);
+    if (pending_[chain.context()] != nullptr && random.chance(40)) waits.push_back(pending_[chain.context()]);
     Event event = cl.event();
     const bool wanted = queue.out_of_order || random.chance(60);
     cl_event* out = wanted ? event.out() : nullptr;
-    const cl_int status = enqueue(what, lane, queue.handle, random, waits, out);
+    const cl_int status = enqueue(what, chain, queue.handle, random, waits, out);
     observations_.add("s", status);
     if (status != CL_SUCCESS) return;
-    lane.done(queue, event);
+    chain.done(queue, event);
     if (!event) return;
     for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
       if (setting_.platform.dialect.callbacks && random.chance(8))
@@ -174,15 +174,15 @@ class Sequence {
     events_.push_back({std::move(event), queue.handle});
   }
 
-  cl_int enqueue(Do what, const CommandChain& lane, cl_command_queue queue, Random& random,
+  cl_int enqueue(Do what, const CommandChain& chain, cl_command_queue queue, Random& random,
                  const Waits& waits, cl_event* out) {
-    const Buffers& own = lane.buffers();
+    const Buffers& own = chain.buffers();
     const std::size_t from = random.below(100) * sizeof(cl_uint);
     const cl_uint pattern = random.word();
     switch (what) {
       case Do::launch:
       case Do::task:
-        return launch(what == Do::task, lane, queue, random, waits, out);
+        return launch(what == Do::task, chain, queue, random, waits, out);
       case Do::fill:
         return cl.fill(queue, own.cells, pattern, 100, from, waits, out);
       case Do::copy:
@@ -223,18 +223,19 @@ class Sequence {
     return cl.unmap(queue, own.cells, mapped, {}, out);
   }
 
-  cl_int launch(bool task, const CommandChain& lane, cl_command_queue queue, Random& random,
+  cl_int launch(bool task, const CommandChain& chain, cl_command_queue queue, Random& random,
                 const Waits& waits, cl_event* out) {
     const KernelSpec& head = random.one_of(setting_.built.text().kernels);
     Shape shape = task ? Shape{} : setting_.shapes.one(random, head);
     cl_int status = CL_SUCCESS;
     Kernel fresh;
-    Kernel& kernel = random.chance(30) ? kept_[lane.context()][head.name] : fresh;
-    if (!kernel) kernel = cl.own(clCreateKernel(programs_[lane.context()], head.name.c_str(), &status));
+    Kernel& kernel = random.chance(30) ? kept_[chain.context()][head.name] : fresh;
+    if (!kernel) kernel = cl.own(clCreateKernel(programs_[chain.context()], head.name.c_str(), &status));
     if (status != CL_SUCCESS) return status;
     if (setting_.platform.dialect.clones && random.chance(8)) kernel = cl.own(clCloneKernel(kernel, &status));
-    set_arguments(kernel, setting_.platform, lane.buffers(), shape, random.word(), observations_);
-    const Buffer brief = random.chance(15) ? lane.buffers().temporary_cells(kernel, observations_) : Buffer();
+    set_arguments(kernel, setting_.platform, chain.buffers(), shape, random.word(), observations_);
+    const Buffer brief =
+        random.chance(15) ? chain.buffers().temporary_cells(kernel, observations_) : Buffer();
     status =
         task ? clEnqueueTask(queue, kernel, cl.count(waits), cl.list(waits), out)
              : clEnqueueNDRangeKernel(queue, kernel, shape.dims, shape.offset_or_null(), shape.global.data(),
@@ -249,8 +250,9 @@ class Sequence {
     set_user_events();
     for (const QueueSlot& queue : queues_) observations_.add("flush", clFlush(queue.handle));
     for (const QueueSlot& queue : queues_) observations_.add("finish", clFinish(queue.handle));
-    for (const CommandChain& lane : chains_) lane.finish(observations_);
-    for (const CommandChain& lane : chains_) lane.buffers().add_to(observations_, queue_of(lane, 0).handle);
+    for (const CommandChain& chain : chains_) chain.finish(observations_);
+    for (const CommandChain& chain : chains_)
+      chain.buffers().add_to(observations_, queue_of(chain, 0).handle);
     for (const Words& words : memory_)
       observations_.hash("memory", words.data(), words.size() * sizeof words[0]);
     for (const Ended& ended : events_) observations_.event("event", ended.event, ended.queue);

@@ -51,11 +51,11 @@ void drain_all() {
 }
 
 // Created once, before objects are counted.
-struct BuildInputs {
+struct Surroundings {
   std::array<ListeningSocket, Script::kServers> listening_sockets{ListeningSocket(0), ListeningSocket(1)};
   unsigned threads_without_client = 0;
 
-  BuildInputs() {
+  Surroundings() {
     // Discards the kernels' output.
     require(std::freopen("/dev/null", "w", stdout) != nullptr, "there is nowhere");
     ::setenv("CLEAVE_CONFIG", "/dev/null", 1);
@@ -100,19 +100,19 @@ void await_thread_count(unsigned threads_left) {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static BuildInputs surroundings;
-  const Script plan = read_script({data, size});
-  const bool several = plan.program + 1 == Program::kCount;
+  static Surroundings surroundings;
+  const Script script = read_script({data, size});
+  const bool several = script.program + 1 == Program::kCount;
   std::string addresses = surroundings.listening_sockets[0].address();
   if (several) addresses += "," + surroundings.listening_sockets[1].address();
   ::setenv("CLEAVE_REMOTE", addresses.c_str(), 1);
-  std::optional<Server> first(std::in_place, surroundings.listening_sockets[0], plan, 0);
+  std::optional<Server> first(std::in_place, surroundings.listening_sockets[0], script, 0);
   std::optional<Server> second;
-  if (several) second.emplace(surroundings.listening_sockets[1], plan, 1);
+  if (several) second.emplace(surroundings.listening_sockets[1], script, 1);
   begin();
   {
-    Program program(platform_table(), plan.is_good());
-    program.run(plan.program);
+    Program program(platform_table(), script.is_good());
+    program.run(script.program);
     close_connections();
     // Threads of the servers, and the client's permanent ones.
     await_thread_count(surroundings.threads_without_client + (several ? 2 : 1));

@@ -21,8 +21,8 @@ class Seed {
   explicit Seed(unsigned program, std::uint8_t options = 0, std::uint8_t features = kAllFeatures)
       : text_{static_cast<char>(program | options), static_cast<char>(features)} {}
 
-  Seed& deed(unsigned after, Fault::Kind kind, std::uint8_t options = 0, const std::string& bytes = {},
-             std::uint16_t payload = 0) {
+  Seed& fault(unsigned after, Fault::Kind kind, std::uint8_t options = 0, const std::string& bytes = {},
+              std::uint16_t payload = 0) {
     text_.push_back(static_cast<char>(after));
     text_.push_back(static_cast<char>(static_cast<std::uint8_t>(kind) | options));
     for (const std::size_t number : {bytes.size(), static_cast<std::size_t>(payload)}) {
@@ -40,10 +40,10 @@ class Seed {
 };
 
 // A frame with one item.
-template <typename ObjectState>
-std::string frame(flatbuffers::FlatBufferBuilder& b, flatbuffers::Offset<ObjectState> body,
+template <typename Body>
+std::string frame(flatbuffers::FlatBufferBuilder& b, flatbuffers::Offset<Body> body,
                   std::uint64_t payload = 0) {
-  const auto item = wire::CreateItem(b, payload, wire::EventTraits<ObjectState>::enum_value, body.Union());
+  const auto item = wire::CreateItem(b, payload, wire::EventTraits<Body>::enum_value, body.Union());
   b.Finish(wire::CreateEvents(b, b.CreateVector(std::vector{item}), 1000, 1000));
   std::string text(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize());
   b.Clear();
@@ -94,31 +94,31 @@ void write_bad(const std::string& folder) {
     for (const Odd& odd : odd_frames()) {
       place = place * 5 % 13;
       Seed(program, kLate)
-          .deed(place, Fault::Kind::insert, 0, odd.message, odd.payload)
-          .deed(2, Fault::Kind::replace, kWithCommandIds | second, odd.message, odd.payload)
+          .fault(place, Fault::Kind::insert, 0, odd.message, odd.payload)
+          .fault(2, Fault::Kind::replace, kWithCommandIds | second, odd.message, odd.payload)
           .write(folder + "/" + odd.name + number);
     }
     // Each answer with one byte changed, such as a length.
     for (unsigned i = 0; i < 24; ++i) {
       const std::string change{static_cast<char>(8 + 4 * i), 0, static_cast<char>(i % 3)};
       Seed(program, kLate)
-          .deed(i, Fault::Kind::edit, kWithCommandIds, change)
+          .fault(i, Fault::Kind::edit, kWithCommandIds, change)
           .write(folder + "/edit_" + std::to_string(i) + number);
     }
     Seed(program, kLate)
-        .deed(4, Fault::Kind::withhold)
-        .deed(3, Fault::Kind::withhold)
+        .fault(4, Fault::Kind::withhold)
+        .fault(3, Fault::Kind::withhold)
         .write(folder + "/late" + number);
-    Seed(program).deed(6, Fault::Kind::withhold, second).write(folder + "/never" + number);
+    Seed(program).fault(6, Fault::Kind::withhold, second).write(folder + "/never" + number);
     Seed(program)
-        .deed(5, Fault::Kind::leave)
-        .deed(2, Fault::Kind::leave, second)
+        .fault(5, Fault::Kind::leave)
+        .fault(2, Fault::Kind::leave, second)
         .write(folder + "/left" + number);
-    Seed(program).deed(5, Fault::Kind::raw, second, "no frame").write(folder + "/raw" + number);
-    Seed(program).deed(7, Fault::Kind::twice, second).write(folder + "/twice" + number);
-    Seed(program).deed(3, Fault::Kind::scribble, 0, "\xff").write(folder + "/scribble" + number);
+    Seed(program).fault(5, Fault::Kind::raw, second, "no frame").write(folder + "/raw" + number);
+    Seed(program).fault(7, Fault::Kind::twice, second).write(folder + "/twice" + number);
+    Seed(program).fault(3, Fault::Kind::scribble, 0, "\xff").write(folder + "/scribble" + number);
     Seed(program, kWelcome)
-        .deed(0, Fault::Kind::edit, 0, std::string("\x40\x00\x01", 3))
+        .fault(0, Fault::Kind::edit, 0, std::string("\x40\x00\x01", 3))
         .write(folder + "/welcome" + number);
   }
 }

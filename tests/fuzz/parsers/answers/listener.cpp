@@ -32,8 +32,11 @@ int ListeningSocket::next(int stop) const {
   return waited[0].revents == 0 ? -1 : ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
 }
 
-Server::Server(const ListeningSocket& door, const Script& plan, unsigned number)
-    : listening_socket_(door), script_(plan), number_(number), stop_(::eventfd(0, EFD_CLOEXEC)) {
+Server::Server(const ListeningSocket& listening_socket, const Script& script, unsigned number)
+    : listening_socket_(listening_socket),
+      script_(script),
+      number_(number),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -45,9 +48,9 @@ Server::~Server() {
 }
 
 void Server::run() {
-  ScriptProgress course{script_, script_.faults[number_], number_};
+  ScriptProgress progress{script_, script_.faults[number_], number_};
   for (int socket = listening_socket_.next(stop_); socket >= 0; socket = listening_socket_.next(stop_)) {
-    MockConnection(socket, course).run();
+    MockConnection(socket, progress).run();
   }
 }
 

@@ -31,7 +31,7 @@ class ListeningSocket {
 // Serves clients until it is stopped, one after the other.
 class Server {
  public:
-  Server(const ListeningSocket& door, const Script& plan, unsigned number);
+  Server(const ListeningSocket& listening_socket, const Script& script, unsigned number);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();  // after the last client has disconnected

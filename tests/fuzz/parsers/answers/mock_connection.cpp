@@ -67,14 +67,14 @@ void edit(std::vector<std::uint8_t>& message, std::span<const std::uint8_t> chan
   }
 }
 
-FrameKind kind_of(const Fault& deed) {
-  return deed.frame == 1 ? FrameKind::welcome : deed.frame == 2 ? FrameKind::commands : FrameKind::events;
+FrameKind kind_of(const Fault& fault) {
+  return fault.frame == 1 ? FrameKind::welcome : fault.frame == 2 ? FrameKind::commands : FrameKind::events;
 }
 
 }  // namespace
 
-MockConnection::MockConnection(int socket, ScriptProgress& course)
-    : socket_(socket), progress_(course), mock_server_(course.number) {}
+MockConnection::MockConnection(int socket, ScriptProgress& progress)
+    : socket_(socket), progress_(progress), mock_server_(progress.number) {}
 
 MockConnection::~MockConnection() {
   if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
@@ -83,7 +83,7 @@ MockConnection::~MockConnection() {
 
 void MockConnection::run() {
   if (!greet()) return;
-  const bool good = progress_.plan.is_good();
+  const bool good = progress_.script.is_good();
   const auto patience = good ? remote::Duration(kHangTimeout) : remote::Duration(kIdleTimeout);
   auto until = std::chrono::steady_clock::now() + patience;
   for (;;) {
@@ -125,24 +125,24 @@ bool MockConnection::greet() {
   require(remote::verified_hello(hello) != nullptr, "the client's Hello can be read");
   stream_ = remote::make_socket_stream(socket_);
   input_ = std::make_unique<remote::FrameReader>(
-      *stream_, progress_.plan.is_good() ? remote::Duration(kHangTimeout) : remote::Duration(kSlotTimeout));
-  Said said = welcome(progress_.plan.features);
-  const bool odd = progress_.plan.welcome && progress_.number == 0 && !progress_.faults.empty();
-  if (!odd) return say(said, FrameKind::welcome);
-  const Fault& deed = progress_.faults.front();
+      *stream_, progress_.script.is_good() ? remote::Duration(kHangTimeout) : remote::Duration(kSlotTimeout));
+  MockFrame frame = welcome(progress_.script.features);
+  const bool odd = progress_.script.welcome && progress_.number == 0 && !progress_.faults.empty();
+  if (!odd) return send(frame, FrameKind::welcome);
+  const Fault& fault = progress_.faults.front();
   progress_.next = std::max<std::size_t>(progress_.next, 1);
-  if (deed.kind == Fault::Kind::edit) {
-    edit(said.message, deed.bytes);
+  if (fault.kind == Fault::Kind::edit) {
+    edit(frame.message, fault.bytes);
   } else {
-    said.message = deed.bytes;
+    frame.message = fault.bytes;
   }
-  const auto copy = aligned(said.message);
+  const auto copy = aligned(frame.message);
   const auto* const read =
-      remote::verified_welcome(std::as_bytes(std::span(copy)).first(said.message.size()));
+      remote::verified_welcome(std::as_bytes(std::span(copy)).first(frame.message.size()));
   constexpr std::uint64_t kWideBytes = 32U << 20U;
   windows_small_ = windows_unknown_ =
       read == nullptr || read->window_commands() < 512 || read->window_bytes() < kWideBytes;
-  return say(said, FrameKind::welcome);
+  return send(frame, FrameKind::welcome);
 }
 
 bool MockConnection::take_frame(const remote::FrameHeader& header) {
@@ -174,10 +174,10 @@ bool MockConnection::take(const wire::Command& command) {
     totals_.bytes += command.payload();
   }
   if (const auto* watched = command.body_as_WatchDestruction()) mock_server_.watch(watched->object());
-  if (const auto* ping = command.body_as_Ping()) return say(pong(ping->number(), totals_));
+  if (const auto* ping = command.body_as_Ping()) return send(pong(ping->number(), totals_));
   ++commands_;
   if (const auto* release = command.body_as_Release(); release != nullptr && release->ids() != nullptr)
-    return say(mock_server_.gone(*release, totals_));
+    return send(mock_server_.gone(*release, totals_));
   return (command.request() == 0 && command.event() == 0) || answer(command);
 }
 
@@ -187,55 +187,57 @@ bool MockConnection::answer(const wire::Command& command) {
   if (command.request() != 0 && command.shared() == nullptr) totals_.bytes += bytes_of_read(command);
   if (progress_.next == progress_.faults.size() ||
       progress_.answered++ < progress_.faults[progress_.next].after)
-    return say(mock_server_.reply(command, owed_.request != 0, owed_.event != 0, totals_));
+    return send(mock_server_.reply(command, owed_.request != 0, owed_.event != 0, totals_));
   progress_.answered = 0;
   return act(progress_.faults[progress_.next++], command);
 }
 
-bool MockConnection::act(const Fault& deed, const wire::Command& command) {
+bool MockConnection::act(const Fault& fault, const wire::Command& command) {
   const auto good = [&] {
     return mock_server_.reply(command, owed_.request != 0, owed_.event != 0, totals_);
   };
   const auto odd = [&](std::vector<std::uint8_t> message, std::uint64_t payload) {
     auto copy = aligned(message);
     const auto* const events = events_in(copy, message.size(), payload);
-    if (events != nullptr && deed.patched) {
+    if (events != nullptr && fault.patched) {
       patch(*events, command);
       std::memcpy(message.data(), copy.data(), message.size());
     }
     note(message, payload);
-    return send_faulty(deed, std::move(message), payload);
+    return send_faulty(fault, std::move(message), payload);
   };
-  switch (deed.kind) {
+  switch (fault.kind) {
     case Fault::Kind::insert:
-      return odd(deed.bytes, deed.payload) && (owed_.request == 0 && owed_.event == 0 ? true : say(good()));
+      return odd(fault.bytes, fault.payload) &&
+             (owed_.request == 0 && owed_.event == 0 ? true : send(good()));
     case Fault::Kind::replace:
-      return odd(deed.bytes, deed.payload) && owe(command);
+      return odd(fault.bytes, fault.payload) && owe(command);
     case Fault::Kind::edit: {
-      Said said = good();
-      edit(said.message, deed.bytes);
-      const auto changed = static_cast<std::int64_t>(said.payload) + static_cast<std::int16_t>(deed.payload);
-      return odd(said.message, static_cast<std::uint64_t>(std::max<std::int64_t>(changed, 0))) &&
+      MockFrame frame = good();
+      edit(frame.message, fault.bytes);
+      const auto changed =
+          static_cast<std::int64_t>(frame.payload) + static_cast<std::int16_t>(fault.payload);
+      return odd(frame.message, static_cast<std::uint64_t>(std::max<std::int64_t>(changed, 0))) &&
              owe(command);
     }
     case Fault::Kind::withhold:
       return owe(command);
     case Fault::Kind::raw: {
       broken_ = true;
-      std::vector<std::uint8_t> bytes = deed.bytes;
+      std::vector<std::uint8_t> bytes = fault.bytes;
       iovec part{bytes.data(), bytes.size()};
       return stream_->write(std::span(&part, 1), kHangTimeout);
     }
     case Fault::Kind::leave:
       return false;
     case Fault::Kind::twice:
-      return say(good()) && say(good());
+      return send(good()) && send(good());
     case Fault::Kind::scribble:
       if (!memory_.empty()) {
         constexpr std::size_t kBeginning = 4096;
-        std::memset(memory_.data(), deed.bytes.empty() ? 0 : deed.bytes[0], kBeginning);
+        std::memset(memory_.data(), fault.bytes.empty() ? 0 : fault.bytes[0], kBeginning);
       }
-      return say(good());
+      return send(good());
   }
   return false;
 }
@@ -262,16 +264,16 @@ void MockConnection::note(std::span<const std::uint8_t> message, std::uint64_t p
   }
 }
 
-bool MockConnection::say(const Said& said, FrameKind kind) {
-  const std::vector<std::byte> payload(said.payload, std::byte{kData});
+bool MockConnection::send(const MockFrame& frame, FrameKind kind) {
+  const std::vector<std::byte> payload(frame.payload, std::byte{kData});
   const std::array<std::span<const std::byte>, 1> payloads{std::span(payload)};
-  return remote::write_frame(*stream_, kind, std::as_bytes(std::span(said.message)), payloads, kHangTimeout);
+  return remote::write_frame(*stream_, kind, std::as_bytes(std::span(frame.message)), payloads, kHangTimeout);
 }
 
-bool MockConnection::send_faulty(const Fault& deed, std::vector<std::uint8_t> message,
+bool MockConnection::send_faulty(const Fault& fault, std::vector<std::uint8_t> message,
                                  std::uint64_t payload) {
   if (message.empty()) message.push_back(0);
-  if (deed.frame != 3) return say({std::move(message), payload}, kind_of(deed));
+  if (fault.frame != 3) return send({std::move(message), payload}, kind_of(fault));
   broken_ = true;
   const auto header =
       remote::encode({FrameKind::events, static_cast<std::uint32_t>(message.size()), payload + 1});
@@ -284,13 +286,13 @@ bool MockConnection::send_faulty(const Fault& deed, std::vector<std::uint8_t> me
 bool MockConnection::on_idle() {
   if (broken_) return false;
   if (!late_.empty()) {
-    const Said said = std::move(late_.front());
+    const MockFrame frame = std::move(late_.front());
     late_.pop_front();
-    return progress_.plan.late && say(said);
+    return progress_.script.late && send(frame);
   }
   if (!windows_unknown_) return true;
   windows_unknown_ = windows_small_;
-  return ++window_updates_ <= kMaxWindowUpdates && say(empty_events(totals_));
+  return ++window_updates_ <= kMaxWindowUpdates && send(empty_events(totals_));
 }
 
 }  // namespace cleave::fuzz::answers

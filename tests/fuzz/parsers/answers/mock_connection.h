@@ -17,7 +17,7 @@ namespace cleave::fuzz::answers {
 
 // The remaining deviations of one server's script, over all its connections.
 struct ScriptProgress {
-  const Script& plan;
+  const Script& script;
   const std::vector<Fault>& faults;
   unsigned number = 0;  // the server's
   std::size_t next = 0;
@@ -27,7 +27,7 @@ struct ScriptProgress {
 class MockConnection {
  public:
   // Takes ownership of the socket.
-  MockConnection(int socket, ScriptProgress& course);
+  MockConnection(int socket, ScriptProgress& progress);
   MockConnection(const MockConnection&) = delete;
   MockConnection& operator=(const MockConnection&) = delete;
   ~MockConnection();
@@ -40,11 +40,11 @@ class MockConnection {
   bool take_frame(const remote::FrameHeader& header);
   bool take(const wire::Command& command);
   bool answer(const wire::Command& command);
-  bool act(const Fault& deed, const wire::Command& command);
+  bool act(const Fault& fault, const wire::Command& command);
   bool owe(const wire::Command& command);
   void note(std::span<const std::uint8_t> message, std::uint64_t payload);
-  bool say(const Said& said, remote::FrameKind kind = remote::FrameKind::events);
-  bool send_faulty(const Fault& deed, std::vector<std::uint8_t> message, std::uint64_t payload);
+  bool send(const MockFrame& frame, remote::FrameKind kind = remote::FrameKind::events);
+  bool send_faulty(const Fault& fault, std::vector<std::uint8_t> message, std::uint64_t payload);
   bool on_idle();
 
   bool carry(const wire::Command& command);
@@ -66,7 +66,7 @@ class MockConnection {
   std::span<std::byte> memory_;
   Totals totals_;
   Owed owed_;
-  std::deque<Said> late_;
+  std::deque<MockFrame> late_;
   bool broken_ = false;           // an incomplete frame was sent, and the client may be waiting for its rest
   bool windows_unknown_ = false;  // the client's view of the windows may be wrong
   bool windows_small_ = false;    // and the windows small

@@ -57,7 +57,7 @@ bool MockConnection::carry_read(const wire::Command& command) {
     const std::uint64_t size = std::min(slice, whole - at);
     if (std::to_integer<std::uint8_t>(told) == remote::kNoSlot) {
       totals_.bytes += size;
-      if (!say(part(command.request(), at, size, totals_))) return false;
+      if (!send(part(command.request(), at, size, totals_))) return false;
       continue;
     }
     const auto slot = std::to_integer<std::uint64_t>(told);

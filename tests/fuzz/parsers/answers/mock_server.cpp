@@ -10,14 +10,14 @@
 namespace cleave::fuzz::answers {
 namespace {
 
-using BuildThreads = flatbuffers::FlatBufferBuilder;
+using Builder = flatbuffers::FlatBufferBuilder;
 using Item = flatbuffers::Offset<wire::Item>;
 using wire::InfoSubject;
 
 // Builds lists of infos.
 class InfoList {
  public:
-  explicit InfoList(BuildThreads& builder) : builder_(builder) {}
+  explicit InfoList(Builder& builder) : builder_(builder) {}
 
   void about(InfoSubject what, std::uint32_t index = 0, std::uint64_t device = 0) {
     what_ = what;
@@ -43,7 +43,7 @@ class InfoList {
   }
 
  private:
-  BuildThreads& builder_;
+  Builder& builder_;
   std::vector<flatbuffers::Offset<wire::Info>> list_;
   InfoSubject what_{};
   std::uint32_t index_ = 0;
@@ -153,7 +153,7 @@ std::vector<std::uint8_t> queried(const wire::Query& query) {
 }
 
 // The infos of two sub-devices.
-flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Device>>> sub_devices(BuildThreads& b,
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Device>>> sub_devices(Builder& b,
                                                                                         std::uint64_t first) {
   std::vector<flatbuffers::Offset<wire::Device>> list;
   for (std::uint64_t i = 0; i < 2; ++i) {
@@ -172,7 +172,7 @@ struct AnswerContents {
   std::uint64_t first_sub_device = 0;
 };
 
-Item answer_item(BuildThreads& b, std::uint32_t request, std::uint64_t payload, const AnswerContents& with) {
+Item answer_item(Builder& b, std::uint32_t request, std::uint64_t payload, const AnswerContents& with) {
   flatbuffers::Offset<flatbuffers::Vector<std::int64_t>> values;
   flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Info>>> infos;
@@ -190,7 +190,7 @@ Item answer_item(BuildThreads& b, std::uint32_t request, std::uint64_t payload, 
   return wire::CreateItem(b, payload, wire::Event::Answer, answer.Union());
 }
 
-Said finish(BuildThreads& b, const std::vector<Item>& items, std::uint64_t payload, Totals totals) {
+MockFrame finish(Builder& b, const std::vector<Item>& items, std::uint64_t payload, Totals totals) {
   b.Finish(wire::CreateEvents(b, b.CreateVector(items), totals.commands, totals.bytes));
   return {{b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()}, payload};
 }
@@ -201,8 +201,8 @@ std::uint64_t volume(const wire::Size3* region) {
 
 }  // namespace
 
-Said welcome(std::uint64_t features) {
-  BuildThreads b;
+MockFrame welcome(std::uint64_t features) {
+  Builder b;
   InfoList infos(b);
   add_device_infos(infos);
   const auto device = wire::CreateDevice(b, kDevice, infos.finish());
@@ -232,8 +232,8 @@ std::uint64_t bytes_of_read(const wire::Command& command) {
   }
 }
 
-Said MockServer::reply(const wire::Command& command, bool answers, bool completes, Totals totals) {
-  BuildThreads b;
+MockFrame MockServer::reply(const wire::Command& command, bool answers, bool completes, Totals totals) {
+  Builder b;
   std::vector<Item> items;
   AnswerContents with;
   std::uint64_t payload = command.shared() != nullptr ? 0 : bytes_of_read(command);
@@ -278,8 +278,8 @@ Said MockServer::reply(const wire::Command& command, bool answers, bool complete
   return finish(b, items, answers ? payload : 0, totals);
 }
 
-Said MockServer::gone(const wire::Release& release, Totals totals) const {
-  BuildThreads b;
+MockFrame MockServer::gone(const wire::Release& release, Totals totals) const {
+  Builder b;
   std::vector<Item> items;
   for (const std::uint64_t id : *release.ids()) {
     if (watched_.count(id) == 0) continue;
@@ -288,19 +288,19 @@ Said MockServer::gone(const wire::Release& release, Totals totals) const {
   return finish(b, items, 0, totals);
 }
 
-Said empty_events(Totals totals) {
-  BuildThreads b;
+MockFrame empty_events(Totals totals) {
+  Builder b;
   return finish(b, {}, 0, totals);
 }
 
-Said pong(std::uint64_t number, Totals totals) {
-  BuildThreads b;
+MockFrame pong(std::uint64_t number, Totals totals) {
+  Builder b;
   const auto item = wire::CreateItem(b, 0, wire::Event::Pong, wire::CreatePong(b, number).Union());
   return finish(b, {item}, 0, totals);
 }
 
-Said part(std::uint32_t request, std::uint64_t at, std::uint64_t bytes, Totals totals) {
-  BuildThreads b;
+MockFrame part(std::uint32_t request, std::uint64_t at, std::uint64_t bytes, Totals totals) {
+  Builder b;
   wire::AnswerBuilder answer(b);
   answer.add_request(request);
   answer.add_value(at);

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kPlatform = std::uint64_t{1} << 63U;
 inline constexpr std::uint64_t kDevice = kPlatform + 1;
 
 // A frame: its message, and the number of bytes of kData after it.
-struct Said {
+struct MockFrame {
   std::vector<std::uint8_t> message;
   std::uint64_t payload = 0;
 };
@@ -30,7 +30,7 @@ struct Totals {
   std::uint64_t bytes = 0;
 };
 
-Said welcome(std::uint64_t features);
+MockFrame welcome(std::uint64_t features);
 
 class MockServer {
  public:
@@ -39,10 +39,10 @@ class MockServer {
       : next_address_((std::uint64_t{1} << 45U) + (std::uint64_t{server} << 40U)) {}
 
   // What the command is to be answered with: its Answer, its Completion, or both.
-  Said reply(const wire::Command& command, bool answers, bool completes, Totals totals);
+  MockFrame reply(const wire::Command& command, bool answers, bool completes, Totals totals);
 
   // The destruction of watched memory objects of a Release. Without items if there are none.
-  Said gone(const wire::Release& release, Totals totals) const;
+  MockFrame gone(const wire::Release& release, Totals totals) const;
   void watch(std::uint64_t object) { watched_.insert(object); }
 
  private:
@@ -51,10 +51,10 @@ class MockServer {
 };
 
 // An Events without items.
-Said empty_events(Totals totals);
-Said pong(std::uint64_t number, Totals totals);
+MockFrame empty_events(Totals totals);
+MockFrame pong(std::uint64_t number, Totals totals);
 // A part of a read's data.
-Said part(std::uint32_t request, std::uint64_t at, std::uint64_t bytes, Totals totals);
+MockFrame part(std::uint32_t request, std::uint64_t at, std::uint64_t bytes, Totals totals);
 
 // The bytes that a read gives; 0 for other commands.
 std::uint64_t bytes_of_read(const wire::Command& command);

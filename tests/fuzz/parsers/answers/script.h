@@ -21,7 +21,7 @@
 namespace cleave::fuzz::answers {
 
 inline constexpr std::uint8_t kPrograms = 7;        // bits
-inline constexpr std::uint8_t kWelcome = 1U << 3U;  // the first server's first deed is about its Welcome
+inline constexpr std::uint8_t kWelcome = 1U << 3U;  // the first server's first fault is about its Welcome
 inline constexpr std::uint8_t kLate = 1U << 4U;     // what was not answered is, once the client waits for it
 
 inline constexpr std::uint8_t kWithCommandIds = 1U
