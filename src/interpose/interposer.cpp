@@ -137,7 +137,8 @@ observe::SummaryContext Interposer::summary_context() const {
   for (const auto& line : configuration.lines) {
     if (line.key == "split.policy") summary_context.policy = line.value;
   }
-  static_assert(plan::kUnsplitReasons == observe::kUnsplitReasonCount);
+  static_assert(plan::kUnsplitReasons == observe::kUnsplitReasonCount &&
+                plan::kSingleQueueReasons == observe::kSingleQueueReasonCount);
   for (std::size_t i = 0; i < plan::kUnsplitReasons; ++i) {
     summary_context.reasons[i] = plan::name(static_cast<plan::UnsplitReason>(i));
   }

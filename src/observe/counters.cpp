@@ -14,7 +14,7 @@ KernelStatistics& KernelStatistics::operator+=(const KernelStatistics& other) {
   slices += other.slices;
   for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) unsplit[i] += other.unsplit[i];
   pipelined += other.pipelined;
-  for (std::size_t i = 0; i < kSingleQueueReasons; ++i) queued[i] += other.queued[i];
+  for (std::size_t i = 0; i < kSingleQueueReasonCount; ++i) queued[i] += other.queued[i];
   added += other.added;
   return *this;
 }
@@ -42,7 +42,7 @@ KernelStatistics KernelCounters::statistics() const {
     statistics.launches += statistics.unsplit[i];
   }
   statistics.pipelined = pipelined_.load(kRelaxed);
-  for (std::size_t i = 0; i < kSingleQueueReasons; ++i) statistics.queued[i] = queued_[i].load(kRelaxed);
+  for (std::size_t i = 0; i < kSingleQueueReasonCount; ++i) statistics.queued[i] = queued_[i].load(kRelaxed);
   return statistics;
 }
 

@@ -22,7 +22,7 @@ namespace cleave::observe {
 // The number of reasons for not splitting. Counters index them by number; the reader supplies the names.
 inline constexpr std::size_t kUnsplitReasonCount = 15;
 // The number of reasons for using one queue instead of several.
-inline constexpr std::size_t kSingleQueueReasons = 7;
+inline constexpr std::size_t kSingleQueueReasonCount = 7;
 
 struct KernelStatistics {
   std::uint64_t launches = 0;
@@ -30,7 +30,7 @@ struct KernelStatistics {
   std::uint64_t slices = 0;  // driver launches that split launches consisted of
   std::array<std::uint64_t, kUnsplitReasonCount> unsplit{};
   std::uint64_t pipelined = 0;  // split launches on several queues
-  std::array<std::uint64_t, kSingleQueueReasons> queued{};
+  std::array<std::uint64_t, kSingleQueueReasonCount> queued{};
   // Time that calls of split launches took after their first driver launch.
   base::Nanoseconds added{0};
 
@@ -53,7 +53,7 @@ class KernelCounters {
   std::atomic<std::uint64_t> added_{0};  // nanoseconds
   std::array<std::atomic<std::uint64_t>, kUnsplitReasonCount> whole_{};
   std::atomic<std::uint64_t> pipelined_{0};
-  std::array<std::atomic<std::uint64_t>, kSingleQueueReasons> queued_{};
+  std::array<std::atomic<std::uint64_t>, kSingleQueueReasonCount> queued_{};
 };
 
 class Counters {

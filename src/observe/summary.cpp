@@ -60,7 +60,7 @@ std::string json_of(const KernelStatistics& statistics, const SummaryContext& su
         formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", summary_context.reasons[i], statistics.unsplit[i]);
   }
   text += formatted("},\"pipelined\":%" PRIu64 ",\"queued\":{", statistics.pipelined);
-  for (std::size_t i = 0; i < kSingleQueueReasons; ++i) {
+  for (std::size_t i = 0; i < kSingleQueueReasonCount; ++i) {
     text += formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", summary_context.queued_reasons[i],
                       statistics.queued[i]);
   }

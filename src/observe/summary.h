@@ -40,7 +40,7 @@ struct SummaryContext {
   std::vector<CostFigures> costs;
   std::string policy;  // as the user would write it
   std::array<const char*, kUnsplitReasonCount> reasons{};
-  std::array<const char*, kSingleQueueReasons> queued_reasons{};
+  std::array<const char*, kSingleQueueReasonCount> queued_reasons{};
 };
 
 // A table of a few lines, each starting with "cleave: ". Empty without launches.

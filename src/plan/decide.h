@@ -17,7 +17,8 @@
 
 namespace cleave::plan {
 
-// Why a launch is not split. The names are those of the statistics (docs/statistics.md).
+// Why a launch is not split. name() gives what the statistics call it (docs/statistics.md), which is a shorter word for
+// some.
 enum class UnsplitReason : std::uint8_t {
   policy,         // splitting is off, by choice or because the configuration is invalid
   denied,         // the kernel is on the deny list

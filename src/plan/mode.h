@@ -24,7 +24,7 @@ enum class Mode : std::uint8_t {
   pipelined,   // distributed in turn over the program's queue and helper queues
 };
 
-// Why a launch uses one queue although the settings ask for several. The names are those of the statistics
+// Why a launch uses one queue although the settings ask for several. name() gives what the statistics call it
 // (docs/statistics.md).
 enum class SingleQueueReason : std::uint8_t {
   device,        // no gain on this device, or its driver cannot do it

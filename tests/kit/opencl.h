@@ -1,7 +1,7 @@
 // OpenCL for tests and benchmarks: objects that release themselves, and the calls that tests make all the time in
 // one line each.
 //
-//   const kit::Api cl(driver.table(), kit::fail_test);      // or kit::linked_api(), tests/kit/linked.h
+//   const kit::Api cl(driver.table(), kit::fail_test);      // or kit::linked_table(), tests/kit/linked.h
 //   const kit::Context context = cl.context(device);
 //   const kit::Queue queue = cl.queue(context, device);
 //   const kit::Buffer buffer = cl.buffer(context, std::vector<cl_int>(4096));

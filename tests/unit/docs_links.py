@@ -15,7 +15,9 @@ CODE = re.compile(r"`([^`\n]+)`")
 TREE_PATH = re.compile(rf"(?:{'|'.join(TOP)})/[\w./*-]*")
 FILE_NAME = re.compile(r"[\w./-]+\.(?:h|cpp|py|def|fbs)")
 FOLDER_NAME = re.compile(r"[\w-]+(?:/[\w-]+)*/")
-QUALIFIED = re.compile(r"[a-z_]+(?:::\w+)+")
+QUALIFIED = re.compile(r"[A-Za-z_]\w*(?:::\w+)+")
+# Of this tree, not of system headers such as CL/cl.h.
+SOURCE_PATH = re.compile(r"(?<![\w./-])(?!CL/)(?:[\w-]+/)+\w+\.(?:h|cpp|py|def|fbs)\b")
 TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w{4,}(?:…|\.\.\.)?")
 
 
@@ -41,9 +43,33 @@ def anchors(path):
 
 
 @functools.lru_cache(maxsize=None)
-def code(root):
+def texts(root):
     files = (path for top in TOP if top != "docs" for path in (root / top).rglob("*") if path.suffix in SOURCES)
-    return "\n".join(path.read_text(errors="replace") for path in files)
+    return [path.read_text(errors="replace") for path in files]
+
+
+@functools.lru_cache(maxsize=None)
+def code(root):
+    return "\n".join(texts(root))
+
+
+@functools.lru_cache(maxsize=None)
+def types(root):
+    """The text of each file that defines a class, struct, union or enum, by the type's name."""
+    found = {}
+    for text in texts(root):
+        for name in re.findall(r"\b(?:class|struct|union|enum class|enum)\s+(?:\[\[\w+\]\]\s+|[A-Z_]+(?:\([^)]*\))?\s+)?(\w+)[^;{()]*\{", text):
+            found.setdefault(name, []).append(text)
+    return found
+
+
+def is_in_the_code(qualified, root):
+    """Whether a name such as `Class::member` or `folder::Class` is there: a member in a file that defines its class, or in
+    the source file beside it; anything else anywhere."""
+    *scopes, name = qualified.split("::")
+    if scopes[-1] in types(root):
+        return any(re.search(rf"\b{name}\b", text) for text in types(root)[scopes[-1]])
+    return all(re.search(rf"\b{part}\b", code(root)) for part in [*scopes, name])
 
 
 def link_fault(target, document):
@@ -68,8 +94,7 @@ def code_fault(text, document, root):
         near = root / document.relative_to(root).parts[0]
         return None if (root / text).exists() or any(near.rglob(text)) else "there is no such file near it"
     if QUALIFIED.fullmatch(text) and not text.startswith("std::"):
-        name = text.rsplit("::", 1)[1]
-        return None if re.search(rf"\b{name}\b", code(root)) else "the code has no such name"
+        return None if is_in_the_code(text, root) else "the code has no such name"
     if TEST_NAME.fullmatch(text):
         suite, name = text.rstrip("….").split(".")
         known = re.search(rf"\b{suite}\b", code(root)) and re.search(rf"\b{name}", code(root))
@@ -85,9 +110,19 @@ def faults(root):
             for text, why in found:
                 if why:
                     yield f"{document.relative_to(root)}:{number}: {text}: {why}"
+    yield from comment_faults(root)
+
+
+def comment_faults(root):
+    """Files that comments of C++ name by a path, and documents that any source names."""
     for name in sorted(set(re.findall(r"\bdocs/[\w/-]+\.md\b", code(root)))):
         if not (root / name).exists():
             yield f"a comment names {name}: there is no such file"
+    paths = ["/" + str(path.relative_to(root)) for top in TOP for path in (root / top).rglob("*") if path.is_file()]
+    for comment in sorted(set(re.findall(r"^\s*//.*$|\s// .*$", code(root), re.M))):
+        for name in SOURCE_PATH.findall(comment):
+            if not any(path.endswith("/" + name) for path in paths):
+                yield f"a comment names {name}: there is no such file: {comment.strip()}"
 
 
 def main():

@@ -5,7 +5,7 @@
 // kSlotTimeout for the device, which may itself be waiting for what the program does next. After a timeout the server
 // copies what is written at once, and sends what is read over the socket; neither depends on the device's progress here.
 //
-// Not thread-safe: each command has its own. The words in shared memory are synchronized by transport/slots.h.
+// Not thread-safe: each command has its own. The words in shared memory are synchronized by transport/ring_slots.h.
 #pragma once
 
 #include <array>

@@ -55,7 +55,7 @@ class PreludeView {
   std::uint32_t tag_;
 };
 
-// What the kernel writes with which src/interpose/driver_probe.cpp tries a driver out.
+// What the kernel writes with which src/interpose/drivers/driver_probe.cpp tries a driver out.
 inline void probe_body(sim::Execution& execution) {
   constexpr std::size_t kWords = 19;
   const auto words = execution.buffer<std::uint32_t>(0);

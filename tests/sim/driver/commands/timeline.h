@@ -11,7 +11,7 @@
 // others. A command holds its queue, event and effect (with the objects that it uses) until it ends, then
 // lets go of them.
 //
-// Threads: everything but now() happens under the session's lock.
+// Threads: everything but now() happens under the lock of the DriverState.
 #pragma once
 
 #include <atomic>

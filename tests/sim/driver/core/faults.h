@@ -1,6 +1,6 @@
 // Faults on demand: which call of a function, or which launch of a kernel, is to fail, and how.
 //
-// Threads: under the session's lock.
+// Threads: under the lock of the DriverState.
 #pragma once
 
 #include <CL/cl_icd.h>

@@ -7,7 +7,7 @@
 // An object lives as long as there is a shared pointer to it: other objects do (a kernel its program),
 // and the object itself does while the program has references to it.
 //
-// Threads: everything here happens under the session's lock.
+// Threads: everything here happens under the lock of the DriverState.
 #pragma once
 
 #include <CL/cl_icd.h>

@@ -1,6 +1,6 @@
 // What happened: the calls, the launches, the executions.
 //
-// Threads: under the session's lock.
+// Threads: under the lock of the DriverState.
 #pragma once
 
 #include <array>
