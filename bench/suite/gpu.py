@@ -91,20 +91,20 @@ def measure_waiting(bench):
     if status != 0:
         raise Unmeasured("cleave_waits could not find out how long its kernel takes")
     steps = steps.strip()
-    polite = bench.entrance.instead | {"CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "off"}
-    costs = {"native": {}, "polite": {}}
+    sleeping = bench.entrance.instead | {"CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "off"}
+    costs = {"native": {}, "sleeping": {}}
     for _ in range(2 if bench.quick else 3):
-        for way, settings in (("native", {}), ("polite", polite)):
+        for way, settings in (("native", {}), ("sleeping", sleeping)):
             _, lines = programs.run("cleave_waits", "--costs", bench.platform, steps, 3, settings=settings)
             for line in lines.splitlines():
                 call, wall, _, process = line.split()
                 costs[way].setdefault(call, []).append((float(wall), float(process)))
     for call, native in costs["native"].items():
         walls, burnt = zip(*native)
-        polite_walls, polite_burnt = zip(*costs["polite"][call])
-        bench.add("waiting", f"processor time of {call}, polite", median(polite_burnt), "s", baseline=median(burnt),
-                  spread=spread(polite_burnt), asked=0.05)
-        value, spread_of_it = ratio(polite_walls, walls)
+        sleeping_walls, sleeping_burnt = zip(*costs["sleeping"][call])
+        bench.add("waiting", f"processor time of {call}, sleeping", median(sleeping_burnt), "s", baseline=median(burnt),
+                  spread=spread(sleeping_burnt), asked=0.05)
+        value, spread_of_it = ratio(sleeping_walls, walls)
         bench.add("waiting", "its wall time", value, baseline=1e3 * median(walls), spread=spread_of_it, asked=1.01)
 
 
@@ -151,7 +151,7 @@ def measure_crowd(bench):
     """The loss of processor work beside a waiting program, on the cores that both share."""
     cores = sorted(os.sched_getaffinity(0))[:4]
     threads, seconds, rounds = 4 * len(cores), 1 if bench.quick else 3, 3 if bench.quick else 7
-    turns = {"alone": [], "native": [], "polite": []}
+    turns = {"alone": [], "native": [], "sleeping": []}
     settings = bench.entrance.beside | {"CLEAVE_VMS": "5", "CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "alpha"}
     for _ in range(rounds):
         for way, found in turns.items():
@@ -166,7 +166,7 @@ def measure_crowd(bench):
             if beside is not None:
                 beside.send_signal(signal.SIGKILL)
                 beside.communicate()
-    for way, asked in (("native", None), ("polite", 0.97)):
+    for way, asked in (("native", None), ("sleeping", 0.97)):
         value, spread_of_it = ratio(turns[way], turns["alone"])
         bench.add("crowd", f"{threads} threads on {len(cores)} cores beside a program that waits ({way})", value,
                   baseline=None, spread=spread_of_it, asked=asked, at_least=True)

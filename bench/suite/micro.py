@@ -37,7 +37,7 @@ class Bench:
             file.write_text(config)
             found = self.run(names, kernel, library or programs.library(), {"CLEAVE_CONFIG": str(file), "CLEAVE_STATS": str(stats)} | settings)
             counted = json.loads(stats.read_text())["kernels"][0]
-        as_asked = counted["whole"][expected] if isinstance(expected, str) else counted["slices"] / expected
+        as_asked = counted["unsplit"][expected] if isinstance(expected, str) else counted["slices"] / expected
         if as_asked != counted["launches"]:
             raise Unmeasured(f"not all launches were {expected}: {counted}")
         return found

@@ -5,7 +5,7 @@
 //   cl_uint, const cl_x*        the same for each of the array
 //   cl_event*                   receives an event of ours if the driver created one
 //   a result cl_x               the same
-//   anything else without handles is passed on unchanged
+//   anything else               has no handles and is passed on unchanged
 //
 // No destructor is pending while the driver is called, and nothing is noexcept: the driver's function may be a
 // cancellation point of the program's thread, and a cancellation must not have to unwind these functions.
@@ -313,7 +313,8 @@ struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
     const auto function = next_function<Entry>(parent_object(all));
     if constexpr (OpenClHandle<Result>) {
       static_assert(
-          requires { std::get<0>(all).object; }, "the first parameter is what the result belongs below");
+          requires { std::get<0>(all).object; },
+          "the first parameter must be the parent of the created object");
       Object* const made = vendor.objects.prepare(KindOf<Result>::kind, parent_object(all));
       if (made == nullptr) {
         end(all, kIndices);

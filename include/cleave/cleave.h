@@ -50,7 +50,7 @@ typedef cl_uint cl_cleave_info;
 #define CL_CLEAVE_DEVICE_CORES 0x4C07
 
 /* char[]: the sources of the number of virtual machines, one line for each: its name, its address, its state, the state of
- * its number ("known", "stale" or "nothing"), the number, and the milliseconds since its last confirmation (both empty if
+ * its number ("known", "stale" or "none"), the number, and the milliseconds since its last confirmation (both empty if
  * there was none), separated by tabs. Empty if the settings give the number. Starts to poll the sources, as the first
  * launch does; they may take a moment to answer. */
 #define CL_CLEAVE_NEIGHBOURS 0x4C08

@@ -31,7 +31,7 @@ extern "C" {
 #define CLEAVE_REGISTRY_PROGRAM 32
 
 /* Readers read no more files than that. */
-#define CLEAVE_REGISTRY_MOST_ENTRIES 1024
+#define CLEAVE_REGISTRY_MAX_ENTRIES 1024
 
 struct cleave_registry_entry {
   uint32_t magic;   /* written last when the entry is created */
@@ -43,7 +43,7 @@ struct cleave_registry_entry {
   uint64_t devices[CLEAVE_REGISTRY_DEVICES]; /* hashes of the devices it has queues on; 0: no more */
   uint64_t split;                            /* launches that were split */
   uint64_t slices;                           /* the driver launches that these became */
-  uint64_t whole;                            /* launches that were not split */
+  uint64_t unsplit;                          /* launches that were not split */
   /* Nanoseconds that split launches took in the program's thread after their first driver launch: to enqueue the other
    * slices, and in sequential mode to wait for them. Not time on the device. */
   uint64_t added_ns;

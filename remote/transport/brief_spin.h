@@ -19,8 +19,8 @@ class BriefSpin {
   explicit BriefSpin(Duration most) : most_(most) {}
 
   // Polls until is_ready() or interrupted() returns true, or the time is over. Returns whether it is ready.
-  template <typename IsThere, typename Interrupted>
-  bool until(IsThere is_ready, Interrupted interrupted) {
+  template <typename IsReady, typename Interrupted>
+  bool until(IsReady is_ready, Interrupted interrupted) {
     if (!is_worthwhile()) return false;
     const Time end = std::chrono::steady_clock::now() + most_;
     do {
@@ -32,8 +32,8 @@ class BriefSpin {
     return false;
   }
 
-  template <typename IsThere>
-  bool until(IsThere is_ready) {
+  template <typename IsReady>
+  bool until(IsReady is_ready) {
     return until(is_ready, [] { return false; });
   }
 

@@ -48,7 +48,7 @@ class Stream {
   [[nodiscard]] virtual bool has_data() = 0;
 
   // Why the connection has closed, for people, as far as it is known; else empty.
-  [[nodiscard]] virtual std::string last_words() { return {}; }
+  [[nodiscard]] virtual std::string close_reason() { return {}; }
 
   // Ends the connection in both directions and wakes threads in read() and write().
   virtual void shutdown() = 0;

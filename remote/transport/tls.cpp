@@ -96,9 +96,9 @@ class TlsStream final : public Stream {
     return result == 1 || wanted(result) == 0;
   }
 
-  std::string last_words() override {
+  std::string close_reason() override {
     const base::MutexLock lock(mutex_);
-    return last_words_;
+    return close_reason_;
   }
 
   void shutdown() override { ::shutdown(socket_, SHUT_RDWR); }
@@ -124,8 +124,8 @@ class TlsStream final : public Stream {
   // 0: the connection is gone.
   short wanted(int result) CLEAVE_REQUIRES(mutex_) {
     const short events = remote::wanted(*ssl_, result);
-    if (events == 0 && last_words_.empty() && ERR_peek_error() != 0)
-      last_words_ = "TLS: " + last_openssl_error();
+    if (events == 0 && close_reason_.empty() && ERR_peek_error() != 0)
+      close_reason_ = "TLS: " + last_openssl_error();
     if (events == 0) ERR_clear_error();
     return events;
   }
@@ -133,7 +133,7 @@ class TlsStream final : public Stream {
   const int socket_;
   base::Mutex mutex_;
   SslPointer ssl_ CLEAVE_PT_GUARDED_BY(mutex_);
-  std::string last_words_ CLEAVE_GUARDED_BY(mutex_);
+  std::string close_reason_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std::string& problem) {

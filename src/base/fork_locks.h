@@ -51,20 +51,18 @@ class ForkLocks {
   }
 
   void before_fork() {
-    for (const Participant& each : participants_) each.lock(each.object);
+    for (const Entry& each : entries_) each.lock(each.object);
   }
   void after_fork_in_parent() {
-    for (auto each = participants_.rbegin(); each != participants_.rend(); ++each)
-      each->in_parent(each->object);
+    for (auto each = entries_.rbegin(); each != entries_.rend(); ++each) each->in_parent(each->object);
   }
   void after_fork_in_child() {
-    for (auto each = participants_.rbegin(); each != participants_.rend(); ++each)
-      each->in_child(each->object);
+    for (auto each = entries_.rbegin(); each != entries_.rend(); ++each) each->in_child(each->object);
   }
 
  private:
   using Function = void (*)(void*);
-  struct Participant {
+  struct Entry {
     ForkOrder order;
     void* object;
     Function lock;
@@ -94,12 +92,12 @@ class ForkLocks {
     static_cast<Object*>(self)->after_fork_in_child();
   }
 
-  void insert(const Participant& added) {
-    const auto before = [](const Participant& a, const Participant& b) { return a.order < b.order; };
-    participants_.insert(std::upper_bound(participants_.begin(), participants_.end(), added, before), added);
+  void insert(const Entry& added) {
+    const auto before = [](const Entry& a, const Entry& b) { return a.order < b.order; };
+    entries_.insert(std::upper_bound(entries_.begin(), entries_.end(), added, before), added);
   }
 
-  std::vector<Participant> participants_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace cleave::base

@@ -155,7 +155,7 @@ bool parse_min_items(Settings& settings, std::string_view text) {
 }
 
 bool parse_binaries(Settings& settings, std::string_view text) {
-  constexpr Choice<bool> kChoices[] = {{"whole", false}, {"trust", true}};
+  constexpr Choice<bool> kChoices[] = {{"unsplit", false}, {"trust", true}, {"whole", false}};
   return parse_choice(text, kChoices, settings.trust_binaries);
 }
 
@@ -258,7 +258,8 @@ bool parse_remote_path(Settings& settings, std::string_view text) {
   return settings.remote.*kMember = text, true;
 }
 
-constexpr RenamedValue kRenamedValues[] = {{"wait.mode", "polite", "sleeping"}};
+constexpr RenamedValue kRenamedValues[] = {{"wait.mode", "polite", "sleeping"},
+                                           {"split.binaries", "whole", "unsplit"}};
 
 }  // namespace
 
@@ -282,7 +283,7 @@ const std::vector<Setting>& settings_list() {
        parse_min_items},
       {"CLEAVE_DENY", "split.deny", "", "kernel names or patterns such as scan_*, separated by commas",
        parse_deny},
-      {"CLEAVE_BINARIES", "split.binaries", "whole", "whole or trust", parse_binaries},
+      {"CLEAVE_BINARIES", "split.binaries", "unsplit", "unsplit or trust", parse_binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", parse_launch_mode},
       {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or sleeping", parse_wait_mode},
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", parse_vms},

@@ -111,7 +111,7 @@ void Interposer::end() noexcept {
 
 void Interposer::count_unsplit(observe::KernelCounters& kernel, plan::UnsplitReason why) noexcept {
   kernel.count_unsplit(static_cast<std::size_t>(why));
-  neighbours.entry().count_whole();
+  neighbours.entry().count_unsplit();
 }
 
 void Interposer::count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,

@@ -162,7 +162,7 @@ void RegistryEntry::set_vms(unsigned vms) noexcept {
   std::atomic_ref(counters_.load(kRelaxed)->vms).store(vms, kRelaxed);
 }
 
-void RegistryEntry::count_whole() noexcept {
+void RegistryEntry::count_unsplit() noexcept {
   add<std::uint64_t>(counters_.load(std::memory_order_acquire)->whole, 1);
 }
 

@@ -52,7 +52,7 @@ class RegistryEntry {
   [[nodiscard]] std::string file() const;
 
   void set_vms(unsigned vms) noexcept;
-  void count_whole() noexcept;
+  void count_unsplit() noexcept;
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
 
  private:

@@ -54,7 +54,7 @@ void for_each_file(int folder, Visit visit) {
     if (again >= 0) close(again);
     return;
   }
-  for (int i = 0; i < CLEAVE_REGISTRY_MOST_ENTRIES; ++i) {
+  for (int i = 0; i < CLEAVE_REGISTRY_MAX_ENTRIES; ++i) {
     const dirent* const each = readdir(list.get());
     if (each == nullptr) return;
     if (!is_entry_name(each->d_name)) continue;

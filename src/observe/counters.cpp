@@ -19,7 +19,7 @@ KernelStatistics& KernelStatistics::operator+=(const KernelStatistics& other) {
   return *this;
 }
 
-void KernelCounters::count_unsplit(std::size_t reason) noexcept { whole_[reason].fetch_add(1, kRelaxed); }
+void KernelCounters::count_unsplit(std::size_t reason) noexcept { unsplit_[reason].fetch_add(1, kRelaxed); }
 
 void KernelCounters::count_split(std::size_t slices, base::Nanoseconds added) noexcept {
   split_.fetch_add(1, kRelaxed);
@@ -38,7 +38,7 @@ KernelStatistics KernelCounters::statistics() const {
   statistics.added = base::Nanoseconds(added_.load(kRelaxed));
   statistics.launches = statistics.split;
   for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
-    statistics.unsplit[i] = whole_[i].load(kRelaxed);
+    statistics.unsplit[i] = unsplit_[i].load(kRelaxed);
     statistics.launches += statistics.unsplit[i];
   }
   statistics.pipelined = pipelined_.load(kRelaxed);
@@ -50,7 +50,7 @@ void KernelCounters::reset() noexcept {
   split_.store(0, kRelaxed);
   slices_.store(0, kRelaxed);
   added_.store(0, kRelaxed);
-  for (auto& count : whole_) count.store(0, kRelaxed);
+  for (auto& count : unsplit_) count.store(0, kRelaxed);
   pipelined_.store(0, kRelaxed);
   for (auto& count : queued_) count.store(0, kRelaxed);
 }

@@ -51,7 +51,7 @@ class KernelCounters {
   std::atomic<std::uint64_t> split_{0};
   std::atomic<std::uint64_t> slices_{0};
   std::atomic<std::uint64_t> added_{0};  // nanoseconds
-  std::array<std::atomic<std::uint64_t>, kUnsplitReasonCount> whole_{};
+  std::array<std::atomic<std::uint64_t>, kUnsplitReasonCount> unsplit_{};
   std::atomic<std::uint64_t> pipelined_{0};
   std::array<std::atomic<std::uint64_t>, kSingleQueueReasonCount> queued_{};
 };

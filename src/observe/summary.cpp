@@ -52,7 +52,7 @@ std::string describe_source(const NeighbourFigures& neighbours) {
 
 std::string json_of(const KernelStatistics& statistics, const SummaryContext& summary_context) {
   std::string text = formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64
-                               ",\"added_ns\":%" PRId64 ",\"whole\":{",
+                               ",\"added_ns\":%" PRId64 ",\"unsplit\":{",
                                statistics.launches, statistics.split, statistics.slices,
                                static_cast<std::int64_t>(statistics.added.count()));
   for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
@@ -114,7 +114,8 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
   const NeighbourFigures& neighbours = summary_context.neighbours;
   std::string text = formatted(
       "{\"version\":1,\"vms\":%u,\"neighbours\":{\"source\":%s,\"state\":%s,\"stale\":%" PRIu64
-      ",\"changes\":%" PRIu64 "},\"waits\":{\"polite\":%" PRIu64 ",\"slept_ns\":%" PRId64 "},\"policy\":%s,",
+      ",\"changes\":%" PRIu64 "},\"waits\":{\"sleeping\":%" PRIu64 ",\"slept_ns\":%" PRId64
+      "},\"policy\":%s,",
       summary_context.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
       neighbours.stale, neighbours.changes, summary_context.waits.sleeping,
       static_cast<std::int64_t>(summary_context.waits.slept.count()), quoted(summary_context.policy).c_str());

@@ -48,8 +48,8 @@ Decision validate_shape(const NDRange& range, const Cut& cut, bool uneven_accept
 
 const char* name(UnsplitReason why) {
   static constexpr std::array<const char*, kUnsplitReasons> kNames = {
-      "policy", "denied",   "alone",     "one_group", "small", "binary", "kernel", "shape",
-      "shared", "recorded", "measuring", "costly",    "brief", "remote", "held"};
+      "policy", "denied",   "alone",     "one_group", "small",         "binary", "kernel",  "shape",
+      "shared", "recorded", "measuring", "costly",    "below_quantum", "remote", "resident"};
   return kNames[static_cast<std::size_t>(why)];
 }
 

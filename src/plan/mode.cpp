@@ -36,7 +36,7 @@ std::size_t groups_per_slice(const NDRange& range, std::size_t slices) {
 
 const char* name(SingleQueueReason why) {
   static constexpr std::array<const char*, kSingleQueueReasons> kNames = {
-      "device", "talks", "few", "pending", "queue", "busy", "refused"};
+      "device", "communicates", "few", "pending", "queue", "busy", "refused"};
   return kNames[static_cast<std::size_t>(why)];
 }
 

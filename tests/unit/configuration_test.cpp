@@ -173,6 +173,8 @@ TEST_F(ConfigurationTest, RenamedValueIsAcceptedWithOneNotice) {
   EXPECT_THAT(configuration.notices,
               ElementsAre(AllOf(HasSubstr("CLEAVE_WAIT"), HasSubstr("polite"), HasSubstr("\"sleeping\""))));
   EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::alpha);
+  EXPECT_FALSE(with({{"CLEAVE_BINARIES", "whole"}}).settings.trust_binaries);
+  EXPECT_THAT(with({{"CLEAVE_BINARIES", "whole"}}).notices, ElementsAre(HasSubstr("\"unsplit\"")));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -115,16 +115,16 @@ TEST(DeviceOccupancy, MinItemsOverridesTheRule) {
   EXPECT_EQ(filled(kGpu, 2, 64, numbered), 20U) << "a number stands in place of the rules for small launches";
 }
 
-TEST(Settle, OneGroupIsUnsplit) {
+TEST(ValidateCut, OneGroupIsUnsplit) {
   EXPECT_EQ(validate_cut(line(64, 64), kSplittable, kDevice, 20, false).unsplit_reason,
             UnsplitReason::one_group);
 }
 
-TEST(Settle, NoMoreSlicesThanGroups) {
+TEST(ValidateCut, NoMoreSlicesThanGroups) {
   EXPECT_EQ(validate_cut(line(192, 64), kSplittable, kDevice, 20, false).slices, 3U);
 }
 
-TEST(Settle, CommunicatingGroupsAreSplitOnlyIfTheyExceedResidency) {
+TEST(ValidateCut, CommunicatingGroupsAreSplitOnlyIfTheyExceedResidency) {
   const Kernel communicates{.source = Kernel::Source::splittable, .communicates = true};
   EXPECT_EQ(validate_cut(line(480 * 64, 64), communicates, kDevice, 20, false).unsplit_reason,
             UnsplitReason::kernel);
@@ -132,13 +132,13 @@ TEST(Settle, CommunicatingGroupsAreSplitOnlyIfTheyExceedResidency) {
   EXPECT_EQ(validate_cut(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
 }
 
-TEST(Settle, PartialGroupsAreSplitOffOnlyOnDriversThatAcceptThem) {
+TEST(ValidateCut, PartialGroupsAreSplitOffOnlyOnDriversThatAcceptThem) {
   EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, false).unsplit_reason,
             UnsplitReason::shape);
   EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, true).slices, 4U);
 }
 
-TEST(Settle, IdsBeyond31BitsAreUnsplit) {
+TEST(ValidateCut, IdsBeyond31BitsAreUnsplit) {
   constexpr std::size_t kLargest = 0x7fffffff;
   EXPECT_EQ(validate_cut(line(kLargest - 63, 64, 64), kSplittable, kDevice, 4, true).unsplit_reason,
             UnsplitReason::shape);

@@ -51,12 +51,12 @@ TEST(Gate, ExcludesAllOthersWhileClosed) {
   Gate gate;
   std::atomic<int> inside{0};
   std::atomic<int> met{0};
-  std::atomic<int> is_exclusive{0};
+  std::atomic<int> closures{0};
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 3; ++t) {
       threads.emplace_back([&] {
-        while (is_exclusive < kTimes) {
+        while (closures < kTimes) {
           const GateGuard passage(gate);
           ++inside;
           --inside;
@@ -65,10 +65,10 @@ TEST(Gate, ExcludesAllOthersWhileClosed) {
     }
     for (int t = 0; t < 2; ++t) {
       threads.emplace_back([&] {
-        while (is_exclusive < kTimes) {
+        while (closures < kTimes) {
           const ExclusiveGate closure(&gate);
           if (!closure.is_exclusive()) continue;
-          ++is_exclusive;
+          ++closures;
           if (inside.load() != 0) ++met;
         }
       });

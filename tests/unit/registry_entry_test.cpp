@@ -78,7 +78,7 @@ TEST_F(ProcessRegistry, CountersAreVisibleToOtherProcesses) {
   RegistryEntry entry(folder());
   entry.add_device(7);
   entry.add_device(7);
-  entry.count_whole();  // before it is entered
+  entry.count_unsplit();  // before it is entered
   entry.publish();
   entry.publish();
   entry.add_device(9);
@@ -92,7 +92,7 @@ TEST_F(ProcessRegistry, CountersAreVisibleToOtherProcesses) {
   EXPECT_EQ(seen.devices[0], 7U);
   EXPECT_EQ(seen.devices[1], 9U);
   EXPECT_EQ(seen.devices[2], 0U);
-  EXPECT_EQ(seen.whole, 1U);
+  EXPECT_EQ(seen.unsplit, 1U);
   EXPECT_EQ(seen.split, 1U);
   EXPECT_EQ(seen.slices, 20U);
   EXPECT_EQ(seen.added_ns, 500U);
@@ -103,7 +103,7 @@ TEST_F(ProcessRegistry, LeavingRemovesTheEntry) {
   entry.publish();
   EXPECT_EQ(files(), 1);
   entry.withdraw();
-  entry.count_whole();  // from a static destructor
+  entry.count_unsplit();  // from a static destructor
   entry.publish();
   EXPECT_EQ(files(), 0);
 }
@@ -131,18 +131,18 @@ TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
   RegistryEntry entry(folder());
   entry.add_device(7);
   entry.publish();
-  entry.count_whole();
+  entry.count_unsplit();
   entry.mutex().lock();
   const pid_t child = fork();
   if (child == 0) {
     entry.after_fork_in_child();
     entry.mutex().unlock();
     bool right = entry.file().empty();
-    entry.count_whole();
+    entry.count_unsplit();
     entry.publish();
     const auto all = live_entries(folder(), "");
     right = right && all.size() == 2;
-    for (const auto& each : all) right = right && each.entry.whole == 1;
+    for (const auto& each : all) right = right && each.entry.unsplit == 1;
     entry.withdraw();
     _exit(right ? 0 : 1);
   }
@@ -151,7 +151,7 @@ TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   ASSERT_EQ(living().size(), 1U);
-  EXPECT_EQ(living()[0].whole, 1U);
+  EXPECT_EQ(living()[0].unsplit, 1U);
 }
 
 TEST_F(ProcessRegistry, ParentsDeathIsDetectedWhileItsChildLives) {
@@ -246,7 +246,7 @@ TEST_F(ProcessRegistry, FileSizeLimitOfTheProgramIsRespected) {
     setrlimit(RLIMIT_FSIZE, &small);
     RegistryEntry entry(folder());
     entry.publish();  // a signal would end it here
-    entry.count_whole();
+    entry.count_unsplit();
     _exit(0);
   }
   int status = 0;
@@ -297,11 +297,11 @@ TEST_F(ProcessRegistry, PeersShareADevice) {
 TEST_F(ProcessRegistry, CountsLocallyWithoutAFolder) {
   RegistryEntry entry("");
   entry.publish();
-  entry.count_whole();
+  entry.count_unsplit();
   EXPECT_FALSE(entry.has_registry());
   RegistryEntry nowhere("/proc/no/such/folder");
   nowhere.publish();
-  nowhere.count_whole();
+  nowhere.count_unsplit();
   EXPECT_EQ(nowhere.file(), "");
 }
 

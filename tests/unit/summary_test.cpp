@@ -16,9 +16,10 @@ SummaryContext summary_context() {
   result.neighbours = {"monitor", "known", 2, 7};
   result.waits = {3, std::chrono::milliseconds(1500)};
   result.policy = "alpha";
-  result.reasons = {"policy", "denied",   "alone",     "one_group", "small", "binary", "kernel", "shape",
-                    "shared", "recorded", "measuring", "costly",    "brief", "remote", "held"};
-  result.queued_reasons = {"device", "talks", "few", "pending", "queue", "busy", "refused"};
+  result.reasons = {"policy",    "denied", "alone",         "one_group", "small",
+                    "binary",    "kernel", "shape",         "shared",    "recorded",
+                    "measuring", "costly", "below_quantum", "remote",    "resident"};
+  result.queued_reasons = {"device", "communicates", "few", "pending", "queue", "busy", "refused"};
   return result;
 }
 
@@ -66,15 +67,15 @@ TEST(Summary, JsonHasTheDocumentedFields) {
   counters.of("k").count_unsplit(4);
   EXPECT_EQ(
       as_json(counters.all(), summary_context()),
-      R"({"version":1,"vms":5,"neighbours":{"source":"monitor","state":"known","stale":2,"changes":7},"waits":{"polite":3,"slept_ns":1500000000},"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"brief":0,"remote":0,"held":0},)"
-      R"("pipelined":1,"queued":{"device":0,"talks":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0},)"
+      R"({"version":1,"vms":5,"neighbours":{"source":"monitor","state":"known","stale":2,"changes":7},"waits":{"sleeping":3,"slept_ns":1500000000},"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
+      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0},)"
+      R"("pipelined":1,"queued":{"device":0,"communicates":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0},)"
       R"("kernels":[{"name":"k","launches":1,"split":0,"slices":0,"added_ns":0,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"brief":0,"remote":0,"held":0},)"
-      R"("pipelined":0,"queued":{"device":0,"talks":0,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}},)"
+      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0},)"
+      R"("pipelined":0,"queued":{"device":0,"communicates":0,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}},)"
       R"({"name":"mm\"\\\u000a","launches":1,"split":1,"slices":20,"added_ns":500,)"
-      R"("whole":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"brief":0,"remote":0,"held":0},)"
-      R"("pipelined":1,"queued":{"device":0,"talks":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}}]})"
+      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0},)"
+      R"("pipelined":1,"queued":{"device":0,"communicates":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}}]})"
       "\n");
 }
 

@@ -34,7 +34,7 @@ cl_int Command::check_arguments() {
   return CL_SUCCESS;
 }
 
-void Command::await_driver_verdict() {
+void Command::wait_for_acceptance() {
   PendingRequest pending;
   connection().call({}, pending, [&](auto& b) {
     return wire::CreateQuery(b, wire::InfoSubject::queue, queue_->id, 0, CL_QUEUE_PROPERTIES);

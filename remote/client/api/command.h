@@ -135,7 +135,7 @@ class Command {
     if (sent != CL_SUCCESS) return sent;
     static_cast<void>(pending.release());  // owned by the connection from here on
     if (refusal == nullptr) return CL_SUCCESS;
-    await_driver_verdict();
+    wait_for_acceptance();
     return refusal->load();
   }
 
@@ -170,7 +170,7 @@ class Command {
 
   cl_int check_arguments();
   // Returns when the driver has accepted or refused what was sent last.
-  void await_driver_verdict();
+  void wait_for_acceptance();
   void discard_event();
 
   const Call call_;

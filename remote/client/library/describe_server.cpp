@@ -38,7 +38,7 @@ std::string describe(const std::string& address) {
                      "answered\t" + std::to_string(connection->round_trip().count()) + "\n";
   if (welcome.load() != nullptr) {
     text += "clients\t" + std::to_string(welcome.load()->clients()) + "\t" +
-            std::to_string(welcome.load()->most_clients()) + "\n";
+            std::to_string(welcome.load()->max_clients()) + "\n";
   }
   if (welcome.platforms() == nullptr) return text;
   for (const wire::Platform* const platform : *welcome.platforms()) {

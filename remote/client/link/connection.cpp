@@ -130,7 +130,7 @@ bool Connection::handshake(const base::RemoteSettings& settings, bool query, Tim
   if (status == ReadStatus::timeout || (status == ReadStatus::closed && steady_clock::now() >= until))
     return problem = "no answer in time", false;
   if (status == ReadStatus::closed) {
-    problem = stream_->last_words();
+    problem = stream_->close_reason();
     if (problem.empty()) problem = "the connection was closed during the handshake";
     return false;
   }
@@ -154,7 +154,7 @@ bool Connection::accept_welcome(const FrameHeader& header, std::string& problem)
   if (welcome_->version() < kOldestVersion || welcome_->version() > kVersion)
     return problem = "the server uses another version of the protocol", false;
   if (welcome_->window_commands() == 0 || welcome_->window_bytes() == 0)
-    return problem = "the server grants no window", false;
+    return problem = "the server announced a flow-control window of 0", false;
   if ((welcome_->features() & bit(Feature::shared_memory)) == 0) shared_.reset();
   supports_rings_ = (welcome_->features() & bit(Feature::shared_ring)) != 0;
   supports_end_answers_ = (welcome_->features() & bit(Feature::end_answers)) != 0;

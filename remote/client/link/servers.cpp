@@ -8,9 +8,9 @@
 namespace cleave::remote::client {
 namespace {
 
-void log_unreachable(const std::string& address, const std::string& problem) {
+void log_unusable(const std::string& address, const std::string& problem) {
   std::string line = address;
-  base::log_line(line.append(" is unreachable: ").append(problem));
+  base::log_line(line.append(" cannot be used: ").append(problem));
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ void Servers::connect_all(const base::RemoteSettings& settings, HasSameDevices h
     const base::MutexLock lock(server.mutex);
     server.connection = Connection::open(address, settings_, false,
                                          std::chrono::steady_clock::now() + settings_.timeout, problem);
-    if (server.connection == nullptr) log_unreachable(address, problem);
+    if (server.connection == nullptr) log_unusable(address, problem);
   }
 }
 
@@ -50,7 +50,7 @@ std::shared_ptr<Connection> Servers::live_connection(std::size_t number, Time un
   std::string problem;
   auto made = connect(number, until, problem);
   if (made == nullptr) {
-    if (!std::exchange(server.failure_logged, true)) log_unreachable(server.address, problem);
+    if (!std::exchange(server.failure_logged, true)) log_unusable(server.address, problem);
     return nullptr;
   }
   server.failure_logged = false;

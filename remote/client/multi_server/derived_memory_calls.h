@@ -37,7 +37,7 @@ struct MemoryCommand<kSingle, kUses> {
     return (std::is_same_v<T, std::tuple_element_t<I, All>> + ...);
   }
   static constexpr std::size_t kFlags = count_of<cl_bool>(std::make_index_sequence<kOwn>());
-  static_assert(kFlags <= 1, "which of them says that the program waits?");
+  static_assert(kFlags <= 1, "more than one cl_bool: the blocking flag is ambiguous");
   static_assert(count_of<cl_mem>(std::make_index_sequence<kOwn>()) == kUses.count,
                 "an access for each memory object");
 

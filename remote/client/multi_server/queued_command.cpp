@@ -15,7 +15,7 @@ QueuedCommand::QueuedCommand(const Call& call, OrderedCommand::Kind kind) : call
   }
   const QueueState& state = state_of<QueueState>(*queue);
   connection_ = state.connection;
-  part_context_ = state.context;
+  shard_context_ = state.context;
   context_ = program_context(state.context);
   order_ = context_of(*context_).order;
   ordered_ = std::make_shared<OrderedCommand>(*queue);
@@ -36,7 +36,7 @@ cl_int QueuedCommand::resolve_wait_list() {
     const EventState& state = state_of<EventState>(*event);
     if (program_context(state.context) != context_) return CL_INVALID_CONTEXT;
     ordered_->waits.emplace_back(*event);
-    if (state.context == part_context_) {
+    if (state.context == shard_context_) {
       local_waits_.push_back(call_.wait_list[i]);
     } else if (state.status.load(std::memory_order_acquire) != CL_COMPLETE) {
       remote_waits_.push_back(event);
@@ -97,7 +97,7 @@ cl_int QueuedCommand::make_gate(bool deferred, const Dependencies& dependencies)
     return CL_SUCCESS;
   if (gate_ == nullptr) gate_ = std::make_shared<Gate>();
   cl_int result = CL_SUCCESS;
-  const cl_event gate = gate_->create_event(*part_context_, result);
+  const cl_event gate = gate_->create_event(*shard_context_, result);
   if (gate == nullptr) return result;
   local_waits_.push_back(gate);
   for (Object* const event : remote_waits_) gate_->wait_for(*event);

@@ -94,7 +94,7 @@ class QueuedCommand {
 
   const Call call_;
   Connection* connection_ = nullptr;
-  Object* part_context_ = nullptr;
+  Object* shard_context_ = nullptr;
   Object* context_ = nullptr;
   std::shared_ptr<CommandOrder> order_;
   std::shared_ptr<OrderedCommand> ordered_;

@@ -56,7 +56,7 @@ struct WorkerProcess {
   std::string name;
   std::string end_reason;
   Time since;
-  Time killed_at = Time::max();  // if it has not exited by then
+  Time kill_deadline = Time::max();  // if it has not exited by then
   bool is_killed = false;
   bool has_exited = false;
 };
@@ -151,7 +151,7 @@ std::size_t Supervisor::count(WorkerProcess::State state) const {
 std::size_t Supervisor::unkillable_workers() const {
   return static_cast<std::size_t>(
       std::count_if(workers_.begin(), workers_.end(), [](const WorkerProcess& worker) {
-        return worker.is_killed && steady_clock::now() >= worker.killed_at + kKillGrace;
+        return worker.is_killed && steady_clock::now() >= worker.kill_deadline + kKillGrace;
       }));
 }
 
@@ -257,7 +257,7 @@ void Supervisor::read_message(WorkerProcess& worker) {
 
 void Supervisor::close_control(WorkerProcess& worker) {
   ::close(std::exchange(worker.control, -1));
-  worker.killed_at = steady_clock::now() + kExitGrace;
+  worker.kill_deadline = steady_clock::now() + kExitGrace;
   update_client_count();
   if (worker.state != WorkerProcess::State::spare) return;
   next_spawn_ = steady_clock::now() + spawn_retry_delay_;
@@ -271,7 +271,7 @@ void Supervisor::reap() {
     int status = 0;
     if (::waitpid(worker.process, &status, WNOHANG) != 0) {
       log_and_forget(worker, status);
-    } else if (!worker.is_killed && steady_clock::now() >= worker.killed_at) {
+    } else if (!worker.is_killed && steady_clock::now() >= worker.kill_deadline) {
       ::kill(worker.process, SIGKILL);
       worker.is_killed = true;
     }
@@ -315,7 +315,7 @@ int Supervisor::poll_timeout() const {
   constexpr std::chrono::milliseconds kMax{1000};
   Time until = steady_clock::now() + kMax;
   for (const WorkerProcess& worker : workers_) {
-    if (!worker.is_killed) until = std::min(until, worker.killed_at);
+    if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
   return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));

@@ -10,7 +10,7 @@ namespace cleave::cli {
 
 struct Finding {
   enum class Severity { ok, note, problem };
-  Severity mark;
+  Severity severity;
   std::string text;
   std::string remedy;  // never empty for problems
 };

@@ -8,7 +8,7 @@ void report_program(const DoctorRequest& request, const Installation& cleave, bo
   report.section("Program " + request.program);
   bool is_intercepted = true;
   for (const Finding& finding : examine_program(request.program, cleave, registered)) {
-    switch (finding.mark) {
+    switch (finding.severity) {
       case Finding::Severity::ok:
         report.ok(finding.text);
         break;

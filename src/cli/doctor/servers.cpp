@@ -13,7 +13,7 @@ void report_servers(const DoctorRequest& request, const std::vector<Record>& rec
     if (server.problem.empty()) {
       report.ok(address + " " + server.response);
     } else {
-      report.problem(address + " is unreachable: " + server.problem,
+      report.problem(address + " cannot be used: " + server.problem,
                      "start cleave-serverd there, or check the network, the token and the certificates");
     }
   }

@@ -26,7 +26,7 @@ std::string gibibytes(const std::string& bytes) {
 bool print_server(const std::string& address) {
   const ServerStatus server = query_server(address, kTimeout);
   if (!server.problem.empty()) {
-    std::printf("%s: unreachable: %s\n", address.c_str(), server.problem.c_str());
+    std::printf("%s cannot be used: %s\n", address.c_str(), server.problem.c_str());
     return false;
   }
   std::printf("%s: %s\n", address.c_str(), server.response.c_str());

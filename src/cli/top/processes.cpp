@@ -25,10 +25,10 @@ RunningProcess process_of(const neighbours::LiveEntry& live) {
   process.devices = static_cast<unsigned>(std::count_if(std::begin(entry.devices), std::end(entry.devices),
                                                         [](std::uint64_t device) { return device != 0; }));
   process.started = entry.started;
-  process.launches = entry.split + entry.whole;
+  process.launches = entry.split + entry.unsplit;
   process.split = entry.split;
   process.slices = entry.slices;
-  process.unsplit = entry.whole;
+  process.unsplit = entry.unsplit;
   process.added_ns = entry.added_ns;
   return process;
 }

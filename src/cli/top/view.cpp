@@ -103,7 +103,7 @@ std::string as_json(const Snapshot& look) {
                       text.back() == '[' ? "" : ",", process.pid, quoted(process.program).c_str(),
                       process.started, process.vms, process.devices);
     text += formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64
-                      ",\"whole\":%" PRIu64 ",\"added_ns\":%" PRIu64 "}",
+                      ",\"unsplit\":%" PRIu64 ",\"added_ns\":%" PRIu64 "}",
                       process.launches, process.split, process.slices, process.unsplit, process.added_ns);
   }
   return text + "]}\n";

@@ -38,7 +38,7 @@ std::string problems_text(const Interposer& p) {
 }
 
 const char* name(neighbours::Freshness freshness) {
-  if (freshness == neighbours::Freshness::never) return "nothing";
+  if (freshness == neighbours::Freshness::never) return "none";
   return freshness == neighbours::Freshness::fresh ? "known" : "stale";
 }
 

@@ -131,7 +131,7 @@ std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& 
   record.crashes_on_late_failure = quirks.crashes_on_late_failure;
   record.crashes_on_shared_failure = quirks.crashes_on_shared_failure;
   record.copies_variables = quirks.copies_variables;
-  record.races_on_mixed_offsets = quirks.races_on_mixed_offsets;
+  record.crashes_on_several_mixed_offsets = quirks.crashes_on_several_mixed_offsets;
   record.remote = quirks.remote;
   if (!quirks.suggest_corrupts_launches)
     record.suggest_local_size = find_suggest_local_size(next, record.device);

@@ -60,7 +60,8 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
     return quirks;
   const Text text = ask(next, platform, CL_PLATFORM_NAME);
   const std::string_view name = text.data();
-  quirks.crashes_on_several_queues = quirks.default_has_argument_info = name == "Portable Computing Language";
+  quirks.crashes_on_several_queues = quirks.loses_argument_info_with_options =
+      name == "Portable Computing Language";
   quirks.remote = base::is_remote_platform(name);
   if (quirks.remote) return quirks;
   if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
@@ -70,7 +71,7 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   quirks.copies_variables = quirks.crashes_on_late_failure && has_no_variables(next, device);
   const unsigned pocl = pocl_version(ask(next, platform, CL_PLATFORM_VERSION).data());
   quirks.crashes_on_mixed_offsets = pocl == 4 || pocl == 5;
-  quirks.races_on_mixed_offsets = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
+  quirks.crashes_on_several_mixed_offsets = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
   return quirks;
 }
 

@@ -17,12 +17,12 @@ struct Quirks {
   // Concurrent launches of one kernel with and without an offset crash the process.
   bool crashes_on_mixed_offsets = false;
   // The same, but only with more than two in flight.
-  bool races_on_mixed_offsets = false;
+  bool crashes_on_several_mixed_offsets = false;
   // The driver reports no program-scope variables but compiles them, and launches with and without an offset see
   // different copies.
   bool copies_variables = false;
   // The driver keeps kernel argument information for builds without options, but not with any, even empty, options.
-  bool default_has_argument_info = false;
+  bool loses_argument_info_with_options = false;
   // Concurrent launches of one kernel on several queues crash the process, in some versions.
   bool crashes_on_several_queues = false;
   // Not a bug: the device belongs to a server, which splits, builds and waits there.

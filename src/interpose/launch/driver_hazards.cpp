@@ -28,7 +28,7 @@ bool may_race(const ObjectRecords& records, const QueueRecord& queue) {
 
 bool is_unsafe_now(const Table& next, const ObjectRecords& records, const QueueRecord& queue,
                    std::span<const cl_event> wait_list) {
-  return (queue.races_on_mixed_offsets && may_race(records, queue)) ||
+  return (queue.crashes_on_several_mixed_offsets && may_race(records, queue)) ||
          (queue.crashes_on_late_failure && !records.pending_user_events.empty()) ||
          (queue.crashes_on_shared_failure && may_fail(next, records, wait_list));
 }

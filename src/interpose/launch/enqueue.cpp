@@ -142,13 +142,13 @@ bool can_carry_tags(Interposer& p, const KernelRecord& kernel, cl_device_id devi
 bool is_mistaken_for_tag(Interposer& p, const Call& call, const KernelRecord& kernel) {
   if (call.dims != 3 || call.offset == nullptr || !kernel.may_have_prelude) return false;
   constexpr std::size_t kWide = std::numeric_limits<std::int64_t>::max();
-  const bool truncates_offsets = ((call.offset[2] >> 31U) & 1U) != 0;
+  const bool has_bit_31 = ((call.offset[2] >> 31U) & 1U) != 0;
   const bool wide = call.offset[2] + call.global[2] - 1 > kWide;
-  if (!truncates_offsets && !wide) return false;
+  if (!has_bit_31 && !wide) return false;
   const auto queue = query_queue(p.next, p.settings(), call.queue);
   if (!queue) return false;
   const auto facts = p.drivers.known(queue->device);
-  return !facts || (facts->truncates_offsets ? truncates_offsets : wide);
+  return !facts || (facts->truncates_offsets ? has_bit_31 : wide);
 }
 
 cl_int refuse() {

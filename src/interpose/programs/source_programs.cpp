@@ -189,7 +189,7 @@ class BuildScope {
 // all the same, since a later probe may succeed.
 bool drivers_may_carry_tags(Interposer& p, const Devices& devices) {
   return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
-    // If offsets clash nothing is split that could need the prelude (drivers/device_queries.cpp).
+    // Launches with the prelude are not split on a driver that crashes on mixed offsets (drivers/device_queries.cpp).
     const Quirks quirks = quirks_of(p.next, device);
     if (quirks.failed_builds_are_final || quirks.crashes_on_mixed_offsets || quirks.remote) return false;
     const auto facts = p.drivers.facts(device);
@@ -215,8 +215,9 @@ bool kernels_show_prelude(const Table& next, cl_program program) {
 }
 
 bool keeps_argument_info(const Table& next, const Devices& devices) {
-  return std::any_of(devices.begin(), devices.end(),
-                     [&](cl_device_id device) { return quirks_of(next, device).default_has_argument_info; });
+  return std::any_of(devices.begin(), devices.end(), [&](cl_device_id device) {
+    return quirks_of(next, device).loses_argument_info_with_options;
+  });
 }
 
 // Builds with the prelude. Returns whether it succeeded and its log does not reveal the prelude.
@@ -240,9 +241,10 @@ cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record)
   const bool may_be_linked = build.compile || p.settings().trust_binaries;
   const kernels::Scan& whole = scan.whole();
   // Programs that this one is linked to may use the names of a compiled program.
-  const bool meddles = whole.breaks_prelude || (build.compile && whole.breaks_prelude_if_pasting);
-  const bool wants_prelude =
-      record.instrumented && (whole.reads_ndrange || (whole.reads_global_id && may_be_linked)) && !meddles;
+  const bool breaks_prelude = whole.breaks_prelude || (build.compile && whole.breaks_prelude_if_pasting);
+  const bool wants_prelude = record.instrumented &&
+                             (whole.reads_ndrange || (whole.reads_global_id && may_be_linked)) &&
+                             !breaks_prelude;
   if (!sound || !wants_prelude || !scope.alone() || !drivers_may_carry_tags(p, devices) ||
       !build_with_prelude(p, build, devices)) {
     return build.forward(p.next);

@@ -55,7 +55,7 @@ cl_command_queue noted(Interposer& p, cl_command_queue queue,
   if (queue == nullptr) return queue;
   try {
     if (auto record = query_queue(p.next, p.settings(), queue)) {
-      if (queue_template && !record->races_on_mixed_offsets && allows_helpers(p, record->device))
+      if (queue_template && !record->crashes_on_several_mixed_offsets && allows_helpers(p, record->device))
         record->queue_template = queue_template;
       p.wait_statistics.of(queue).forget();
       if (p.policy->measures_launches()) {

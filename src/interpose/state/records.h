@@ -70,7 +70,7 @@ struct QueueRecord {
   // The driver gives launches with an offset separate copies of program-scope variables.
   bool copies_variables = false;
   // The driver crashes if launches with and without an offset are in flight on several queues.
-  bool races_on_mixed_offsets = false;
+  bool crashes_on_several_mixed_offsets = false;
   bool remote = false;  // the device belongs to a server
   plan::Device facts;
   // Consecutive launches whose pacing was given up: they depend on the program, so pacing only costs time.

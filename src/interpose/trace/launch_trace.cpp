@@ -38,7 +38,7 @@ LaunchTrace::LaunchTrace(Tracer& tracer, const Call& call) noexcept
 LaunchTrace::~LaunchTrace() { current_ = outer_; }
 
 void LaunchTrace::unsplit_reason(plan::UnsplitReason why) noexcept try {
-  decision_.add("decision", "whole").add("why", plan::name(why));
+  decision_.add("decision", "unsplit").add("why", plan::name(why));
 } catch (...) {
 }
 
@@ -111,7 +111,8 @@ void LaunchTrace::note(const Slice& slice, launch::Event event) noexcept try {
 void LaunchTrace::add_slice(const Slice& slice, std::size_t index) {
   const observe::Track track = observe::thread_track();
   if (paced_ && index != 0)
-    events_.span(track, last_end_, slice.begin, {"wait for the slice before", "wait", R"({"how":"polite"})"});
+    events_.span(track, last_end_, slice.begin,
+                 {"wait for the slice before", "wait", R"({"how":"sleeping"})"});
   last_end_ = slice.end;
   observe::JsonObject arguments;
   arguments.add("launch", number_).add("slice", index);

@@ -142,7 +142,7 @@ void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
   const base::Nanoseconds now = from_.clock.now();
   observe::TraceEvents events;
   observe::JsonObject arguments;
-  arguments.add("how", how.sleeping ? "polite" : "native");
+  arguments.add("how", how.sleeping ? "sleeping" : "native");
   if (how.sleeping) arguments.add("slept_us", how.slept.count() / 1000);
   if (error != CL_SUCCESS) arguments.add("error", error);
   events.end(observe::thread_track(), now, arguments.text());

@@ -32,7 +32,7 @@ class Domains(HostTest):
         split = [slices for slices in self.loop.slices if slices > 1]
         self.assertEqual(counted["launches"], len(self.loop.slices))
         self.assertEqual((counted["split"], counted["slices"]), (len(split), sum(split)))
-        self.assertEqual(counted["whole"]["alone"], len(self.loop.slices) - len(split))
+        self.assertEqual(counted["unsplit"]["alone"], len(self.loop.slices) - len(split))
         self.assertEqual(self.loop.program.finish()[0], 0)
         self.assertEqual(self.loop.program.errors, "")
 

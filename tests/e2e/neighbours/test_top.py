@@ -50,7 +50,7 @@ class Printed(TopTest):
             self.assertEqual(listed["devices"], 1)
             for figure in ("launches", "split", "slices", "added_ns"):
                 self.assertEqual(listed[figure], own[figure], figure)
-            self.assertEqual(listed["whole"], sum(own["whole"].values()))
+            self.assertEqual(listed["unsplit"], sum(own["unsplit"].values()))
             self.assertEqual(program.finish()[0], 0)
             self.assertEqual(self.once()["processes"], [])
 

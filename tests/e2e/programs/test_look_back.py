@@ -20,7 +20,7 @@ class LookBack(ProgramTest):
                     self.assertSplit(run, launches=LAUNCHES, slices=LAUNCHES * min(slices, GROUPS))
                     self.assertEqual(run.total("pipelined"), 0, f"its slices must stay in order\n{run}")
                     if mode == "pipelined":
-                        self.assertEqual(run.stats[0]["queued"]["talks"], LAUNCHES, run)
+                        self.assertEqual(run.stats[0]["queued"]["communicates"], LAUNCHES, run)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Unsplit(ProgramTest):
             for kernel in run.stats[0]["kernels"]:
                 expected = {"keep": (0, 1), "cut": (1, 0)}.get(kernel["name"].split("_")[0])
                 if expected is not None:
-                    self.assertEqual((kernel["split"], kernel["whole"]["kernel"]), expected, f"{kernel['name']}\n{run}")
+                    self.assertEqual((kernel["split"], kernel["unsplit"]["kernel"]), expected, f"{kernel['name']}\n{run}")
 
     def test_programs_from_binaries_stay_unsplit(self):
         for _, run in self.runs("binary_programs.py"):

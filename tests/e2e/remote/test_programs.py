@@ -113,7 +113,7 @@ class Programs(RemoteTest):
         absent = f"unix:{self.folder / 'absent'}"
         run = self.run_program("preload", *clinfo("--list"), CLEAVE_REMOTE=absent)
         self.assertSameOutput(native, run)
-        self.assertEqual(run.err, f"cleave: {absent} is unreachable: no server there\n")
+        self.assertEqual(run.err, f"cleave: {absent} cannot be used: no server there\n")
         run = self.run_program("preload", *clinfo("--list"), CLEAVE_REMOTE=absent, CLEAVE_REMOTE_REQUIRED="true")
         self.assertEqual(run.out, "", run)
 

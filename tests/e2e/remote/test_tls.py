@@ -110,7 +110,7 @@ class Links(TlsTest):
             for stop in (0, 1, 5, size // 6, size // 3, size // 2):
                 for cuts in (False, True):
                     proxy = self.link(left={direction: stop}, cuts=cuts)
-                    self.assertRegex(self.refusal(proxy.address, CLEAVE_REMOTE_TIMEOUT=SHORT_TIMEOUT), "is unreachable: ",
+                    self.assertRegex(self.refusal(proxy.address, CLEAVE_REMOTE_TIMEOUT=SHORT_TIMEOUT), "cannot be used: ",
                                      f"{direction} {stop} {cuts}")
                     proxy.close()
         self.server.wait_until_idle()
@@ -239,7 +239,7 @@ class Messages(TlsTest):
     """What the program's one line and the server's log say when a connection fails."""
 
     def assertRefused(self, server, client_message, server_message="", **settings):
-        self.assertRegex(self.refusal(server.addresses["tls"], **settings), f"is unreachable: {client_message}")
+        self.assertRegex(self.refusal(server.addresses["tls"], **settings), f"cannot be used: {client_message}")
         server.wait_for_log(server_message)
 
     def test_client_certificates_that_prove_nothing(self):
@@ -268,13 +268,13 @@ class Messages(TlsTest):
 
     def test_peers_that_do_not_speak_tls(self):
         plain = self.address.replace("tls:", "tcp:")
-        self.assertRegex(self.refusal(plain), "is unreachable: the connection was closed during the handshake")
+        self.assertRegex(self.refusal(plain), "cannot be used: the connection was closed during the handshake")
         secure = self.server.addresses["tcp"].replace("tcp:", "tls:")
-        self.assertRegex(self.refusal(secure), "is unreachable: TLS: ")
+        self.assertRegex(self.refusal(secure), "cannot be used: TLS: ")
         with socket.create_server(("127.0.0.1", 0)) as silent:
             address = f"tls:127.0.0.1:{silent.getsockname()[1]}"
             self.assertRegex(self.refusal(address, CLEAVE_REMOTE_TIMEOUT=SHORT_TIMEOUT),
-                             "is unreachable: TLS: no answer in time")
+                             "cannot be used: TLS: no answer in time")
         self.server.wait_until_idle()
         self.assertStillServes()
 
@@ -284,7 +284,7 @@ class Messages(TlsTest):
                                   ({"CLEAVE_REMOTE_KEY": self.certificates.ours.path.with_suffix(".key")},
                                    "ours.key cannot be used"),
                                   ({"CLEAVE_REMOTE_CERT": self.folder / "absent.pem"}, "absent.pem cannot be used")):
-            self.assertRegex(self.refusal(**settings), f"is unreachable: TLS: .*{message}")
+            self.assertRegex(self.refusal(**settings), f"cannot be used: TLS: .*{message}")
 
     def test_token_is_asked_for_over_tls(self):
         token, other = self.own_folder() / "token", self.own_folder() / "other"

@@ -79,7 +79,7 @@ class Vsock:
     def test_client_reports_that_there_is_no_server(self):
         done = self.run_client(self.client_environment(self.client_address(port=any_port())))
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"cleave: vsock:1:\d+ is unreachable: no server there\n")
+        self.assertRegex(done.stderr, r"cleave: vsock:1:\d+ cannot be used: no server there\n")
 
     def test_port_in_use_is_named(self):
         taken = self.start().addresses["vsock"]
@@ -98,7 +98,7 @@ class EmulatedVsock(Vsock, RemoteTest):
 
     def test_unknown_machine_is_unreachable(self):
         done = self.run_client(self.client_environment(self.client_address(cid=77, port=5)))
-        self.assertIn("vsock:77:5 is unreachable: there is no vsock here; ", done.stderr)
+        self.assertIn("vsock:77:5 cannot be used: there is no vsock here; ", done.stderr)
 
 
 class NoVsock(RemoteTest):
@@ -107,7 +107,7 @@ class NoVsock(RemoteTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("--listen vsock:any:5: this kernel has no vsock; load its module (vhost_vsock, ", done.stderr)
         done = self.run_client(self.client_environment("vsock:2:5", LD_PRELOAD=EMULATION))
-        self.assertIn("vsock:2:5 is unreachable: there is no vsock here; ", done.stderr)
+        self.assertIn("vsock:2:5 cannot be used: there is no vsock here; ", done.stderr)
 
 
 if __name__ == "__main__":

@@ -162,7 +162,7 @@ TEST_F(Tls, CorruptRecordEndsTheConnectionWithAReason) {
   pair.drop(5);
   while (!pair.server->has_data()) ASSERT_GT(pair.pass(4096), 0U);
   EXPECT_EQ(pair.server->read(buffer, size, kNoWait), ReadStatus::closed);
-  EXPECT_EQ(pair.server->last_words().substr(0, 5), "TLS: ");
+  EXPECT_EQ(pair.server->close_reason().substr(0, 5), "TLS: ");
   EXPECT_EQ(pair.server->read(buffer, size, steady_clock::now() + kLong), ReadStatus::closed);
 }
 

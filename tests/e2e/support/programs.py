@@ -56,7 +56,7 @@ class Run:
         return sum(process[name] for process in self.stats)
 
     def unsplit(self, reason):
-        return sum(process["whole"][reason] for process in self.stats)
+        return sum(process["unsplit"][reason] for process in self.stats)
 
     def __str__(self):
         return (

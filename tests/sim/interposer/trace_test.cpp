@@ -133,7 +133,7 @@ TEST_F(Trace, UnsplitLaunchesHaveAReasonAndNoSlices) {
   }
   const auto launches = events("launch");
   ASSERT_EQ(launches.size(), 3U);
-  EXPECT_EQ(launches[0].value("decision"), "whole");
+  EXPECT_EQ(launches[0].value("decision"), "unsplit");
   EXPECT_EQ(launches[0].value("why"), "small");
   EXPECT_EQ(launches[1].value("decision"), "");
   EXPECT_EQ(launches[1].value("error"), "-53");
@@ -258,7 +258,7 @@ TEST_F(Trace, SleepingWaitsRecordTheirSleepTime) {
       EXPECT_GT(event.number("slept_us"), 50'000.0);
     }
   }
-  EXPECT_EQ(how, (std::vector<std::string>{"polite", "polite"}));
+  EXPECT_EQ(how, (std::vector<std::string>{"sleeping", "sleeping"}));
   EXPECT_EQ(events("wait")[1].value("name"), "clEnqueueReadBuffer");
   EXPECT_EQ(events("queue").size(), 1U);
 }

@@ -256,7 +256,8 @@ TEST(ServerStatistics, IsPrometheusText) {
   ServerStatistics tally;
   tally.violations = 3;
   const std::string text = tally.as_text();
-  EXPECT_NE(text.find("# TYPE cleave_server_hostile_total counter\ncleave_server_hostile_total 3\n"),
+  EXPECT_NE(text.find("# TYPE cleave_server_protocol_violations_total "
+                      "counter\ncleave_server_protocol_violations_total 3\n"),
             std::string::npos);
 }
 

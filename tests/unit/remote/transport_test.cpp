@@ -175,7 +175,7 @@ unsigned looks_in_vain(BriefSpin& spin, unsigned times) {
   return looks;
 }
 
-TEST(Lingering, StopsWhenUselessAndResumes) {
+TEST(BriefSpin, StopsWhenUselessAndResumes) {
   if (std::thread::hardware_concurrency() == 1) GTEST_SKIP() << "there is no polling on one processor";
   BriefSpin spin{Duration::zero()};
   EXPECT_TRUE(spin.until([] { return true; }));
@@ -186,7 +186,7 @@ TEST(Lingering, StopsWhenUselessAndResumes) {
   EXPECT_TRUE(spin.until([] { return true; }));
 }
 
-TEST(Lingering, EndsWhenOtherWorkArrives) {
+TEST(BriefSpin, EndsWhenOtherWorkArrives) {
   BriefSpin spin{std::chrono::hours(1)};
   EXPECT_FALSE(spin.until([] { return false; }, [] { return true; }));
 }
