@@ -23,7 +23,7 @@ import sys
 import clients
 import compare
 import gpu
-import grounds
+import isolation
 import micro
 import neighbours
 import plots
@@ -51,14 +51,14 @@ def add_suite(commands, name, words, platform=""):
 
 
 def add_sharing(suite):
-    suite.add_argument("--ground", default="auto", choices=grounds.NAMES,
-                       help="what the job and its neighbours run in (the fairest that can be had)")
+    suite.add_argument("--isolation", default="auto", choices=isolation.NAMES,
+                       help="how the processes are isolated (auto: the fairest kind that is available)")
     suite.add_argument("--cores", type=int, default=4, help="how many cores of the host they share (4)")
     suite.add_argument("--mode", default="auto", choices=["auto", "sequential", "queued", "pipelined"],
                        help="how the job's slices are launched: as Cleave does by itself (auto); the paper: sequential")
     suite.add_argument("--neighbours", type=int, default=4, choices=range(1, 5), help="how many, at most (4)")
     suite.add_argument("--window", type=float, metavar="SECONDS",
-                       help="how long everybody runs together for one figure (20; --quick: 0.4, in domains 3)")
+                       help="how long all of them run for one figure (20; --quick: 0.4, in domains 3)")
     suite.add_argument("--size", type=int, metavar="ROWS", help="of the neighbours' products (1600; --quick: 320)")
 
 

@@ -1,7 +1,7 @@
 """The suite `clients`: several programs share the devices of one server.
 
 One of them launches long kernels, the others short ones, each without a pause: how long do the short ones wait for a launch and
-its end? With the server's launches whole, and split by ever larger α; beside it the same programs on the driver itself, without a
+its end? With the server's launches unsplit, and split by ever larger α; beside it the same programs on the driver itself, without a
 server, and the short ones with a server but without the long one.
 """
 
@@ -20,11 +20,11 @@ from results import Results, Row, Unmeasured, machine, median, spread
 
 LONG, SHORT = 1000, 1  # milliseconds of a kernel on the idle device
 ALPHAS = (4, 10, 20)
-WHOLE, NATIVE, ALONE = "whole", "natively", "whole, without the long one"
+UNSPLIT, NATIVE, ALONE = "unsplit", "natively", "unsplit, without the long one"
 MOST_WAIT = 25  # milliseconds, for 99 of 100 short launches of each client, split by one of these α
 PROBE = 1000  # turns
 ITEMS = {"gpu": (1 << 25, 1 << 18), "processor": (1 << 16, 1 << 10)}  # of the long and the short kernel
-SETTINGS = {WHOLE: {"CLEAVE_SPLIT": "off"}, ALONE: {"CLEAVE_SPLIT": "off"}}
+SETTINGS = {UNSPLIT: {"CLEAVE_SPLIT": "off"}, ALONE: {"CLEAVE_SPLIT": "off"}}
 SETTINGS |= {f"α {alpha}": {"CLEAVE_ALPHA": str(alpha)} for alpha in ALPHAS}
 
 
@@ -35,14 +35,14 @@ def percentile(values, share):
 
 
 def counted(folder, workers):
-    """Launches, those split, and slices, as each client's worker tells when it ends."""
+    """Launches, those split, and slices, as each client's worker reports when it ends."""
     until = time.monotonic() + 10
-    told = []
-    while len(told) < workers and time.monotonic() < until:
+    reports = []
+    while len(reports) < workers and time.monotonic() < until:
         time.sleep(0.05)
         texts = [file.read_text() for file in folder.glob("*.json")]
-        told = [json.loads(text) for text in texts if text.endswith("}\n")]
-    return Counter({what: sum(one[what] for one in told) for what in ("launches", "split", "slices")})
+        reports = [json.loads(text) for text in texts if text.endswith("}\n")]
+    return Counter({what: sum(one[what] for one in reports) for what in ("launches", "split", "slices")})
 
 
 class Client:
@@ -62,7 +62,7 @@ class Client:
         self.process.stdin.flush()
 
     def end(self):
-        """What it tells, and whether its results were right."""
+        """Its output, and whether its results were right."""
         status, output = programs.finish(self.process, 120)
         if status not in (0, 1) or not output.strip():
             raise Unmeasured(f"cleave_client: exit status {status}")
@@ -90,10 +90,10 @@ def turns_for(given, items, milliseconds):
     """How many a kernel takes for that, on the idle device; in two steps, since the first is short."""
     turns = PROBE
     for _ in range(2):
-        told, right = run_all(given, [(items, turns, 0)], None)[0]
+        output, right = run_all(given, [(items, turns, 0)], None)[0]
         if not right:
             raise Unmeasured("the kernel's result is wrong on the driver itself")
-        turns = max(1, round(turns * milliseconds / median(told["waits"])))
+        turns = max(1, round(turns * milliseconds / median(output["waits"])))
     return turns
 
 
@@ -121,11 +121,11 @@ class Bench:
                 if how != NATIVE:
                     address = f"unix:{folder / 'server'}"
                     stack.enter_context(server(address, SETTINGS[how] | {"CLEAVE_STATS": str(folder / "%p.json")}))
-                told = run_all(self.given, works, address)
+                outputs = run_all(self.given, works, address)
             if address is not None:
                 self.counts[how] += counted(folder, len(works))
-        self.results.sound &= all(right for _, right in told)
-        waits = [one["waits"] for one, _ in told]
+        self.results.sound &= all(right for _, right in outputs)
+        waits = [one["waits"] for one, _ in outputs]
         short = waits if how == ALONE else waits[1:]
         return (max(percentile(one, 99) for one in short), statistics.median(wait for one in short for wait in one),
                 None if how == ALONE else median(waits[0]))

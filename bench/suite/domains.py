@@ -1,4 +1,4 @@
-"""The ground `domains`: each neighbour is the first and only process of a libvirt domain of its own.
+"""Isolation by `domains`: each neighbour is the first and only process of a libvirt domain of its own.
 
 The image is made here: the neighbour's program, which needs no library, as `init` of an archive that a kernel of this host boots
 (CLEAVE_BENCH_KERNEL, else the newest in /boot). The job stays a process of the host, pinned to the cores that the domains'
@@ -104,19 +104,19 @@ class Domains(Processes):
     def usable():
         return shutil.which("virsh") is not None and kernel() is not None and virsh("list").returncode == 0
 
-    def start(self, who, *command, settings=None):
+    def start(self, name, *command, settings=None):
         if command[0] != "cleave_neighbour":
-            return super().start(who, *command, settings=settings)
-        name, console = f"{self.folder.name}-{who}", self.folder / f"{who}.console"
-        description = self.folder / f"{who}.xml"
+            return super().start(name, *command, settings=settings)
+        domain, console = f"{self.folder.name}-{name}", self.folder / f"{name}.console"
+        description = self.folder / f"{name}.xml"
         for kind in tuple(self.kinds):
             description.write_text(DOMAIN.format(
-                kind=kind, name=name, cores=",".join(map(str, sorted(self.cores))), folder=self.folder,
+                kind=kind, name=domain, cores=",".join(map(str, sorted(self.cores))), folder=self.folder,
                 words=" ".join(map(str, command[1:])), console=console,
                 cpu="<cpu mode='host-passthrough'/>" if kind == "kvm" else ""))
             made = virsh("create", description)
             if made.returncode == 0:
-                return Domain(name, console)
+                return Domain(domain, console)
             if kind != self.kinds[-1]:
                 self.kinds.remove(kind)
         raise Unmeasured(f"no domain: {made.stderr.strip()}")

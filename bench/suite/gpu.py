@@ -18,8 +18,8 @@ class Bench:
         self.quick = given.quick
         self.repeats = 3 if given.quick else 9
         self.platform = given.platform or ""
-        self.entrance = programs.entrance(given.way)
-        self.options = [*self.entrance.options, *(["--platform", given.platform] if given.platform else []),
+        self.load_method = programs.load_method(given.way)
+        self.options = [*self.load_method.options, *(["--platform", given.platform] if given.platform else []),
                         *(["--small"] if given.quick else [])]
         probe, _ = self.measure("stream", 1, "--repeats", 1)
         words = machine(probe["device"], programs.library())
@@ -27,7 +27,7 @@ class Bench:
 
     def measure(self, *arguments, settings=None, **options):
         """The arguments of cleave_gpu for this device and Cleave."""
-        return programs.measure(*arguments, *self.options, settings=self.entrance.beside | (settings or {}), **options)
+        return programs.measure(*arguments, *self.options, settings=self.load_method.beside | (settings or {}), **options)
 
     def launches(self, work, settings, *more):
         """One work natively and with these settings; the default VM count is five."""
@@ -78,7 +78,7 @@ def measure_scan(bench):
         right = 0
         counts = (2, 20, 100, 1000)
         for slices in counts:
-            settings = fixed(slices, mode) | bench.entrance.instead
+            settings = fixed(slices, mode) | bench.load_method.instead
             status, _ = programs.run("look_back", *options, settings=settings, limit=60)
             right += status == 0
         bench.results.sound &= right == len(counts)
@@ -91,7 +91,7 @@ def measure_waiting(bench):
     if status != 0:
         raise Unmeasured("cleave_waits could not find out how long its kernel takes")
     steps = steps.strip()
-    sleeping = bench.entrance.instead | {"CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "off"}
+    sleeping = bench.load_method.instead | {"CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "off"}
     costs = {"native": {}, "sleeping": {}}
     for _ in range(2 if bench.quick else 3):
         for way, settings in (("native", {}), ("sleeping", sleeping)):
@@ -147,12 +147,12 @@ def measure_stream(bench):
               asked=1.03)
 
 
-def measure_crowd(bench):
+def measure_contention(bench):
     """The loss of processor work beside a waiting program, on the cores that both share."""
     cores = sorted(os.sched_getaffinity(0))[:4]
     threads, seconds, rounds = 4 * len(cores), 1 if bench.quick else 3, 3 if bench.quick else 7
     turns = {"alone": [], "native": [], "sleeping": []}
-    settings = bench.entrance.beside | {"CLEAVE_VMS": "5", "CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "alpha"}
+    settings = bench.load_method.beside | {"CLEAVE_VMS": "5", "CLEAVE_WAIT": "sleeping", "CLEAVE_SPLIT": "alpha"}
     for _ in range(rounds):
         for way, found in turns.items():
             beside = None
@@ -168,12 +168,12 @@ def measure_crowd(bench):
                 beside.communicate()
     for way, asked in (("native", None), ("sleeping", 0.97)):
         value, spread_of_it = ratio(turns[way], turns["alone"])
-        bench.add("crowd", f"{threads} threads on {len(cores)} cores beside a program that waits ({way})", value,
+        bench.add("contention", f"{threads} threads on {len(cores)} cores beside a program that waits ({way})", value,
                   baseline=None, spread=spread_of_it, asked=asked, at_least=True)
 
 
 PARTS = [("product", measure_product), ("others", measure_others), ("scan", measure_scan), ("waiting", measure_waiting),
-         ("quantum", measure_quantum), ("budget", measure_budget), ("stream", measure_stream), ("crowd", measure_crowd)]
+         ("quantum", measure_quantum), ("budget", measure_budget), ("stream", measure_stream), ("contention", measure_contention)]
 
 
 def measure(given):

@@ -2,14 +2,14 @@
 
 One job of four matrix products on the device shares a few cores of the host with one to four neighbours, which multiply
 matrices on four threads each, like the paper's VMs of four virtual processors. Measured is how long the neighbours' products
-and the job take while all of them run: without the job, with the job whole, and with the job in ever more slices.
+and the job take while all of them run: without the job, with the job unsplit, and with the job in ever more slices.
 """
 
 import json
 import os
 import time
 
-import grounds
+import isolation
 import programs
 from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
@@ -19,7 +19,7 @@ PRODUCTS = 4  # of the job
 THREADS = 4  # of a neighbour
 CLAIM_NEIGHBOURS, CLAIM_JOB, CLAIM_MANY = "up to 20 % faster", "less than 5 % slower", "38 % slower"
 LOSS = 1.05  # of the job: what the best number of groups may cost
-NOBODY, WHOLE = "without the job", "the job whole"  # else the number of groups
+WITHOUT_JOB, UNSPLIT = "without the job", "the job unsplit"  # else the number of groups
 
 
 class Bench:
@@ -27,43 +27,43 @@ class Bench:
         self.cores = set(sorted(os.sched_getaffinity(0))[:given.cores])
         self.mode = given.mode
         self.rounds = 2 if given.quick else 3
-        usual = 20 if not given.quick else 3 if given.ground == "domains" else 0.4
+        usual = 20 if not given.quick else 3 if given.isolation == "domains" else 0.4
         self.window = given.window or usual  # seconds in which all of them run
         self.size = given.size or (320 if given.quick else 1600)
         probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
         work = "tiled product" if given.quick or not probe["on_processor"] else "long product"
         self.work = [work, *programs.target(given), *(["--small"] if given.quick else [])]
-        self.ground = grounds.prepare(given.ground, self.cores)
+        self.isolation = isolation.prepare(given.isolation, self.cores)
         words = machine(probe["device"], programs.library())
-        self.results = Results("neighbours", words | {"ground": self.ground.name, "shared cores": len(self.cores),
+        self.results = Results("neighbours", words | {"isolation": self.isolation.name, "shared cores": len(self.cores),
                                                       "neighbours": f"{self.size}×{self.size}", "window": f"{self.window:g} s",
                                                       "mode": self.mode})
 
     def start_job(self, neighbours, job):
         settings = {"CLEAVE_VMS": str(neighbours + 1), "CLEAVE_SPLIT": f"fixed:{job}", "CLEAVE_LAUNCH": self.mode}
-        way = "native" if job == WHOLE else "cleave"
-        return self.ground.start("job", "cleave_gpu", "busy", way, self.window, *self.work,
-                                 settings={} if job == WHOLE else settings)
+        way = "native" if job == UNSPLIT else "cleave"
+        return self.isolation.start("job", "cleave_gpu", "busy", way, self.window, *self.work,
+                                 settings={} if job == UNSPLIT else settings)
 
     def share(self, neighbours, job):
         """All at once: milliseconds of a neighbour's product and of the job, and the job's share of a core."""
-        crowd = []
+        processes = []
         try:
             for i in range(neighbours):
-                crowd.append(self.ground.start(f"neighbour-{i}", "cleave_neighbour", self.size, THREADS))
+                processes.append(self.isolation.start(f"neighbour-{i}", "cleave_neighbour", self.size, THREADS))
             took, share, window = None, None, None
-            if job == NOBODY:
+            if job == WITHOUT_JOB:
                 begin = time.monotonic() + 0.2
                 time.sleep(0.2 + self.window)
                 window = begin, time.monotonic()
             else:
                 took, share, window = self.follow(self.start_job(neighbours, job))
-            self.check_alive(crowd)
+            self.check_alive(processes)
         finally:
-            for process in crowd:
+            for process in processes:
                 process.kill()
-        outputs = [process.communicate()[0] for process in crowd]
-        self.results.sound &= all(process.returncode < 0 for process in crowd)
+        outputs = [process.communicate()[0] for process in processes]
+        self.results.sound &= all(process.returncode < 0 for process in processes)
         return median([product(output, window) for output in outputs]), took, share
 
     def follow(self, process):
@@ -77,8 +77,8 @@ class Bench:
                 (line["begin"], line["end"]))
 
     @staticmethod
-    def check_alive(crowd):
-        for process in crowd:
+    def check_alive(processes):
+        for process in processes:
             if process.poll() is not None:
                 raise Unmeasured(f"a neighbour ended by itself: exit status {process.returncode}")
 
@@ -113,17 +113,17 @@ def plural(neighbours):
 
 def measure_sweep(bench, neighbours):
     """Figures 2, 4 and 5 for so many neighbours; gives the number of groups that serves them best."""
-    found = bench.in_turn(neighbours, (NOBODY, WHOLE, *GROUPS))
-    who = plural(neighbours)
-    alone, whole = found[NOBODY][0], found[WHOLE]
-    bench.add("fig2", f"Fig. 2: {who}, with the job to without", whole[0], alone, neighbours=neighbours)
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, *GROUPS))
+    beside = plural(neighbours)
+    alone, unsplit = found[WITHOUT_JOB][0], found[UNSPLIT]
+    bench.add("fig2", f"Fig. 2: {beside}, with the job to without", unsplit[0], alone, neighbours=neighbours)
     gains, losses = {}, {}
     for groups in GROUPS:
-        gains[groups] = bench.add("fig4", f"Fig. 4: {who}, job in {groups} groups to whole", found[groups][0], whole[0],
+        gains[groups] = bench.add("fig4", f"Fig. 4: {beside}, job in {groups} groups to unsplit", found[groups][0], unsplit[0],
                                   neighbours=neighbours, slices=groups, claim=CLAIM_NEIGHBOURS)
     for groups in GROUPS:
-        losses[groups] = bench.add("fig5", f"Fig. 5: the job beside {who}, in {groups} groups to whole", found[groups][1],
-                                   whole[1], neighbours=neighbours, slices=groups, claim=CLAIM_JOB)
+        losses[groups] = bench.add("fig5", f"Fig. 5: the job beside {beside}, in {groups} groups to unsplit", found[groups][1],
+                                   unsplit[1], neighbours=neighbours, slices=groups, claim=CLAIM_JOB)
     cheap = [groups for groups in GROUPS if losses[groups] <= LOSS] or list(GROUPS)
     return min(cheap, key=gains.get)
 
@@ -133,16 +133,16 @@ def measure_best(bench, neighbours, best):
     vms = neighbours + 1
     alpha = max(1, round(best / vms))
     groups = vms * alpha
-    found = bench.in_turn(neighbours, (NOBODY, WHOLE, groups))
-    who, note = plural(neighbours), f"α {alpha}, {groups} groups"
+    found = bench.in_turn(neighbours, (WITHOUT_JOB, UNSPLIT, groups))
+    beside, note = plural(neighbours), f"α {alpha}, {groups} groups"
     more = {"neighbours": neighbours, "slices": groups, "note": note}
-    bench.add("fig6 neighbours", f"Fig. 6: {who}, best α to the job whole", found[groups][0], found[WHOLE][0],
+    bench.add("fig6 neighbours", f"Fig. 6: {beside}, best α to the job unsplit", found[groups][0], found[UNSPLIT][0],
               claim=CLAIM_NEIGHBOURS, **more)
-    bench.add("fig6 without", f"Fig. 6: {who}, best α to without the job", found[groups][0], found[NOBODY][0], **more)
-    bench.add("fig6 job", f"Fig. 6: the job beside {who}, best α to whole", found[groups][1], found[WHOLE][1],
+    bench.add("fig6 without", f"Fig. 6: {beside}, best α to without the job", found[groups][0], found[WITHOUT_JOB][0], **more)
+    bench.add("fig6 job", f"Fig. 6: the job beside {beside}, best α to unsplit", found[groups][1], found[UNSPLIT][1],
               claim=CLAIM_JOB, **more)
-    bench.results.add(Row("processor", f"share of a core that the job takes beside {who}", median(found[groups][2]),
-                          "cores", baseline=median(found[WHOLE][2]), spread=spread(found[groups][2]), **more))
+    bench.results.add(Row("processor", f"share of a core that the job takes beside {beside}", median(found[groups][2]),
+                          "cores", baseline=median(found[UNSPLIT][2]), spread=spread(found[groups][2]), **more))
 
 
 def measure(given):
@@ -153,9 +153,9 @@ def measure(given):
             best[neighbours] = measure_sweep(bench, neighbours)
         for neighbours, groups in best.items():
             measure_best(bench, neighbours, groups)
-        found = bench.in_turn(1, (WHOLE, MANY))
-        bench.add("many", f"the job beside 1 neighbour, in {MANY} groups to whole", found[MANY][1], found[WHOLE][1],
+        found = bench.in_turn(1, (UNSPLIT, MANY))
+        bench.add("many", f"the job beside 1 neighbour, in {MANY} groups to unsplit", found[MANY][1], found[UNSPLIT][1],
                   neighbours=1, slices=MANY, claim=CLAIM_MANY)
     finally:
-        bench.ground.close()
+        bench.isolation.close()
     return bench.results

@@ -1,6 +1,6 @@
 """PoCL-Remote, the peer of the suite `remote`: the same program with the devices of its daemon, over TCP.
 
-It may lack something, crash or hang. Such a turn gives no figures, a line says what was the matter, and the suite goes on.
+It may lack something, crash or hang. Such a turn gives no figures, a line says why, and the suite goes on.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import programs
 from results import Unmeasured
 
 LIMIT = 120  # seconds that one turn may take
-PATIENCE = 2  # turns may fail; then it has no more
+MAX_FAILURES = 2  # turns may fail; then it has no more
 
 
 class Peer:
@@ -27,7 +27,7 @@ class Peer:
 
     def turn(self, work):
         """`work` measures with the options that it gets, which are those of `programs.run`."""
-        if len(self.failures) == PATIENCE:
+        if len(self.failures) == MAX_FAILURES:
             return
         try:
             with tempfile.TemporaryDirectory() as folder, quiet_input() as nothing:
@@ -44,7 +44,7 @@ class Peer:
         return {"OCL_ICD_VENDORS": str(folder / "vendors"), "POCL_DEVICES": "remote",
                 "POCL_REMOTE0_PARAMETERS": f"127.0.0.1:{port}/0", "POCL_CACHE_DIR": str(folder / "cache")}
 
-    def told(self):
+    def summary(self):
         """What is stored of it beside its figures."""
         failed = "; ".join(self.failures)
         if not self.runs:
@@ -98,8 +98,8 @@ def end(process):
 def wait_for(port, process, log, tries=600):
     for _ in range(tries):
         if process.poll() is not None:
-            said = log.read_text(errors="replace").split("\n")
-            raise Unmeasured(f"pocld ended with status {process.returncode}: {next(filter(None, reversed(said)), 'no word')}")
+            lines = log.read_text(errors="replace").split("\n")
+            raise Unmeasured(f"pocld ended with status {process.returncode}: {next(filter(None, reversed(lines)), 'no output')}")
         with contextlib.suppress(OSError):
             return socket.create_connection(("127.0.0.1", port), 1).close()
         time.sleep(0.05)

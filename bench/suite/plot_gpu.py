@@ -45,5 +45,5 @@ def draw_ratios(found, place):
 
 
 def draw_shares(found, place):
-    rows = [row for row in found.of("waiting") if row.unit == "s"] + found.of("crowd")
+    rows = [row for row in found.of("waiting") if row.unit == "s"] + found.of("contention")
     bars(place, rows, "Processor seconds for a wait of 1 s; throughput beside a waiting program")

@@ -17,7 +17,7 @@ def draw(found, pyplot):
     draw_many(found, places[1][2])
     words = found.machine
     figure.suptitle(f"A GPGPU job of four matrix products beside 1 to 4 neighbours (products of {words['neighbours']} matrices "
-                    f"on 4 threads each)\n{words['ground']} on {words['shared cores']} cores; launches in groups (slices), "
+                    f"on 4 threads each)\n{words['isolation']} on {words['shared cores']} cores; launches in groups (slices), "
                     f"mode {words['mode']}; lower is better everywhere")
     return figure
 

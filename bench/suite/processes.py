@@ -1,4 +1,4 @@
-"""The ground `processes`: plain processes, pinned to the same cores; what the other grounds begin with."""
+"""Isolation by `processes`: plain processes, pinned to the same cores; the base of the other kinds."""
 
 import os
 
@@ -15,13 +15,13 @@ class Processes:
     def usable():
         return True
 
-    def start(self, who, *command, settings=None):
+    def start(self, name, *command, settings=None):
         """A measuring program whose output can be read while it runs. No two that run at a time have the same name."""
-        return programs.start(*command, settings=settings, enter=self.entrance(who))
+        return programs.start(*command, settings=settings, enter=self.preexec(name))
 
-    def entrance(self, who):
+    def preexec(self, name):
         """What the process does before its exec."""
-        del who
+        del name
         return lambda: os.sched_setaffinity(0, self.cores)
 
     def close(self):

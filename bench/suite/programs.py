@@ -37,9 +37,9 @@ WAYS = ("preload", "vendor")
 
 
 @dataclass
-class Entrance:
-    """How Cleave gets in: what tells cleave_gpu, which meets the driver itself as well, and what makes any other program meet
-    Cleave. `keeps` holds the folders that are named there."""
+class LoadMethod:
+    """How programs are put under Cleave: options and settings for cleave_gpu, which uses the driver itself as well, and
+    settings for any other program. `keeps` holds the folders that are named there."""
 
     options: list
     beside: dict
@@ -47,16 +47,16 @@ class Entrance:
     keeps: tuple = ()
 
 
-def entrance(way):
+def load_method(way):
     if way == "preload":
-        return Entrance(["--library", library()], {}, {"LD_PRELOAD": str(library())})
+        return LoadMethod(["--library", library()], {}, {"LD_PRELOAD": str(library())})
     drivers = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
     folder = tempfile.TemporaryDirectory(prefix="cleave-bench-")
     for icd in pathlib.Path(drivers).glob("*.icd"):
         (pathlib.Path(folder.name) / icd.name).write_bytes(icd.read_bytes())
     (pathlib.Path(folder.name) / "cleave.icd").write_text(f"{vendor_library()}\n")
     wrapped = {"CLEAVE_ICD_WRAP": drivers}
-    return Entrance(["--vendor"], {"OCL_ICD_VENDORS": folder.name} | wrapped,
+    return LoadMethod(["--vendor"], {"OCL_ICD_VENDORS": folder.name} | wrapped,
                     {"OCL_ICD_VENDORS": str(vendor_library())} | wrapped, (folder,))
 
 

@@ -165,7 +165,7 @@ def measure(given):
                 if beside:
                     beside.turn(peer_figures(given, native[-1]))
     found = Results("remote", machine(given.platform or "the first platform", programs.library()),
-                    peer=beside.told() if beside else "")
+                    peer=beside.summary() if beside else "")
     for kind, runs in remote.items():
         Bench(found, kind, native, runs, beside.runs if beside and kind == "tcp" else ()).add_all()
     return found

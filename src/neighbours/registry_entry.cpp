@@ -163,7 +163,7 @@ void RegistryEntry::set_vms(unsigned vms) noexcept {
 }
 
 void RegistryEntry::count_unsplit() noexcept {
-  add<std::uint64_t>(counters_.load(std::memory_order_acquire)->whole, 1);
+  add<std::uint64_t>(counters_.load(std::memory_order_acquire)->unsplit, 1);
 }
 
 void RegistryEntry::count_split(std::size_t slices, base::Nanoseconds added) noexcept {

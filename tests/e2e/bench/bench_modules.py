@@ -9,7 +9,7 @@ sys.path.insert(0, str(OPTIONS.suite))
 
 import clients
 import compare
-import grounds
+import isolation
 import neighbours
 import peer
 import remote

@@ -104,14 +104,14 @@ class Runs(FolderTest):
         one = self.install(self.LISTENS)
         self.take(one, work)
         self.assertEqual((one.runs, one.failures), ([run_of(30)], []))
-        self.assertEqual(one.told(), "PoCL-Remote over TCP: PoCL 0; 1 runs")
+        self.assertEqual(one.summary(), "PoCL-Remote over TCP: PoCL 0; 1 runs")
 
     def test_daemon_that_ends_at_once_is_reported(self):
         one = self.install("print('no device'); sys.exit(3)")
         for _ in range(3):
             self.take(one, self.fail)
         self.assertEqual(one.failures, ["pocld ended with status 3: no device"] * peer.PATIENCE)
-        self.assertIn("PoCL-Remote: - (pocld ended", one.told())
+        self.assertIn("PoCL-Remote: - (pocld ended", one.summary())
 
     def test_failed_runs_do_not_count(self):
         outcomes = [Unmeasured("it crashed"), run_of(30)]
@@ -126,12 +126,12 @@ class Runs(FolderTest):
         for _ in range(2):
             self.take(one, work)
         self.assertEqual(one.runs, [run_of(30)])
-        self.assertIn("1 runs, others failed: it crashed", one.told())
+        self.assertIn("1 runs, others failed: it crashed", one.summary())
 
     def test_missing_installation_is_reported(self):
         one = peer.find(self.folder)
         self.take(one, self.fail)
-        self.assertIn("bin/pocld: No such file", one.told())
+        self.assertIn("bin/pocld: No such file", one.summary())
 
     def test_missing_driver_is_named(self):
         one = self.install(self.LISTENS)

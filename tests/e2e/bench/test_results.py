@@ -8,7 +8,7 @@ import sys
 import unittest
 from unittest import mock
 
-from bench_modules import clients, compare, grounds, neighbours, results
+from bench_modules import clients, compare, isolation, neighbours, results
 from support.options import main
 from support.processes import FolderTest, cleave
 
@@ -92,41 +92,41 @@ class Sharing(unittest.TestCase):
             neighbours.product("", (0, 1))
 
     def test_all_neighbours_end_if_one_cannot_be_started(self):
-        crowd = []
+        processes = []
 
         class Full:
             def start(self, *_, **__):
-                if len(crowd) == 2:
+                if len(processes) == 2:
                     raise results.Unmeasured("no third")
-                crowd.append(subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE, text=True))
-                return crowd[-1]
+                processes.append(subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE, text=True))
+                return processes[-1]
 
         bench = neighbours.Bench.__new__(neighbours.Bench)
-        bench.ground, bench.size = Full(), 64
+        bench.isolation, bench.size = Full(), 64
         with self.assertRaises(results.Unmeasured):
-            bench.share(3, neighbours.NOBODY)
-        for process in crowd:
+            bench.share(3, neighbours.WITHOUT_JOB)
+        for process in processes:
             self.assertLess(process.wait(10), 0)
             process.stdout.close()
 
     def test_plain_processes_are_pinned(self):
         core = min(os.sched_getaffinity(0))
         show = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
-        ground = grounds.Processes({core})
-        done = subprocess.run(show, preexec_fn=ground.entrance("one"), stdout=subprocess.PIPE, text=True, check=True)
+        isolated = isolation.Processes({core})
+        done = subprocess.run(show, preexec_fn=isolated.preexec("one"), stdout=subprocess.PIPE, text=True, check=True)
         self.assertEqual(done.stdout.strip(), str({core}))
 
-    @unittest.skipUnless(grounds.Groups.usable(), "no control groups with a weight can be made here")
+    @unittest.skipUnless(isolation.Groups.usable(), "no control groups with a weight can be made here")
     def test_groups_hold_one_program_each_and_are_removed(self):
-        ground = grounds.Groups(os.sched_getaffinity(0))
+        isolated = isolation.Groups(os.sched_getaffinity(0))
         try:
-            done = [subprocess.run(["cat", "/proc/self/cgroup"], preexec_fn=ground.entrance(who), stdout=subprocess.PIPE,
-                                   text=True, check=True).stdout for who in ("one", "two")]
+            done = [subprocess.run(["cat", "/proc/self/cgroup"], preexec_fn=isolated.preexec(name), stdout=subprocess.PIPE,
+                                   text=True, check=True).stdout for name in ("one", "two")]
         finally:
-            ground.close()
-        self.assertIn(f"/{ground.folder.name}/one\n", done[0])
-        self.assertIn(f"/{ground.folder.name}/two\n", done[1])
-        self.assertFalse(ground.folder.exists())
+            isolated.close()
+        self.assertIn(f"/{isolated.folder.name}/one\n", done[0])
+        self.assertIn(f"/{isolated.folder.name}/two\n", done[1])
+        self.assertFalse(isolated.folder.exists())
 
 
 if __name__ == "__main__":

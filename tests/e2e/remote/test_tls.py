@@ -162,7 +162,7 @@ class Intruders(TlsTest):
             pass
         return outgoing.read()
 
-    def test_unfinished_handshakes_delay_nobody_and_are_refused(self):
+    def test_unfinished_handshakes_delay_no_others_and_are_refused(self):
         hello = self.client_hello()
         openings = (b"", hello[:1], hello[:5], hello[:100], hello[:-1], hello)
         intruders = [self.connect() for _ in openings]

@@ -67,7 +67,7 @@ void check_ranges(const Settings& settings) {
   require(settings.budget >= 0.001 && settings.budget <= 1, "the budget is in its range");
   require(settings.alpha_max >= 1 && settings.alpha_max <= kMax, "the largest alpha is in its range");
   require(settings.sources.monitor || settings.sources.peers || !settings.sources.files.empty(),
-          "somebody is asked");
+          "at least one source is asked");
   require(settings.max_age.count() >= 1, "a count holds for a while");
   require((settings.stale.kind == StaleCount::Kind::number) == (settings.stale.vms != 0),
           "a number belongs to the kind number");

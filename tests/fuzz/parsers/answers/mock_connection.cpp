@@ -96,7 +96,7 @@ void MockConnection::run() {
         if (commands_ != taken) until = std::chrono::steady_clock::now() + patience;
         break;
       case ReadStatus::timeout:
-        require(!good, "nobody waits for a server that has said all");
+        require(!good, "no call waits for a server that has sent everything");
         if (!on_idle()) return;
         until = std::chrono::steady_clock::now() + patience;
         break;

@@ -1,11 +1,11 @@
-"""Where one job and its neighbours run: ways of sharing a few cores of the host, all behind `start`.
+"""How one job and its neighbours are isolated from each other while they share a few cores of the host.
 
     processes   plain processes, pinned to the same cores
     cgroups     the same, each in a control group of its own, all of equal weight, as a hypervisor gives it to its VMs
 
     domains     the neighbours as libvirt domains (domains.py); only if asked for, since each takes seconds to start
 
-Another way is a class with a name, `usable`, `start` and `close`, and its place in `prepare`.
+Another kind is a class with a name, `usable`, `start` and `close`, and its place in `prepare`.
 """
 
 import os
@@ -56,31 +56,31 @@ class Groups(Processes):
         self.made.append(folder)
         try:
             if folder == self.folder:
-                self.hand_on()
+                self.enable_controller()
             else:
-                self.weigh(folder)
+                self.set_weight(folder)
         except OSError:
             self.close()
             raise
 
-    def hand_on(self):
+    def enable_controller(self):
         """Version 2: enables the controller in the groups below."""
         if (self.folder / "cgroup.subtree_control").exists():
             (self.folder / "cgroup.subtree_control").write_text("+cpu")
 
     @staticmethod
-    def weigh(folder):
+    def set_weight(folder):
         weight = folder / "cpu.weight"
         if weight.exists():
             weight.write_text("100")
         else:
             (folder / "cpu.shares").write_text("1024")
 
-    def entrance(self, who):
-        group = self.folder / who
+    def preexec(self, name):
+        group = self.folder / name
         if group not in self.made:
             self.make(group)
-        pin = super().entrance(who)
+        pin = super().preexec(name)
 
         def enter():
             (group / "cgroup.procs").write_text(str(os.getpid()))
@@ -99,7 +99,7 @@ NAMES = ("auto", "processes", "cgroups", "domains")
 
 def prepare(name, cores):
     """The ground of this name, or the fairest that can be used here without long preparation ("auto")."""
-    for ground in (Groups, Processes, Domains):
-        if name in ("auto", ground.name) and ground.usable():
-            return ground(cores)
+    for kind in (Groups, Processes, Domains):
+        if name in ("auto", kind.name) and kind.usable():
+            return kind(cores)
     raise Unmeasured(f"{name} cannot be had here")
