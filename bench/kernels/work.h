@@ -36,11 +36,12 @@ extern const Work kLongProduct;  // the same, larger
 extern const Work kStencil;      // nothing but memory: five loads and a store
 extern const Work kBodies;       // everything pulls at everything
 extern const Work kMandelbrot;   // nothing but arithmetic, of lengths that differ from item to item
-extern const Work kReduction;    // a partial sum by work-group. Its result depends on get_group_id, so it needs the prelude
-extern const Work kScan;         // sums up to each element within its work-group
-extern const Work kHistogram;    // atomics in local and global memory: never on several queues at once
-extern const Work kSortStep;     // one step of a bitonic sort
-extern const Work kEmpty;        // nothing: what a launch itself costs
+extern const Work
+    kReduction;  // a partial sum by work-group. Its result depends on get_group_id, so it needs the prelude
+extern const Work kScan;       // sums up to each element within its work-group
+extern const Work kHistogram;  // atomics in local and global memory: never on several queues at once
+extern const Work kSortStep;   // one step of a bitonic sort
+extern const Work kEmpty;      // nothing: what a launch itself costs
 
 inline const std::array<const Work*, 10> kWorks = {&kProduct,   &kStencil,    &kBodies,    &kMandelbrot,
                                                    &kReduction, &kScan,       &kHistogram, &kSortStep,
