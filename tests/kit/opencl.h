@@ -252,6 +252,35 @@ class Api : public cl_icd_dispatch {
   cl_int build(cl_program program, const char* options = "") const {
     return clBuildProgram(program, 0, nullptr, options, nullptr, nullptr);
   }
+  // Of a program without headers.
+  cl_int compile(cl_program program, const char* options = "") const {
+    return clCompileProgram(program, 0, nullptr, options, 0, nullptr, nullptr, nullptr, nullptr);
+  }
+  [[nodiscard]] Program link(cl_context context, const std::vector<cl_program>& inputs,
+                             const Where& where = Where::current()) const {
+    return made("clLinkProgram", where, [&](cl_int* error) {
+      return clLinkProgram(context, 0, nullptr, "", static_cast<cl_uint>(inputs.size()), inputs.data(),
+                           nullptr, nullptr, error);
+    });
+  }
+  // Of a program for one device.
+  [[nodiscard]] std::vector<unsigned char> binary(cl_program program,
+                                                  const Where& where = Where::current()) const {
+    std::vector<unsigned char> contents(info<std::size_t>(program, CL_PROGRAM_BINARY_SIZES, where));
+    unsigned char* to = contents.data();
+    check("clGetProgramInfo", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr), where);
+    return contents;
+  }
+  // Not built yet.
+  [[nodiscard]] Program program(cl_context context, cl_device_id device,
+                                const std::vector<unsigned char>& binary,
+                                const Where& where = Where::current()) const {
+    const unsigned char* from = binary.data();
+    const std::size_t size = binary.size();
+    return made("clCreateProgramWithBinary", where, [&](cl_int* error) {
+      return clCreateProgramWithBinary(context, 1, &device, &size, &from, nullptr, error);
+    });
+  }
   // Made from source and built.
   [[nodiscard]] Program build(cl_context context, const std::string& source, const char* options = "",
                               const Where& where = Where::current()) const {
@@ -380,37 +409,20 @@ class Api : public cl_icd_dispatch {
   }
   cl_int wait(const Waits& events) const { return clWaitForEvents(count(events), list(events)); }
 
+  // What answers queries about that kind of object.
+  auto info_function(cl_platform_id) const { return clGetPlatformInfo; }
+  auto info_function(cl_device_id) const { return clGetDeviceInfo; }
+  auto info_function(cl_context) const { return clGetContextInfo; }
+  auto info_function(cl_command_queue) const { return clGetCommandQueueInfo; }
+  auto info_function(cl_mem) const { return clGetMemObjectInfo; }
+  auto info_function(cl_sampler) const { return clGetSamplerInfo; }
+  auto info_function(cl_program) const { return clGetProgramInfo; }
+  auto info_function(cl_kernel) const { return clGetKernelInfo; }
+  auto info_function(cl_event) const { return clGetEventInfo; }
   // The status of a query of whatever kind of object.
-  cl_int query(cl_platform_id o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetPlatformInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_device_id o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetDeviceInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_context o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetContextInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_command_queue o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetCommandQueueInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_mem o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetMemObjectInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_sampler o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetSamplerInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_program o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetProgramInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_kernel o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetKernelInfo(o, name, size, value, needed);
-  }
-  cl_int query(cl_event o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return clGetEventInfo(o, name, size, value, needed);
-  }
   template <class H>
-  cl_int query(const Handle<H>& o, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
-    return query(o.get(), name, size, value, needed);
+  cl_int query(const H& object, cl_uint name, std::size_t size, void* value, std::size_t* needed) const {
+    return info_function(object)(object, name, size, value, needed);
   }
 
   // Queries, checked: a value, a list or a text.
@@ -440,13 +452,17 @@ class Api : public cl_icd_dispatch {
         },
         where));
   }
-  [[nodiscard]] std::string build_log(cl_program program, cl_device_id device,
-                                      const Where& where = Where::current()) const {
+  [[nodiscard]] std::string build_text(cl_program program, cl_device_id device, cl_program_build_info name,
+                                       const Where& where = Where::current()) const {
     return without_zero(info_of_size<std::string>(
         [&](std::size_t size, void* value, std::size_t* needed) {
-          return clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, value, needed);
+          return clGetProgramBuildInfo(program, device, name, size, value, needed);
         },
         where));
+  }
+  [[nodiscard]] std::string build_log(cl_program program, cl_device_id device,
+                                      const Where& where = Where::current()) const {
+    return build_text(program, device, CL_PROGRAM_BUILD_LOG, where);
   }
   [[nodiscard]] cl_int status(cl_event event, const Where& where = Where::current()) const {
     return info<cl_int>(event, CL_EVENT_COMMAND_EXECUTION_STATUS, where);

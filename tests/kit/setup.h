@@ -41,6 +41,10 @@ class Setup {
                           const Where& where = Where::current()) {
     return keep(cl.build(context, source, options, where));
   }
+  // Not built yet.
+  cl_program unbuilt_program(const std::string& source, const Where& where = Where::current()) {
+    return keep(cl.program(context, source, where));
+  }
   template <class... A>
   cl_kernel make_kernel(cl_program program, const Name& name, const A&... arguments) {
     return keep(cl.kernel(program, name, arguments...));
