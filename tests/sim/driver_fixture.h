@@ -13,6 +13,7 @@
 
 #include "tests/kit/gtest.h"
 #include "tests/kit/setup.h"
+#include "tests/kit/with.h"
 #include "tests/sim/driver/driver.h"
 
 namespace cleave::sim {
@@ -76,6 +77,15 @@ class DriverFixture : public DriverOwner, public kit::Setup {
   }
 
   cl_program program;
+};
+
+inline Options plain_driver() { return {}; }
+
+// A fixture of GoogleTest's. Tests whose suites are called Configured... make their fixtures themselves.
+template <Options (*options)() = plain_driver, cl_command_queue_properties flags = 0>
+class DriverTest : public testing::Test, public DriverFixture {
+ protected:
+  DriverTest() : DriverFixture(options(), flags) {}
 };
 
 }  // namespace cleave::sim

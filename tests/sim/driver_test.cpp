@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/kit/threads.h"
 #include "tests/sim/driver_fixture.h"
 
 namespace cleave::sim {
@@ -24,49 +25,53 @@ Options exact() {
   return options;
 }
 
-TEST(VirtualClock, SleepTakesNoRealTime) {
-  DriverFixture fixture(exact());
+Options lazy() {
+  Options options = exact();
+  options.lazy_flush = true;
+  options.hang_timeout = 20ms;
+  return options;
+}
+
+using VirtualClock = DriverTest<exact>;
+using CommandOrder = DriverTest<exact>;
+using OutOfOrderQueue = DriverTest<exact, out_of_order>;
+using LazyQueue = DriverTest<lazy>;
+
+TEST_F(VirtualClock, SleepTakesNoRealTime) {
   const auto real = std::chrono::steady_clock::now();
-  fixture.driver.clock().sleep_for(24h);
-  EXPECT_EQ(fixture.driver.clock().now(), 24h);
+  driver.clock().sleep_for(24h);
+  EXPECT_EQ(driver.clock().now(), 24h);
   EXPECT_LT(std::chrono::steady_clock::now() - real, 10s);
 }
 
-TEST(VirtualClock, FinishAdvancesToTheEnd) {
-  DriverFixture fixture(exact());
-  fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  EXPECT_EQ(fixture.driver.clock().now(), 0us);
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.clock().now(), 20us);
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.clock().now(), 20us);
+TEST_F(VirtualClock, FinishAdvancesToTheEnd) {
+  launch(queue, make_kernel("idle"));
+  launch(queue, make_kernel("idle"));
+  EXPECT_EQ(driver.clock().now(), 0us);
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  EXPECT_EQ(driver.clock().now(), 20us);
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  EXPECT_EQ(driver.clock().now(), 20us);
 }
 
-TEST(VirtualClock, WaitForEventsAdvancesToItsEventOnly) {
-  DriverFixture fixture(exact());
-  const cl_event first = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  const cl_event second = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  EXPECT_EQ(fixture.cl.wait({first}), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.clock().now(), 10us);
-  EXPECT_EQ(fixture.status(second), CL_RUNNING);
+TEST_F(VirtualClock, WaitForEventsAdvancesToItsEventOnly) {
+  const cl_event first = launch(queue, make_kernel("idle"));
+  const cl_event second = launch(queue, make_kernel("idle"));
+  EXPECT_EQ(cl.wait({first}), CL_SUCCESS);
+  EXPECT_EQ(driver.clock().now(), 10us);
+  EXPECT_EQ(status(second), CL_RUNNING);
 }
 
-TEST(VirtualClock, EnqueueAndPollCostsAreConfigurable) {
-  Options options = exact();
-  options.enqueue_cost = 3us;
-  options.poll_cost = 1us;
-  DriverFixture fixture(options);
+TEST(ConfiguredDriver, EnqueueAndPollCostsAreConfigurable) {
+  DriverFixture fixture(kit::with(exact(), &Options::enqueue_cost, 3us, &Options::poll_cost, 1us));
   const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   EXPECT_EQ(fixture.driver.clock().now(), 3us);
   EXPECT_EQ(fixture.status(event), CL_RUNNING);
   EXPECT_EQ(fixture.driver.clock().now(), 4us);
 }
 
-TEST(VirtualClock, LaunchDurationFollowsTheCostModel) {
-  Options options = exact();
-  options.per_item = 2ns;
-  DriverFixture fixture(options);
+TEST(ConfiguredDriver, LaunchDurationFollowsTheCostModel) {
+  DriverFixture fixture(kit::with(exact(), &Options::per_item, 2ns));
   fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1000);
   fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(fixture.driver.clock().now(), 12us);
@@ -76,10 +81,8 @@ TEST(VirtualClock, LaunchDurationFollowsTheCostModel) {
   EXPECT_EQ(fixture.driver.clock().now(), 19us);
 }
 
-TEST(Driver, StatusFollowsTheClock) {
-  Options options = exact();
-  options.submit_delay = 2us;
-  DriverFixture fixture(options);
+TEST(ConfiguredDriver, StatusFollowsTheClock) {
+  DriverFixture fixture(kit::with(exact(), &Options::submit_delay, 2us));
   const cl_event first = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   const cl_event second = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   EXPECT_EQ(fixture.status(first), CL_QUEUED);
@@ -91,105 +94,93 @@ TEST(Driver, StatusFollowsTheClock) {
   EXPECT_EQ(fixture.status(second), CL_RUNNING);
 }
 
-TEST(Driver, DataIsWrittenAtTheEndOfACommand) {
-  DriverFixture fixture(exact());
+TEST_F(CommandOrder, DataIsWrittenAtTheEndOfACommand) {
   std::vector<cl_int> host{1, 2};
-  const kit::Buffer buffer = fixture.cl.own(fixture.cl.clCreateBuffer(
-      fixture.context, CL_MEM_USE_HOST_PTR, sizeof(cl_int) * 2, host.data(), nullptr));
-  fixture.launch(fixture.queue, fixture.make_add(buffer, 5), 2);
-  fixture.driver.clock().sleep_for(9us);
+  const kit::Buffer buffer = cl.buffer(context, sizeof(cl_int) * 2, CL_MEM_USE_HOST_PTR, host.data());
+  launch(queue, make_add(buffer, 5), 2);
+  driver.clock().sleep_for(9us);
   EXPECT_EQ(host, (std::vector<cl_int>{1, 2}));
-  fixture.driver.clock().sleep_for(1us);
+  driver.clock().sleep_for(1us);
   EXPECT_EQ(host, (std::vector<cl_int>{6, 7}));
 }
 
-TEST(Driver, UnorderedReadSeesOldData) {
-  DriverFixture fixture(exact());
-  const cl_mem buffer = fixture.make_buffer({0});
-  const cl_event gate = fixture.user_event();
-  fixture.launch(fixture.queue, fixture.make_add(buffer, 1), 1, {gate});
-  const cl_command_queue other = fixture.make_queue();
+TEST_F(CommandOrder, UnorderedReadSeesOldData) {
+  const cl_mem buffer = make_buffer({0});
+  const cl_event gate = user_event();
+  launch(queue, make_add(buffer, 1), 1, {gate});
+  const cl_command_queue other = make_queue();
   cl_int seen = -1;
-  EXPECT_EQ(fixture.cl.read(other, buffer, kit::Blocking::yes, std::span(&seen, 1)), CL_SUCCESS);
+  EXPECT_EQ(cl.read(other, buffer, kit::Blocking::yes, std::span(&seen, 1)), CL_SUCCESS);
   EXPECT_EQ(seen, 0);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{1});
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{1});
 }
 
-TEST(Driver, UserEventBlocksTheQueue) {
-  DriverFixture fixture(exact());
-  const cl_event gate = fixture.user_event();
-  const cl_event first = fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1, {gate});
-  const cl_event second = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.driver.clock().sleep_for(1s);
-  EXPECT_EQ(fixture.status(first), CL_SUBMITTED);
-  EXPECT_EQ(fixture.status(second), CL_SUBMITTED);
-  EXPECT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-  EXPECT_EQ(fixture.status(first), CL_RUNNING);
-  fixture.cl.clFinish(fixture.queue);
-  EXPECT_EQ(fixture.status(second), CL_COMPLETE);
+TEST_F(CommandOrder, UserEventBlocksTheQueue) {
+  const cl_event gate = user_event();
+  const cl_event first = launch(queue, make_kernel("idle"), 1, {gate});
+  const cl_event second = launch(queue, make_kernel("idle"));
+  driver.clock().sleep_for(1s);
+  EXPECT_EQ(status(first), CL_SUBMITTED);
+  EXPECT_EQ(status(second), CL_SUBMITTED);
+  EXPECT_EQ(cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  EXPECT_EQ(status(first), CL_RUNNING);
+  cl.clFinish(queue);
+  EXPECT_EQ(status(second), CL_COMPLETE);
 }
 
-TEST(Driver, OutOfOrderQueueHonoursWaitListsOnly) {
-  DriverFixture fixture(exact(), out_of_order);
-  const cl_event gate = fixture.user_event();
-  const cl_event held = fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1, {gate});
-  const cl_event after = fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1, {held});
-  const cl_event free = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.driver.clock().sleep_for(10us);
-  EXPECT_EQ(fixture.status(free), CL_COMPLETE);
-  EXPECT_EQ(fixture.status(held), CL_SUBMITTED);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  fixture.driver.clock().sleep_for(10us);
-  EXPECT_EQ(fixture.status(held), CL_COMPLETE);
-  EXPECT_EQ(fixture.status(after), CL_RUNNING);
+TEST_F(OutOfOrderQueue, HonoursWaitListsOnly) {
+  const cl_event gate = user_event();
+  const cl_event held = launch(queue, make_kernel("idle"), 1, {gate});
+  const cl_event after = launch(queue, make_kernel("idle"), 1, {held});
+  const cl_event free = launch(queue, make_kernel("idle"));
+  driver.clock().sleep_for(10us);
+  EXPECT_EQ(status(free), CL_COMPLETE);
+  EXPECT_EQ(status(held), CL_SUBMITTED);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  driver.clock().sleep_for(10us);
+  EXPECT_EQ(status(held), CL_COMPLETE);
+  EXPECT_EQ(status(after), CL_RUNNING);
 }
 
-TEST(Driver, BarrierBlocksLaterCommands) {
-  DriverFixture fixture(exact(), out_of_order);
-  const cl_event gate = fixture.user_event();
-  const cl_event before = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  EXPECT_EQ(fixture.cl.barrier(fixture.queue, {gate}), CL_SUCCESS);
-  const cl_event after = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.driver.clock().sleep_for(1s);
-  EXPECT_EQ(fixture.status(before), CL_COMPLETE);
-  EXPECT_EQ(fixture.status(after), CL_SUBMITTED);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  EXPECT_EQ(fixture.status(after), CL_COMPLETE);
+TEST_F(OutOfOrderQueue, BarrierBlocksLaterCommands) {
+  const cl_event gate = user_event();
+  const cl_event before = launch(queue, make_kernel("idle"));
+  EXPECT_EQ(cl.barrier(queue, {gate}), CL_SUCCESS);
+  const cl_event after = launch(queue, make_kernel("idle"));
+  driver.clock().sleep_for(1s);
+  EXPECT_EQ(status(before), CL_COMPLETE);
+  EXPECT_EQ(status(after), CL_SUBMITTED);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  EXPECT_EQ(status(after), CL_COMPLETE);
 }
 
-TEST(Driver, MarkerWaitsForEarlierCommandsAndBlocksNothing) {
-  DriverFixture fixture(exact(), out_of_order);
-  const cl_event gate = fixture.user_event();
-  fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1, {gate});
-  cl_event marker = nullptr;
-  EXPECT_EQ(fixture.cl.marker(fixture.queue, {}, &marker), CL_SUCCESS);
-  fixture.keep(marker);
-  const cl_event after = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.driver.clock().sleep_for(1s);
-  EXPECT_EQ(fixture.status(after), CL_COMPLETE);
-  EXPECT_EQ(fixture.status(marker), CL_SUBMITTED);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  fixture.cl.wait({marker});
-  EXPECT_EQ(fixture.driver.clock().now(), 1s + 10us);
+TEST_F(OutOfOrderQueue, MarkerWaitsForEarlierCommandsAndBlocksNothing) {
+  const cl_event gate = user_event();
+  launch(queue, make_kernel("idle"), 1, {gate});
+  const kit::Event marker = cl.marker_event(queue);
+  const cl_event after = launch(queue, make_kernel("idle"));
+  driver.clock().sleep_for(1s);
+  EXPECT_EQ(status(after), CL_COMPLETE);
+  EXPECT_EQ(status(marker), CL_SUBMITTED);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  cl.wait({marker});
+  EXPECT_EQ(driver.clock().now(), 1s + 10us);
 }
 
-TEST(Driver, QueuesAlternateOnOneDevice) {
-  DriverFixture fixture(exact());
-  const cl_command_queue other = fixture.make_queue();
-  for (int i = 0; i < 3; ++i) fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.launch(other, fixture.make_kernel("other"));
-  fixture.driver.run_until_idle();
+TEST_F(CommandOrder, QueuesAlternateOnOneDevice) {
+  const cl_command_queue other = make_queue();
+  for (int i = 0; i < 3; ++i) launch(queue, make_kernel("idle"));
+  launch(other, make_kernel("other"));
+  driver.run_until_idle();
   std::vector<std::string> order;
-  for (const Launch& launch : fixture.driver.executions()) order.push_back(launch.kernel);
+  for (const Launch& launch : driver.executions()) order.push_back(launch.kernel);
   EXPECT_EQ(order, (std::vector<std::string>{"idle", "other", "idle", "idle"}));
 }
 
-TEST(Driver, ConcurrentCommandsWhereTheDeviceAllows) {
-  Options options = exact();
-  options.concurrent_commands = 2;
-  DriverFixture fixture(options);
+TEST(ConfiguredDriver, ConcurrentCommandsWhereTheDeviceAllows) {
+  DriverFixture fixture(kit::with(exact(), &Options::concurrent_commands, 2));
   const cl_command_queue other = fixture.make_queue();
   fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   fixture.launch(other, fixture.make_kernel("idle"));
@@ -197,37 +188,28 @@ TEST(Driver, ConcurrentCommandsWhereTheDeviceAllows) {
   EXPECT_EQ(fixture.driver.clock().now(), 10us);
 }
 
-TEST(Driver, LazyQueueStartsAtItsFlush) {
-  Options options = exact();
-  options.lazy_flush = true;
-  DriverFixture fixture(options);
-  const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.driver.clock().sleep_for(1s);
-  EXPECT_EQ(fixture.status(event), CL_QUEUED);
-  EXPECT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
-  EXPECT_EQ(fixture.status(event), CL_RUNNING);
-  fixture.driver.clock().sleep_for(10us);
-  EXPECT_EQ(fixture.status(event), CL_COMPLETE);
+TEST_F(LazyQueue, StartsAtItsFlush) {
+  const cl_event event = launch(queue, make_kernel("idle"));
+  driver.clock().sleep_for(1s);
+  EXPECT_EQ(status(event), CL_QUEUED);
+  EXPECT_EQ(cl.clFlush(queue), CL_SUCCESS);
+  EXPECT_EQ(status(event), CL_RUNNING);
+  driver.clock().sleep_for(10us);
+  EXPECT_EQ(status(event), CL_COMPLETE);
 }
 
-TEST(Driver, WaitFlushesOnlyTheQueueOfTheEvent) {
-  Options options = exact();
-  options.lazy_flush = true;
-  options.hang_timeout = 20ms;
-  DriverFixture fixture(options);
-  const cl_command_queue other = fixture.make_queue();
-  const cl_event first = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  const cl_event second = fixture.launch(other, fixture.make_kernel("idle"), 1, {first});
-  EXPECT_EQ(fixture.cl.wait({second}), CL_OUT_OF_RESOURCES);
-  EXPECT_TRUE(fixture.driver.hung());
-  fixture.cl.clFlush(fixture.queue);
-  EXPECT_EQ(fixture.cl.wait({second}), CL_SUCCESS);
+TEST_F(LazyQueue, WaitFlushesOnlyTheQueueOfTheEvent) {
+  const cl_command_queue other = make_queue();
+  const cl_event first = launch(queue, make_kernel("idle"));
+  const cl_event second = launch(other, make_kernel("idle"), 1, {first});
+  EXPECT_EQ(cl.wait({second}), CL_OUT_OF_RESOURCES);
+  EXPECT_TRUE(driver.hung());
+  cl.clFlush(queue);
+  EXPECT_EQ(cl.wait({second}), CL_SUCCESS);
 }
 
-TEST(Driver, EndlessWaitTimesOut) {
-  Options options = exact();
-  options.hang_timeout = 20ms;
-  DriverFixture fixture(options);
+TEST(ConfiguredDriver, EndlessWaitTimesOut) {
+  DriverFixture fixture(kit::with(exact(), &Options::hang_timeout, 20ms));
   const cl_event gate = fixture.user_event();
   fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1, {gate});
   EXPECT_FALSE(fixture.driver.hung());
@@ -236,10 +218,8 @@ TEST(Driver, EndlessWaitTimesOut) {
   fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
 }
 
-TEST(Driver, TimedOutBlockingReadWritesNothingLater) {
-  Options options = exact();
-  options.hang_timeout = 20ms;
-  DriverFixture fixture(options);
+TEST(ConfiguredDriver, TimedOutBlockingReadWritesNothingLater) {
+  DriverFixture fixture(kit::with(exact(), &Options::hang_timeout, 20ms));
   const cl_mem buffer = fixture.make_buffer({7});
   const cl_event gate = fixture.user_event();
   cl_int seen = 0;
@@ -253,54 +233,46 @@ TEST(Driver, TimedOutBlockingReadWritesNothingLater) {
   EXPECT_EQ(seen, 0);
 }
 
-TEST(Driver, AnotherThreadCanEndAWait) {
-  DriverFixture fixture(exact());
-  const cl_event gate = fixture.user_event();
-  fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1, {gate});
+TEST_F(CommandOrder, AnotherThreadCanEndAWait) {
+  const cl_event gate = user_event();
+  launch(queue, make_kernel("idle"), 1, {gate});
   std::thread other([&] {
     std::this_thread::sleep_for(5ms);
-    fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+    cl.clSetUserEventStatus(gate, CL_COMPLETE);
   });
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
   other.join();
-  EXPECT_FALSE(fixture.driver.hung());
+  EXPECT_FALSE(driver.hung());
 }
 
-TEST(Driver, ManyThreadsShareOneClockAndLog) {
-  DriverFixture fixture(exact());
-  const cl_mem buffer = fixture.make_buffer({0});
+TEST_F(CommandOrder, ManyThreadsShareOneClockAndLog) {
+  const cl_mem buffer = make_buffer({0});
   constexpr int launches = 50;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    const cl_command_queue queue = fixture.make_queue();
-    const cl_kernel kernel = fixture.make_add(buffer, 1);
-    threads.emplace_back([&fixture, queue, kernel] {
-      for (int n = 0; n < launches; ++n) {
-        fixture.cl.launch(queue, kernel, {1});
-        fixture.driver.clock().sleep_for(1us);
-      }
-      EXPECT_EQ(fixture.cl.clFinish(queue), CL_SUCCESS);
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{4 * launches});
-  EXPECT_EQ(fixture.driver.launches().size(), 4u * launches);
-  EXPECT_EQ(fixture.driver.count("clEnqueueNDRangeKernel"), 4u * launches);
+  const cl_kernel kernels[] = {make_add(buffer, 1), make_add(buffer, 1), make_add(buffer, 1),
+                               make_add(buffer, 1)};
+  kit::on_threads(4, [&](std::size_t thread) {
+    const kit::Queue own = cl.queue(context, device);
+    for (int n = 0; n < launches; ++n) {
+      cl.launch(own, kernels[thread], {1});
+      driver.clock().sleep_for(1us);
+    }
+    EXPECT_EQ(cl.clFinish(own), CL_SUCCESS);
+  });
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{4 * launches});
+  EXPECT_EQ(driver.launches().size(), 4u * launches);
+  EXPECT_EQ(driver.count("clEnqueueNDRangeKernel"), 4u * launches);
 }
 
-TEST(Driver, ReleasedQueueFinishesItsCommands) {
-  Options options = exact();
-  options.lazy_flush = true;
-  DriverFixture fixture(options);
-  const cl_mem buffer = fixture.make_buffer({0});
-  kit::Queue queue = fixture.cl.queue(fixture.context, fixture.device);
-  fixture.launch(queue, fixture.make_add(buffer, 3), 1);
-  queue.reset();
-  fixture.driver.run_until_idle();
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{3});
+TEST_F(LazyQueue, FinishesItsCommandsAfterItsRelease) {
+  const cl_mem buffer = make_buffer({0});
+  kit::Queue released = cl.queue(context, device);
+  launch(released, make_add(buffer, 3), 1);
+  released.reset();
+  driver.run_until_idle();
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{3});
 }
 
-TEST(Driver, RunsAreDeterministic) {
+TEST(ConfiguredDriver, RunsAreDeterministic) {
   const auto run = [] {
     DriverFixture fixture(Options{}, out_of_order);
     const cl_command_queue other = fixture.make_queue();

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr cl_int inherited = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 
+using Event = DriverTest<>;
+
 struct CallbackLog {
   std::vector<cl_int> statuses;
   std::vector<Nanoseconds> times;
@@ -25,66 +27,59 @@ struct CallbackLog {
   }
 };
 
-TEST(Event, FailurePropagatesToDependents) {
-  DriverFixture fixture;
-  fixture.driver.fail_execution("idle", 1, -42);
-  const cl_event failed = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  const cl_event waiting = fixture.launch(fixture.queue, fixture.make_kernel("other"), 1, {failed});
-  const cl_event next = fixture.launch(fixture.queue, fixture.make_kernel("other"), 1, {waiting});
-  const cl_event plain = fixture.launch(fixture.queue, fixture.make_kernel("other"));
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  EXPECT_EQ(fixture.status(failed), -42);
-  EXPECT_EQ(fixture.status(waiting), inherited);
-  EXPECT_EQ(fixture.status(next), inherited);
-  EXPECT_EQ(fixture.status(plain), CL_COMPLETE);
+TEST_F(Event, FailurePropagatesToDependents) {
+  driver.fail_execution("idle", 1, -42);
+  const cl_event failed = launch(queue, make_kernel("idle"));
+  const cl_event waiting = launch(queue, make_kernel("other"), 1, {failed});
+  const cl_event next = launch(queue, make_kernel("other"), 1, {waiting});
+  const cl_event plain = launch(queue, make_kernel("other"));
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  EXPECT_EQ(status(failed), -42);
+  EXPECT_EQ(status(waiting), inherited);
+  EXPECT_EQ(status(next), inherited);
+  EXPECT_EQ(status(plain), CL_COMPLETE);
 }
 
-TEST(Event, FailedCommandWritesNoData) {
-  DriverFixture fixture;
-  const cl_mem buffer = fixture.make_buffer({0});
-  const cl_kernel kernel = fixture.make_add(buffer, 1);
-  fixture.driver.fail_execution("add", 2, CL_OUT_OF_RESOURCES);
-  for (int i = 0; i < 3; ++i) fixture.launch(fixture.queue, kernel);
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{2});
-  EXPECT_EQ(fixture.driver.faults_left(), 0u);
+TEST_F(Event, FailedCommandWritesNoData) {
+  const cl_mem buffer = make_buffer({0});
+  const cl_kernel kernel = make_add(buffer, 1);
+  driver.fail_execution("add", 2, CL_OUT_OF_RESOURCES);
+  for (int i = 0; i < 3; ++i) launch(queue, kernel);
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{2});
+  EXPECT_EQ(driver.faults_left(), 0u);
 }
 
-TEST(Event, WaitForAFailedEventReturnsItsError) {
-  DriverFixture fixture;
-  fixture.driver.fail_execution("idle", 1, -5);
-  const cl_event failed = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  const cl_event fine = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
+TEST_F(Event, WaitForAFailedEventReturnsItsError) {
+  driver.fail_execution("idle", 1, -5);
+  const cl_event failed = launch(queue, make_kernel("idle"));
+  const cl_event fine = launch(queue, make_kernel("idle"));
   const cl_event both[] = {fine, failed};
-  EXPECT_EQ(fixture.cl.clWaitForEvents(2, both), inherited);
-  EXPECT_EQ(fixture.cl.wait({fine}), CL_SUCCESS);
+  EXPECT_EQ(cl.clWaitForEvents(2, both), inherited);
+  EXPECT_EQ(cl.wait({fine}), CL_SUCCESS);
 }
 
-TEST(Event, BlockingReadWithAFailedWaitListReturnsNoEvent) {
-  DriverFixture fixture;
-  const cl_mem buffer = fixture.make_buffer({7});
-  const cl_event gate = fixture.user_event();
-  fixture.cl.clSetUserEventStatus(gate, -9);
+TEST_F(Event, BlockingReadWithAFailedWaitListReturnsNoEvent) {
+  const cl_mem buffer = make_buffer({7});
+  const cl_event gate = user_event();
+  cl.clSetUserEventStatus(gate, -9);
   cl_int seen = 0;
   cl_event event = nullptr;
-  EXPECT_EQ(
-      fixture.cl.read(fixture.queue, buffer, kit::Blocking::yes, std::span(&seen, 1), 0, {gate}, &event),
-      inherited);
+  EXPECT_EQ(cl.read(queue, buffer, kit::Blocking::yes, std::span(&seen, 1), 0, {gate}, &event), inherited);
   EXPECT_EQ(event, nullptr);
   EXPECT_EQ(seen, 0);
 }
 
-TEST(Event, UserEventCanBeSetOnce) {
-  DriverFixture fixture;
-  const cl_event gate = fixture.user_event();
-  EXPECT_EQ(fixture.status(gate), CL_SUBMITTED);
-  EXPECT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_RUNNING), CL_INVALID_VALUE);
-  EXPECT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_INVALID_OPERATION);
-  const cl_event command = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  EXPECT_EQ(fixture.cl.clSetUserEventStatus(command, CL_COMPLETE), CL_INVALID_EVENT);
+TEST_F(Event, UserEventCanBeSetOnce) {
+  const cl_event gate = user_event();
+  EXPECT_EQ(status(gate), CL_SUBMITTED);
+  EXPECT_EQ(cl.clSetUserEventStatus(gate, CL_RUNNING), CL_INVALID_VALUE);
+  EXPECT_EQ(cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_INVALID_OPERATION);
+  const cl_event command = launch(queue, make_kernel("idle"));
+  EXPECT_EQ(cl.clSetUserEventStatus(command, CL_COMPLETE), CL_INVALID_EVENT);
 }
 
-TEST(Event, ProfilingUsesTheVirtualClock) {
+TEST(ConfiguredEvent, ProfilingUsesTheVirtualClock) {
   Options options;
   options.enqueue_cost = 1us;
   options.submit_delay = 2us;
@@ -100,7 +95,7 @@ TEST(Event, ProfilingUsesTheVirtualClock) {
   EXPECT_EQ(fixture.profiled(event, CL_PROFILING_COMMAND_END), 23us);
 }
 
-TEST(Event, ProfilingNeedsACompleteCommandOnAProfilingQueue) {
+TEST(ConfiguredEvent, ProfilingNeedsACompleteCommandOnAProfilingQueue) {
   DriverFixture fixture({}, CL_QUEUE_PROFILING_ENABLE);
   cl_ulong time = 0;
   const auto ask = [&](cl_event event) {
@@ -118,7 +113,7 @@ TEST(Event, ProfilingNeedsACompleteCommandOnAProfilingQueue) {
   EXPECT_EQ(ask(fixture.user_event()), CL_PROFILING_INFO_NOT_AVAILABLE);
 }
 
-TEST(Event, CallbacksRunWhenTheirStatusIsReached) {
+TEST(ConfiguredEvent, CallbacksRunWhenTheirStatusIsReached) {
   Options options;
   options.enqueue_cost = 0ns;
   options.submit_delay = 1us;
@@ -137,66 +132,61 @@ TEST(Event, CallbacksRunWhenTheirStatusIsReached) {
   EXPECT_EQ(log.times, (std::vector<Nanoseconds>{1us, 11us, 21us}));
 }
 
-TEST(Event, CallbackForAPassedStatusRunsAtOnce) {
-  DriverFixture fixture;
-  const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.cl.clFinish(fixture.queue);
+TEST_F(Event, CallbackForAPassedStatusRunsAtOnce) {
+  const cl_event event = launch(queue, make_kernel("idle"));
+  cl.clFinish(queue);
   CallbackLog log;
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, CallbackLog::callback, &log), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, CallbackLog::callback, &log), CL_SUCCESS);
   EXPECT_EQ(log.statuses, std::vector<cl_int>{CL_RUNNING});
 }
 
-TEST(Event, CallbacksOfFailedCommandsReceiveTheError) {
-  DriverFixture fixture;
-  fixture.driver.fail_execution("idle", 1, -7);
-  const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
+TEST_F(Event, CallbacksOfFailedCommandsReceiveTheError) {
+  driver.fail_execution("idle", 1, -7);
+  const cl_event event = launch(queue, make_kernel("idle"));
   CallbackLog log;
-  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
-  fixture.cl.clFinish(fixture.queue);
-  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
+  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
+  cl.clFinish(queue);
+  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
   EXPECT_EQ(log.statuses, (std::vector<cl_int>{-7, -7}));
 }
 
-TEST(Event, CallbacksMayCallOpenCL) {
-  DriverFixture fixture;
+TEST_F(Event, CallbacksMayCallOpenCL) {
   struct Gate {
     DriverFixture& fixture;
     cl_event event;
-  } gate{fixture, fixture.user_event()};
-  const cl_event first = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  fixture.launch(fixture.queue, fixture.make_kernel("idle"), 1, {gate.event});
+  } gate{*this, user_event()};
+  const cl_event first = launch(queue, make_kernel("idle"));
+  launch(queue, make_kernel("idle"), 1, {gate.event});
   const auto open = [](cl_event, cl_int, void* data) {
     const auto& to_open = *static_cast<Gate*>(data);
     to_open.fixture.cl.clSetUserEventStatus(to_open.event, CL_COMPLETE);
   };
-  EXPECT_EQ(fixture.cl.clSetEventCallback(first, CL_COMPLETE, open, &gate), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-  EXPECT_FALSE(fixture.driver.hung());
+  EXPECT_EQ(cl.clSetEventCallback(first, CL_COMPLETE, open, &gate), CL_SUCCESS);
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  EXPECT_FALSE(driver.hung());
 }
 
-TEST(Event, CallbackOutlivesTheCallersReference) {
-  DriverFixture fixture;
+TEST_F(Event, CallbackOutlivesTheCallersReference) {
   cl_event event = nullptr;
-  fixture.cl.launch(fixture.queue, fixture.make_kernel("idle"), {1}, {}, &event);
+  cl.launch(queue, make_kernel("idle"), {1}, {}, &event);
   CallbackLog log;
-  fixture.cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
-  EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
-  fixture.cl.clFinish(fixture.queue);
+  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
+  EXPECT_EQ(cl.clReleaseEvent(event), CL_SUCCESS);
+  cl.clFinish(queue);
   EXPECT_EQ(log.statuses, std::vector<cl_int>{CL_COMPLETE});
-  EXPECT_EQ(fixture.driver.live(Kind::event), 0u);
+  EXPECT_EQ(driver.live(Kind::event), 0u);
 }
 
-TEST(Event, QueriesReportItsOrigin) {
-  DriverFixture fixture;
-  const cl_event event = fixture.launch(fixture.queue, fixture.make_kernel("idle"));
-  EXPECT_EQ(fixture.cl.info<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE), fixture.queue);
-  EXPECT_EQ(fixture.cl.info<cl_context>(event, CL_EVENT_CONTEXT), fixture.context);
-  EXPECT_EQ(fixture.cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE),
+TEST_F(Event, QueriesReportItsOrigin) {
+  const cl_event event = launch(queue, make_kernel("idle"));
+  EXPECT_EQ(cl.info<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE), queue);
+  EXPECT_EQ(cl.info<cl_context>(event, CL_EVENT_CONTEXT), context);
+  EXPECT_EQ(cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE),
             cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
-  EXPECT_EQ(fixture.cl.info<cl_command_queue>(fixture.user_event(), CL_EVENT_COMMAND_QUEUE), nullptr);
+  EXPECT_EQ(cl.info<cl_command_queue>(user_event(), CL_EVENT_COMMAND_QUEUE), nullptr);
 }
 
-TEST(Event, UnsetUserEventIsFreed) {
+TEST(ConfiguredEvent, UnsetUserEventIsFreed) {
   Driver driver;
   const cl_icd_dispatch& cl = Driver::table();
   const cl_device_id device = driver.device();

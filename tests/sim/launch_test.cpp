@@ -12,6 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+using Validation = DriverTest<>;
+using KernelLaunch = DriverTest<>;
+
 struct Range {
   cl_uint dims = 1;
   std::vector<std::size_t> global{64};
@@ -29,31 +32,25 @@ cl_int enqueue(DriverFixture& fixture, const char* kernel, const Range& range) {
                                            0, nullptr, nullptr);
 }
 
-TEST(Validation, RejectsInvalidNDRanges) {
-  DriverFixture fixture;
-  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 0}), CL_INVALID_WORK_DIMENSION);
-  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 4, .global = {1, 1, 1, 1}}), CL_INVALID_WORK_DIMENSION);
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {}}), CL_INVALID_GLOBAL_WORK_SIZE);
-  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 2, .global = {4, 0}}), CL_INVALID_GLOBAL_WORK_SIZE);
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {2}, .local = {}, .offset = {~std::size_t{0}}}),
-            CL_INVALID_GLOBAL_OFFSET);
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {~std::size_t{0}}}), CL_SUCCESS);
-  EXPECT_TRUE(fixture.driver.launches().size() == 1);
+TEST_F(Validation, RejectsInvalidNDRanges) {
+  EXPECT_EQ(enqueue(*this, "idle", {.dims = 0}), CL_INVALID_WORK_DIMENSION);
+  EXPECT_EQ(enqueue(*this, "idle", {.dims = 4, .global = {1, 1, 1, 1}}), CL_INVALID_WORK_DIMENSION);
+  EXPECT_EQ(enqueue(*this, "idle", {.global = {}}), CL_INVALID_GLOBAL_WORK_SIZE);
+  EXPECT_EQ(enqueue(*this, "idle", {.dims = 2, .global = {4, 0}}), CL_INVALID_GLOBAL_WORK_SIZE);
+  EXPECT_EQ(enqueue(*this, "idle", {.global = {2}, .offset = {~std::size_t{0}}}), CL_INVALID_GLOBAL_OFFSET);
+  EXPECT_EQ(enqueue(*this, "idle", {.global = {1}, .offset = {~std::size_t{0}}}), CL_SUCCESS);
+  EXPECT_TRUE(driver.launches().size() == 1);
 }
 
-TEST(Validation, AddressBitsLimitGlobalIds) {
-  Options options;
-  options.address_bits = 32;
-  options.per_item = 0ns;
-  DriverFixture fixture(options);
+TEST(ConfiguredValidation, AddressBitsLimitGlobalIds) {
+  DriverFixture fixture(kit::with(Options{}, &Options::address_bits, 32, &Options::per_item, 0ns));
   const std::size_t top = std::size_t{1} << 32;
   EXPECT_EQ(enqueue(fixture, "idle", {.global = {top}}), CL_INVALID_GLOBAL_WORK_SIZE);
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .local = {}, .offset = {top - 63}}),
-            CL_INVALID_GLOBAL_OFFSET);
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .local = {}, .offset = {top - 64}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .offset = {top - 63}}), CL_INVALID_GLOBAL_OFFSET);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {64}, .offset = {top - 64}}), CL_SUCCESS);
 }
 
-TEST(Validation, WorkGroupSizeIsLimitedByDeviceAndKernel) {
+TEST(ConfiguredValidation, WorkGroupSizeIsLimitedByDeviceAndKernel) {
   Options options;
   options.non_uniform = false;
   options.max_work_group_size = 64;
@@ -71,7 +68,7 @@ TEST(Validation, WorkGroupSizeIsLimitedByDeviceAndKernel) {
   EXPECT_EQ(enqueue(fixture, "fixed", {.dims = 2, .global = {16, 4}, .local = {8, 2}}), CL_SUCCESS);
 }
 
-TEST(Validation, OptionsEmulateLenientDrivers) {
+TEST(ConfiguredValidation, OptionsEmulateLenientDrivers) {
   Options options;
   options.non_uniform = true;
   options.required_size_refuses_null = false;
@@ -84,84 +81,72 @@ TEST(Validation, OptionsEmulateLenientDrivers) {
   EXPECT_EQ(fixture.driver.launches()[2].items(), 0u);
 }
 
-TEST(Validation, UniformBuildsNeedUniformGroups) {
-  DriverFixture fixture;
-  fixture.program = fixture.make_program(fixture_source, "-cl-uniform-work-group-size");
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {65}, .local = {64}}), CL_INVALID_WORK_GROUP_SIZE);
+TEST_F(Validation, UniformBuildsNeedUniformGroups) {
+  program = make_program(fixture_source, "-cl-uniform-work-group-size");
+  EXPECT_EQ(enqueue(*this, "idle", {.global = {65}, .local = {64}}), CL_INVALID_WORK_GROUP_SIZE);
 }
 
-TEST(Validation, WrongAndStaleHandlesAreRejected) {
-  DriverFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel("idle");
-  const auto launch = [&](cl_command_queue queue, cl_kernel which) {
-    return fixture.cl.launch(queue, which, {1});
+TEST_F(Validation, WrongAndStaleHandlesAreRejected) {
+  const cl_kernel kernel = make_kernel("idle");
+  const auto status_of = [&](cl_command_queue where, cl_kernel which) {
+    return cl.launch(where, which, {1});
   };
-  EXPECT_EQ(launch(nullptr, kernel), CL_INVALID_COMMAND_QUEUE);
-  EXPECT_EQ(launch(reinterpret_cast<cl_command_queue>(kernel), kernel), CL_INVALID_COMMAND_QUEUE);
-  EXPECT_EQ(launch(reinterpret_cast<cl_command_queue>(0x10), kernel), CL_INVALID_COMMAND_QUEUE);
-  EXPECT_EQ(launch(fixture.queue, reinterpret_cast<cl_kernel>(fixture.queue)), CL_INVALID_KERNEL);
-  const cl_kernel gone = fixture.cl.clCreateKernel(fixture.program, "idle", nullptr);
-  EXPECT_EQ(fixture.cl.clReleaseKernel(gone), CL_SUCCESS);
-  EXPECT_EQ(launch(fixture.queue, gone), CL_INVALID_KERNEL);
-  EXPECT_EQ(fixture.cl.clReleaseKernel(gone), CL_INVALID_KERNEL);
+  EXPECT_EQ(status_of(nullptr, kernel), CL_INVALID_COMMAND_QUEUE);
+  EXPECT_EQ(status_of(reinterpret_cast<cl_command_queue>(kernel), kernel), CL_INVALID_COMMAND_QUEUE);
+  EXPECT_EQ(status_of(reinterpret_cast<cl_command_queue>(0x10), kernel), CL_INVALID_COMMAND_QUEUE);
+  EXPECT_EQ(status_of(queue, reinterpret_cast<cl_kernel>(queue)), CL_INVALID_KERNEL);
+  const cl_kernel gone = cl.clCreateKernel(program, "idle", nullptr);
+  EXPECT_EQ(cl.clReleaseKernel(gone), CL_SUCCESS);
+  EXPECT_EQ(status_of(queue, gone), CL_INVALID_KERNEL);
+  EXPECT_EQ(cl.clReleaseKernel(gone), CL_INVALID_KERNEL);
 }
 
-TEST(Validation, ContextsMustMatch) {
-  DriverFixture fixture;
-  const cl_device_id device = fixture.driver.device();
-  const kit::Context other = fixture.cl.context(device);
-  const kit::Queue queue = fixture.cl.queue(other, device);
-  const kit::Event foreign = fixture.cl.user_event(other);
-  const std::size_t one = 1;
-  EXPECT_EQ(fixture.cl.launch(queue, fixture.make_kernel("idle"), {one}), CL_INVALID_CONTEXT);
-  EXPECT_EQ(fixture.cl.launch(fixture.queue, fixture.make_kernel("idle"), {one}, {foreign}),
-            CL_INVALID_CONTEXT);
-  const cl_event both[] = {foreign, fixture.user_event()};
-  EXPECT_EQ(fixture.cl.clWaitForEvents(2, both), CL_INVALID_CONTEXT);
+TEST_F(Validation, ContextsMustMatch) {
+  const kit::Context other = cl.context(device);
+  const kit::Queue other_queue = cl.queue(other, device);
+  const kit::Event foreign = cl.user_event(other);
+  EXPECT_EQ(cl.launch(other_queue, make_kernel("idle"), {1}), CL_INVALID_CONTEXT);
+  EXPECT_EQ(cl.launch(queue, make_kernel("idle"), {1}, {foreign}), CL_INVALID_CONTEXT);
+  const cl_event both[] = {foreign, user_event()};
+  EXPECT_EQ(cl.clWaitForEvents(2, both), CL_INVALID_CONTEXT);
 }
 
-TEST(Validation, WaitListsMustBeConsistent) {
-  DriverFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel("idle");
-  const cl_event event = fixture.user_event();
+TEST_F(Validation, WaitListsMustBeConsistent) {
+  const cl_kernel kernel = make_kernel("idle");
+  const cl_event event = user_event();
   const cl_event wrong = reinterpret_cast<cl_event>(kernel);
   const std::size_t one = 1;
-  const auto launch = [&](cl_uint count, const cl_event* waits) {
-    return fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 1, nullptr, &one, nullptr, count, waits,
-                                             nullptr);
+  const auto launched = [&](cl_uint count, const cl_event* waits) {
+    return cl.clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &one, nullptr, count, waits, nullptr);
   };
-  EXPECT_EQ(launch(1, nullptr), CL_INVALID_EVENT_WAIT_LIST);
-  EXPECT_EQ(launch(0, &event), CL_INVALID_EVENT_WAIT_LIST);
-  EXPECT_EQ(launch(1, &wrong), CL_INVALID_EVENT_WAIT_LIST);
-  EXPECT_TRUE(fixture.driver.launches().empty());
+  EXPECT_EQ(launched(1, nullptr), CL_INVALID_EVENT_WAIT_LIST);
+  EXPECT_EQ(launched(0, &event), CL_INVALID_EVENT_WAIT_LIST);
+  EXPECT_EQ(launched(1, &wrong), CL_INVALID_EVENT_WAIT_LIST);
+  EXPECT_TRUE(driver.launches().empty());
 }
 
-TEST(Validation, ArgumentsMustBeSetAndLive) {
-  DriverFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel("add");
-  const std::size_t one = 1;
-  const auto launch = [&] { return fixture.cl.launch(fixture.queue, kernel, {one}); };
-  kit::Buffer buffer = fixture.cl.buffer(fixture.context, 4, 0);
-  fixture.cl.set_argument(kernel, 0, buffer);
-  EXPECT_EQ(launch(), CL_INVALID_KERNEL_ARGS);
-  const cl_int n = 1;
-  fixture.cl.set_argument(kernel, 1, n);
-  EXPECT_EQ(launch(), CL_SUCCESS);
-  fixture.cl.clFinish(fixture.queue);
+TEST_F(Validation, ArgumentsMustBeSetAndLive) {
+  const cl_kernel kernel = make_kernel("add");
+  const auto enqueued = [&] { return cl.launch(queue, kernel, {1}); };
+  kit::Buffer buffer = cl.buffer(context, 4, 0);
+  cl.set_argument(kernel, 0, buffer);
+  EXPECT_EQ(enqueued(), CL_INVALID_KERNEL_ARGS);
+  cl.set_argument(kernel, 1, cl_int{1});
+  EXPECT_EQ(enqueued(), CL_SUCCESS);
+  cl.clFinish(queue);
   buffer.reset();
-  EXPECT_EQ(launch(), CL_INVALID_KERNEL_ARGS);
+  EXPECT_EQ(enqueued(), CL_INVALID_KERNEL_ARGS);
 }
 
-TEST(Validation, ArgumentsAreCheckedAgainstTheirParameters) {
-  DriverFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel("all");
-  const cl_mem buffer = fixture.make_buffer({1});
+TEST_F(Validation, ArgumentsAreCheckedAgainstTheirParameters) {
+  const cl_kernel kernel = make_kernel("all");
+  const cl_mem buffer = make_buffer({1});
   const cl_sampler sampler =
-      fixture.cl.clCreateSampler(fixture.context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, nullptr);
+      cl.clCreateSampler(context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, nullptr);
   const cl_mem none = nullptr;
   const cl_float4 vector{};
   const auto set = [&](cl_uint index, std::size_t size, const void* value) {
-    return fixture.cl.clSetKernelArg(kernel, index, size, value);
+    return cl.clSetKernelArg(kernel, index, size, value);
   };
   EXPECT_EQ(set(0, sizeof buffer, &buffer), CL_SUCCESS);
   EXPECT_EQ(set(0, 4, &buffer), CL_INVALID_ARG_SIZE);
@@ -174,19 +159,17 @@ TEST(Validation, ArgumentsAreCheckedAgainstTheirParameters) {
   EXPECT_EQ(set(5, sizeof sampler, &sampler), CL_SUCCESS);
   EXPECT_EQ(set(5, sizeof buffer, &buffer), CL_INVALID_SAMPLER);
   EXPECT_EQ(set(6, 4, &vector), CL_INVALID_ARG_INDEX);
-  fixture.cl.clReleaseSampler(sampler);
+  cl.clReleaseSampler(sampler);
 }
 
-TEST(Launch, ArgumentsAreCapturedAtEnqueue) {
-  DriverFixture fixture;
-  const cl_mem buffer = fixture.make_buffer({0});
-  const cl_kernel kernel = fixture.make_add(buffer, 1);
-  fixture.launch(fixture.queue, kernel);
-  const cl_int more = 10;
-  fixture.cl.set_argument(kernel, 1, more);
-  fixture.launch(fixture.queue, kernel);
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{11});
-  const auto launches = fixture.driver.launches();
+TEST_F(KernelLaunch, ArgumentsAreCapturedAtEnqueue) {
+  const cl_mem buffer = make_buffer({0});
+  const cl_kernel kernel = make_add(buffer, 1);
+  launch(queue, kernel);
+  cl.set_argument(kernel, 1, cl_int{10});
+  launch(queue, kernel);
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{11});
+  const auto launches = driver.launches();
   cl_int first = 0;
   std::memcpy(&first, launches[0].arguments[1].bytes.data(), sizeof first);
   EXPECT_EQ(first, 1);
@@ -194,19 +177,12 @@ TEST(Launch, ArgumentsAreCapturedAtEnqueue) {
   EXPECT_EQ(launches[0].arguments[0].object, launches[1].arguments[0].object);
 }
 
-TEST(Launch, RecordsAllArguments) {
-  DriverFixture fixture;
-  const cl_event gate = fixture.user_event();
-  const std::size_t offset[] = {3, 5};
-  const std::size_t global[] = {16, 8};
-  const std::size_t local[] = {4, 2};
-  cl_event event = nullptr;
-  EXPECT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, fixture.make_kernel("idle"), 2, offset, global,
-                                              local, 1, &gate, &event),
-            CL_SUCCESS);
-  fixture.keep(event);
-  fixture.launch(fixture.queue, fixture.make_kernel("other"), 100);
-  const auto launches = fixture.driver.launches();
+TEST_F(KernelLaunch, RecordsAllArguments) {
+  const cl_event gate = user_event();
+  const kit::Range range{{16, 8}, {4, 2}, {3, 5}};
+  const kit::Event event = cl.launch_event(queue, make_kernel("idle"), range, {gate});
+  launch(queue, make_kernel("other"), 100);
+  const auto launches = driver.launches();
   ASSERT_EQ(launches.size(), 2u);
   EXPECT_EQ(launches[0].kernel, "idle");
   EXPECT_EQ(launches[0].work_dim, 2u);
@@ -219,24 +195,23 @@ TEST(Launch, RecordsAllArguments) {
   EXPECT_EQ(launches[0].thread, std::this_thread::get_id());
   EXPECT_TRUE(launches[1].null_local);
   EXPECT_EQ(launches[1].local, (Size3{50, 1, 1}));
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  fixture.cl.clFinish(fixture.queue);
-  const auto done = fixture.driver.launches();
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  cl.clFinish(queue);
+  const auto done = driver.launches();
   EXPECT_EQ(done[0].status, CL_COMPLETE);
   EXPECT_GT(done[0].ended, done[0].started);
   EXPECT_EQ(done[1].started, done[0].ended);
 }
 
-TEST(Launch, WorkItemsSeeTheirLaunch) {
-  DriverFixture fixture;
+TEST_F(KernelLaunch, WorkItemsSeeTheirLaunch) {
   std::vector<Item> items;
-  fixture.driver.kernel("idle", [&](Execution& e) {
+  driver.kernel("idle", [&](Execution& e) {
     EXPECT_EQ(e.num_groups(), (Size3{2, 3, 1}));
     e.for_each_item([&](const Item& item) { items.push_back(item); });
   });
-  EXPECT_EQ(enqueue(fixture, "idle", {.dims = 2, .global = {8, 6}, .local = {4, 2}, .offset = {100, 10}}),
+  EXPECT_EQ(enqueue(*this, "idle", {.dims = 2, .global = {8, 6}, .local = {4, 2}, .offset = {100, 10}}),
             CL_SUCCESS);
-  fixture.cl.clFinish(fixture.queue);
+  cl.clFinish(queue);
   ASSERT_EQ(items.size(), 48u);
   const Item& last = items.back();
   EXPECT_EQ(last.global_id, (Size3{107, 15, 0}));
@@ -247,54 +222,47 @@ TEST(Launch, WorkItemsSeeTheirLaunch) {
   EXPECT_EQ(items[8].group_linear_id, 1u);
 }
 
-TEST(Launch, LastGroupMayBePartial) {
-  DriverFixture fixture;
+TEST_F(KernelLaunch, LastGroupMayBePartial) {
   std::vector<std::size_t> sizes;
-  fixture.driver.kernel("idle", [&](Execution& e) {
+  driver.kernel("idle", [&](Execution& e) {
     e.for_each_item([&](const Item& item) {
       if (item.local_linear_id == 0) sizes.push_back(item.local_size[0]);
       EXPECT_EQ(item.enqueued_local_size[0], 4u);
     });
   });
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {10}, .local = {4}}), CL_SUCCESS);
-  fixture.cl.clFinish(fixture.queue);
+  EXPECT_EQ(enqueue(*this, "idle", {.global = {10}, .local = {4}}), CL_SUCCESS);
+  cl.clFinish(queue);
   EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 4, 2}));
 }
 
-TEST(Launch, OffsetIsTruncatedAndSignExtended) {
-  Options options;
-  options.offset_bits = 32;
-  DriverFixture fixture(options);
+TEST(ConfiguredLaunch, OffsetIsTruncatedAndSignExtended) {
+  DriverFixture fixture(kit::with(Options{}, &Options::offset_bits, 32));
   std::vector<std::size_t> seen;
   fixture.driver.kernel("idle", [&](Execution& e) { seen.push_back(e.global_offset()[0]); });
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {0x7fffffff}}), CL_SUCCESS);
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {0x80000000}}), CL_SUCCESS);
-  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .local = {}, .offset = {0x500000001}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .offset = {0x7fffffff}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .offset = {0x80000000}}), CL_SUCCESS);
+  EXPECT_EQ(enqueue(fixture, "idle", {.global = {1}, .offset = {0x500000001}}), CL_SUCCESS);
   fixture.cl.clFinish(fixture.queue);
   EXPECT_EQ(seen, (std::vector<std::size_t>{0x7fffffff, 0xffffffff80000000, 1}));
   EXPECT_EQ(fixture.driver.launches()[2].offset[0], 0x500000001u);
 }
 
-TEST(Launch, DefaultLocalSizeEqualsTheSuggestedOne) {
-  DriverFixture fixture;
+TEST_F(KernelLaunch, DefaultLocalSizeEqualsTheSuggestedOne) {
   const auto suggest = reinterpret_cast<clGetKernelSuggestedLocalWorkSizeKHR_fn>(
-      fixture.cl.clGetExtensionFunctionAddressForPlatform(fixture.driver.platform(),
-                                                          "clGetKernelSuggestedLocalWorkSizeKHR"));
+      cl.clGetExtensionFunctionAddressForPlatform(driver.platform(), "clGetKernelSuggestedLocalWorkSizeKHR"));
   ASSERT_NE(suggest, nullptr);
   for (const std::size_t global : {1u, 7u, 64u, 96u, 101u, 1000u}) {
     std::size_t local = 0;
-    EXPECT_EQ(suggest(fixture.queue, fixture.make_kernel("idle"), 1, nullptr, &global, &local), CL_SUCCESS);
-    fixture.launch(fixture.queue, fixture.make_kernel("idle"), global);
-    EXPECT_EQ(fixture.driver.launches().back().local[0], local) << global;
+    EXPECT_EQ(suggest(queue, make_kernel("idle"), 1, nullptr, &global, &local), CL_SUCCESS);
+    launch(queue, make_kernel("idle"), global);
+    EXPECT_EQ(driver.launches().back().local[0], local) << global;
   }
 }
 
-TEST(Launch, TasksAndNativeKernelsRun) {
-  DriverFixture fixture;
-  const cl_mem buffer = fixture.make_buffer({4});
-  EXPECT_EQ(fixture.cl.clEnqueueTask(fixture.queue, fixture.make_add(buffer, 1), 0, nullptr, nullptr),
-            CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.launches().back().global, (Size3{1, 1, 1}));
+TEST_F(KernelLaunch, TasksAndNativeKernelsRun) {
+  const cl_mem buffer = make_buffer({4});
+  EXPECT_EQ(cl.clEnqueueTask(queue, make_add(buffer, 1), 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(driver.launches().back().global, (Size3{1, 1, 1}));
   struct Arguments {
     cl_int* data;
     cl_int factor;
@@ -304,21 +272,19 @@ TEST(Launch, TasksAndNativeKernelsRun) {
     const auto& a = *static_cast<Arguments*>(given);
     *a.data *= a.factor;
   };
-  EXPECT_EQ(fixture.cl.clEnqueueNativeKernel(fixture.queue, multiply, &arguments, sizeof arguments, 1,
-                                             &buffer, &place, 0, nullptr, nullptr),
+  EXPECT_EQ(cl.clEnqueueNativeKernel(queue, multiply, &arguments, sizeof arguments, 1, &buffer, &place, 0,
+                                     nullptr, nullptr),
             CL_SUCCESS);
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{15});
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{15});
 }
 
-TEST(Launch, CloneCopiesArguments) {
-  DriverFixture fixture;
-  const cl_mem buffer = fixture.make_buffer({0});
-  const cl_kernel original = fixture.make_add(buffer, 1);
-  const kit::Kernel clone = fixture.cl.own(fixture.cl.clCloneKernel(original, nullptr));
-  const cl_int hundred = 100;
-  fixture.cl.set_argument(original, 1, hundred);
-  fixture.launch(fixture.queue, clone);
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{1});
+TEST_F(KernelLaunch, CloneCopiesArguments) {
+  const cl_mem buffer = make_buffer({0});
+  const cl_kernel original = make_add(buffer, 1);
+  const kit::Kernel clone = cl.own(cl.clCloneKernel(original, nullptr));
+  cl.set_argument(original, 1, cl_int{100});
+  launch(queue, clone);
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{1});
 }
 
 }  // namespace

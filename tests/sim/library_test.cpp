@@ -3,12 +3,12 @@
 
 #include <cstdio>
 #include <dlfcn.h>
-#include <fstream>
-#include <sstream>
 #include <string>
-#include <unistd.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::sim {
 namespace {
@@ -52,16 +52,12 @@ TEST(Library, WorksAsALoaderAndAsAnIcd) {
 }
 
 TEST(Library, WritesItsLogAtExit) {
-  const std::string log = ::testing::TempDir() + "cleave-sim-log-" + std::to_string(::getpid());
+  const kit::TemporaryFolder folder;
+  const std::string log = folder.file("log");
   const std::string run = "CLEAVE_SIM_LOG=" + log + " " + SIM_CALLER + " " + SIM_LIBRARY;
   EXPECT_EQ(output_of(run), "Cleave simulated platform\n");
-  std::ifstream file(log);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_NE(text.str().find("clGetPlatformIDs(1, ptr, null) = CL_SUCCESS\n"), std::string::npos)
-      << text.str();
+  EXPECT_THAT(kit::file_contents(log), testing::HasSubstr("clGetPlatformIDs(1, ptr, null) = CL_SUCCESS\n"));
   EXPECT_EQ(output_of("CLEAVE_SIM=zero " SIM_CALLER " " SIM_LIBRARY), "Cleave zero-cost platform\n");
-  std::remove(log.c_str());
 }
 
 }  // namespace

@@ -11,17 +11,11 @@
 namespace cleave::sim {
 namespace {
 
-std::string kernel_names(DriverFixture& fixture, cl_program program) {
-  return fixture.cl.text(program, CL_PROGRAM_KERNEL_NAMES);
-}
-
-cl_program with_source(DriverFixture& fixture, const char* text) {
-  return fixture.cl.clCreateProgramWithSource(fixture.context, 1, &text, nullptr, nullptr);
-}
-
-std::string build_log(DriverFixture& fixture, cl_program program) {
-  return fixture.cl.build_log(program, fixture.device);
-}
+class Program : public DriverTest<> {
+ protected:
+  std::string kernel_names(cl_program of) const { return cl.text(of, CL_PROGRAM_KERNEL_NAMES); }
+};
+using Kernel = DriverTest<>;
 
 TEST(Source, FindsKernels) {
   const auto kernels = scan_kernels(R"(
@@ -62,111 +56,79 @@ TEST(Source, AcceptsAnyText) {
   }
 }
 
-TEST(Program, BuildsDeclaredKernels) {
-  DriverFixture fixture;
-  EXPECT_EQ(kernel_names(fixture, fixture.program), "add;note;idle;other;fixed;all");
+TEST_F(Program, BuildsDeclaredKernels) {
+  EXPECT_EQ(kernel_names(program), "add;note;idle;other;fixed;all");
   cl_int code = 0;
-  EXPECT_EQ(fixture.cl.clCreateKernel(fixture.program, "missing", &code), nullptr);
+  EXPECT_EQ(cl.clCreateKernel(program, "missing", &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_KERNEL_NAME);
-  const cl_program unbuilt = with_source(fixture, "kernel void k() {}");
-  EXPECT_EQ(fixture.cl.clCreateKernel(unbuilt, "k", &code), nullptr);
+  EXPECT_EQ(cl.clCreateKernel(unbuilt_program("kernel void k() {}"), "k", &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_PROGRAM_EXECUTABLE);
-  fixture.cl.clReleaseProgram(unbuilt);
 }
 
-TEST(Program, KeepsSourceAndOptions) {
-  DriverFixture fixture;
+TEST_F(Program, KeepsSourceAndOptions) {
   const char* strings[] = {"kernel void a() {}", "kernel void b() {} and more"};
   const std::size_t lengths[] = {0, 18};
-  const kit::Program program =
-      fixture.cl.own(fixture.cl.clCreateProgramWithSource(fixture.context, 2, strings, lengths, nullptr));
-  EXPECT_EQ(fixture.cl.build(program, "-D X=1"), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.text(program, CL_PROGRAM_SOURCE), "kernel void a() {}kernel void b() {}");
-  char text[100];
-  fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_OPTIONS, sizeof text,
-                                   text, nullptr);
-  EXPECT_STREQ(text, "-D X=1");
+  const kit::Program both = cl.own(cl.clCreateProgramWithSource(context, 2, strings, lengths, nullptr));
+  EXPECT_EQ(cl.build(both, "-D X=1"), CL_SUCCESS);
+  EXPECT_EQ(cl.text(both, CL_PROGRAM_SOURCE), "kernel void a() {}kernel void b() {}");
+  EXPECT_EQ(cl.build_text(both, device, CL_PROGRAM_BUILD_OPTIONS), "-D X=1");
 }
 
-TEST(Program, FailsToBuildOnDemand) {
-  Options options;
-  options.fail_build = "forbidden";
-  DriverFixture fixture(options);
-  const cl_program program = with_source(fixture, "kernel void forbidden() {}");
+TEST(ConfiguredProgram, FailsToBuildOnDemand) {
+  DriverFixture fixture(kit::with(Options{}, &Options::fail_build, "forbidden"));
+  const cl_program program = fixture.unbuilt_program("kernel void forbidden() {}");
   EXPECT_EQ(fixture.cl.build(program, nullptr), CL_BUILD_PROGRAM_FAILURE);
-  EXPECT_NE(build_log(fixture, program).find("forbidden"), std::string::npos);
+  EXPECT_NE(fixture.cl.build_log(program, fixture.device).find("forbidden"), std::string::npos);
   cl_build_status status = CL_BUILD_NONE;
   fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_STATUS, sizeof status,
                                    &status, nullptr);
   EXPECT_EQ(status, CL_BUILD_ERROR);
-  fixture.cl.clReleaseProgram(program);
-  const cl_program fine = with_source(fixture, "kernel void k() {}");
+  const cl_program fine = fixture.unbuilt_program("kernel void k() {}");
   EXPECT_EQ(fixture.cl.build(fine, "-D forbidden"), CL_BUILD_PROGRAM_FAILURE);
   EXPECT_EQ(fixture.cl.build(fine), CL_SUCCESS);
-  fixture.cl.clReleaseProgram(fine);
 }
 
-TEST(Program, BuildCallbackRuns) {
-  DriverFixture fixture;
-  const cl_program program = with_source(fixture, "kernel void k() {}");
+TEST_F(Program, BuildCallbackRuns) {
+  const cl_program watched = unbuilt_program("kernel void k() {}");
   cl_program notified = nullptr;
   const auto notify = [](cl_program built, void* data) { *static_cast<cl_program*>(data) = built; };
-  EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, "", notify, &notified), CL_SUCCESS);
-  EXPECT_EQ(notified, program);
-  fixture.cl.clReleaseProgram(program);
+  EXPECT_EQ(cl.clBuildProgram(watched, 0, nullptr, "", notify, &notified), CL_SUCCESS);
+  EXPECT_EQ(notified, watched);
 }
 
-TEST(Program, CannotBeRebuiltWithLiveKernels) {
-  DriverFixture fixture;
-  fixture.make_kernel("idle");
-  EXPECT_EQ(fixture.cl.build(fixture.program), CL_INVALID_OPERATION);
+TEST_F(Program, CannotBeRebuiltWithLiveKernels) {
+  make_kernel("idle");
+  EXPECT_EQ(cl.build(program), CL_INVALID_OPERATION);
 }
 
-TEST(Program, BinariesRoundTrip) {
-  DriverFixture fixture;
-  const auto size = fixture.cl.info<std::size_t>(fixture.program, CL_PROGRAM_BINARY_SIZES);
-  std::vector<unsigned char> binary(size);
-  unsigned char* place = binary.data();
-  EXPECT_EQ(fixture.cl.clGetProgramInfo(fixture.program, CL_PROGRAM_BINARIES, sizeof place, &place, nullptr),
-            CL_SUCCESS);
-  const cl_device_id device = fixture.driver.device();
+TEST_F(Program, BinariesRoundTrip) {
+  std::vector<unsigned char> binary = cl.binary(program);
+  const std::size_t size = binary.size();
   const unsigned char* given = binary.data();
-  cl_int status = 1;
+  cl_int accepted = 1;
   cl_int code = 1;
-  const kit::Program copy = fixture.cl.own(
-      fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &given, &status, &code));
-  EXPECT_EQ(status, CL_SUCCESS);
+  const kit::Program copy =
+      cl.own(cl.clCreateProgramWithBinary(context, 1, &device, &size, &given, &accepted, &code));
+  EXPECT_EQ(accepted, CL_SUCCESS);
   EXPECT_EQ(code, CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.build(copy), CL_SUCCESS);
-  EXPECT_EQ(kernel_names(fixture, copy), kernel_names(fixture, fixture.program));
+  EXPECT_EQ(cl.build(copy), CL_SUCCESS);
+  EXPECT_EQ(kernel_names(copy), kernel_names(program));
   std::size_t source = 0;
-  fixture.cl.clGetProgramInfo(copy, CL_PROGRAM_SOURCE, 0, nullptr, &source);
+  cl.clGetProgramInfo(copy, CL_PROGRAM_SOURCE, 0, nullptr, &source);
   EXPECT_EQ(source, 1u);
   binary[0] ^= 1;
-  EXPECT_EQ(fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &given, &status, &code),
-            nullptr);
+  EXPECT_EQ(cl.clCreateProgramWithBinary(context, 1, &device, &size, &given, &accepted, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_BINARY);
 }
 
-TEST(Program, CompilesAndLinks) {
-  DriverFixture fixture;
-  const cl_program first = with_source(fixture, "kernel void one() {}");
-  const cl_program second = with_source(fixture, "kernel void two() {}");
-  const cl_program inputs[] = {first, second};
-  for (const cl_program input : inputs) {
-    EXPECT_EQ(fixture.cl.clCompileProgram(input, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
-              CL_SUCCESS);
-  }
-  cl_int code = 0;
-  const cl_program linked =
-      fixture.cl.clLinkProgram(fixture.context, 0, nullptr, "", 2, inputs, nullptr, nullptr, &code);
-  ASSERT_EQ(code, CL_SUCCESS);
-  EXPECT_EQ(kernel_names(fixture, linked), "one;two");
-  for (const cl_program program : {first, second, linked}) fixture.cl.clReleaseProgram(program);
+TEST_F(Program, CompilesAndLinks) {
+  const cl_program first = unbuilt_program("kernel void one() {}");
+  const cl_program second = unbuilt_program("kernel void two() {}");
+  for (const cl_program input : {first, second}) EXPECT_EQ(cl.compile(input), CL_SUCCESS);
+  EXPECT_EQ(kernel_names(cl.link(context, {first, second})), "one;two");
 }
 
-TEST(Program, ReadsSpirvEntryPoints) {
-  DriverFixture fixture;
+TEST_F(Program, ReadsSpirvEntryPoints) {
   const std::vector<std::uint32_t> module = {
       0x07230203,      0x00010200, 0, 10,       0,  // header
       (5u << 16) | 15, 6,          4, 0x646461, 7,  // OpEntryPoint Kernel %4 "add" %7
@@ -174,60 +136,48 @@ TEST(Program, ReadsSpirvEntryPoints) {
       (3u << 16) | 55, 3,          5,               // two parameters
       (3u << 16) | 55, 3,          6,               //
       (1u << 16) | 56};                             // OpFunctionEnd
-  const kit::Program program = fixture.cl.own(
-      fixture.cl.clCreateProgramWithIL(fixture.context, module.data(), module.size() * 4, nullptr));
-  ASSERT_EQ(fixture.cl.build(program), CL_SUCCESS);
-  EXPECT_EQ(kernel_names(fixture, program), "add");
-  const kit::Kernel kernel = fixture.cl.kernel(program, "add");
-  const cl_mem buffer = fixture.make_buffer({5});
-  const cl_int n = 2;
-  EXPECT_EQ(fixture.cl.set_argument(kernel, 0, buffer), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.set_argument(kernel, 1, n), CL_SUCCESS);
-  fixture.launch(fixture.queue, kernel);
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{7});
+  const kit::Program spirv =
+      cl.own(cl.clCreateProgramWithIL(context, module.data(), module.size() * 4, nullptr));
+  ASSERT_EQ(cl.build(spirv), CL_SUCCESS);
+  EXPECT_EQ(kernel_names(spirv), "add");
+  const cl_mem buffer = make_buffer({5});
+  const kit::Kernel kernel = cl.kernel(spirv, "add", buffer, cl_int{2});
+  launch(queue, kernel);
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{7});
 }
 
-TEST(Program, HasBuiltInKernels) {
-  DriverFixture fixture;
-  const cl_device_id device = fixture.driver.device();
+TEST_F(Program, HasBuiltInKernels) {
   cl_int code = 0;
-  const kit::Program program = fixture.cl.own(
-      fixture.cl.clCreateProgramWithBuiltInKernels(fixture.context, 1, &device, "sim_builtin;add", &code));
+  const kit::Program built_in =
+      cl.own(cl.clCreateProgramWithBuiltInKernels(context, 1, &device, "sim_builtin;add", &code));
   ASSERT_EQ(code, CL_SUCCESS);
-  EXPECT_EQ(kernel_names(fixture, program), "sim_builtin;add");
-  EXPECT_EQ(fixture.cl.clCreateProgramWithBuiltInKernels(fixture.context, 1, &device, "none", &code),
-            nullptr);
+  EXPECT_EQ(kernel_names(built_in), "sim_builtin;add");
+  EXPECT_EQ(cl.clCreateProgramWithBuiltInKernels(context, 1, &device, "none", &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_VALUE);
 }
 
-TEST(Kernel, CreatesAllOfAProgramAtOnce) {
-  DriverFixture fixture;
+TEST_F(Kernel, CreatesAllOfAProgramAtOnce) {
   cl_uint count = 0;
-  EXPECT_EQ(fixture.cl.clCreateKernelsInProgram(fixture.program, 0, nullptr, &count), CL_SUCCESS);
+  EXPECT_EQ(cl.clCreateKernelsInProgram(program, 0, nullptr, &count), CL_SUCCESS);
   ASSERT_EQ(count, 6u);
   std::vector<cl_kernel> kernels(count);
-  EXPECT_EQ(fixture.cl.clCreateKernelsInProgram(fixture.program, 2, kernels.data(), nullptr),
-            CL_INVALID_VALUE);
-  EXPECT_EQ(fixture.cl.clCreateKernelsInProgram(fixture.program, count, kernels.data(), nullptr), CL_SUCCESS);
-  for (const cl_kernel kernel : kernels) fixture.cl.clReleaseKernel(kernel);
+  EXPECT_EQ(cl.clCreateKernelsInProgram(program, 2, kernels.data(), nullptr), CL_INVALID_VALUE);
+  EXPECT_EQ(cl.clCreateKernelsInProgram(program, count, kernels.data(), nullptr), CL_SUCCESS);
+  for (const cl_kernel kernel : kernels) cl.clReleaseKernel(kernel);
 }
 
-TEST(Kernel, AnswersQueries) {
-  DriverFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel("all");
+TEST_F(Kernel, AnswersQueries) {
+  const cl_kernel kernel = make_kernel("all");
   char name[20];
-  EXPECT_EQ(fixture.cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, nullptr),
-            CL_SUCCESS);
+  EXPECT_EQ(cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, nullptr), CL_SUCCESS);
   EXPECT_STREQ(name, "all");
-  EXPECT_EQ(fixture.cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 3, name, nullptr), CL_INVALID_VALUE);
+  EXPECT_EQ(cl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 3, name, nullptr), CL_INVALID_VALUE);
   cl_kernel_arg_address_qualifier address = 0;
-  fixture.cl.clGetKernelArgInfo(kernel, 2, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address,
-                                nullptr);
+  cl.clGetKernelArgInfo(kernel, 2, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address, nullptr);
   EXPECT_EQ(address, static_cast<cl_kernel_arg_address_qualifier>(CL_KERNEL_ARG_ADDRESS_LOCAL));
   Size3 required{};
-  fixture.cl.clGetKernelWorkGroupInfo(fixture.make_kernel("fixed"), fixture.driver.device(),
-                                      CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required.data(),
-                                      nullptr);
+  cl.clGetKernelWorkGroupInfo(make_kernel("fixed"), driver.device(), CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                              sizeof required, required.data(), nullptr);
   EXPECT_EQ(required, (Size3{8, 2, 1}));
 }
 

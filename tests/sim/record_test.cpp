@@ -11,50 +11,49 @@
 namespace cleave::sim {
 namespace {
 
-TEST(Fault, FailsOnlyTheNthCall) {
-  DriverFixture fixture;
-  fixture.driver.fail("clFlush", 2, CL_OUT_OF_RESOURCES);
-  EXPECT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clFlush(fixture.queue), CL_OUT_OF_RESOURCES);
-  EXPECT_EQ(fixture.cl.clFlush(fixture.queue), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.faults_left(), 0u);
+using Fault = DriverTest<>;
+using CallLog = DriverTest<>;
+using UnsupportedFunction = DriverTest<>;
+
+TEST_F(Fault, FailsOnlyTheNthCall) {
+  driver.fail("clFlush", 2, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(cl.clFlush(queue), CL_SUCCESS);
+  EXPECT_EQ(cl.clFlush(queue), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(cl.clFlush(queue), CL_SUCCESS);
+  EXPECT_EQ(driver.faults_left(), 0u);
 }
 
-TEST(Fault, SeveralFaultsCountTheSameCalls) {
-  DriverFixture fixture;
-  fixture.driver.fail("clFlush", 1, -1);
-  fixture.driver.fail("clFlush", 3, -3);
+TEST_F(Fault, SeveralFaultsCountTheSameCalls) {
+  driver.fail("clFlush", 1, -1);
+  driver.fail("clFlush", 3, -3);
   std::vector<cl_int> codes;
-  for (int i = 0; i < 4; ++i) codes.push_back(fixture.cl.clFlush(fixture.queue));
+  for (int i = 0; i < 4; ++i) codes.push_back(cl.clFlush(queue));
   EXPECT_EQ(codes, (std::vector<cl_int>{-1, 0, -3, 0}));
 }
 
-TEST(Fault, FailedEnqueueHasNoEffect) {
-  DriverFixture fixture;
-  const cl_mem buffer = fixture.make_buffer({0});
-  const cl_kernel kernel = fixture.make_add(buffer, 1);
-  fixture.driver.fail("clEnqueueNDRangeKernel", 1, CL_OUT_OF_HOST_MEMORY);
+TEST_F(Fault, FailedEnqueueHasNoEffect) {
+  const cl_mem buffer = make_buffer({0});
+  const cl_kernel kernel = make_add(buffer, 1);
+  driver.fail("clEnqueueNDRangeKernel", 1, CL_OUT_OF_HOST_MEMORY);
   cl_event event = nullptr;
-  EXPECT_EQ(fixture.cl.launch(fixture.queue, kernel, {1}, {}, &event), CL_OUT_OF_HOST_MEMORY);
+  EXPECT_EQ(cl.launch(queue, kernel, {1}, {}, &event), CL_OUT_OF_HOST_MEMORY);
   EXPECT_EQ(event, nullptr);
-  EXPECT_TRUE(fixture.driver.launches().empty());
-  EXPECT_EQ(fixture.driver.count("clEnqueueNDRangeKernel"), 1u);
-  EXPECT_EQ(fixture.read(buffer, 1), std::vector<cl_int>{0});
+  EXPECT_TRUE(driver.launches().empty());
+  EXPECT_EQ(driver.count("clEnqueueNDRangeKernel"), 1u);
+  EXPECT_EQ(read(buffer, 1), std::vector<cl_int>{0});
 }
 
-TEST(Fault, SetsErrcodeAndReturnsNull) {
-  DriverFixture fixture;
+TEST_F(Fault, SetsErrcodeAndReturnsNull) {
   cl_int code = 0;
-  fixture.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  EXPECT_EQ(fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, &code), nullptr);
+  driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(cl.clCreateBuffer(context, 0, 4, nullptr, &code), nullptr);
   EXPECT_EQ(code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  fixture.driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  EXPECT_EQ(fixture.cl.clCreateBuffer(fixture.context, 0, 4, nullptr, nullptr), nullptr);
-  fixture.driver.fail("clSVMAlloc", 1, CL_OUT_OF_RESOURCES);
-  EXPECT_EQ(fixture.cl.clSVMAlloc(fixture.context, CL_MEM_READ_WRITE, 4, 0), nullptr);
-  fixture.driver.fail("clCreateContext", 1, CL_OUT_OF_HOST_MEMORY);
-  const cl_device_id device = fixture.driver.device();
-  EXPECT_EQ(fixture.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), nullptr);
+  driver.fail("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(cl.clCreateBuffer(context, 0, 4, nullptr, nullptr), nullptr);
+  driver.fail("clSVMAlloc", 1, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(cl.clSVMAlloc(context, CL_MEM_READ_WRITE, 4, 0), nullptr);
+  driver.fail("clCreateContext", 1, CL_OUT_OF_HOST_MEMORY);
+  EXPECT_EQ(cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), nullptr);
   EXPECT_EQ(code, CL_OUT_OF_HOST_MEMORY);
 }
 
@@ -70,13 +69,12 @@ TEST(DriverDeathTest, SecondDriverAborts) {
   EXPECT_DEATH(Driver{}, "there is a Driver already");
 }
 
-TEST(CallLog, RecordsFunctionArgumentsAndResult) {
-  DriverFixture fixture;
-  fixture.driver.forget();
-  fixture.launch(fixture.queue, fixture.make_kernel("idle"), 128);
-  fixture.cl.clFlush(fixture.queue);
-  fixture.cl.clReleaseMemObject(nullptr);
-  const auto log = fixture.driver.log();
+TEST_F(CallLog, RecordsFunctionArgumentsAndResult) {
+  driver.forget();
+  launch(queue, make_kernel("idle"), 128);
+  cl.clFlush(queue);
+  cl.clReleaseMemObject(nullptr);
+  const auto log = driver.log();
   ASSERT_EQ(log.size(), 4u);
   EXPECT_EQ(log[0].function, "clCreateKernel");
   EXPECT_EQ(log[0].arguments, "program#1, \"idle\", ptr");
@@ -90,20 +88,16 @@ TEST(CallLog, RecordsFunctionArgumentsAndResult) {
   EXPECT_EQ(log[3].thread, std::this_thread::get_id());
 }
 
-TEST(CallLog, QuietModeKeepsOnlyCounts) {
-  Options options;
-  options.quiet = true;
-  DriverFixture fixture(options);
+TEST(ConfiguredCallLog, QuietModeKeepsOnlyCounts) {
+  DriverFixture fixture(kit::with(Options{}, &Options::quiet, true));
   fixture.launch(fixture.queue, fixture.make_kernel("idle"));
   EXPECT_TRUE(fixture.driver.log().empty());
   EXPECT_TRUE(fixture.driver.launches().empty());
   EXPECT_EQ(fixture.driver.count("clEnqueueNDRangeKernel"), 1u);
 }
 
-TEST(CallLog, ObserverSeesEachCallOnReturn) {
-  Options options;
-  options.quiet = true;
-  DriverFixture fixture(options);
+TEST(ConfiguredCallLog, ObserverSeesEachCallOnReturn) {
+  DriverFixture fixture(kit::with(Options{}, &Options::quiet, true));
   std::vector<std::string> seen;
   fixture.driver.on_call(
       [&](const Call& call) { seen.push_back(call.function + ' ' + error_name(call.result)); });
@@ -119,16 +113,15 @@ TEST(FunctionTable, IsComplete) {
 #undef CL_FUNCTION
 }
 
-TEST(FunctionTable, UnsupportedFunctionsStillValidateHandles) {
-  DriverFixture fixture;
+TEST_F(UnsupportedFunction, StillValidatesHandles) {
   cl_int code = 0;
-  EXPECT_EQ(fixture.cl.clCreateFromGLBuffer(fixture.context, CL_MEM_READ_WRITE, 1, &code), nullptr);
+  EXPECT_EQ(cl.clCreateFromGLBuffer(context, CL_MEM_READ_WRITE, 1, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_OPERATION);
-  EXPECT_EQ(fixture.cl.clCreateFromGLBuffer(nullptr, CL_MEM_READ_WRITE, 1, &code), nullptr);
+  EXPECT_EQ(cl.clCreateFromGLBuffer(nullptr, CL_MEM_READ_WRITE, 1, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_CONTEXT);
-  EXPECT_EQ(fixture.cl.clCreatePipe(fixture.context, 0, 4, 4, nullptr, &code), nullptr);
+  EXPECT_EQ(cl.clCreatePipe(context, 0, 4, 4, nullptr, &code), nullptr);
   EXPECT_EQ(code, CL_INVALID_OPERATION);
-  EXPECT_EQ(fixture.driver.count("clCreateFromGLBuffer"), 2u);
+  EXPECT_EQ(driver.count("clCreateFromGLBuffer"), 2u);
 }
 
 TEST(FunctionTable, ReturnsAnErrorWithoutADriver) {
@@ -140,9 +133,7 @@ TEST(FunctionTable, ReturnsAnErrorWithoutADriver) {
 }
 
 TEST(Extension, IsFoundByName) {
-  Options options;
-  options.suggested_local_size = false;
-  DriverFixture fixture(options);
+  DriverFixture fixture(kit::with(Options{}, &Options::suggested_local_size, false));
   const auto find = [&](const char* name) { return fixture.cl.clGetExtensionFunctionAddress(name); };
   EXPECT_NE(find("clIcdGetPlatformIDsKHR"), nullptr);
   EXPECT_EQ(find("clGetKernelSuggestedLocalWorkSizeKHR"), nullptr);

@@ -2,9 +2,8 @@
 // for what is left at the end.
 #include <array>
 #include <atomic>
-#include <thread>
-#include <vector>
 
+#include "tests/kit/threads.h"
 #include "tests/sim/vendor_fixture.h"
 
 namespace cleave::vendor {
@@ -41,13 +40,9 @@ struct VendorThreads : VendorFixture {
 
   template <typename Body>
   static void everywhere(Body body) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([body, t] {
-        for (int i = 0; i < kRounds; ++i) body(t);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    kit::on_threads(kThreads, [&body](std::size_t thread) {
+      for (int i = 0; i < kRounds; ++i) body(thread);
+    });
   }
 
   std::size_t before = 0;
@@ -56,7 +51,7 @@ struct VendorThreads : VendorFixture {
 };
 
 TEST_F(VendorThreads, ReferenceCountSharedObjects) {
-  everywhere([this](int) {
+  everywhere([this](std::size_t) {
     expect(cl.clRetainContext(context));
     expect(cl.clRetainCommandQueue(queue));
     expect(cl.clRetainMemObject(buffer));
@@ -72,7 +67,7 @@ TEST_F(VendorThreads, ReferenceCountSharedObjects) {
 }
 
 TEST_F(VendorThreads, CreateAndReleaseTheirOwn) {
-  everywhere([this](int) {
+  everywhere([this](std::size_t) {
     const kit::Buffer part = cl.sub_buffer(buffer, 0, 64);
     expect_same(cl.info<cl_mem>(part, CL_MEM_ASSOCIATED_MEMOBJECT), buffer);
     kit::Queue own = cl.queue(context, device);
@@ -91,7 +86,7 @@ TEST_F(VendorThreads, CreateAndReleaseTheirOwn) {
 TEST_F(VendorThreads, CallbacksReceiveLiveHandles) {
   static std::atomic<int> called;
   called = 0;
-  everywhere([this](int) {
+  everywhere([this](std::size_t) {
     cl_event const event = cl.clCreateUserEvent(context, nullptr);
     expect(cl.clSetEventCallback(
         event, CL_COMPLETE,
@@ -124,7 +119,7 @@ TEST_F(VendorThreads, InvalidHandlesAreRejected) {
   for (cl_event& event : gone) event = cl.clCreateUserEvent(context, nullptr);
   for (cl_event const event : gone) cl.clReleaseEvent(event);
   std::array<char, 128> foreign{};
-  everywhere([&](int thread) {
+  everywhere([&](std::size_t thread) {
     cl_event const event = cl.clCreateUserEvent(context, nullptr);
     expect(cl.clSetUserEventStatus(event, CL_COMPLETE));
     expect(cl.clReleaseEvent(event));

@@ -1,7 +1,5 @@
 // The OpenCL objects of the simulated driver. Plain records: what the functions do with them is in the file
 // of each kind's functions.
-//
-// `ClHandle` is the type of the program's handle, `invalid` the error for a handle that is none.
 #pragma once
 
 #include <CL/cl_icd.h>
@@ -13,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "tests/sim/driver/core/object.h"
@@ -23,18 +22,21 @@ namespace cleave::sim {
 
 struct Command;
 
-struct Platform : Object {
-  using ClHandle = cl_platform_id;
-  static constexpr Kind kind_of = Kind::platform;
-  static constexpr cl_int invalid = CL_INVALID_PLATFORM;
-  explicit Platform(DriverState& s) : Object(s, kind_of) {}
+// `ClHandle` is the type of the program's handle, `invalid` the error for a handle that is none.
+template <class H, Kind its_kind, cl_int error>
+struct ObjectOf : Object {
+  using ClHandle = H;
+  static constexpr Kind kind_of = its_kind;
+  static constexpr cl_int invalid = error;
+  explicit ObjectOf(DriverState& s) : Object(s, its_kind) {}
 };
 
-struct Device : Object {
-  using ClHandle = cl_device_id;
-  static constexpr Kind kind_of = Kind::device;
-  static constexpr cl_int invalid = CL_INVALID_DEVICE;
-  explicit Device(DriverState& s) : Object(s, kind_of) {}
+struct Platform : ObjectOf<cl_platform_id, Kind::platform, CL_INVALID_PLATFORM> {
+  using ObjectOf::ObjectOf;
+};
+
+struct Device : ObjectOf<cl_device_id, Kind::device, CL_INVALID_DEVICE> {
+  using ObjectOf::ObjectOf;
 
   std::string name;
   cl_uint compute_units = 1;
@@ -45,11 +47,8 @@ struct Device : Object {
   Device& root() { return parent ? parent->root() : *this; }
 };
 
-struct Context : Object {
-  using ClHandle = cl_context;
-  static constexpr Kind kind_of = Kind::context;
-  static constexpr cl_int invalid = CL_INVALID_CONTEXT;
-  explicit Context(DriverState& s) : Object(s, kind_of) {}
+struct Context : ObjectOf<cl_context, Kind::context, CL_INVALID_CONTEXT> {
+  using ObjectOf::ObjectOf;
   ~Context() override;
 
   bool has(const Device& device) const;
@@ -60,11 +59,8 @@ struct Context : Object {
   cl_uint queues = 0;
 };
 
-struct Queue : Object {
-  using ClHandle = cl_command_queue;
-  static constexpr Kind kind_of = Kind::queue;
-  static constexpr cl_int invalid = CL_INVALID_COMMAND_QUEUE;
-  explicit Queue(DriverState& s) : Object(s, kind_of) {}
+struct Queue : ObjectOf<cl_command_queue, Kind::queue, CL_INVALID_COMMAND_QUEUE> {
+  using ObjectOf::ObjectOf;
   ~Queue() override {
     if (context) --context->queues;
   }
@@ -93,11 +89,8 @@ struct ImageShape {
   std::size_t slice_pitch = 0;
 };
 
-struct Memory : Object {
-  using ClHandle = cl_mem;
-  static constexpr Kind kind_of = Kind::memory;
-  static constexpr cl_int invalid = CL_INVALID_MEM_OBJECT;
-  explicit Memory(DriverState& s) : Object(s, kind_of) {}
+struct Memory : ObjectOf<cl_mem, Kind::memory, CL_INVALID_MEM_OBJECT> {
+  using ObjectOf::ObjectOf;
   ~Memory() override;
 
   bool is_image() const { return image.has_value(); }
@@ -126,11 +119,8 @@ struct Memory : Object {
   std::vector<std::function<void()>> on_destruction;
 };
 
-struct Sampler : Object {
-  using ClHandle = cl_sampler;
-  static constexpr Kind kind_of = Kind::sampler;
-  static constexpr cl_int invalid = CL_INVALID_SAMPLER;
-  explicit Sampler(DriverState& s) : Object(s, kind_of) {}
+struct Sampler : ObjectOf<cl_sampler, Kind::sampler, CL_INVALID_SAMPLER> {
+  using ObjectOf::ObjectOf;
 
   std::shared_ptr<Context> context;
   cl_bool normalized = CL_TRUE;
@@ -139,11 +129,8 @@ struct Sampler : Object {
   std::vector<cl_sampler_properties> properties;
 };
 
-struct Program : Object {
-  using ClHandle = cl_program;
-  static constexpr Kind kind_of = Kind::program;
-  static constexpr cl_int invalid = CL_INVALID_PROGRAM;
-  explicit Program(DriverState& s) : Object(s, kind_of) {}
+struct Program : ObjectOf<cl_program, Kind::program, CL_INVALID_PROGRAM> {
+  using ObjectOf::ObjectOf;
   ~Program() override;
 
   bool executable() const { return binary_type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE; }
@@ -164,11 +151,8 @@ struct Program : Object {
   std::vector<std::function<void()>> on_destruction;
 };
 
-struct Kernel : Object {
-  using ClHandle = cl_kernel;
-  static constexpr Kind kind_of = Kind::kernel;
-  static constexpr cl_int invalid = CL_INVALID_KERNEL;
-  explicit Kernel(DriverState& s) : Object(s, kind_of) {}
+struct Kernel : ObjectOf<cl_kernel, Kind::kernel, CL_INVALID_KERNEL> {
+  using ObjectOf::ObjectOf;
   ~Kernel() override {
     if (program) --program->attached_kernels;
   }
@@ -184,11 +168,8 @@ struct Kernel : Object {
   std::vector<ArgumentSlot> arguments;
 };
 
-struct Event : Object {
-  using ClHandle = cl_event;
-  static constexpr Kind kind_of = Kind::event;
-  static constexpr cl_int invalid = CL_INVALID_EVENT;
-  explicit Event(DriverState& s) : Object(s, kind_of) {}
+struct Event : ObjectOf<cl_event, Kind::event, CL_INVALID_EVENT> {
+  using ObjectOf::ObjectOf;
 
   struct Callback {
     cl_int status;  // CL_SUBMITTED, CL_RUNNING or CL_COMPLETE
@@ -203,48 +184,23 @@ struct Event : Object {
 };
 
 // From the type of a handle to the object behind it.
+Platform& behind(cl_platform_id);
+Device& behind(cl_device_id);
+Context& behind(cl_context);
+Queue& behind(cl_command_queue);
+Memory& behind(cl_mem);
+Sampler& behind(cl_sampler);
+Program& behind(cl_program);
+Kernel& behind(cl_kernel);
+Event& behind(cl_event);
 template <class H>
-struct BehindHandle;
-template <>
-struct BehindHandle<cl_platform_id> {
-  using Type = Platform;
-};
-template <>
-struct BehindHandle<cl_device_id> {
-  using Type = Device;
-};
-template <>
-struct BehindHandle<cl_context> {
-  using Type = Context;
-};
-template <>
-struct BehindHandle<cl_command_queue> {
-  using Type = Queue;
-};
-template <>
-struct BehindHandle<cl_mem> {
-  using Type = Memory;
-};
-template <>
-struct BehindHandle<cl_sampler> {
-  using Type = Sampler;
-};
-template <>
-struct BehindHandle<cl_program> {
-  using Type = Program;
-};
-template <>
-struct BehindHandle<cl_kernel> {
-  using Type = Kernel;
-};
-template <>
-struct BehindHandle<cl_event> {
-  using Type = Event;
+struct BehindHandle {
+  using Type = std::remove_reference_t<decltype(behind(H{}))>;
 };
 
 template <class H>
-concept ObjectHandle = requires {
-  typename BehindHandle<H>::Type;
+concept ObjectHandle = requires(H handle) {
+  behind(handle);
 };
 
 }  // namespace cleave::sim
