@@ -6,6 +6,9 @@
 namespace cleave {
 namespace {
 
+using CleaveInfo = InterposerTest<>;
+using Extensions = InterposerTest<>;
+
 clGetCleaveInfo_fn info_function(const InterposerFixture& fixture) {
   return reinterpret_cast<clGetCleaveInfo_fn>(
       fixture.cl.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME));
@@ -21,9 +24,8 @@ std::string text(clGetCleaveInfo_fn info, cl_cleave_info what) {
   return value;
 }
 
-TEST(CleaveInfo, AnswersTheDocumentedQueries) {
-  InterposerFixture fixture;
-  const auto info = info_function(fixture);
+TEST_F(CleaveInfo, AnswersTheDocumentedQueries) {
+  const auto info = info_function(*this);
   ASSERT_NE(info, nullptr);
   EXPECT_EQ(text(info, CL_CLEAVE_VERSION), CLEAVE_VERSION);
   EXPECT_EQ(text(info, CL_CLEAVE_FACE), "drop-in");
@@ -33,15 +35,14 @@ TEST(CleaveInfo, AnswersTheDocumentedQueries) {
   EXPECT_EQ(info(nullptr, CL_CLEAVE_VMS, sizeof vms, &vms, nullptr), CL_SUCCESS);
   EXPECT_EQ(vms, 5U);
   cl_ulong cores = 0;
-  EXPECT_EQ(info(fixture.driver.device(), CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_SUCCESS);
+  EXPECT_EQ(info(driver.device(), CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_SUCCESS);
   EXPECT_EQ(cores, 128U);
-  ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+  ASSERT_EQ(launch(make_kernel()), CL_SUCCESS);
   EXPECT_NE(text(info, CL_CLEAVE_STATISTICS).find("\"slices\":20"), std::string::npos);
 }
 
-TEST(CleaveInfo, InvalidQueriesAreErrors) {
-  InterposerFixture fixture;
-  const auto info = info_function(fixture);
+TEST_F(CleaveInfo, InvalidQueriesAreErrors) {
+  const auto info = info_function(*this);
   cl_uint value = 0;
   EXPECT_EQ(info(nullptr, 0x1234, sizeof value, &value, nullptr), CL_INVALID_VALUE);
   EXPECT_EQ(info(nullptr, CL_CLEAVE_VMS, 1, &value, nullptr), CL_INVALID_VALUE);
@@ -49,27 +50,25 @@ TEST(CleaveInfo, InvalidQueriesAreErrors) {
   EXPECT_EQ(info(nullptr, CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_INVALID_DEVICE);
 }
 
-TEST(Extensions, OnlyOverriddenFunctionsAreReplaced) {
-  InterposerFixture fixture;
+TEST_F(Extensions, OnlyOverriddenFunctionsAreReplaced) {
   int driver_function = 0;
-  fixture.driver.extension("clEnqueueNDRangeKernel", &driver_function);
-  fixture.driver.extension("clSomethingElse", &driver_function);
-  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress("clEnqueueNDRangeKernel"),
-            reinterpret_cast<void*>(fixture.cl.clEnqueueNDRangeKernel));
-  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress("clSomethingElse"), &driver_function);
-  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress("clReleaseKernel"), nullptr)
+  driver.extension("clEnqueueNDRangeKernel", &driver_function);
+  driver.extension("clSomethingElse", &driver_function);
+  EXPECT_EQ(cl.clGetExtensionFunctionAddress("clEnqueueNDRangeKernel"),
+            reinterpret_cast<void*>(cl.clEnqueueNDRangeKernel));
+  EXPECT_EQ(cl.clGetExtensionFunctionAddress("clSomethingElse"), &driver_function);
+  EXPECT_EQ(cl.clGetExtensionFunctionAddress("clReleaseKernel"), nullptr)
       << "nothing is offered that the driver does not have";
-  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress(nullptr), nullptr);
+  EXPECT_EQ(cl.clGetExtensionFunctionAddress(nullptr), nullptr);
 }
 
-TEST(Extensions, CleaveBelowSplitsInstead) {
-  InterposerFixture fixture;
+TEST_F(Extensions, CleaveBelowSplitsInstead) {
   int lower = 0;
-  fixture.driver.extension(CL_CLEAVE_GET_INFO_NAME, &lower);
-  ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.launches().size(), 1U);
-  EXPECT_EQ(InterposerFixture::statistics().launches, 0U) << "and to count";
-  EXPECT_EQ(fixture.cl.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME), &lower) << "and to answer";
+  driver.extension(CL_CLEAVE_GET_INFO_NAME, &lower);
+  ASSERT_EQ(launch(make_kernel()), CL_SUCCESS);
+  EXPECT_EQ(driver.launches().size(), 1U);
+  EXPECT_EQ(statistics().launches, 0U) << "and to count";
+  EXPECT_EQ(cl.clGetExtensionFunctionAddress(CL_CLEAVE_GET_INFO_NAME), &lower) << "and to answer";
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 
 #include "interpose/launch/cost_feedback.h"
+#include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "tests/sim/interposer/pipelined_fixture.h"
 
@@ -69,12 +69,17 @@ struct Case {
   cl_command_queue_properties properties;
 };
 
+void PrintTo(const Case& given, std::ostream* out) { *out << given.name; }
+
+base::Settings quantum_of_5ms() { return quantum(5ms); }
+using Budget = InterposerTest<budget>;
+using Quantum = InterposerTest<quantum_of_5ms>;
+
 class CostPolicy : public testing::TestWithParam<Case> {};
 
 TEST_P(CostPolicy, BudgetConvergesInTenLaunches) {
-  base::Settings settings = budget();
-  settings.wait = GetParam().wait;
-  InterposerFixture fixture(settings, default_driver(), GetParam().properties);
+  InterposerFixture fixture(kit::with(budget(), &base::Settings::wait, GetParam().wait), default_driver(),
+                            GetParam().properties);
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 100ms, 100us);
   for (int i = 0; i < 10; ++i) launch_and_count_slices(fixture, kernel, GetParam().way);
@@ -95,34 +100,32 @@ INSTANTIATE_TEST_SUITE_P(Ways, CostPolicy,
                                               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE},
                                          Case{"Profiling", by_event, base::WaitMode::native,
                                               CL_QUEUE_PROFILING_ENABLE}),
-                         [](const auto& info) { return info.param.name; });
+                         testing::PrintToStringParamName());
 
 // What it waits for would be counted, and a wait for it may need what the program does next.
-TEST(CostPolicy, LaunchesWaitingForOthersAreNotTimed) {
-  InterposerFixture fixture(budget());
-  const cl_kernel kernel = fixture.make_kernel();
-  const cl_kernel other = fixture.make_kernel(kSplittable, "sum");
-  const cl_command_queue elsewhere = fixture.make_queue();
-  fixture.driver.cost("add", [](const sim::Launch&) { return 100us; });
-  fixture.driver.cost("sum", [](const sim::Launch&) { return 10ms; });
-  launch_and_count_slices(fixture, kernel, by_finish);
-  fixture.driver.forget();
+TEST_F(Budget, LaunchesWaitingForOthersAreNotTimed) {
+  const cl_kernel kernel = make_kernel();
+  const cl_kernel other = make_kernel(kSplittable, "sum");
+  const cl_command_queue elsewhere = make_queue();
+  driver.cost("add", [](const sim::Launch&) { return 100us; });
+  driver.cost("sum", [](const sim::Launch&) { return 10ms; });
+  launch_and_count_slices(*this, kernel, by_finish);
+  driver.forget();
   for (int i = 0; i < 10; ++i) {
-    kit::Event first = fixture.cl.event();
-    ASSERT_EQ(fixture.launch_on(elsewhere, other, first.out()), CL_SUCCESS);
-    ASSERT_EQ(fixture.launch(kernel, nullptr, {first}), CL_SUCCESS);
-    ASSERT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
+    kit::Event first = cl.event();
+    ASSERT_EQ(launch_on(elsewhere, other, first.out()), CL_SUCCESS);
+    ASSERT_EQ(launch(kernel, nullptr, {first}), CL_SUCCESS);
+    ASSERT_EQ(cl.clFinish(queue), CL_SUCCESS);
   }
   for (const learn::CostReport& report : interpose::interposer().costs.table().reports(10)) {
     EXPECT_EQ(report.advice.measured, report.name.starts_with("add") ? 1U : 0U) << report.name;
   }
-  fixture.expect_each_item_ran(21);
+  expect_each_item_ran(21);
 }
 
 TEST(CostPolicy, BudgetAppliesToPipelinedLaunches) {
-  base::Settings settings = budget();
-  settings.launch = base::LaunchMode::pipelined;
-  InterposerFixture fixture(settings, concurrent_driver());
+  InterposerFixture fixture(kit::with(budget(), &base::Settings::launch, base::LaunchMode::pipelined),
+                            concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 100ms, 400us);
   for (int i = 0; i < 10; ++i) launch_and_count_slices(fixture, kernel, by_finish);
@@ -153,36 +156,32 @@ TEST(CostPolicy, BudgetIncludesEnqueueTime) {
   EXPECT_LE(fixture.driver.clock().now() - start, 10700us);
 }
 
-TEST(CostPolicy, BudgetAdaptsToAChange) {
-  InterposerFixture fixture(budget());
-  const cl_kernel kernel = fixture.make_kernel();
-  costs(fixture, 100ms, 100us);
-  for (int i = 0; i < 15; ++i) launch_and_count_slices(fixture, kernel, by_finish);
-  costs(fixture, 10ms, 100us);
-  for (int i = 0; i < 20; ++i) launch_and_count_slices(fixture, kernel, by_finish);
-  const std::size_t slices = launch_and_count_slices(fixture, kernel, by_finish);
+TEST_F(Budget, BudgetAdaptsToAChange) {
+  const cl_kernel kernel = make_kernel();
+  costs(*this, 100ms, 100us);
+  for (int i = 0; i < 15; ++i) launch_and_count_slices(*this, kernel, by_finish);
+  costs(*this, 10ms, 100us);
+  for (int i = 0; i < 20; ++i) launch_and_count_slices(*this, kernel, by_finish);
+  const std::size_t slices = launch_and_count_slices(*this, kernel, by_finish);
   EXPECT_GE(slices, 3U);
   EXPECT_LE(slices, 6U);
 }
 
 TEST(CostPolicy, BudgetIsBoundedByTheVmCount) {
-  base::Settings settings = budget();
-  settings.alpha_max = 3;
-  InterposerFixture fixture(settings);
+  InterposerFixture fixture(kit::with(budget(), &base::Settings::alpha_max, 3));
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 100ms, 0us);
   for (int i = 0; i < 12; ++i) EXPECT_LE(launch_and_count_slices(fixture, kernel, by_finish), 15U);
   EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 15U);
 }
 
-TEST(CostPolicy, BudgetLeavesShortLaunchesUnsplit) {
-  InterposerFixture fixture(budget());
-  const cl_kernel kernel = fixture.make_kernel();
-  costs(fixture, 100us, 20us);
-  for (int i = 0; i < 12; ++i) launch_and_count_slices(fixture, kernel, by_finish);
-  EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 1U);
-  EXPECT_GT(InterposerFixture::unsplit(plan::UnsplitReason::measuring), 0U);
-  EXPECT_GT(InterposerFixture::unsplit(plan::UnsplitReason::costly), 0U);
+TEST_F(Budget, BudgetLeavesShortLaunchesUnsplit) {
+  const cl_kernel kernel = make_kernel();
+  costs(*this, 100us, 20us);
+  for (int i = 0; i < 12; ++i) launch_and_count_slices(*this, kernel, by_finish);
+  EXPECT_EQ(launch_and_count_slices(*this, kernel, by_finish), 1U);
+  EXPECT_GT(unsplit(plan::UnsplitReason::measuring), 0U);
+  EXPECT_GT(unsplit(plan::UnsplitReason::costly), 0U);
 }
 
 TEST(CostPolicy, BudgetDoesNotSplitWithoutNeighbours) {
@@ -192,26 +191,24 @@ TEST(CostPolicy, BudgetDoesNotSplitWithoutNeighbours) {
   EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::alone), 12U);
 }
 
-TEST(CostPolicy, NoSliceExceedsTheQuantum) {
-  InterposerFixture fixture(quantum(5ms));
-  const cl_kernel kernel = fixture.make_kernel();
-  costs(fixture, 1000ms, 10us);
-  EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 16U) << "a guess";
+TEST_F(Quantum, NoSliceExceedsTheQuantum) {
+  const cl_kernel kernel = make_kernel();
+  costs(*this, 1000ms, 10us);
+  EXPECT_EQ(launch_and_count_slices(*this, kernel, by_finish), 16U) << "a guess";
   for (int i = 0; i < 5; ++i) {
-    const std::size_t slices = launch_and_count_slices(fixture, kernel, by_finish);
+    const std::size_t slices = launch_and_count_slices(*this, kernel, by_finish);
     EXPECT_EQ(slices, 256U) << "200 would be some of one work-group and some of two";
-    for (const sim::Launch& slice : fixture.driver.executions()) EXPECT_LE(slice.ended - slice.started, 5ms);
+    for (const sim::Launch& slice : driver.executions()) EXPECT_LE(slice.ended - slice.started, 5ms);
   }
-  costs(fixture, 1ms, 10us);
-  for (int i = 0; i < 6; ++i) launch_and_count_slices(fixture, kernel, by_finish);
-  EXPECT_EQ(launch_and_count_slices(fixture, kernel, by_finish), 1U) << "short enough by now";
-  EXPECT_GT(InterposerFixture::unsplit(plan::UnsplitReason::below_quantum), 0U);
+  costs(*this, 1ms, 10us);
+  for (int i = 0; i < 6; ++i) launch_and_count_slices(*this, kernel, by_finish);
+  EXPECT_EQ(launch_and_count_slices(*this, kernel, by_finish), 1U) << "short enough by now";
+  EXPECT_GT(unsplit(plan::UnsplitReason::below_quantum), 0U);
 }
 
 TEST(CostPolicy, ConcurrentSlicesShareTheQuantum) {
-  base::Settings settings = quantum(10ms);
-  settings.launch = base::LaunchMode::pipelined;
-  InterposerFixture fixture(settings, concurrent_driver());
+  InterposerFixture fixture(kit::with(quantum(10ms), &base::Settings::launch, base::LaunchMode::pipelined),
+                            concurrent_driver());
   const cl_kernel kernel = fixture.make_kernel();
   costs(fixture, 1000ms, 10us);
   for (int i = 0; i < 4; ++i) launch_and_count_slices(fixture, kernel, by_finish);
@@ -221,17 +218,16 @@ TEST(CostPolicy, ConcurrentSlicesShareTheQuantum) {
   EXPECT_LE(slices, 200U) << "and on four at most";
 }
 
-TEST(CostPolicy, NewSizeStartsFromThatOfAnother) {
-  InterposerFixture fixture(quantum(5ms));
-  const cl_kernel kernel = fixture.make_kernel();
-  costs(fixture, 400ms, 0us);
-  for (int i = 0; i < 3; ++i) launch_and_count_slices(fixture, kernel, by_finish);
-  fixture.driver.forget();
+TEST_F(Quantum, NewSizeStartsFromThatOfAnother) {
+  const cl_kernel kernel = make_kernel();
+  costs(*this, 400ms, 0us);
+  for (int i = 0; i < 3; ++i) launch_and_count_slices(*this, kernel, by_finish);
+  driver.forget();
   const std::size_t local = 16;
-  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {InterposerFixture::kItems / 2, local}), CL_SUCCESS);
-  fixture.cl.clFinish(fixture.queue);
-  EXPECT_GE(fixture.driver.launches().size(), 40U);
-  EXPECT_LE(fixture.driver.launches().size(), 56U);
+  ASSERT_EQ(cl.launch(queue, kernel, {kItems / 2, local}), CL_SUCCESS);
+  cl.clFinish(queue);
+  EXPECT_GE(driver.launches().size(), 40U);
+  EXPECT_LE(driver.launches().size(), 56U);
 }
 
 TEST(CostPolicy, UnmeasurableLaunchesUseAlpha) {
@@ -252,69 +248,65 @@ TEST(CostPolicy, UnmeasurableLaunchesUseAlpha) {
   }
 }
 
-TEST(CostPolicy, HostTimeElsewhereIsNotCounted) {
-  InterposerFixture fixture(quantum(5ms));
-  const cl_kernel kernel = fixture.make_kernel();
-  costs(fixture, 10ms, 0us);
-  for (int i = 0; i < 3; ++i) launch_and_count_slices(fixture, kernel, by_finish);
+TEST_F(Quantum, HostTimeElsewhereIsNotCounted) {
+  const cl_kernel kernel = make_kernel();
+  costs(*this, 10ms, 0us);
+  for (int i = 0; i < 3; ++i) launch_and_count_slices(*this, kernel, by_finish);
   for (int i = 0; i < 6; ++i) {
-    fixture.driver.forget();
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    fixture.driver.clock().sleep_for(1s);
-    fixture.cl.clFinish(fixture.queue);
-    EXPECT_LE(fixture.driver.launches().size(), 3U);
+    driver.forget();
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    driver.clock().sleep_for(1s);
+    cl.clFinish(queue);
+    EXPECT_LE(driver.launches().size(), 3U);
   }
 }
 
-TEST(CostPolicy, OtherCommandsAreNotCounted) {
-  InterposerFixture fixture(quantum(5ms));
-  const cl_kernel kernel = fixture.make_kernel();
-  const cl_kernel other = fixture.make_kernel(kSplittable, "sum");
-  costs(fixture, 10ms, 0us);
-  fixture.driver.cost("sum", [](const sim::Launch&) { return Nanoseconds(1s); });
-  for (int i = 0; i < 3; ++i) launch_and_count_slices(fixture, kernel, by_finish);
+TEST_F(Quantum, OtherCommandsAreNotCounted) {
+  const cl_kernel kernel = make_kernel();
+  const cl_kernel other = make_kernel(kSplittable, "sum");
+  costs(*this, 10ms, 0us);
+  driver.cost("sum", [](const sim::Launch&) { return Nanoseconds(1s); });
+  for (int i = 0; i < 3; ++i) launch_and_count_slices(*this, kernel, by_finish);
   for (int i = 0; i < 6; ++i) {
-    ASSERT_EQ(fixture.launch(other), CL_SUCCESS);
-    fixture.driver.forget();
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    EXPECT_LE(fixture.driver.launches().size(), 3U);
-    fixture.cl.clFinish(fixture.queue);
-    fixture.driver.forget();
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    EXPECT_LE(fixture.driver.launches().size(), 3U);
-    ASSERT_EQ(fixture.launch(other), CL_SUCCESS);
-    fixture.cl.clFinish(fixture.queue);
+    ASSERT_EQ(launch(other), CL_SUCCESS);
+    driver.forget();
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    EXPECT_LE(driver.launches().size(), 3U);
+    cl.clFinish(queue);
+    driver.forget();
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    EXPECT_LE(driver.launches().size(), 3U);
+    ASSERT_EQ(launch(other), CL_SUCCESS);
+    cl.clFinish(queue);
   }
 }
 
-TEST(CostPolicy, NeedsNoAdditionalDriverCalls) {
-  InterposerFixture fixture(budget());
-  const cl_kernel kernel = fixture.make_kernel();
-  costs(fixture, 100ms, 100us);
-  launch_and_count_slices(fixture, kernel, by_finish);
+TEST_F(Budget, NeedsNoAdditionalDriverCalls) {
+  const cl_kernel kernel = make_kernel();
+  costs(*this, 100ms, 100us);
+  launch_and_count_slices(*this, kernel, by_finish);
   for (int i = 0; i < 20; ++i) {
-    fixture.driver.forget();
-    by_finish(fixture, kernel);
+    driver.forget();
+    by_finish(*this, kernel);
     for (const char* function :
          {"clGetEventProfilingInfo", "clCreateCommandQueue", "clGetEventInfo", "clEnqueueMarkerWithWaitList",
           "clSetEventCallback", "clSetCommandQueueProperty"})
-      EXPECT_EQ(fixture.driver.count(function), 0U) << function;
-    EXPECT_EQ(fixture.driver.count("clFinish"), 1U);
+      EXPECT_EQ(driver.count(function), 0U) << function;
+    EXPECT_EQ(driver.count("clFinish"), 1U);
   }
 }
 
-TEST(CostPolicy, ReadBehindAUserEventAddsNoWait) {
-  InterposerFixture fixture(budget());
-  const cl_kernel kernel = fixture.make_kernel();
-  cl_event gate = fixture.user_event();
-  ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+TEST_F(Budget, ReadBehindAUserEventAddsNoWait) {
+  const cl_kernel kernel = make_kernel();
+  cl_event gate = user_event();
+  ASSERT_EQ(launch(kernel, nullptr, {gate}), CL_SUCCESS);
   cl_int value = 0;
-  EXPECT_NE(fixture.cl.clEnqueueReadBuffer(fixture.queue, fixture.buffer, CL_TRUE, 0, std::size_t{1} << 40U,
-                                           &value, 0, nullptr, nullptr),
-            CL_SUCCESS);
-  EXPECT_FALSE(fixture.driver.hung());
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  fixture.expect_each_item_ran(1);
+  EXPECT_NE(
+      cl.clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, std::size_t{1} << 40U, &value, 0, nullptr, nullptr),
+      CL_SUCCESS);
+  EXPECT_FALSE(driver.hung());
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  expect_each_item_ran(1);
 }
 
 TEST(CostPolicy, FailedLaunchIsNotMeasured) {
@@ -329,14 +321,6 @@ TEST(CostPolicy, FailedLaunchIsNotMeasured) {
 
 class SavedCosts : public testing::Test {
  protected:
-  SavedCosts() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    settings_ = budget();
-    settings_.cache = folder_;
-  }
-  ~SavedCosts() override { std::filesystem::remove_all(folder_); }
-
   // A run of a program; returns how many slices its first launch had.
   std::size_t run(int launches, Nanoseconds each = 100us) const {
     InterposerFixture fixture(settings_);
@@ -348,8 +332,8 @@ class SavedCosts : public testing::Test {
     return first;
   }
 
-  std::string folder_;
-  base::Settings settings_;
+  const kit::TemporaryFolder folder_;
+  base::Settings settings_ = kit::with(budget(), &base::Settings::cache, folder_.path());
 };
 
 TEST_F(SavedCosts, NextRunStartsFromSavedCosts) {
@@ -357,14 +341,14 @@ TEST_F(SavedCosts, NextRunStartsFromSavedCosts) {
   const std::size_t first = run(1);
   EXPECT_GE(first, 20U);
   EXPECT_LE(first, 51U);
-  std::filesystem::remove_all(folder_);
+  std::filesystem::remove_all(folder_.path());
   EXPECT_EQ(run(1), 1U) << "safe to delete";
 }
 
 TEST_F(SavedCosts, OtherPoliciesSaveNothing) {
   settings_.policy = {SplitPolicy::Kind::alpha, 0};
   run(12);
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/costs"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("costs")));
 }
 
 }  // namespace

@@ -7,23 +7,24 @@
 namespace cleave {
 namespace {
 
-TEST(SplitEvent, ProfilingSpansFirstToLastSlice) {
-  InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
-  const cl_kernel kernel = fixture.make_kernel();
-  const kit::Event event = fixture.launch_event(kernel);
-  fixture.cl.clFinish(fixture.queue);
-  const auto slices = fixture.driver.launches();
+using SplitEvent = InterposerTest<>;
+using ProfiledSplitEvent = InterposerTest<default_settings, default_driver, CL_QUEUE_PROFILING_ENABLE>;
+
+TEST_F(ProfiledSplitEvent, ProfilingSpansFirstToLastSlice) {
+  const cl_kernel kernel = make_kernel();
+  const kit::Event event = launch_event(kernel);
+  cl.clFinish(queue);
+  const auto slices = driver.launches();
   ASSERT_EQ(slices.size(), 20U);
   const auto ns = [](auto time) { return static_cast<cl_ulong>(time.count()); };
-  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_QUEUED), ns(slices.front().queued));
-  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_SUBMIT), ns(slices.front().submitted));
-  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_START), ns(slices.front().started));
-  EXPECT_EQ(fixture.cl.profiled(event, CL_PROFILING_COMMAND_END), ns(slices.back().ended));
-  EXPECT_LE(fixture.cl.profiled(event, CL_PROFILING_COMMAND_START),
-            fixture.cl.profiled(event, CL_PROFILING_COMMAND_END));
+  EXPECT_EQ(cl.profiled(event, CL_PROFILING_COMMAND_QUEUED), ns(slices.front().queued));
+  EXPECT_EQ(cl.profiled(event, CL_PROFILING_COMMAND_SUBMIT), ns(slices.front().submitted));
+  EXPECT_EQ(cl.profiled(event, CL_PROFILING_COMMAND_START), ns(slices.front().started));
+  EXPECT_EQ(cl.profiled(event, CL_PROFILING_COMMAND_END), ns(slices.back().ended));
+  EXPECT_LE(cl.profiled(event, CL_PROFILING_COMMAND_START), cl.profiled(event, CL_PROFILING_COMMAND_END));
 }
 
-TEST(SplitEvent, ProfilingIsUnavailableBeforeTheEndOrWithoutAProfilingQueue) {
+TEST(SplitEventProfiling, IsUnavailableBeforeTheEndOrWithoutAProfilingQueue) {
   for (const auto properties :
        {cl_command_queue_properties{0}, cl_command_queue_properties{CL_QUEUE_PROFILING_ENABLE}}) {
     InterposerFixture fixture(default_settings(), default_driver(), properties);
@@ -42,22 +43,21 @@ TEST(SplitEvent, ProfilingIsUnavailableBeforeTheEndOrWithoutAProfilingQueue) {
   }
 }
 
-TEST(SplitEvent, StatusSpansFirstToLastSlice) {
-  InterposerFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel();
-  cl_event gate = fixture.user_event();
-  const kit::Event event = fixture.launch_event(kernel, {gate});
-  fixture.cl.clFlush(fixture.queue);
-  EXPECT_GE(fixture.status(event), CL_SUBMITTED);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+TEST_F(SplitEvent, StatusSpansFirstToLastSlice) {
+  const cl_kernel kernel = make_kernel();
+  cl_event gate = user_event();
+  const kit::Event event = launch_event(kernel, {gate});
+  cl.clFlush(queue);
+  EXPECT_GE(status(event), CL_SUBMITTED);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
   bool ran = false;
   for (cl_int before = CL_QUEUED; before != CL_COMPLETE;) {
-    fixture.driver.clock().sleep_for(base::Nanoseconds(1000));
-    const cl_int now = fixture.status(event);
+    driver.clock().sleep_for(base::Nanoseconds(1000));
+    const cl_int now = status(event);
     EXPECT_LE(now, before) << "states only go forward";
     ran |= now == CL_RUNNING;
-    const bool last_has_ended = fixture.driver.executions().size() == 20 &&
-                                fixture.driver.executions().back().ended != base::Nanoseconds(0);
+    const bool last_has_ended =
+        driver.executions().size() == 20 && driver.executions().back().ended != base::Nanoseconds(0);
     EXPECT_TRUE(now != CL_COMPLETE || last_has_ended);
     before = now;
   }
@@ -77,119 +77,109 @@ void CL_CALLBACK record_callback(cl_event event, cl_int status, void* data) {
   ++log->times;
 }
 
-TEST(SplitEvent, CallbacksRunOnceWithTheCallersEvent) {
-  InterposerFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel();
-  cl_event gate = fixture.user_event();
+TEST_F(SplitEvent, CallbacksRunOnceWithTheCallersEvent) {
+  const cl_kernel kernel = make_kernel();
+  cl_event gate = user_event();
   cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
+  ASSERT_EQ(launch(kernel, &event, {gate}), CL_SUCCESS);
   CallbackLog submitted;
   CallbackLog running;
   CallbackLog complete;
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_SUBMITTED, record_callback, &submitted), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_COMPLETE, record_callback, &complete), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, nullptr, nullptr), CL_INVALID_VALUE);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  fixture.driver.clock().sleep_for(base::Nanoseconds(30'000));  // into the second or third slice
+  EXPECT_EQ(cl.clSetEventCallback(event, CL_SUBMITTED, record_callback, &submitted), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetEventCallback(event, CL_COMPLETE, record_callback, &complete), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, nullptr, nullptr), CL_INVALID_VALUE);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  driver.clock().sleep_for(base::Nanoseconds(30'000));  // into the second or third slice
   EXPECT_EQ(running.times, 1);
   EXPECT_EQ(running.event, event);
   EXPECT_EQ(running.status, CL_RUNNING);
   EXPECT_EQ(complete.times, 0);
-  fixture.cl.clFinish(fixture.queue);
+  cl.clFinish(queue);
   EXPECT_EQ(submitted.times, 1);
   EXPECT_EQ(running.times, 1);
   EXPECT_EQ(complete.times, 1);
   EXPECT_EQ(complete.event, event);
-  fixture.cl.clReleaseEvent(event);
+  cl.clReleaseEvent(event);
 }
 
-TEST(SplitEvent, CallbackOutlivesTheCallersReference) {
-  InterposerFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel();
-  kit::Event event = fixture.launch_event(kernel);
+TEST_F(SplitEvent, CallbackOutlivesTheCallersReference) {
+  const cl_kernel kernel = make_kernel();
+  kit::Event event = launch_event(kernel);
   CallbackLog running;
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
   event.reset();
-  fixture.cl.clFinish(fixture.queue);
+  cl.clFinish(queue);
   EXPECT_EQ(running.times, 1);
 }
 
-TEST(SplitEvent, AnswersForTheLaunchInsideALateCallback) {
-  InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
-  const cl_kernel kernel = fixture.make_kernel();
-  kit::Event event = fixture.launch_event(kernel);
+TEST_F(ProfiledSplitEvent, AnswersForTheLaunchInsideALateCallback) {
+  const cl_kernel kernel = make_kernel();
+  kit::Event event = launch_event(kernel);
   struct Asked {
     const kit::Api& cl;
     cl_ulong start;
-  } asked{fixture.cl, 0};
+  } asked{cl, 0};
   const auto ask = [](cl_event completed, cl_int, void* data) {
     auto* const to = static_cast<Asked*>(data);
     to->start = to->cl.profiled(completed, CL_PROFILING_COMMAND_START);
   };
-  EXPECT_EQ(fixture.cl.clSetEventCallback(event, CL_COMPLETE, ask, &asked), CL_SUCCESS);
+  EXPECT_EQ(cl.clSetEventCallback(event, CL_COMPLETE, ask, &asked), CL_SUCCESS);
   event.reset();
-  fixture.cl.clFinish(fixture.queue);
-  EXPECT_EQ(asked.start, static_cast<cl_ulong>(fixture.driver.launches().front().started.count()));
+  cl.clFinish(queue);
+  EXPECT_EQ(asked.start, static_cast<cl_ulong>(driver.launches().front().started.count()));
 }
 
-TEST(SplitEvent, QueriesEqualThoseOfAnUnsplitLaunch) {
-  InterposerFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel();
-  cl_event gate = fixture.user_event();
+TEST_F(SplitEvent, QueriesEqualThoseOfAnUnsplitLaunch) {
+  const cl_kernel kernel = make_kernel();
+  cl_event gate = user_event();
   cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event, {gate}), CL_SUCCESS);
-  EXPECT_EQ(fixture.cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE),
+  ASSERT_EQ(launch(kernel, &event, {gate}), CL_SUCCESS);
+  EXPECT_EQ(cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE),
             cl_command_type{CL_COMMAND_NDRANGE_KERNEL});
-  EXPECT_EQ(fixture.cl.info<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE), fixture.queue);
-  EXPECT_EQ(fixture.cl.info<cl_context>(event, CL_EVENT_CONTEXT), fixture.context);
-  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
-  fixture.cl.clRetainEvent(event);
-  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 2U);
-  fixture.cl.clReleaseEvent(event);
-  EXPECT_EQ(fixture.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
-  fixture.cl.clReleaseEvent(event);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  EXPECT_EQ(cl.info<cl_command_queue>(event, CL_EVENT_COMMAND_QUEUE), queue);
+  EXPECT_EQ(cl.info<cl_context>(event, CL_EVENT_CONTEXT), context);
+  EXPECT_EQ(cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
+  cl.clRetainEvent(event);
+  EXPECT_EQ(cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 2U);
+  cl.clReleaseEvent(event);
+  EXPECT_EQ(cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT), 1U);
+  cl.clReleaseEvent(event);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
 }
 
-TEST(SplitEvent, QuerySizesAreChecked) {
-  InterposerFixture fixture(default_settings(), default_driver(), CL_QUEUE_PROFILING_ENABLE);
-  const cl_kernel kernel = fixture.make_kernel();
-  const kit::Event event = fixture.launch_event(kernel);
-  fixture.cl.clFinish(fixture.queue);
+TEST_F(ProfiledSplitEvent, QuerySizesAreChecked) {
+  const cl_kernel kernel = make_kernel();
+  const kit::Event event = launch_event(kernel);
+  cl.clFinish(queue);
   std::size_t size = 0;
   cl_ulong time = 0;
-  EXPECT_EQ(fixture.cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, 0, nullptr, &size),
-            CL_SUCCESS);
+  EXPECT_EQ(cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, 0, nullptr, &size), CL_SUCCESS);
   EXPECT_EQ(size, sizeof(cl_int));
-  EXPECT_EQ(fixture.cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, 1, &time, nullptr),
+  EXPECT_EQ(cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, 1, &time, nullptr), CL_INVALID_VALUE);
+  EXPECT_EQ(cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 4, &time, nullptr),
             CL_INVALID_VALUE);
-  EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 4, &time, nullptr),
-            CL_INVALID_VALUE);
-  EXPECT_EQ(fixture.cl.clGetEventProfilingInfo(event, 0x9999, sizeof time, &time, nullptr), CL_INVALID_VALUE);
+  EXPECT_EQ(cl.clGetEventProfilingInfo(event, 0x9999, sizeof time, &time, nullptr), CL_INVALID_VALUE);
 }
 
-TEST(SplitEvent, LaterCommandsWaitForAllSlices) {
-  InterposerFixture fixture;
-  const cl_kernel kernel = fixture.make_kernel();
-  cl_command_queue other = fixture.make_queue();
-  cl_event gate = fixture.user_event();
-  const kit::Event event = fixture.launch_event(kernel, {gate});
-  ASSERT_EQ(fixture.launch_on(other, kernel, nullptr, {event}), CL_SUCCESS);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  fixture.cl.clFinish(other);
-  const auto order = fixture.driver.executions();
+TEST_F(SplitEvent, LaterCommandsWaitForAllSlices) {
+  const cl_kernel kernel = make_kernel();
+  cl_command_queue other = make_queue();
+  cl_event gate = user_event();
+  const kit::Event event = launch_event(kernel, {gate});
+  ASSERT_EQ(launch_on(other, kernel, nullptr, {event}), CL_SUCCESS);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  cl.clFinish(other);
+  const auto order = driver.executions();
   ASSERT_EQ(order.size(), 40U);
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(order[i].queue, order[0].queue);
-  fixture.expect_each_item_ran(2);
+  expect_each_item_ran(2);
 }
 
-TEST(SplitEvent, ProfilingIsNeverEnabledByCleave) {
-  InterposerFixture fixture;
+TEST_F(SplitEvent, ProfilingIsNeverEnabledByCleave) {
   cl_command_queue_properties properties = 0;
-  fixture.make_kernel();
-  fixture.cl.clGetCommandQueueInfo(fixture.queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
-                                   nullptr);
+  make_kernel();
+  cl.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, nullptr);
   EXPECT_EQ(properties & CL_QUEUE_PROFILING_ENABLE, 0U);
 }
 

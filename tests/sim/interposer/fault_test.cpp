@@ -1,5 +1,9 @@
 // What the program sees when something goes wrong in the middle of a split launch.
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
@@ -8,59 +12,6 @@ namespace {
 constexpr const char* kEnqueue = "clEnqueueNDRangeKernel";
 
 class SplitFault : public testing::TestWithParam<cl_command_queue_properties> {};
-
-TEST_P(SplitFault, RejectedSliceSendsTheRestInOneLaunch) {
-  for (unsigned k = 2; k <= 20; ++k) {
-    InterposerFixture fixture(default_settings(), default_driver(), GetParam());
-    const cl_kernel kernel = fixture.make_kernel();
-    fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
-    kit::Event event = fixture.cl.event();
-    ASSERT_EQ(fixture.launch(kernel, event.out()), CL_SUCCESS) << "slice " << k;
-    EXPECT_EQ(fixture.driver.launches().size(), k) << "the slices before, and one for the rest";
-    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
-    fixture.expect_each_item_ran(1);
-    EXPECT_EQ(InterposerFixture::statistics().slices, k);
-  }
-}
-
-TEST_P(SplitFault, RejectedFirstSliceForwardsTheLaunch) {
-  InterposerFixture fixture(default_settings(), default_driver(), GetParam());
-  const cl_kernel kernel = fixture.make_kernel();
-  fixture.driver.fail(kEnqueue, 1, CL_OUT_OF_RESOURCES);
-  cl_event event = nullptr;
-  ASSERT_EQ(fixture.launch(kernel, &event), CL_SUCCESS);
-  ASSERT_EQ(fixture.driver.launches().size(), 1U);
-  EXPECT_EQ(fixture.driver.launches()[0].global[0], InterposerFixture::kItems);
-  fixture.cl.clReleaseEvent(event);
-  fixture.expect_each_item_ran(1);
-
-  fixture.driver.fail(kEnqueue, 1, CL_OUT_OF_RESOURCES);
-  fixture.driver.fail(kEnqueue, 2, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  event = nullptr;
-  EXPECT_EQ(fixture.launch(kernel, &event), CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  EXPECT_EQ(event, nullptr);
-  fixture.expect_each_item_ran(1);
-  EXPECT_EQ(InterposerFixture::statistics().launches, 1U) << "a call that failed is not counted";
-}
-
-TEST_P(SplitFault, RejectedRestReturnsOneError) {
-  for (unsigned k = 2; k <= 20; ++k) {
-    InterposerFixture fixture(default_settings(), default_driver(), GetParam());
-    const cl_kernel kernel = fixture.make_kernel();
-    fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
-    fixture.driver.fail(kEnqueue, k + 1, CL_OUT_OF_HOST_MEMORY);
-    cl_event event = nullptr;
-    EXPECT_EQ(fixture.launch(kernel, &event), CL_OUT_OF_HOST_MEMORY);
-    EXPECT_EQ(event, nullptr);
-    EXPECT_EQ(fixture.driver.count(kEnqueue), k + 1) << "nothing is retried";
-    fixture.cl.clFinish(fixture.queue);
-    const auto before = fixture.read();
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    fixture.cl.clFinish(fixture.queue);
-    const auto after = fixture.read();
-    for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i], before[i] + 1);
-  }
-}
 
 TEST_P(SplitFault, RemainingBoxesAreAllLaunched) {
   base::Settings settings = default_settings();
@@ -72,13 +23,9 @@ TEST_P(SplitFault, RemainingBoxesAreAllLaunched) {
       const auto data = e.buffer<cl_int>(0);
       e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[1] * 64 + item.global_id[0]]; });
     });
-    const std::size_t global[] = {64, 64};
-    const std::size_t local[] = {4, 4};
     fixture.driver.fail(kEnqueue, k, CL_OUT_OF_RESOURCES);
     kit::Event event = fixture.cl.event();
-    ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 2, nullptr, global, local, 0, nullptr,
-                                                event.out()),
-              CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {{64, 64}, {4, 4}}, {}, event.out()), CL_SUCCESS);
     EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
     fixture.expect_each_item_ran(1);
   }
@@ -111,19 +58,14 @@ TEST_P(SplitFault, AnyDriverCallMayFail) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, SplitFault,
-                         testing::Values(cl_command_queue_properties{0},
-                                         cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
-                         [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
+INSTANTIATE_TEST_SUITE_P(Queues, SplitFault, testing::ValuesIn(kQueueOrders), queue_order_name);
 
 TEST(SplitFault, FailedWaitListStopsEverySlice) {
-  for (const auto properties : {cl_command_queue_properties{0},
-                                cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
+  for (const auto properties : kQueueOrders) {
     std::vector<cl_int> statuses;
     for (const unsigned vms : {1U, 5U}) {
-      base::Settings settings;
-      settings.vms = vms;
-      InterposerFixture fixture(settings, default_driver(), properties);
+      InterposerFixture fixture(kit::with(base::Settings{}, &base::Settings::vms, vms), default_driver(),
+                                properties);
       const cl_kernel kernel = fixture.make_kernel();
       cl_event gate = fixture.user_event();
       const kit::Event event = fixture.launch_event(kernel, {gate});
@@ -142,11 +84,9 @@ TEST(SplitFault, NoSliceRunsAfterAFailedEventOnAnyDriver) {
   for (const bool in_order : {true, false}) {
     for (const auto mode :
          {base::LaunchMode::queued, base::LaunchMode::sequential, base::LaunchMode::pipelined}) {
-      base::Settings settings = default_settings();
-      settings.launch = mode;
-      sim::Options options = default_driver();
-      options.ignores_wait_list_failures = true;
-      InterposerFixture fixture(settings, options, in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+      InterposerFixture fixture(kit::with(default_settings(), &base::Settings::launch, mode),
+                                kit::with(default_driver(), &sim::Options::ignores_wait_list_failures, true),
+                                in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
       cl_event gate = fixture.user_event();
       kit::Event event = fixture.cl.event();
       cl_int reported = 0;
@@ -179,9 +119,8 @@ TEST(SplitFault, FailedSliceFailsTheLaunch) {
 }
 
 TEST(SplitFault, FailedSequentialSliceFailsTheLaunch) {
-  base::Settings settings = default_settings();
-  settings.launch = base::LaunchMode::sequential;
-  InterposerFixture fixture(settings);
+  InterposerFixture fixture(
+      kit::with(default_settings(), &base::Settings::launch, base::LaunchMode::sequential));
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.fail_execution("add", 3, -9999);
   const kit::Event event = fixture.launch_event(kernel);
@@ -192,74 +131,57 @@ TEST(SplitFault, FailedSequentialSliceFailsTheLaunch) {
   EXPECT_EQ(content.back(), 0) << "nothing runs after the failure";
 }
 
-// Calls that are wrong get the driver's own answer.
+// A launch with one thing wrong.
+struct WrongCall {
+  bool queue = true;
+  bool kernel = true;
+  cl_uint dims = 1;
+  std::optional<std::size_t> global = 4096;
+  std::size_t local = 16;
+  std::size_t offset = 0;
+  cl_uint waits = 0;
+  bool wait_list = false;  // of one event, which is null
+  bool wants_event = false;
+};
+
+cl_int enqueue(const InterposerFixture& fixture, cl_kernel kernel, const WrongCall& call) {
+  const cl_event none = nullptr;
+  cl_event event = nullptr;
+  return fixture.cl.clEnqueueNDRangeKernel(
+      call.queue ? fixture.queue : nullptr, call.kernel ? kernel : nullptr, call.dims,
+      call.offset != 0 ? &call.offset : nullptr, call.global ? &*call.global : nullptr, &call.local,
+      call.waits, call.wait_list ? &none : nullptr, call.wants_event ? &event : nullptr);
+}
+
+// They get the driver's own answer.
 TEST(Errors, AreTheDriversOwn) {
-  using Case = std::function<cl_int(const InterposerFixture&, cl_kernel)>;
-  const std::size_t global = 4096;
-  const std::size_t local = 16;
-  const std::size_t zero = 0;
-  const std::size_t far = SIZE_MAX;
-  const std::vector<Case> cases = {
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.launch(nullptr, k, {global, local});
-      },
-      [&](const InterposerFixture& s, cl_kernel) {
-        return s.cl.launch(s.queue, nullptr, {global, local});
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 0, nullptr, &global, &local, 0, nullptr, nullptr);
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 4, nullptr, &global, &local, 0, nullptr, nullptr);
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, nullptr, &local, 0, nullptr, nullptr);
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.launch(s.queue, k, {zero, local});
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.launch(s.queue, k, {global, zero});
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.launch(s.queue, k, {global, 4096});
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.launch(s.queue, k, {global, local, far});
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, nullptr, nullptr);
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        cl_event event = nullptr;
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 2, nullptr, &event);
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        const cl_event none = nullptr;
-        return s.cl.launch(s.queue, k, {global, local}, {none});
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        const cl_event none = nullptr;
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 0, &none, nullptr);
-      },
-      [&](const InterposerFixture& s, cl_kernel k) {
-        cl_event event = nullptr;
-        return s.cl.clEnqueueNDRangeKernel(s.queue, k, 1, nullptr, &global, &local, 1, nullptr, &event);
-      },
+  const std::vector<WrongCall> cases = {
+      {.queue = false},
+      {.kernel = false},
+      {.dims = 0},
+      {.dims = 4},
+      {.global = std::nullopt},
+      {.global = 0},
+      {.local = 0},
+      {.local = 4096},
+      {.offset = SIZE_MAX},
+      {.waits = 1},
+      {.waits = 2, .wants_event = true},
+      {.waits = 1, .wait_list = true},
+      {.wait_list = true},
+      {.waits = 1, .wants_event = true},
   };
   using Mode = base::LaunchMode;
-  const auto answer = [](const Case& call, unsigned vms, Mode mode, cl_command_queue_properties queue) {
-    base::Settings settings;
-    settings.vms = vms;
-    settings.launch = mode;
-    InterposerFixture fixture(settings, default_driver(), queue);
-    const cl_int error = call(fixture, fixture.make_kernel());
+  const auto answer = [](const WrongCall& call, unsigned vms, Mode mode, cl_command_queue_properties queue) {
+    InterposerFixture fixture(
+        kit::with(base::Settings{}, &base::Settings::vms, vms, &base::Settings::launch, mode),
+        default_driver(), queue);
+    const cl_int error = enqueue(fixture, fixture.make_kernel(), call);
     EXPECT_TRUE(fixture.driver.executions().empty());
     return error;
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    for (const auto queue : {cl_command_queue_properties{0},
-                             cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
+    for (const auto queue : kQueueOrders) {
       const cl_int native = answer(cases[i], 1, Mode::queued, queue);
       EXPECT_NE(native, CL_SUCCESS) << "case " << i;
       for (const Mode mode : {Mode::automatic, Mode::queued, Mode::sequential, Mode::pipelined})

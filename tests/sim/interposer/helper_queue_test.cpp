@@ -10,66 +10,59 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(HelperQueues, AreCreatedOnFirstUseAndReused) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  const cl_kernel kernel = fixture.make_kernel();
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
-  for (int i = 0; i < 10; ++i) ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 4U);
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 10U) << "also while the launch before still runs";
-  fixture.expect_each_item_ran(10);
+using HelperQueues = InterposerTest<pipelined_settings, concurrent_driver>;
+
+TEST_F(HelperQueues, AreCreatedOnFirstUseAndReused) {
+  const cl_kernel kernel = make_kernel();
+  EXPECT_EQ(driver.live(sim::Kind::queue), 1U);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(driver.live(sim::Kind::queue), 4U);
+  EXPECT_EQ(statistics().pipelined, 10U) << "also while the launch before still runs";
+  expect_each_item_ran(10);
 }
 
-TEST(HelperQueues, AreNotCreatedForUnsplitLaunches) {
-  base::Settings settings = pipelined_settings();
-  settings.vms = 1;
-  InterposerFixture fixture(settings, concurrent_driver());
+TEST(ConfiguredHelperQueues, AreNotCreatedForUnsplitLaunches) {
+  InterposerFixture fixture(kit::with(pipelined_settings(), &base::Settings::vms, 1), concurrent_driver());
   ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
   EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
 }
 
-TEST(HelperQueues, AreSharedAndReleasedWithTheLastQueue) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  const cl_kernel kernel = fixture.make_kernel();
+TEST_F(HelperQueues, AreSharedAndReleasedWithTheLastQueue) {
+  const cl_kernel kernel = make_kernel();
   std::vector<cl_command_queue> queues(2);
-  for (cl_command_queue& queue : queues)
-    queue = fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(), 0, nullptr);
-  for (const cl_command_queue queue : queues) {
-    ASSERT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
-    fixture.cl.clFinish(queue);
+  for (cl_command_queue& each : queues) each = cl.queue(context, device).detach();
+  for (const cl_command_queue each : queues) {
+    ASSERT_EQ(launch_on(each, kernel), CL_SUCCESS);
+    cl.clFinish(each);
   }
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 2U);
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 3U + 3U);
-  fixture.cl.clRetainCommandQueue(queues[0]);
-  fixture.cl.clReleaseCommandQueue(queues[0]);
-  fixture.cl.clReleaseCommandQueue(queues[1]);
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 2U + 3U);
-  fixture.cl.clReleaseCommandQueue(queues[0]);
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U) << "that which never needed helpers";
+  EXPECT_EQ(statistics().pipelined, 2U);
+  EXPECT_EQ(driver.live(sim::Kind::queue), 3U + 3U);
+  cl.clRetainCommandQueue(queues[0]);
+  cl.clReleaseCommandQueue(queues[0]);
+  cl.clReleaseCommandQueue(queues[1]);
+  EXPECT_EQ(driver.live(sim::Kind::queue), 2U + 3U);
+  cl.clReleaseCommandQueue(queues[0]);
+  EXPECT_EQ(driver.live(sim::Kind::queue), 1U) << "that which never needed helpers";
 }
 
-TEST(HelperQueues, LiveUntilTheirSlicesEnd) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  const cl_kernel kernel = fixture.make_kernel();
-  cl_command_queue queue =
-      fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(), 0, nullptr);
-  DriverOnlyEvent gate(fixture);
-  ASSERT_EQ(fixture.launch_on(queue, kernel, nullptr, {gate.get()}), CL_SUCCESS);
-  ASSERT_EQ(fixture.cl.clReleaseCommandQueue(queue), CL_SUCCESS);
+TEST_F(HelperQueues, LiveUntilTheirSlicesEnd) {
+  const cl_kernel kernel = make_kernel();
+  kit::Queue released = cl.queue(context, device);
+  DriverOnlyEvent gate(*this);
+  ASSERT_EQ(launch_on(released, kernel, nullptr, {gate.get()}), CL_SUCCESS);
+  ASSERT_EQ(released.reset(), CL_SUCCESS);
   gate.open();
-  fixture.driver.run_until_idle();
-  fixture.expect_each_item_ran(1);
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
+  driver.run_until_idle();
+  expect_each_item_ran(1);
+  EXPECT_EQ(driver.live(sim::Kind::queue), 1U);
 }
 
-TEST(HelperQueues, AreReleasedWithAnUnflushedQueue) {
-  const sim::Options options = lazy_flush_driver();
-  InterposerFixture fixture(pipelined_settings(), options);
+TEST(ConfiguredHelperQueues, AreReleasedWithAnUnflushedQueue) {
+  InterposerFixture fixture(pipelined_settings(), lazy_flush_driver());
   const cl_kernel kernel = fixture.make_kernel();
-  cl_command_queue queue =
-      fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(), 0, nullptr);
+  kit::Queue queue = fixture.cl.queue(fixture.context, fixture.device);
   ASSERT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
-  ASSERT_EQ(fixture.cl.clReleaseCommandQueue(queue), CL_SUCCESS);
+  ASSERT_EQ(queue.reset(), CL_SUCCESS);
   fixture.driver.run_until_idle();
   fixture.expect_each_item_ran(1);
 }
@@ -78,42 +71,32 @@ TEST(HelperQueues, AreReleasedWithAnUnflushedQueue) {
 class SecondContext {
  public:
   explicit SecondContext(InterposerFixture& fixture) : fixture_(fixture) {
-    const cl_device_id device = fixture.driver.device();
-    context = fixture.cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-    queue = fixture.cl.clCreateCommandQueue(context, device, 0, nullptr);
-    const char* source = kSplittable;
-    program_ = fixture.cl.clCreateProgramWithSource(context, 1, &source, nullptr, nullptr);
-    fixture.cl.build(program_);
-    buffer_ =
-        fixture.cl.clCreateBuffer(context, 0, InterposerFixture::kItems * sizeof(cl_int), nullptr, nullptr);
-    kernel = fixture.cl.clCreateKernel(program_, "add", nullptr);
-    const cl_int one = 1;
-    fixture.cl.set_argument(kernel, 0, buffer_);
-    fixture.cl.set_argument(kernel, 1, one);
+    context = fixture.cl.context(fixture.device).detach();
+    queue = fixture.cl.queue(context, fixture.device).detach();
+    program_ = fixture.cl.build(context, kSplittable);
+    buffer_ = fixture.cl.buffer(context, InterposerFixture::kItems * sizeof(cl_int));
+    kernel = fixture.cl.kernel(program_, "add", buffer_, cl_int{1});
   }
   void release_all_but_queue_and_context() {
-    fixture_.cl.clReleaseKernel(kernel);
-    fixture_.cl.clReleaseProgram(program_);
-    fixture_.cl.clReleaseMemObject(buffer_);
+    kernel.reset();
+    program_.reset();
+    buffer_.reset();
   }
-  cl_uint references() const {
-    const auto count = fixture_.cl.info<cl_uint>(context, CL_CONTEXT_REFERENCE_COUNT);
-    return count;
-  }
+  cl_uint references() const { return fixture_.cl.info<cl_uint>(context, CL_CONTEXT_REFERENCE_COUNT); }
 
   cl_context context;
   cl_command_queue queue;
-  cl_kernel kernel;
+  kit::Kernel kernel;
 
  private:
   InterposerFixture& fixture_;
-  cl_program program_;
-  cl_mem buffer_;
+  kit::Program program_;
+  kit::Buffer buffer_;
 };
 
 void CL_CALLBACK count_call(cl_context, void* calls) { ++*static_cast<int*>(calls); }
 
-TEST(HelperQueues, DoNotKeepAContextAlive) {
+TEST(ConfiguredHelperQueues, DoNotKeepAContextAlive) {
   for (const bool queue_first : {true, false}) {
     InterposerFixture fixture(pipelined_settings(), concurrent_driver());
     SecondContext apart(fixture);
@@ -133,11 +116,10 @@ TEST(HelperQueues, DoNotKeepAContextAlive) {
   }
 }
 
-TEST(HelperQueues, AreHiddenFromTheContextsReferenceCount) {
+TEST(ConfiguredHelperQueues, AreHiddenFromTheContextsReferenceCount) {
   for (const bool counts : {false, true}) {
-    sim::Options options = concurrent_driver();
-    options.context_counts_queues = counts;
-    InterposerFixture fixture(pipelined_settings(), options);
+    InterposerFixture fixture(pipelined_settings(),
+                              kit::with(concurrent_driver(), &sim::Options::context_counts_queues, counts));
     SecondContext apart(fixture);
     const cl_uint before = apart.references();
     EXPECT_EQ(before, counts ? 2U : 1U);
@@ -156,10 +138,9 @@ TEST(HelperQueues, AreHiddenFromTheContextsReferenceCount) {
 }
 
 // Helpers are made while another thread asks (ThreadSanitizer watches).
-TEST(HelperQueues, ContextReferenceCountMayBeQueriedConcurrently) {
-  sim::Options options = concurrent_driver();
-  options.context_counts_queues = true;
-  InterposerFixture fixture(pipelined_settings(), options);
+TEST(ConfiguredHelperQueues, ContextReferenceCountMayBeQueriedConcurrently) {
+  InterposerFixture fixture(pipelined_settings(),
+                            kit::with(concurrent_driver(), &sim::Options::context_counts_queues, true));
   const cl_kernel kernel = fixture.make_kernel();
   {
     const std::jthread counter([&fixture](const std::stop_token& stop) {
@@ -169,11 +150,10 @@ TEST(HelperQueues, ContextReferenceCountMayBeQueriedConcurrently) {
                                     nullptr);
     });
     for (int i = 0; i < 20; ++i) {
-      cl_command_queue queue =
-          fixture.cl.clCreateCommandQueue(fixture.context, fixture.driver.device(), 0, nullptr);
+      kit::Queue queue = fixture.cl.queue(fixture.context, fixture.device);
       ASSERT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
       ASSERT_EQ(fixture.cl.clFinish(queue), CL_SUCCESS);
-      ASSERT_EQ(fixture.cl.clReleaseCommandQueue(queue), CL_SUCCESS);
+      ASSERT_EQ(queue.reset(), CL_SUCCESS);
     }
   }
   fixture.expect_each_item_ran(20);
@@ -191,11 +171,10 @@ void CL_CALLBACK launch_again(cl_event, cl_int, void* data) {
 }
 
 // To make a queue within a callback is undefined; to enqueue is not.
-TEST(HelperQueues, AreNotCreatedInCallbacks) {
+TEST(ConfiguredHelperQueues, AreNotCreatedInCallbacks) {
   for (const auto wait : {base::WaitMode::native, base::WaitMode::automatic, base::WaitMode::sleeping}) {
-    base::Settings settings = pipelined_settings();
-    settings.wait = wait;
-    InterposerFixture fixture(settings, concurrent_driver());
+    InterposerFixture fixture(kit::with(pipelined_settings(), &base::Settings::wait, wait),
+                              concurrent_driver());
     const cl_kernel kernel = fixture.make_kernel();
     const auto launch_in_callback = [&] {
       Relaunch relaunch{fixture, kernel};
@@ -216,17 +195,15 @@ TEST(HelperQueues, AreNotCreatedInCallbacks) {
   }
 }
 
-TEST(HelperQueues, CopyThePropertiesOfTheCallersQueue) {
+TEST(ConfiguredHelperQueues, CopyThePropertiesOfTheCallersQueue) {
   constexpr cl_queue_properties kPriority = 0x1096;
   constexpr cl_queue_properties kThrottle = 0x1097;
-  sim::Options options = concurrent_driver();
-  options.queue_hints = true;
-  InterposerFixture fixture(pipelined_settings(), options);
+  InterposerFixture fixture(pipelined_settings(),
+                            kit::with(concurrent_driver(), &sim::Options::queue_hints, true));
   const cl_kernel kernel = fixture.make_kernel();
-  const cl_queue_properties properties[] = {
-      CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, kThrottle, 2, kPriority, 4, 0};
-  const kit::Queue queue = fixture.cl.own(fixture.cl.clCreateCommandQueueWithProperties(
-      fixture.context, fixture.driver.device(), properties, nullptr));
+  const kit::Queue queue =
+      fixture.cl.queue(fixture.context, fixture.device,
+                       {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, kThrottle, 2, kPriority, 4, 0});
   ASSERT_NE(queue, nullptr);
   fixture.driver.forget();
   ASSERT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
@@ -243,62 +220,56 @@ TEST(HelperQueues, CopyThePropertiesOfTheCallersQueue) {
       << "as many as may be, with properties of their own";
 }
 
-TEST(HelperQueues, QueuesWithUnknownPropertiesGetNone) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  const cl_kernel kernel = fixture.make_kernel();
-  const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, 0, CL_QUEUE_SIZE, 4096, 0};
-  const kit::Queue queue = fixture.cl.own(fixture.cl.clCreateCommandQueueWithProperties(
-      fixture.context, fixture.driver.device(), properties, nullptr));
-  ASSERT_NE(queue, nullptr);
-  ASSERT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
+TEST_F(HelperQueues, QueuesWithUnknownPropertiesGetNone) {
+  const cl_kernel kernel = make_kernel();
+  const kit::Queue sized = cl.queue(context, device, {CL_QUEUE_PROPERTIES, 0, CL_QUEUE_SIZE, 4096, 0});
+  ASSERT_NE(sized, nullptr);
+  ASSERT_EQ(launch_on(sized, kernel), CL_SUCCESS);
   EXPECT_EQ(queued_count(plan::SingleQueueReason::queue), 1U);
-  fixture.cl.clFinish(queue);
-  fixture.expect_each_item_ran(1);
+  cl.clFinish(sized);
+  expect_each_item_ran(1);
 }
 
-TEST(HelperQueues, AreNotUsedOnOpenCl11Drivers) {
-  sim::Options options = concurrent_driver();
-  options.platform_version = "OpenCL 1.1 sim";
-  InterposerFixture fixture(pipelined_settings(), options);
+TEST(ConfiguredHelperQueues, AreNotUsedOnOpenCl11Drivers) {
+  InterposerFixture fixture(
+      pipelined_settings(),
+      kit::with(concurrent_driver(), &sim::Options::platform_version, "OpenCL 1.1 sim"));
   ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
   EXPECT_EQ(queued_count(plan::SingleQueueReason::queue), 1U);
 }
 
-TEST(HelperQueues, BlockedHelpersAreNotShared) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  const cl_program program = fixture.make_program(kSplittable);
-  const cl_kernel held = fixture.make_kernel(program, "add");
-  const cl_kernel free = fixture.make_kernel(program, "sum");
+TEST_F(HelperQueues, BlockedHelpersAreNotShared) {
+  const cl_program program = make_program(kSplittable);
+  const cl_kernel held = make_kernel(program, "add");
+  const cl_kernel free = make_kernel(program, "sum");
   std::vector<cl_command_queue> queues(3);
-  for (cl_command_queue& queue : queues) queue = fixture.make_queue();
-  DriverOnlyEvent gate(fixture);
-  ASSERT_EQ(fixture.launch_on(queues[0], held, nullptr, {gate.get()}), CL_SUCCESS);
+  for (cl_command_queue& each : queues) each = make_queue();
+  DriverOnlyEvent gate(*this);
+  ASSERT_EQ(launch_on(queues[0], held, nullptr, {gate.get()}), CL_SUCCESS);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_EQ(fixture.launch_on(queues[1], free), CL_SUCCESS) << "gets the two that may still be made";
-    EXPECT_EQ(fixture.cl.clFinish(queues[1]), CL_SUCCESS);
+    ASSERT_EQ(launch_on(queues[1], free), CL_SUCCESS) << "gets the two that may still be made";
+    EXPECT_EQ(cl.clFinish(queues[1]), CL_SUCCESS);
   }
-  DriverOnlyEvent second(fixture);
-  ASSERT_EQ(fixture.launch_on(queues[1], held, nullptr, {second.get()}), CL_SUCCESS);
-  ASSERT_EQ(fixture.launch_on(queues[2], free), CL_SUCCESS);
+  DriverOnlyEvent second(*this);
+  ASSERT_EQ(launch_on(queues[1], held, nullptr, {second.get()}), CL_SUCCESS);
+  ASSERT_EQ(launch_on(queues[2], free), CL_SUCCESS);
   EXPECT_EQ(queued_count(plan::SingleQueueReason::busy), 1U);
-  EXPECT_EQ(fixture.cl.clFinish(queues[2]), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 4U + 5U);
+  EXPECT_EQ(cl.clFinish(queues[2]), CL_SUCCESS);
+  EXPECT_EQ(driver.live(sim::Kind::queue), 4U + 5U);
   gate.open();
   second.open();
-  fixture.cl.clFinish(queues[0]);
-  fixture.cl.clFinish(queues[1]);
-  ASSERT_EQ(fixture.launch_on(queues[2], free), CL_SUCCESS);
+  cl.clFinish(queues[0]);
+  cl.clFinish(queues[1]);
+  ASSERT_EQ(launch_on(queues[2], free), CL_SUCCESS);
   EXPECT_EQ(queued_count(plan::SingleQueueReason::busy), 1U) << "idle again";
-  fixture.cl.clFinish(queues[2]);
-  fixture.expect_each_item_ran(6);
+  cl.clFinish(queues[2]);
+  expect_each_item_ran(6);
 }
 
 // On a driver that starts nothing before it is asked to, a program may flush as late as it likes.
-TEST(HelperQueues, LateFlushCausesNoDeadlock) {
-  for (const auto properties : {cl_command_queue_properties{0},
-                                cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
-    const sim::Options options = lazy_flush_driver();
-    InterposerFixture fixture(pipelined_settings(), options, properties);
+TEST(ConfiguredHelperQueues, LateFlushCausesNoDeadlock) {
+  for (const auto properties : kQueueOrders) {
+    InterposerFixture fixture(pipelined_settings(), lazy_flush_driver(), properties);
     const cl_program program = fixture.make_program(kSplittable);
     const cl_kernel first = fixture.make_kernel(program, "add");
     const cl_kernel second = fixture.make_kernel(program, "sum");
@@ -321,43 +292,31 @@ TEST(HelperQueues, LateFlushCausesNoDeadlock) {
   }
 }
 
-TEST(HelperQueues, ConcurrentQueuesWork) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  make_slices_uneven(fixture);
-  const cl_program program = fixture.make_program(kSplittable);
-  std::vector<cl_kernel> kernels(4);
-  for (cl_kernel& kernel : kernels) kernel = fixture.make_kernel(program, "add");
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(kernels.size());
-    for (const cl_kernel kernel : kernels) {
-      threads.emplace_back([&fixture, kernel] {
-        for (int round = 0; round < 5; ++round) {
-          const kit::Queue queue = fixture.cl.queue(fixture.context, fixture.driver.device());
-          for (int i = 0; i < 4; ++i) EXPECT_EQ(fixture.launch_on(queue, kernel), CL_SUCCESS);
-          EXPECT_EQ(fixture.cl.clFinish(queue), CL_SUCCESS);
-        }
-      });
+TEST_F(HelperQueues, ConcurrentQueuesWork) {
+  make_slices_uneven(*this);
+  const std::vector<cl_kernel> kernels = make_kernels(4);
+  kit::on_threads(4, [&](std::size_t thread) {
+    for (int round = 0; round < 5; ++round) {
+      const kit::Queue own = cl.queue(context, device);
+      for (int i = 0; i < 4; ++i) EXPECT_EQ(launch_on(own, kernels[thread]), CL_SUCCESS);
+      EXPECT_EQ(cl.clFinish(own), CL_SUCCESS);
     }
-  }
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
-  EXPECT_GT(InterposerFixture::statistics().pipelined, 0U);
+  });
+  EXPECT_EQ(driver.live(sim::Kind::queue), 1U);
+  EXPECT_GT(statistics().pipelined, 0U);
   // Launches of several queues may add to an element at a time, each its own way: at END, one by one.
-  fixture.expect_each_item_ran(80);
+  expect_each_item_ran(80);
 }
 
-TEST(HelperQueues, FollowChangedQueueProperties) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  const cl_kernel kernel = fixture.make_kernel();
-  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  ASSERT_EQ(fixture.cl.clSetCommandQueueProperty(fixture.queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr),
-            CL_SUCCESS);
-  const kit::Event event = fixture.launch_event(kernel);
-  fixture.cl.clFinish(fixture.queue);
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 2U);
-  EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U + 5U)
-      << "three without profiling, and the rest with it";
-  EXPECT_GT(fixture.cl.profiled(event, CL_PROFILING_COMMAND_START), 0U);
+TEST_F(HelperQueues, FollowChangedQueueProperties) {
+  const cl_kernel kernel = make_kernel();
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  ASSERT_EQ(cl.clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr), CL_SUCCESS);
+  const kit::Event event = launch_event(kernel);
+  cl.clFinish(queue);
+  EXPECT_EQ(statistics().pipelined, 2U);
+  EXPECT_EQ(driver.live(sim::Kind::queue), 1U + 5U) << "three without profiling, and the rest with it";
+  EXPECT_GT(cl.profiled(event, CL_PROFILING_COMMAND_START), 0U);
 }
 
 }  // namespace

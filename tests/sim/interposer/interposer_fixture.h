@@ -2,6 +2,7 @@
 // below. Everything is released at the end, and then nothing may be left in the driver.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "interpose/interposer.h"
 #include "tests/kit/gtest.h"
 #include "tests/kit/setup.h"
+#include "tests/kit/threads.h"
+#include "tests/kit/with.h"
 #include "tests/sim/driver/driver.h"
 #include "tests/sim/interposer/prelude_view.h"
 
@@ -48,6 +51,9 @@ inline sim::Options default_driver() {
   options.suggested_local_size = false;
   return options;
 }
+
+// One that starts nothing before it is flushed.
+inline sim::Options lazy_driver() { return kit::with(default_driver(), &sim::Options::lazy_flush, true); }
 
 // A driver with Cleave on it, which live before and after everything that is made with them.
 class InterposedDriver {
@@ -100,9 +106,30 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
   cl_kernel make_kernel(const char* source = kSplittable, const kit::Name& name = "add") {
     return make_kernel(make_program(source), name);
   }
+  // As many of `kSplittable`, for threads of their own.
+  std::vector<cl_kernel> make_kernels(std::size_t count) {
+    const cl_program program = make_program(kSplittable);
+    std::vector<cl_kernel> kernels;
+    for (std::size_t i = 0; i < count; ++i) kernels.push_back(make_kernel(program, "add"));
+    return kernels;
+  }
   cl_kernel with_arguments(cl_kernel kernel) const {
     EXPECT_EQ(cl.set_arguments(kernel, buffer, cl_int{1}), CL_SUCCESS);
     return kernel;
+  }
+
+  cl_program compiled(const std::string& source, const char* options = "") {
+    const cl_program program = unbuilt_program(source);
+    EXPECT_EQ(cl.compile(program, options), CL_SUCCESS);
+    return program;
+  }
+  // Of programs that are compiled.
+  cl_program linked(const std::vector<cl_program>& inputs) { return keep(cl.link(context, inputs)); }
+  // The program, made again from its binary.
+  cl_program reloaded(cl_program program) {
+    const cl_program loaded = keep(cl.program(context, device, cl.binary(program)));
+    EXPECT_EQ(cl.build(loaded, nullptr), CL_SUCCESS);
+    return loaded;
   }
 
   // 4096 items in groups of 16.
@@ -145,5 +172,42 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
     e.for_each_item([&](const sim::Item& item) { data[item.global_id[0]] += n; });
   }
 };
+
+// An event that Cleave does not know of, as one of another API would be.
+class DriverOnlyEvent {
+ public:
+  explicit DriverOnlyEvent(const InterposerFixture& fixture)
+      : event_(sim::Driver::table().clCreateUserEvent(fixture.context, nullptr)) {}
+  DriverOnlyEvent(const DriverOnlyEvent&) = delete;
+  DriverOnlyEvent& operator=(const DriverOnlyEvent&) = delete;
+  ~DriverOnlyEvent() { sim::Driver::table().clReleaseEvent(event_); }
+  cl_event get() const { return event_; }
+  void open(cl_int status = CL_COMPLETE) { sim::Driver::table().clSetUserEventStatus(event_, status); }
+
+ private:
+  cl_event event_;
+};
+
+// A fixture of GoogleTest's. Tests whose suites are called Configured... make their fixtures themselves.
+template <base::Settings (*settings)() = default_settings, sim::Options (*options)() = default_driver,
+          cl_command_queue_properties properties = 0>
+class InterposerTest : public testing::Test, public InterposerFixture {
+ protected:
+  InterposerTest() : InterposerFixture(settings(), options(), properties) {}
+};
+
+// The same, once on an in-order and once on an out-of-order queue.
+template <base::Settings (*settings)() = default_settings, sim::Options (*options)() = default_driver>
+class QueueOrderTest : public testing::TestWithParam<cl_command_queue_properties>, public InterposerFixture {
+ protected:
+  QueueOrderTest() : InterposerFixture(settings(), options(), GetParam()) {}
+};
+
+inline constexpr std::array<cl_command_queue_properties, 2> kQueueOrders{
+    0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE};
+
+inline std::string queue_order_name(const testing::TestParamInfo<cl_command_queue_properties>& info) {
+  return info.param == 0 ? "InOrder" : "OutOfOrder";
+}
 
 }  // namespace cleave

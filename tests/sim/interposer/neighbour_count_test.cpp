@@ -6,13 +6,13 @@
 
 #include <sys/wait.h>
 
+#include "tests/kit/eventually.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "tests/unit/fake_monitor.h"
 
 namespace cleave {
 namespace {
 
-using namespace std::chrono_literals;
 using neighbours::FakeMonitor;
 
 constexpr const char* kGreeting = "cleave-monitor 1 heartbeat=2000\n";
@@ -24,19 +24,26 @@ base::Settings following(const FakeMonitor& listener) {
   return settings;
 }
 
-// Waits, a minute at most, for what another thread does.
-template <typename Condition>
-bool eventually(Condition condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
+bool count_is(unsigned vms) {
+  return kit::eventually([&] { return interpose::interposer().neighbours.vms() == vms; });
 }
 
-bool count_is(unsigned vms) {
-  return eventually([&] { return interpose::interposer().neighbours.vms() == vms; });
-}
+// Lives before and after the Cleave that follows it.
+struct ListeningMonitor {
+  FakeMonitor listener;
+};
+
+class LiveNeighbourCount : public testing::Test, public ListeningMonitor, public InterposerFixture {
+ protected:
+  LiveNeighbourCount() : InterposerFixture(following(listener)) {}
+
+  // The monitor's first answer: three VMs.
+  void answer() {
+    ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
+    listener.say(std::string(kGreeting) + "count 1 3 0\n");
+    ASSERT_TRUE(count_is(3));
+  }
+};
 
 // Into how many launches for the driver one launch of the program's is made.
 std::size_t slices_of_a_launch(InterposerFixture& fixture, cl_kernel kernel) {
@@ -45,27 +52,23 @@ std::size_t slices_of_a_launch(InterposerFixture& fixture, cl_kernel kernel) {
   return fixture.driver.launches().size() - before;
 }
 
-TEST(LiveNeighbourCount, LaunchesFollowChanges) {
-  FakeMonitor listener;
-  InterposerFixture fixture(following(listener));
-  const cl_kernel kernel = fixture.make_kernel();
+TEST_F(LiveNeighbourCount, LaunchesFollowChanges) {
+  const cl_kernel kernel = make_kernel();
   EXPECT_FALSE(listener.answer()) << "building is no launch";
-  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 1U) << "no answer yet";
-  ASSERT_TRUE(eventually([&] { return listener.answer(); }));
-  listener.say(std::string(kGreeting) + "count 1 3 0\n");
-  ASSERT_TRUE(count_is(3));
-  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 12U);
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U) << "no answer yet";
+  ASSERT_NO_FATAL_FAILURE(answer());
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 12U);
   listener.say("count 2 5 0\n");
   ASSERT_TRUE(count_is(5));
-  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 20U);
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 20U);
   listener.say("count 3 1 0\n");
   ASSERT_TRUE(count_is(1));
-  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 1U);
-  EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::alone), 2U);
-  fixture.expect_each_item_ran(4);
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U);
+  EXPECT_EQ(unsplit(plan::UnsplitReason::alone), 2U);
+  expect_each_item_ran(4);
 }
 
-TEST(LiveNeighbourCount, FirstLaunchWaitsForTheMonitor) {
+TEST(ConfiguredNeighbourCount, FirstLaunchWaitsForTheMonitor) {
   FakeMonitor listener;
   std::atomic<bool> done{false};
   std::thread server([&] {
@@ -93,29 +96,25 @@ TEST(LiveNeighbourCount, FirstLaunchWaitsForTheMonitor) {
 #endif
 #endif
 
-TEST(LiveNeighbourCount, ForkedChildFollowsIndependently) {
+TEST_F(LiveNeighbourCount, ForkedChildFollowsIndependently) {
 #ifdef CLEAVE_THREAD_SANITIZER
   GTEST_SKIP()
       << "ThreadSanitizer keeps account of 64 locks that a thread holds, and there are more around a fork";
 #endif
-  FakeMonitor listener;
-  InterposerFixture fixture(following(listener));
-  const cl_kernel kernel = fixture.make_kernel();
-  EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  ASSERT_TRUE(eventually([&] { return listener.answer(); }));
-  listener.say(std::string(kGreeting) + "count 1 3 0\n");
-  ASSERT_TRUE(count_is(3));
-  fixture.driver.run_until_idle();
+  const cl_kernel kernel = make_kernel();
+  EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(answer());
+  driver.run_until_idle();
 
   interpose::interposer().before_fork();
   const pid_t child = fork();
   if (child == 0) {
     interpose::interposer().after_fork_in_child();
-    bool right = fixture.launch(kernel) == CL_SUCCESS && InterposerFixture::statistics().launches == 1;
+    bool right = launch(kernel) == CL_SUCCESS && statistics().launches == 1;
     listener.hang_up();
-    right = right && eventually([&] { return listener.answer(); });
+    right = right && kit::eventually([&] { return listener.answer(); });
     listener.say(std::string(kGreeting) + "count 9 5 0\n");
-    right = right && count_is(5) && slices_of_a_launch(fixture, kernel) == 20;
+    right = right && count_is(5) && slices_of_a_launch(*this, kernel) == 20;
     _exit(right ? 0 : 1);
   }
   interpose::interposer().after_fork_in_parent();
@@ -124,32 +123,26 @@ TEST(LiveNeighbourCount, ForkedChildFollowsIndependently) {
   EXPECT_EQ(status, 0);
   listener.say("count 2 2 0\n");
   ASSERT_TRUE(count_is(2));
-  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 8U);
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 8U);
 }
 
-TEST(LiveNeighbourCount, LaunchesWorkAfterExitHandlers) {
-  FakeMonitor listener;
-  InterposerFixture fixture(following(listener));
-  const cl_kernel kernel = fixture.make_kernel();
-  EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  ASSERT_TRUE(eventually([&] { return listener.answer(); }));
-  listener.say(std::string(kGreeting) + "count 1 3 0\n");
-  ASSERT_TRUE(count_is(3));
+TEST_F(LiveNeighbourCount, LaunchesWorkAfterExitHandlers) {
+  const cl_kernel kernel = make_kernel();
+  EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(answer());
   interpose::at_exit();
-  EXPECT_EQ(slices_of_a_launch(fixture, kernel), 12U);
-  fixture.expect_each_item_ran(2);
+  EXPECT_EQ(slices_of_a_launch(*this, kernel), 12U);
+  expect_each_item_ran(2);
 }
 
-TEST(LiveNeighbourCount, StatisticsNameItsSource) {
-  FakeMonitor listener;
-  InterposerFixture fixture(following(listener));
+TEST_F(LiveNeighbourCount, StatisticsNameItsSource) {
   EXPECT_EQ(interpose::interposer().summary_context().neighbours.state, "idle");
-  EXPECT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+  EXPECT_EQ(launch(make_kernel()), CL_SUCCESS);
   EXPECT_EQ(interpose::interposer().summary_context().neighbours.state, "alone");
   EXPECT_EQ(interpose::interposer().summary_context().neighbours.source, "monitor");
 }
 
-TEST(LiveNeighbourCount, CleaveBelowLeavesTheSourceUnused) {
+TEST(ConfiguredNeighbourCount, CleaveBelowLeavesTheSourceUnused) {
   FakeMonitor listener;
   InterposerFixture below;
   base::Configuration configuration;

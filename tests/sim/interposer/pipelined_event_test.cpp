@@ -13,9 +13,9 @@ class PipelinedEvent : public testing::TestWithParam<cl_command_queue_properties
 
 TEST_P(PipelinedEvent, ProfilingSpansEarliestToLatestSlice) {
   // Few enough slices that the program's queue, and with it the first of them, is flushed after the helpers.
-  base::Settings settings = pipelined_settings();
-  settings.policy = {base::SplitPolicy::Kind::fixed, 10};
-  InterposerFixture fixture(settings, lazy_flush_driver(), GetParam() | CL_QUEUE_PROFILING_ENABLE);
+  InterposerFixture fixture(
+      kit::with(pipelined_settings(), &base::Settings::policy, {base::SplitPolicy::Kind::fixed, 10}),
+      lazy_flush_driver(), GetParam() | CL_QUEUE_PROFILING_ENABLE);
   make_slices_uneven(fixture);
   const cl_kernel kernel = fixture.make_kernel();
   cl_event event = nullptr;
@@ -147,10 +147,7 @@ TEST_P(PipelinedEvent, OtherQueuesWaitForAllSlices) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, PipelinedEvent,
-                         testing::Values(cl_command_queue_properties{0},
-                                         cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
-                         [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
+INSTANTIATE_TEST_SUITE_P(Queues, PipelinedEvent, testing::ValuesIn(kQueueOrders), queue_order_name);
 
 }  // namespace
 }  // namespace cleave

@@ -1,4 +1,5 @@
-// What the program sees when something goes wrong in the middle of a pipelined launch.
+// What the program sees when something goes wrong in the middle of a pipelined launch, and, for what is the same there,
+// of a launch whose slices are on one queue.
 
 #include "tests/sim/interposer/pipelined_fixture.h"
 
@@ -12,11 +13,23 @@ struct Setting {
   cl_command_queue_properties properties;
   bool wants_event;
   bool lazy;
+  bool pipelined = true;
 };
 
-class PipelinedFault : public testing::TestWithParam<Setting> {
+void PrintTo(const Setting& setting, std::ostream* out) {
+  *out << (setting.properties == 0 ? "InOrder" : "OutOfOrder") << (setting.wants_event ? "WithEvent" : "")
+       << (setting.lazy ? "Lazy" : "");
+}
+
+class SliceFault : public testing::TestWithParam<Setting> {
  protected:
-  static sim::Options driver() { return GetParam().lazy ? lazy_flush_driver() : concurrent_driver(); }
+  static base::Settings settings() {
+    return GetParam().pipelined ? pipelined_settings() : default_settings();
+  }
+  static sim::Options driver() {
+    if (!GetParam().pipelined) return default_driver();
+    return GetParam().lazy ? lazy_flush_driver() : concurrent_driver();
+  }
 
   // Launches, and waits for it as the program would.
   static cl_int launch(const InterposerFixture& fixture, cl_kernel kernel) {
@@ -31,9 +44,11 @@ class PipelinedFault : public testing::TestWithParam<Setting> {
   }
 };
 
-TEST_P(PipelinedFault, RejectedSliceSendsTheRestInOneLaunch) {
+class PipelinedFault : public SliceFault {};
+
+TEST_P(SliceFault, RejectedSliceSendsTheRestInOneLaunch) {
   for (unsigned k = 2; k <= 20; ++k) {
-    InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
+    InterposerFixture fixture(settings(), driver(), GetParam().properties);
     make_slices_uneven(fixture);
     const cl_kernel kernel = fixture.make_kernel();
     fixture.driver.fail(kSliceEnqueue, k, CL_OUT_OF_RESOURCES);
@@ -42,28 +57,30 @@ TEST_P(PipelinedFault, RejectedSliceSendsTheRestInOneLaunch) {
     fixture.expect_each_item_ran(1);
     EXPECT_EQ(InterposerFixture::statistics().slices, k);
     ASSERT_EQ(launch(fixture, kernel), CL_SUCCESS);
-    EXPECT_EQ(InterposerFixture::statistics().pipelined, 2U);
+    EXPECT_EQ(InterposerFixture::statistics().pipelined, GetParam().pipelined ? 2U : 0U);
     fixture.expect_each_item_ran(2);
   }
 }
 
-TEST_P(PipelinedFault, RejectedFirstSliceForwardsTheLaunch) {
-  InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
+TEST_P(SliceFault, RejectedFirstSliceForwardsTheLaunch) {
+  InterposerFixture fixture(settings(), driver(), GetParam().properties);
   const cl_kernel kernel = fixture.make_kernel();
   fixture.driver.fail(kSliceEnqueue, 1, CL_OUT_OF_RESOURCES);
   ASSERT_EQ(launch(fixture, kernel), CL_SUCCESS);
   ASSERT_EQ(fixture.driver.launches().size(), 1U);
+  EXPECT_EQ(fixture.driver.launches()[0].global[0], InterposerFixture::kItems);
+  fixture.expect_each_item_ran(1);
   fixture.driver.fail(kSliceEnqueue, 1, CL_OUT_OF_RESOURCES);
   fixture.driver.fail(kSliceEnqueue, 2, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   EXPECT_EQ(launch(fixture, kernel), CL_MEM_OBJECT_ALLOCATION_FAILURE);
   fixture.expect_each_item_ran(1);
-  EXPECT_EQ(InterposerFixture::statistics().launches, 1U);
+  EXPECT_EQ(InterposerFixture::statistics().launches, 1U) << "a call that failed is not counted";
 }
 
 TEST_P(PipelinedFault, RejectedLaunchLeavesNoWaitingCommand) {
-  sim::Options options = driver();
-  options.hang_timeout = std::chrono::milliseconds(100);
-  InterposerFixture fixture(pipelined_settings(), options, GetParam().properties);
+  InterposerFixture fixture(pipelined_settings(),
+                            kit::with(driver(), &sim::Options::hang_timeout, std::chrono::milliseconds(100)),
+                            GetParam().properties);
   DriverOnlyEvent never(fixture);
   const cl_kernel kernel = fixture.make_kernel();
   for (unsigned k = 1; k <= 2; ++k) fixture.driver.fail(kSliceEnqueue, k, CL_OUT_OF_RESOURCES);
@@ -74,9 +91,9 @@ TEST_P(PipelinedFault, RejectedLaunchLeavesNoWaitingCommand) {
   never.open();
 }
 
-TEST_P(PipelinedFault, RejectedRestReturnsOneErrorAndKeepsOrder) {
+TEST_P(SliceFault, RejectedRestReturnsOneErrorAndKeepsOrder) {
   for (unsigned k = 2; k <= 20; ++k) {
-    InterposerFixture fixture(pipelined_settings(), driver(), GetParam().properties);
+    InterposerFixture fixture(settings(), driver(), GetParam().properties);
     make_slices_uneven(fixture);
     const cl_kernel kernel = fixture.make_kernel();
     fixture.driver.fail(kSliceEnqueue, k, CL_OUT_OF_RESOURCES);
@@ -179,16 +196,16 @@ TEST_P(PipelinedFault, AnyDriverCallMayFail) {
 }
 
 constexpr cl_command_queue_properties kOutOfOrder = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-INSTANTIATE_TEST_SUITE_P(Settings, PipelinedFault,
-                         testing::Values(Setting{0, false, false}, Setting{0, true, false},
-                                         Setting{0, false, true}, Setting{0, true, true},
-                                         Setting{kOutOfOrder, false, false},
-                                         Setting{kOutOfOrder, true, false}, Setting{kOutOfOrder, true, true}),
-                         [](const auto& info) {
-                           return std::string(info.param.properties == 0 ? "InOrder" : "OutOfOrder") +
-                                  (info.param.wants_event ? "WithEvent" : "") +
-                                  (info.param.lazy ? "Lazy" : "");
-                         });
+const auto kPipelined = testing::Values(
+    Setting{0, false, false}, Setting{0, true, false}, Setting{0, false, true}, Setting{0, true, true},
+    Setting{kOutOfOrder, false, false}, Setting{kOutOfOrder, true, false}, Setting{kOutOfOrder, true, true});
+INSTANTIATE_TEST_SUITE_P(Pipelined, PipelinedFault, kPipelined, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Pipelined, SliceFault, kPipelined, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(OnOneQueue, SliceFault,
+                         testing::Values(Setting{0, false, false, false}, Setting{0, true, false, false},
+                                         Setting{kOutOfOrder, false, false, false},
+                                         Setting{kOutOfOrder, true, false, false}),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace cleave

@@ -11,18 +11,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Pipelined : public testing::TestWithParam<cl_command_queue_properties> {
- protected:
-  bool in_order() const { return GetParam() == 0; }
-};
+using Pipelined = QueueOrderTest<pipelined_settings, concurrent_driver>;
+class ConfiguredPipelined : public testing::TestWithParam<cl_command_queue_properties> {};
+using PipelinedInOrder = InterposerTest<pipelined_settings, concurrent_driver>;
+using PipelinedOutOfOrder =
+    InterposerTest<pipelined_settings, concurrent_driver, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE>;
 
 TEST_P(Pipelined, SlicesAreDealtOverQueueAndHelpers) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  const cl_kernel kernel = fixture.make_kernel();
-  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  const auto slices = fixture.driver.launches();
+  const cl_kernel kernel = make_kernel();
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  const auto slices = driver.launches();
   ASSERT_EQ(slices.size(), 20U);
-  const std::uint64_t own = fixture.driver.id(fixture.queue);
+  const std::uint64_t own = driver.id(queue);
   EXPECT_EQ(queues_of(slices).size(), 4U);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     EXPECT_EQ(slices[i].queue == own, i % 4 == 0);
@@ -30,17 +30,17 @@ TEST_P(Pipelined, SlicesAreDealtOverQueueAndHelpers) {
       EXPECT_EQ(slices[i].queue, slices[i - 4].queue);
     }
   }
-  fixture.expect_each_item_ran(1);
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
-  EXPECT_EQ(InterposerFixture::statistics().slices, 20U);
-  const auto ran = fixture.driver.executions();
+  expect_each_item_ran(1);
+  EXPECT_EQ(statistics().pipelined, 1U);
+  EXPECT_EQ(statistics().slices, 20U);
+  const auto ran = driver.executions();
   std::size_t together = 0;
   for (std::size_t i = 1; i < ran.size(); ++i) together += ran[i].started < ran[i - 1].ended ? 1 : 0;
   EXPECT_GT(together, 10U) << "slices overlap";
 }
 
 // Others get to the driver while a long launch is enqueued, but the device never runs dry for it.
-TEST_P(Pipelined, LongLaunchThrottlesItsEnqueues) {
+TEST_P(ConfiguredPipelined, LongLaunchThrottlesItsEnqueues) {
   base::Settings settings = pipelined_settings();
   settings.policy = {base::SplitPolicy::Kind::fixed, 200};
   for (const bool wants_event : {false, true}) {
@@ -63,72 +63,67 @@ TEST_P(Pipelined, LongLaunchThrottlesItsEnqueues) {
 }
 
 TEST_P(Pipelined, ReturnedEventIsOnTheCallersQueueAndEndsLast) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  make_slices_uneven(fixture);
-  const cl_kernel kernel = fixture.make_kernel();
+  make_slices_uneven(*this);
+  const cl_kernel kernel = make_kernel();
   for (int i = 0; i < 3; ++i) {
-    fixture.driver.forget();
-    const kit::Event event = fixture.launch_event(kernel);
-    fixture.cl.wait({event});
-    auto slices = fixture.driver.launches();
+    driver.forget();
+    const kit::Event event = launch_event(kernel);
+    cl.wait({event});
+    auto slices = driver.launches();
     ASSERT_EQ(slices.size(), 20U);
     const sim::Launch last = slices.back();
-    EXPECT_EQ(last.queue, fixture.driver.id(fixture.queue));
+    EXPECT_EQ(last.queue, driver.id(queue));
     slices.pop_back();
     for (const auto& slice : slices) EXPECT_LE(slice.ended, last.started);
   }
-  fixture.expect_each_item_ran(3);
+  expect_each_item_ran(3);
 }
 
 TEST_P(Pipelined, FinishWaitsForAllSlicesWithoutAnEvent) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  make_slices_uneven(fixture);
-  const cl_kernel kernel = fixture.make_kernel();
+  make_slices_uneven(*this);
+  const cl_kernel kernel = make_kernel();
   for (int i = 0; i < 3; ++i) {
-    fixture.driver.forget();
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    fixture.cl.clFinish(fixture.queue);
-    const auto slices = fixture.driver.launches();
+    driver.forget();
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    cl.clFinish(queue);
+    const auto slices = driver.launches();
     ASSERT_EQ(slices.size(), 20U);
     for (const auto& slice : slices) EXPECT_EQ(slice.status, CL_COMPLETE);
   }
 }
 
 // A command before and one after, each of which would show at once if it overlapped a slice.
-TEST(Pipelined, CommandsStayOrderedAroundAllSlices) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  make_slices_uneven(fixture);
-  const cl_kernel kernel = fixture.make_kernel();
+TEST_F(PipelinedInOrder, CommandsStayOrderedAroundAllSlices) {
+  make_slices_uneven(*this);
+  const cl_kernel kernel = make_kernel();
   const cl_int ten = 10;
   for (int round = 0; round < 5; ++round) {
-    ASSERT_EQ(fixture.cl.fill(fixture.queue, fixture.buffer, ten, InterposerFixture::kItems), CL_SUCCESS);
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    ASSERT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 12))
-        << "read with nothing else to wait for";
+    ASSERT_EQ(cl.fill(queue, buffer, ten, kItems), CL_SUCCESS);
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(read(), std::vector<cl_int>(kItems, 12)) << "read with nothing else to wait for";
   }
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 10U);
+  EXPECT_EQ(statistics().pipelined, 10U);
 }
 
-TEST(Pipelined, InOrderLaunchesDoNotOverlap) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  make_slices_uneven(fixture);
-  const cl_program program = fixture.make_program(kSplittable);
-  const cl_kernel first = fixture.make_kernel(program, "add");
-  const cl_kernel second = fixture.make_kernel(program, "sum");
-  ASSERT_EQ(fixture.launch(first), CL_SUCCESS);
-  ASSERT_EQ(fixture.launch(second), CL_SUCCESS);
-  fixture.expect_each_item_ran(2);
+TEST_F(PipelinedInOrder, InOrderLaunchesDoNotOverlap) {
+  make_slices_uneven(*this);
+  const cl_program program = make_program(kSplittable);
+  const cl_kernel first = make_kernel(program, "add");
+  const cl_kernel second = make_kernel(program, "sum");
+  ASSERT_EQ(launch(first), CL_SUCCESS);
+  ASSERT_EQ(launch(second), CL_SUCCESS);
+  expect_each_item_ran(2);
   base::Nanoseconds end{0};
   base::Nanoseconds begin = 1h;
-  for (const auto& slice : fixture.driver.executions()) {
+  for (const auto& slice : driver.executions()) {
     if (slice.kernel == "add") end = std::max(end, slice.ended);
     if (slice.kernel == "sum") begin = std::min(begin, slice.started);
   }
   EXPECT_LE(end, begin);
 }
 
-TEST_P(Pipelined, EverySliceWaitsForTheWaitList) {
+TEST_P(ConfiguredPipelined, EverySliceWaitsForTheWaitList) {
   for (const bool wants_event : {false, true}) {
     InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
@@ -145,7 +140,7 @@ TEST_P(Pipelined, EverySliceWaitsForTheWaitList) {
   }
 }
 
-TEST_P(Pipelined, FailedWaitListStopsEverySlice) {
+TEST_P(ConfiguredPipelined, FailedWaitListStopsEverySlice) {
   for (const bool wants_event : {false, true}) {
     InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
@@ -164,25 +159,23 @@ TEST_P(Pipelined, FailedWaitListStopsEverySlice) {
 }
 
 TEST_P(Pipelined, PendingUserEventUsesOneQueue) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  const cl_kernel kernel = fixture.make_kernel();
-  cl_event gate = fixture.user_event();
-  ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
-  EXPECT_EQ(queues_of(fixture.driver.launches()).size(), 1U);
+  const cl_kernel kernel = make_kernel();
+  cl_event gate = user_event();
+  ASSERT_EQ(launch(kernel, nullptr, {gate}), CL_SUCCESS);
+  EXPECT_EQ(queues_of(driver.launches()).size(), 1U);
   EXPECT_EQ(queued_count(plan::SingleQueueReason::pending), 1U);
-  fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE);
-  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
-  fixture.expect_each_item_ran(2);
+  cl.clSetUserEventStatus(gate, CL_COMPLETE);
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(statistics().pipelined, 1U);
+  expect_each_item_ran(2);
 }
 
 TEST_P(Pipelined, CommunicatingKernelsAreNotPipelined) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  const cl_kernel kernel = fixture.make_kernel(kUsesAtomics, "talker");
+  const cl_kernel kernel = make_kernel(kUsesAtomics, "talker");
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {InterposerFixture::kItems, local}), CL_SUCCESS);
-  fixture.expect_each_item_ran(1);
-  const auto slices = fixture.driver.executions();
+  ASSERT_EQ(cl.launch(queue, kernel, {kItems, local}), CL_SUCCESS);
+  expect_each_item_ran(1);
+  const auto slices = driver.executions();
   ASSERT_EQ(slices.size(), 20U);
   EXPECT_EQ(queues_of(slices).size(), 1U);
   for (std::size_t i = 1; i < slices.size(); ++i) {
@@ -193,132 +186,108 @@ TEST_P(Pipelined, CommunicatingKernelsAreNotPipelined) {
 }
 
 TEST_P(Pipelined, CapturesArgumentsKernelAndBufferAtEnqueue) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  kit::Program program = fixture.cl.build(fixture.context, kSplittable);
-  cl_kernel kernel = fixture.with_arguments(fixture.cl.clCreateKernel(program, "add", nullptr));
-  DriverOnlyEvent gate(fixture);
-  ASSERT_EQ(fixture.launch(kernel, nullptr, {gate.get()}), CL_SUCCESS);
+  kit::Program program = cl.build(context, kSplittable);
+  cl_kernel kernel = with_arguments(cl.clCreateKernel(program, "add", nullptr));
+  DriverOnlyEvent gate(*this);
+  ASSERT_EQ(launch(kernel, nullptr, {gate.get()}), CL_SUCCESS);
   const cl_int other = 1000;
-  fixture.cl.set_argument(kernel, 1, other);
-  fixture.cl.clReleaseKernel(kernel);
+  cl.set_argument(kernel, 1, other);
+  cl.clReleaseKernel(kernel);
   program.reset();
   gate.open();
-  fixture.expect_each_item_ran(1);
+  expect_each_item_ran(1);
 }
 
-TEST_P(Pipelined, TwoDimensionalBoxesCoverEverythingOnce) {
+TEST_P(ConfiguredPipelined, TwoDimensionalBoxesCoverEverythingOnce) {
   for (const std::size_t slices : {17U, 50U, 200U}) {
-    base::Settings settings = pipelined_settings();
-    settings.policy = {base::SplitPolicy::Kind::fixed, slices};
-    settings.min_items = 0;
-    InterposerFixture fixture(settings, concurrent_driver(), GetParam());
+    InterposerFixture fixture(
+        kit::with(pipelined_settings(), &base::Settings::policy, {base::SplitPolicy::Kind::fixed, slices},
+                  &base::Settings::min_items, 0),
+        concurrent_driver(), GetParam());
     const cl_kernel kernel = fixture.make_kernel();
     fixture.driver.kernel("add", [](sim::Execution& e) {
       const auto data = e.buffer<cl_int>(0);
       e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[1] * 64 + item.global_id[0]]; });
     });
-    const std::size_t global[] = {64, 64};
-    const std::size_t local[] = {4, 4};
-    ASSERT_EQ(fixture.cl.clEnqueueNDRangeKernel(fixture.queue, kernel, 2, nullptr, global, local, 0, nullptr,
-                                                nullptr),
-              CL_SUCCESS);
+    ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {{64, 64}, {4, 4}}), CL_SUCCESS);
     EXPECT_EQ(fixture.driver.launches().size(), slices);
     fixture.expect_each_item_ran(1);
   }
 }
 
 TEST_P(Pipelined, InstrumentedKernelsSeeTheWholeLaunch) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  fixture.driver.kernel("seer", [](sim::Execution& e) {
+  driver.kernel("seer", [](sim::Execution& e) {
     const auto data = e.buffer<cl_int>(0);
     e.for_each_item([&](const sim::Item& item) {
       const PreludeView seen(e, item);
       data[item.global_id[0]] += static_cast<cl_int>(seen.group_id(0) + 1000 * seen.num_groups(0));
     });
   });
-  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
-  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 1U);
-  fixture.cl.clFinish(fixture.queue);
-  const auto content = fixture.read();
+  const cl_kernel kernel = make_kernel(kUsesGroupId, "seer");
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(statistics().pipelined, 1U);
+  cl.clFinish(queue);
+  const auto content = read();
   for (std::size_t i = 0; i < content.size(); ++i)
-    ASSERT_EQ(content[i], static_cast<cl_int>(i / 16 + 1000 * (InterposerFixture::kItems / 16)));
+    ASSERT_EQ(content[i], static_cast<cl_int>(i / 16 + 1000 * (kItems / 16)));
 }
 
 TEST_P(Pipelined, ConcurrentLaunchesOnOneQueue) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
-  make_slices_uneven(fixture);
-  const cl_program program = fixture.make_program(kSplittable);
-  std::vector<cl_kernel> kernels(4);
-  for (cl_kernel& kernel : kernels) kernel = fixture.make_kernel(program, "add");
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(kernels.size());
-    for (const cl_kernel kernel : kernels) {
-      threads.emplace_back([&fixture, kernel] {
-        for (int i = 0; i < 10; ++i) {
-          cl_event event = nullptr;
-          EXPECT_EQ(fixture.launch(kernel, i % 2 == 0 ? &event : nullptr), CL_SUCCESS);
-          if (event != nullptr) {
-            EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
-            EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
-          }
-        }
-      });
+  make_slices_uneven(*this);
+  const std::vector<cl_kernel> kernels = make_kernels(4);
+  kit::on_threads(4, [&](std::size_t thread) {
+    for (int i = 0; i < 10; ++i) {
+      kit::Event event = cl.event();
+      EXPECT_EQ(launch(kernels[thread], i % 2 == 0 ? event.out() : nullptr), CL_SUCCESS);
+      if (event) {
+        EXPECT_EQ(cl.wait({event}), CL_SUCCESS);
+        EXPECT_EQ(event.reset(), CL_SUCCESS);
+      }
     }
-  }
-  fixture.expect_each_item_ran(40);
+  });
+  expect_each_item_ran(40);
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, Pipelined,
-                         testing::Values(cl_command_queue_properties{0},
-                                         cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
-                         [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
+INSTANTIATE_TEST_SUITE_P(Queues, ConfiguredPipelined, testing::ValuesIn(kQueueOrders), queue_order_name);
+INSTANTIATE_TEST_SUITE_P(Queues, Pipelined, testing::ValuesIn(kQueueOrders), queue_order_name);
 
-TEST(PipelinedInOrder, RequestsNoUnneededEvents) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver());
-  const cl_kernel kernel = fixture.make_kernel();
-  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+TEST_F(PipelinedInOrder, RequestsNoUnneededEvents) {
+  const cl_kernel kernel = make_kernel();
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
   std::size_t events = 0;
-  for (const auto& slice : fixture.driver.launches()) events += slice.wants_event() ? 1 : 0;
+  for (const auto& slice : driver.launches()) events += slice.wants_event() ? 1 : 0;
   EXPECT_EQ(events, 3U) << "the last on each helper";
 }
 
-TEST(PipelinedOutOfOrder, AddsNoDependencies) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(),
-                            CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-  const cl_program program = fixture.make_program(kSplittable);
-  const cl_kernel held = fixture.make_kernel(program, "add");
-  const cl_kernel free = fixture.make_kernel(program, "sum");
-  DriverOnlyEvent gate(fixture);
-  ASSERT_EQ(fixture.launch(held, nullptr, {gate.get()}), CL_SUCCESS);
+TEST_F(PipelinedOutOfOrder, AddsNoDependencies) {
+  const cl_program program = make_program(kSplittable);
+  const cl_kernel held = make_kernel(program, "add");
+  const cl_kernel free = make_kernel(program, "sum");
+  DriverOnlyEvent gate(*this);
+  ASSERT_EQ(launch(held, nullptr, {gate.get()}), CL_SUCCESS);
   for (int i = 0; i < 3; ++i) {
-    const kit::Event event = fixture.launch_event(free);
-    EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS) << "held up by a launch that it has nothing to do with";
+    const kit::Event event = launch_event(free);
+    EXPECT_EQ(cl.wait({event}), CL_SUCCESS) << "held up by a launch that it has nothing to do with";
   }
   gate.open();
-  fixture.expect_each_item_ran(4);
+  expect_each_item_ran(4);
 }
 
-TEST(PipelinedOutOfOrder, BarriersApplyToAllSlices) {
-  InterposerFixture fixture(pipelined_settings(), concurrent_driver(),
-                            CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-  make_slices_uneven(fixture);
-  const cl_kernel kernel = fixture.make_kernel();
+TEST_F(PipelinedOutOfOrder, BarriersApplyToAllSlices) {
+  make_slices_uneven(*this);
+  const cl_kernel kernel = make_kernel();
   const cl_int ten = 10;
-  const auto fill = [&] {
-    return fixture.cl.fill(fixture.queue, fixture.buffer, ten, InterposerFixture::kItems);
-  };
-  const auto barrier = [&] { ASSERT_EQ(fixture.cl.barrier(fixture.queue), CL_SUCCESS); };
+  const auto fill = [&] { return cl.fill(queue, buffer, ten, kItems); };
+  const auto barrier = [&] { ASSERT_EQ(cl.barrier(queue), CL_SUCCESS); };
   for (int round = 0; round < 3; ++round) {
     ASSERT_EQ(fill(), CL_SUCCESS);
     barrier();
-    ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
     barrier();
-    ASSERT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 11));
+    ASSERT_EQ(read(), std::vector<cl_int>(kItems, 11));
     barrier();
   }
-  EXPECT_EQ(InterposerFixture::statistics().pipelined, 3U);
+  EXPECT_EQ(statistics().pipelined, 3U);
 }
 
 struct Kind {
@@ -329,15 +298,14 @@ struct Kind {
   bool pipelined;
 };
 
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
 class AutomaticMode : public testing::TestWithParam<Kind> {};
 
 TEST_P(AutomaticMode, PipelinesOnCapableGpus) {
-  base::Settings settings = pipelined_settings();
-  settings.launch = GetParam().mode;
-  sim::Options options = concurrent_driver();
-  options.device_type = GetParam().type;
-  options.platform_name = GetParam().platform;
-  InterposerFixture fixture(settings, options);
+  InterposerFixture fixture(kit::with(pipelined_settings(), &base::Settings::launch, GetParam().mode),
+                            kit::with(concurrent_driver(), &sim::Options::device_type, GetParam().type,
+                                      &sim::Options::platform_name, GetParam().platform));
   const cl_kernel kernel = fixture.make_kernel();
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   fixture.expect_each_item_ran(1);
@@ -354,7 +322,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"CpuByName", base::LaunchMode::pipelined, CL_DEVICE_TYPE_CPU, "Some platform", true},
                     Kind{"PoclsGpu", base::LaunchMode::automatic, CL_DEVICE_TYPE_GPU, kPocl, false},
                     Kind{"PoclByName", base::LaunchMode::pipelined, CL_DEVICE_TYPE_CPU, kPocl, true}),
-    [](const auto& info) { return info.param.name; });
+    testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace cleave

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
@@ -15,11 +12,11 @@ namespace {
 
 using plan::UnsplitReason;
 
+using Prelude = InterposerTest<>;
+
 base::Settings slices(std::size_t count) {
-  base::Settings settings = default_settings();
-  settings.policy = {base::SplitPolicy::Kind::fixed, count};
-  settings.min_items = 0;
-  return settings;
+  return kit::with(default_settings(), &base::Settings::policy, {base::SplitPolicy::Kind::fixed, count},
+                   &base::Settings::min_items, 0U);
 }
 
 // Each work-item notes all that it sees, at its place in the whole launch.
@@ -41,27 +38,19 @@ void record_all_ids(sim::Execution& execution) {
 struct Shape {
   cl_uint dims;
   std::array<std::size_t, 3> offset, global, local;
+  const char* name = "";
 };
 
-std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  const auto list = [&out](const char* name, const std::array<std::size_t, 3>& sizes) {
-    out << name << sizes[0] << 'x' << sizes[1] << 'x' << sizes[2];
-  };
-  out << shape.dims << " dimensions";
-  list(", offset ", shape.offset);
-  list(", global ", shape.global);
-  list(", local ", shape.local);
-  return out;
-}
+void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 
 constexpr std::array<Shape, 7> kShapes = {{
-    {1, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}},
-    {1, {100, 0, 0}, {4000, 1, 1}, {16, 1, 1}},
-    {2, {0, 0, 0}, {64, 64, 1}, {4, 4, 1}},
-    {2, {3, 5, 0}, {32, 96, 1}, {8, 4, 1}},
-    {2, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}},
-    {3, {1, 2, 0}, {16, 64, 1}, {4, 4, 1}},
-    {3, {0, 0, 0}, {512, 1, 1}, {2, 1, 1}},
+    {1, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}, "OneDimension"},
+    {1, {100, 0, 0}, {4000, 1, 1}, {16, 1, 1}, "OneDimensionWithOffset"},
+    {2, {0, 0, 0}, {64, 64, 1}, {4, 4, 1}, "TwoDimensions"},
+    {2, {3, 5, 0}, {32, 96, 1}, {8, 4, 1}, "TwoDimensionsWithOffset"},
+    {2, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}, "TwoDimensionsOfOneRow"},
+    {3, {1, 2, 0}, {16, 64, 1}, {4, 4, 1}, "ThreeDimensionsWithOffset"},
+    {3, {0, 0, 0}, {512, 1, 1}, {2, 1, 1}, "ThreeDimensionsOfOneRow"},
 }};
 
 cl_int launch(const InterposerFixture& fixture, cl_kernel kernel, const Shape& shape) {
@@ -92,96 +81,84 @@ TEST_P(TaggedSlices, ShowTheKernelTheWholeLaunch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, TaggedSlices, testing::ValuesIn(kShapes));
+INSTANTIATE_TEST_SUITE_P(Shapes, TaggedSlices, testing::ValuesIn(kShapes),
+                         [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Prelude, IsInjectedOnlyWhereNeeded) {
-  InterposerFixture fixture;
-  fixture.make_kernel();
-  for (const sim::Call& call : fixture.driver.log()) {
+TEST_F(Prelude, IsInjectedOnlyWhereNeeded) {
+  make_kernel();
+  for (const sim::Call& call : driver.log()) {
     EXPECT_EQ(std::string(call.arguments).find("__cleave_on"), std::string::npos) << call.arguments;
   }
-  EXPECT_EQ(fixture.driver.count("clBuildProgram"), 1U) << "and the driver is not tried out";
+  EXPECT_EQ(driver.count("clBuildProgram"), 1U) << "and the driver is not tried out";
 }
 
-TEST(Prelude, IsInvisibleToTheProgram) {
-  InterposerFixture fixture;
-  const cl_program program = fixture.make_program(kUsesGroupId, "-DX=1");
+TEST_F(Prelude, IsInvisibleToTheProgram) {
+  const cl_program program = make_program(kUsesGroupId, "-DX=1");
   std::array<char, 4096> text{};
   std::size_t size = 0;
-  ASSERT_EQ(fixture.cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, text.size(), text.data(), &size),
-            CL_SUCCESS);
+  ASSERT_EQ(cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, text.size(), text.data(), &size), CL_SUCCESS);
   EXPECT_STREQ(text.data(), kUsesGroupId);
   EXPECT_EQ(size, std::strlen(kUsesGroupId) + 1);
-  EXPECT_EQ(fixture.cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 3, text.data(), &size), CL_INVALID_VALUE);
-  ASSERT_EQ(fixture.cl.clGetProgramBuildInfo(program, fixture.driver.device(), CL_PROGRAM_BUILD_OPTIONS,
-                                             text.size(), text.data(), &size),
+  EXPECT_EQ(cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 3, text.data(), &size), CL_INVALID_VALUE);
+  ASSERT_EQ(cl.clGetProgramBuildInfo(program, driver.device(), CL_PROGRAM_BUILD_OPTIONS, text.size(),
+                                     text.data(), &size),
             CL_SUCCESS);
   EXPECT_STREQ(text.data(), "-DX=1");
   EXPECT_EQ(size, 6U);
 }
 
-TEST(Prelude, ThatDoesNotBuildIsDropped) {
-  sim::Options options = default_driver();
-  options.fail_build = "-D__cleave_on";
-  InterposerFixture fixture(default_settings(), options);
+TEST(ConfiguredPrelude, ThatDoesNotBuildIsDropped) {
+  InterposerFixture fixture(default_settings(),
+                            kit::with(default_driver(), &sim::Options::fail_build, "-D__cleave_on"));
   const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
   fixture.expect_each_item_ran(1);
 }
 
-TEST(Prelude, DoesNotAppearInBuildErrors) {
-  sim::Options options = default_driver();
-  options.fail_build = "no such thing";
-  InterposerFixture fixture(default_settings(), options);
+TEST(ConfiguredPrelude, DoesNotAppearInBuildErrors) {
+  InterposerFixture fixture(default_settings(),
+                            kit::with(default_driver(), &sim::Options::fail_build, "no such thing"));
   const char* source = "kernel void seer(global int* a) { a[get_group_id(0)] = no such thing; }";
-  const cl_program program =
-      fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr));
+  const cl_program program = fixture.unbuilt_program(source);
   EXPECT_EQ(fixture.cl.build(program, nullptr), CL_BUILD_PROGRAM_FAILURE);
   EXPECT_EQ(fixture.cl.clBuildProgram(program, 1, nullptr, nullptr, nullptr, nullptr), CL_INVALID_VALUE);
 }
 
-TEST(Prelude, IsDroppedWhereTheProgramRedefinesBuiltins) {
-  InterposerFixture fixture;
+TEST_F(Prelude, IsDroppedWhereTheProgramRedefinesBuiltins) {
   const std::string source = std::string("#define get_group_id(d) 0\n") + kUsesGroupId;
-  ASSERT_EQ(fixture.launch(fixture.make_kernel(source.c_str(), "seer")), CL_SUCCESS);
-  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
+  ASSERT_EQ(launch(make_kernel(source.c_str(), "seer")), CL_SUCCESS);
+  EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
 }
 
-TEST(Prelude, IsDroppedWhereTheDriverLosesTags) {
-  InterposerFixture fixture;
-  fixture.driver.kernel("cleave_probe", [](sim::Execution&) {});
-  ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
-  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
+TEST_F(Prelude, IsDroppedWhereTheDriverLosesTags) {
+  driver.kernel("cleave_probe", [](sim::Execution&) {});
+  ASSERT_EQ(launch(make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
+  EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
 }
 
-TEST(Prelude, DriverIsProbedOnce) {
-  InterposerFixture fixture;
-  fixture.make_program(kUsesGroupId);
-  EXPECT_EQ(fixture.driver.count("clBuildProgram"), 2U) << "the program and the trial";
-  fixture.make_program(kUsesGroupId);
-  EXPECT_EQ(fixture.driver.count("clBuildProgram"), 3U);
+TEST_F(Prelude, DriverIsProbedOnce) {
+  make_program(kUsesGroupId);
+  EXPECT_EQ(driver.count("clBuildProgram"), 2U) << "the program and the trial";
+  make_program(kUsesGroupId);
+  EXPECT_EQ(driver.count("clBuildProgram"), 3U);
 }
 
-TEST(Prelude, IsInjectedForNamesFromTheOptions) {
-  InterposerFixture fixture;
-  const cl_program program = fixture.make_program(
-      "kernel void seer(global int* data, int n) { data[G(0)] += n; }", "-DG=get_group_id");
-  fixture.driver.forget();
-  ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "seer")), CL_SUCCESS);
-  EXPECT_EQ(fixture.driver.launches().size(), 20U);
+TEST_F(Prelude, IsInjectedForNamesFromTheOptions) {
+  const cl_program program =
+      make_program("kernel void seer(global int* data, int n) { data[G(0)] += n; }", "-DG=get_group_id");
+  driver.forget();
+  ASSERT_EQ(launch(make_kernel(program, "seer")), CL_SUCCESS);
+  EXPECT_EQ(driver.launches().size(), 20U);
 }
 
 void CL_CALLBACK count_call(cl_program, void* data) { ++*static_cast<int*>(data); }
 
-TEST(Prelude, BuildCallbackRunsOnce) {
-  sim::Options options = default_driver();
+TEST(ConfiguredPrelude, BuildCallbackRunsOnce) {
   for (const char* fails : {"", "-D__cleave_on"}) {
-    options.fail_build = fails;
-    InterposerFixture fixture(default_settings(), options);
-    const char* source = kUsesGroupId;
-    const cl_program program =
-        fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr));
+    InterposerFixture fixture(default_settings(),
+                              kit::with(default_driver(), &sim::Options::fail_build, fails));
+    const cl_program program = fixture.unbuilt_program(kUsesGroupId);
     int calls = 0;
     EXPECT_EQ(fixture.cl.clBuildProgram(program, 0, nullptr, nullptr, count_call, &calls), CL_SUCCESS);
     fixture.driver.run_until_idle();
@@ -190,46 +167,40 @@ TEST(Prelude, BuildCallbackRunsOnce) {
   }
 }
 
-TEST(Prelude, IsRemovedWhereKernelsCannotBeCreated) {
-  InterposerFixture fixture;
-  const cl_program program = fixture.make_program(kUsesGroupId);
+TEST_F(Prelude, IsRemovedWhereKernelsCannotBeCreated) {
+  const cl_program program = make_program(kUsesGroupId);
   cl_int error = 1;
-  EXPECT_EQ(fixture.cl.clCreateKernel(program, "no such kernel", &error), nullptr);
+  EXPECT_EQ(cl.clCreateKernel(program, "no such kernel", &error), nullptr);
   EXPECT_EQ(error, CL_INVALID_KERNEL_NAME);
-  fixture.driver.forget();
-  fixture.driver.fail("clCreateKernel", 1, CL_OUT_OF_RESOURCES);
-  const cl_kernel kernel = fixture.make_kernel(program, "seer");
-  EXPECT_EQ(fixture.driver.count("clBuildProgram"), 2U) << "once to see whether that helps";
-  ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
-  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
+  driver.forget();
+  driver.fail("clCreateKernel", 1, CL_OUT_OF_RESOURCES);
+  const cl_kernel kernel = make_kernel(program, "seer");
+  EXPECT_EQ(driver.count("clBuildProgram"), 2U) << "once to see whether that helps";
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
 }
 
-TEST(Prelude, StaysWhereTheKernelNameIsInvalid) {
-  InterposerFixture fixture;
-  const cl_program program = fixture.make_program(kUsesGroupId);
+TEST_F(Prelude, StaysWhereTheKernelNameIsInvalid) {
+  const cl_program program = make_program(kUsesGroupId);
   for (const std::size_t builds : {1U, 0U}) {
-    fixture.driver.forget();
+    driver.forget();
     cl_int error = 1;
-    EXPECT_EQ(fixture.cl.clCreateKernel(program, "kernel", &error), nullptr) << "a word of the text";
+    EXPECT_EQ(cl.clCreateKernel(program, "kernel", &error), nullptr) << "a word of the text";
     EXPECT_EQ(error, CL_INVALID_KERNEL_NAME);
-    EXPECT_EQ(fixture.driver.count("clBuildProgram"), builds) << "of another program, once";
+    EXPECT_EQ(driver.count("clBuildProgram"), builds) << "of another program, once";
   }
-  ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "seer")), CL_SUCCESS);
-  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 0U);
+  ASSERT_EQ(launch(make_kernel(program, "seer")), CL_SUCCESS);
+  EXPECT_EQ(unsplit(UnsplitReason::kernel), 0U);
 }
 
-TEST(Prelude, CompiledProgramCreatesNoKernels) {
-  InterposerFixture fixture;
-  const char* source = kUsesGroupId;
-  const cl_program program =
-      fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr));
-  ASSERT_EQ(fixture.cl.clCompileProgram(program, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
-            CL_SUCCESS);
-  fixture.driver.forget();
+TEST_F(Prelude, CompiledProgramCreatesNoKernels) {
+  const cl_program program = unbuilt_program(kUsesGroupId);
+  ASSERT_EQ(cl.compile(program), CL_SUCCESS);
+  driver.forget();
   cl_int error = CL_SUCCESS;
-  EXPECT_EQ(fixture.cl.clCreateKernel(program, "seer", &error), nullptr);
+  EXPECT_EQ(cl.clCreateKernel(program, "seer", &error), nullptr);
   EXPECT_EQ(error, CL_INVALID_PROGRAM_EXECUTABLE);
-  EXPECT_EQ(fixture.driver.count("clBuildProgram"), 0U);
+  EXPECT_EQ(driver.count("clBuildProgram"), 0U);
 }
 
 TEST(TaggedSlices, NeedAFreeThirdDimension) {
@@ -242,9 +213,7 @@ TEST(TaggedSlices, NeedAFreeThirdDimension) {
 
 TEST(TaggedSlices, RejectACallersOffsetThatLooksLikeATag) {
   for (const unsigned bits : {64U, 32U}) {
-    sim::Options options = default_driver();
-    options.offset_bits = bits;
-    InterposerFixture fixture(slices(4), options);
+    InterposerFixture fixture(slices(4), kit::with(default_driver(), &sim::Options::offset_bits, bits));
     fixture.driver.kernel("seer", [](sim::Execution&) {});
     const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
     const std::size_t wide = std::size_t{1} << 31U;
@@ -258,35 +227,17 @@ TEST(TaggedSlices, RejectACallersOffsetThatLooksLikeATag) {
 
 TEST(TaggedSlices, LinkedProgramsAreSplit) {
   InterposerFixture fixture;
-  std::vector<cl_program> inputs;
-  for (const char* source : {kUsesGroupId, kSplittable}) {
-    inputs.push_back(
-        fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr)));
-    ASSERT_EQ(
-        fixture.cl.clCompileProgram(inputs.back(), 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
-        CL_SUCCESS);
-  }
-  const cl_program linked = fixture.keep(
-      fixture.cl.clLinkProgram(fixture.context, 0, nullptr, "", 2, inputs.data(), nullptr, nullptr, nullptr));
+  const cl_program linked = fixture.linked({fixture.compiled(kUsesGroupId), fixture.compiled(kSplittable)});
   ASSERT_EQ(fixture.launch(fixture.make_kernel(linked, "seer")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::statistics().slices, 20U);
 }
 
 // The second input does not build with the prelude, and get_global_id(2) would show it the tag.
 TEST(TaggedSlices, LinkWithAnUninstrumentedInputIsUnsplit) {
-  sim::Options driver = default_driver();
-  driver.fail_build = "-D__cleave_on -DOTHER";
-  InterposerFixture fixture(default_settings(), driver);
-  std::vector<cl_program> inputs;
-  for (const auto& [source, options] : {std::pair(kUsesGroupId, ""), std::pair(kSplittable, "-DOTHER")}) {
-    inputs.push_back(fixture.keep(fixture.cl.clCreateProgramWithSource(
-        fixture.context, 1, const_cast<const char**>(&source), nullptr, nullptr)));
-    ASSERT_EQ(fixture.cl.clCompileProgram(inputs.back(), 0, nullptr, options, 0, nullptr, nullptr, nullptr,
-                                          nullptr),
-              CL_SUCCESS);
-  }
-  const cl_program linked = fixture.keep(
-      fixture.cl.clLinkProgram(fixture.context, 0, nullptr, "", 2, inputs.data(), nullptr, nullptr, nullptr));
+  InterposerFixture fixture(default_settings(),
+                            kit::with(default_driver(), &sim::Options::fail_build, "-D__cleave_on -DOTHER"));
+  const cl_program linked =
+      fixture.linked({fixture.compiled(kUsesGroupId), fixture.compiled(kSplittable, "-DOTHER")});
   ASSERT_EQ(fixture.launch(fixture.make_kernel(linked, "seer")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::kernel), 1U);
 }
@@ -304,22 +255,15 @@ TEST(TaggedSlices, CompiledObjectsKeepTheirNames) {
   const std::string source = std::string("#define NAME get_group_linear_id\n") + kUsesGroupId;
   for (const bool compile : {false, true}) {
     InterposerFixture fixture;
-    const char* text = source.c_str();
-    const cl_program program =
-        fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &text, nullptr, nullptr));
-    EXPECT_EQ(
-        compile ? fixture.cl.clCompileProgram(program, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr)
-                : fixture.cl.build(program),
-        CL_SUCCESS);
+    const cl_program program = fixture.unbuilt_program(source);
+    EXPECT_EQ(compile ? fixture.cl.compile(program) : fixture.cl.build(program), CL_SUCCESS);
     EXPECT_EQ(with_prelude(fixture) == 0, compile);
   }
 }
 
 TEST(TaggedSlices, TrustedBinaryContainsThePrelude) {
   for (const bool trust : {false, true}) {
-    base::Settings settings = default_settings();
-    settings.trust_binaries = trust;
-    InterposerFixture fixture(settings);
+    InterposerFixture fixture(kit::with(default_settings(), &base::Settings::trust_binaries, trust));
     fixture.make_program(kSplittable);
     EXPECT_EQ(with_prelude(fixture) != 0, trust);
   }
@@ -335,58 +279,31 @@ constexpr const char* kMeddlesUnnamed = R"(
 #endif
 int other(int x) { return x + get_group_id(0); })";
 
-// The program, made again from its binary.
-cl_program reloaded(InterposerFixture& fixture, cl_program program) {
-  const auto size = fixture.cl.info<std::size_t>(program, CL_PROGRAM_BINARY_SIZES);
-  std::vector<unsigned char> binary(size);
-  unsigned char* to = binary.data();
-  fixture.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr);
-  const unsigned char* from = binary.data();
-  const cl_device_id device = fixture.driver.device();
-  const cl_program loaded = fixture.keep(
-      fixture.cl.clCreateProgramWithBinary(fixture.context, 1, &device, &size, &from, nullptr, nullptr));
-  EXPECT_EQ(fixture.cl.build(loaded, nullptr), CL_SUCCESS);
-  return loaded;
-}
-
 // Made again from a binary with the prelude it would misread the same offset, trusted or not.
 TEST(TaggedSlices, OffsetThatABinaryWouldTakeForATagIsRejected) {
   for (const bool trust : {false, true}) {
-    base::Settings settings = slices(4);
-    settings.trust_binaries = trust;
-    sim::Options options = default_driver();
-    options.offset_bits = 32;
-    InterposerFixture fixture(settings, options);
+    InterposerFixture fixture(kit::with(slices(4), &base::Settings::trust_binaries, trust),
+                              kit::with(default_driver(), &sim::Options::offset_bits, 32));
     fixture.driver.kernel("seer", [](sim::Execution&) {});
     const cl_kernel kernel =
-        fixture.make_kernel(reloaded(fixture, fixture.make_program(kUsesGroupId)), "seer");
+        fixture.make_kernel(fixture.reloaded(fixture.make_program(kUsesGroupId)), "seer");
     const std::size_t wide = std::size_t{1} << 31U;
     EXPECT_EQ(launch(fixture, kernel, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_INVALID_GLOBAL_OFFSET);
     EXPECT_EQ(launch(fixture, kernel, {3, {0, 0, wide - 1}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
     // What has no prelude takes any offset.
     const cl_kernel plain = fixture.make_kernel(
-        reloaded(fixture, fixture.make_program(trust ? kMeddles : kSplittable)), trust ? "seer" : "add");
+        fixture.reloaded(fixture.make_program(trust ? kMeddles : kSplittable)), trust ? "seer" : "add");
     EXPECT_EQ(launch(fixture, plain, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
   }
 }
 
 // What came into a program with the prelude stays in it, also where the rest has none and nothing is split.
 TEST(TaggedSlices, OffsetIsRejectedWherePartOfTheProgramWouldMisreadIt) {
-  sim::Options options = default_driver();
-  options.offset_bits = 32;
-  InterposerFixture fixture(slices(4), options);
+  InterposerFixture fixture(slices(4), kit::with(default_driver(), &sim::Options::offset_bits, 32));
   fixture.driver.kernel("seer", [](sim::Execution&) {});
   constexpr Shape kWide{3, {0, 0, std::size_t{1} << 31U}, {16, 1, 1}, {4, 1, 1}};
-  std::vector<cl_program> inputs;
-  for (const char* source : {kUsesGroupId, kMeddlesUnnamed}) {
-    inputs.push_back(
-        fixture.keep(fixture.cl.clCreateProgramWithSource(fixture.context, 1, &source, nullptr, nullptr)));
-    ASSERT_EQ(
-        fixture.cl.clCompileProgram(inputs.back(), 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr),
-        CL_SUCCESS);
-  }
-  const cl_program linked = fixture.keep(
-      fixture.cl.clLinkProgram(fixture.context, 0, nullptr, "", 2, inputs.data(), nullptr, nullptr, nullptr));
+  const cl_program linked =
+      fixture.linked({fixture.compiled(kUsesGroupId), fixture.compiled(kMeddlesUnnamed)});
   EXPECT_EQ(launch(fixture, fixture.make_kernel(linked, "seer"), kWide), CL_INVALID_GLOBAL_OFFSET);
 
   const cl_program built = fixture.make_program(kUsesGroupId);
@@ -397,13 +314,11 @@ TEST(TaggedSlices, OffsetIsRejectedWherePartOfTheProgramWouldMisreadIt) {
 
 TEST(TaggedSlices, TrustedBinaryIsSplit) {
   for (const bool trust : {false, true}) {
-    base::Settings settings = default_settings();
-    settings.trust_binaries = trust;
     sim::Options options = default_driver();
     options.compute_units = 1;  // which cannot hold all groups at once: a binary may hold a barrier over them
-    InterposerFixture fixture(settings, options);
+    InterposerFixture fixture(kit::with(default_settings(), &base::Settings::trust_binaries, trust), options);
     fixture.driver.kernel("seer", record_all_ids);
-    const cl_program loaded = reloaded(fixture, fixture.make_program(kUsesGroupId));
+    const cl_program loaded = fixture.reloaded(fixture.make_program(kUsesGroupId));
     ASSERT_EQ(fixture.launch(fixture.make_kernel(loaded, "seer")), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::statistics().split, trust ? 1U : 0U);
   }
@@ -412,38 +327,32 @@ TEST(TaggedSlices, TrustedBinaryIsSplit) {
 // Neither program could be given the prelude, so tags would show; the user's trust does not change that.
 TEST(TaggedSlices, BinaryOfAnUnsplittableProgramIsNotTrusted) {
   for (const bool fails : {false, true}) {
-    base::Settings settings = default_settings();
-    settings.trust_binaries = true;
     sim::Options options = default_driver();
     options.compute_units = 1;
     if (fails) options.fail_build = "-D__cleave_on";
-    InterposerFixture fixture(settings, options);
+    InterposerFixture fixture(kit::with(default_settings(), &base::Settings::trust_binaries, true), options);
     fixture.driver.kernel("seer", record_all_ids);
-    const cl_program loaded = reloaded(fixture, fixture.make_program(fails ? kUsesGroupId : kMeddles));
+    const cl_program loaded = fixture.reloaded(fixture.make_program(fails ? kUsesGroupId : kMeddles));
     ASSERT_EQ(fixture.launch(fixture.make_kernel(loaded, "seer")), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::binary), 1U) << fails;
   }
 }
 
 // How many lines the cache folder's file about drivers has after a program whose kernel sees the cut.
-std::ptrdiff_t lines_after_a_run(const std::string& folder) {
-  base::Settings settings = default_settings();
-  settings.cache = folder;
-  InterposerFixture fixture(settings);
+std::ptrdiff_t lines_after_a_run(const kit::TemporaryFolder& folder) {
+  InterposerFixture fixture(kit::with(default_settings(), &base::Settings::cache, folder.path()));
   fixture.driver.kernel("seer", record_all_ids);
   EXPECT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::statistics().split, 1U);
-  std::ifstream file(folder + "/drivers");
-  return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  const std::string lines = kit::file_contents(folder.file("drivers"));
+  return std::count(lines.begin(), lines.end(), '\n');
 }
 
 TEST(TaggedSlices, DriverCacheSurvivesADamagedLine) {
-  std::string folder = testing::TempDir() + "cleave-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  std::ofstream(folder + "/drivers") << "garbage\n1 0123 1\n";
+  const kit::TemporaryFolder folder;
+  folder.write("drivers", "garbage\n1 0123 1\n");
   EXPECT_EQ(lines_after_a_run(folder), 3) << "tried out, and kept";
   EXPECT_EQ(lines_after_a_run(folder), 3) << "and found";
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

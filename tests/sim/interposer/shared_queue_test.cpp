@@ -11,13 +11,14 @@
 namespace cleave {
 namespace {
 
-TEST(SharedQueue, EveryEnqueueFunctionPassesTheGate) {
-  InterposerFixture fixture;
+using SharedQueue = InterposerTest<>;
+
+TEST_F(SharedQueue, EveryEnqueueFunctionPassesTheGate) {
   std::size_t seen = 0;
-#define CL_FUNCTION(version, name, ...)                                                              \
-  if (std::string_view(#name).starts_with("clEnqueue")) {                                            \
-    ++seen;                                                                                          \
-    EXPECT_NE(fixture.cl.name, sim::Driver::table().name) << #name << " may get between two slices"; \
+#define CL_FUNCTION(version, name, ...)                                                      \
+  if (std::string_view(#name).starts_with("clEnqueue")) {                                    \
+    ++seen;                                                                                  \
+    EXPECT_NE(cl.name, sim::Driver::table().name) << #name << " may get between two slices"; \
   }
 #include "opencl/functions.def"
 #undef CL_FUNCTION
@@ -26,11 +27,9 @@ TEST(SharedQueue, EveryEnqueueFunctionPassesTheGate) {
 
 // One thread launches kernels that write the launch's number to every element; another reads the whole buffer
 // on the same queue all the while. Whatever it reads must be of one launch.
-TEST(SharedQueue, ReadersNeverSeeAPartialLaunch) {
+TEST(ConfiguredSharedQueue, ReadersNeverSeeAPartialLaunch) {
   for (const auto mode : {base::LaunchMode::queued, base::LaunchMode::sequential}) {
-    base::Settings settings = default_settings();
-    settings.launch = mode;
-    InterposerFixture fixture(settings);
+    InterposerFixture fixture(kit::with(default_settings(), &base::Settings::launch, mode));
     fixture.driver.kernel("add", [](sim::Execution& e) {
       const auto data = e.buffer<cl_int>(0);
       e.for_each_item([&](const sim::Item& item) { data[item.global_id[0]] = e.value<cl_int>(1); });
@@ -57,23 +56,16 @@ TEST(SharedQueue, ReadersNeverSeeAPartialLaunch) {
   }
 }
 
-TEST(SharedQueue, ConcurrentLaunchesDoNotInterleave) {
-  InterposerFixture fixture;
-  const cl_program program = fixture.make_program(kSplittable);
-  const std::vector<cl_kernel> kernels = {fixture.make_kernel(program, "add"),
-                                          fixture.make_kernel(program, "sum")};
-  {
-    std::vector<std::jthread> threads;
-    for (const cl_kernel kernel : kernels) {
-      threads.emplace_back([&fixture, kernel] {
-        for (int i = 0; i < 50; ++i) EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
-      });
-    }
-  }
-  std::size_t end = InterposerFixture::kItems;  // where the slice before ended
+TEST_F(SharedQueue, ConcurrentLaunchesDoNotInterleave) {
+  const cl_program program = make_program(kSplittable);
+  const std::vector<cl_kernel> kernels = {make_kernel(program, "add"), make_kernel(program, "sum")};
+  kit::on_threads(kernels.size(), [&](std::size_t thread) {
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(launch(kernels[thread]), CL_SUCCESS);
+  });
+  std::size_t end = kItems;  // where the slice before ended
   std::string kernel;
-  for (const auto& slice : fixture.driver.launches()) {
-    if (end == InterposerFixture::kItems) {
+  for (const auto& slice : driver.launches()) {
+    if (end == kItems) {
       EXPECT_EQ(slice.offset[0], 0U);
     } else {
       EXPECT_EQ(slice.offset[0], end);
@@ -82,24 +74,22 @@ TEST(SharedQueue, ConcurrentLaunchesDoNotInterleave) {
     kernel = slice.kernel;
     end = slice.offset[0] + slice.global[0];
   }
-  fixture.expect_each_item_ran(100);
+  expect_each_item_ran(100);
 }
 
 // A thread that paces its launch delays no other for long: it stops pacing as soon as another thread wants the
 // queue.
-TEST(SharedQueue, WaitingThreadAbortsPacing) {
-  base::Settings settings = default_settings();
-  settings.launch = base::LaunchMode::sequential;
-  InterposerFixture fixture(settings);
+TEST(ConfiguredSharedQueue, WaitingThreadAbortsPacing) {
+  InterposerFixture fixture(
+      kit::with(default_settings(), &base::Settings::launch, base::LaunchMode::sequential));
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event gate = sim::Driver::table().clCreateUserEvent(fixture.context, nullptr);  // unknown to Cleave
-  std::jthread launcher([&] { EXPECT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS); });
+  DriverOnlyEvent gate(fixture);
+  std::jthread launcher([&] { EXPECT_EQ(fixture.launch(kernel, nullptr, {gate.get()}), CL_SUCCESS); });
   while (fixture.driver.launches().empty()) std::this_thread::yield();
   const kit::Event marker = fixture.cl.marker_event(fixture.queue);
   launcher.join();
   EXPECT_EQ(fixture.driver.launches().size(), 20U);
-  sim::Driver::table().clSetUserEventStatus(gate, CL_COMPLETE);
-  sim::Driver::table().clReleaseEvent(gate);
+  gate.open();
   fixture.expect_each_item_ran(1);
 }
 
@@ -112,11 +102,10 @@ cl_int CL_API_CALL generate_mipmap(cl_command_queue, cl_mem, cl_mem, cl_uint, co
   return CL_SUCCESS;
 }
 
-TEST(SharedQueue, AnExtensionsCommandDoesNotGetBetweenSlices) {
+TEST(ConfiguredSharedQueue, AnExtensionsCommandDoesNotGetBetweenSlices) {
   constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
-  base::Settings settings = default_settings();
-  settings.launch = base::LaunchMode::sequential;
-  InterposerFixture fixture(settings);
+  InterposerFixture fixture(
+      kit::with(default_settings(), &base::Settings::launch, base::LaunchMode::sequential));
   mipmap_driver = &fixture.driver;
   fixture.driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
   void* const found = fixture.cl.clGetExtensionFunctionAddress(kName);
@@ -124,27 +113,23 @@ TEST(SharedQueue, AnExtensionsCommandDoesNotGetBetweenSlices) {
   EXPECT_NE(found, reinterpret_cast<void*>(generate_mipmap)) << "the program has the driver's own";
   const auto enqueue = reinterpret_cast<decltype(&generate_mipmap)>(found);
   const cl_kernel kernel = fixture.make_kernel();
-  cl_event user_event =
-      sim::Driver::table().clCreateUserEvent(fixture.context, nullptr);  // unknown to Cleave
-  std::jthread launcher([&] { EXPECT_EQ(fixture.launch(kernel, nullptr, {user_event}), CL_SUCCESS); });
+  DriverOnlyEvent gate(fixture);
+  std::jthread launcher([&] { EXPECT_EQ(fixture.launch(kernel, nullptr, {gate.get()}), CL_SUCCESS); });
   while (fixture.driver.launches().empty()) std::this_thread::yield();
   const cl_int error =
       enqueue(fixture.queue, fixture.buffer, fixture.buffer, 0, nullptr, nullptr, 0, nullptr, nullptr);
   EXPECT_EQ(error, CL_SUCCESS);
   EXPECT_EQ(slices_before_mipmap, 20U);
   launcher.join();
-  sim::Driver::table().clSetUserEventStatus(user_event, CL_COMPLETE);
-  sim::Driver::table().clReleaseEvent(user_event);
+  gate.open();
   fixture.expect_each_item_ran(1);
 }
 
-TEST(SharedQueue, AnExtensionsCommandIsRefusedOnWhatIsNoQueue) {
+TEST_F(SharedQueue, AnExtensionsCommandIsRefusedOnWhatIsNoQueue) {
   constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
-  InterposerFixture fixture;
-  fixture.driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
-  const auto enqueue =
-      reinterpret_cast<decltype(&generate_mipmap)>(fixture.cl.clGetExtensionFunctionAddress(kName));
-  EXPECT_EQ(enqueue(nullptr, fixture.buffer, fixture.buffer, 0, nullptr, nullptr, 0, nullptr, nullptr),
+  driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
+  const auto enqueue = reinterpret_cast<decltype(&generate_mipmap)>(cl.clGetExtensionFunctionAddress(kName));
+  EXPECT_EQ(enqueue(nullptr, buffer, buffer, 0, nullptr, nullptr, 0, nullptr, nullptr),
             CL_INVALID_COMMAND_QUEUE);
 }
 

@@ -14,22 +14,22 @@ namespace {
 using namespace std::chrono_literals;
 
 base::Settings blocking_in(base::WaitMode mode) {
-  base::Settings settings = default_settings();
-  settings.wait = mode;
-  return settings;
+  return kit::with(default_settings(), &base::Settings::wait, mode);
 }
 
 // What a blocking call needs, and what it may do.
 struct Call {
-  InterposerFixture& fixture;
+  const kit::Api& cl;
+  cl_command_queue queue;
+  cl_mem buffer;
   cl_mem image;
   void* svm;
   std::vector<cl_int>& host;
   const std::vector<cl_event>& waits;
   cl_event* event;
 
-  cl_uint count() const { return static_cast<cl_uint>(waits.size()); }
-  const cl_event* list() const { return waits.empty() ? nullptr : waits.data(); }
+  cl_uint count() const { return kit::Api::count(waits); }
+  const cl_event* list() const { return kit::Api::list(waits); }
 };
 
 constexpr std::size_t kBytes = InterposerFixture::kItems * sizeof(cl_int);
@@ -46,45 +46,42 @@ const std::vector<Function>& functions() {
   static const std::vector<Function> all{
       {"clEnqueueReadBuffer",
        [](const Call& c) {
-         return c.fixture.cl.clEnqueueReadBuffer(c.fixture.queue, c.fixture.buffer, CL_TRUE, 0, kBytes,
-                                                 c.host.data(), c.count(), c.list(), c.event);
+         return c.cl.clEnqueueReadBuffer(c.queue, c.buffer, CL_TRUE, 0, kBytes, c.host.data(), c.count(),
+                                         c.list(), c.event);
        }},
       {"clEnqueueWriteBuffer",
        [](const Call& c) {
-         return c.fixture.cl.clEnqueueWriteBuffer(c.fixture.queue, c.fixture.buffer, CL_TRUE, 0, kBytes,
-                                                  c.host.data(), c.count(), c.list(), c.event);
+         return c.cl.clEnqueueWriteBuffer(c.queue, c.buffer, CL_TRUE, 0, kBytes, c.host.data(), c.count(),
+                                          c.list(), c.event);
        }},
       {"clEnqueueReadBufferRect",
        [](const Call& c) {
-         return c.fixture.cl.clEnqueueReadBufferRect(c.fixture.queue, c.fixture.buffer, CL_TRUE, kOrigin,
-                                                     kOrigin, kRegion, 0, 0, 0, 0, c.host.data(), c.count(),
-                                                     c.list(), c.event);
+         return c.cl.clEnqueueReadBufferRect(c.queue, c.buffer, CL_TRUE, kOrigin, kOrigin, kRegion, 0, 0, 0,
+                                             0, c.host.data(), c.count(), c.list(), c.event);
        }},
       {"clEnqueueWriteBufferRect",
        [](const Call& c) {
-         return c.fixture.cl.clEnqueueWriteBufferRect(c.fixture.queue, c.fixture.buffer, CL_TRUE, kOrigin,
-                                                      kOrigin, kRegion, 0, 0, 0, 0, c.host.data(), c.count(),
-                                                      c.list(), c.event);
+         return c.cl.clEnqueueWriteBufferRect(c.queue, c.buffer, CL_TRUE, kOrigin, kOrigin, kRegion, 0, 0, 0,
+                                              0, c.host.data(), c.count(), c.list(), c.event);
        }},
       {"clEnqueueReadImage",
        [](const Call& c) {
-         return c.fixture.cl.clEnqueueReadImage(c.fixture.queue, c.image, CL_TRUE, kOrigin, kPixels, 0, 0,
-                                                c.host.data(), c.count(), c.list(), c.event);
+         return c.cl.clEnqueueReadImage(c.queue, c.image, CL_TRUE, kOrigin, kPixels, 0, 0, c.host.data(),
+                                        c.count(), c.list(), c.event);
        }},
       {"clEnqueueWriteImage",
        [](const Call& c) {
-         return c.fixture.cl.clEnqueueWriteImage(c.fixture.queue, c.image, CL_TRUE, kOrigin, kPixels, 0, 0,
-                                                 c.host.data(), c.count(), c.list(), c.event);
+         return c.cl.clEnqueueWriteImage(c.queue, c.image, CL_TRUE, kOrigin, kPixels, 0, 0, c.host.data(),
+                                         c.count(), c.list(), c.event);
        }},
       {"clEnqueueMapBuffer",
        [](const Call& c) {
          cl_int error = 1;
-         void* mapped =
-             c.fixture.cl.clEnqueueMapBuffer(c.fixture.queue, c.fixture.buffer, CL_TRUE, CL_MAP_READ, 0,
-                                             kBytes, c.count(), c.list(), c.event, &error);
+         void* mapped = c.cl.clEnqueueMapBuffer(c.queue, c.buffer, CL_TRUE, CL_MAP_READ, 0, kBytes, c.count(),
+                                                c.list(), c.event, &error);
          if (mapped != nullptr) {
            std::copy_n(static_cast<cl_int*>(mapped), InterposerFixture::kItems, c.host.begin());
-           c.fixture.cl.unmap(c.fixture.queue, c.fixture.buffer, mapped);
+           c.cl.unmap(c.queue, c.buffer, mapped);
          }
          return error;
        }},
@@ -92,37 +89,34 @@ const std::vector<Function>& functions() {
        [](const Call& c) {
          cl_int error = 1;
          std::size_t pitch = 0;
-         void* mapped =
-             c.fixture.cl.clEnqueueMapImage(c.fixture.queue, c.image, CL_TRUE, CL_MAP_READ, kOrigin, kPixels,
-                                            &pitch, nullptr, c.count(), c.list(), c.event, &error);
-         if (mapped != nullptr) {
-           c.fixture.cl.unmap(c.fixture.queue, c.image, mapped);
-         }
+         void* mapped = c.cl.clEnqueueMapImage(c.queue, c.image, CL_TRUE, CL_MAP_READ, kOrigin, kPixels,
+                                               &pitch, nullptr, c.count(), c.list(), c.event, &error);
+         if (mapped != nullptr) c.cl.unmap(c.queue, c.image, mapped);
          return error;
        }},
       {"clEnqueueSVMMemcpy",
        [](const Call& c) {
-         return c.fixture.cl.clEnqueueSVMMemcpy(c.fixture.queue, CL_TRUE, c.host.data(), c.svm, 64, c.count(),
-                                                c.list(), c.event);
+         return c.cl.clEnqueueSVMMemcpy(c.queue, CL_TRUE, c.host.data(), c.svm, 64, c.count(), c.list(),
+                                        c.event);
        }},
       {"clEnqueueSVMMap", [](const Call& c) {
-         const cl_int error = c.fixture.cl.clEnqueueSVMMap(c.fixture.queue, CL_TRUE, CL_MAP_READ, c.svm, 64,
-                                                           c.count(), c.list(), c.event);
-         if (error == CL_SUCCESS) c.fixture.cl.clEnqueueSVMUnmap(c.fixture.queue, c.svm, 0, nullptr, nullptr);
+         const cl_int error =
+             c.cl.clEnqueueSVMMap(c.queue, CL_TRUE, CL_MAP_READ, c.svm, 64, c.count(), c.list(), c.event);
+         if (error == CL_SUCCESS) c.cl.clEnqueueSVMUnmap(c.queue, c.svm, 0, nullptr, nullptr);
          return error;
        }}};
   return all;
 }
 
 // What the program sees of one blocking call behind a launch.
-struct PreludeView {
+struct CallOutcome {
   cl_int error = 1;
   bool has_event = false;
   cl_int status = 1;
   cl_command_type type = 0;
   cl_uint references = 0;
   std::vector<cl_int> host;
-  bool operator==(const PreludeView&) const = default;
+  bool operator==(const CallOutcome&) const = default;
 };
 
 enum class Wrong { nothing, upstream, launch };
@@ -136,15 +130,13 @@ class BlockingCallFixture {
     shape.image_type = CL_MEM_OBJECT_IMAGE2D;
     shape.image_width = kPixels[0];
     shape.image_height = kPixels[1];
-    image_ =
-        fixture_.cl.clCreateImage(fixture_.context, CL_MEM_READ_WRITE, &format, &shape, nullptr, nullptr);
+    image_ = fixture_.cl.image(fixture_.context, format, shape);
     svm_ = fixture_.cl.clSVMAlloc(fixture_.context, CL_MEM_READ_WRITE, 64, 0);
     fixture_.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });
   }
   ~BlockingCallFixture() {
     fixture_.cl.clFinish(fixture_.queue);
     fixture_.cl.clSVMFree(fixture_.context, svm_);
-    fixture_.cl.clReleaseMemObject(image_);
   }
   BlockingCallFixture(const BlockingCallFixture&) = delete;
   BlockingCallFixture& operator=(const BlockingCallFixture&) = delete;
@@ -152,39 +144,32 @@ class BlockingCallFixture {
   InterposerFixture& fixture() { return fixture_; }
 
   // `before` is called between the launch and the call.
-  PreludeView play(
+  CallOutcome play(
       const Function& function,
       const std::function<void(InterposerFixture&)>& before = [](InterposerFixture&) {}) {
     const cl_kernel kernel = fixture_.make_kernel();
-    cl_event upstream = nullptr;
     if (wrong_ != Wrong::nothing)
       fixture_.driver.fail_execution("add", wrong_ == Wrong::launch ? 3 : 20, -99);
-    EXPECT_EQ(fixture_.launch(kernel, &upstream), CL_SUCCESS);
-    PreludeView seen;
+    const kit::Event upstream = fixture_.launch_event(kernel);
+    CallOutcome seen;
     seen.host.assign(InterposerFixture::kItems, 7);
-    cl_event event = nullptr;
+    kit::Event event = fixture_.cl.event();
     fixture_.driver.forget();
     before(fixture_);
-    seen.error = function.call({fixture_, image_, svm_, seen.host, {upstream}, &event});
-    look(event, seen);
-    fixture_.cl.clReleaseEvent(upstream);
+    seen.error = function.call(
+        {fixture_.cl, fixture_.queue, fixture_.buffer, image_, svm_, seen.host, {upstream}, event.out()});
+    seen.has_event = static_cast<bool>(event);
+    if (!event) return seen;
+    seen.status = fixture_.status(event);
+    seen.type = fixture_.cl.info<cl_command_type>(event, CL_EVENT_COMMAND_TYPE);
+    seen.references = fixture_.cl.info<cl_uint>(event, CL_EVENT_REFERENCE_COUNT);
     return seen;
   }
 
  private:
-  void look(cl_event event, PreludeView& seen) {
-    seen.has_event = event != nullptr;
-    if (event == nullptr) return;
-    seen.status = fixture_.status(event);
-    fixture_.cl.clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof seen.type, &seen.type, nullptr);
-    fixture_.cl.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof seen.references, &seen.references,
-                               nullptr);
-    fixture_.cl.clReleaseEvent(event);
-  }
-
   InterposerFixture fixture_;
   const Wrong wrong_;
-  cl_mem image_ = nullptr;
+  kit::Image image_;
   void* svm_ = nullptr;
 };
 
@@ -194,7 +179,7 @@ TEST_P(SleepingBlockingCall, IsIndistinguishableFromTheNativeCall) {
   for (const Function& function : functions()) {
     for (const Wrong wrong : {Wrong::nothing, Wrong::upstream, Wrong::launch}) {
       SCOPED_TRACE(std::string(function.name) + " " + std::to_string(static_cast<int>(wrong)));
-      PreludeView natively;
+      CallOutcome natively;
       {
         BlockingCallFixture stage(base::WaitMode::native, GetParam(), wrong);
         natively = stage.play(function);
@@ -215,7 +200,7 @@ TEST_P(SleepingBlockingCall, FallsBackToTheNativeCall) {
       for (unsigned nth = 1; nth <= 3; ++nth) {
         SCOPED_TRACE(std::string(function.name) + ", " + added + " " + std::to_string(nth));
         BlockingCallFixture stage(base::WaitMode::sleeping, GetParam(), Wrong::nothing);
-        const PreludeView seen = stage.play(function, [&](InterposerFixture& fixture) {
+        const CallOutcome seen = stage.play(function, [&](InterposerFixture& fixture) {
           fixture.driver.fail(added, nth, CL_OUT_OF_RESOURCES);
         });
         EXPECT_EQ(seen.error, CL_SUCCESS);
@@ -247,9 +232,8 @@ TEST(SleepingBlockingCallOutOfOrder, DoesNotWaitForOtherCommands) {
   InterposerFixture fixture(blocking_in(base::WaitMode::sleeping), default_driver(),
                             CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   const cl_kernel kernel = fixture.make_kernel();
-  // Made behind Cleave's back, so that nothing but the list decides.
-  cl_event gate = sim::Driver::table().clCreateUserEvent(fixture.context, nullptr);
-  ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
+  DriverOnlyEvent gate(fixture);  // so that nothing but the list decides
+  ASSERT_EQ(fixture.launch(kernel, nullptr, {gate.get()}), CL_SUCCESS);
   const auto start = fixture.driver.clock().now();
   cl_event marker = nullptr;
   std::vector<cl_int> host(InterposerFixture::kItems);
@@ -261,8 +245,7 @@ TEST(SleepingBlockingCallOutOfOrder, DoesNotWaitForOtherCommands) {
             CL_SUCCESS);
   EXPECT_FALSE(fixture.driver.hung());
   EXPECT_LT(fixture.driver.clock().now() - start, 10ms);
-  sim::Driver::table().clSetUserEventStatus(gate, CL_COMPLETE);
-  sim::Driver::table().clReleaseEvent(gate);
+  gate.open();
   fixture.cl.clReleaseEvent(marker);
   fixture.expect_each_item_ran(1);
 }
@@ -287,15 +270,14 @@ TEST(SleepingBlockingCallShared, WatchEndsWhenAnotherThreadUsesTheQueue) {
   const cl_kernel kernel = fixture.make_kernel();
   const cl_kernel another = fixture.make_kernel(kSplittable, "sum");
   fixture.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(1ms); });
-  // Made behind Cleave's back: a user event that it knew of would leave the wait to the driver.
-  cl_event gate = sim::Driver::table().clCreateUserEvent(fixture.context, nullptr);
+  DriverOnlyEvent gate(fixture);  // one that Cleave knew of would leave the wait to the driver
   std::atomic<bool> reading{false};
   std::jthread reader([&] {
     fixture.launch(kernel);
     fixture.cl.clFinish(fixture.queue);  // from now on the driver is known to make progress by itself
     fixture.driver.forget();
     reading = true;
-    fixture.launch(kernel, nullptr, {gate});
+    fixture.launch(kernel, nullptr, {gate.get()});
     static_cast<void>(fixture.read());
   });
   while (!reading || fixture.driver.count("clEnqueueMarkerWithWaitList") != 1 ||
@@ -308,16 +290,12 @@ TEST(SleepingBlockingCallShared, WatchEndsWhenAnotherThreadUsesTheQueue) {
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_EQ(fixture.driver.count("clEnqueueReadBuffer"), 1U) << "as natively, though its end is far";
-  sim::Driver::table().clSetUserEventStatus(gate, CL_COMPLETE);
-  sim::Driver::table().clReleaseEvent(gate);
+  gate.open();
   reader.join();
   fixture.expect_each_item_ran(3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, SleepingBlockingCall,
-                         testing::Values(cl_command_queue_properties{0},
-                                         cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}),
-                         [](const auto& info) { return info.param == 0 ? "InOrder" : "OutOfOrder"; });
+INSTANTIATE_TEST_SUITE_P(Queues, SleepingBlockingCall, testing::ValuesIn(kQueueOrders), queue_order_name);
 
 }  // namespace
 }  // namespace cleave

@@ -23,13 +23,16 @@ struct CancellingCall<Entry, Result(CL_API_CALL*)(Parameters...)> {
   static void call_with_nothing(const Table& table) { (table.*Entry)(Parameters{}...); }
 };
 
-Table cancelling_table() {
-  Table table{};
+const Table& cancelling_table() {
+  static const Table all = [] {
+    Table table{};
 #define CL_FUNCTION(version, name, ...) \
   table.name = CancellingCall<&Table::name, decltype(Table::name)>::call;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
-  return table;
+    return table;
+  }();
+  return all;
 }
 
 // Runs `action` on a thread that has a cancellation pending. Returns whether it was cancelled, inside or at the latest behind
@@ -48,61 +51,61 @@ bool completes_when_cancelled(const std::function<void()>& action) {
   return result == PTHREAD_CANCELED;
 }
 
-class ThreadCancellation : public testing::TestWithParam<base::LaunchMode> {
+struct Mode {
+  base::LaunchMode launch;
+};
+
+void PrintTo(Mode mode, std::ostream* out) {
+  *out << (mode.launch == base::LaunchMode::queued ? "Queued" : "Sequential");
+}
+
+class ThreadCancellation : public testing::TestWithParam<Mode>, public InterposerFixture {
  protected:
-  base::Settings settings() const {
-    base::Settings settings = default_settings();
-    settings.launch = GetParam();
-    settings.wait = base::WaitMode::sleeping;
-    return settings;
-  }
+  ThreadCancellation()
+      : InterposerFixture(kit::with(default_settings(), &base::Settings::launch, GetParam().launch,
+                                    &base::Settings::wait, base::WaitMode::sleeping),
+                          default_driver(), 0, cancelling_table()) {}
 };
 
 TEST_P(ThreadCancellation, IsPossibleInEveryFunction) {
-  const Table below = cancelling_table();
-  InterposerFixture fixture(settings(), default_driver(), 0, below);
-#define CL_FUNCTION(version, name, ...)                          \
-  EXPECT_TRUE(completes_when_cancelled([&] {                     \
-    CancellingCall<&Table::name>::call_with_nothing(fixture.cl); \
-  })) << #name;
+#define CL_FUNCTION(version, name, ...)                                                               \
+  EXPECT_TRUE(completes_when_cancelled([&] { CancellingCall<&Table::name>::call_with_nothing(cl); })) \
+      << #name;
 #include "opencl/functions.def"
 #undef CL_FUNCTION
 }
 
 TEST_P(ThreadCancellation, LaunchIsCompletedFirst) {
-  const Table below = cancelling_table();
-  InterposerFixture fixture(settings(), default_driver(), 0, below);
-  const cl_kernel kernel = fixture.make_kernel();
-  EXPECT_TRUE(completes_when_cancelled([&] { fixture.launch(kernel); }));
-  EXPECT_EQ(InterposerFixture::statistics().split, 1U);
-  fixture.expect_each_item_ran(1);
+  const cl_kernel kernel = make_kernel();
+  EXPECT_TRUE(completes_when_cancelled([&] { launch(kernel); }));
+  EXPECT_EQ(statistics().split, 1U);
+  expect_each_item_ran(1);
 }
 
 // Where a thread does nothing else, that is where it has to go.
 TEST_P(ThreadCancellation, BuildsAndWaitsAreNotRepeatedForever) {
-  const Table below = cancelling_table();
-  InterposerFixture fixture(settings(), default_driver(), 0, below);
-  const cl_kernel kernel = fixture.make_kernel();
-  const cl_program program = fixture.make_program(kUsesGroupId);
+  const cl_kernel kernel = make_kernel();
+  const cl_program program = make_program(kUsesGroupId);
   EXPECT_TRUE(completes_when_cancelled([&] {
-    while (true) fixture.cl.build(program);
+    while (true) cl.build(program);
   }));
   EXPECT_TRUE(completes_when_cancelled([&] {
     while (true) {
-      fixture.launch(kernel);
-      fixture.cl.clFinish(fixture.queue);
+      launch(kernel);
+      cl.clFinish(queue);
     }
   }));
   cl_int first = 0;
   EXPECT_TRUE(completes_when_cancelled([&] {
     while (true) {
-      fixture.cl.read(fixture.queue, fixture.buffer, kit::Blocking::yes, std::span(&first, 1));
+      cl.read(queue, buffer, kit::Blocking::yes, std::span(&first, 1));
     }
   }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadCancellation,
-                         testing::Values(base::LaunchMode::queued, base::LaunchMode::sequential));
+                         testing::Values(Mode{base::LaunchMode::queued}, Mode{base::LaunchMode::sequential}),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace cleave

@@ -6,8 +6,9 @@
 #include <iterator>
 #include <map>
 #include <thread>
-#include <unistd.h>
 
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "tests/sim/interposer/pipelined_fixture.h"
 #include "tests/unit/fake_monitor.h"
@@ -41,9 +42,6 @@ class Event {
 };
 
 class Trace : public testing::Test {
- public:
-  ~Trace() override { unlink(path_.c_str()); }
-
  protected:
   base::Settings traced(base::Settings settings = default_settings()) const {
     settings.trace = path_;
@@ -70,6 +68,14 @@ class Trace : public testing::Test {
     return found;
   }
 
+  std::vector<std::string> vm_counts() const {
+    std::vector<std::string> counts;
+    for (const Event& event : events()) {
+      if (event.value("ph") == "C") counts.push_back(event.value("VMs"));
+    }
+    return counts;
+  }
+
   std::size_t events_with(const std::string& key, const std::string& value) const {
     const auto all = events();
     return static_cast<std::size_t>(
@@ -77,8 +83,8 @@ class Trace : public testing::Test {
   }
 
  private:
-  const std::string path_ = testing::TempDir() + "cleave-trace-" + std::to_string(getpid()) + "-" +
-                            testing::UnitTest::GetInstance()->current_test_info()->name() + ".json";
+  const kit::TemporaryFolder folder_;
+  const std::string path_ = folder_.file("trace.json");
 };
 
 TEST_F(Trace, LaunchSlicesAndWaitAppearOnceAndInOrder) {
@@ -161,18 +167,11 @@ TEST_F(Trace, VmCountIsACounterEventOnChange) {
     const cl_kernel kernel = fixture.make_kernel();
     for (int i = 0; i < 3; ++i) ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   }
-  std::vector<std::string> counts;
-  for (const Event& event : events()) {
-    if (event.value("ph") == "C") counts.push_back(event.value("VMs"));
-  }
-  EXPECT_EQ(counts, std::vector<std::string>{"5"});
+  EXPECT_EQ(vm_counts(), std::vector<std::string>{"5"});
 }
 
 TEST_F(Trace, VmCountFollowsItsSource) {
   neighbours::FakeMonitor monitor;
-  const auto eventually = [](const auto& condition) {
-    for (int i = 0; i < 6000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
-  };
   {
     base::Settings settings = traced();
     settings.vms.reset();
@@ -180,44 +179,32 @@ TEST_F(Trace, VmCountFollowsItsSource) {
     InterposerFixture fixture(settings);
     const cl_kernel kernel = fixture.make_kernel();
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS) << "the monitor has not answered yet";
-    eventually([&] { return monitor.answer(); });
+    kit::eventually([&] { return monitor.answer(); });
     monitor.say("cleave-monitor 1 heartbeat=2000\ncount 1 3 0\n");
     for (const unsigned vms : {3U, 5U}) {
-      eventually([&] { return interpose::interposer().neighbours.vms() == vms; });
+      kit::eventually([&] { return interpose::interposer().neighbours.vms() == vms; });
       ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
       monitor.say("count 2 5 0\n");
     }
   }
-  std::vector<std::string> counts;
-  for (const Event& event : events()) {
-    if (event.value("ph") == "C") counts.push_back(event.value("VMs"));
-  }
-  EXPECT_EQ(counts, (std::vector<std::string>{"1", "3", "5"}));
+  EXPECT_EQ(vm_counts(), (std::vector<std::string>{"1", "3", "5"}));
 }
 
 TEST_F(Trace, ConcurrentEventsAreComplete) {
   std::uint64_t slices = 0;
   {
     InterposerFixture fixture(traced(pipelined_settings()), concurrent_driver());
-    const cl_program program = fixture.make_program(kSplittable);
-    std::vector<std::pair<cl_command_queue, cl_kernel>> own;
-    own.reserve(4);
-    for (int t = 0; t < 4; ++t)
-      own.emplace_back(fixture.make_queue(CL_QUEUE_PROFILING_ENABLE), fixture.make_kernel(program, "add"));
-    {
-      std::vector<std::jthread> threads;
-      threads.reserve(own.size());
-      for (const auto& [queue, kernel] : own) {
-        threads.emplace_back([&fixture, queue = queue, kernel = kernel] {
-          for (int i = 0; i < 3; ++i) {
-            kit::Event event = fixture.cl.event();
-            EXPECT_EQ(fixture.launch_on(queue, kernel, event.out()), CL_SUCCESS);
-            EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
-          }
-          EXPECT_EQ(fixture.cl.clFinish(queue), CL_SUCCESS);
-        });
+    const std::vector<cl_kernel> kernels = fixture.make_kernels(4);
+    std::vector<cl_command_queue> queues;
+    for (int t = 0; t < 4; ++t) queues.push_back(fixture.make_queue(CL_QUEUE_PROFILING_ENABLE));
+    kit::on_threads(4, [&](std::size_t thread) {
+      for (int i = 0; i < 3; ++i) {
+        kit::Event event = fixture.cl.event();
+        EXPECT_EQ(fixture.launch_on(queues[thread], kernels[thread], event.out()), CL_SUCCESS);
+        EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
       }
-    }
+      EXPECT_EQ(fixture.cl.clFinish(queues[thread]), CL_SUCCESS);
+    });
     slices = InterposerFixture::statistics().slices;
     EXPECT_GT(slices, 12U);
   }
@@ -227,10 +214,8 @@ TEST_F(Trace, ConcurrentEventsAreComplete) {
 }
 
 TEST_F(Trace, SequentialLaunchesShowTheirWaits) {
-  base::Settings settings = traced();
-  settings.launch = base::LaunchMode::sequential;
   {
-    InterposerFixture fixture(settings);
+    InterposerFixture fixture(kit::with(traced(), &base::Settings::launch, base::LaunchMode::sequential));
     ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
   }
   EXPECT_EQ(events("slice").size(), 20U);
@@ -239,15 +224,12 @@ TEST_F(Trace, SequentialLaunchesShowTheirWaits) {
 }
 
 TEST_F(Trace, SleepingWaitsRecordTheirSleepTime) {
-  base::Settings settings = traced();
-  settings.wait = base::WaitMode::sleeping;
   {
-    InterposerFixture fixture(settings);
+    InterposerFixture fixture(kit::with(traced(), &base::Settings::wait, base::WaitMode::sleeping));
     fixture.driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(5ms); });
-    cl_event event = nullptr;
-    ASSERT_EQ(fixture.launch(fixture.make_kernel(), &event), CL_SUCCESS);
+    kit::Event event = fixture.launch_event(fixture.make_kernel());
     EXPECT_EQ(fixture.cl.wait({event}), CL_SUCCESS);
-    EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
+    EXPECT_EQ(event.reset(), CL_SUCCESS);
     fixture.read();
   }
   std::vector<std::string> how;
@@ -274,12 +256,10 @@ TEST_F(Trace, ProfilingPlacesSlicesAtDeviceTimes) {
       InterposerFixture fixture(traced(pipelined_settings()), options, CL_QUEUE_PROFILING_ENABLE);
       make_slices_uneven(fixture);
       const cl_kernel kernel = fixture.make_kernel();
-      cl_event event = nullptr;
-      ASSERT_EQ(fixture.launch(kernel, wants_event ? &event : nullptr), CL_SUCCESS);
+      kit::Event event = fixture.cl.event();
+      ASSERT_EQ(fixture.launch(kernel, wants_event ? event.out() : nullptr), CL_SUCCESS);
       EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-      if (wants_event) {
-        EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
-      }
+      EXPECT_EQ(event.reset(), CL_SUCCESS);
       for (const auto& execution : fixture.driver.executions()) {
         ran.emplace_back(static_cast<double>(execution.started.count()) / 1000,
                          static_cast<double>(execution.ended.count()) / 1000);
@@ -312,19 +292,13 @@ TEST_F(Trace, ProfilingPlacesSlicesAtDeviceTimes) {
 
 TEST_F(Trace, UnsplitLaunchesHaveDeviceTimes) {
   {
-    base::Settings settings = traced();
-    settings.vms = 1;
-    InterposerFixture fixture(settings, default_driver(), CL_QUEUE_PROFILING_ENABLE);
+    InterposerFixture fixture(kit::with(traced(), &base::Settings::vms, 1), default_driver(),
+                              CL_QUEUE_PROFILING_ENABLE);
     const cl_kernel kernel = fixture.make_kernel();
     const kit::Event event = fixture.launch_event(kernel);
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
-    cl_ulong time = 0;
-    for (int i = 0; i < 2; ++i) {
-      EXPECT_EQ(
-          fixture.cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, nullptr),
-          CL_SUCCESS);
-    }
+    for (int i = 0; i < 2; ++i) static_cast<void>(fixture.cl.profiled(event, CL_PROFILING_COMMAND_END));
   }
   EXPECT_EQ(events("device").size(), 2U);
 }
