@@ -55,7 +55,6 @@ struct WorkerProcess {
   std::string peer;
   std::string name;
   std::string end_reason;
-  Time since;
   Time kill_deadline = Time::max();  // if it has not exited by then
   bool is_killed = false;
   bool has_exited = false;
@@ -92,6 +91,7 @@ class Supervisor {
  private:
   void listen();
   void keep_spares();
+  WorkerProcess* start_worker();
   void step();
   void accept_from(const EndpointListener& listener);
   void assign(const EndpointListener& listener, int socket);
@@ -158,15 +158,23 @@ std::size_t Supervisor::unkillable_workers() const {
 void Supervisor::keep_spares() {
   if (steady_clock::now() < next_spawn_) return;
   while (count(WorkerProcess::State::spare) < options_.spare) {
-    const Spawned spawned = spawn_worker(options_.given, count_.path());
-    if (spawned.process < 0) {
-      log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
-      next_spawn_ = steady_clock::now() + kSpawnRetryDelay;
-      return;
-    }
-    workers_.push_back(
-        {WorkerProcess::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
+    if (start_worker() != nullptr) continue;
+    next_spawn_ = steady_clock::now() + kSpawnRetryDelay;
+    return;
   }
+}
+
+// A spare one; null where it cannot be started, which is logged.
+WorkerProcess* Supervisor::start_worker() {
+  const Spawned spawned = spawn_worker(options_.given, count_.path());
+  if (spawned.process < 0) {
+    log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
+    return nullptr;
+  }
+  WorkerProcess& worker = workers_.emplace_back();
+  worker.process = spawned.process;
+  worker.control = spawned.control;
+  return &worker;
 }
 
 void Supervisor::update_client_count() {
@@ -187,17 +195,11 @@ void Supervisor::accept_from(const EndpointListener& listener) {
 }
 
 void Supervisor::assign(const EndpointListener& listener, int socket) {
-  auto worker = std::find_if(workers_.begin(), workers_.end(), [](const WorkerProcess& one) {
+  const auto spare = std::find_if(workers_.begin(), workers_.end(), [](const WorkerProcess& one) {
     return one.control >= 0 && one.state == WorkerProcess::State::spare;
   });
-  if (worker == workers_.end()) {
-    const Spawned spawned = spawn_worker(options_.given, count_.path());
-    if (spawned.process < 0)
-      return log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
-    worker = workers_.insert(
-        workers_.end(),
-        {WorkerProcess::State::spare, spawned.process, spawned.control, {}, {}, {}, steady_clock::now()});
-  }
+  WorkerProcess* const worker = spare != workers_.end() ? &*spare : start_worker();
+  if (worker == nullptr) return;
   Assignment assignment;
   assignment.tls = listener.endpoint.tls;
   assignment.is_unix = listener.endpoint.address.kind == base::Address::Kind::unix_socket;
@@ -206,7 +208,6 @@ void Supervisor::assign(const EndpointListener& listener, int socket) {
   send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), socket);
   worker->state = WorkerProcess::State::handshaking;
   worker->peer = assignment.peer;
-  worker->since = steady_clock::now();
 }
 
 // Tells a worker whether its client is admitted. Unkillable workers count as clients; workers that have just been killed do

@@ -12,35 +12,23 @@ namespace {
 
 class OptionsTest : public testing::Test {
  protected:
-  // The command line of these words, after an empty file's --config, so that the machine's own file does not
-  // matter.
-  Options read(std::vector<const char*> words) {
-    const std::string empty = file("");
-    words.insert(words.begin(), {"cleave-monitord", "--config", empty.c_str()});
-    return read_options(words).value();
-  }
-  std::string error_text(const std::vector<const char*>& words) {
-    try {
-      read(words);
-    } catch (const OptionError& error) {
-      return error.what();
-    }
-    return "";
-  }
+  // From a file with this text, and the command line of these words.
   Options read_with(const std::string& text, std::vector<const char*> words = {}) {
-    const std::string path = file(text);
+    const std::string path = folder_.write("monitord.toml", text);
     words.insert(words.begin(), {"cleave-monitord", "--config", path.c_str()});
     return read_options(words).value();
   }
-  std::string error_text_with(const std::string& text) {
+  std::string error_text_with(const std::string& text, const std::vector<const char*>& words = {}) {
     try {
-      read_with(text);
+      read_with(text, words);
     } catch (const OptionError& error) {
       return error.what();
     }
     return "";
   }
-  std::string file(const std::string& text) const { return folder_.write("monitord.toml", text); }
+  // The file is empty: the machine's own does not matter.
+  Options read(const std::vector<const char*>& words) { return read_with("", words); }
+  std::string error_text(const std::vector<const char*>& words) { return error_text_with("", words); }
 
   kit::TemporaryFolder folder_;
 };
