@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "plain_program.h"
+#include "tests/kit/threads.h"
 
 namespace {
 
@@ -76,9 +77,10 @@ void all_sizes(const Rig& rig) {
     const kit::Queue queue = rig.make_queue(properties);
     for (const Blocking blocking : {Blocking::yes, Blocking::no}) {
       for (const std::size_t size : kSizes) {
-        for (const std::size_t offset : {std::size_t{0}, std::size_t{7}, kLargest - size})
-          write_and_read(queue, rig.buffer, offset, size, static_cast<std::uint32_t>(size + offset), blocking,
-                         "sizes");
+        for (const std::size_t offset : {std::size_t{0}, std::size_t{7}, kLargest - size}) {
+          const auto seed = static_cast<std::uint32_t>(size + offset);
+          write_and_read(queue, rig.buffer, offset, size, seed, blocking, "sizes");
+        }
       }
     }
   }
@@ -86,17 +88,21 @@ void all_sizes(const Rig& rig) {
 }
 
 void boxes_and_maps(const Rig& rig) {
+  constexpr std::size_t kRow = 1031;
+  constexpr std::size_t kSlice = kRow * 1021;
+  constexpr std::size_t kHostRow = 1100;
+  constexpr std::size_t kHostSlice = kHostRow * 1100;
   const Place origin{3, 5, 1};
   const Place host_origin{1, 2, 0};
   const Place region{1021, 1013, 3};
-  const Bytes data = noise(1100 * 1100 * 4, 9);
+  const Bytes data = noise(kHostSlice * 4, 9);
   Bytes back(data.size());
   check(cl.clEnqueueWriteBufferRect(rig.queue, rig.buffer, CL_FALSE, origin.data(), host_origin.data(),
-                                    region.data(), 1031, 1031 * 1021, 1100, 1100 * 1100, data.data(), 0,
+                                    region.data(), kRow, kSlice, kHostRow, kHostSlice, data.data(), 0,
                                     nullptr, nullptr));
   check(cl.clEnqueueReadBufferRect(rig.queue, rig.buffer, CL_TRUE, origin.data(), host_origin.data(),
-                                   region.data(), 1031, 1031 * 1021, 1100, 1100 * 1100, back.data(), 0,
-                                   nullptr, nullptr));
+                                   region.data(), kRow, kSlice, kHostRow, kHostSlice, back.data(), 0, nullptr,
+                                   nullptr));
   std::printf("rect %08x\n", checksum(back));
   for (const std::size_t size : {std::size_t{100'001}, 9 * kMiB + 1, 20 * kMiB}) {
     auto* const mapped =
@@ -227,19 +233,16 @@ void behind_a_slow_kernel(const Rig& rig) {
 
 // Each thread has its queue and buffer; together they need more than the shared memory.
 void many_threads(const Rig& rig) {
-  std::vector<std::thread> threads;
-  for (std::uint32_t number = 0; number < 10; ++number) {
-    threads.emplace_back([&rig, number] {
-      const kit::Queue queue = rig.make_queue();
-      const kit::Buffer buffer = cl.buffer(rig.context, 13 * kMiB);
-      for (std::uint32_t i = 0; i < 6; ++i) {
-        const std::size_t size = (11 + i % 2) * kMiB + number * 4099 + i;
-        write_and_read(queue, buffer, i, size, number * 100 + i, i % 3 != 0 ? Blocking::yes : Blocking::no,
-                       "threads");
-      }
-    });
-  }
-  for (std::thread& one : threads) one.join();
+  kit::on_threads(10, [&](std::size_t thread) {
+    const auto number = static_cast<std::uint32_t>(thread);
+    const kit::Queue queue = rig.make_queue();
+    const kit::Buffer buffer = cl.buffer(rig.context, 13 * kMiB);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      const std::size_t size = (11 + i % 2) * kMiB + number * std::size_t{4099} + i;
+      write_and_read(queue, buffer, i, size, number * 100 + i, i % 3 != 0 ? Blocking::yes : Blocking::no,
+                     "threads");
+    }
+  });
   std::printf("threads\n");
 }
 

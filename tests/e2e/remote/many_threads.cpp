@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ordered_commands.h"
+#include "tests/kit/threads.h"
 
 namespace {
 
@@ -344,10 +345,8 @@ int main(int count, char** arguments) try {
       static_cast<unsigned>(std::stoul(arguments[2])), static_cast<unsigned>(std::stoul(arguments[3]))};
   SharedContext shared;
   std::vector<std::uint32_t> sums(options.threads);
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < options.threads; ++i)
-    threads.emplace_back([&, i] { sums[i] = run_thread(shared, options, i); });
-  for (std::thread& one : threads) one.join();
+  kit::on_threads(options.threads,
+                  [&](std::size_t i) { sums[i] = run_thread(shared, options, static_cast<unsigned>(i)); });
   check_sums(shared);
   std::printf("%u threads:", options.threads);
   for (const std::uint32_t sum : sums) timed ? 0 : std::printf(" %08x", sum);

@@ -1,8 +1,7 @@
 // One context with two queues, on devices of two servers if there are two: the effects of commands on either on memory, in
 // any order that events impose. Prints results that are the same with one device.
-#include <thread>
-
 #include "multi_server_setup.h"
+#include "tests/kit/threads.h"
 
 namespace {
 
@@ -209,20 +208,17 @@ void random_commands(const Setup& setup, std::uint32_t seed) {
 // Quarters of one buffer, each used by a thread on all queues in turn.
 void threads(const Setup& setup) {
   const kit::Buffer buffer = setup.buffer(4 * kFew);
-  std::vector<std::thread> threads;
-  for (cl_uint number = 0; number < 4; ++number) {
-    threads.emplace_back([&setup, &buffer, number] {
-      const kit::Buffer quarter = cl.sub_buffer(buffer, number * kFewBytes, kFewBytes);
-      const kit::Kernel add = setup.kernel("add", quarter);
-      kit::Event last;
-      for (cl_uint i = number; i < 100 + number; ++i) {
-        check(cl.set_argument(add, 1, i));
-        last = launch(queue_for(setup, i, 3), add, kFew, last ? kit::Waits{last} : kit::Waits{});
-      }
-      check(cl.wait({last}));
-    });
-  }
-  for (std::thread& one : threads) one.join();
+  kit::on_threads(4, [&](std::size_t thread) {
+    const auto number = static_cast<cl_uint>(thread);
+    const kit::Buffer quarter = cl.sub_buffer(buffer, number * kFewBytes, kFewBytes);
+    const kit::Kernel add = setup.kernel("add", quarter);
+    kit::Event last;
+    for (cl_uint i = number; i < 100 + number; ++i) {
+      check(cl.set_argument(add, 1, i));
+      last = launch(queue_for(setup, i, 3), add, kFew, last ? kit::Waits{last} : kit::Waits{});
+    }
+    check(cl.wait({last}));
+  });
   std::printf("threads %08x\n", checksum_of(setup.queues[0], buffer, 4 * kFew));
 }
 

@@ -107,14 +107,8 @@ void linked(const Setup& setup) {
                  " x[get_global_id(0)] = next(x[get_global_id(0)], n); }");
   const kit::Program functions =
       cl.program(setup.context, "uint next(uint x, uint n) { return x * 5u + n; }");
-  const cl_program parts[] = {kernels, functions};
-  for (cl_program const part : parts)
-    check(cl.clCompileProgram(part, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr));
-  cl_int error = CL_SUCCESS;
-  const kit::Program program =
-      cl.own(cl.clLinkProgram(setup.context, 0, nullptr, "", 2, parts, nullptr, nullptr, &error));
-  check(error);
-  run(setup, program, "linked");
+  for (cl_program const part : {kernels.get(), functions.get()}) check(cl.compile(part));
+  run(setup, cl.link(setup.context, {kernels, functions}), "linked");
 }
 
 void invalid_programs(const Setup& setup) {

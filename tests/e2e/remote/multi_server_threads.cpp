@@ -1,9 +1,8 @@
 // Threads that write to one buffer on different devices, more than may be in flight: their commands wait for each other's
 // transfers of the buffer between servers. All write the same data, so that the order does not matter. Prints what is the
 // same with one device.
-#include <thread>
-
 #include "multi_server_setup.h"
+#include "tests/kit/threads.h"
 
 namespace {
 
@@ -28,9 +27,7 @@ int main() {
   const Setup setup;
   const kit::Buffer buffer = setup.buffer(kItems + kMore);
   const std::vector<cl_uint> data(kItems, 7);
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back([&, i] { write(setup, buffer, data, i); });
-  for (std::thread& one : threads) one.join();
+  kit::on_threads(kThreads, [&](std::size_t number) { write(setup, buffer, data, number); });
   std::printf("threads %08x\n", checksum_of(setup.queues[0], buffer, kItems + kMore));
   return 0;
 }
