@@ -23,14 +23,14 @@ class Bench(unittest.TestCase):
         os.environ["CLEAVE_BENCH"] = str(CLEAVE.parent.parent / "bench")
 
     def test_neighbours_run_in_domains_on_the_hosts_clock(self):
-        import grounds
+        import isolation
         import neighbours
 
         cores = os.sched_getaffinity(0)
-        ground = grounds.prepare("domains", cores)
-        self.addCleanup(ground.close)
+        isolated = isolation.prepare("domains", cores)
+        self.addCleanup(isolated.close)
         begin = time.monotonic()
-        domains = [ground.start(f"neighbour-{i}", "cleave_neighbour", 64, 4) for i in range(2)]
+        domains = [isolated.start(f"neighbour-{i}", "cleave_neighbour", 64, 4) for i in range(2)]
         self.assertEqual(len(self.libvirt.running()), 2)
         time.sleep(1)
         self.assertEqual([domain.poll() for domain in domains], [None, None])
