@@ -4,12 +4,12 @@
 #include <pthread.h>
 
 #include "base/scoped_thread_state.h"
+#include "interpose/calls/next_function.h"
 #include "interpose/calls/overrides.h"
 #include "interpose/calls/reference_counts.h"
 #include "interpose/interposer.h"
 #include "interpose/waits/blocking_calls.h"
 #include "opencl/extension_functions.h"
-#include "opencl/missing_functions.h"
 
 namespace cleave::interpose {
 namespace {
@@ -38,28 +38,6 @@ struct CancelSafe<Override, Result(CL_API_CALL*)(Parameters...) noexcept> {
 };
 
 using opencl::ExtensionFunctions;
-
-// The driver's own function of an extension, for a queue. The program got ours in its place, so the platform has it.
-void* find_extension_function(const Table& next, cl_command_queue queue, const char* name) {
-  cl_device_id device = nullptr;
-  cl_platform_id platform = nullptr;
-  if (next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr) != CL_SUCCESS ||
-      next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr) != CL_SUCCESS) {
-    return nullptr;
-  }
-  return next.clGetExtensionFunctionAddressForPlatform(platform, name);
-}
-
-template <auto Entry>
-FunctionAt<Entry> next_function(const Table& next, [[maybe_unused]] cl_command_queue queue) {
-  if constexpr (std::is_same_v<typename opencl::EntryTraits<Entry>::Table, Table>) {
-    return next.*Entry;
-  } else {
-    void* const found = find_extension_function(next, queue, opencl::kNameOf<Entry>.data());
-    if (found != nullptr) return reinterpret_cast<FunctionAt<Entry>>(found);
-    return opencl::MissingFunction<FunctionAt<Entry>, CL_INVALID_COMMAND_QUEUE>::call;
-  }
-}
 
 // A function that enqueues a command, called within the gate of its queue.
 template <auto Entry, typename Function = FunctionAt<Entry>>

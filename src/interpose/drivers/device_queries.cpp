@@ -114,6 +114,13 @@ std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept {
   return print.value();
 }
 
+void* find_extension_function(const Table& next, cl_device_id device, const char* name) noexcept {
+  const auto platform = ask<cl_platform_id>(next, device, CL_DEVICE_PLATFORM, nullptr);
+  if (platform == nullptr) return nullptr;
+  void* const found = next.clGetExtensionFunctionAddressForPlatform(platform, name);
+  return found != nullptr ? found : next.clGetExtensionFunctionAddress(name);
+}
+
 std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& settings,
                                        cl_command_queue queue) noexcept {
   QueueRecord record;

@@ -1,4 +1,4 @@
-// Queries of devices and queues, made once per object and kept in records.
+// Queries of devices and queues, most of them made once per object and kept in records.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,10 @@ plan::Device query_device(const Table& next, const base::Settings& settings, cl_
 // A hash, not 0, that identifies the device in every process of the machine: of its UUID, else its PCI address, else
 // its names, which two devices may share.
 std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept;
+
+// The driver's own function of an extension for which a program got ours; null if the driver has none for this device.
+// The platform is asked first. A program may have used the older query, which some layers below answer alone.
+void* find_extension_function(const Table& next, cl_device_id device, const char* name) noexcept;
 
 // Empty if the driver does not know the queue.
 std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& settings,

@@ -347,13 +347,8 @@ Command find_command(const Table& next, cl_kernel kernel) {
   next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
   std::vector<cl_device_id> devices(count);
   next.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
-  cl_platform_id platform = nullptr;
-  if (devices.empty() || next.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(cl_platform_id),
-                                              &platform, nullptr) != CL_SUCCESS) {
-    return nullptr;
-  }
-  return reinterpret_cast<Command>(
-      next.clGetExtensionFunctionAddressForPlatform(platform, "clCommandNDRangeKernelKHR"));
+  if (devices.empty()) return nullptr;
+  return reinterpret_cast<Command>(find_extension_function(next, devices[0], "clCommandNDRangeKernelKHR"));
 }
 
 }  // namespace

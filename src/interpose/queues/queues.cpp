@@ -99,12 +99,8 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context co
   using Create =
       cl_command_queue(CL_API_CALL*)(cl_context, cl_device_id, const cl_queue_properties*, cl_int*);
   Interposer& p = interposer();
-  cl_platform_id platform = nullptr;
-  Create create = nullptr;
-  if (p.next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr) == CL_SUCCESS) {
-    create = reinterpret_cast<Create>(
-        p.next.clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandQueueWithPropertiesKHR"));
-  }
+  const auto create = reinterpret_cast<Create>(
+      find_extension_function(p.next, device, "clCreateCommandQueueWithPropertiesKHR"));
   if (create == nullptr) {
     if (error != nullptr) *error = CL_INVALID_DEVICE;
     return nullptr;

@@ -125,6 +125,23 @@ TEST(ConfiguredSharedQueue, AnExtensionsCommandDoesNotGetBetweenSlices) {
   fixture.expect_each_item_ran(1);
 }
 
+// Programs may have the function by the older query, which some loaders answer alone.
+TEST(ConfiguredSharedQueue, AnExtensionsCommandNeedsOnlyTheOlderQuery) {
+  constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
+  Table below = sim::Driver::table();
+  below.clGetExtensionFunctionAddressForPlatform = [](cl_platform_id, const char*) -> void* {
+    return nullptr;
+  };
+  InterposerFixture fixture(default_settings(), default_driver(), 0, below);
+  mipmap_driver = &fixture.driver;
+  fixture.driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
+  const auto enqueue =
+      reinterpret_cast<decltype(&generate_mipmap)>(fixture.cl.clGetExtensionFunctionAddress(kName));
+  ASSERT_NE(enqueue, nullptr);
+  EXPECT_EQ(enqueue(fixture.queue, fixture.buffer, fixture.buffer, 0, nullptr, nullptr, 0, nullptr, nullptr),
+            CL_SUCCESS);
+}
+
 TEST_F(SharedQueue, AnExtensionsCommandIsRefusedOnWhatIsNoQueue) {
   constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
   driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
