@@ -93,13 +93,15 @@ constexpr FunctionAt<Entry> override_of() {
   }
 }
 
+// Of a function that may be forwarded: it enqueues nothing that could get between the slices of a launch.
+constexpr bool may_be_forwarded(std::string_view name) { return !name.starts_with("clEnqueue"); }
+
 // Calls visit(name, entry of the table, override) for every overridden function of the dispatch table.
 template <typename Visit>
 void for_each_override(Visit visit) {
-#define CL_FUNCTION(version, name, ...)                                                                      \
-  static_assert(kRole<&Table::name> != Role::forwarded || !std::string_view(#name).starts_with("clEnqueue"), \
-                #name " enqueues a command, which must not get between the slices of a launch");             \
-  if constexpr (kRole<&Table::name> != Role::forwarded)                                                      \
+#define CL_FUNCTION(version, name, ...)                                                                \
+  static_assert(kRole<&Table::name> != Role::forwarded || may_be_forwarded(#name), #name " enqueues"); \
+  if constexpr (kRole<&Table::name> != Role::forwarded)                                                \
     visit(#name, &Table::name, override_of<&Table::name, &interpose::name, #name>());
 #include "opencl/functions.def"
 #undef CL_FUNCTION
@@ -134,6 +136,8 @@ void* find_override(std::string_view wanted) {
     if (known == wanted) found = reinterpret_cast<void*>(override);
   });
 #define CL_EXTENSION(extension, name, ...)                                                             \
+  static_assert(kRole<&ExtensionFunctions::name> != Role::forwarded || may_be_forwarded(#name),        \
+                #name " enqueues");                                                                    \
   if (wanted == #name) {                                                                               \
     return reinterpret_cast<void*>(override_of<&ExtensionFunctions::name, &interpose::name, #name>()); \
   }

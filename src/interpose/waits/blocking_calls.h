@@ -12,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "interpose/calls/next_function.h"
 #include "interpose/calls/reference_counts.h"
 #include "interpose/waits/finish_and_wait_for_events.h"
 #include "interpose/waits/wait.h"
@@ -98,7 +99,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
 
   static Result enqueue(Interposer& p, cl_command_queue queue, Parameters... parameters) {
     const GateGuard guard(p.gates.of(queue));
-    return (p.next.*Entry)(queue, parameters...);
+    return next_function<Entry>(p.next, queue)(queue, parameters...);
   }
 };
 

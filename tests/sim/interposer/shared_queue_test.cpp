@@ -6,6 +6,8 @@
 #include <string_view>
 #include <thread>
 
+#include "opencl/extension_functions.h"
+#include "opencl/function_traits.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
@@ -93,61 +95,122 @@ TEST(ConfiguredSharedQueue, WaitingThreadAbortsPacing) {
   fixture.expect_each_item_ran(1);
 }
 
-// The driver's function of cl_img_generate_mipmap: it only notes what was enqueued before it.
-const sim::Driver* mipmap_driver = nullptr;
-std::size_t slices_before_mipmap = 0;
-cl_int CL_API_CALL generate_mipmap(cl_command_queue, cl_mem, cl_mem, cl_uint, const size_t*, const size_t*,
-                                   cl_uint, const cl_event*, cl_event*) {
-  slices_before_mipmap = mipmap_driver->launches().size();
-  return CL_SUCCESS;
+// The drivers' functions of extensions that enqueue something: they only note what was enqueued before them.
+const sim::Driver* noting_driver = nullptr;
+std::size_t slices_before = 0;
+
+template <auto Entry, typename Function = opencl::FunctionAt<Entry>>
+struct Noting;
+
+template <auto Entry, typename... Parameters>
+struct Noting<Entry, cl_int(CL_API_CALL*)(cl_command_queue, Parameters...)> {
+  static constexpr std::string_view kName = opencl::kNameOf<Entry>;
+
+  static cl_int CL_API_CALL call(cl_command_queue, Parameters...) {
+    slices_before = noting_driver->launches().size();
+    return CL_SUCCESS;
+  }
+
+  static void add_to(InterposerFixture& fixture) {
+    noting_driver = &fixture.driver;
+    fixture.driver.extension(kName, reinterpret_cast<void*>(call));
+  }
+
+  // As a program calls it, with zeros for all other arguments.
+  static cl_int enqueue(const InterposerFixture& fixture, cl_command_queue queue) {
+    void* const found = fixture.cl.clGetExtensionFunctionAddress(kName.data());
+    EXPECT_NE(found, nullptr);
+    EXPECT_NE(found, reinterpret_cast<void*>(call)) << "the program has the driver's own";
+    return reinterpret_cast<opencl::FunctionAt<Entry>>(found)(queue, Parameters{}...);
+  }
+};
+
+struct ExtensionCommand {
+  std::string name;
+  void (*add_to)(InterposerFixture&);
+  cl_int (*enqueue)(const InterposerFixture&, cl_command_queue);
+};
+
+template <auto Entry>
+void add_command(std::vector<ExtensionCommand>& commands) {
+  if constexpr (opencl::kNameOf<Entry>.starts_with("clEnqueue")) {
+    using Function = Noting<Entry>;
+    commands.push_back({std::string(Function::kName), Function::add_to, Function::enqueue});
+  }
 }
 
-TEST(ConfiguredSharedQueue, AnExtensionsCommandDoesNotGetBetweenSlices) {
-  constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
+std::vector<ExtensionCommand> extension_commands() {
+  std::vector<ExtensionCommand> commands;
+#define CL_EXTENSION(extension, name, ...) add_command<&opencl::ExtensionFunctions::name>(commands);
+#include "opencl/extension_functions.def"
+#undef CL_EXTENSION
+  return commands;
+}
+
+class ExtensionCommands : public testing::TestWithParam<ExtensionCommand> {};
+
+TEST_P(ExtensionCommands, DoNotGetBetweenSlices) {
   InterposerFixture fixture(
       kit::with(default_settings(), &base::Settings::launch, base::LaunchMode::sequential));
-  mipmap_driver = &fixture.driver;
-  fixture.driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
-  void* const found = fixture.cl.clGetExtensionFunctionAddress(kName);
-  ASSERT_NE(found, nullptr);
-  EXPECT_NE(found, reinterpret_cast<void*>(generate_mipmap)) << "the program has the driver's own";
-  const auto enqueue = reinterpret_cast<decltype(&generate_mipmap)>(found);
+  GetParam().add_to(fixture);
   const cl_kernel kernel = fixture.make_kernel();
   DriverOnlyEvent gate(fixture);
   std::jthread launcher([&] { EXPECT_EQ(fixture.launch(kernel, nullptr, {gate.get()}), CL_SUCCESS); });
   while (fixture.driver.launches().empty()) std::this_thread::yield();
-  const cl_int error =
-      enqueue(fixture.queue, fixture.buffer, fixture.buffer, 0, nullptr, nullptr, 0, nullptr, nullptr);
-  EXPECT_EQ(error, CL_SUCCESS);
-  EXPECT_EQ(slices_before_mipmap, 20U);
+  EXPECT_EQ(GetParam().enqueue(fixture, fixture.queue), CL_SUCCESS);
+  EXPECT_EQ(slices_before, 20U);
   launcher.join();
   gate.open();
   fixture.expect_each_item_ran(1);
 }
 
+TEST_P(ExtensionCommands, AreRefusedOnWhatIsNoQueue) {
+  InterposerFixture fixture;
+  GetParam().add_to(fixture);
+  EXPECT_EQ(GetParam().enqueue(fixture, nullptr), CL_INVALID_COMMAND_QUEUE);
+}
+
 // Programs may have the function by the older query, which some loaders answer alone.
-TEST(ConfiguredSharedQueue, AnExtensionsCommandNeedsOnlyTheOlderQuery) {
-  constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
+TEST_P(ExtensionCommands, NeedOnlyTheOlderQuery) {
   Table below = sim::Driver::table();
   below.clGetExtensionFunctionAddressForPlatform = [](cl_platform_id, const char*) -> void* {
     return nullptr;
   };
   InterposerFixture fixture(default_settings(), default_driver(), 0, below);
-  mipmap_driver = &fixture.driver;
-  fixture.driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
-  const auto enqueue =
-      reinterpret_cast<decltype(&generate_mipmap)>(fixture.cl.clGetExtensionFunctionAddress(kName));
-  ASSERT_NE(enqueue, nullptr);
-  EXPECT_EQ(enqueue(fixture.queue, fixture.buffer, fixture.buffer, 0, nullptr, nullptr, 0, nullptr, nullptr),
-            CL_SUCCESS);
+  GetParam().add_to(fixture);
+  EXPECT_EQ(GetParam().enqueue(fixture, fixture.queue), CL_SUCCESS);
 }
 
-TEST_F(SharedQueue, AnExtensionsCommandIsRefusedOnWhatIsNoQueue) {
-  constexpr const char* kName = "clEnqueueGenerateMipmapIMG";
-  driver.extension(kName, reinterpret_cast<void*>(generate_mipmap));
-  const auto enqueue = reinterpret_cast<decltype(&generate_mipmap)>(cl.clGetExtensionFunctionAddress(kName));
-  EXPECT_EQ(enqueue(nullptr, buffer, buffer, 0, nullptr, nullptr, 0, nullptr, nullptr),
-            CL_INVALID_COMMAND_QUEUE);
+INSTANTIATE_TEST_SUITE_P(SharedQueue, ExtensionCommands, testing::ValuesIn(extension_commands()),
+                         [](const auto& info) { return info.param.name; });
+
+// A copy that waits for its end: within the driver until it is told to return.
+std::atomic<bool> copy_waits{false};
+cl_int CL_API_CALL wait_in_copy(cl_command_queue, cl_bool, void*, const void*, size_t, cl_uint,
+                                const cl_event*, cl_event*) {
+  copy_waits = true;
+  copy_waits.notify_all();
+  copy_waits.wait(true);
+  return CL_SUCCESS;
+}
+
+// A launch does not wait for a thread that the driver holds up: that thread may wait for this very launch.
+TEST_F(SharedQueue, BlockingExtensionsCommandDoesNotHoldUpALaunch) {
+  constexpr const char* kName = "clEnqueueMemcpyINTEL";
+  driver.extension(kName, reinterpret_cast<void*>(wait_in_copy));
+  const auto copy = reinterpret_cast<decltype(&wait_in_copy)>(cl.clGetExtensionFunctionAddress(kName));
+  const cl_kernel kernel = make_kernel();
+  std::jthread copier(
+      [&] { EXPECT_EQ(copy(queue, CL_TRUE, nullptr, nullptr, 0, 0, nullptr, nullptr), CL_SUCCESS); });
+  copy_waits.wait(false);
+  EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(unsplit(plan::UnsplitReason::shared), 1U);
+  copy_waits = false;
+  copy_waits.notify_all();
+  copier.join();
+  EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(statistics().split, 1U);
+  expect_each_item_ran(2);
 }
 
 }  // namespace
