@@ -14,9 +14,11 @@
 
 namespace cleave::base {
 
-// The order in which the locks are taken. A thread that holds one of them may only take later ones.
+// The order in which the locks of one library are taken. A thread that holds one of them may only take later ones.
 enum class ForkOrder : std::uint8_t {
+  // The interposer.
   neighbours,
+  registry_entry,
   tracer,
   device_times,
   traced_events,
@@ -33,6 +35,16 @@ enum class ForkOrder : std::uint8_t {
   measured_events,
   launch_timers,
   costs,
+  // The remote client.
+  startup,
+  servers,
+  device_infos,
+  callbacks,
+  internal_callbacks,
+  migrations,
+  // Libraries with handles of their own.
+  objects,
+  shared_virtual_memory,
 };
 
 class ForkLocks {
@@ -40,34 +52,37 @@ class ForkLocks {
   // Registers `lockable`, which has lock() and unlock(). It must outlive this object's last fork.
   template <typename Lockable>
   void add(ForkOrder order, Lockable& lockable) {
-    insert({order, &lockable, lock<Lockable>, unlock<Lockable>, unlock<Lockable>});
+    insert({order, &lockable, lock<Lockable>, unlock<Lockable>});
   }
 
-  // Registers `object`, which does more in the child than release its locks: it has before_fork(),
-  // after_fork_in_parent() and after_fork_in_child().
-  template <typename Object>
-  void add_hooks(ForkOrder order, Object& object) {
-    insert({order, &object, lock_hook<Object>, parent_hook<Object>, child_hook<Object>});
+  // The same. In the child `kInChild`, a member function of `owner`, is called before the lock is released.
+  template <auto kInChild, typename Lockable, typename Owner>
+  void add(ForkOrder order, Lockable& lockable, Owner& owner) {
+    insert({order, &lockable, lock<Lockable>, unlock<Lockable>, &owner, call<kInChild, Owner>});
   }
 
   void before_fork() {
-    for (const Entry& each : entries_) each.lock(each.object);
+    for (const Entry& each : entries_) each.lock(each.lockable);
   }
   void after_fork_in_parent() {
-    for (auto each = entries_.rbegin(); each != entries_.rend(); ++each) each->in_parent(each->object);
+    for (auto each = entries_.rbegin(); each != entries_.rend(); ++each) each->unlock(each->lockable);
   }
   void after_fork_in_child() {
-    for (auto each = entries_.rbegin(); each != entries_.rend(); ++each) each->in_child(each->object);
+    for (auto each = entries_.rbegin(); each != entries_.rend(); ++each) {
+      if (each->in_child != nullptr) each->in_child(each->owner);
+      each->unlock(each->lockable);
+    }
   }
 
  private:
   using Function = void (*)(void*);
   struct Entry {
     ForkOrder order;
-    void* object;
+    void* lockable;
     Function lock;
-    Function in_parent;
-    Function in_child;
+    Function unlock;
+    void* owner = nullptr;
+    Function in_child = nullptr;
   };
 
   // The analysis cannot follow locks that one function takes and another one releases.
@@ -79,17 +94,9 @@ class ForkLocks {
   static void unlock(void* self) CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     static_cast<Lockable*>(self)->unlock();
   }
-  template <typename Object>
-  static void lock_hook(void* self) CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-    static_cast<Object*>(self)->before_fork();
-  }
-  template <typename Object>
-  static void parent_hook(void* self) CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-    static_cast<Object*>(self)->after_fork_in_parent();
-  }
-  template <typename Object>
-  static void child_hook(void* self) CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-    static_cast<Object*>(self)->after_fork_in_child();
+  template <auto kFunction, typename Owner>
+  static void call(void* self) CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+    (static_cast<Owner*>(self)->*kFunction)();
   }
 
   void insert(const Entry& added) {

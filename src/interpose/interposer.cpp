@@ -73,7 +73,7 @@ Interposer::Interposer(const Table& below, std::string face_name, std::string be
       configuration(std::move(loaded)),
       clock(time),
       owner(next, configuration),
-      neighbours(configuration.settings),
+      neighbours(forks, configuration.settings),
       counters(forks),
       unknown_kernel(counters.of("(unknown)")),
       records(forks),
@@ -85,9 +85,7 @@ Interposer::Interposer(const Table& below, std::string face_name, std::string be
       costs(forks, next, clock, launch_timers, records),
       policy(make_policy({configuration.settings, costs.table()})),
       waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,
-            owner, wait_statistics} {
-  forks.add_hooks(base::ForkOrder::neighbours, neighbours);
-}
+            owner, wait_statistics} {}
 
 std::unique_ptr<Tracer> Interposer::make_tracer() {
   if (settings().trace.empty()) return nullptr;

@@ -52,11 +52,12 @@ const char* name(Report::State state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
-Neighbours::Neighbours(const base::Settings& settings)
+Neighbours::Neighbours(base::ForkLocks& forks, const base::Settings& settings)
     : settings_(settings),
       needs_sources_(needs_sources(settings)),
       vms_(settings.vms.value_or(needs_sources_ ? effective_count(std::nullopt, rules(), {}) : 1)),
-      entry_(registry_folder_for(settings)) {
+      entry_(forks, registry_folder_for(settings)) {
+  forks.add<&Neighbours::reset_in_child>(base::ForkOrder::neighbours, mutex_, *this);
   entry_.set_vms(vms());
 }
 
@@ -102,23 +103,10 @@ void Neighbours::stop() noexcept {
   entry_.withdraw();
 }
 
-// The analysis does not follow locks that are held across fork().
-void Neighbours::before_fork() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  mutex_.lock();
-  entry_.mutex().lock();
-}
-
-void Neighbours::after_fork_in_parent() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  entry_.mutex().unlock();
-  mutex_.unlock();
-}
-
-void Neighbours::after_fork_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+void Neighbours::reset_in_child() noexcept {
   if (poller_) poller_->close_in_child();
   poller_.reset();  // never destroyed: the thread, which the child does not have, still holds a reference
   started_ = false;
-  entry_.after_fork_in_child();
-  after_fork_in_parent();
 }
 
 std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/settings.h"
 #include "neighbours/registry_entry.h"
@@ -40,7 +41,7 @@ const char* name(Report::State state);
 
 class Neighbours {
  public:
-  explicit Neighbours(const base::Settings& settings);
+  Neighbours(base::ForkLocks& forks, const base::Settings& settings);
   Neighbours(const Neighbours&) = delete;
   Neighbours& operator=(const Neighbours&) = delete;
   ~Neighbours();
@@ -58,18 +59,14 @@ class Neighbours {
   // Before the process exits: removes the registry entry and ends the thread. Launches may go on; the count stays.
   void stop() noexcept;
 
-  // Around fork(): before_fork() locks, so that no other thread is inside this object; the other two unlock.
-  // The child drops the parent's thread and entry; start() creates its own.
-  void before_fork();
-  void after_fork_in_parent();
-  void after_fork_in_child();
-
   [[nodiscard]] Report report() const;
 
   // This process's entry in the registry.
   RegistryEntry& entry() { return entry_; }
 
  private:
+  // The child of a fork drops the parent's thread; start() creates its own.
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   void start_poller() CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::unique_ptr<Source>> make_sources() const;
   [[nodiscard]] StalenessRules rules() const { return {settings_.max_age, settings_.stale}; }

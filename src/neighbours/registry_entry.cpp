@@ -55,7 +55,10 @@ void fill_identity(cleave_registry_entry& entry) {
 
 }  // namespace
 
-RegistryEntry::RegistryEntry(std::string folder) : folder_(std::move(folder)) { local_counters_.vms = 1; }
+RegistryEntry::RegistryEntry(base::ForkLocks& forks, std::string folder) : folder_(std::move(folder)) {
+  local_counters_.vms = 1;
+  forks.add<&RegistryEntry::reset_in_child>(base::ForkOrder::registry_entry, mutex_, *this);
+}
 
 RegistryEntry::~RegistryEntry() {
   withdraw();
@@ -132,8 +135,7 @@ void RegistryEntry::withdraw() noexcept {
   file_name_.clear();
 }
 
-void RegistryEntry::after_fork_in_child() noexcept {
-  mutex_.assert_held();
+void RegistryEntry::reset_in_child() noexcept {
   if (page_ != nullptr) munmap(page_, CLEAVE_REGISTRY_FILE_SIZE);
   page_ = nullptr;
   locked_file_.close();

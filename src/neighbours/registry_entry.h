@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "cleave/registry.h"
 #include "neighbours/verified_descriptor.h"
@@ -22,7 +23,7 @@ class RegistryEntry {
   using Devices = std::array<std::uint64_t, CLEAVE_REGISTRY_DEVICES>;  // unused ones are 0
 
   // `folder` is the registry's; if it is empty, no entry is ever published.
-  explicit RegistryEntry(std::string folder);
+  RegistryEntry(base::ForkLocks& forks, std::string folder);
   RegistryEntry(const RegistryEntry&) = delete;
   RegistryEntry& operator=(const RegistryEntry&) = delete;
   ~RegistryEntry();
@@ -39,12 +40,6 @@ class RegistryEntry {
   // Deletes the entry for good. Counting goes on.
   void withdraw() noexcept;
 
-  // In a forked child: drops the parent's entry. publish() creates the child's. The caller holds mutex().
-  void after_fork_in_child() noexcept;
-
-  // For fork(): keeps other threads out while it is held.
-  base::Mutex& mutex() CLEAVE_RETURN_CAPABILITY(mutex_) { return mutex_; }
-
   [[nodiscard]] Devices devices() const;
   [[nodiscard]] std::string folder() const { return folder_; }
 
@@ -56,6 +51,8 @@ class RegistryEntry {
   void count_split(std::size_t slices, base::Nanoseconds added) noexcept;
 
  private:
+  // The child of a fork drops the parent's entry; publish() creates its own.
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   void create_file(int folder) CLEAVE_REQUIRES(mutex_);
   bool lock_and_map() CLEAVE_REQUIRES(mutex_);
 

@@ -43,11 +43,11 @@ class HandleIndex {
     if (found != shard.objects.end() && found->second == &object) shard.objects.erase(found);
   }
 
-  // For fork(): no other thread uses the index between these two. The analysis does not follow them.
-  void lock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  // For fork(): all locks, which the analysis cannot follow.
+  void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     for (Shard& shard : shards_) shard.mutex.lock();
   }
-  void unlock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  void unlock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     for (Shard& shard : shards_) shard.mutex.unlock();
   }
 

@@ -146,15 +146,14 @@ bool Objects::add_parent(Object& child, Object& parent) {
   return true;
 }
 
-// The analysis does not follow locks that are held across fork().
-void Objects::lock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+void Objects::lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   wrap_mutex_.lock();
   arena_.mutex().lock();
-  if (index_ != nullptr) index_->lock_all();
+  if (index_ != nullptr) index_->lock();
 }
 
-void Objects::unlock_all() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  if (index_ != nullptr) index_->unlock_all();
+void Objects::unlock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  if (index_ != nullptr) index_->unlock();
   arena_.mutex().unlock();
   wrap_mutex_.unlock();
 }

@@ -72,11 +72,11 @@ class Objects {
   void hold(Object& object) { object.counts.fetch_add(kHolder, std::memory_order_relaxed); }
   void drop(Object& object);
 
-  // For fork(): no other thread uses the objects between these two.
-  void lock_all();
-  void unlock_all();
+  // For fork(): all locks, which the analysis cannot follow. A face registers this object (base/fork_locks.h).
+  void lock();
+  void unlock();
 
-  // In the forked child, before unlock_all(): all objects but roots belong to the parent process. Their handles become
+  // In the forked child, before unlock(): all objects but roots belong to the parent process. Their handles become
   // invalid, the driver's objects behind them are not touched, and their memory is not reused.
   void disown_all() {
     arena_.mutex().assert_held();

@@ -80,9 +80,8 @@ std::vector<Counters::Named> Counters::all() const {
   return named;
 }
 
-void Counters::after_fork_in_child() noexcept {
+void Counters::reset_in_child() noexcept {
   for (auto& [name, counters] : by_name_) counters.reset();
-  mutex_.unlock();
 }
 
 }  // namespace cleave::observe

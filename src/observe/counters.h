@@ -59,7 +59,9 @@ class KernelCounters {
 class Counters {
  public:
   Counters() = default;
-  explicit Counters(base::ForkLocks& forks) { forks.add_hooks(base::ForkOrder::counters, *this); }
+  explicit Counters(base::ForkLocks& forks) {
+    forks.add<&Counters::reset_in_child>(base::ForkOrder::counters, mutex_, *this);
+  }
 
   struct Named {
     std::string name;
@@ -76,12 +78,10 @@ class Counters {
   // Sorted by name, without names that were never launched.
   [[nodiscard]] std::vector<Named> all() const;
 
-  // Around fork(). The child counts its own launches.
-  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
-  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
-  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
-
  private:
+  // The child of a fork counts its own launches.
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
+
   mutable base::Mutex mutex_;
   std::map<std::string, KernelCounters> by_name_ CLEAVE_GUARDED_BY(mutex_);
 };

@@ -62,11 +62,14 @@ std::uint64_t within_file_size_limit(std::uint64_t most) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(std::string path, std::string labels, base::Clock& clock, std::uint64_t max_bytes)
+TraceWriter::TraceWriter(std::string path, std::string labels, base::ForkLocks& forks, base::Clock& clock,
+                         std::uint64_t max_bytes)
     : path_(std::move(path)),
       labels_(std::move(labels)),
       clock_(clock),
-      max_bytes_(within_file_size_limit(max_bytes)) {}
+      max_bytes_(within_file_size_limit(max_bytes)) {
+  forks.add<&TraceWriter::reset_in_child>(base::ForkOrder::trace_file, mutex_, *this);
+}
 
 TraceWriter::~TraceWriter() {
   end();
@@ -105,7 +108,7 @@ void TraceWriter::end() noexcept {
 }
 
 // Closing the inherited descriptor is enough: the file's lock is the parent's while any process has it open.
-void TraceWriter::after_fork_in_child() noexcept {
+void TraceWriter::reset_in_child() noexcept {
   if (file_ >= 0 && is_ours()) close(file_);
   file_ = -1;
   state_ = State::waiting;
@@ -114,7 +117,6 @@ void TraceWriter::after_fork_in_child() noexcept {
   written_ = 0;
   buffer_.clear();
   threads_.clear();
-  mutex_.unlock();
 }
 
 void TraceWriter::open() noexcept try {

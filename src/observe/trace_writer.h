@@ -30,7 +30,8 @@ class TraceWriter {
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 
   // `path`: the value of CLEAVE_TRACE. `labels`: a short description of the process. `clock` must outlive this.
-  TraceWriter(std::string path, std::string labels, base::Clock& clock, std::uint64_t max_bytes = kMaxBytes);
+  TraceWriter(std::string path, std::string labels, base::ForkLocks& forks, base::Clock& clock,
+              std::uint64_t max_bytes = kMaxBytes);
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
   ~TraceWriter();
@@ -44,13 +45,11 @@ class TraceWriter {
   // The process exits. Later events are written at once.
   void end() noexcept;
 
-  // Around fork(). The child writes a trace of its own.
-  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
-  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
-  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
-
  private:
   enum class State : std::uint8_t { waiting, open, over };
+
+  // The child of a fork writes a trace of its own.
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
 
   void open() noexcept CLEAVE_REQUIRES(mutex_);
   bool try_open(const std::string& path) CLEAVE_REQUIRES(mutex_);

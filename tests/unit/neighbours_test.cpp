@@ -76,7 +76,8 @@ TEST(NeighbourCount, FixedCountUsesNoSource) {
   const FakeMonitor listener;
   base::Settings settings = following(listener);
   settings.vms = 5;
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   neighbours.start();
   EXPECT_EQ(neighbours.vms(), 5U);
   EXPECT_EQ(neighbours.report().state, Report::State::fixed);
@@ -88,7 +89,8 @@ TEST(NeighbourCount, PolicyWithoutACountUsesNoSource) {
     FakeMonitor listener;
     base::Settings settings = following(listener);
     settings.policy.kind = kind;
-    Neighbours neighbours(settings);
+    base::ForkLocks forks;
+    Neighbours neighbours(forks, settings);
     neighbours.start();
     EXPECT_FALSE(listener.answer());
     EXPECT_EQ(neighbours.report().state, Report::State::fixed);
@@ -98,7 +100,8 @@ TEST(NeighbourCount, PolicyWithoutACountUsesNoSource) {
 TEST(NeighbourCount, NoSourceIsUsedBeforeTheFirstLaunch) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   EXPECT_EQ(neighbours.vms(), 1U);
   EXPECT_EQ(neighbours.report().state, Report::State::idle);
   EXPECT_FALSE(listener.answer());
@@ -110,7 +113,8 @@ TEST(NeighbourCount, FollowsTheCountUntilItExpires) {
   FakeMonitor listener;
   base::Settings settings = following(listener);
   settings.stale = {StaleCount::Kind::number, 2};
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   EXPECT_EQ(neighbours.vms(), 2U) << "a number stands for what is not known";
   neighbours.start();
   ASSERT_TRUE(comes([&] { return listener.answer(); }));
@@ -134,7 +138,8 @@ TEST(NeighbourCount, FirstLaunchUsesTheFile) {
   std::ofstream(path) << "6\n";
   base::Settings settings;
   settings.sources = {.monitor = false, .peers = false, .files = {path}};
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   neighbours.start();
   EXPECT_TRUE(comes([&] { return neighbours.vms() == 6; }));
   unlink(path.c_str());
@@ -148,7 +153,8 @@ TEST(NeighbourCount, HostileServerIsLoggedOnce) {
     {
       const Server server(text);
       const base::Settings settings = following(server.listener());
-      Neighbours neighbours(settings);
+      base::ForkLocks forks;
+      Neighbours neighbours(forks, settings);
       neighbours.start();
       EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
       EXPECT_EQ(neighbours.vms(), 1U);
@@ -167,7 +173,8 @@ TEST(NeighbourCount, SurvivesAFloodOfCounts) {
     for (int i = 1; i < 20'000; ++i) flood += "count " + std::to_string(i) + " 3 0\n";
     const Server server(flood);
     const base::Settings settings = following(server.listener());
-    Neighbours neighbours(settings);
+    base::ForkLocks forks;
+    Neighbours neighbours(forks, settings);
     neighbours.start();
     EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
     EXPECT_EQ(neighbours.vms(), 3U);
@@ -178,7 +185,8 @@ TEST(NeighbourCount, SurvivesAFloodOfCounts) {
 TEST(NeighbourCount, StopsPromptlyWhileTheServerHangs) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   neighbours.start();
   ASSERT_TRUE(comes([&] { return listener.answer(); }));
   listener.say(std::string(kFastGreeting) + "count 1 3 0\n");
@@ -192,7 +200,8 @@ TEST(NeighbourCount, StopsPromptlyWhileTheServerHangs) {
 TEST(NeighbourCount, NoSourceIsUsedAfterTheEnd) {
   FakeMonitor listener;
   const base::Settings settings = following(listener);
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   neighbours.stop();
   neighbours.start();
   EXPECT_FALSE(listener.answer());
@@ -201,20 +210,21 @@ TEST(NeighbourCount, NoSourceIsUsedAfterTheEnd) {
 TEST(NeighbourCount, ForkedChildFollowsIndependently) {
   const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
   const base::Settings settings = following(server.listener());
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   neighbours.start();
   ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
-  neighbours.before_fork();
+  forks.before_fork();
   const pid_t child = fork();
   if (child == 0) {
-    neighbours.after_fork_in_child();
+    forks.after_fork_in_child();
     bool right = neighbours.vms() == 3 && neighbours.report().state == Report::State::idle;
     neighbours.start();
     right = right && comes([&] { return neighbours.report().state == Report::State::known; });
     neighbours.stop();
     _exit(right ? 0 : 1);
   }
-  neighbours.after_fork_in_parent();
+  forks.after_fork_in_parent();
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
@@ -224,7 +234,8 @@ TEST(NeighbourCount, ForkedChildFollowsIndependently) {
 TEST(NeighbourCount, ConcurrentFirstLaunchesAreSafe) {
   const Server server(std::string(kFastGreeting) + "count 1 3 0\n");
   const base::Settings settings = following(server.listener());
-  Neighbours neighbours(settings);
+  base::ForkLocks forks;
+  Neighbours neighbours(forks, settings);
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; ++i) {

@@ -68,9 +68,9 @@ TEST_F(ObjectsTest, OnlyRootsSurviveFork) {
   Object& context = make(Kind::context, *platform);
   Object& ended = make(Kind::context, *platform);
   release(ended);
-  objects->lock_all();
+  objects->lock();
   objects->disown_all();
-  objects->unlock_all();
+  objects->unlock();
   EXPECT_EQ(objects->find(platform, Kind::platform), platform);
   EXPECT_EQ(objects->find(&context, Kind::context), nullptr);
   EXPECT_TRUE(objects->is_disowned(handle_of<cl_context>(&context)));

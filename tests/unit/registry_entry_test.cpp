@@ -51,7 +51,8 @@ class ProcessRegistry : public testing::Test {
     EXPECT_EQ(pipe(ready), 0);
     const pid_t child = fork();
     if (child == 0) {
-      RegistryEntry entry(folder_);
+      base::ForkLocks forks;
+      RegistryEntry entry(forks, folder_);
       entry.add_device(device);
       entry.publish();
       entry.count_split(20, 5ns);
@@ -70,12 +71,14 @@ class ProcessRegistry : public testing::Test {
     waitpid(process, nullptr, 0);
   }
 
+  base::ForkLocks forks_;
+
  private:
   std::string folder_;
 };
 
 TEST_F(ProcessRegistry, CountersAreVisibleToOtherProcesses) {
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   entry.add_device(7);
   entry.add_device(7);
   entry.count_unsplit();  // before it is entered
@@ -99,7 +102,7 @@ TEST_F(ProcessRegistry, CountersAreVisibleToOtherProcesses) {
 }
 
 TEST_F(ProcessRegistry, LeavingRemovesTheEntry) {
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   entry.publish();
   EXPECT_EQ(files(), 1);
   entry.withdraw();
@@ -114,7 +117,7 @@ TEST_F(ProcessRegistry, CrashedProcessIsIgnoredAndItsFileRemovedLater) {
   kill_and_wait(process);
   EXPECT_EQ(living().size(), 0U);
   EXPECT_EQ(files(), 1);
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   entry.publish();
   EXPECT_EQ(living().size(), 1U);
   EXPECT_EQ(files(), 1);
@@ -122,21 +125,20 @@ TEST_F(ProcessRegistry, CrashedProcessIsIgnoredAndItsFileRemovedLater) {
 
 TEST_F(ProcessRegistry, LiveProcessIsNeverRemoved) {
   const pid_t process = other();
-  for (int i = 0; i < 3; ++i) RegistryEntry(folder()).publish();
+  for (int i = 0; i < 3; ++i) RegistryEntry(forks_, folder()).publish();
   EXPECT_EQ(living().size(), 1U);
   kill_and_wait(process);
 }
 
 TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   entry.add_device(7);
   entry.publish();
   entry.count_unsplit();
-  entry.mutex().lock();
+  forks_.before_fork();
   const pid_t child = fork();
   if (child == 0) {
-    entry.after_fork_in_child();
-    entry.mutex().unlock();
+    forks_.after_fork_in_child();
     bool right = entry.file().empty();
     entry.count_unsplit();
     entry.publish();
@@ -146,7 +148,7 @@ TEST_F(ProcessRegistry, ForkedChildHasItsOwnEntryOrNone) {
     entry.withdraw();
     _exit(right ? 0 : 1);
   }
-  entry.mutex().unlock();
+  forks_.after_fork_in_parent();
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
@@ -159,10 +161,11 @@ TEST_F(ProcessRegistry, ParentsDeathIsDetectedWhileItsChildLives) {
   ASSERT_EQ(pipe(ends), 0);
   const pid_t parent = fork();
   if (parent == 0) {
-    RegistryEntry entry(folder());
+    RegistryEntry entry(forks_, folder());
     entry.publish();
+    forks_.before_fork();
     if (fork() == 0) {
-      entry.after_fork_in_child();
+      forks_.after_fork_in_child();
       char wait = 0;
       close(ends[1]);
       _exit(static_cast<int>(read(ends[0], &wait, 1)));
@@ -178,7 +181,7 @@ TEST_F(ProcessRegistry, ParentsDeathIsDetectedWhileItsChildLives) {
 }
 
 TEST_F(ProcessRegistry, GarbageFilesAreIgnored) {
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   entry.publish();
   const auto put = [&](const std::string& name, const std::string& content) {
     std::ofstream(folder() + "/" + name) << content;
@@ -234,7 +237,7 @@ TEST_F(ProcessRegistry, DoesNotFollowASymlinkInPlaceOfTheFolder) {
   const std::string target = std::filesystem::path(folder()).parent_path() / "elsewhere";
   std::filesystem::create_directory(target);
   std::filesystem::create_symlink(target, folder());
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   entry.publish();
   EXPECT_TRUE(std::filesystem::is_empty(target));
 }
@@ -244,7 +247,7 @@ TEST_F(ProcessRegistry, FileSizeLimitOfTheProgramIsRespected) {
   if (child == 0) {
     const rlimit small = {100, 100};
     setrlimit(RLIMIT_FSIZE, &small);
-    RegistryEntry entry(folder());
+    RegistryEntry entry(forks_, folder());
     entry.publish();  // a signal would end it here
     entry.count_unsplit();
     _exit(0);
@@ -255,7 +258,7 @@ TEST_F(ProcessRegistry, FileSizeLimitOfTheProgramIsRespected) {
 }
 
 TEST_F(ProcessRegistry, ConcurrentUpdatesAndReads) {
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   entry.publish();
   {
     std::vector<std::jthread> threads;
@@ -279,7 +282,7 @@ TEST_F(ProcessRegistry, ConcurrentUpdatesAndReads) {
 TEST_F(ProcessRegistry, PeersShareADevice) {
   const pid_t same = other(7);
   const pid_t elsewhere = other(8);
-  RegistryEntry entry(folder());
+  RegistryEntry entry(forks_, folder());
   PeersSource source(entry);
   source.step(1s);
   EXPECT_EQ(source.last_count()->vms, 1U) << "it uses no device yet";
@@ -295,11 +298,11 @@ TEST_F(ProcessRegistry, PeersShareADevice) {
 }
 
 TEST_F(ProcessRegistry, CountsLocallyWithoutAFolder) {
-  RegistryEntry entry("");
+  RegistryEntry entry(forks_, "");
   entry.publish();
   entry.count_unsplit();
   EXPECT_FALSE(entry.has_registry());
-  RegistryEntry nowhere("/proc/no/such/folder");
+  RegistryEntry nowhere(forks_, "/proc/no/such/folder");
   nowhere.publish();
   nowhere.count_unsplit();
   EXPECT_EQ(nowhere.file(), "");

@@ -51,6 +51,8 @@ class TraceFile : public testing::Test {
     trace.add(events, thread_track());
   }
 
+  base::ForkLocks forks_;
+
  private:
   std::string folder_;
 };
@@ -70,7 +72,7 @@ TEST(Json, EscapesAnyString) {
 
 TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {
   {
-    TraceWriter trace(path(), "a test", base::Clock::system());
+    TraceWriter trace(path(), "a test", forks_, base::Clock::system());
     add(trace, "a\"b\\\n\xff");
     TraceEvents events;
     events.counter(base::Nanoseconds(3), "VMs", 5);
@@ -90,7 +92,7 @@ TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {
 }
 
 TEST_F(TraceFile, IsValidJsonAtAnyTime) {
-  TraceWriter trace(path(), "a test", base::Clock::system());
+  TraceWriter trace(path(), "a test", forks_, base::Clock::system());
   trace.add(TraceEvents(), thread_track());
   EXPECT_NE(access(path().c_str(), F_OK), 0) << "nothing has happened";
   for (int i = 1; i <= 3; ++i) {
@@ -105,7 +107,7 @@ TEST_F(TraceFile, IsValidJsonAtAnyTime) {
 
 TEST_F(TraceFile, ReplacesAnExistingFile) {
   std::ofstream(path()) << std::string(10'000, 'x');
-  { add(*std::make_unique<TraceWriter>(path(), "a test", base::Clock::system())); }
+  { add(*std::make_unique<TraceWriter>(path(), "a test", forks_, base::Clock::system())); }
   EXPECT_TRUE(has_events(path(), 1));
 }
 
@@ -113,7 +115,7 @@ TEST_F(TraceFile, StopsAtItsLimitWithOneLogLine) {
   constexpr std::uint64_t kLimit = 10'000;
   testing::internal::CaptureStderr();
   {
-    TraceWriter trace(path(), "a test", base::Clock::system(), kLimit);
+    TraceWriter trace(path(), "a test", forks_, base::Clock::system(), kLimit);
     for (int i = 0; i < 1000; ++i) add(trace);
   }
   const std::string said = testing::internal::GetCapturedStderr();
@@ -129,7 +131,7 @@ TEST_F(TraceFile, StopsAtItsLimitWithOneLogLine) {
 TEST_F(TraceFile, UnwritablePathIsReportedInOneLine) {
   testing::internal::CaptureStderr();
   {
-    TraceWriter trace(path("no/such/folder"), "a test", base::Clock::system());
+    TraceWriter trace(path("no/such/folder"), "a test", forks_, base::Clock::system());
     for (int i = 0; i < 3; ++i) add(trace);
   }
   const std::string said = testing::internal::GetCapturedStderr();
@@ -139,11 +141,11 @@ TEST_F(TraceFile, UnwritablePathIsReportedInOneLine) {
 }
 
 TEST_F(TraceFile, FileInUseByAnotherProcessIsKept) {
-  TraceWriter first(path(), "a test", base::Clock::system());
+  TraceWriter first(path(), "a test", forks_, base::Clock::system());
   add(first);
   first.flush();
   {
-    TraceWriter second(path(), "a test", base::Clock::system());
+    TraceWriter second(path(), "a test", forks_, base::Clock::system());
     for (int i = 0; i < 2; ++i) add(second);
   }
   EXPECT_TRUE(has_events(path(), 1));
@@ -152,17 +154,18 @@ TEST_F(TraceFile, FileInUseByAnotherProcessIsKept) {
 
 TEST_F(TraceFile, ForkedChildWritesItsOwnFile) {
   for (const std::string& name : {std::string("trace"), std::string("trace-%p")}) {
-    TraceWriter trace(path(name), "a test", base::Clock::system());
+    base::ForkLocks forks;
+    TraceWriter trace(path(name), "a test", forks, base::Clock::system());
     add(trace);  // still gathered when the child comes to be
-    trace.before_fork();
+    forks.before_fork();
     const pid_t child = fork();
     if (child == 0) {
-      trace.after_fork_in_child();
+      forks.after_fork_in_child();
       for (int i = 0; i < 3; ++i) add(trace);
       trace.end();
       _exit(0);
     }
-    trace.after_fork_in_parent();
+    forks.after_fork_in_parent();
     int status = -1;
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
@@ -175,16 +178,16 @@ TEST_F(TraceFile, ForkedChildWritesItsOwnFile) {
 }
 
 TEST_F(TraceFile, ChildWithoutEventsWritesNothing) {
-  TraceWriter trace(path(), "a test", base::Clock::system());
+  TraceWriter trace(path(), "a test", forks_, base::Clock::system());
   add(trace);
-  trace.before_fork();
+  forks_.before_fork();
   const pid_t child = fork();
   if (child == 0) {
-    trace.after_fork_in_child();
+    forks_.after_fork_in_child();
     trace.end();
     _exit(0);
   }
-  trace.after_fork_in_parent();
+  forks_.after_fork_in_parent();
   waitpid(child, nullptr, 0);
   trace.end();
   EXPECT_TRUE(has_events(path(), 1));
@@ -193,7 +196,7 @@ TEST_F(TraceFile, ChildWithoutEventsWritesNothing) {
 
 // A program may close all descriptors and open its own files in their place.
 TEST_F(TraceFile, DescriptorReusedByTheProgramIsNotWrittenTo) {
-  TraceWriter trace(path(), "a test", base::Clock::system());
+  TraceWriter trace(path(), "a test", forks_, base::Clock::system());
   add(trace);
   trace.flush();
   const int own = open(path("own").c_str(), O_CREAT | O_RDWR, 0644);
@@ -211,7 +214,7 @@ TEST_F(TraceFile, DescriptorReusedByTheProgramIsNotWrittenTo) {
 TEST_F(TraceFile, PipeGetsTheWholeTrace) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   const int reader = open(path().c_str(), O_RDONLY | O_NONBLOCK);
-  { add(*std::make_unique<TraceWriter>(path(), "a test", base::Clock::system())); }
+  { add(*std::make_unique<TraceWriter>(path(), "a test", forks_, base::Clock::system())); }
   std::string text(10'000, '\0');
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(reader, text.data(), text.size()))));
   close(reader);

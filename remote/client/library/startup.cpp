@@ -1,6 +1,7 @@
 #include "remote/client/library/startup.h"
 
 #include <new>
+#include <utility>
 
 #include "base/configuration.h"
 #include "base/log.h"
@@ -104,45 +105,51 @@ void begin() noexcept try {
 
 namespace {
 
-// The analysis does not follow locks that one function takes and another one releases, or loops over mutexes.
-void unlock_objects() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  client.svm.unlock();
-  client.objects.unlock_all();
-  for (const Object* const device : catalog.devices) state_of<DeviceState>(*device).infos.unlock();
+// The mutex of the initialisation, which a child cannot release: a thread of the parent's owns it.
+struct StartupLock {
+  void lock() CLEAVE_ACQUIRE(startup->mutex) { startup->mutex.lock(); }
+  void unlock() CLEAVE_RELEASE_LOCK(startup->mutex) { startup->mutex.unlock(); }
+  void reset_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+    new (&startup->mutex) base::RecursiveMutex;
+    startup->mutex.lock();
+  }
+};
+
+// What is known of each root device.
+struct DeviceInfoLocks {
+  void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+    for (const Object* const device : catalog.devices) state_of<DeviceState>(*device).infos.lock();
+  }
+  void unlock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+    for (const Object* const device : catalog.devices) state_of<DeviceState>(*device).infos.unlock();
+  }
+};
+
+base::ForkLocks make_fork_locks() {
+  using base::ForkOrder;
+  static StartupLock startup_lock;
+  static DeviceInfoLocks device_info_locks;
+  base::ForkLocks locks;
+  locks.add<&StartupLock::reset_in_child>(ForkOrder::startup, startup_lock, startup_lock);
+  locks.add<&Servers::close_in_child>(ForkOrder::servers, catalog.servers, catalog.servers);
+  locks.add(ForkOrder::device_infos, device_info_locks);
+  for (const auto& [order, queue] : {std::pair{ForkOrder::callbacks, &client.callbacks},
+                                     {ForkOrder::internal_callbacks, &client.internal_callbacks},
+                                     {ForkOrder::migrations, &client.migration_worker}}) {
+    locks.add<&CallbackQueue::reset_in_child>(order, *queue, *queue);
+  }
+  // Other threads of the parent may have left its objects in any state, with any of their locks held: so the objects are
+  // disowned and never touched again.
+  locks.add<&objects::Objects::disown_all>(ForkOrder::objects, client.objects, client.objects);
+  locks.add(ForkOrder::shared_virtual_memory, client.svm);
+  return locks;
 }
 
 }  // namespace
 
-void before_fork() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  startup->mutex.lock();
-  catalog.servers.lock();
-  for (const Object* const device : catalog.devices) state_of<DeviceState>(*device).infos.lock();
-  client.callbacks.lock();
-  client.internal_callbacks.lock();
-  client.migration_worker.lock();
-  client.objects.lock_all();
-  client.svm.lock();
-}
-
-void after_fork_in_parent() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  unlock_objects();
-  client.migration_worker.unlock();
-  client.internal_callbacks.unlock();
-  client.callbacks.unlock();
-  catalog.servers.unlock();
-  startup->mutex.unlock();
-}
-
-// Other threads of the parent may have left its objects in any state, with any of their locks held: so the objects are
-// disowned and never touched again.
-void after_fork_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  client.objects.disown_all();
-  unlock_objects();
-  client.migration_worker.reset_in_child();
-  client.internal_callbacks.reset_in_child();
-  client.callbacks.reset_in_child();
-  catalog.servers.close_in_child();
-  new (&startup->mutex) base::RecursiveMutex;  // it is owned by a thread of the parent's
+base::ForkLocks& fork_locks() {
+  static base::NoDestructor<base::ForkLocks> locks(make_fork_locks());
+  return *locks;
 }
 
 void restart_for_tests() {

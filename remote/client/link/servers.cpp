@@ -87,7 +87,6 @@ void Servers::close_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
     server.previous.clear();
     server.connection.reset();
   }
-  unlock();
 }
 
 }  // namespace cleave::remote::client

@@ -45,7 +45,7 @@ class Servers {
   // Sends all gathered commands. Skips servers that another thread is connecting to.
   void flush();
 
-  // Around fork(): lock() before; then unlock() in the parent, close_in_child() in the child.
+  // Around fork() (base/fork_locks.h).
   void lock();
   void unlock();
   void close_in_child();

@@ -46,7 +46,6 @@ void CallbackQueue::reset_in_child() {
   new (&changed_) base::CondVar;  // the old one counts threads of the parent
   pending_.clear();
   running_ = false;
-  mutex_.unlock();
 }
 
 }  // namespace cleave::remote::client

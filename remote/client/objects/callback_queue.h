@@ -20,10 +20,10 @@ class CallbackQueue {
   // Calls `function` soon, or at once where no thread can be started.
   void post(std::function<void()> function) CLEAVE_EXCLUDES(mutex_);
 
-  // Around fork(): lock() before; then unlock() in the parent, reset_in_child() in the child.
+  // Around fork() (base/fork_locks.h).
   void lock() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
   void unlock() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
-  void reset_in_child() CLEAVE_RELEASE_LOCK(mutex_);
+  void reset_in_child() CLEAVE_REQUIRES(mutex_);
 
  private:
   [[noreturn]] void run();

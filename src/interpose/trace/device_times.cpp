@@ -93,14 +93,13 @@ void DeviceTimes::name(cl_command_queue owner, std::string name) {
   lanes_[owner] = {std::move(name), {}};
 }
 
-void DeviceTimes::after_fork_in_child() noexcept {
+void DeviceTimes::reset_in_child() noexcept {
   for (auto& [queue, kept] : kept_) {
     for (Kept& each : kept) static_cast<void>(each.event.release());
   }
   kept_.clear();
   lanes_.clear();
   offsets_.clear();
-  mutex_.unlock();
 }
 
 DeviceTimes::Ended DeviceTimes::ask(const ProfiledSlice& slice, cl_event event,

@@ -39,7 +39,7 @@ struct ProfiledSlice {
 class DeviceTimes {
  public:
   DeviceTimes(base::ForkLocks& forks, const Table& next, base::Clock& clock) : next_(next), clock_(clock) {
-    forks.add_hooks(base::ForkOrder::device_times, *this);
+    forks.add<&DeviceTimes::reset_in_child>(base::ForkOrder::device_times, mutex_, *this);
   }
   DeviceTimes(const DeviceTimes&) = delete;
   DeviceTimes& operator=(const DeviceTimes&) = delete;
@@ -63,15 +63,13 @@ class DeviceTimes {
   // Sets the name of the program's queue in the trace.
   void name(cl_command_queue owner, std::string name);
 
-  // Around fork(). The child forgets everything without calling the driver.
-  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
-  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
-  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
-
   // A new track of our own.
   observe::Track new_track() noexcept { return next_track_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
+  // The child of a fork forgets everything without calling the driver.
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
+
   struct Kept {
     ProfiledSlice slice;
     launch::Event event;

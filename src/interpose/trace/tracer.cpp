@@ -26,13 +26,12 @@ Tracer::Tracer(const TraceSources& sources)
       trace_(sources.configuration.settings.trace,
              "Cleave " CLEAVE_VERSION ", " + sources.face + ", policy " +
                  setting(sources.configuration, "split.policy"),
-             sources.clock),
+             sources.forks, sources.clock),
       times_(sources.forks, sources.next, sources.clock),
       policy_(setting(sources.configuration, "split.policy")),
       events_(sources.forks, base::ForkOrder::traced_events) {
   table_.clEnqueueNDRangeKernel = &LaunchTrace::enqueue;
-  sources.forks.add_hooks(base::ForkOrder::tracer, *this);
-  sources.forks.add_hooks(base::ForkOrder::trace_file, trace_);
+  sources.forks.add<&Tracer::reset_in_child>(base::ForkOrder::tracer, mutex_, *this);
 }
 
 std::optional<Tracer::Queue> Tracer::find(cl_command_queue queue) noexcept {
@@ -231,10 +230,9 @@ void Tracer::end() noexcept try {
   trace_.end();
 }
 
-void Tracer::after_fork_in_child() noexcept {
+void Tracer::reset_in_child() noexcept {
   queues_.clear();
   vms_.store(0, std::memory_order_relaxed);
-  mutex_.unlock();
 }
 
 }  // namespace cleave::interpose

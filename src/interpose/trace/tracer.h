@@ -90,13 +90,11 @@ class Tracer {
   // The process exits.
   void end() noexcept;
 
-  // Around fork(). The child's file has no queues yet.
-  void before_fork() CLEAVE_ACQUIRE(mutex_) { mutex_.lock(); }
-  void after_fork_in_parent() CLEAVE_RELEASE_LOCK(mutex_) { mutex_.unlock(); }
-  void after_fork_in_child() noexcept CLEAVE_RELEASE_LOCK(mutex_);
-
  private:
   friend class LaunchTrace;
+
+  // The child's file has no queues yet.
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
 
   // A queue of the program.
   struct Queue {
