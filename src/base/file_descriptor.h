@@ -1,8 +1,9 @@
-// The sole owner of a file descriptor, which it closes.
+// The sole owner of a file descriptor, which it closes, and writing to one.
 //
-// Not thread-safe.
+// An object is not thread-safe.
 #pragma once
 
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -29,5 +30,9 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// Writes all of `text`, in several calls if the system takes only parts. On failure some of it may have been written, and
+// errno says why. Thread-safe.
+bool write_all(int fd, std::string_view text) noexcept;
 
 }  // namespace cleave::base

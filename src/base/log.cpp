@@ -4,6 +4,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "base/file_descriptor.h"
 #include "base/ignore_sigpipe.h"
 
 namespace cleave::base {
@@ -12,12 +13,7 @@ void write_stderr(std::string_view text) noexcept {
   const int saved = errno;
   {
     const ScopedIgnoreSigpipe ignore_sigpipe;
-    while (!text.empty()) {
-      const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) break;
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
+    static_cast<void>(write_all(STDERR_FILENO, text));
   }
   errno = saved;
 }

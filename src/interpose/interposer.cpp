@@ -10,6 +10,7 @@
 
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
 #include "observe/process_id_path.h"
@@ -26,23 +27,10 @@ constinit Current current;
 // The most kernels whose costs a summary lists.
 constexpr std::size_t kMaxCostReports = 64;
 
-bool write_all(int file, const std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t written = write(file, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    done += static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 bool write_to(const std::string& path, int flags, const std::string& text) {
   const base::ScopedIgnoreSigpipe safely;
-  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
-  if (file < 0) return false;
-  const bool written = write_all(file, text);
-  return close(file) == 0 && written;
+  base::FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644));
+  return file.is_open() && base::write_all(file.get(), text) && close(file.release()) == 0;
 }
 
 // Replaces a regular file atomically, so that readers never see a partial file; follows links. Anything else (a pipe, a

@@ -6,6 +6,8 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/hash.h"
+
 namespace cleave::learn {
 namespace {
 
@@ -15,12 +17,6 @@ constexpr std::size_t kLongestLine = 256;
 constexpr std::uint64_t kMaxMillionths = 1'000'000'000;
 constexpr std::uint64_t kMaxSlicesInFile = 1'000'000;
 constexpr std::uint64_t kLongest = 86'400'000'000'000;  // a day
-
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
 
 // Removes one number and the space after it from `text`.
 std::optional<std::uint64_t> take_number(std::string_view& text, std::uint64_t most) {
@@ -51,7 +47,7 @@ std::optional<CostLine> read(std::string_view text) {
   if (space == std::string_view::npos) return std::nullopt;
   std::string_view check = text.substr(space + 1);
   text = text.substr(0, space);
-  if (take_number(check, UINT64_MAX) != hash_of(text)) return std::nullopt;
+  if (take_number(check, UINT64_MAX) != base::hash_of(text)) return std::nullopt;
   if (!text.starts_with(kFormat) || text.substr(kFormat.size(), 1) != " ") return std::nullopt;
   text.remove_prefix(kFormat.size() + 1);
   CostLine line;
@@ -88,7 +84,7 @@ std::string format_line(const CostLine& line) {
     text.append(" ").append(std::to_string(known.slices));
     text.append(" ").append(std::to_string(static_cast<std::uint64_t>(known.loss * kLossUnit)));
   }
-  return text + " " + std::to_string(hash_of(text)) + "\n";
+  return text + " " + std::to_string(base::hash_of(text)) + "\n";
 }
 
 std::vector<CostLine> parse_lines(std::string_view text) {

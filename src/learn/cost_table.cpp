@@ -1,26 +1,14 @@
 #include "learn/cost_table.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "base/format.h"
 
 namespace cleave::learn {
 namespace {
 
 // How often a trial is repeated without a measured time.
 constexpr unsigned kMaxUnanswered = 3;
-
-std::string describe_time(base::Nanoseconds time) {
-  const auto ns = static_cast<double>(time.count());
-  std::array<char, 32> text{};
-  if (ns < 1e6) {
-    std::snprintf(text.data(), text.size(), "%.1f us", ns / 1e3);
-  } else if (ns < 1e9) {
-    std::snprintf(text.data(), text.size(), "%.1f ms", ns / 1e6);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.2f s", ns / 1e9);
-  }
-  return text.data();
-}
 
 }  // namespace
 
@@ -36,12 +24,8 @@ std::string describe(const SliceAdvice& advice) {
   if (advice.state == AdviceState::unmeasured) return "could not be measured, so alpha decides";
   std::string text = advice.slices > 1 ? std::to_string(advice.slices) + " slices" : "unsplit";
   if (advice.state == AdviceState::trial) text += " as a trial";
-  if (advice.loss > 0) {
-    std::array<char, 32> loss{};
-    std::snprintf(loss.data(), loss.size(), ", %.1f %% lost", advice.loss * 100);
-    text += loss.data();
-  }
-  return text + " (" + describe_time(advice.duration) + ", " + std::to_string(advice.measured) + " measured)";
+  if (advice.loss > 0) text += base::formatted(", %.1f %% lost", advice.loss * 100);
+  return text + " (" + base::as_text(advice.duration) + ", " + std::to_string(advice.measured) + " measured)";
 }
 
 CostTable::Entry& CostTable::make(Shard& shard, Key key, std::string name) {

@@ -2,33 +2,19 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdio>
 
-#include "observe/json.h"
+#include "base/format.h"
+#include "base/json.h"
 
 namespace cleave::observe {
 namespace {
 
-template <typename... Args>
-std::string formatted(const char* format, Args... args) {
-  const int length = std::snprintf(nullptr, 0, format, args...);
-  std::string text(static_cast<std::size_t>(std::max(length, 0)) + 1, '\0');
-  std::snprintf(text.data(), text.size(), format, args...);
-  text.pop_back();
-  return text;
-}
+using base::formatted;
 
 KernelStatistics sum(const std::vector<Counters::Named>& kernels) {
   KernelStatistics total;
   for (const auto& kernel : kernels) total += kernel.statistics;
   return total;
-}
-
-std::string duration(base::Nanoseconds time) {
-  const auto ns = static_cast<double>(time.count());
-  if (ns < 1e6) return formatted("%.1f us", ns / 1e3);
-  if (ns < 1e9) return formatted("%.1f ms", ns / 1e6);
-  return formatted("%.2f s", ns / 1e9);
 }
 
 // "3: 2 small, 1 kernel", or "0".
@@ -50,34 +36,33 @@ std::string describe_source(const NeighbourFigures& neighbours) {
   return " (" + neighbours.source + ": " + neighbours.state + silent + ")";
 }
 
-std::string json_of(const KernelStatistics& statistics, const SummaryContext& summary_context) {
-  std::string text = formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64
-                               ",\"added_ns\":%" PRId64 ",\"unsplit\":{",
-                               statistics.launches, statistics.split, statistics.slices,
-                               static_cast<std::int64_t>(statistics.added.count()));
-  for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
-    text +=
-        formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", summary_context.reasons[i], statistics.unsplit[i]);
-  }
-  text += formatted("},\"pipelined\":%" PRIu64 ",\"queued\":{", statistics.pipelined);
-  for (std::size_t i = 0; i < kSingleQueueReasonCount; ++i) {
-    text += formatted("%s\"%s\":%" PRIu64, i == 0 ? "" : ",", summary_context.queued_reasons[i],
-                      statistics.queued[i]);
-  }
-  return text + "}";
+template <typename Names, typename Counts>
+std::string json_of_reasons(const Names& names, const Counts& counts) {
+  base::JsonObject object;
+  for (std::size_t i = 0; i < names.size(); ++i) object.add(names[i], counts[i]);
+  return object.text();
 }
 
-std::string json_of(const std::vector<CostFigures>& costs) {
-  if (costs.empty()) return {};
-  std::string text;
-  for (const CostFigures& cost : costs) {
-    text += formatted("%s{\"launch\":%s,\"slices\":%zu,\"loss\":%.4f,\"duration_ns\":%" PRId64
-                      ",\"measured\":%" PRIu64 ",\"words\":%s}",
-                      text.empty() ? "" : ",", quoted(cost.launch).c_str(), cost.slices, cost.loss,
-                      static_cast<std::int64_t>(cost.duration.count()), cost.measured,
-                      quoted(cost.words).c_str());
-  }
-  return ",\"learnt\":[" + text + "]";
+void add(base::JsonObject& object, const KernelStatistics& statistics,
+         const SummaryContext& summary_context) {
+  object.add("launches", statistics.launches)
+      .add("split", statistics.split)
+      .add("slices", statistics.slices)
+      .add("added_ns", statistics.added.count())
+      .add_json("unsplit", json_of_reasons(summary_context.reasons, statistics.unsplit))
+      .add("pipelined", statistics.pipelined)
+      .add_json("queued", json_of_reasons(summary_context.queued_reasons, statistics.queued));
+}
+
+std::string json_of(const CostFigures& cost) {
+  return base::JsonObject()
+      .add("launch", cost.launch)
+      .add("slices", cost.slices)
+      .add_json("loss", formatted("%.4f", cost.loss))
+      .add("duration_ns", cost.duration.count())
+      .add("measured", cost.measured)
+      .add("words", cost.words)
+      .text();
 }
 
 }  // namespace
@@ -93,7 +78,7 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryCo
   const auto row = [&](const std::string& name, const KernelStatistics& statistics) {
     text += formatted("cleave: %-*s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10s  %s\n",
                       static_cast<int>(width), name.c_str(), statistics.launches, statistics.split,
-                      statistics.slices, duration(statistics.added).c_str(),
+                      statistics.slices, base::as_text(statistics.added).c_str(),
                       unsplit_with_reasons(statistics, summary_context).c_str());
   };
   text += formatted("cleave: %-*s %9s %9s %9s %10s  %s\n", static_cast<int>(width), "kernel", "launches",
@@ -105,28 +90,40 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryCo
   if (summary_context.waits.sleeping != 0) {
     text += formatted("cleave: %" PRIu64 " sleeping wait%s, %s slept\n", summary_context.waits.sleeping,
                       summary_context.waits.sleeping == 1 ? "" : "s",
-                      duration(summary_context.waits.slept).c_str());
+                      base::as_text(summary_context.waits.slept).c_str());
   }
   return text;
 }
 
 std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
   const NeighbourFigures& neighbours = summary_context.neighbours;
-  std::string text = formatted(
-      "{\"version\":1,\"vms\":%u,\"neighbours\":{\"source\":%s,\"state\":%s,\"stale\":%" PRIu64
-      ",\"changes\":%" PRIu64 "},\"waits\":{\"sleeping\":%" PRIu64 ",\"slept_ns\":%" PRId64
-      "},\"policy\":%s,",
-      summary_context.vms, quoted(neighbours.source).c_str(), quoted(neighbours.state).c_str(),
-      neighbours.stale, neighbours.changes, summary_context.waits.sleeping,
-      static_cast<std::int64_t>(summary_context.waits.slept.count()), quoted(summary_context.policy).c_str());
-  text += json_of(sum(kernels), summary_context) + ",\"kernels\":[";
-  bool first = true;
+  const WaitFigures& waits = summary_context.waits;
+  base::JsonObject object;
+  object.add("version", 1)
+      .add("vms", summary_context.vms)
+      .add_json("neighbours", base::JsonObject()
+                                  .add("source", neighbours.source)
+                                  .add("state", neighbours.state)
+                                  .add("stale", neighbours.stale)
+                                  .add("changes", neighbours.changes)
+                                  .text())
+      .add_json(
+          "waits",
+          base::JsonObject().add("sleeping", waits.sleeping).add("slept_ns", waits.slept.count()).text())
+      .add("policy", summary_context.policy);
+  add(object, sum(kernels), summary_context);
+  base::JsonList list;
   for (const auto& kernel : kernels) {
-    text += formatted("%s{\"name\":%s,", first ? "" : ",", quoted(kernel.name).c_str());
-    text += json_of(kernel.statistics, summary_context) + "}";
-    first = false;
+    base::JsonObject one;
+    one.add("name", kernel.name);
+    add(one, kernel.statistics, summary_context);
+    list.add_json(one.text());
   }
-  return text + "]" + json_of(summary_context.costs) + "}\n";
+  object.add_json("kernels", list.text());
+  base::JsonList costs;
+  for (const CostFigures& cost : summary_context.costs) costs.add_json(json_of(cost));
+  if (!summary_context.costs.empty()) object.add_json("learnt", costs.text());
+  return object.text() + "\n";
 }
 
 }  // namespace cleave::observe

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <unistd.h>
 
-#include "observe/json.h"
+#include "base/json.h"
 
 namespace cleave::observe {
 namespace {
@@ -18,27 +18,27 @@ std::string microseconds(base::Nanoseconds time) {
   return text.data();
 }
 
-JsonObject event(const char* phase) {
-  JsonObject event;
+base::JsonObject event(const char* phase) {
+  base::JsonObject event;
   event.add("ph", phase).add("pid", getpid());
   return event;
 }
 
-JsonObject event(const char* phase, Track track, base::Nanoseconds time) {
-  JsonObject made = event(phase);
+base::JsonObject event(const char* phase, Track track, base::Nanoseconds time) {
+  base::JsonObject made = event(phase);
   made.add("tid", track).add_json("ts", microseconds(time));
   return made;
 }
 
-void add_what(JsonObject& event, const TraceEvents::What& what) {
+void add_what(base::JsonObject& event, const TraceEvents::What& what) {
   event.add("name", what.name).add("cat", what.category);
   if (!what.arguments.empty()) event.add_json("args", what.arguments);
 }
 
-void append(std::string& text, const JsonObject& event) { text.append(",\n").append(event.text()); }
+void append(std::string& text, const base::JsonObject& event) { text.append(",\n").append(event.text()); }
 
 std::string object_with(std::string_view key, std::string_view value) {
-  return JsonObject().add(key, value).text();
+  return base::JsonObject().add(key, value).text();
 }
 
 }  // namespace
@@ -46,35 +46,35 @@ std::string object_with(std::string_view key, std::string_view value) {
 Track thread_track() noexcept { return gettid(); }
 
 void TraceEvents::span(Track track, base::Nanoseconds begin, base::Nanoseconds end, const What& what) {
-  JsonObject made = event("X", track, begin);
+  base::JsonObject made = event("X", track, begin);
   made.add_json("dur", microseconds(end - begin));
   add_what(made, what);
   append(text_, made);
 }
 
 void TraceEvents::begin(Track track, base::Nanoseconds time, const What& what) {
-  JsonObject made = event("B", track, time);
+  base::JsonObject made = event("B", track, time);
   add_what(made, what);
   append(text_, made);
 }
 
 void TraceEvents::end(Track track, base::Nanoseconds time, std::string_view arguments) {
-  JsonObject made = event("E", track, time);
+  base::JsonObject made = event("E", track, time);
   if (!arguments.empty()) made.add_json("args", arguments);
   append(text_, made);
 }
 
 void TraceEvents::instant(Track track, base::Nanoseconds time, const What& what) {
-  JsonObject made = event("i", track, time);
+  base::JsonObject made = event("i", track, time);
   made.add("s", "t");
   add_what(made, what);
   append(text_, made);
 }
 
 void TraceEvents::counter(base::Nanoseconds time, std::string_view name, std::uint64_t value) {
-  JsonObject made = event("C");
+  base::JsonObject made = event("C");
   made.add_json("ts", microseconds(time)).add("name", name);
-  made.add_json("args", JsonObject().add(name, value).text());
+  made.add_json("args", base::JsonObject().add(name, value).text());
   append(text_, made);
 }
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "observe/json.h"
+#include "base/json.h"
 
 namespace cleave::observe {
 namespace {
@@ -58,16 +58,16 @@ class TraceFile : public testing::Test {
 };
 
 TEST(Json, EscapesAnyString) {
-  EXPECT_EQ(quoted("mm"), R"("mm")");
-  EXPECT_EQ(quoted("a\"b\\c\n\x7f"), "\"a\\\"b\\\\c\\u000a\x7f\"");
-  EXPECT_EQ(quoted("Xe\xe2\x84\xa2 \xf0\x9f\x99\x82"), "\"Xe\xe2\x84\xa2 \xf0\x9f\x99\x82\"");
+  EXPECT_EQ(base::quoted("mm"), R"("mm")");
+  EXPECT_EQ(base::quoted("a\"b\\c\n\x7f"), "\"a\\\"b\\\\c\\u000a\x7f\"");
+  EXPECT_EQ(base::quoted("Xe\xe2\x84\xa2 \xf0\x9f\x99\x82"), "\"Xe\xe2\x84\xa2 \xf0\x9f\x99\x82\"");
   // Latin-1, a character that is cut off, one too long, a surrogate, one beyond the last.
-  EXPECT_EQ(quoted("\xae"), R"("\ufffd")");
-  EXPECT_EQ(quoted("\xe2\x84"), R"("\ufffd\ufffd")");
-  EXPECT_EQ(quoted("\xc0\xaf"), R"("\ufffd\ufffd")");
-  EXPECT_EQ(quoted("\xe0\x80\xaf"), R"("\ufffd\ufffd\ufffd")");
-  EXPECT_EQ(quoted("\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd")");
-  EXPECT_EQ(quoted("\xf4\x90\x80\x80"), R"("\ufffd\ufffd\ufffd\ufffd")");
+  EXPECT_EQ(base::quoted("\xae"), R"("\ufffd")");
+  EXPECT_EQ(base::quoted("\xe2\x84"), R"("\ufffd\ufffd")");
+  EXPECT_EQ(base::quoted("\xc0\xaf"), R"("\ufffd\ufffd")");
+  EXPECT_EQ(base::quoted("\xe0\x80\xaf"), R"("\ufffd\ufffd\ufffd")");
+  EXPECT_EQ(base::quoted("\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd")");
+  EXPECT_EQ(base::quoted("\xf4\x90\x80\x80"), R"("\ufffd\ufffd\ufffd\ufffd")");
 }
 
 TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {

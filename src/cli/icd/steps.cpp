@@ -26,14 +26,6 @@ constexpr mode_t kForAll = 0644;
   throw IcdError(text);
 }
 
-void write_all(const base::FileDescriptor& file, const std::string& text, const fs::path& path) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
-    if (wrote < 0 && errno != EINTR) refuse("cannot write " + path.string(), errno);
-    if (wrote > 0) done += static_cast<std::size_t>(wrote);
-  }
-}
-
 // Some file systems do not support the flag; there, the target is checked beforehand.
 bool rename_to_free_name(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
@@ -65,7 +57,7 @@ IcdStep write_file(const fs::path& file, const std::string& text) {
             constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
             const base::FileDescriptor open(::open(file.c_str(), flags, kForAll));
             if (!open.is_open()) refuse("cannot open " + file.string(), errno);
-            write_all(open, text, file);
+            if (!base::write_all(open.get(), text)) refuse("cannot write " + file.string(), errno);
             if (::fchmod(open.get(), kForAll) != 0 || ::fsync(open.get()) != 0) {
               refuse("cannot write " + file.string(), errno);
             }

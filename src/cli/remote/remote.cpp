@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/format.h"
 #include "cli/probe/child_process.h"
 #include "cli/system/search_list.h"
 
@@ -12,15 +13,11 @@ namespace {
 constexpr std::chrono::milliseconds kTimeout{30'000};
 
 std::string milliseconds(const std::string& nanoseconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f ms", std::strtod(nanoseconds.c_str(), nullptr) / 1e6);
-  return text;
+  return base::formatted("%.2f ms", std::strtod(nanoseconds.c_str(), nullptr) / 1e6);
 }
 
 std::string gibibytes(const std::string& bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f GiB", std::strtod(bytes.c_str(), nullptr) / (1024.0 * 1024 * 1024));
-  return text;
+  return base::formatted("%.1f GiB", std::strtod(bytes.c_str(), nullptr) / (1024.0 * 1024 * 1024));
 }
 
 bool print_server(const std::string& address) {

@@ -8,20 +8,16 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 
+#include "base/file_descriptor.h"
+
 namespace cleave::cli {
 namespace {
 
 constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l\x1b[2J";
 constexpr std::string_view leave_screen = "\x1b[?25h\x1b[?1049l";
 
-void print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
+// What cannot be written is left out: the terminal has gone.
+void print(std::string_view text) { static_cast<void>(base::write_all(STDOUT_FILENO, text)); }
 
 }  // namespace
 

@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdio>
+
+#include "base/format.h"
+#include "base/json.h"
 
 namespace cleave::cli {
 namespace {
 
-template <typename... Args>
-std::string formatted(const char* format, Args... args) {
-  const int length = std::snprintf(nullptr, 0, format, args...);
-  std::string text(static_cast<std::size_t>(std::max(length, 0)) + 1, '\0');
-  std::snprintf(text.data(), text.size(), format, args...);
-  text.pop_back();
-  return text;
-}
+using base::formatted;
 
 // The rates of a process since the last snapshot; "-" without one.
 class Rates {
@@ -47,13 +42,6 @@ class Rates {
   double seconds_ = 0;
 };
 
-std::string duration(std::uint64_t nanoseconds) {
-  const auto ns = static_cast<double>(nanoseconds);
-  if (ns < 1e6) return formatted("%.1f us", ns / 1e3);
-  if (ns < 1e9) return formatted("%.1f ms", ns / 1e6);
-  return formatted("%.2f s", ns / 1e9);
-}
-
 std::string heading(const Snapshot& look) {
   const std::string vms = look.vms.empty() ? "unknown number of VMs"
                                            : look.vms + (look.vms == "1" ? " VM" : " VMs") + " on the host";
@@ -64,22 +52,13 @@ std::string heading(const Snapshot& look) {
 
 std::string row(const Snapshot& look, const Snapshot* before, const RunningProcess& process) {
   const Rates rates(look, before, process);
+  const base::Nanoseconds added(static_cast<std::int64_t>(process.added_ns));
   return formatted("%8u %-16.16s %5u %10" PRIu64 " %9s %10" PRIu64 " %12" PRIu64 " %10s %10" PRIu64
                    " %10s %7s",
                    process.pid, process.program.c_str(), process.vms, process.launches,
                    rates.of(process, &RunningProcess::launches).c_str(), process.split, process.slices,
                    rates.of(process, &RunningProcess::slices).c_str(), process.unsplit,
-                   duration(process.added_ns).c_str(), rates.share(process).c_str());
-}
-
-// Requires: printable ASCII; see printable() in processes.cpp.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result.push_back('\\');
-    result.push_back(static_cast<unsigned char>(c) < ' ' ? '?' : c);
-  }
-  return result.append("\"");
+                   base::as_text(added).c_str(), rates.share(process).c_str());
 }
 
 }  // namespace
@@ -96,17 +75,28 @@ std::vector<std::string> as_lines(const Snapshot& look, const Snapshot* before, 
 }
 
 std::string as_json(const Snapshot& look) {
-  std::string text = "{\"version\":1,\"vms\":" + (look.vms.empty() ? std::string("null") : look.vms) +
-                     ",\"neighbours\":" + quoted(look.sources) + ",\"processes\":[";
+  base::JsonList processes;
   for (const RunningProcess& process : look.processes) {
-    text += formatted("%s{\"pid\":%u,\"program\":%s,\"started\":%" PRIu64 ",\"vms\":%u,\"devices\":%u,",
-                      text.back() == '[' ? "" : ",", process.pid, quoted(process.program).c_str(),
-                      process.started, process.vms, process.devices);
-    text += formatted("\"launches\":%" PRIu64 ",\"split\":%" PRIu64 ",\"slices\":%" PRIu64
-                      ",\"unsplit\":%" PRIu64 ",\"added_ns\":%" PRIu64 "}",
-                      process.launches, process.split, process.slices, process.unsplit, process.added_ns);
+    processes.add_json(base::JsonObject()
+                           .add("pid", process.pid)
+                           .add("program", process.program)
+                           .add("started", process.started)
+                           .add("vms", process.vms)
+                           .add("devices", process.devices)
+                           .add("launches", process.launches)
+                           .add("split", process.split)
+                           .add("slices", process.slices)
+                           .add("unsplit", process.unsplit)
+                           .add("added_ns", process.added_ns)
+                           .text());
   }
-  return text + "]}\n";
+  return base::JsonObject()
+             .add("version", 1)
+             .add_json("vms", look.vms.empty() ? "null" : look.vms)
+             .add("neighbours", look.sources)
+             .add_json("processes", processes.text())
+             .text() +
+         "\n";
 }
 
 }  // namespace cleave::cli

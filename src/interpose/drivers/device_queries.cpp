@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <span>
 #include <string>
 
+#include "base/hash.h"
 #include "interpose/drivers/quirks.h"
 #include "plan/device.h"
 
@@ -30,23 +33,21 @@ T ask(const Table& next, cl_device_id device, cl_device_info what, T otherwise) 
   return next.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
 }
 
-// Hashes texts and bytes that a driver reports of a device (FNV-1a).
+// Hashes texts and bytes that a driver reports of a device.
 class Fingerprint {
  public:
   // Returns false if the driver does not answer.
   bool take(const Table& next, cl_device_id device, cl_device_info what) {
-    std::array<unsigned char, 256> bytes{};
+    std::array<std::byte, 256> bytes{};
     std::size_t size = 0;
     if (next.clGetDeviceInfo(device, what, bytes.size(), bytes.data(), &size) != CL_SUCCESS) return false;
-    for (std::size_t i = 0; i < std::min(size, bytes.size()); ++i) {
-      hash_ = (hash_ ^ bytes[i]) * 0x100000001b3U;
-    }
+    hash_ = base::hash_of(std::span(bytes).first(std::min(size, bytes.size())), hash_);
     return size != 0;
   }
   std::uint64_t value() const { return hash_ != 0 ? hash_ : 1; }
 
  private:
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
+  std::uint64_t hash_ = base::kHashSeed;
 };
 
 plan::DeviceProperties query_properties(const Table& next, cl_device_id device) {

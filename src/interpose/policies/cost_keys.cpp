@@ -1,30 +1,18 @@
 #include "interpose/policies/cost_keys.h"
 
-#include <string_view>
-
+#include "base/hash.h"
 #include "interpose/drivers/driver_probe.h"
 
 namespace cleave::interpose {
-namespace {
-
-constexpr std::uint64_t kSeed = 0xcbf29ce484222325U;
-
-std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;  // FNV-1a
-  return hash;
-}
-
-}  // namespace
-
 std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept {
-  std::uint64_t hash = hash_of(name, kSeed);
-  if (program != nullptr && program->source) hash = hash_of(*program->source, hash);
-  if (program != nullptr && program->options) hash = hash_of(*program->options, hash);
+  std::uint64_t hash = base::hash_of(name);
+  if (program != nullptr && program->source) hash = base::hash_of(*program->source, hash);
+  if (program != nullptr && program->options) hash = base::hash_of(*program->options, hash);
   return hash != 0 ? hash : 1;
 }
 
 std::uint64_t identity_of_driver(const Table& next, cl_device_id device) noexcept try {
-  const std::uint64_t hash = hash_of(name_driver(next, device), kSeed);
+  const std::uint64_t hash = base::hash_of(name_driver(next, device));
   return hash != 0 ? hash : 1;
 } catch (...) {  // out of memory: not measured
   return 0;

@@ -11,6 +11,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
+#include "base/hash.h"
+
 namespace cleave::interpose {
 namespace {
 
@@ -19,28 +22,13 @@ using namespace std::chrono_literals;
 constexpr int kLockAttempts = 20;
 constexpr auto kLockRetryInterval = 1ms;
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  [[nodiscard]] bool open() const { return number_ >= 0; }
-  [[nodiscard]] int get() const { return number_; }
-
- private:
-  int number_;
-};
-
 void make_folder(const std::string& folder) {
   mkdir(folder.substr(0, folder.find_last_of('/')).c_str(), 0700);
   mkdir(folder.c_str(), 0700);
 }
 
 // Waits only briefly: the program may be exiting.
-bool lock(const Descriptor& file) {
+bool lock(const base::FileDescriptor& file) {
   for (int i = 0; i < kLockAttempts; ++i) {
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
     if (errno != EWOULDBLOCK && errno != EINTR) return false;
@@ -50,42 +38,30 @@ bool lock(const Descriptor& file) {
 }
 
 bool write_whole(const std::string& path, const std::string& text) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.open()) return false;
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t written = write(file.get(), text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    done += static_cast<std::size_t>(written);
-  }
-  return true;
+  const base::FileDescriptor file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return file.is_open() && base::write_all(file.get(), text);
 }
 
 }  // namespace
 
-std::string key_of(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
-  return std::to_string(hash);
-}
+std::string key_of(std::span<const std::byte> bytes) { return std::to_string(base::hash_of(bytes)); }
 
 void append_line(const std::string& folder, const std::string& file, const std::string& line) {
   make_folder(folder);
   const std::string path = folder + "/" + file;
-  const int descriptor =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  if (descriptor < 0) return;
-  if (write(descriptor, line.data(), line.size()) < 0) {  // best effort
+  const base::FileDescriptor descriptor(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!descriptor.is_open()) return;
+  if (write(descriptor.get(), line.data(), line.size()) < 0) {  // best effort
   }
-  close(descriptor);
 }
 
 std::string read_file(const std::string& folder, const std::string& file, std::size_t most) {
   const std::string path = folder + "/" + file;
-  const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const base::FileDescriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  if (!descriptor.open() || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (!descriptor.is_open() || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (status.st_size <= 0 || static_cast<std::size_t>(status.st_size) > most) return {};
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t done = 0;
@@ -104,9 +80,9 @@ void rewrite_file(const std::string& folder, const std::string& file, std::size_
   make_folder(folder);
   const std::string path = folder + "/" + file;
   // A file of its own, since the other one is replaced.
-  const Descriptor guard(
+  const base::FileDescriptor guard(
       open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!guard.open() || !lock(guard)) return;
+  if (!guard.is_open() || !lock(guard)) return;
   const std::string unfinished = path + ".new";  // ours while the lock is held
   if (write_whole(unfinished, change(read_file(folder, file, most))) &&
       rename(unfinished.c_str(), path.c_str()) == 0)

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "observe/json.h"
+#include "base/json.h"
 
 namespace cleave::interpose {
 namespace {
@@ -123,7 +123,7 @@ DeviceTimes::Ended DeviceTimes::ask(const ProfiledSlice& slice, cl_event event,
   const base::Nanoseconds begin = std::max(*start + mapped.offset, lane.mapped);
   lane.end = *end;
   lane.mapped = std::max(begin, *end + mapped.offset);
-  const std::string arguments = observe::JsonObject()
+  const std::string arguments = base::JsonObject()
                                     .add("launch", slice.launch)
                                     .add("slice", slice.index)
                                     .add("device_start_ns", start->count())

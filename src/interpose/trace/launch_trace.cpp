@@ -114,7 +114,7 @@ void LaunchTrace::add_slice(const Slice& slice, std::size_t index) {
     events_.span(track, last_end_, slice.begin,
                  {"wait for the slice before", "wait", R"({"how":"sleeping"})"});
   last_end_ = slice.end;
-  observe::JsonObject arguments;
+  base::JsonObject arguments;
   arguments.add("launch", number_).add("slice", index);
   arguments.add("on", slice.queue == call_.queue ? "its queue" : "a helper queue");
   arguments.add_json("offset", list(slice.offset.data(), slice.dims));

@@ -100,7 +100,7 @@ void Tracer::note_seen(cl_command_queue handle, std::uint64_t number, base::Nano
     found->second.since = time;
   }
   const std::uint64_t launches = number - before.seen;
-  const std::string arguments = observe::JsonObject().add("launches", launches).text();
+  const std::string arguments = base::JsonObject().add("launches", launches).text();
   events.span(before.track, before.since, time, {count_of(launches, "launch"), "queue", arguments});
 }
 
@@ -120,7 +120,7 @@ WaitTrace Tracer::wait_begins(const char* function, cl_command_queue handle) noe
   wait.active = true;
   wait.queue = handle;
   observe::TraceEvents events;
-  observe::JsonObject arguments;
+  base::JsonObject arguments;
   if (const auto queue = handle != nullptr ? find_or_ask(handle) : std::nullopt) {
     wait.newest = queue->newest;
     arguments.add("queue", queue->number);
@@ -140,7 +140,7 @@ void Tracer::wait_ends(const WaitTrace& wait, const WaitInfo& how, cl_int error,
   if (!wait.active) return;
   const base::Nanoseconds now = from_.clock.now();
   observe::TraceEvents events;
-  observe::JsonObject arguments;
+  base::JsonObject arguments;
   arguments.add("how", how.sleeping ? "sleeping" : "native");
   if (how.sleeping) arguments.add("slept_us", how.slept.count() / 1000);
   if (error != CL_SUCCESS) arguments.add("error", error);
@@ -220,7 +220,7 @@ void Tracer::end() noexcept try {
     const base::MutexLock lock(mutex_);
     for (const auto& [handle, queue] : queues_) {
       if (queue.newest == queue.seen) continue;
-      const std::string arguments = observe::JsonObject().add("launches", queue.newest - queue.seen).text();
+      const std::string arguments = base::JsonObject().add("launches", queue.newest - queue.seen).text();
       events.instant(queue.track, queue.since, {"end not seen from here on", "queue", arguments});
     }
   }

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/fork_locks.h"
+#include "base/json.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
 #include "interpose/state/records.h"
@@ -28,7 +29,6 @@
 #include "interpose/waits/wait_statistics.h"
 #include "neighbours/neighbours.h"
 #include "observe/counters.h"
-#include "observe/json.h"
 #include "observe/trace_writer.h"
 #include "plan/mode.h"
 
@@ -193,7 +193,7 @@ class LaunchTrace {
   const std::uint64_t number_;  // among all launches
   std::optional<Tracer::Queue> queue_;
   observe::TraceEvents events_;
-  observe::JsonObject decision_;
+  base::JsonObject decision_;
   std::size_t noted_ = 0;  // driver launches
   std::optional<Slice> first_;
   base::Nanoseconds last_end_{0};

@@ -1,9 +1,9 @@
-#include "observe/json.h"
+#include "base/json.h"
 
 #include <array>
 #include <cstdio>
 
-namespace cleave::observe {
+namespace cleave::base {
 namespace {
 
 bool continues(std::string_view text, std::size_t at) {
@@ -55,4 +55,9 @@ JsonObject& JsonObject::add_json(std::string_view key, std::string_view json) {
   return *this;
 }
 
-}  // namespace cleave::observe
+void JsonList::add_json(std::string_view json) {
+  if (text_.size() > 1) text_.push_back(',');
+  text_.append(json);
+}
+
+}  // namespace cleave::base

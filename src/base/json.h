@@ -1,4 +1,4 @@
-// Writes JSON: escaped strings, and objects key by key.
+// Writes JSON: escaped strings, objects key by key, and lists.
 //
 // Thread-safe: each value belongs to its owner. Functions may throw std::bad_alloc.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace cleave::observe {
+namespace cleave::base {
 
 // `text` as a JSON string with quotation marks. Bytes that are not UTF-8 become U+FFFD.
 std::string quoted(std::string_view text);
@@ -30,4 +30,15 @@ class JsonObject {
   std::string text_ = "{";
 };
 
-}  // namespace cleave::observe
+// A list of values that are JSON already.
+class JsonList {
+ public:
+  void add_json(std::string_view json);
+
+  [[nodiscard]] std::string text() const { return text_ + "]"; }
+
+ private:
+  std::string text_ = "[";
+};
+
+}  // namespace cleave::base
