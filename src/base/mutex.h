@@ -11,6 +11,7 @@
 // only for misuse.
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -67,10 +68,12 @@ class CLEAVE_SCOPED_CAPABILITY BasicLock {
 
   // Requires: held / not held.
   void unlock() CLEAVE_RELEASE_LOCK() {
+    assert(held_);
     held_ = false;
     mutex_.unlock();
   }
   void lock() CLEAVE_ACQUIRE() {
+    assert(!held_);
     mutex_.lock();
     held_ = true;
   }
@@ -112,7 +115,7 @@ class CondVar {
  private:
   // The standard type that std::condition_variable asks for, over a mutex that stays the caller's.
   struct Adopted {
-    explicit Adopted(MutexLock& held) : lock(held.mutex_.native_, std::adopt_lock) {}
+    explicit Adopted(MutexLock& held) : lock(held.mutex_.native_, std::adopt_lock) { assert(held.held_); }
     ~Adopted() { lock.release(); }
     Adopted(const Adopted&) = delete;
     Adopted& operator=(const Adopted&) = delete;

@@ -1,5 +1,6 @@
 #include "interpose/interposer.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -156,9 +157,13 @@ void Interposer::after_fork_in_child() {
   owner.after_fork_in_child();
 }
 
-Interposer& interposer() { return *current.interposer.load(std::memory_order_acquire); }
-
 Interposer* current_interposer() { return current.interposer.load(std::memory_order_acquire); }
+
+Interposer& interposer() {
+  Interposer* const installed = current_interposer();
+  assert(installed != nullptr);
+  return *installed;
+}
 
 void register_fork_handlers() {
   pthread_atfork(

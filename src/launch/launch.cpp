@@ -1,5 +1,6 @@
 #include "launch/launch.h"
 
+#include <cassert>
 #include <span>
 #include <vector>
 
@@ -124,6 +125,7 @@ class SingleQueueLaunch {
 
 LaunchResult enqueue_slices(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
                             Mode mode) {
+  assert(mode != Mode::pipelined && cut.count() >= 2);
   return SingleQueueLaunch(next, clock, launch, cut, mode).enqueue_slices();
 }
 

@@ -1,5 +1,6 @@
 #include "launch/pipeline.h"
 
+#include <cassert>
 #include <new>
 #include <vector>
 
@@ -239,6 +240,7 @@ class Pipeline {
 
 LaunchResult pipeline(const Table& next, base::Clock& clock, const Launch& launch, const plan::Cut& cut,
                       std::span<Lane> helpers) try {
+  assert(cut.count() >= 3);
   return Pipeline(next, clock, launch, cut, helpers).enqueue_slices();
 } catch (const std::bad_alloc&) {  // before anything was enqueued
   LaunchResult result;

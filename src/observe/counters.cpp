@@ -1,5 +1,7 @@
 #include "observe/counters.h"
 
+#include <cassert>
+
 namespace cleave::observe {
 namespace {
 
@@ -67,6 +69,7 @@ std::string Counters::name_of(const KernelCounters& counters) const {
   for (const auto& [name, each] : by_name_) {
     if (&each == &counters) return name;
   }
+  assert(false);
   return "(unknown)";
 }
 

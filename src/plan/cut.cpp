@@ -1,6 +1,7 @@
 #include "plan/cut.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 namespace cleave::plan {
@@ -59,6 +60,7 @@ std::size_t NDRange::total_groups() const {
 }
 
 Cut::Cut(const NDRange& range, std::size_t wanted_slices, Order order) : range_(range), groups_{1, 1, 1} {
+  assert(wanted_slices >= 1);
   for (unsigned d = 0; d < range.dims; ++d) groups_[d] = range.groups(d);
   count_ = std::clamp<std::size_t>(wanted_slices, 1, std::max<std::size_t>(items(groups_), 1));
   if (order == Order::any) precompute_bands();
@@ -116,6 +118,7 @@ std::size_t Cut::most_even_bands(unsigned d, std::size_t parts) const {
 }
 
 Slice Cut::slice(std::size_t index) const {
+  assert(index < count_);
   Slice slice{range_.offset, range_.global};
   std::size_t parts = count_;
   for (unsigned d = range_.dims; d-- > 0 && parts > 1;) {

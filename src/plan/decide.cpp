@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 
 #include "plan/cut.h"
@@ -74,7 +75,8 @@ bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& devi
 }
 
 std::size_t groups_resident_at_once(const Device& device, const NDRange& range) {
-  const std::size_t group = std::max<std::size_t>(1, items(range.local));
+  const std::size_t group = items(range.local);
+  assert(group != 0);
   return std::max<std::size_t>(1, std::min(device.resident_groups, device.resident_items / group));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 
 #include "plan/cut.h"
@@ -41,6 +42,7 @@ const char* name(SingleQueueReason why) {
 }
 
 unsigned queues_to_fill(const Device& device, const NDRange& range, std::size_t slices) {
+  assert(slices >= 2);
   const std::size_t resident = groups_resident_at_once(device, range);
   const std::size_t in_a_slice = groups_per_slice(range, slices);
   const std::size_t to_fill = 1 + resident / in_a_slice + (resident % in_a_slice != 0 ? 1 : 0);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 
 namespace cleave::plan {
@@ -19,16 +20,21 @@ struct NDRange {
   Extent global{1, 1, 1};
   Extent local{1, 1, 1};
 
-  // Work-groups in dimension `d`. A last, smaller group (OpenCL 2.0's non-uniform ones) counts as a group.
+  // Work-groups in dimension `d`. A last, smaller group (OpenCL 2.0's non-uniform ones) counts as a group. Requires: the
+  // local size is explicit.
   [[nodiscard]] std::size_t groups(unsigned d) const {
+    assert(local[d] != 0);
     return global[d] / local[d] + (global[d] % local[d] != 0 ? 1 : 0);
   }
 
   // Work-groups of the whole launch, or the largest std::size_t on overflow.
   [[nodiscard]] std::size_t total_groups() const;
 
-  // Whether dimension `d` ends in a smaller work-group.
-  [[nodiscard]] bool uneven(unsigned d) const { return global[d] % local[d] != 0; }
+  // Whether dimension `d` ends in a smaller work-group. Requires: the local size is explicit.
+  [[nodiscard]] bool uneven(unsigned d) const {
+    assert(local[d] != 0);
+    return global[d] % local[d] != 0;
+  }
 };
 
 // One driver launch: a box of whole work-groups of an NDRange, in work-items. `offset` includes the NDRange's own.

@@ -1,5 +1,7 @@
 #include "plan/tag.h"
 
+#include <cassert>
+
 namespace cleave::plan {
 namespace {
 
@@ -18,6 +20,7 @@ bool third_dimension_is_free(const NDRange& range) {
 }  // namespace
 
 std::optional<Tag> Tag::of(const NDRange& range, const Cut& cut) {
+  assert(cut.count() >= 2);
   if (!third_dimension_is_free(range)) return std::nullopt;
   unsigned cut_dims = 0;
   for (unsigned d = 0; d < range.dims; ++d) {

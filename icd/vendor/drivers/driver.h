@@ -7,6 +7,7 @@
 // Source: cl_khr_icd 2.0 and the Khronos OpenCL-ICD-Loader, loader/icd.c.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,6 +44,7 @@ struct ObjectHeader {
 
 // The dispatch table of a driver's object. Requires: not null.
 inline const Table& table_of(const void* object) {
+  assert(object != nullptr);
   const auto& beginning = *static_cast<const ObjectHeader*>(object);
   return is_icd2_table(*beginning.dispatch) ? *beginning.dispatch_data : *beginning.dispatch;
 }

@@ -2,6 +2,7 @@
 // remember the event. Where a split may be wrong, the launch is forwarded unsplit and the reason is counted.
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -229,7 +230,10 @@ class PlannedLaunch final : public LaunchQuery {
 
   [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
   [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
-  [[nodiscard]] const QueueRecord& queue() const override { return *queue_; }
+  [[nodiscard]] const QueueRecord& queue() const override {
+    assert(queue_);
+    return *queue_;
+  }
   [[nodiscard]] const plan::NDRange& range() const override { return range_; }
 
   std::optional<UnsplitReason> kernel_obstacle() override {
