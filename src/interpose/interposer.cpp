@@ -54,32 +54,30 @@ bool write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Interposer::Interposer(const Table& below, std::string face_name, std::string below_name,
-                       base::Configuration loaded, base::Clock& time)
+Interposer::Interposer(const Table& below, Face above, base::Configuration loaded, base::Clock& time)
     : next(below),
-      face(std::move(face_name)),
-      next_name(std::move(below_name)),
+      face(std::move(above)),
       configuration(std::move(loaded)),
       clock(time),
       owner(next, configuration),
-      neighbours(forks, configuration.settings),
-      counters(forks),
+      neighbours(forks_, configuration.settings),
+      counters(forks_),
       unknown_kernel(counters.of("(unknown)")),
-      records(forks),
-      launch_timers(forks),
+      records(forks_),
+      launch_timers(forks_),
       trace(make_tracer()),
-      drivers(forks, next, clock, configuration.settings.cache),
-      binaries(forks, configuration.settings.cache),
-      helpers(forks, next),
-      costs(forks, next, clock, launch_timers, records),
+      drivers(forks_, next, clock, configuration.settings.cache),
+      binaries(forks_, configuration.settings.cache),
+      helpers(forks_, next),
+      costs(forks_, next, clock, launch_timers, records),
       policy(make_policy({configuration.settings, costs.table()})),
       waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,
             owner, wait_statistics} {}
 
 std::unique_ptr<Tracer> Interposer::make_tracer() {
   if (settings().trace.empty()) return nullptr;
-  return std::make_unique<Tracer>(TraceSources{forks, next, clock, configuration, face, neighbours, counters,
-                                               unknown_kernel, records, owner});
+  return std::make_unique<Tracer>(TraceSources{forks_, next, clock, configuration, face.name, neighbours,
+                                               counters, unknown_kernel, records, owner});
 }
 
 bool Interposer::begin() noexcept {
@@ -153,7 +151,7 @@ void Interposer::write_summary() noexcept try {
 void Interposer::after_fork_in_child() {
   gates.reset();
   wait_statistics.reset();
-  forks.after_fork_in_child();
+  forks_.after_fork_in_child();
   owner.after_fork_in_child();
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/clock.h"
 #include "base/configuration.h"
@@ -18,6 +17,7 @@
 #include "interpose/programs/known_binaries.h"
 #include "interpose/queues/gate.h"
 #include "interpose/queues/helper_queues.h"
+#include "interpose/state/face.h"
 #include "interpose/state/records.h"
 #include "interpose/state/split_owner.h"
 #include "interpose/trace/tracer.h"
@@ -33,19 +33,16 @@ namespace cleave::interpose {
 // Owns the parts of the interposer. Overridden functions access them through interposer() and pass on only what the
 // functions that they call need; no other unit depends on this class.
 class Interposer {
+  base::ForkLocks forks_;  // the parts below register their locks here
+
  public:
-  Interposer(const Table& next, std::string face, std::string next_name, base::Configuration configuration,
-             base::Clock& clock);
+  Interposer(const Table& next, Face face, base::Configuration configuration, base::Clock& clock);
   Interposer(const Interposer&) = delete;
   Interposer& operator=(const Interposer&) = delete;
 
-  // Around fork(): the parts register their locks here.
-  base::ForkLocks forks;
-
-  const Table next;             // the table below: a loader, a driver or a simulation
-  Table table{};                // the table that programs use
-  const std::string face;       // "drop-in", "layer" or "vendor library"
-  const std::string next_name;  // what `next` leads to, for users
+  const Table next;  // the table below: a loader, a driver or a simulation
+  Table table{};     // the table that programs use
+  const Face face;
   const base::Configuration configuration;
   base::Clock& clock;
 
@@ -79,14 +76,20 @@ class Interposer {
   void end() noexcept;
   void write_summary() noexcept;
 
+  // The program enqueues a command, other than a launch that may be split, on this queue.
+  void note_command(cl_command_queue queue) {
+    wait_statistics.of(queue).note_work();
+    launch_timers.begin(queue, clock);
+  }
+
   // A launch of this kernel, or of one without a record, has been forwarded or split.
   void count_unsplit(observe::KernelCounters& kernel, plan::UnsplitReason why) noexcept;
   void count_split(observe::KernelCounters& kernel, std::size_t slices, base::Nanoseconds added,
                    const plan::LaunchMethod& method) noexcept;
 
   // The child of a fork counts its own launches and waits.
-  void before_fork() { forks.before_fork(); }
-  void after_fork_in_parent() { forks.after_fork_in_parent(); }
+  void before_fork() { forks_.before_fork(); }
+  void after_fork_in_parent() { forks_.after_fork_in_parent(); }
   void after_fork_in_child();
 
  private:

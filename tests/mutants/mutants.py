@@ -99,7 +99,7 @@ MUTANTS = {
     "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.communicates) return LaunchMethod::queue(SingleQueueReason::communicates);": ""}),
     "start_of_the_own_queues_first_slice": (
         "src/interpose/launch/enqueue.cpp",
-        {"if (first != nullptr && p.next.clRetainEvent(first)": "if (false && p.next.clRetainEvent(first)"},
+        {"if (first != nullptr && next.clRetainEvent(first)": "if (false && next.clRetainEvent(first)"},
     ),
     "drivers_own_finish_left_out": (
         "src/interpose/waits/finish_and_wait_for_events.cpp",

@@ -29,7 +29,7 @@ class Statistics : public testing::Test {
   static void write_statistics(const std::string& stats, int launches = 1) {
     base::Configuration configuration;
     configuration.settings.stats = stats;
-    Interposer interposer(Table{}, "drop-in", "nothing", configuration, base::Clock::system());
+    Interposer interposer(Table{}, {"drop-in", "nothing"}, configuration, base::Clock::system());
     for (int i = 0; i < launches; ++i) interposer.counters.of("k").count_unsplit(0);
     interposer.write_summary();
   }

@@ -66,9 +66,9 @@ cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, voi
     case CL_CLEAVE_VERSION:
       return give(CLEAVE_VERSION, size, value, size_ret);
     case CL_CLEAVE_FACE:
-      return give(p.face, size, value, size_ret);
+      return give(p.face.name, size, value, size_ret);
     case CL_CLEAVE_NEXT:
-      return give(p.next_name, size, value, size_ret);
+      return give(p.face.next_name, size, value, size_ret);
     case CL_CLEAVE_SETTINGS:
       return give(settings_text(p), size, value, size_ret);
     case CL_CLEAVE_PROBLEMS:

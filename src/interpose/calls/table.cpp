@@ -47,8 +47,7 @@ template <auto Entry, typename Result, typename... Parameters>
 struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Interposer& p = interposer();
-    p.wait_statistics.of(queue).note_work();
-    p.launch_timers.begin(queue, p.clock);
+    p.note_command(queue);
     const GateGuard guard(p.gates.of(queue));
     return next_function<Entry>(p.next, queue)(queue, parameters...);
   }
@@ -119,7 +118,7 @@ void fill(Table& table, const Table& next, bool disabled) {
 
 const Table* install(const Table& next, const Face& face, base::Configuration configuration,
                      base::Clock& clock) noexcept try {
-  auto made = std::make_unique<Interposer>(next, face.name, face.next_name, std::move(configuration), clock);
+  auto made = std::make_unique<Interposer>(next, face, std::move(configuration), clock);
   fill(made->table, next, made->settings().disable);
   const Table* const table = &made->table;
   replace_interposer(made.release());  // never freed: calls that use it may outlive main()

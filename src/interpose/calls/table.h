@@ -1,21 +1,15 @@
 // Installs the interposer: takes a table of OpenCL functions and returns one in which some functions are Cleave's.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/configuration.h"
 #include "base/opencl.h"
+#include "interpose/state/face.h"
 #include "interpose/state/split_owner.h"
 
 namespace cleave::interpose {
-
-// What a face tells the interposer.
-struct Face {
-  std::string name;       // "drop-in", "layer" or "vendor library"
-  std::string next_name;  // what `next` leads to, for users
-};
 
 // Puts Cleave on top of `next` and returns the table for programs: `next` with the overridden functions that it has. The
 // tables are copied; `clock` must live on. A face calls this once, tests any number of times. If the user has disabled

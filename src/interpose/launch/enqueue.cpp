@@ -87,29 +87,29 @@ cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kerne
   return error;
 }
 
-void note(Interposer& p, const Call& call, const QueueRecord& queue, const MeasuredLaunch& measured) {
-  p.costs.note_launch({.queue = call.queue,
-                       .profiling = queue.profiling,
-                       .waits = call.waits != 0,
-                       .start = call.start,
-                       .event = call.event != nullptr ? *call.event : nullptr},
-                      measured);
+void note(CostFeedback& costs, const Call& call, const QueueRecord& queue, const MeasuredLaunch& measured) {
+  costs.note_launch({.queue = call.queue,
+                     .profiling = queue.profiling,
+                     .waits = call.waits != 0,
+                     .start = call.start,
+                     .event = call.event != nullptr ? *call.event : nullptr},
+                    measured);
 }
 
-plan::LaunchMethod choose_method_for(const Interposer& p, const KernelRecord& kernel,
-                                     const QueueRecord& queue, const plan::NDRange& range,
-                                     std::size_t slices) {
+plan::LaunchMethod choose_method_for(base::LaunchMode requested, const ObjectRecords& records,
+                                     const KernelRecord& kernel, const QueueRecord& queue,
+                                     const plan::NDRange& range, std::size_t slices) {
   constexpr unsigned kMaxStalls = 3;
-  const plan::LaunchConditions conditions{.user_event_pending = !p.records.pending_user_events.empty(),
+  const plan::LaunchConditions conditions{.user_event_pending = !records.pending_user_events.empty(),
                                           .pacing_stalls = queue.pacing_stalls >= kMaxStalls,
                                           .in_callback = CallbackScope::inside(),
                                           .can_add_queues = queue.queue_template.has_value()};
-  return plan::choose_method(p.settings().launch, kernel.facts, queue.facts, range, slices, conditions);
+  return plan::choose_method(requested, kernel.facts, queue.facts, range, slices, conditions);
 }
 
 // Gives the program its event, and remembers those of the slices with which the launch began.
-void return_event(Interposer& p, const Call& call, launch::LaunchResult& result,
-                  std::span<launch::Lane> lanes) {
+void return_event(const Table& next, RecordMap<SplitEventRecord>& split_events, const Call& call,
+                  launch::LaunchResult& result, std::span<launch::Lane> lanes) {
   if (call.event == nullptr) return;
   *call.event = result.last.release();
   SplitEventRecord record;
@@ -117,12 +117,12 @@ void return_event(Interposer& p, const Call& call, launch::LaunchResult& result,
   record.first_slices[count++] = result.first.release();
   for (launch::Lane& lane : lanes) {  // the helper keeps its reference: the event may also be its newest
     const cl_event first = lane.first.get();
-    if (first != nullptr && p.next.clRetainEvent(first) == CL_SUCCESS) record.first_slices[count++] = first;
+    if (first != nullptr && next.clRetainEvent(first) == CL_SUCCESS) record.first_slices[count++] = first;
   }
   try {
-    p.records.split_events.add(*call.event, record);
+    split_events.add(*call.event, record);
   } catch (...) {  // out of memory: the event is valid, but reports the start of its last slice
-    for (std::size_t i = 0; i < count; ++i) p.next.clReleaseEvent(record.first_slices[i]);
+    for (std::size_t i = 0; i < count; ++i) next.clReleaseEvent(record.first_slices[i]);
   }
 }
 
@@ -132,9 +132,9 @@ bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
 
 // Whether slices can tell this kernel about the whole launch. The driver is not probed here: this may be a callback,
 // or the device may be busy.
-bool can_carry_tags(Interposer& p, const KernelRecord& kernel, cl_device_id device) {
+bool can_carry_tags(ProbeCache& drivers, const KernelRecord& kernel, cl_device_id device) {
   if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device))) return false;
-  const auto facts = p.drivers.known(device);
+  const auto facts = drivers.known(device);
   return facts && facts->carries_tags;
 }
 
@@ -195,7 +195,8 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
                               .wants_event = call.event != nullptr,
                               .in_order = queue.in_order,
                               .pacer = &pacer};
-  plan::LaunchMethod method = choose_method_for(p, kernel, queue, range, cut.count());
+  plan::LaunchMethod method =
+      choose_method_for(p.settings().launch, p.records, kernel, queue, range, cut.count());
   HelperQueues::Lease lease(p.helpers);
   if (call.trace != nullptr && method.mode == plan::Mode::sequential) call.trace->paced();
   launch::LaunchResult result = enqueue_slices(p, below(p, call), launch, cut, queue, method, lease);
@@ -210,8 +211,8 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
     });
   }
   if (result.error == CL_SUCCESS) {
-    return_event(p, call, result, lease.lanes());
-    note(p, call, queue, {key, result.slices});
+    return_event(p.next, p.records.split_events, call, result, lease.lanes());
+    note(p.costs, call, queue, {key, result.slices});
   }
   return result.error;
 }
@@ -250,7 +251,7 @@ class PlannedLaunch final : public LaunchQuery {
     if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items_))
       return reason;
     const bool needs_tags = kernel_.facts.source == plan::Kernel::Source::tagged;
-    if ((needs_tags && !can_carry_tags(p_, kernel_, queue_->device)) ||
+    if ((needs_tags && !can_carry_tags(p_.drivers, kernel_, queue_->device)) ||
         (queue_->copies_variables && kernel_.has_program_variables))
       return UnsplitReason::kernel;
     return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
@@ -294,7 +295,7 @@ cl_int enqueue(Interposer& p, const Call& call) {
     return split(p, call, kernel, launch.queue(), launch.range(), decision.slices, decision.key);
   const cl_int error = launch_unsplit(p, call, kernel, *decision.unsplit_reason);
   if (error != CL_SUCCESS) return error;
-  if (decision.key != 0) note(p, call, launch.queue(), {decision.key, 1});
+  if (decision.key != 0) note(p.costs, call, launch.queue(), {decision.key, 1});
   // The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
   if (launch.refused_for_shape() && is_uneven(call)) {
     const cl_device_id device = launch.queue().device;
@@ -375,8 +376,7 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
                                  const cl_event* wait_list, cl_event* event) noexcept {
   Interposer& p = interposer();
-  p.wait_statistics.of(queue).note_work();
-  p.launch_timers.begin(queue, p.clock);
+  p.note_command(queue);
   if (p.trace && p.begin_splitting()) return enqueue_task_traced(p, queue, kernel, waits, wait_list, event);
   const GateGuard guard(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);

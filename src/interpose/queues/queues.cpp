@@ -18,14 +18,13 @@ constexpr cl_queue_properties kThrottle = 0x1097;
 
 // Whether queues of this device may have helpers. OpenCL 1.1 lacks markers with wait lists, and sub-devices count
 // their references.
-bool allows_helpers(const Interposer& p, cl_device_id device) noexcept {
-  if (p.settings().launch == base::LaunchMode::queued || p.settings().launch == base::LaunchMode::sequential)
-    return false;
+bool allows_helpers(const Table& next, base::LaunchMode mode, cl_device_id device) noexcept {
+  if (mode == base::LaunchMode::queued || mode == base::LaunchMode::sequential) return false;
   std::array<char, 256> version{};
   cl_device_id parent = nullptr;
-  if (p.next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
+  if (next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
           CL_SUCCESS ||
-      p.next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) !=
+      next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) !=
           CL_SUCCESS)
     return false;
   const std::string_view text = version.data();
@@ -55,7 +54,8 @@ cl_command_queue noted(Interposer& p, cl_command_queue queue,
   if (queue == nullptr) return queue;
   try {
     if (auto record = query_queue(p.next, p.settings(), queue)) {
-      if (queue_template && !record->crashes_on_several_mixed_offsets && allows_helpers(p, record->device))
+      if (queue_template && !record->crashes_on_several_mixed_offsets &&
+          allows_helpers(p.next, p.settings().launch, record->device))
         record->queue_template = queue_template;
       p.wait_statistics.of(queue).forget();
       if (p.policy->measures_launches()) {

@@ -47,8 +47,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Interposer& p = interposer();
     if (!waits(parameters...)) {
-      p.wait_statistics.of(queue).note_work();
-      p.launch_timers.begin(queue, p.clock);
+      p.note_command(queue);
       return enqueue(p, queue, parameters...);
     }
     // The length of the wait list precedes the list.

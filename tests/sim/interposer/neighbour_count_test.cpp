@@ -147,7 +147,7 @@ TEST(ConfiguredNeighbourCount, CleaveBelowLeavesTheSourceUnused) {
   InterposerFixture below;
   base::Configuration configuration;
   configuration.settings = following(listener);
-  interpose::Interposer above(below.cl, "layer", "the one below", configuration, below.driver.clock());
+  interpose::Interposer above(below.cl, {"layer", "the one below"}, configuration, below.driver.clock());
   EXPECT_FALSE(above.begin_splitting());
   EXPECT_EQ(above.neighbours.report().state, neighbours::Report::State::idle);
   EXPECT_FALSE(listener.answer());
