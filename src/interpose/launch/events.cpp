@@ -16,12 +16,14 @@
 namespace cleave::interpose {
 namespace {
 
-// The program's callback for a split launch. Keeps a reference to the event, in the driver and in the record, until it
-// has been called, so that queries within it answer for the whole launch.
+using Notify = void(CL_CALLBACK*)(cl_event, cl_int, void*);
+
+// The program's callback. For a split launch it keeps a reference to the program's event, in the driver and in the
+// record, until it has been called, so that queries within it answer for the whole launch.
 struct Callback {
-  void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
+  Notify notify;
   void* data;
-  cl_event event;  // the program's
+  cl_event event = nullptr;  // of a split launch
 };
 
 // The error that the program would read.
@@ -32,9 +34,10 @@ cl_int error_of(cl_event event, cl_int otherwise) {
   return known && status < 0 ? status : otherwise;
 }
 
-void CL_CALLBACK call_back(cl_event, cl_int status, void* data) {
+void CL_CALLBACK call_back(cl_event event, cl_int status, void* data) {
   const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
   const CallbackScope scope;
+  if (callback->event == nullptr) return callback->notify(event, status, callback->data);
   callback->notify(callback->event, status < 0 ? error_of(callback->event, status) : status, callback->data);
   interpose::clReleaseEvent(callback->event);
 }
@@ -44,38 +47,18 @@ bool must_track_callbacks(const base::Settings& settings) {
   return settings.wait != base::WaitMode::native || settings.launch != base::LaunchMode::queued;
 }
 
-// The program's callback for any other event, so that calls within it can be recognized.
-struct UnsplitCallback {
-  void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
-  void* data;
-};
-
-void CL_CALLBACK call_back_unsplit(cl_event event, cl_int status, void* data) {
-  const std::unique_ptr<UnsplitCallback> callback(static_cast<UnsplitCallback*>(data));
-  const CallbackScope scope;
-  callback->notify(event, status, callback->data);
-}
-
-cl_int set_unsplit_callback(const Table& next, cl_event event, cl_int type,
-                            void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
-  auto callback = std::unique_ptr<UnsplitCallback>(new (std::nothrow) UnsplitCallback{notify, data});
+// Registers the callback for `at`: the event itself or, for a split launch, perhaps its first slice's.
+cl_int set_callback(const Table& next, cl_event at, cl_int type, const Callback& programs) {
+  auto callback = std::unique_ptr<Callback>(new (std::nothrow) Callback(programs));
   if (!callback) return CL_OUT_OF_HOST_MEMORY;
-  const cl_int error = next.clSetEventCallback(event, type, call_back_unsplit, callback.get());
-  if (error == CL_SUCCESS) static_cast<void>(callback.release());
-  return error;
-}
-
-// Registers the callback for `at`: the program's event or its first slice's.
-cl_int set_callback(cl_event event, cl_event at, cl_int type,
-                    void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* data) {
-  auto callback = std::unique_ptr<Callback>(new (std::nothrow) Callback{notify, data, event});
-  if (!callback) return CL_OUT_OF_HOST_MEMORY;
-  if (const cl_int error = interpose::clRetainEvent(event); error != CL_SUCCESS) return error;
-  const cl_int error = interposer().next.clSetEventCallback(at, type, call_back, callback.get());
+  if (programs.event != nullptr) {
+    if (const cl_int error = interpose::clRetainEvent(programs.event); error != CL_SUCCESS) return error;
+  }
+  const cl_int error = next.clSetEventCallback(at, type, call_back, callback.get());
   if (error == CL_SUCCESS) {
     static_cast<void>(callback.release());
-  } else {
-    interpose::clReleaseEvent(event);
+  } else if (programs.event != nullptr) {
+    interpose::clReleaseEvent(programs.event);
   }
   return error;
 }
@@ -169,18 +152,16 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info nam
   return error;
 }
 
-cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int type,
-                                      void(CL_CALLBACK* notify)(cl_event, cl_int, void*),
-                                      void* data) noexcept {
+cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int type, Notify notify, void* data) noexcept {
   Interposer& p = interposer();
   if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
   const auto record = p.records.split_events.find(event);
   if (!record && !must_track_callbacks(p.settings())) {
     return p.next.clSetEventCallback(event, type, notify, data);
   }
-  if (!record) return set_unsplit_callback(p.next, event, type, notify, data);
+  if (!record) return set_callback(p.next, event, type, {notify, data});
   const bool beginning = type == CL_SUBMITTED || type == CL_RUNNING;
-  return set_callback(event, beginning ? record->first_slices[0] : event, type, notify, data);
+  return set_callback(p.next, beginning ? record->first_slices[0] : event, type, {notify, data, event});
 }
 
 }  // namespace cleave::interpose

@@ -19,7 +19,30 @@ plan::Decision Policy::prepare_alpha(LaunchQuery& launch, Neighbours neighbours)
   });
 }
 
-PolicyDecision Policy::cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const {
+PolicyDecision MeasuredPolicy::decide(LaunchQuery& launch) noexcept {
+  const plan::Decision usual = prepare_unmeasured(launch);
+  if (usual.unsplit_reason) return usual;
+  const plan::Decision cut = launch.cut(usual.slices);
+  if (cut.unsplit_reason) return cut;
+  try {
+    return decide_measured(launch, usual.slices, cut);
+  } catch (...) {  // out of memory: not measured
+    return cut;
+  }
+}
+
+PolicyDecision MeasuredPolicy::decide_measured(LaunchQuery& launch, std::size_t usual,
+                                               const plan::Decision& cut) const {
+  const CostKeys keys = cost_keys(settings().launch, launch.kernel(), launch.queue(), launch.range());
+  if (keys.launch == 0) return cut;
+  const learn::SliceAdvice advice = advise(launch, keys);
+  if (advice.state == learn::AdviceState::unmeasured) return cut_measured(launch, usual, keys.launch);
+  const plan::Decision wanted = follow(launch, advice, keys.launch);
+  if (wanted.unsplit_reason) return {wanted, keys.launch};
+  return cut_measured(launch, wanted.slices, keys.launch);
+}
+
+PolicyDecision MeasuredPolicy::cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const {
   const plan::Decision cut = launch.cut(slices);
   if (cut.unsplit_reason) return cut;
   if (cut.slices < slices) costs().limit_slices(key, cut.slices);

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/settings.h"
+#include "interpose/policies/cost_keys.h"
 #include "interpose/state/records.h"
 #include "learn/cost_table.h"
 #include "plan/decide.h"
@@ -94,13 +95,33 @@ class Policy {
   // Reasons that do not depend on the queue, the deny list included.
   static std::optional<plan::UnsplitReason> kernel_obstacle(LaunchQuery& launch, bool alone = false);
 
-  // Cuts the measured launch and remembers in `key` if fewer slices are possible than wanted.
-  PolicyDecision cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const;
-
  private:
   static std::optional<plan::UnsplitReason> obstacle(LaunchQuery& launch, Neighbours neighbours);
 
   const PolicyContext context_;
+};
+
+// A policy by measured costs. While nothing is known of a launch, it is split as prepare_unmeasured() says.
+class MeasuredPolicy : public Policy {
+ public:
+  using Policy::Policy;
+
+  PolicyDecision decide(LaunchQuery& launch) noexcept final;
+  [[nodiscard]] bool measures_launches() const final { return true; }
+
+ protected:
+  // Everything before the first cut, as prepare().
+  virtual plan::Decision prepare_unmeasured(LaunchQuery& launch) const = 0;
+  // What the costs advise for a launch that can be cut. May throw std::bad_alloc.
+  virtual learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const = 0;
+  // Into how many slices the measured launch is split by this advice, or why it is not.
+  virtual plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
+                                learn::Key key) const = 0;
+
+ private:
+  PolicyDecision decide_measured(LaunchQuery& launch, std::size_t usual, const plan::Decision& cut) const;
+  // Cuts the measured launch and remembers in `key` if fewer slices are possible than wanted.
+  PolicyDecision cut_measured(LaunchQuery& launch, std::size_t slices, learn::Key key) const;
 };
 
 // The policy that the settings name.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "interpose/policies/cost_keys.h"
 #include "interpose/policies/policy.h"
 #include "plan/mode.h"
 
@@ -12,48 +11,37 @@ namespace {
 
 constexpr std::size_t kUnmeasuredSlices = 16;
 
-class QuantumPolicy final : public Policy {
+class QuantumPolicy final : public MeasuredPolicy {
  public:
-  using Policy::Policy;
+  using MeasuredPolicy::MeasuredPolicy;
 
-  PolicyDecision decide(LaunchQuery& launch) noexcept override {
-    const plan::Decision usual = prepare(launch, Neighbours::ignored, [&] {
+ private:
+  plan::Decision prepare_unmeasured(LaunchQuery& launch) const override {
+    return prepare(launch, Neighbours::ignored, [&] {
       return std::max(
           plan::alpha_slices(settings(), launch.kernel().facts, launch.queue().facts, launch.vms()),
           kUnmeasuredSlices);
     });
-    if (usual.unsplit_reason) return usual;
-    const plan::Decision cut = launch.cut(usual.slices);
-    if (cut.unsplit_reason) return cut;
-    try {
-      return decide_measured(launch, usual.slices, cut);
-    } catch (...) {  // out of memory: not measured
-      return cut;
-    }
   }
 
-  [[nodiscard]] bool measures_launches() const override { return true; }
+  learn::SliceAdvice advise(LaunchQuery& launch, const CostKeys& keys) const override {
+    return costs().duration(keys.launch, keys.size_family,
+                            static_cast<double>(plan::items(launch.range().global)),
+                            [&] { return launch_name(launch.kernel(), launch.range()); });
+  }
 
- private:
-  PolicyDecision decide_measured(LaunchQuery& launch, std::size_t usual, const plan::Decision& cut) const {
-    const KernelRecord& kernel = launch.kernel();
+  plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice,
+                        learn::Key key) const override {
+    const plan::Kernel& kernel = launch.kernel().facts;
     const QueueRecord& queue = launch.queue();
-    const plan::NDRange& range = launch.range();
-    const CostKeys keys = cost_keys(settings().launch, kernel, queue, range);
-    if (keys.launch == 0) return cut;
-    const learn::SliceAdvice advice =
-        costs().duration(keys.launch, keys.size_family, static_cast<double>(plan::items(range.global)),
-                         [&] { return launch_name(kernel, range); });
-    if (advice.state == learn::AdviceState::unmeasured) return cut_measured(launch, usual, keys.launch);
     const double quanta =
         static_cast<double>(advice.duration.count()) / static_cast<double>(settings().policy.quantum.count());
-    const bool pipelined =
-        plan::may_overlap(settings().launch, kernel.facts, queue.facts) && queue.queue_template;
+    const bool pipelined = plan::may_overlap(settings().launch, kernel, queue.facts) && queue.queue_template;
     const std::size_t slices =
-        plan::slices_in_quantum(quanta, range, plan::order_of(kernel.facts), queue.facts, pipelined);
-    costs().set_slices(keys.launch, slices);
-    if (slices == 1) return {plan::Decision::unsplit(plan::UnsplitReason::below_quantum), keys.launch};
-    return cut_measured(launch, slices, keys.launch);
+        plan::slices_in_quantum(quanta, launch.range(), plan::order_of(kernel), queue.facts, pipelined);
+    costs().set_slices(key, slices);
+    return slices == 1 ? plan::Decision::unsplit(plan::UnsplitReason::below_quantum)
+                       : plan::Decision::split(slices);
   }
 };
 
