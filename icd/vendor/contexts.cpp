@@ -45,18 +45,6 @@ class Properties {
   cl_context_properties few_[kFew];
 };
 
-cl_context fail(cl_int error, cl_int* error_ret) {
-  if (error_ret != nullptr) *error_ret = error;
-  return nullptr;
-}
-
-// Publishes the context that the driver has created; discards ours if `raw` is null.
-cl_context finish(Object& made, cl_context raw) {
-  if (raw != nullptr) return objects::handle_of<cl_context>(&vendor.objects.publish(made, raw));
-  vendor.objects.discard(made);
-  return nullptr;
-}
-
 // An unpublished context that holds its devices. Null if there is no memory.
 Object* prepare_context(cl_uint count, const cl_device_id* devices, Object* platform) {
   const bool named = count != 0 && devices != nullptr;
@@ -72,11 +60,11 @@ Object* prepare_context(cl_uint count, const cl_device_id* devices, Object* plat
 
 cl_context create(const Properties& properties, cl_uint count, const cl_device_id* devices,
                   const cl_device_id* raw_devices, ContextNotify notify, void* user_data, cl_int* error_ret) {
-  if (properties.platform() == nullptr) return fail(CL_INVALID_PLATFORM, error_ret);
+  if (properties.platform() == nullptr) return fail<cl_context>(CL_INVALID_PLATFORM, error_ret);
   Object* const made = prepare_context(count, devices, properties.platform());
-  if (made == nullptr) return fail(CL_OUT_OF_HOST_MEMORY, error_ret);
-  return finish(*made, vendor.next->clCreateContext(properties.raw(), count, raw_devices, notify, user_data,
-                                                    error_ret));
+  if (made == nullptr) return fail<cl_context>(CL_OUT_OF_HOST_MEMORY, error_ret);
+  return finish_creation(*made, vendor.next->clCreateContext(properties.raw(), count, raw_devices, notify,
+                                                             user_data, error_ret));
 }
 
 }  // namespace
@@ -90,7 +78,7 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
   const cl_int device_error = raw_devices.take(devices, count);
   const cl_int error = list_error != CL_SUCCESS ? list_error : device_error;
   cl_context const made = error != CL_SUCCESS
-                              ? fail(error, error_ret)
+                              ? fail<cl_context>(error, error_ret)
                               : create(list, count, devices, raw_devices.raw(), notify, user_data, error_ret);
   list.end();
   raw_devices.end();
@@ -105,26 +93,12 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
   Object* const made =
       error == CL_SUCCESS ? vendor.objects.prepare(Kind::context, *list.platform()) : nullptr;
   if (error == CL_SUCCESS && made == nullptr) error = CL_OUT_OF_HOST_MEMORY;
-  cl_context const context = error != CL_SUCCESS
-                                 ? fail(error, error_ret)
-                                 : finish(*made, vendor.next->clCreateContextFromType(
-                                                     list.raw(), type, notify, user_data, error_ret));
+  cl_context const context =
+      error != CL_SUCCESS ? fail<cl_context>(error, error_ret)
+                          : finish_creation(*made, vendor.next->clCreateContextFromType(
+                                                       list.raw(), type, notify, user_data, error_ret));
   list.end();
   return context;
-}
-
-// A null queue goes to the driver: it may refuse the device first, for having no such queues.
-cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context handle, cl_device_id device_handle,
-                                                  cl_command_queue queue_handle) {
-  const Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return CL_INVALID_CONTEXT;
-  const Object* const device = vendor.objects.find(device_handle);
-  if (device == nullptr) return CL_INVALID_DEVICE;
-  const Object* const queue = vendor.objects.find(queue_handle);
-  if (queue == nullptr && queue_handle != nullptr) return CL_INVALID_COMMAND_QUEUE;
-  return vendor.next->clSetDefaultDeviceCommandQueue(
-      static_cast<cl_context>(objects::raw_of(*context)), static_cast<cl_device_id>(objects::raw_of(*device)),
-      queue == nullptr ? nullptr : static_cast<cl_command_queue>(objects::raw_of(*queue)));
 }
 
 cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, size_t size, void* value,

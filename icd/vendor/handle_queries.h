@@ -91,22 +91,6 @@ struct HandleQuery<Entry, kAnswers> {
   }
 };
 
-// A query about a kernel on one of its devices, which may be null if there is only one.
-template <auto Entry>
-struct KernelDeviceQuery;
-template <typename... Rest, cl_int (CL_API_CALL* Table::*Entry)(cl_kernel, cl_device_id, Rest...)>
-struct KernelDeviceQuery<Entry> {
-  static cl_int CL_API_CALL call(cl_kernel handle, cl_device_id device_handle, Rest... rest) {
-    const Object* const kernel = vendor.objects.find(handle);
-    const Object* const device = device_handle == nullptr ? nullptr : vendor.objects.find(device_handle);
-    if (kernel == nullptr) return CL_INVALID_KERNEL;
-    if (device_handle != nullptr && device == nullptr) return CL_INVALID_DEVICE;
-    return (vendor.next->*Entry)(
-        static_cast<cl_kernel>(objects::raw_of(*kernel)),
-        device == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*device)), rest...);
-  }
-};
-
 // Replaces `count` objects that the driver has created below `parent` by ours. Without memory for all, all are
 // released.
 template <OpenClHandle Handle>
@@ -127,6 +111,31 @@ cl_int wrap_created(Handle* list, cl_uint count, Object& parent, cl_int(CL_API_C
   }
   return CL_SUCCESS;
 }
+
+// A function that creates a list of objects; `kRelease` releases one of them. The last parameters are the length of the
+// list, the list, and the number of objects.
+template <auto Entry, auto kRelease>
+struct ListCreation;
+template <typename Parent, typename... Rest, cl_int (CL_API_CALL* Table::*Entry)(Parent, Rest...),
+          auto kRelease>
+struct ListCreation<Entry, kRelease> {
+  static constexpr std::size_t kRest = sizeof...(Rest);
+
+  static cl_int CL_API_CALL call(Parent handle, Rest... rest) {
+    Object* const parent = vendor.objects.find(handle);
+    if (parent == nullptr) return KindOf<Parent>::invalid;
+    const auto all = std::tie(rest...);
+    const cl_uint entries = std::get<kRest - 3>(all);
+    auto* const list = std::get<kRest - 2>(all);
+    cl_uint made = 0;
+    cl_uint* const count = std::exchange(std::get<kRest - 1>(all), &made);
+    const cl_int error = (vendor.next->*Entry)(static_cast<Parent>(objects::raw_of(*parent)), rest...);
+    if (error != CL_SUCCESS) return error;
+    if (count != nullptr) *count = made;
+    return list == nullptr ? CL_SUCCESS
+                           : wrap_created(list, std::min(entries, made), *parent, vendor.next->*kRelease);
+  }
+};
 
 // Returns a value of our own as a query does.
 inline cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) {

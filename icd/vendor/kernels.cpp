@@ -1,4 +1,4 @@
-// clCreateKernelsInProgram, and kernel arguments, which may be handles.
+// Kernel arguments, which may be handles.
 #include <cstring>
 #include <string_view>
 
@@ -45,20 +45,6 @@ bool is_plain_value(Object& kernel, cl_uint index) {
 }
 
 }  // namespace
-
-cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels,
-                                            cl_uint* count) {
-  Object* const program = vendor.objects.find(handle);
-  if (program == nullptr) return CL_INVALID_PROGRAM;
-  cl_uint found = 0;
-  const cl_int error = vendor.next->clCreateKernelsInProgram(
-      static_cast<cl_program>(objects::raw_of(*program)), entries, kernels, &found);
-  if (error != CL_SUCCESS) return error;
-  if (count != nullptr) *count = found;
-  return kernels == nullptr
-             ? CL_SUCCESS
-             : wrap_created(kernels, std::min(entries, found), *program, vendor.next->clReleaseKernel);
-}
 
 // A value of a handle's size is taken for a handle if it is a live one of ours, unless the driver says that it is a
 // plain value.

@@ -58,21 +58,13 @@ class Properties {
   cl_mem_properties copy_[kMaxProperties];
 };
 
-cl_mem fail(cl_int error, cl_int* error_ret) {
-  if (error_ret != nullptr) *error_ret = error;
-  return nullptr;
-}
-
 // Creates a memory object below a context, which also holds `other` if that is not null. make() calls the driver.
 template <typename Make>
 cl_mem create(Object& context, Object* other, cl_int* error_ret, Make make) {
   Object* const made = vendor.objects.prepare(Kind::memory, context);
-  if (made == nullptr) return fail(CL_OUT_OF_HOST_MEMORY, error_ret);
+  if (made == nullptr) return fail<cl_mem>(CL_OUT_OF_HOST_MEMORY, error_ret);
   if (other != nullptr) vendor.objects.add_parent(*made, *other);
-  cl_mem const raw = make();
-  if (raw != nullptr) return objects::handle_of<cl_mem>(&vendor.objects.publish(*made, raw));
-  vendor.objects.discard(*made);
-  return nullptr;
+  return finish_creation<cl_mem>(*made, make());
 }
 
 // Replaces the memory object in an image's description by the driver's. False if it is not one of ours.
@@ -93,11 +85,11 @@ bool translate(const cl_image_desc* given, cl_image_desc& copy, const cl_image_d
 cl_mem CL_API_CALL clCreateImage(cl_context handle, cl_mem_flags flags, const cl_image_format* format,
                                  const cl_image_desc* description, void* host, cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
   cl_image_desc copy;
   const cl_image_desc* raw = nullptr;
   Object* other = nullptr;
-  if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
+  if (!translate(description, copy, raw, other)) return fail<cl_mem>(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
   return create(*context, other, error_ret, [&] {
     return vendor.next->clCreateImage(static_cast<cl_context>(objects::raw_of(*context)), flags, format, raw,
                                       host, error_ret);
@@ -109,14 +101,14 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context handle, const cl_mem_p
                                                const cl_image_desc* description, void* host,
                                                cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
   Properties list;
   const cl_int error = list.take(properties);
-  if (error != CL_SUCCESS) return fail(error, error_ret);
+  if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
   cl_image_desc copy;
   const cl_image_desc* raw = nullptr;
   Object* other = nullptr;
-  if (!translate(description, copy, raw, other)) return fail(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
+  if (!translate(description, copy, raw, other)) return fail<cl_mem>(CL_INVALID_IMAGE_DESCRIPTOR, error_ret);
   return create(*context, other, error_ret, [&] {
     return vendor.next->clCreateImageWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
                                                     list.raw(), flags, format, raw, host, error_ret);
@@ -127,10 +119,10 @@ cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_
                                                 cl_mem_flags flags, size_t size, void* host,
                                                 cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
   Properties list;
   const cl_int error = list.take(properties);
-  if (error != CL_SUCCESS) return fail(error, error_ret);
+  if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
   return create(*context, nullptr, error_ret, [&] {
     return vendor.next->clCreateBufferWithProperties(static_cast<cl_context>(objects::raw_of(*context)),
                                                      list.raw(), flags, size, host, error_ret);
@@ -141,10 +133,10 @@ cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context handle, const cl
                                                      cl_mem_flags flags, size_t size, void* host,
                                                      cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
-  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
+  if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
   Properties list;
   const cl_int error = list.take(properties);
-  if (error != CL_SUCCESS) return fail(error, error_ret);
+  if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
   return create(*context, nullptr, error_ret, [&] {
     return next_function<&ExtensionFunctions::clCreateBufferWithPropertiesINTEL>(*context)(
         static_cast<cl_context>(objects::raw_of(*context)), list.raw(), flags, size, host, error_ret);
@@ -176,20 +168,6 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t si
     ++at;
   }
   return CL_SUCCESS;
-}
-
-// The device may be null.
-void* CL_API_CALL clSharedMemAllocINTEL(cl_context handle, cl_device_id device,
-                                        const cl_properties* properties, size_t size, cl_uint alignment,
-                                        cl_int* error_ret) {
-  const Object* const context = vendor.objects.find(handle);
-  const Object* const object = device == nullptr ? nullptr : vendor.objects.find(device);
-  if (context == nullptr) return fail(CL_INVALID_CONTEXT, error_ret);
-  if (device != nullptr && object == nullptr) return fail(CL_INVALID_DEVICE, error_ret);
-  return next_function<&ExtensionFunctions::clSharedMemAllocINTEL>(*context)(
-      static_cast<cl_context>(objects::raw_of(*context)),
-      object == nullptr ? nullptr : static_cast<cl_device_id>(objects::raw_of(*object)), properties, size,
-      alignment, error_ret);
 }
 
 cl_int CL_API_CALL clGetMemAllocInfoINTEL(cl_context handle, const void* memory, cl_uint name, size_t size,

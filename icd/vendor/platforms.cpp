@@ -134,33 +134,4 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id handle, cl_device_info name, siz
   return CL_OUT_OF_HOST_MEMORY;
 }
 
-cl_int CL_API_CALL clCreateSubDevices(cl_device_id handle, const cl_device_partition_property* properties,
-                                      cl_uint entries, cl_device_id* devices, cl_uint* count) {
-  Object* const device = vendor.objects.find(handle);
-  if (device == nullptr) return CL_INVALID_DEVICE;
-  cl_uint made = 0;
-  const cl_int error = vendor.next->clCreateSubDevices(static_cast<cl_device_id>(objects::raw_of(*device)),
-                                                       properties, entries, devices, &made);
-  if (error != CL_SUCCESS) return error;
-  if (count != nullptr) *count = made;
-  return devices == nullptr
-             ? CL_SUCCESS
-             : wrap_created(devices, std::min(entries, made), *device, vendor.next->clReleaseDevice);
-}
-
-cl_int CL_API_CALL clCreateSubDevicesEXT(cl_device_id handle,
-                                         const cl_device_partition_property_ext* properties, cl_uint entries,
-                                         cl_device_id* devices, cl_uint* count) {
-  Object* const device = vendor.objects.find(handle);
-  if (device == nullptr) return CL_INVALID_DEVICE;
-  cl_uint made = 0;
-  const cl_int error = vendor.next->clCreateSubDevicesEXT(static_cast<cl_device_id>(objects::raw_of(*device)),
-                                                          properties, entries, devices, &made);
-  if (error != CL_SUCCESS) return error;
-  if (count != nullptr) *count = made;
-  return devices == nullptr
-             ? CL_SUCCESS
-             : wrap_created(devices, std::min(entries, made), *device, vendor.next->clReleaseDeviceEXT);
-}
-
 }  // namespace cleave::vendor

@@ -55,6 +55,21 @@ Result error_result(cl_int error, Parameters... parameters) {
   }
 }
 
+// The end of a function that creates an object, and cannot.
+template <OpenClHandle Handle>
+Handle fail(cl_int error, cl_int* error_ret) {
+  if (error_ret != nullptr) *error_ret = error;
+  return nullptr;
+}
+
+// The handle of the object that the driver has created, `raw`. If that is null, ours is discarded.
+template <OpenClHandle Handle>
+Handle finish_creation(Object& made, Handle raw) {
+  if (raw != nullptr) return objects::handle_of<Handle>(&vendor.objects.publish(made, raw));
+  vendor.objects.discard(made);
+  return nullptr;
+}
+
 // --- One struct for each way of translating a parameter. take() returns an error or CL_SUCCESS, raw() is what the
 // driver gets, end() frees memory after the driver has returned.
 
@@ -77,6 +92,18 @@ struct HandleArgument {
     return object != nullptr ? CL_SUCCESS : KindOf<Handle>::invalid;
   }
   Handle raw() { return static_cast<Handle>(objects::raw_of(*object)); }
+  void end() {}
+};
+
+// The same where null stands for something.
+template <OpenClHandle Handle>
+struct NullableHandleArgument {
+  Object* object;
+  cl_int take(Handle given, cl_uint) {
+    object = given == nullptr ? nullptr : vendor.objects.find(given);
+    return object != nullptr || given == nullptr ? CL_SUCCESS : KindOf<Handle>::invalid;
+  }
+  Handle raw() { return object == nullptr ? nullptr : static_cast<Handle>(objects::raw_of(*object)); }
   void end() {}
 };
 
@@ -181,9 +208,11 @@ constexpr bool is_query() {  // ends in: name, size, value, size of the value
   }
 }
 
-template <typename T, typename Before, typename After>
+template <typename T, typename Before, typename After, bool nullable>
 constexpr auto translator_for() {
-  if constexpr (objects::OpenClHandle<T>) {
+  if constexpr (nullable) {
+    return std::type_identity<NullableHandleArgument<T>>();
+  } else if constexpr (objects::OpenClHandle<T>) {
     return std::type_identity<HandleArgument<T>>();
   } else if constexpr (std::is_same_v<T, cl_event*>) {
     return std::type_identity<EventArgument>();
@@ -203,8 +232,11 @@ constexpr bool is_translatable() {
          (HandleListTraits<T>::is && std::is_same_v<Before, cl_uint>);
 }
 
+inline constexpr std::size_t kNone = ~std::size_t{0};
+
 // The translators of a function's parameters. They depend on the types before and after; void where there is none.
-template <typename... Parameters>
+// Parameter `kNullable` is a handle that may be null.
+template <std::size_t kNullable, typename... Parameters>
 struct ParameterTranslators {
   static constexpr std::size_t kCount = sizeof...(Parameters);
   using Padded =
@@ -212,7 +244,7 @@ struct ParameterTranslators {
   template <std::size_t I>
   using At = typename std::tuple_element_t<I, Padded>::type;
   template <std::size_t I>
-  using Translator = typename decltype(translator_for<At<I + 1>, At<I>, At<I + 2>>())::type;
+  using Translator = typename decltype(translator_for<At<I + 1>, At<I>, At<I + 2>, I == kNullable>())::type;
 
   template <std::size_t... I>
   static constexpr bool covered(std::index_sequence<I...>) {
@@ -230,17 +262,17 @@ template <typename Result, typename... Parameters>
 struct TranslatableByType<Result(CL_API_CALL*)(Parameters...)> {
   static constexpr bool enough =
       !is_query<Parameters...>() &&
-      ParameterTranslators<Parameters...>::covered(std::make_index_sequence<sizeof...(Parameters)>());
+      ParameterTranslators<kNone, Parameters...>::covered(std::make_index_sequence<sizeof...(Parameters)>());
 };
 
 // --- The call itself.
 
-template <auto Entry, typename Function = FunctionAt<Entry>>
+template <auto Entry, std::size_t kNullable = kNone, typename Function = FunctionAt<Entry>>
 struct TranslatedCall;
 
-template <auto Entry, typename Result, typename First, typename... Rest>
-struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
-  using All = typename ParameterTranslators<First, Rest...>::All;
+template <auto Entry, std::size_t kNullable, typename Result, typename First, typename... Rest>
+struct TranslatedCall<Entry, kNullable, Result(CL_API_CALL*)(First, Rest...)> {
+  using All = typename ParameterTranslators<kNullable, First, Rest...>::All;
   static constexpr auto kIndices = std::make_index_sequence<sizeof...(Rest) + 1>();
 
   static Result CL_API_CALL call(First first, Rest... rest) {
@@ -322,9 +354,7 @@ struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
       }
       const Result result = function(std::get<I>(all).raw()...);
       end(all, kIndices);
-      if (result != nullptr) return objects::handle_of<Result>(&vendor.objects.publish(*made, result));
-      vendor.objects.discard(*made);
-      return nullptr;
+      return finish_creation(*made, result);
     } else if constexpr (std::is_void_v<Result>) {
       function(std::get<I>(all).raw()...);
       end(all, kIndices);
@@ -347,8 +377,8 @@ struct TranslatedCall<Entry, Result(CL_API_CALL*)(First, Rest...)> {
 };
 
 // Without parameters there is nothing to translate.
-template <auto Entry, typename Result>
-struct TranslatedCall<Entry, Result(CL_API_CALL*)()> {
+template <auto Entry, std::size_t kNullable, typename Result>
+struct TranslatedCall<Entry, kNullable, Result(CL_API_CALL*)()> {
   static Result CL_API_CALL call() { return (vendor.next->*Entry)(); }
 };
 

@@ -1,6 +1,7 @@
 // How each function is translated: the column `handles` of opencl/functions.def and opencl/extension_functions.def.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "icd/vendor/callbacks.h"
@@ -13,11 +14,10 @@ namespace cleave::vendor {
 
 namespace handles {
 
-// The words of the column, besides answers(...).
+// The words of the column, besides answers(...), null_allowed(...) and creates(...).
 enum class Translation : std::uint8_t {
   by_type,
   checked_by_type,
-  on_device,
   retained,
   released,
   destructor_callback,
@@ -26,7 +26,21 @@ enum class Translation : std::uint8_t {
 };
 using enum Translation;
 
-// `column` is a Translation or HandleAnswers.
+struct NullAllowed {
+  std::size_t parameter;
+};
+constexpr NullAllowed null_allowed(std::size_t parameter) { return {parameter}; }
+
+template <typename Handle>
+struct Creates {
+  cl_int (CL_API_CALL* Table::*release)(Handle);
+};
+template <typename Handle>
+constexpr Creates<Handle> creates(cl_int (CL_API_CALL* Table::*release)(Handle)) {
+  return {release};
+}
+
+// `column` is one of the types above, or HandleAnswers.
 template <auto Entry>
 struct Row;
 #define CL_FUNCTION(version, name, parameters, interposer, handles, ...)         \
@@ -51,10 +65,10 @@ struct Row;
 // Whether programs can have the function of an extension.
 template <auto Entry>
 constexpr bool is_offered() {
-  if constexpr (std::is_same_v<decltype(handles::Row<Entry>::column), const HandleAnswers>) {
-    return true;
-  } else {
+  if constexpr (std::is_same_v<decltype(handles::Row<Entry>::column), const handles::Translation>) {
     return handles::Row<Entry>::column != handles::not_offered;
+  } else {
+    return true;
   }
 }
 
@@ -64,8 +78,10 @@ constexpr FunctionAt<Entry> translated() {
   using Row = handles::Row<Entry>;
   if constexpr (std::is_same_v<decltype(Row::column), const HandleAnswers>) {
     return HandleQuery<Entry, Row::column>::call;
-  } else if constexpr (Row::column == handles::on_device) {
-    return KernelDeviceQuery<Entry>::call;
+  } else if constexpr (std::is_same_v<decltype(Row::column), const handles::NullAllowed>) {
+    return TranslatedCall<Entry, Row::column.parameter>::call;
+  } else if constexpr (requires { Row::column.release; }) {
+    return ListCreation<Entry, Row::column.release>::call;
   } else if constexpr (Row::column == handles::retained) {
     return Retain<Entry>::call;
   } else if constexpr (Row::column == handles::released) {

@@ -172,7 +172,7 @@ template <auto Entry, typename Function = FunctionAt<Entry>>
 struct CallChecker;
 template <auto Entry, typename Result, typename... Parameters>
 struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
-  using W = ParameterTranslators<Parameters...>;
+  using W = ParameterTranslators<kNone, Parameters...>;
   using Arguments = std::tuple<Parameters...>;
   static constexpr auto kEach = std::index_sequence_for<Parameters...>();
 
