@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/socket_address.h"
-#include "neighbours/verified_descriptor.h"
+#include "base/verified_descriptor.h"
 
 namespace cleave::neighbours {
 
@@ -40,7 +40,7 @@ class NonblockingConnection {
   [[nodiscard]] int error() const { return error_; }  // why it was closed (errno); 0: by the peer
 
  private:
-  VerifiedDescriptor socket_;
+  base::VerifiedDescriptor socket_;
   State state_ = State::closed;
   int error_ = 0;
 };

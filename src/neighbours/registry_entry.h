@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/fork_locks.h"
 #include "base/mutex.h"
+#include "base/verified_descriptor.h"
 #include "cleave/registry.h"
-#include "neighbours/verified_descriptor.h"
 
 namespace cleave::neighbours {
 
@@ -61,7 +61,7 @@ class RegistryEntry {
   cleave_registry_entry local_counters_{};  // in use before publish()
   std::atomic<cleave_registry_entry*> counters_{&local_counters_};
   void* page_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
-  VerifiedDescriptor locked_file_ CLEAVE_GUARDED_BY(mutex_);  // the lock lasts as long as it is open
+  base::VerifiedDescriptor locked_file_ CLEAVE_GUARDED_BY(mutex_);  // the lock lasts as long as it is open
   std::string file_name_ CLEAVE_GUARDED_BY(mutex_);
   std::atomic<bool> withdrawn_{false};
 };

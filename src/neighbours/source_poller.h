@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/verified_descriptor.h"
 #include "neighbours/source.h"
 #include "neighbours/staleness.h"
-#include "neighbours/verified_descriptor.h"
 
 namespace cleave::neighbours {
 
@@ -70,7 +70,7 @@ class SourcePoller {
   const std::vector<std::unique_ptr<Source>> sources_;  // used by the thread only
   const StalenessRules rules_;
   const Observer observer_;
-  VerifiedDescriptor wake_;  // an eventfd
+  base::VerifiedDescriptor wake_;  // an eventfd
   std::atomic<bool> stopping_{false};
 
   // Used by the thread only.

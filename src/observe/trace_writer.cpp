@@ -27,9 +27,6 @@ constexpr const char* kEnd = "\n]\n";
 constexpr std::uint64_t kReservedForEnd = 1024;  // for the last event and the closing bracket
 constexpr std::size_t kMaxNamedThreads = 4096;   // are named
 
-// Programs may close or rely on low descriptor numbers, so ours are above them.
-constexpr int kHighDescriptor = 200;
-
 class ScopedErrno {
  public:
   ScopedErrno() = default;
@@ -45,12 +42,7 @@ int open_for_writing(const std::string& path) {
   struct stat status {};
   const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (special ? O_NONBLOCK : O_CREAT);
-  const int low = ::open(path.c_str(), flags, 0644);
-  if (low < 0) return low;
-  const int high = fcntl(low, F_DUPFD_CLOEXEC, kHighDescriptor);
-  if (high < 0) return low;
-  close(low);
-  return high;
+  return ::open(path.c_str(), flags, 0644);
 }
 
 // Writing beyond the limit would end the program by SIGXFSZ.
@@ -71,10 +63,7 @@ TraceWriter::TraceWriter(std::string path, std::string labels, base::ForkLocks& 
   forks.add<&TraceWriter::reset_in_child>(base::ForkOrder::trace_file, mutex_, *this);
 }
 
-TraceWriter::~TraceWriter() {
-  end();
-  if (file_ >= 0 && is_ours()) close(file_);
-}
+TraceWriter::~TraceWriter() { end(); }
 
 void TraceWriter::add(const TraceEvents& events, Track thread) noexcept try {
   if (events.empty()) return;
@@ -109,8 +98,7 @@ void TraceWriter::end() noexcept {
 
 // Closing the inherited descriptor is enough: the file's lock is the parent's while any process has it open.
 void TraceWriter::reset_in_child() noexcept {
-  if (file_ >= 0 && is_ours()) close(file_);
-  file_ = -1;
+  file_.close();
   state_ = State::waiting;
   forked_ = true;
   ended_ = false;
@@ -128,7 +116,7 @@ void TraceWriter::open() noexcept try {
   } else {
     try_open(beside);
   }
-  if (file_ < 0) return fail("cannot be written");
+  if (file_.get() < 0) return fail("cannot be written");
   state_ = State::open;
   begin();
 } catch (...) {
@@ -138,19 +126,17 @@ void TraceWriter::open() noexcept try {
 // Opens and empties the file, unless another process is writing it.
 bool TraceWriter::try_open(const std::string& path) {
   name_ = path;
-  file_ = open_for_writing(path);
-  if (file_ < 0) return false;
+  file_.open(open_for_writing(path));
+  if (file_.get() < 0) return false;
   struct stat status {};
-  int error = fstat(file_, &status) == 0 ? 0 : errno;
+  int error = fstat(file_.get(), &status) == 0 ? 0 : errno;
   regular_ = S_ISREG(status.st_mode);
-  device_ = status.st_dev;
-  number_ = status.st_ino;
   // If the file system has no locks, the file is assumed to be free.
-  if (error == 0 && regular_ && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) error = errno;
-  if (error == 0 && regular_ && ftruncate(file_, 0) != 0) error = errno;
+  if (error == 0 && regular_ && flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    error = errno;
+  if (error == 0 && regular_ && ftruncate(file_.get(), 0) != 0) error = errno;
   if (error == 0) return true;
-  close(file_);
-  file_ = -1;
+  file_.close();
   errno = error;
   return false;
 }
@@ -191,14 +177,14 @@ void TraceWriter::append(const std::string& text) {
 
 void TraceWriter::write() noexcept try {
   const std::string text = regular_ ? buffer_ + kEnd : buffer_;
-  if (!is_ours()) {
+  if (!file_.is_valid()) {
+    file_.close();
     errno = EBADF;
-    file_ = -1;
     return fail("was closed by the program");
   }
   if (!write_bytes(text)) {
     const int error = errno;
-    if (regular_ && ftruncate(file_, static_cast<off_t>(written_)) == 0) {
+    if (regular_ && ftruncate(file_.get(), static_cast<off_t>(written_)) == 0) {
       buffer_.clear();
       static_cast<void>(write_bytes(kEnd));
     }
@@ -216,18 +202,13 @@ bool TraceWriter::write_bytes(const std::string& text) const {
   while (done < text.size()) {
     const char* const from = text.data() + done;
     const std::size_t left = text.size() - done;
-    const ssize_t now = regular_ ? pwrite(file_, from, left, static_cast<off_t>(written_ + done))
-                                 : ::write(file_, from, left);
+    const ssize_t now = regular_ ? pwrite(file_.get(), from, left, static_cast<off_t>(written_ + done))
+                                 : ::write(file_.get(), from, left);
     if (now < 0 && errno == EINTR) continue;
     if (now <= 0) return false;
     done += static_cast<std::size_t>(now);
   }
   return true;
-}
-
-bool TraceWriter::is_ours() const {
-  struct stat status {};
-  return fstat(file_, &status) == 0 && status.st_dev == device_ && status.st_ino == number_;
 }
 
 void TraceWriter::fail(const char* what) noexcept try {

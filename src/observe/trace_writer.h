@@ -16,11 +16,10 @@
 #include <set>
 #include <string>
 
-#include <sys/types.h>
-
 #include "base/clock.h"
 #include "base/fork_locks.h"
 #include "base/mutex.h"
+#include "base/verified_descriptor.h"
 #include "observe/trace_events.h"
 
 namespace cleave::observe {
@@ -58,7 +57,6 @@ class TraceWriter {
   void name_thread(Track thread) CLEAVE_REQUIRES(mutex_);
   void write() noexcept CLEAVE_REQUIRES(mutex_);
   bool write_bytes(const std::string& text) const CLEAVE_REQUIRES(mutex_);
-  bool is_ours() const CLEAVE_REQUIRES(mutex_);
   void fail(const char* what) noexcept CLEAVE_REQUIRES(mutex_);
 
   const std::string path_;
@@ -68,11 +66,8 @@ class TraceWriter {
   State state_ CLEAVE_GUARDED_BY(mutex_) = State::waiting;
   bool forked_ CLEAVE_GUARDED_BY(mutex_) = false;
   bool ended_ CLEAVE_GUARDED_BY(mutex_) = false;
-  int file_ CLEAVE_GUARDED_BY(mutex_) = -1;
+  base::VerifiedDescriptor file_ CLEAVE_GUARDED_BY(mutex_);
   bool regular_ CLEAVE_GUARDED_BY(mutex_) = true;
-  dev_t device_ CLEAVE_GUARDED_BY(mutex_) =
-      0;  // with number_: identifies `file_`, in case the program reuses the descriptor
-  ino_t number_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::string name_ CLEAVE_GUARDED_BY(mutex_);           // of the file in use
   std::string buffer_ CLEAVE_GUARDED_BY(mutex_);         // not yet written
   std::uint64_t written_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes in the file without the closing bracket

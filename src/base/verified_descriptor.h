@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-namespace cleave::neighbours {
+namespace cleave::base {
 
 class VerifiedDescriptor {
  public:
@@ -36,4 +36,4 @@ class VerifiedDescriptor {
   std::atomic<ino_t> inode_{0};
 };
 
-}  // namespace cleave::neighbours
+}  // namespace cleave::base

@@ -1,11 +1,11 @@
-#include "neighbours/verified_descriptor.h"
+#include "base/verified_descriptor.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <sys/stat.h>
 
-namespace cleave::neighbours {
+namespace cleave::base {
 namespace {
 
 constexpr int kMinDescriptor = 200;
@@ -39,4 +39,4 @@ bool VerifiedDescriptor::is_valid() const {
          status.st_ino == inode_.load(std::memory_order_relaxed);
 }
 
-}  // namespace cleave::neighbours
+}  // namespace cleave::base
