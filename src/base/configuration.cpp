@@ -152,6 +152,12 @@ Environment process_environment() {
   return [](const char* name) -> const char* { return secure_getenv(name); };
 }
 
+std::string Configuration::value_of(std::string_view key) const {
+  const auto found =
+      std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return line.key == key; });
+  return found != lines.end() ? found->value : std::string();
+}
+
 Configuration load(const Environment& environment) try { return Loader(environment).load(); } catch (...) {
   Configuration failed;
   failed.settings.policy = {SplitPolicy::Kind::off, 0};

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/settings.h"
@@ -37,6 +38,9 @@ struct Configuration {
   std::vector<std::string> problems;
   // Names that were accepted but have changed: one sentence each.
   std::vector<std::string> notices;
+
+  // The value of a setting for display, by its key in TOML; empty if there is no such setting.
+  [[nodiscard]] std::string value_of(std::string_view key) const;
 };
 
 // Never throws. Errors are reported in `problems`.

@@ -119,9 +119,7 @@ observe::SummaryContext Interposer::summary_context() const {
                                        cost.advice.loss, cost.advice.duration, cost.advice.measured});
     }
   }
-  for (const auto& line : configuration.lines) {
-    if (line.key == "split.policy") summary_context.policy = line.value;
-  }
+  summary_context.policy = configuration.value_of("split.policy");
   static_assert(plan::kUnsplitReasons == observe::kUnsplitReasonCount &&
                 plan::kSingleQueueReasons == observe::kSingleQueueReasonCount);
   for (std::size_t i = 0; i < plan::kUnsplitReasons; ++i) {

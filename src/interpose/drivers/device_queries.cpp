@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/hash.h"
 #include "interpose/drivers/quirks.h"
@@ -113,6 +114,16 @@ std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept {
     for (const cl_device_info name : {CL_DEVICE_NAME, CL_DEVICE_VENDOR}) print.take(next, device, name);
   }
   return print.value();
+}
+
+bool lacks_markers(const Table& next, cl_device_id device) noexcept {
+  std::array<char, 256> version{};
+  if (next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
+      CL_SUCCESS) {
+    return true;
+  }
+  const std::string_view text = version.data();
+  return text.starts_with("OpenCL 1.0") || text.starts_with("OpenCL 1.1");
 }
 
 void* find_extension_function(const Table& next, cl_device_id device, const char* name) noexcept {

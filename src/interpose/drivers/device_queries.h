@@ -16,6 +16,9 @@ plan::Device query_device(const Table& next, const base::Settings& settings, cl_
 // its names, which two devices may share.
 std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept;
 
+// Whether the device is of OpenCL 1.0 or 1.1, which lack markers with wait lists, or does not say.
+bool lacks_markers(const Table& next, cl_device_id device) noexcept;
+
 // The driver's own function of an extension for which a program got ours; null if the driver has none for this device.
 // The platform is asked first. A program may have used the older query, which some layers below answer alone.
 void* find_extension_function(const Table& next, cl_device_id device, const char* name) noexcept;

@@ -1,8 +1,6 @@
 // Queues: their device, their order, and how to create helpers like them.
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
@@ -16,19 +14,13 @@ namespace {
 constexpr cl_queue_properties kPriority = 0x1096;
 constexpr cl_queue_properties kThrottle = 0x1097;
 
-// Whether queues of this device may have helpers. OpenCL 1.1 lacks markers with wait lists, and sub-devices count
-// their references.
+// Whether queues of this device may have helpers. Sub-devices count their references.
 bool allows_helpers(const Table& next, base::LaunchMode mode, cl_device_id device) noexcept {
   if (mode == base::LaunchMode::queued || mode == base::LaunchMode::sequential) return false;
-  std::array<char, 256> version{};
   cl_device_id parent = nullptr;
-  if (next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
-          CL_SUCCESS ||
-      next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) !=
-          CL_SUCCESS)
-    return false;
-  const std::string_view text = version.data();
-  return parent == nullptr && !text.starts_with("OpenCL 1.0") && !text.starts_with("OpenCL 1.1");
+  return next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent, nullptr) ==
+             CL_SUCCESS &&
+         parent == nullptr && !lacks_markers(next, device);
 }
 
 // Empty if a property's meaning for a second queue is unknown.

@@ -7,13 +7,6 @@
 namespace cleave::interpose {
 namespace {
 
-std::string setting(const base::Configuration& configuration, const char* key) {
-  for (const auto& line : configuration.lines) {
-    if (line.key == key) return line.value;
-  }
-  return {};
-}
-
 std::string count_of(std::uint64_t count, const char* one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "es");
 }
@@ -25,10 +18,10 @@ Tracer::Tracer(const TraceSources& sources)
       table_(sources.next),
       trace_(sources.configuration.settings.trace,
              "Cleave " CLEAVE_VERSION ", " + sources.face + ", policy " +
-                 setting(sources.configuration, "split.policy"),
+                 sources.configuration.value_of("split.policy"),
              sources.forks, sources.clock),
       times_(sources.forks, sources.next, sources.clock),
-      policy_(setting(sources.configuration, "split.policy")),
+      policy_(sources.configuration.value_of("split.policy")),
       events_(sources.forks, base::ForkOrder::traced_events) {
   table_.clEnqueueNDRangeKernel = &LaunchTrace::enqueue;
   sources.forks.add<&Tracer::reset_in_child>(base::ForkOrder::tracer, mutex_, *this);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpose/drivers/device_queries.h"
 #include "interpose/drivers/quirks.h"
 
 namespace cleave::interpose {
@@ -12,23 +13,11 @@ constexpr unsigned kEnoughBrief = 4;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-// OpenCL 1.0 and 1.1 lack the markers that a watch needs.
-bool is_old(const Table& next, cl_device_id device) noexcept {
-  std::array<char, 256> version{};
-  if (next.clGetDeviceInfo(device, CL_DEVICE_VERSION, version.size() - 1, version.data(), nullptr) !=
-      CL_SUCCESS) {
-    return true;
-  }
-  constexpr std::size_t kMajor = 7;
-  constexpr std::size_t kMinor = 9;
-  return version[kMajor] == '1' && version[kMinor] < '2';
-}
-
 void ask(const Table& next, cl_device_id device, DriverWaits& driver) noexcept {
   cl_device_type type = CL_DEVICE_TYPE_CPU;
   next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr);
   driver.processor.store((type & CL_DEVICE_TYPE_CPU) != 0, kRelaxed);
-  driver.watchable.store(!is_old(next, device) && !quirks_of(next, device).remote, kRelaxed);
+  driver.watchable.store(!lacks_markers(next, device) && !quirks_of(next, device).remote, kRelaxed);
   driver.ready.store(true, std::memory_order_release);
 }
 
