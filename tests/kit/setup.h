@@ -2,6 +2,7 @@
 // long as the Setup does, and is released newest first.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,17 @@ class Setup {
     return keep(cl.kernel(program, name, arguments...));
   }
   cl_event user_event() { return keep(cl.user_event(context)); }
+
+  // Calls `action` when the event's command reaches `status`; it must live until then.
+  using EventAction = std::function<void(cl_event, cl_int)>;
+  void at_status(cl_event event, cl_int status, const EventAction& action,
+                 const Where& where = Where::current()) const {
+    const auto call = [](cl_event reached, cl_int with, void* data) {
+      (*static_cast<const EventAction*>(data))(reached, with);
+    };
+    cl.check("clSetEventCallback",
+             cl.clSetEventCallback(event, status, call, const_cast<EventAction*>(&action)), where);
+  }
 
   [[nodiscard]] cl_int status(cl_event event, const Where& where = Where::current()) const {
     return cl.status(event, where);

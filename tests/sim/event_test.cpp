@@ -16,15 +16,17 @@ constexpr cl_int inherited = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 using Event = DriverTest<>;
 
 struct CallbackLog {
+  CallbackLog() = default;
+  CallbackLog(const CallbackLog&) = delete;
+  CallbackLog& operator=(const CallbackLog&) = delete;
+
   std::vector<cl_int> statuses;
   std::vector<Nanoseconds> times;
   Driver* driver = nullptr;
-
-  static void CL_CALLBACK callback(cl_event, cl_int status, void* data) {
-    auto& log = *static_cast<CallbackLog*>(data);
-    log.statuses.push_back(status);
-    if (log.driver != nullptr) log.times.push_back(log.driver->clock().now());
-  }
+  const kit::Setup::EventAction action = [this](cl_event, cl_int status) {
+    statuses.push_back(status);
+    if (driver != nullptr) times.push_back(driver->clock().now());
+  };
 };
 
 TEST_F(Event, FailurePropagatesToDependents) {
@@ -125,7 +127,7 @@ TEST(ConfiguredEvent, CallbacksRunWhenTheirStatusIsReached) {
   CallbackLog log;
   log.driver = &fixture.driver;
   for (const cl_int status : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED}) {
-    EXPECT_EQ(fixture.cl.clSetEventCallback(event, status, CallbackLog::callback, &log), CL_SUCCESS);
+    fixture.at_status(event, status, log.action);
   }
   fixture.driver.clock().sleep_for(1ms);
   EXPECT_EQ(log.statuses, (std::vector<cl_int>{CL_SUBMITTED, CL_RUNNING, CL_COMPLETE}));
@@ -136,7 +138,7 @@ TEST_F(Event, CallbackForAPassedStatusRunsAtOnce) {
   const cl_event event = launch(queue, make_kernel("idle"));
   cl.clFinish(queue);
   CallbackLog log;
-  EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, CallbackLog::callback, &log), CL_SUCCESS);
+  at_status(event, CL_RUNNING, log.action);
   EXPECT_EQ(log.statuses, std::vector<cl_int>{CL_RUNNING});
 }
 
@@ -144,24 +146,18 @@ TEST_F(Event, CallbacksOfFailedCommandsReceiveTheError) {
   driver.fail_execution("idle", 1, -7);
   const cl_event event = launch(queue, make_kernel("idle"));
   CallbackLog log;
-  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
+  at_status(event, CL_COMPLETE, log.action);
   cl.clFinish(queue);
-  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
+  at_status(event, CL_COMPLETE, log.action);
   EXPECT_EQ(log.statuses, (std::vector<cl_int>{-7, -7}));
 }
 
 TEST_F(Event, CallbacksMayCallOpenCL) {
-  struct Gate {
-    DriverFixture& fixture;
-    cl_event event;
-  } gate{*this, user_event()};
+  const cl_event gate = user_event();
   const cl_event first = launch(queue, make_kernel("idle"));
-  launch(queue, make_kernel("idle"), 1, {gate.event});
-  const auto open = [](cl_event, cl_int, void* data) {
-    const auto& to_open = *static_cast<Gate*>(data);
-    to_open.fixture.cl.clSetUserEventStatus(to_open.event, CL_COMPLETE);
-  };
-  EXPECT_EQ(cl.clSetEventCallback(first, CL_COMPLETE, open, &gate), CL_SUCCESS);
+  launch(queue, make_kernel("idle"), 1, {gate});
+  const EventAction open = [&](cl_event, cl_int) { cl.clSetUserEventStatus(gate, CL_COMPLETE); };
+  at_status(first, CL_COMPLETE, open);
   EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
   EXPECT_FALSE(driver.hung());
 }
@@ -170,7 +166,7 @@ TEST_F(Event, CallbackOutlivesTheCallersReference) {
   cl_event event = nullptr;
   cl.launch(queue, make_kernel("idle"), {1}, {}, &event);
   CallbackLog log;
-  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
+  at_status(event, CL_COMPLETE, log.action);
   EXPECT_EQ(cl.clReleaseEvent(event), CL_SUCCESS);
   cl.clFinish(queue);
   EXPECT_EQ(log.statuses, std::vector<cl_int>{CL_COMPLETE});
@@ -186,17 +182,12 @@ TEST_F(Event, QueriesReportItsOrigin) {
   EXPECT_EQ(cl.info<cl_command_queue>(user_event(), CL_EVENT_COMMAND_QUEUE), nullptr);
 }
 
-TEST(ConfiguredEvent, UnsetUserEventIsFreed) {
-  Driver driver;
-  const cl_icd_dispatch& cl = Driver::table();
-  const cl_device_id device = driver.device();
-  const cl_context context = cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-  const cl_event event = cl.clCreateUserEvent(context, nullptr);
+TEST_F(Event, UnsetUserEventIsFreed) {
+  kit::Event event = cl.user_event(context);
   CallbackLog log;
-  cl.clSetEventCallback(event, CL_COMPLETE, CallbackLog::callback, &log);
-  cl.clReleaseEvent(event);
-  cl.clReleaseContext(context);
-  EXPECT_EQ(driver.live_total(), 0u);
+  at_status(event, CL_COMPLETE, log.action);
+  event.reset();
+  EXPECT_EQ(driver.live(Kind::event), 0u);
   EXPECT_TRUE(log.statuses.empty());
 }
 

@@ -72,8 +72,8 @@ struct Case {
 void PrintTo(const Case& given, std::ostream* out) { *out << given.name; }
 
 base::Settings quantum_of_5ms() { return quantum(5ms); }
-using Budget = InterposerTest<budget>;
-using Quantum = InterposerTest<quantum_of_5ms>;
+using Budget = LaunchTest<budget>;
+using Quantum = LaunchTest<quantum_of_5ms>;
 
 class CostPolicy : public testing::TestWithParam<Case> {};
 
@@ -91,11 +91,11 @@ TEST_P(CostPolicy, BudgetConvergesInTenLaunches) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, CostPolicy,
                          testing::Values(Case{"Finish", by_finish, base::WaitMode::native, 0},
-                                         Case{"FinishPolitely", by_finish, base::WaitMode::sleeping, 0},
+                                         Case{"SleepingFinish", by_finish, base::WaitMode::sleeping, 0},
                                          Case{"Event", by_event, base::WaitMode::native, 0},
-                                         Case{"EventPolitely", by_event, base::WaitMode::sleeping, 0},
+                                         Case{"SleepingEvent", by_event, base::WaitMode::sleeping, 0},
                                          Case{"Reading", by_reading, base::WaitMode::native, 0},
-                                         Case{"ReadingPolitely", by_reading, base::WaitMode::sleeping, 0},
+                                         Case{"SleepingReading", by_reading, base::WaitMode::sleeping, 0},
                                          Case{"OutOfOrder", by_event, base::WaitMode::native,
                                               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE},
                                          Case{"Profiling", by_event, base::WaitMode::native,
@@ -104,7 +104,6 @@ INSTANTIATE_TEST_SUITE_P(Ways, CostPolicy,
 
 // What it waits for would be counted, and a wait for it may need what the program does next.
 TEST_F(Budget, LaunchesWaitingForOthersAreNotTimed) {
-  const cl_kernel kernel = make_kernel();
   const cl_kernel other = make_kernel(kSplittable, "sum");
   const cl_command_queue elsewhere = make_queue();
   driver.cost("add", [](const sim::Launch&) { return 100us; });
@@ -157,7 +156,6 @@ TEST(CostPolicy, BudgetIncludesEnqueueTime) {
 }
 
 TEST_F(Budget, BudgetAdaptsToAChange) {
-  const cl_kernel kernel = make_kernel();
   costs(*this, 100ms, 100us);
   for (int i = 0; i < 15; ++i) launch_and_count_slices(*this, kernel, by_finish);
   costs(*this, 10ms, 100us);
@@ -176,7 +174,6 @@ TEST(CostPolicy, BudgetIsBoundedByTheVmCount) {
 }
 
 TEST_F(Budget, BudgetLeavesShortLaunchesUnsplit) {
-  const cl_kernel kernel = make_kernel();
   costs(*this, 100us, 20us);
   for (int i = 0; i < 12; ++i) launch_and_count_slices(*this, kernel, by_finish);
   EXPECT_EQ(launch_and_count_slices(*this, kernel, by_finish), 1U);
@@ -192,7 +189,6 @@ TEST(CostPolicy, BudgetDoesNotSplitWithoutNeighbours) {
 }
 
 TEST_F(Quantum, NoSliceExceedsTheQuantum) {
-  const cl_kernel kernel = make_kernel();
   costs(*this, 1000ms, 10us);
   EXPECT_EQ(launch_and_count_slices(*this, kernel, by_finish), 16U) << "a guess";
   for (int i = 0; i < 5; ++i) {
@@ -219,7 +215,6 @@ TEST(CostPolicy, ConcurrentSlicesShareTheQuantum) {
 }
 
 TEST_F(Quantum, NewSizeStartsFromThatOfAnother) {
-  const cl_kernel kernel = make_kernel();
   costs(*this, 400ms, 0us);
   for (int i = 0; i < 3; ++i) launch_and_count_slices(*this, kernel, by_finish);
   driver.forget();
@@ -249,7 +244,6 @@ TEST(CostPolicy, UnmeasurableLaunchesUseAlpha) {
 }
 
 TEST_F(Quantum, HostTimeElsewhereIsNotCounted) {
-  const cl_kernel kernel = make_kernel();
   costs(*this, 10ms, 0us);
   for (int i = 0; i < 3; ++i) launch_and_count_slices(*this, kernel, by_finish);
   for (int i = 0; i < 6; ++i) {
@@ -262,7 +256,6 @@ TEST_F(Quantum, HostTimeElsewhereIsNotCounted) {
 }
 
 TEST_F(Quantum, OtherCommandsAreNotCounted) {
-  const cl_kernel kernel = make_kernel();
   const cl_kernel other = make_kernel(kSplittable, "sum");
   costs(*this, 10ms, 0us);
   driver.cost("sum", [](const sim::Launch&) { return Nanoseconds(1s); });
@@ -282,7 +275,6 @@ TEST_F(Quantum, OtherCommandsAreNotCounted) {
 }
 
 TEST_F(Budget, NeedsNoAdditionalDriverCalls) {
-  const cl_kernel kernel = make_kernel();
   costs(*this, 100ms, 100us);
   launch_and_count_slices(*this, kernel, by_finish);
   for (int i = 0; i < 20; ++i) {
@@ -297,7 +289,6 @@ TEST_F(Budget, NeedsNoAdditionalDriverCalls) {
 }
 
 TEST_F(Budget, ReadBehindAUserEventAddsNoWait) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   ASSERT_EQ(launch(kernel, nullptr, {gate}), CL_SUCCESS);
   cl_int value = 0;

@@ -7,11 +7,10 @@
 namespace cleave {
 namespace {
 
-using SplitEvent = InterposerTest<>;
-using ProfiledSplitEvent = InterposerTest<default_settings, default_driver, CL_QUEUE_PROFILING_ENABLE>;
+using SplitEvent = LaunchTest<>;
+using ProfiledSplitEvent = LaunchTest<default_settings, default_driver, CL_QUEUE_PROFILING_ENABLE>;
 
 TEST_F(ProfiledSplitEvent, ProfilingSpansFirstToLastSlice) {
-  const cl_kernel kernel = make_kernel();
   const kit::Event event = launch_event(kernel);
   cl.clFinish(queue);
   const auto slices = driver.launches();
@@ -44,7 +43,6 @@ TEST(SplitEventProfiling, IsUnavailableBeforeTheEndOrWithoutAProfilingQueue) {
 }
 
 TEST_F(SplitEvent, StatusSpansFirstToLastSlice) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   const kit::Event event = launch_event(kernel, {gate});
   cl.clFlush(queue);
@@ -64,30 +62,16 @@ TEST_F(SplitEvent, StatusSpansFirstToLastSlice) {
   EXPECT_TRUE(ran) << "running for nearly all of its slices, not only for the last";
 }
 
-struct CallbackLog {
-  cl_event event = nullptr;
-  cl_int status = 1000;
-  int times = 0;
-};
-
-void CL_CALLBACK record_callback(cl_event event, cl_int status, void* data) {
-  auto* const log = static_cast<CallbackLog*>(data);
-  log->event = event;
-  log->status = status;
-  ++log->times;
-}
-
 TEST_F(SplitEvent, CallbacksRunOnceWithTheCallersEvent) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   cl_event event = nullptr;
   ASSERT_EQ(launch(kernel, &event, {gate}), CL_SUCCESS);
   CallbackLog submitted;
   CallbackLog running;
   CallbackLog complete;
-  EXPECT_EQ(cl.clSetEventCallback(event, CL_SUBMITTED, record_callback, &submitted), CL_SUCCESS);
-  EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
-  EXPECT_EQ(cl.clSetEventCallback(event, CL_COMPLETE, record_callback, &complete), CL_SUCCESS);
+  at_status(event, CL_SUBMITTED, submitted.action);
+  at_status(event, CL_RUNNING, running.action);
+  at_status(event, CL_COMPLETE, complete.action);
   EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, nullptr, nullptr), CL_INVALID_VALUE);
   cl.clSetUserEventStatus(gate, CL_COMPLETE);
   driver.clock().sleep_for(base::Nanoseconds(30'000));  // into the second or third slice
@@ -104,34 +88,27 @@ TEST_F(SplitEvent, CallbacksRunOnceWithTheCallersEvent) {
 }
 
 TEST_F(SplitEvent, CallbackOutlivesTheCallersReference) {
-  const cl_kernel kernel = make_kernel();
   kit::Event event = launch_event(kernel);
   CallbackLog running;
-  EXPECT_EQ(cl.clSetEventCallback(event, CL_RUNNING, record_callback, &running), CL_SUCCESS);
+  at_status(event, CL_RUNNING, running.action);
   event.reset();
   cl.clFinish(queue);
   EXPECT_EQ(running.times, 1);
 }
 
 TEST_F(ProfiledSplitEvent, AnswersForTheLaunchInsideALateCallback) {
-  const cl_kernel kernel = make_kernel();
   kit::Event event = launch_event(kernel);
-  struct Asked {
-    const kit::Api& cl;
-    cl_ulong start;
-  } asked{cl, 0};
-  const auto ask = [](cl_event completed, cl_int, void* data) {
-    auto* const to = static_cast<Asked*>(data);
-    to->start = to->cl.profiled(completed, CL_PROFILING_COMMAND_START);
+  cl_ulong start = 0;
+  const EventAction ask = [&](cl_event completed, cl_int) {
+    start = cl.profiled(completed, CL_PROFILING_COMMAND_START);
   };
-  EXPECT_EQ(cl.clSetEventCallback(event, CL_COMPLETE, ask, &asked), CL_SUCCESS);
+  at_status(event, CL_COMPLETE, ask);
   event.reset();
   cl.clFinish(queue);
-  EXPECT_EQ(asked.start, static_cast<cl_ulong>(driver.launches().front().started.count()));
+  EXPECT_EQ(start, static_cast<cl_ulong>(driver.launches().front().started.count()));
 }
 
 TEST_F(SplitEvent, QueriesEqualThoseOfAnUnsplitLaunch) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   cl_event event = nullptr;
   ASSERT_EQ(launch(kernel, &event, {gate}), CL_SUCCESS);
@@ -149,7 +126,6 @@ TEST_F(SplitEvent, QueriesEqualThoseOfAnUnsplitLaunch) {
 }
 
 TEST_F(ProfiledSplitEvent, QuerySizesAreChecked) {
-  const cl_kernel kernel = make_kernel();
   const kit::Event event = launch_event(kernel);
   cl.clFinish(queue);
   std::size_t size = 0;
@@ -163,7 +139,6 @@ TEST_F(ProfiledSplitEvent, QuerySizesAreChecked) {
 }
 
 TEST_F(SplitEvent, LaterCommandsWaitForAllSlices) {
-  const cl_kernel kernel = make_kernel();
   cl_command_queue other = make_queue();
   cl_event gate = user_event();
   const kit::Event event = launch_event(kernel, {gate});

@@ -89,16 +89,14 @@ TEST(SplitFault, NoSliceRunsAfterAFailedEventOnAnyDriver) {
                                 in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
       cl_event gate = fixture.user_event();
       kit::Event event = fixture.cl.event();
-      cl_int reported = 0;
+      CallbackLog log;
       ASSERT_EQ(fixture.launch(fixture.make_kernel(), event.out(), {gate}), CL_SUCCESS);
       EXPECT_EQ(InterposerFixture::statistics().split, 1U);
-      fixture.cl.clSetEventCallback(
-          event, CL_COMPLETE, [](cl_event, cl_int status, void* to) { *static_cast<cl_int*>(to) = status; },
-          &reported);
+      fixture.at_status(event, CL_COMPLETE, log.action);
       fixture.cl.clSetUserEventStatus(gate, -5);
       EXPECT_EQ(fixture.cl.wait({event}), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
       EXPECT_LT(fixture.status(event), 0);
-      EXPECT_EQ(reported, fixture.status(event));
+      EXPECT_EQ(log.status, fixture.status(event));
       EXPECT_EQ(fixture.read(), std::vector<cl_int>(InterposerFixture::kItems, 0)) << "no slice may run";
     }
   }

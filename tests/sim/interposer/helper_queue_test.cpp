@@ -10,10 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using HelperQueues = InterposerTest<pipelined_settings, concurrent_driver>;
+using HelperQueues = LaunchTest<pipelined_settings, concurrent_driver>;
 
 TEST_F(HelperQueues, AreCreatedOnFirstUseAndReused) {
-  const cl_kernel kernel = make_kernel();
   EXPECT_EQ(driver.live(sim::Kind::queue), 1U);
   for (int i = 0; i < 10; ++i) ASSERT_EQ(launch(kernel), CL_SUCCESS);
   EXPECT_EQ(driver.live(sim::Kind::queue), 4U);
@@ -28,7 +27,6 @@ TEST(ConfiguredHelperQueues, AreNotCreatedForUnsplitLaunches) {
 }
 
 TEST_F(HelperQueues, AreSharedAndReleasedWithTheLastQueue) {
-  const cl_kernel kernel = make_kernel();
   std::vector<cl_command_queue> queues(2);
   for (cl_command_queue& each : queues) each = cl.queue(context, device).detach();
   for (const cl_command_queue each : queues) {
@@ -46,7 +44,6 @@ TEST_F(HelperQueues, AreSharedAndReleasedWithTheLastQueue) {
 }
 
 TEST_F(HelperQueues, LiveUntilTheirSlicesEnd) {
-  const cl_kernel kernel = make_kernel();
   kit::Queue released = cl.queue(context, device);
   DriverOnlyEvent gate(*this);
   ASSERT_EQ(launch_on(released, kernel, nullptr, {gate.get()}), CL_SUCCESS);
@@ -159,17 +156,6 @@ TEST(ConfiguredHelperQueues, ContextReferenceCountMayBeQueriedConcurrently) {
   fixture.expect_each_item_ran(20);
 }
 
-struct Relaunch {
-  const InterposerFixture& fixture;
-  cl_kernel kernel;
-  cl_int error = 1;
-};
-
-void CL_CALLBACK launch_again(cl_event, cl_int, void* data) {
-  auto* const relaunch = static_cast<Relaunch*>(data);
-  relaunch->error = relaunch->fixture.launch(relaunch->kernel);
-}
-
 // To make a queue within a callback is undefined; to enqueue is not.
 TEST(ConfiguredHelperQueues, AreNotCreatedInCallbacks) {
   for (const auto wait : {base::WaitMode::native, base::WaitMode::automatic, base::WaitMode::sleeping}) {
@@ -177,12 +163,13 @@ TEST(ConfiguredHelperQueues, AreNotCreatedInCallbacks) {
                               concurrent_driver());
     const cl_kernel kernel = fixture.make_kernel();
     const auto launch_in_callback = [&] {
-      Relaunch relaunch{fixture, kernel};
       const kit::Event before = fixture.cl.marker_event(fixture.queue);
-      EXPECT_EQ(fixture.cl.clSetEventCallback(before, CL_COMPLETE, launch_again, &relaunch), CL_SUCCESS);
+      cl_int error = 1;
+      const kit::Setup::EventAction relaunch = [&](cl_event, cl_int) { error = fixture.launch(kernel); };
+      fixture.at_status(before, CL_COMPLETE, relaunch);
       EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
       fixture.driver.run_until_idle();
-      EXPECT_EQ(relaunch.error, CL_SUCCESS);
+      EXPECT_EQ(error, CL_SUCCESS);
     };
     launch_in_callback();
     EXPECT_EQ(fixture.driver.live(sim::Kind::queue), 1U);
@@ -221,7 +208,6 @@ TEST(ConfiguredHelperQueues, CopyThePropertiesOfTheCallersQueue) {
 }
 
 TEST_F(HelperQueues, QueuesWithUnknownPropertiesGetNone) {
-  const cl_kernel kernel = make_kernel();
   const kit::Queue sized = cl.queue(context, device, {CL_QUEUE_PROPERTIES, 0, CL_QUEUE_SIZE, 4096, 0});
   ASSERT_NE(sized, nullptr);
   ASSERT_EQ(launch_on(sized, kernel), CL_SUCCESS);
@@ -309,7 +295,6 @@ TEST_F(HelperQueues, ConcurrentQueuesWork) {
 }
 
 TEST_F(HelperQueues, FollowChangedQueueProperties) {
-  const cl_kernel kernel = make_kernel();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   ASSERT_EQ(cl.clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr), CL_SUCCESS);
   const kit::Event event = launch_event(kernel);

@@ -188,6 +188,22 @@ class DriverOnlyEvent {
   cl_event event_;
 };
 
+// What a callback received.
+struct CallbackLog {
+  CallbackLog() = default;
+  CallbackLog(const CallbackLog&) = delete;
+  CallbackLog& operator=(const CallbackLog&) = delete;
+
+  cl_event event = nullptr;
+  cl_int status = 1000;
+  int times = 0;
+  const kit::Setup::EventAction action = [this](cl_event given, cl_int with) {
+    event = given;
+    status = with;
+    ++times;
+  };
+};
+
 // A fixture of GoogleTest's. Tests whose suites are called Configured... make their fixtures themselves.
 template <base::Settings (*settings)() = default_settings, sim::Options (*options)() = default_driver,
           cl_command_queue_properties properties = 0>
@@ -196,11 +212,21 @@ class InterposerTest : public testing::Test, public InterposerFixture {
   InterposerTest() : InterposerFixture(settings(), options(), properties) {}
 };
 
+// With a kernel to launch.
+template <base::Settings (*settings)() = default_settings, sim::Options (*options)() = default_driver,
+          cl_command_queue_properties properties = 0>
+class LaunchTest : public InterposerTest<settings, options, properties> {
+ protected:
+  const cl_kernel kernel = this->make_kernel();
+};
+
 // The same, once on an in-order and once on an out-of-order queue.
 template <base::Settings (*settings)() = default_settings, sim::Options (*options)() = default_driver>
 class QueueOrderTest : public testing::TestWithParam<cl_command_queue_properties>, public InterposerFixture {
  protected:
   QueueOrderTest() : InterposerFixture(settings(), options(), GetParam()) {}
+
+  const cl_kernel kernel = make_kernel();
 };
 
 inline constexpr std::array<cl_command_queue_properties, 2> kQueueOrders{

@@ -9,10 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using SplitLaunch = InterposerTest<>;
+using SplitLaunch = LaunchTest<>;
 
 TEST_F(SplitLaunch, IsVmsTimesAlphaSlicesCoveringItOnceInOrder) {
-  const cl_kernel kernel = make_kernel();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   const auto slices = driver.launches();
   ASSERT_EQ(slices.size(), 20U);
@@ -40,7 +39,6 @@ TEST(ConfiguredSplitLaunch, UnsplitLaunchIsForwardedUnchanged) {
 }
 
 TEST_F(SplitLaunch, KeepsTheCallersOffset) {
-  const cl_kernel kernel = make_kernel();
   const std::size_t offset = 1024;
   const std::size_t global = 2048;
   const std::size_t local = 16;
@@ -53,7 +51,6 @@ TEST_F(SplitLaunch, KeepsTheCallersOffset) {
 }
 
 TEST_F(SplitLaunch, RequestsNoUnneededEvents) {
-  const cl_kernel kernel = make_kernel();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   for (const auto& slice : driver.launches()) EXPECT_FALSE(slice.wants_event());
 }
@@ -71,7 +68,6 @@ TEST(ConfiguredSplitLaunch, OnAnOutOfOrderQueueIsChained) {
 }
 
 TEST_F(SplitLaunch, OnAQueueSwitchedToOutOfOrderIsChained) {
-  const cl_kernel kernel = make_kernel();
   if (cl.clSetCommandQueueProperty(queue, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_TRUE, nullptr) !=
       CL_SUCCESS) {
     GTEST_SKIP() << "the simulated driver refuses the deprecated call";
@@ -81,7 +77,6 @@ TEST_F(SplitLaunch, OnAQueueSwitchedToOutOfOrderIsChained) {
 }
 
 TEST_F(SplitLaunch, CapturesArgumentsAtEnqueue) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   ASSERT_EQ(launch(kernel, nullptr, {gate}), CL_SUCCESS);
   const cl_int other = 1000;
@@ -92,18 +87,17 @@ TEST_F(SplitLaunch, CapturesArgumentsAtEnqueue) {
 
 TEST_F(SplitLaunch, OutlivesItsKernelProgramAndBuffer) {
   kit::Program program = cl.build(context, kSplittable);
-  cl_kernel kernel = with_arguments(cl.clCreateKernel(program, "add", nullptr));
+  cl_kernel released = with_arguments(cl.clCreateKernel(program, "add", nullptr));
   cl_event gate = user_event();
-  ASSERT_EQ(launch(kernel, nullptr, {gate}), CL_SUCCESS);
+  ASSERT_EQ(launch(released, nullptr, {gate}), CL_SUCCESS);
   EXPECT_EQ(driver.launches().size(), 20U);
-  cl.clReleaseKernel(kernel);
+  cl.clReleaseKernel(released);
   program.reset();
   cl.clSetUserEventStatus(gate, CL_COMPLETE);
   expect_each_item_ran(1);
 }
 
 TEST_F(SplitLaunch, KernelRecordEndsWithItsLastReference) {
-  const cl_kernel kernel = make_kernel();
   cl.clRetainKernel(kernel);
   cl.clReleaseKernel(kernel);
   ASSERT_EQ(launch(kernel), CL_SUCCESS);

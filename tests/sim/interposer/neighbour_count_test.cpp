@@ -37,6 +37,8 @@ class LiveNeighbourCount : public testing::Test, public ListeningMonitor, public
  protected:
   LiveNeighbourCount() : InterposerFixture(following(listener)) {}
 
+  const cl_kernel kernel = make_kernel();
+
   // The monitor's first answer: three VMs.
   void answer() {
     ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
@@ -53,7 +55,6 @@ std::size_t slices_of_a_launch(InterposerFixture& fixture, cl_kernel kernel) {
 }
 
 TEST_F(LiveNeighbourCount, LaunchesFollowChanges) {
-  const cl_kernel kernel = make_kernel();
   EXPECT_FALSE(listener.answer()) << "building is no launch";
   EXPECT_EQ(slices_of_a_launch(*this, kernel), 1U) << "no answer yet";
   ASSERT_NO_FATAL_FAILURE(answer());
@@ -101,7 +102,6 @@ TEST_F(LiveNeighbourCount, ForkedChildFollowsIndependently) {
   GTEST_SKIP()
       << "ThreadSanitizer keeps account of 64 locks that a thread holds, and there are more around a fork";
 #endif
-  const cl_kernel kernel = make_kernel();
   EXPECT_EQ(launch(kernel), CL_SUCCESS);
   ASSERT_NO_FATAL_FAILURE(answer());
   driver.run_until_idle();
@@ -127,7 +127,6 @@ TEST_F(LiveNeighbourCount, ForkedChildFollowsIndependently) {
 }
 
 TEST_F(LiveNeighbourCount, LaunchesWorkAfterExitHandlers) {
-  const cl_kernel kernel = make_kernel();
   EXPECT_EQ(launch(kernel), CL_SUCCESS);
   ASSERT_NO_FATAL_FAILURE(answer());
   interpose::at_exit();

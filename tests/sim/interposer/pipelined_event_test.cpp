@@ -90,32 +90,19 @@ TEST_P(PipelinedEvent, FailedSliceFailsTheLaunch) {
   }
 }
 
-struct PipelinedCallbackLog {
-  cl_event event = nullptr;
-  int times = 0;
-};
-
-void CL_CALLBACK record_pipelined_callback(cl_event event, cl_int, void* data) {
-  auto* const log = static_cast<PipelinedCallbackLog*>(data);
-  log->event = event;
-  ++log->times;
-}
-
 TEST_P(PipelinedEvent, CallbacksRunOnceAndOutliveTheCallersReference) {
   InterposerFixture fixture(pipelined_settings(), concurrent_driver(), GetParam());
   const cl_kernel kernel = fixture.make_kernel();
   DriverOnlyEvent gate(fixture);
   cl_event event = nullptr;
   ASSERT_EQ(fixture.launch(kernel, &event, {gate.get()}), CL_SUCCESS);
-  std::array<PipelinedCallbackLog, 3> logs;
+  std::array<CallbackLog, 3> logs;
   const std::array<cl_int, 3> states{CL_SUBMITTED, CL_RUNNING, CL_COMPLETE};
-  for (std::size_t i = 0; i < logs.size(); ++i)
-    EXPECT_EQ(fixture.cl.clSetEventCallback(event, states[i], record_pipelined_callback, &logs[i]),
-              CL_SUCCESS);
+  for (std::size_t i = 0; i < logs.size(); ++i) fixture.at_status(event, states[i], logs[i].action);
   fixture.cl.clReleaseEvent(event);
   gate.open();
   fixture.cl.clFinish(fixture.queue);
-  for (const PipelinedCallbackLog& each : logs) {
+  for (const CallbackLog& each : logs) {
     EXPECT_EQ(each.times, 1);
     EXPECT_EQ(each.event, event);
   }

@@ -13,12 +13,11 @@ using namespace std::chrono_literals;
 
 using Pipelined = QueueOrderTest<pipelined_settings, concurrent_driver>;
 class ConfiguredPipelined : public testing::TestWithParam<cl_command_queue_properties> {};
-using PipelinedInOrder = InterposerTest<pipelined_settings, concurrent_driver>;
+using PipelinedInOrder = LaunchTest<pipelined_settings, concurrent_driver>;
 using PipelinedOutOfOrder =
-    InterposerTest<pipelined_settings, concurrent_driver, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE>;
+    LaunchTest<pipelined_settings, concurrent_driver, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE>;
 
 TEST_P(Pipelined, SlicesAreDealtOverQueueAndHelpers) {
-  const cl_kernel kernel = make_kernel();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   const auto slices = driver.launches();
   ASSERT_EQ(slices.size(), 20U);
@@ -64,7 +63,6 @@ TEST_P(ConfiguredPipelined, LongLaunchThrottlesItsEnqueues) {
 
 TEST_P(Pipelined, ReturnedEventIsOnTheCallersQueueAndEndsLast) {
   make_slices_uneven(*this);
-  const cl_kernel kernel = make_kernel();
   for (int i = 0; i < 3; ++i) {
     driver.forget();
     const kit::Event event = launch_event(kernel);
@@ -81,7 +79,6 @@ TEST_P(Pipelined, ReturnedEventIsOnTheCallersQueueAndEndsLast) {
 
 TEST_P(Pipelined, FinishWaitsForAllSlicesWithoutAnEvent) {
   make_slices_uneven(*this);
-  const cl_kernel kernel = make_kernel();
   for (int i = 0; i < 3; ++i) {
     driver.forget();
     ASSERT_EQ(launch(kernel), CL_SUCCESS);
@@ -95,7 +92,6 @@ TEST_P(Pipelined, FinishWaitsForAllSlicesWithoutAnEvent) {
 // A command before and one after, each of which would show at once if it overlapped a slice.
 TEST_F(PipelinedInOrder, CommandsStayOrderedAroundAllSlices) {
   make_slices_uneven(*this);
-  const cl_kernel kernel = make_kernel();
   const cl_int ten = 10;
   for (int round = 0; round < 5; ++round) {
     ASSERT_EQ(cl.fill(queue, buffer, ten, kItems), CL_SUCCESS);
@@ -159,7 +155,6 @@ TEST_P(ConfiguredPipelined, FailedWaitListStopsEverySlice) {
 }
 
 TEST_P(Pipelined, PendingUserEventUsesOneQueue) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   ASSERT_EQ(launch(kernel, nullptr, {gate}), CL_SUCCESS);
   EXPECT_EQ(queues_of(driver.launches()).size(), 1U);
@@ -171,9 +166,9 @@ TEST_P(Pipelined, PendingUserEventUsesOneQueue) {
 }
 
 TEST_P(Pipelined, CommunicatingKernelsAreNotPipelined) {
-  const cl_kernel kernel = make_kernel(kUsesAtomics, "talker");
+  const cl_kernel talker = make_kernel(kUsesAtomics, "talker");
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(cl.launch(queue, kernel, {kItems, local}), CL_SUCCESS);
+  ASSERT_EQ(cl.launch(queue, talker, {kItems, local}), CL_SUCCESS);
   expect_each_item_ran(1);
   const auto slices = driver.executions();
   ASSERT_EQ(slices.size(), 20U);
@@ -187,12 +182,12 @@ TEST_P(Pipelined, CommunicatingKernelsAreNotPipelined) {
 
 TEST_P(Pipelined, CapturesArgumentsKernelAndBufferAtEnqueue) {
   kit::Program program = cl.build(context, kSplittable);
-  cl_kernel kernel = with_arguments(cl.clCreateKernel(program, "add", nullptr));
+  cl_kernel released = with_arguments(cl.clCreateKernel(program, "add", nullptr));
   DriverOnlyEvent gate(*this);
-  ASSERT_EQ(launch(kernel, nullptr, {gate.get()}), CL_SUCCESS);
+  ASSERT_EQ(launch(released, nullptr, {gate.get()}), CL_SUCCESS);
   const cl_int other = 1000;
-  cl.set_argument(kernel, 1, other);
-  cl.clReleaseKernel(kernel);
+  cl.set_argument(released, 1, other);
+  cl.clReleaseKernel(released);
   program.reset();
   gate.open();
   expect_each_item_ran(1);
@@ -223,8 +218,8 @@ TEST_P(Pipelined, InstrumentedKernelsSeeTheWholeLaunch) {
       data[item.global_id[0]] += static_cast<cl_int>(seen.group_id(0) + 1000 * seen.num_groups(0));
     });
   });
-  const cl_kernel kernel = make_kernel(kUsesGroupId, "seer");
-  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  const cl_kernel seer = make_kernel(kUsesGroupId, "seer");
+  ASSERT_EQ(launch(seer), CL_SUCCESS);
   EXPECT_EQ(statistics().pipelined, 1U);
   cl.clFinish(queue);
   const auto content = read();
@@ -252,7 +247,6 @@ INSTANTIATE_TEST_SUITE_P(Queues, ConfiguredPipelined, testing::ValuesIn(kQueueOr
 INSTANTIATE_TEST_SUITE_P(Queues, Pipelined, testing::ValuesIn(kQueueOrders), queue_order_name);
 
 TEST_F(PipelinedInOrder, RequestsNoUnneededEvents) {
-  const cl_kernel kernel = make_kernel();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   std::size_t events = 0;
   for (const auto& slice : driver.launches()) events += slice.wants_event() ? 1 : 0;
@@ -275,7 +269,6 @@ TEST_F(PipelinedOutOfOrder, AddsNoDependencies) {
 
 TEST_F(PipelinedOutOfOrder, BarriersApplyToAllSlices) {
   make_slices_uneven(*this);
-  const cl_kernel kernel = make_kernel();
   const cl_int ten = 10;
   const auto fill = [&] { return cl.fill(queue, buffer, ten, kItems); };
   const auto barrier = [&] { ASSERT_EQ(cl.barrier(queue), CL_SUCCESS); };

@@ -16,10 +16,9 @@ base::Settings sequential() {
 
 using Sequential = QueueOrderTest<sequential>;
 using SequentialOnALazyDriver = QueueOrderTest<sequential, lazy_driver>;
-using SequentialInOrder = InterposerTest<sequential>;
+using SequentialInOrder = LaunchTest<sequential>;
 
 TEST_P(Sequential, SliceIsEnqueuedAfterThePreviousHasEnded) {
-  const cl_kernel kernel = make_kernel();
   const kit::Event event = launch_event(kernel);
   EXPECT_GE(status(event), CL_RUNNING) << "the call returns when the last slice is enqueued";
   cl.clFinish(queue);
@@ -30,7 +29,6 @@ TEST_P(Sequential, SliceIsEnqueuedAfterThePreviousHasEnded) {
 }
 
 TEST_P(SequentialOnALazyDriver, CausesNoDeadlock) {
-  const cl_kernel kernel = make_kernel();
   const auto start = driver.clock().now();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   EXPECT_LT(driver.clock().now() - start, 100ms) << "it should not have had to give up";
@@ -38,7 +36,6 @@ TEST_P(SequentialOnALazyDriver, CausesNoDeadlock) {
 }
 
 TEST_P(SequentialOnALazyDriver, UnflushedWaitListQueueCausesNoDeadlock) {
-  const cl_kernel kernel = make_kernel();
   cl_command_queue other = make_queue();
   kit::Event upstream = cl.event();
   const cl_int zero = 0;
@@ -50,7 +47,6 @@ TEST_P(SequentialOnALazyDriver, UnflushedWaitListQueueCausesNoDeadlock) {
 }
 
 TEST_P(Sequential, ReleasedQueueIsNotFlushed) {
-  const cl_kernel kernel = make_kernel();
   cl_command_queue other = make_queue();
   const kit::Event upstream = cl.marker_event(other);
   ASSERT_EQ(cl.wait({upstream}), CL_SUCCESS);
@@ -67,7 +63,6 @@ TEST_P(Sequential, ReleasedQueueIsNotFlushed) {
 }
 
 TEST_P(Sequential, PendingUserEventCausesNoDeadlock) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   const auto start = driver.clock().now();
   ASSERT_EQ(launch(kernel, nullptr, {gate}), CL_SUCCESS);
@@ -82,7 +77,6 @@ TEST_P(Sequential, PendingUserEventCausesNoDeadlock) {
 }
 
 TEST_P(Sequential, UnknownBlockerTimesOut) {
-  const cl_kernel kernel = make_kernel();
   DriverOnlyEvent gate(*this);
   ASSERT_EQ(launch(kernel, nullptr, {gate.get()}), CL_SUCCESS);
   EXPECT_EQ(driver.launches().size(), 20U);
@@ -91,7 +85,6 @@ TEST_P(Sequential, UnknownBlockerTimesOut) {
 }
 
 TEST_P(Sequential, LongSlicesAreAwaited) {
-  const cl_kernel kernel = make_kernel();
   driver.cost("add", [](const sim::Launch&) { return base::Nanoseconds(60s); });
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   cl.clFinish(queue);
@@ -104,39 +97,32 @@ INSTANTIATE_TEST_SUITE_P(Queues, SequentialOnALazyDriver, testing::ValuesIn(kQue
 INSTANTIATE_TEST_SUITE_P(Queues, Sequential, testing::ValuesIn(kQueueOrders), queue_order_name);
 
 TEST_F(SequentialInOrder, KernelThatMayWaitForTheHostIsNotAwaited) {
-  const cl_kernel kernel = make_kernel(kUsesAtomics, "talker");
+  const cl_kernel talker = make_kernel(kUsesAtomics, "talker");
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(cl.launch(queue, kernel, {kItems, local}), CL_SUCCESS);
+  ASSERT_EQ(cl.launch(queue, talker, {kItems, local}), CL_SUCCESS);
   ASSERT_EQ(driver.launches().size(), 20U);
   EXPECT_EQ(driver.count("clGetEventInfo"), 0U);
   expect_each_item_ran(1);
-}
-
-struct SequentialRelaunch {
-  InterposerFixture& fixture;
-  cl_kernel kernel;
-  base::Nanoseconds took{-1};
-};
-
-void CL_CALLBACK launch_sequentially(cl_event, cl_int, void* data) {
-  auto* const relaunch = static_cast<SequentialRelaunch*>(data);
-  const auto start = relaunch->fixture.driver.clock().now();
-  EXPECT_EQ(relaunch->fixture.launch(relaunch->kernel), CL_SUCCESS);
-  relaunch->took = relaunch->fixture.driver.clock().now() - start;
 }
 
 // The slices may need the thread that the callback is on.
 TEST(ConfiguredSequential, LaunchInACallbackIsNotAwaited) {
   for (const auto wait : {base::WaitMode::native, base::WaitMode::sleeping}) {
     InterposerFixture fixture(kit::with(sequential(), &base::Settings::wait, wait));
-    SequentialRelaunch relaunch{fixture, fixture.make_kernel()};
+    const cl_kernel kernel = fixture.make_kernel();
     const kit::Event before = fixture.cl.marker_event(fixture.queue);
-    ASSERT_EQ(fixture.cl.clSetEventCallback(before, CL_COMPLETE, launch_sequentially, &relaunch), CL_SUCCESS);
+    base::Nanoseconds took{-1};
+    const kit::Setup::EventAction relaunch = [&](cl_event, cl_int) {
+      const auto start = fixture.driver.clock().now();
+      EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
+      took = fixture.driver.clock().now() - start;
+    };
+    fixture.at_status(before, CL_COMPLETE, relaunch);
     EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
     fixture.driver.run_until_idle();
     EXPECT_EQ(InterposerFixture::statistics().split, 1U);
-    EXPECT_GE(relaunch.took, 0s);
-    EXPECT_LT(relaunch.took, 1s);
+    EXPECT_GE(took, 0s);
+    EXPECT_LT(took, 1s);
     fixture.expect_each_item_ran(1);
   }
 }

@@ -147,6 +147,8 @@ std::vector<ExtensionCommand> extension_commands() {
   return commands;
 }
 
+void PrintTo(const ExtensionCommand& command, std::ostream* out) { *out << command.name; }
+
 class ExtensionCommands : public testing::TestWithParam<ExtensionCommand> {};
 
 TEST_P(ExtensionCommands, DoNotGetBetweenSlices) {
@@ -182,7 +184,7 @@ TEST_P(ExtensionCommands, NeedOnlyTheOlderQuery) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SharedQueue, ExtensionCommands, testing::ValuesIn(extension_commands()),
-                         [](const auto& info) { return info.param.name; });
+                         testing::PrintToStringParamName());
 
 // A copy that waits for its end: within the driver until it is told to return.
 std::atomic<bool> copy_waits{false};

@@ -37,11 +37,10 @@ bool in_time(base::Nanoseconds late, base::Nanoseconds duration) {
 
 using SleepingWait = QueueOrderTest<sleeping>;
 using SleepingWaitOnALazyDriver = QueueOrderTest<sleeping, lazy_driver>;
-using SleepingWaitInOrder = InterposerTest<sleeping>;
+using SleepingWaitInOrder = LaunchTest<sleeping>;
 class ConfiguredSleepingWait : public testing::TestWithParam<cl_command_queue_properties> {};
 
 TEST_P(SleepingWait, FinishSleepsAndEndsInTime) {
-  const cl_kernel kernel = make_kernel();
   for (const base::Nanoseconds whole : {base::Nanoseconds(1s), base::Nanoseconds(5ms)}) {
     set_duration(*this, whole);
     ASSERT_EQ(launch(kernel), CL_SUCCESS);
@@ -57,7 +56,6 @@ TEST_P(SleepingWait, FinishSleepsAndEndsInTime) {
 }
 
 TEST_P(SleepingWait, WaitForEventsSleepsAndEndsInTime) {
-  const cl_kernel kernel = make_kernel();
   set_duration(*this, 1s);
   const kit::Event event = launch_event(kernel);
   driver.forget();
@@ -69,7 +67,6 @@ TEST_P(SleepingWait, WaitForEventsSleepsAndEndsInTime) {
 }
 
 TEST_P(SleepingWaitOnALazyDriver, FlushesLikeTheNativeWait) {
-  const cl_kernel kernel = make_kernel();
   const kit::Event event = launch_event(kernel);
   const auto start = driver.clock().now();
   EXPECT_EQ(cl.wait({event}), CL_SUCCESS);
@@ -82,7 +79,6 @@ TEST_P(SleepingWaitOnALazyDriver, FlushesLikeTheNativeWait) {
 // Natively this simulated driver would wait for ever; others flush what is in the way.
 TEST_P(SleepingWaitOnALazyDriver, UnflushedQueueCausesNoDeadlock) {
   cl_command_queue other = make_queue();
-  const cl_kernel kernel = make_kernel();
   kit::Event upstream = cl.event();
   ASSERT_EQ(launch_on(other, kernel, upstream.out()), CL_SUCCESS);
   ASSERT_EQ(launch(kernel, nullptr, {upstream}), CL_SUCCESS);
@@ -116,7 +112,6 @@ TEST_P(SleepingWait, InvalidCallsReturnTheDriversErrors) {
 
 // Also where a wait for those before the wrong one would be a wait for this thread.
 TEST_P(SleepingWait, InvalidWaitListsAreRejectedAtOnce) {
-  const cl_kernel kernel = make_kernel();
   set_duration(*this, 1ms);
   launch(kernel);
   cl.clFinish(queue);  // from now on the driver is known to make progress by itself
@@ -155,7 +150,6 @@ TEST_P(ConfiguredSleepingWait, FallsBackToTheNativeWait) {
 }
 
 TEST_P(SleepingWait, UserEventSetByAnotherThreadEndsTheWait) {
-  const cl_kernel kernel = make_kernel();
   set_duration(*this, 1ms);
   launch(kernel);
   cl.clFinish(queue);  // from now on the driver is known to make progress by itself
@@ -171,7 +165,6 @@ TEST_P(SleepingWait, UserEventSetByAnotherThreadEndsTheWait) {
 }
 
 TEST_P(SleepingWait, FailedUserEventIsReported) {
-  const cl_kernel kernel = make_kernel();
   cl_event gate = user_event();
   const kit::Event event = launch_event(kernel, {gate});
   ASSERT_EQ(cl.clSetUserEventStatus(gate, -77), CL_SUCCESS);
@@ -180,7 +173,6 @@ TEST_P(SleepingWait, FailedUserEventIsReported) {
 }
 
 TEST_P(SleepingWait, TakesNoVisibleReferences) {
-  const cl_kernel kernel = make_kernel();
   set_duration(*this, 50ms);
   const kit::Event event = launch_event(kernel);
   cl.wait({event});
@@ -251,7 +243,6 @@ TEST(AutomaticWait, NativeModeAddsNoCalls) {
 }
 
 TEST_F(SleepingWaitInOrder, ShortWaitsAreNativeAndALongOneIsDetected) {
-  const cl_kernel kernel = make_kernel();
   for (int i = 0; i < 10; ++i) cl.clFinish(queue);
   driver.forget();
   cl.clFinish(queue);
@@ -270,27 +261,15 @@ TEST(AutomaticWait, OpenCl11DriverIsLeftAlone) {
   EXPECT_FALSE(is_watched_wait(fixture, kernel));
 }
 
-struct InCallback {
-  InterposerFixture* fixture;
-  cl_int finished = 1;
-};
-
 TEST_F(SleepingWaitInOrder, WaitInACallbackIsNative) {
-  const cl_kernel kernel = make_kernel();
   for (const bool split : {true, false}) {
     const kit::Event event = split ? launch_event(kernel) : cl.marker_event(queue);
-    InCallback in_callback{this};
+    cl_int finished = 1;
+    const EventAction finish = [&](cl_event, cl_int) { finished = cl.clFinish(queue); };
     driver.forget();
-    ASSERT_EQ(cl.clSetEventCallback(
-                  event, CL_COMPLETE,
-                  [](cl_event, cl_int, void* data) {
-                    auto& in_callback = *static_cast<InCallback*>(data);
-                    in_callback.finished = in_callback.fixture->cl.clFinish(in_callback.fixture->queue);
-                  },
-                  &in_callback),
-              CL_SUCCESS);
+    at_status(event, CL_COMPLETE, finish);
     driver.run_until_idle();
-    EXPECT_EQ(in_callback.finished, CL_SUCCESS);
+    EXPECT_EQ(finished, CL_SUCCESS);
     EXPECT_EQ(driver.count(kMarker), 0U);
   }
   set_duration(*this, 1s);

@@ -65,6 +65,8 @@ class ThreadCancellation : public testing::TestWithParam<Mode>, public Interpose
       : InterposerFixture(kit::with(default_settings(), &base::Settings::launch, GetParam().launch,
                                     &base::Settings::wait, base::WaitMode::sleeping),
                           default_driver(), 0, cancelling_table()) {}
+
+  const cl_kernel kernel = make_kernel();
 };
 
 TEST_P(ThreadCancellation, IsPossibleInEveryFunction) {
@@ -76,7 +78,6 @@ TEST_P(ThreadCancellation, IsPossibleInEveryFunction) {
 }
 
 TEST_P(ThreadCancellation, LaunchIsCompletedFirst) {
-  const cl_kernel kernel = make_kernel();
   EXPECT_TRUE(completes_when_cancelled([&] { launch(kernel); }));
   EXPECT_EQ(statistics().split, 1U);
   expect_each_item_ran(1);
@@ -84,7 +85,6 @@ TEST_P(ThreadCancellation, LaunchIsCompletedFirst) {
 
 // Where a thread does nothing else, that is where it has to go.
 TEST_P(ThreadCancellation, BuildsAndWaitsAreNotRepeatedForever) {
-  const cl_kernel kernel = make_kernel();
   const cl_program program = make_program(kUsesGroupId);
   EXPECT_TRUE(completes_when_cancelled([&] {
     while (true) cl.build(program);
