@@ -1,16 +1,15 @@
 #include "interpose/state/cache_folder.h"
 
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <thread>
 #include <unistd.h>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+
+#include "tests/kit/temporary_folder.h"
+#include "tests/kit/threads.h"
 
 namespace cleave::interpose {
 namespace {
@@ -19,21 +18,14 @@ constexpr std::size_t kMax = 1000;
 
 class CacheFolder : public testing::Test {
  protected:
-  CacheFolder() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    top = mkdtemp(pattern.data());
-    folder = top + "/cache/cleave";
-  }
-  ~CacheFolder() override { std::filesystem::remove_all(top); }
-
   std::string path() const { return folder + "/file"; }
   std::string read() const { return read_file(folder, "file", kMax); }
   void rewrite(const std::string& text) const {
     rewrite_file(folder, "file", kMax, [&](const std::string& old) { return old + text; });
   }
 
-  std::string top;
-  std::string folder;
+  const kit::TemporaryFolder top;
+  const std::string folder = top.file("cache/cleave");
 };
 
 TEST_F(CacheFolder, FileIsCreatedAndReplaced) {
@@ -56,14 +48,12 @@ TEST_F(CacheFolder, IgnoresOversizedAndSpecialFiles) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   EXPECT_EQ(read(), "");
   unlink(path().c_str());
-  std::ofstream(top + "/secret") << "secret";
-  ASSERT_EQ(symlink((top + "/secret").c_str(), path().c_str()), 0);
+  const std::string secret = top.write("secret", "secret");
+  ASSERT_EQ(symlink(secret.c_str(), path().c_str()), 0);
   EXPECT_EQ(read(), "");
   rewrite("mine");
   EXPECT_EQ(read(), "mine");
-  std::string secret;
-  std::ifstream(top + "/secret") >> secret;
-  EXPECT_EQ(secret, "secret") << "a link's target is not written to";
+  EXPECT_EQ(kit::file_contents(secret), "secret") << "a link's target is not written to";
 }
 
 TEST_F(CacheFolder, DoesNotBlockOnAHeldLock) {
@@ -88,21 +78,16 @@ TEST_F(CacheFolder, DoesNotBlockOnAPipe) {
 }
 
 TEST_F(CacheFolder, UnwritableFolderIsNoError) {
-  std::ofstream(top + "/cache") << "in the way";
+  top.write("cache", "in the way");
   rewrite("a");
   EXPECT_EQ(read(), "");
 }
 
 TEST_F(CacheFolder, ConcurrentWritersSeeEachOthersData) {
   rewrite("");
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 2; ++t) {
-      threads.emplace_back([&] {
-        for (int i = 0; i < 10; ++i) rewrite("x");
-      });
-    }
-  }
+  kit::on_threads(2, [&](std::size_t) {
+    for (int i = 0; i < 10; ++i) rewrite("x");
+  });
   const std::string text = read();
   EXPECT_EQ(text, std::string(text.size(), 'x'));
   EXPECT_GE(text.size(), 10U);

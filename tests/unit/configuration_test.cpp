@@ -1,13 +1,12 @@
 #include "base/configuration.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string>
-#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::base {
 namespace {
@@ -18,22 +17,10 @@ using testing::IsEmpty;
 
 class ConfigurationTest : public testing::Test {
  protected:
-  ConfigurationTest() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~ConfigurationTest() override {
-    unlink(file_path().c_str());
-    rmdir(folder_.c_str());
-  }
-
-  std::string file_path() const { return folder_ + "/cleave.toml"; }
+  std::string file_path() const { return folder_.file("cleave.toml"); }
 
   Configuration with_file(const std::string& text, std::map<std::string, std::string> variables = {}) {
-    FILE* const file = fopen(file_path().c_str(), "we");
-    fwrite(text.data(), 1, text.size(), file);
-    fclose(file);
-    variables["CLEAVE_CONFIG"] = file_path();
+    variables["CLEAVE_CONFIG"] = folder_.write("cleave.toml", text);
     return with(std::move(variables));
   }
 
@@ -52,7 +39,7 @@ class ConfigurationTest : public testing::Test {
   }
 
  private:
-  std::string folder_;
+  kit::TemporaryFolder folder_;
 };
 
 TEST_F(ConfigurationTest, DefaultsMatchTheSettingsTable) {

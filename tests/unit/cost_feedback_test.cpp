@@ -1,9 +1,8 @@
-#include <thread>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "learn/cost_table.h"
+#include "tests/kit/threads.h"
 
 namespace cleave::learn {
 namespace {
@@ -25,12 +24,16 @@ base::Nanoseconds time_of(std::size_t slices) {
   return base::Nanoseconds(10'000'000 + 10'000 * (static_cast<std::int64_t>(slices) - 1));
 }
 
-TEST(CostFeedback, ConvergesFromMeasurements) {
-  CostTable table;
+void learn_costs(CostTable& table) {
   for (int i = 0; i < 12; ++i) {
     const SliceAdvice advice = ask(table);
     table.observe(kKey, advice.slices, time_of(advice.slices));
   }
+}
+
+TEST(CostFeedback, ConvergesFromMeasurements) {
+  CostTable table;
+  learn_costs(table);
   const SliceAdvice advice = ask(table);
   EXPECT_EQ(advice.state, AdviceState::settled);
   EXPECT_GE(advice.slices, 25U);
@@ -51,10 +54,7 @@ TEST(CostFeedback, StopsTrialsWithoutMeasurements) {
 
 TEST(CostFeedback, UsesSavedCostsWhereTrialsAreNotMeasured) {
   CostTable table;
-  for (int i = 0; i < 12; ++i) {
-    const SliceAdvice advice = ask(table);
-    table.observe(kKey, advice.slices, time_of(advice.slices));
-  }
+  learn_costs(table);
   for (int i = 0; i < 300; ++i) {
     const SliceAdvice advice = ask(table);
     if (i < 3) continue;
@@ -89,10 +89,7 @@ TEST(CostFeedback, ScalesTheDurationOfAnotherSize) {
 
 TEST(CostFeedback, IsSavedAndRestored) {
   CostTable first;
-  for (int i = 0; i < 12; ++i) {
-    const SliceAdvice advice = ask(first);
-    first.observe(kKey, advice.slices, time_of(advice.slices));
-  }
+  learn_costs(first);
   CostTable second;
   second.restore(first.measured_lines());
   const SliceAdvice advice = ask(second);
@@ -113,18 +110,15 @@ TEST(CostFeedback, MemoryIsBoundedForUnboundedKeys) {
 
 TEST(CostFeedback, IsThreadSafe) {
   CostTable table;
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 2000; ++i) {
-        const Key key = mix_key(static_cast<Key>(i % 50), 1);
-        const SliceAdvice advice =
-            t % 2 == 0 ? table.within_budget(key, 0.05, 100, name) : table.duration(key, kRelative, 10, name);
-        table.observe(key, advice.slices, 1ms);
-        if (i % 500 == 0) table.restore(table.measured_lines());
-      }
-    });
-  }
+  kit::on_threads(4, [&](std::size_t thread) {
+    for (int i = 0; i < 2000; ++i) {
+      const Key key = mix_key(static_cast<Key>(i % 50), 1);
+      const SliceAdvice advice = thread % 2 == 0 ? table.within_budget(key, 0.05, 100, name)
+                                                 : table.duration(key, kRelative, 10, name);
+      table.observe(key, advice.slices, 1ms);
+      if (i % 500 == 0) table.restore(table.measured_lines());
+    }
+  });
 }
 
 }  // namespace

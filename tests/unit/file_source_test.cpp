@@ -1,12 +1,12 @@
 #include "neighbours/file_source.h"
 
-#include <cstdlib>
-#include <fstream>
 #include <string>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -25,17 +25,11 @@ TEST(FileSource, ParsesDigitsSurroundedBySpace) {
 
 class FileSourceFile : public testing::Test {
  protected:
-  FileSourceFile() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~FileSourceFile() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
-
-  std::string path() const { return folder_ + "/vms"; }
-  void write(const std::string& text) const { std::ofstream(path()) << text; }
+  std::string path() const { return folder_.file("vms"); }
+  void write(const std::string& text) const { folder_.write("vms", text); }
 
  private:
-  std::string folder_;
+  const kit::TemporaryFolder folder_;
 };
 
 TEST_F(FileSourceFile, IsReadAgainWhenChanged) {

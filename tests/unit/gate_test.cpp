@@ -3,9 +3,10 @@
 #include <atomic>
 #include <memory>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/kit/threads.h"
 
 namespace cleave::interpose {
 namespace {
@@ -52,28 +53,20 @@ TEST(Gate, ExcludesAllOthersWhileClosed) {
   std::atomic<int> inside{0};
   std::atomic<int> met{0};
   std::atomic<int> closures{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 3; ++t) {
-      threads.emplace_back([&] {
-        while (closures < kTimes) {
-          const GateGuard passage(gate);
-          ++inside;
-          --inside;
-        }
-      });
-    }
-    for (int t = 0; t < 2; ++t) {
-      threads.emplace_back([&] {
-        while (closures < kTimes) {
-          const ExclusiveGate closure(&gate);
-          if (!closure.is_exclusive()) continue;
-          ++closures;
-          if (inside.load() != 0) ++met;
-        }
-      });
-    }
-  }
+  const auto pass = [&] {
+    const GateGuard passage(gate);
+    ++inside;
+    --inside;
+  };
+  const auto close = [&] {
+    const ExclusiveGate closure(&gate);
+    if (!closure.is_exclusive()) return;
+    ++closures;
+    if (inside.load() != 0) ++met;
+  };
+  kit::on_threads(5, [&](std::size_t thread) {
+    while (closures < kTimes) thread < 3 ? pass() : close();
+  });
   EXPECT_EQ(met.load(), 0);
 }
 

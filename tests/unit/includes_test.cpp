@@ -1,11 +1,9 @@
 #include "kernels/includes.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::kernels {
 namespace {
@@ -15,18 +13,10 @@ using testing::UnorderedElementsAre;
 
 class IncludesTest : public testing::Test {
  protected:
-  IncludesTest() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~IncludesTest() override { std::filesystem::remove_all(folder_); }
+  void write(const std::string& name, const std::string& text) const { files_.write(name, text); }
 
-  void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + name).parent_path());
-    std::ofstream(folder_ + "/" + name) << text;
-  }
-
-  std::string folder_;
+  const kit::TemporaryFolder files_;
+  const std::string folder_ = files_.path();
 };
 
 TEST_F(IncludesTest, FollowsNestedIncludesAndFolders) {

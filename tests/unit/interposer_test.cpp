@@ -6,25 +6,20 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tests/kit/temporary_folder.h"
+
 namespace cleave::interpose {
 namespace {
 
 class Statistics : public testing::Test {
  protected:
-  Statistics() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Statistics() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_.file(name); }
 
   static void write_statistics(const std::string& stats, int launches = 1) {
     base::Configuration configuration;
@@ -34,19 +29,14 @@ class Statistics : public testing::Test {
     interposer.write_summary();
   }
 
-  static std::string content(const std::string& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  }
-
  private:
-  std::string folder_;
+  const kit::TemporaryFolder folder_;
 };
 
 TEST_F(Statistics, ReplaceAFileAtomically) {
   write_statistics(path("stats"));
   write_statistics(path("stats"), 2);
-  EXPECT_NE(content(path("stats")).find("\"launches\":2"), std::string::npos);
+  EXPECT_NE(kit::file_contents(path("stats")).find("\"launches\":2"), std::string::npos);
   EXPECT_EQ(std::system(("test $(ls " + path("") + " | wc -l) -eq 1").c_str()), 0);
 }
 
@@ -67,7 +57,7 @@ TEST_F(Statistics, SymlinkIsKept) {
   struct stat status {};
   ASSERT_EQ(lstat(path("link").c_str(), &status), 0);
   EXPECT_TRUE(S_ISLNK(status.st_mode));
-  EXPECT_NE(content(path("target")).find("\"version\":1"), std::string::npos);
+  EXPECT_NE(kit::file_contents(path("target")).find("\"version\":1"), std::string::npos);
 }
 
 TEST_F(Statistics, PipeIsWrittenTo) {

@@ -1,12 +1,11 @@
 #include "interpose/programs/known_binaries.h"
 
-#include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::interpose {
 namespace {
@@ -17,31 +16,26 @@ Binary bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 class KnownBinariesTest : public testing::Test {
  protected:
-  KnownBinariesTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
-  ~KnownBinariesTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string folder_ = (std::filesystem::temp_directory_path() / "cleave-binaries-XXXXXX").string();
+  const kit::TemporaryFolder top_;
+  const std::string folder_ = top_.file("cache/cleave");
 };
 
 TEST_F(KnownBinariesTest, AreSharedBetweenProcesses) {
   const std::string first = "one";
   const std::string second = "two";
   base::ForkLocks forks;
-  KnownBinaries here(forks, folder_ + "/cache/cleave");
+  KnownBinaries here(forks, folder_);
   EXPECT_FALSE(here.has(Mark::unsplittable, bytes(first)));
   here.note(Mark::unsplittable, bytes(first));
   here.note(Mark::unsplittable, bytes(first));
   EXPECT_TRUE(here.has(Mark::unsplittable, bytes(first)));
   EXPECT_FALSE(here.has(Mark::unsplittable, bytes(second)));
-  KnownBinaries there(forks, folder_ + "/cache/cleave");
+  KnownBinaries there(forks, folder_);
   EXPECT_TRUE(there.has(Mark::unsplittable, bytes(first)));
   EXPECT_FALSE(there.has(Mark::unsplittable, bytes(second)));
   EXPECT_FALSE(there.has(Mark::instrumented, bytes(first)));
-  std::ifstream file(folder_ + "/cache/cleave/binaries");
-  std::string line;
-  std::size_t lines = 0;
-  while (std::getline(file, line)) ++lines;
-  EXPECT_EQ(lines, 1U);
+  const std::string file = kit::file_contents(folder_ + "/binaries");
+  EXPECT_EQ(std::count(file.begin(), file.end(), '\n'), 1);
 }
 
 TEST_F(KnownBinariesTest, AreKeptInMemoryWithoutAFolder) {

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::icd {
 namespace {
@@ -17,10 +17,7 @@ using testing::Contains;
 using testing::EndsWith;
 using testing::IsEmpty;
 
-std::string system_cache() {
-  std::ifstream file("/etc/ld.so.cache", std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+std::string system_cache() { return kit::file_contents("/etc/ld.so.cache"); }
 
 TEST(LinkerCache, FindsSystemLibraries) {
   EXPECT_THAT(paths_in_linker_cache(system_cache(), "libc.so.6"), Contains(EndsWith("/libc.so.6")));

@@ -4,8 +4,6 @@
 #include "neighbours/neighbours.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <fstream>
 #include <thread>
 #include <unistd.h>
 
@@ -13,6 +11,9 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
+#include "tests/kit/threads.h"
 #include "tests/unit/fake_monitor.h"
 
 namespace cleave::neighbours {
@@ -29,16 +30,6 @@ base::Settings following(const FakeMonitor& listener) {
   settings.monitor = listener.address();
   settings.max_age = 1s;
   return settings;
-}
-
-// Waits, a minute at most, for what another thread does.
-template <typename Condition>
-testing::AssertionResult comes(Condition condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return testing::AssertionSuccess();
-    std::this_thread::sleep_for(10ms);
-  }
-  return testing::AssertionFailure() << "it did not come";
 }
 
 // A monitor on a thread that sends the same to every client.
@@ -106,7 +97,7 @@ TEST(NeighbourCount, NoSourceIsUsedBeforeTheFirstLaunch) {
   EXPECT_EQ(neighbours.report().state, Report::State::idle);
   EXPECT_FALSE(listener.answer());
   neighbours.start();
-  EXPECT_TRUE(comes([&] { return listener.answer(); }));
+  EXPECT_TRUE(kit::eventually([&] { return listener.answer(); }));
 }
 
 TEST(NeighbourCount, FollowsTheCountUntilItExpires) {
@@ -117,32 +108,31 @@ TEST(NeighbourCount, FollowsTheCountUntilItExpires) {
   Neighbours neighbours(forks, settings);
   EXPECT_EQ(neighbours.vms(), 2U) << "a number stands for what is not known";
   neighbours.start();
-  ASSERT_TRUE(comes([&] { return listener.answer(); }));
+  ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
   listener.say(std::string(kFastGreeting) + "count 1 7 3\n");
-  EXPECT_TRUE(comes([&] { return neighbours.vms() == 7; }));
+  EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() == 7; }));
   EXPECT_EQ(neighbours.report().state, Report::State::known);
   listener.say("count 2 4 3\n");
-  EXPECT_TRUE(comes([&] { return neighbours.vms() == 4; }));
-  EXPECT_TRUE(comes([&] { return neighbours.vms() == 2; }));  // silence
+  EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() == 4; }));
+  EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() == 2; }));  // silence
   const Report report = neighbours.report();
   EXPECT_EQ(report.state, Report::State::stale);
   EXPECT_EQ(report.stale, 1U);
   ASSERT_EQ(report.sources.size(), 1U);
   EXPECT_EQ(report.sources[0].status.last_count->vms, 4U);
   listener.say("alive 2\n");
-  EXPECT_TRUE(comes([&] { return neighbours.vms() == 4; }));
+  EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() == 4; }));
 }
 
 TEST(NeighbourCount, FirstLaunchUsesTheFile) {
-  const std::string path = testing::TempDir() + "cleave-vms-" + std::to_string(getpid());
-  std::ofstream(path) << "6\n";
+  const kit::TemporaryFolder folder;
+  const std::string path = folder.write("vms", "6\n");
   base::Settings settings;
   settings.sources = {.monitor = false, .peers = false, .files = {path}};
   base::ForkLocks forks;
   Neighbours neighbours(forks, settings);
   neighbours.start();
-  EXPECT_TRUE(comes([&] { return neighbours.vms() == 6; }));
-  unlink(path.c_str());
+  EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() == 6; }));
 }
 
 TEST(NeighbourCount, HostileServerIsLoggedOnce) {
@@ -156,7 +146,7 @@ TEST(NeighbourCount, HostileServerIsLoggedOnce) {
       base::ForkLocks forks;
       Neighbours neighbours(forks, settings);
       neighbours.start();
-      EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
+      EXPECT_TRUE(kit::eventually([&] { return server.connections() >= 2; }));
       EXPECT_EQ(neighbours.vms(), 1U);
       EXPECT_EQ(neighbours.report().state, Report::State::alone);
     }
@@ -176,7 +166,7 @@ TEST(NeighbourCount, SurvivesAFloodOfCounts) {
     base::ForkLocks forks;
     Neighbours neighbours(forks, settings);
     neighbours.start();
-    EXPECT_TRUE(comes([&] { return server.connections() >= 2; }));
+    EXPECT_TRUE(kit::eventually([&] { return server.connections() >= 2; }));
     EXPECT_EQ(neighbours.vms(), 3U);
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("sends too much"));
@@ -188,9 +178,9 @@ TEST(NeighbourCount, StopsPromptlyWhileTheServerHangs) {
   base::ForkLocks forks;
   Neighbours neighbours(forks, settings);
   neighbours.start();
-  ASSERT_TRUE(comes([&] { return listener.answer(); }));
+  ASSERT_TRUE(kit::eventually([&] { return listener.answer(); }));
   listener.say(std::string(kFastGreeting) + "count 1 3 0\n");
-  ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
+  ASSERT_TRUE(kit::eventually([&] { return neighbours.vms() == 3; }));
   neighbours.stop();
   neighbours.stop();
   neighbours.start();  // a static destructor launches
@@ -213,14 +203,14 @@ TEST(NeighbourCount, ForkedChildFollowsIndependently) {
   base::ForkLocks forks;
   Neighbours neighbours(forks, settings);
   neighbours.start();
-  ASSERT_TRUE(comes([&] { return neighbours.vms() == 3; }));
+  ASSERT_TRUE(kit::eventually([&] { return neighbours.vms() == 3; }));
   forks.before_fork();
   const pid_t child = fork();
   if (child == 0) {
     forks.after_fork_in_child();
     bool right = neighbours.vms() == 3 && neighbours.report().state == Report::State::idle;
     neighbours.start();
-    right = right && comes([&] { return neighbours.report().state == Report::State::known; });
+    right = right && kit::eventually([&] { return neighbours.report().state == Report::State::known; });
     neighbours.stop();
     _exit(right ? 0 : 1);
   }
@@ -236,17 +226,12 @@ TEST(NeighbourCount, ConcurrentFirstLaunchesAreSafe) {
   const base::Settings settings = following(server.listener());
   base::ForkLocks forks;
   Neighbours neighbours(forks, settings);
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&] {
-        neighbours.start();
-        static_cast<void>(neighbours.report());
-        static_cast<void>(neighbours.vms());
-      });
-    }
-  }
-  EXPECT_TRUE(comes([&] { return neighbours.vms() == 3; }));
+  kit::on_threads(8, [&](std::size_t) {
+    neighbours.start();
+    static_cast<void>(neighbours.report());
+    static_cast<void>(neighbours.vms());
+  });
+  EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() == 3; }));
   EXPECT_EQ(server.connections(), 1);
 }
 

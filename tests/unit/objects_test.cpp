@@ -2,10 +2,11 @@
 
 #include <array>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/kit/threads.h"
 
 namespace cleave::objects {
 namespace {
@@ -188,18 +189,14 @@ TEST_F(ObjectsTest, DestructionIsReportedOnce) {
 
 TEST_F(ObjectsTest, ConcurrentReferenceCountsAreExact) {
   Object& context = make(Kind::context, *platform);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([this, &context, t] {
-      for (int i = 0; i < 5'000; ++i) {
-        objects->retain(context);
-        Object& queue = objects->publish(*objects->prepare(Kind::queue, context), &raws[99'999 - t]);
-        release(queue);
-        release(context);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  kit::on_threads(4, [&](std::size_t thread) {
+    for (int i = 0; i < 5'000; ++i) {
+      objects->retain(context);
+      Object& queue = objects->publish(*objects->prepare(Kind::queue, context), &raws[99'999 - thread]);
+      release(queue);
+      release(context);
+    }
+  });
   EXPECT_EQ(objects->find(&context, Kind::context), &context);
   EXPECT_EQ(objects->release(context), Objects::Remaining::none);
 }

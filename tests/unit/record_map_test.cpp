@@ -3,10 +3,11 @@
 #include <atomic>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+
+#include "tests/kit/threads.h"
 
 namespace cleave::interpose {
 namespace {
@@ -86,22 +87,17 @@ TEST(RecordMap, UnknownHandlesAreIgnored) {
 
 TEST(RecordMap, IsThreadSafe) {
   RecordMap<Record> registry;
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&, t] {
-        for (int i = 0; i < 5000; ++i) {
-          const void* mine = handle(static_cast<std::size_t>(t * 5000 + i));
-          registry.add(mine, {i});
-          registry.retain(mine);
-          registry.update(mine, [](Record& record) { ++record.value; });
-          EXPECT_EQ(registry.find(mine)->value, i + 1);
-          registry.release(mine);
-          if (i % 2 == 0) registry.release(mine);
-        }
-      });
+  kit::on_threads(4, [&](std::size_t thread) {
+    for (int i = 0; i < 5000; ++i) {
+      const void* mine = handle(thread * 5000 + static_cast<std::size_t>(i));
+      registry.add(mine, {i});
+      registry.retain(mine);
+      registry.update(mine, [](Record& record) { ++record.value; });
+      EXPECT_EQ(registry.find(mine)->value, i + 1);
+      registry.release(mine);
+      if (i % 2 == 0) registry.release(mine);
     }
-  }
+  });
   std::size_t left = 0;
   for (std::size_t i = 0; i < 20000; ++i) left += registry.find(handle(i)).has_value() ? 1 : 0;
   EXPECT_EQ(left, 10000U);

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -21,6 +19,9 @@
 
 #include "neighbours/peers_source.h"
 #include "neighbours/registry_folder.h"
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
+#include "tests/kit/threads.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -29,12 +30,6 @@ using namespace std::chrono_literals;
 
 class ProcessRegistry : public testing::Test {
  protected:
-  ProcessRegistry() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    folder_ = std::string(mkdtemp(pattern.data())) + "/registry";
-  }
-  ~ProcessRegistry() override { std::filesystem::remove_all(std::filesystem::path(folder_).parent_path()); }
-
   const std::string& folder() const { return folder_; }
   std::vector<cleave_registry_entry> living() const {
     std::vector<cleave_registry_entry> entries;
@@ -74,7 +69,8 @@ class ProcessRegistry : public testing::Test {
   base::ForkLocks forks_;
 
  private:
-  std::string folder_;
+  const kit::TemporaryFolder top_;
+  const std::string folder_ = top_.file("registry");
 };
 
 TEST_F(ProcessRegistry, CountersAreVisibleToOtherProcesses) {
@@ -174,8 +170,7 @@ TEST_F(ProcessRegistry, ParentsDeathIsDetectedWhileItsChildLives) {
   }
   waitpid(parent, nullptr, 0);
   // The grandchild may still be on its way to letting go.
-  for (int i = 0; i < 1000 && !living().empty(); ++i) std::this_thread::sleep_for(10ms);
-  EXPECT_TRUE(living().empty());
+  EXPECT_TRUE(kit::eventually([&] { return living().empty(); }));
   close(ends[1]);
   close(ends[0]);
 }
@@ -260,21 +255,14 @@ TEST_F(ProcessRegistry, FileSizeLimitOfTheProgramIsRespected) {
 TEST_F(ProcessRegistry, ConcurrentUpdatesAndReads) {
   RegistryEntry entry(forks_, folder());
   entry.publish();
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&] {
-        for (int i = 0; i < 10'000; ++i) entry.count_split(2, 1ns);
-      });
+  kit::on_threads(5, [&](std::size_t thread) {
+    for (int i = 0; thread > 0 && i < 10'000; ++i) entry.count_split(2, 1ns);
+    for (int i = 0; thread == 0 && i < 200; ++i) {
+      for (const auto& seen : living()) EXPECT_LE(seen.slices, 80'000U);
+      entry.set_vms(static_cast<unsigned>(i + 1));
+      entry.add_device(static_cast<std::uint64_t>(i + 1));
     }
-    threads.emplace_back([&] {
-      for (int i = 0; i < 200; ++i) {
-        for (const auto& seen : living()) EXPECT_LE(seen.slices, 80'000U);
-        entry.set_vms(static_cast<unsigned>(i + 1));
-        entry.add_device(static_cast<std::uint64_t>(i + 1));
-      }
-    });
-  }
+  });
   EXPECT_EQ(living()[0].slices, 80'000U);
   EXPECT_EQ(living()[0].devices[CLEAVE_REGISTRY_DEVICES - 1], std::uint64_t{CLEAVE_REGISTRY_DEVICES});
 }

@@ -1,13 +1,12 @@
 #include "base/settings.h"
 
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/number.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::base {
 namespace {
@@ -23,8 +22,7 @@ TEST(Settings, NamesAreUnique) {
 }
 
 TEST(Settings, EachIsDocumentedWithItsDefault) {
-  std::ifstream file(CLEAVE_DOCS "/configuration.md");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string text = kit::file_contents(CLEAVE_DOCS "/configuration.md");
   for (const Setting& setting : settings_list()) {
     const std::string default_text =
         *setting.default_text != '\0' ? std::string("`") + setting.default_text + "` " : "";

@@ -1,9 +1,9 @@
 #include "observe/summary.h"
 
-#include <thread>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/kit/threads.h"
 
 namespace cleave::observe {
 namespace {
@@ -48,14 +48,9 @@ TEST(Counters, MemoryIsBoundedForUnboundedNames) {
 
 TEST(Counters, ConcurrentUpdatesAreExact) {
   Counters counters;
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&] {
-        for (int i = 0; i < 10000; ++i) counters.of("k").count_split(2, base::Nanoseconds(1));
-      });
-    }
-  }
+  kit::on_threads(4, [&](std::size_t) {
+    for (int i = 0; i < 10000; ++i) counters.of("k").count_split(2, base::Nanoseconds(1));
+  });
   EXPECT_EQ(counters.all()[0].statistics.slices, 80000U);
 }
 

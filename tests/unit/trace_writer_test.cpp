@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::observe {
 namespace {
@@ -22,20 +22,8 @@ namespace {
 using testing::HasSubstr;
 
 class TraceFile : public testing::Test {
- public:
-  TraceFile() {
-    std::string pattern = testing::TempDir() + "cleave-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~TraceFile() override { static_cast<void>(std::system(("rm -rf " + folder_).c_str())); }
-
  protected:
-  std::string path(const std::string& name = "trace") const { return folder_ + "/" + name; }
-
-  static std::string content(const std::string& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  }
+  std::string path(const std::string& name = "trace") const { return folder_.file(name); }
 
   // Whether Python's json reads the file, which then has that many events of Cleave's own.
   static bool has_events(const std::string& file, int count) {
@@ -54,7 +42,7 @@ class TraceFile : public testing::Test {
   base::ForkLocks forks_;
 
  private:
-  std::string folder_;
+  const kit::TemporaryFolder folder_;
 };
 
 TEST(Json, EscapesAnyString) {
@@ -83,7 +71,7 @@ TEST_F(TraceFile, EventsAreJsonWithTimesInMicroseconds) {
     trace.add(events, thread_track());
   }
   EXPECT_TRUE(has_events(path(), 3));
-  const std::string text = content(path());
+  const std::string text = kit::file_contents(path());
   EXPECT_THAT(text,
               HasSubstr(R"("ts":1.500,"dur":1999.750,"name":"a\"b\\\u000a\ufffd","cat":"test","args":{}})"));
   EXPECT_THAT(text, HasSubstr(R"("ph":"C")"));
@@ -121,7 +109,7 @@ TEST_F(TraceFile, StopsAtItsLimitWithOneLogLine) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("CLEAVE_TRACE"));
   EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
-  const std::string text = content(path());
+  const std::string text = kit::file_contents(path());
   EXPECT_LE(text.size(), kLimit);
   EXPECT_GT(text.size(), kLimit * 8 / 10);
   EXPECT_THAT(text, HasSubstr("the trace ends here"));
@@ -206,7 +194,7 @@ TEST_F(TraceFile, DescriptorReusedByTheProgramIsNotWrittenTo) {
   trace.flush();
   trace.end();
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("was closed by the program"));
-  EXPECT_EQ(content(path("own")), "");
+  EXPECT_EQ(kit::file_contents(path("own")), "");
   EXPECT_TRUE(has_events(path(), 1));
   for (int file = own; file < 1000; ++file) close(file);
 }
