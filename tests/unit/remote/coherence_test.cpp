@@ -152,8 +152,7 @@ TEST_F(ContentsTest, NewestCommandOfAnInOrderQueueCoversEarlierOnes) {
   Object& queue = make_queue();
   std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
-    launches.push_back(decide(0, queue, {{coherence_, i == 0 ? Access::write : Access::read}}));
-    send(launches.back());
+    launches.push_back(enqueue(0, queue, {{coherence_, i == 0 ? Access::write : Access::read}}));
   }
   EXPECT_LE(coherence_->replicas[0].uses.size(), 3U);
   const TestCommand there = migrate_to(1);
@@ -163,8 +162,7 @@ TEST_F(ContentsTest, NewestCommandOfAnInOrderQueueCoversEarlierOnes) {
 
 TEST_F(ContentsTest, UnsentCommandCoversNoOther) {
   Object& queue = make_queue();
-  TestCommand first = decide(0, queue, {{coherence_, Access::write}});
-  send(first);
+  const TestCommand first = enqueue(0, queue, {{coherence_, Access::write}});
   const TestCommand second = decide(0, queue, {{coherence_, Access::write}});
   const TestCommand third = decide(0, queue, {{coherence_, Access::write}});
   const TestCommand there = migrate_to(1);
@@ -177,8 +175,7 @@ TEST_F(ContentsTest, OutOfOrderCommandsAreTrackedIndividually) {
   Object& queue = make_queue();
   std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
-    launches.push_back(decide(0, queue, {{coherence_, Access::write}}, {}, false));
-    send(launches.back());
+    launches.push_back(enqueue(0, queue, {{coherence_, Access::write}}, {}, false));
   }
   const TestCommand there = migrate_to(1);
   for (const TestCommand& one : launches)

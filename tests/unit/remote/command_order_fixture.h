@@ -29,6 +29,7 @@ class OrderingFixture : public testing::Test {
     Object* event = nullptr;
 
     [[nodiscard]] const std::shared_ptr<Operation>& operation() const { return entry->operation; }
+    [[nodiscard]] bool is_decided() const { return now == CommandOrder::Decision::decided; }
     [[nodiscard]] bool is_deferred() const { return now == CommandOrder::Decision::deferred; }
     [[nodiscard]] bool is_lost() const { return now == CommandOrder::Decision::lost; }
     // The one move that it needs, or null.
@@ -51,6 +52,14 @@ class OrderingFixture : public testing::Test {
                      const std::vector<Object*>& waits = {}, bool in_order = true,
                      OrderedCommand::Kind kind = OrderedCommand::Kind::command);
   void send(TestCommand& issued);
+  // The same, and sent.
+  TestCommand enqueue(std::size_t shard, Object& queue, const MemoryUses& uses,
+                      const std::vector<Object*>& waits = {}, bool in_order = true,
+                      OrderedCommand::Kind kind = OrderedCommand::Kind::command) {
+    TestCommand issued = decide(shard, queue, uses, waits, in_order, kind);
+    send(issued);
+    return issued;
+  }
   // Decided on and sent, on a queue of its own.
   TestCommand issue(std::size_t shard, const MemoryUses& uses);
   static void end(const TestCommand& issued, cl_int status = CL_COMPLETE) { set(*issued.event, status); }

@@ -28,9 +28,9 @@ class OrderingTest : public OrderingFixture {
 
 TEST_F(OrderingTest, CommandIsResolvedWhenEnqueued) {
   const TestCommand first = issue(1, uses());
-  EXPECT_EQ(first.now, CommandOrder::Decision::decided);
+  EXPECT_TRUE(first.is_decided());
   const TestCommand second = decide(0, make_queue(), uses(), {first.event});
-  EXPECT_EQ(second.now, CommandOrder::Decision::decided) << "a command's event is no reason to wait";
+  EXPECT_TRUE(second.is_decided()) << "a command's event is no reason to wait";
 }
 
 TEST_F(OrderingTest, CommandBehindAUserEventIsDeferred) {
@@ -50,7 +50,7 @@ TEST_F(OrderingTest, CommandBehindAUserEventIsDeferred) {
 TEST_F(OrderingTest, CompletedUserEventDefersNothing) {
   Object& event = make_user_event();
   set(event, CL_COMPLETE);
-  EXPECT_EQ(decide(1, make_queue(), uses(), {&event}).now, CommandOrder::Decision::decided);
+  EXPECT_TRUE(decide(1, make_queue(), uses(), {&event}).is_decided());
 }
 
 TEST_F(OrderingTest, DeferredCommandSeesWritesBeforeTheEvent) {
@@ -68,20 +68,18 @@ TEST_F(OrderingTest, DeferredCommandSeesWritesBeforeTheEvent) {
 TEST_F(OrderingTest, InOrderQueueDefersAllBehindADeferredCommand) {
   Object& late = make_user_event();
   Object& queue = make_queue();
-  TestCommand first = decide(1, queue, uses(), {&late});
-  send(first);
+  const TestCommand first = enqueue(1, queue, uses(), {&late});
   const TestCommand second = decide(1, queue, uses());
   EXPECT_TRUE(second.is_deferred());
-  EXPECT_EQ(decide(1, make_queue(), uses()).now, CommandOrder::Decision::decided) << "another queue";
+  EXPECT_TRUE(decide(1, make_queue(), uses()).is_decided()) << "another queue";
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get()}));
 }
 
 TEST_F(OrderingTest, OutOfOrderQueueDefersOnlyDependents) {
   Object& late = make_user_event();
   Object& queue = make_queue();
-  TestCommand first = decide(1, queue, uses(), {&late}, false);
-  send(first);
-  EXPECT_EQ(decide(1, queue, uses(), {}, false).now, CommandOrder::Decision::decided);
+  const TestCommand first = enqueue(1, queue, uses(), {&late}, false);
+  EXPECT_TRUE(decide(1, queue, uses(), {}, false).is_decided());
   EXPECT_TRUE(decide(0, make_queue(), uses(), {first.event}).is_deferred());
 }
 
@@ -90,21 +88,18 @@ TEST_F(OrderingTest, QueueWithoutReorderingDefersAllBehindADeferredCommand) {
   Object& queue = make_queue();
   state_of<QueueState>(queue).runs_in_order = true;
   const TestCommand before = decide(1, queue, uses(), {}, false);
-  EXPECT_EQ(before.now, CommandOrder::Decision::decided);
-  TestCommand first = decide(1, queue, uses(), {&late}, false);
-  send(first);
+  EXPECT_TRUE(before.is_decided());
+  const TestCommand first = enqueue(1, queue, uses(), {&late}, false);
   const TestCommand second = decide(1, queue, uses(), {}, false);
   EXPECT_TRUE(second.is_deferred());
-  EXPECT_EQ(decide(0, make_queue(), uses()).now, CommandOrder::Decision::decided) << "another queue";
+  EXPECT_TRUE(decide(0, make_queue(), uses()).is_decided()) << "another queue";
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get()}));
 }
 
 TEST_F(OrderingTest, DependentsOnOtherQueuesAreDeferred) {
   Object& late = make_user_event();
-  TestCommand first = decide(1, make_queue(), uses(), {&late});
-  send(first);
-  TestCommand second = decide(0, make_queue(), uses(), {first.event});
-  send(second);
+  const TestCommand first = enqueue(1, make_queue(), uses(), {&late});
+  const TestCommand second = enqueue(0, make_queue(), uses(), {first.event});
   const TestCommand third = decide(1, make_queue(), uses(), {second.event});
   EXPECT_TRUE(second.is_deferred());
   EXPECT_TRUE(third.is_deferred());
@@ -115,15 +110,12 @@ TEST_F(OrderingTest, DependentsOnOtherQueuesAreDeferred) {
 TEST_F(OrderingTest, DeferredBarrierDefersLaterCommandsAMarkerDoesNot) {
   Object& late = make_user_event();
   Object& queue = make_queue();
-  TestCommand first = decide(1, queue, uses(), {&late}, false);
-  send(first);
-  TestCommand marker = decide(1, queue, {}, {}, false, OrderedCommand::Kind::marker);
-  send(marker);
+  const TestCommand first = enqueue(1, queue, uses(), {&late}, false);
+  const TestCommand marker = enqueue(1, queue, {}, {}, false, OrderedCommand::Kind::marker);
   EXPECT_TRUE(marker.is_deferred()) << "it waits for all before it";
-  EXPECT_EQ(decide(1, queue, uses(), {}, false).now, CommandOrder::Decision::decided);
+  EXPECT_TRUE(decide(1, queue, uses(), {}, false).is_decided());
   EXPECT_TRUE(decide(0, make_queue(), uses(), {marker.event}).is_deferred());
-  TestCommand barrier = decide(1, queue, {}, {}, false, OrderedCommand::Kind::barrier);
-  send(barrier);
+  const TestCommand barrier = enqueue(1, queue, {}, {}, false, OrderedCommand::Kind::barrier);
   EXPECT_TRUE(barrier.is_deferred());
   EXPECT_TRUE(decide(1, queue, uses(), {}, false).is_deferred());
 }
@@ -132,12 +124,9 @@ TEST_F(OrderingTest, MarkerOrBarrierWithAListMayWaitForMore) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand other = issue(0, {});
-  EXPECT_EQ(decide(1, queue, {}, {other.event}, false, OrderedCommand::Kind::marker).now,
-            CommandOrder::Decision::decided);
-  TestCommand open = decide(1, queue, uses(), {&late}, false);
-  send(open);
-  TestCommand marker = decide(1, queue, {}, {other.event}, false, OrderedCommand::Kind::marker);
-  send(marker);
+  EXPECT_TRUE(decide(1, queue, {}, {other.event}, false, OrderedCommand::Kind::marker).is_decided());
+  const TestCommand open = enqueue(1, queue, uses(), {&late}, false);
+  const TestCommand marker = enqueue(1, queue, {}, {other.event}, false, OrderedCommand::Kind::marker);
   const TestCommand behind = decide(0, make_queue(), uses(), {marker.event});
   EXPECT_TRUE(marker.is_deferred());
   EXPECT_TRUE(behind.is_deferred());
@@ -149,10 +138,8 @@ TEST_F(OrderingTest, FinishedMarkerOrBarrierWaitsForNothingMore) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand other = issue(0, {});
-  TestCommand open = decide(1, queue, uses(), {&late}, false);
-  send(open);
-  TestCommand barrier = decide(1, queue, {}, {other.event}, false, OrderedCommand::Kind::barrier);
-  send(barrier);
+  const TestCommand open = enqueue(1, queue, uses(), {&late}, false);
+  const TestCommand barrier = enqueue(1, queue, {}, {other.event}, false, OrderedCommand::Kind::barrier);
   const TestCommand behind = decide(1, queue, uses(), {}, false);
   EXPECT_TRUE(behind.is_deferred());
   end(barrier);
@@ -179,13 +166,12 @@ TEST_F(OrderingTest, FailedUserEventResolvesItsDependents) {
 TEST_F(OrderingTest, FailedDeferredCommandDefersNothing) {
   Object& late = make_user_event();
   Object& queue = make_queue();
-  TestCommand first = decide(1, queue, uses(), {&late});
-  send(first);
+  const TestCommand first = enqueue(1, queue, uses(), {&late});
   const TestCommand second = decide(1, queue, uses());
   end(first, kFailed);  // its server has gone, say
   EXPECT_EQ(entries_of(order_->take_decidable()),
             (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get()}));
-  EXPECT_EQ(decide(1, queue, uses()).now, CommandOrder::Decision::decided);
+  EXPECT_TRUE(decide(1, queue, uses()).is_decided());
 }
 
 TEST_F(OrderingTest, UnsentCommandDefersAndFailsNothing) {
@@ -197,7 +183,7 @@ TEST_F(OrderingTest, UnsentCommandDefersAndFailsNothing) {
   order_->withdraw(refused.entry);
   EXPECT_EQ(status, CL_COMPLETE);
   EXPECT_TRUE(refused.operation()->has_failed());
-  EXPECT_EQ(decide(1, queue, uses()).now, CommandOrder::Decision::decided);
+  EXPECT_TRUE(decide(1, queue, uses()).is_decided());
 }
 
 TEST_F(OrderingTest, LossAtResolutionIsReported) {

@@ -3,8 +3,6 @@
 #include "remote/client/link/connection.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <poll.h>
 #include <thread>
@@ -20,6 +18,7 @@
 #include "remote/protocol/features.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -35,7 +34,7 @@ constexpr seconds kLong{20};
 class ScriptedServer {
  public:
   ScriptedServer() {
-    const auto endpoint = read_endpoint("unix:" + (folder_ / "socket").string());
+    const auto endpoint = read_endpoint("unix:" + folder_.file("socket"));
     daemon::ListeningSocket listener = daemon::listen_on(endpoint->address, {});
     const int listening = listener.socket.get();
     base::RemoteSettings settings;
@@ -63,11 +62,7 @@ class ScriptedServer {
   }
   ScriptedServer(const ScriptedServer&) = delete;
   ScriptedServer& operator=(const ScriptedServer&) = delete;
-  ~ScriptedServer() {
-    stream_->shutdown();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
+  ~ScriptedServer() { stream_->shutdown(); }
 
   [[nodiscard]] Connection& client() const { return *connection_; }
 
@@ -111,13 +106,7 @@ class ScriptedServer {
                        kTimeout);
   }
 
-  static std::filesystem::path make_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave-connection-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    return name;
-  }
-
-  const std::filesystem::path folder_ = make_folder();
+  const kit::TemporaryFolder folder_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<FrameReader> input_;
   std::shared_ptr<Connection> connection_;

@@ -1,5 +1,4 @@
 // Which files a client sends along with a program.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -12,6 +11,7 @@
 #include "remote/client/includes/directives.h"
 #include "remote/client/includes/include_search.h"
 #include "remote/protocol/limits.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -62,18 +62,12 @@ TEST(BuildOptions, FindsIncludeFolders) {
 class IncludedSources : public testing::Test {
  protected:
   void SetUp() override {
-    char path[] = "/tmp/cleave-includes.XXXXXX";
-    ASSERT_NE(::mkdtemp(path), nullptr);
-    folder_ = std::filesystem::canonical(path);
     before_ = std::filesystem::current_path();
     std::filesystem::create_directories(folder_ / "work");
     std::filesystem::current_path(folder_ / "work");
     here_ = (folder_ / "work").string() + "/././";
   }
-  void TearDown() override {
-    std::filesystem::current_path(before_);
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { std::filesystem::current_path(before_); }
 
   static void write(const std::filesystem::path& path, const std::string& text) {
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
@@ -104,7 +98,8 @@ class IncludedSources : public testing::Test {
   }
 
   using Files = std::map<std::string, std::string>;
-  std::filesystem::path folder_;
+  const kit::TemporaryFolder files_;
+  const std::filesystem::path folder_ = std::filesystem::canonical(files_.path());
   std::filesystem::path before_;
   std::string here_;
   IncludedFiles sources_;

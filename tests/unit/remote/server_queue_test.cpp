@@ -128,20 +128,22 @@ class ServerQueue : public testing::Test {
   std::shared_ptr<Queue> another(std::uint64_t id) { return new_queue(id, true); }
   std::shared_ptr<Queue> out_of_order(std::uint64_t id) { return new_queue(id, false); }
 
-  void add_read(Queue& queue, Event& event, std::uint32_t request) {
+  Pending pending_of(Event& event, std::uint32_t request = 0) {
     Pending pending;
     pending.event = EventReference(table_, event.handle());
     pending.request = request;
+    return pending;
+  }
+
+  void add_read(Queue& queue, Event& event, std::uint32_t request) {
+    Pending pending = pending_of(event, request);
     pending.is_read = true;
     pending.data = staging_.take(4);
     queue.add(std::move(pending), Queue::WaitedBy::by_caller);
   }
 
   void add(Event& event, std::uint32_t request, Queue::WaitedBy waited_by = Queue::WaitedBy::by_caller) {
-    Pending pending;
-    pending.event = EventReference(table_, event.handle());
-    pending.request = request;
-    queue_->add(std::move(pending), waited_by);
+    queue_->add(pending_of(event, request), waited_by);
   }
 
   // The numbers and errors of the next frame's answers.
@@ -268,11 +270,9 @@ TEST_F(ServerQueue, FailedCommandReturnsItsSlot) {
   return_slot(word);
   give_slot(word);
   Event& event = new_event();
-  Pending pending;
-  pending.event = EventReference(table_, event.handle());
+  Pending pending = pending_of(event, 1);
   const auto slot = std::make_shared<RingSlot>(word);
   pending.slot = slot;
-  pending.request = 1;
   queue_->add(std::move(pending));
   ASSERT_EQ(queue_->finish(7, Queue::WaitedBy::by_caller), CL_SUCCESS);
   event.end(CL_OUT_OF_RESOURCES);
@@ -291,12 +291,10 @@ TEST_F(ServerQueue, FailureOfTheFirstPartAppliesToAllParts) {
     Event& first = new_event();
     Event& last = new_event();
     for (Event* const one : {&first, &last}) {
-      Pending pending;
-      pending.event = EventReference(table_, one->handle());
+      Pending pending = pending_of(*one, is_read || one == &last ? 1 : 0);
       pending.is_read = is_read;
       pending.more = is_read && one == &first;
       pending.ends = one == &last;
-      if (is_read || one == &last) pending.request = 1;
       if (one == &last) pending.first = EventReference(table_, first.handle());
       if (is_read) pending.data = staging_.take(4);
       queue_->add(std::move(pending), Queue::WaitedBy::by_caller);
@@ -382,8 +380,7 @@ TEST_F(ServerQueue, FinishCompletesAfterEarlierCommands) {
 
 TEST_F(ServerQueue, UnawaitedCommandKeepsItsMemoryUntilItEnds) {
   Event& event = new_event();
-  Pending pending;
-  pending.event = EventReference(table_, event.handle());
+  Pending pending = pending_of(event);
   pending.data = staging_.take(1U << 20U);
   queue_->add(std::move(pending));
   queue_->stop_when_idle();
@@ -420,9 +417,7 @@ TEST_F(ServerQueue, IdleDriverQueueIsReleasedAtOnce) {
 TEST_F(ServerQueue, OutOfOrderQueueIsNotReleasedInADriverCallback) {
   const auto queue = out_of_order(3);
   Event& event = new_event();
-  Pending pending;
-  pending.event = EventReference(table_, event.handle());
-  queue->add(std::move(pending));
+  queue->add(pending_of(event));
   queue->release_when_idle();
   EXPECT_FALSE(is_given_back());
   event.end();

@@ -21,6 +21,7 @@
 #include "remote/client/link/shared_ring.h"
 #include "remote/protocol/limits.h"
 #include "remote/transport/ring_slots.h"
+#include "tests/kit/threads.h"
 
 namespace cleave::remote::client {
 namespace {
@@ -55,23 +56,19 @@ TEST(SharedArea, BlocksDoNotOverlapAndAreReused) {
 
 TEST(SharedArea, ConcurrentBlocksNeverOverlap) {
   const auto area = SharedArea::make(4 * kMiB);
-  std::vector<std::thread> threads;
   std::atomic<unsigned> taken{0};
-  for (unsigned number = 1; number <= 4; ++number) {
-    threads.emplace_back([&, number] {
-      std::minstd_rand random(number);
-      for (int i = 0; i < 300; ++i) {
-        const std::size_t size = 1 + random() % kMiB;
-        const auto place = area->allocate(size);
-        if (!place) continue;
-        taken.fetch_add(1);
-        std::memset(place.data(), static_cast<int>(number), size);
-        EXPECT_TRUE(std::all_of(place.data(), place.data() + size,
-                                [&](std::byte one) { return one == static_cast<std::byte>(number); }));
-      }
-    });
-  }
-  for (std::thread& one : threads) one.join();
+  kit::on_threads(4, [&](std::size_t thread) {
+    const auto mark = static_cast<std::byte>(thread + 1);
+    std::minstd_rand random(static_cast<unsigned>(thread + 1));
+    for (int i = 0; i < 300; ++i) {
+      const std::size_t size = 1 + random() % kMiB;
+      const auto place = area->allocate(size);
+      if (!place) continue;
+      taken.fetch_add(1);
+      std::fill_n(place.data(), size, mark);
+      EXPECT_TRUE(std::all_of(place.data(), place.data() + size, [&](std::byte one) { return one == mark; }));
+    }
+  });
   EXPECT_GT(taken.load(), 100U);
 }
 

@@ -2,10 +2,7 @@
 #include "remote/server/builds/source_folder.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 #include <unistd.h>
 
@@ -13,14 +10,10 @@
 #include <sys/stat.h>
 
 #include "remote/protocol/limits.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote::server {
 namespace {
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // With one more, so that tests that run at the same time have folders of different names.
 IncludedFiles some(const std::vector<std::pair<std::string, std::string>>& list) {
@@ -54,8 +47,8 @@ TEST(SourceFolders, HoldTheirFilesWhileTheyLive) {
                                     {"/opt/empty/", ""}}));
     path = folder.path();
     EXPECT_EQ(folder.problem(), "");
-    EXPECT_EQ(content_of(path + "/home/me/a.h"), "first");
-    EXPECT_EQ(content_of(path + "/opt/b.h"), "second");
+    EXPECT_EQ(kit::file_contents(path + "/home/me/a.h"), "first");
+    EXPECT_EQ(kit::file_contents(path + "/opt/b.h"), "second");
     EXPECT_TRUE(std::filesystem::is_directory(path + "/opt/empty"));
     EXPECT_TRUE(std::filesystem::is_directory(path + "/home/me/inc")) << "a compiler goes through it";
     struct stat status {};
@@ -81,7 +74,7 @@ TEST(SourceFolders, AreNamedByTheirContents) {
     const SourceFolder other(files);
     first = folder.path();
     EXPECT_NE(other.path(), first) << "two builds at once";
-    EXPECT_EQ(content_of(other.path() + "/a.h"), "1");
+    EXPECT_EQ(kit::file_contents(other.path() + "/a.h"), "1");
   }
   EXPECT_EQ(SourceFolder(files).path(), first);
   EXPECT_NE(SourceFolder(some({{"/a.h", "2"}})).path(), first);
@@ -107,8 +100,10 @@ TEST(SourceFolders, AreTheWorkingFolderOfTheirThreadOnly) {
   std::thread([&] {
     {
       const SourceFolder folder(some({{"/a.h", "1"}}));
-      EXPECT_EQ(content_of("a.h"), "1");
-      std::thread([&] { EXPECT_EQ(content_of("a.h"), "1") << "a thread of the compiler's own"; }).join();
+      EXPECT_EQ(kit::file_contents("a.h"), "1");
+      std::thread([&] {
+        EXPECT_EQ(kit::file_contents("a.h"), "1") << "a thread of the compiler's own";
+      }).join();
     }
     EXPECT_EQ(std::filesystem::current_path(), before);
   }).join();
