@@ -66,7 +66,7 @@ void load_and_install() {
 
 }  // namespace
 
-constinit NoDestructor state;
+constinit base::NoDestructor<Vendor> state;
 
 void initialize() noexcept try {
   const base::ScopedCancelDisable uncancelled;

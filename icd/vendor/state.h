@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/mutex.h"
+#include "base/no_destructor.h"
 #include "icd/vendor/drivers/driver.h"
 #include "objects/objects.h"
 #include "opencl/extension_functions.h"
@@ -39,15 +40,8 @@ struct Vendor {
 };
 
 // Never destroyed: programs call OpenCL from exit handlers as well.
-union NoDestructor {
-  Vendor value;
-  constexpr NoDestructor() : value() {}
-  NoDestructor(const NoDestructor&) = delete;
-  NoDestructor& operator=(const NoDestructor&) = delete;
-  ~NoDestructor() {}
-};
-extern constinit NoDestructor state;
-inline constexpr Vendor& vendor = state.value;
+extern constinit base::NoDestructor<Vendor> state;
+inline constexpr Vendor& vendor = *state;
 
 // Reads the settings and loads the drivers, once; later calls wait until that is done. Never throws.
 void initialize() noexcept;

@@ -22,7 +22,7 @@ class SystemClock final : public Clock {
 }  // namespace
 
 Clock& Clock::system() {
-  static NoDestructor<SystemClock> clock;
+  static constinit NoDestructor<SystemClock> clock;
   return *clock;
 }
 

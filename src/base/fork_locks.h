@@ -35,8 +35,7 @@ enum class ForkOrder : std::uint8_t {
   measured_events,
   launch_timers,
   costs,
-  // The remote client.
-  startup,
+  // The remote client, after the mutex of its initialisation (remote/client/library/startup.cpp).
   servers,
   device_infos,
   callbacks,

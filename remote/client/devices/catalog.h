@@ -28,8 +28,8 @@ struct Catalog {
 };
 
 // Never destroyed: programs call OpenCL from exit handlers, too.
-inline base::NoDestructor<Catalog> catalog_storage;
-inline Catalog& catalog = *catalog_storage;
+extern base::NoDestructor<Catalog> catalog_storage;
+inline constinit Catalog& catalog = *catalog_storage;
 
 // Creates the platform with the devices of all servers that are connected. Once.
 void make_platform();

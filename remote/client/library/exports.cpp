@@ -31,8 +31,8 @@ CLEAVE_EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id 
 namespace {
 
 __attribute__((constructor)) void on_load() {
-  pthread_atfork([] { own::fork_locks().before_fork(); }, [] { own::fork_locks().after_fork_in_parent(); },
-                 [] { own::fork_locks().after_fork_in_child(); });
+  pthread_atfork([] { own::before_fork(); }, [] { own::after_fork_in_parent(); },
+                 [] { own::after_fork_in_child(); });
 }
 
 // Commands that were enqueued and not waited for are still sent.

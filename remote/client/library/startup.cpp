@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/configuration.h"
+#include "base/fork_locks.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/scoped_thread_state.h"
@@ -12,6 +13,10 @@
 #include "remote/client/objects/client.h"
 
 namespace cleave::remote::client {
+
+base::NoDestructor<Client> client_storage;
+base::NoDestructor<Catalog> catalog_storage;
+
 namespace {
 
 struct Startup {
@@ -20,7 +25,7 @@ struct Startup {
   bool plain_table CLEAVE_GUARDED_BY(mutex) = false;
   Table table{};  // constant once started
 };
-base::NoDestructor<Startup> startup;
+constinit Startup startup;
 
 template <typename Handle>
 void post_callbacks(const std::vector<typename DestructorCallbacks<Handle>::Callback>& callbacks,
@@ -73,8 +78,8 @@ void finalize(Object& object) noexcept try {
 
 void start(bool plain_table) {
   const base::RemoteSettings settings = base::load(base::process_environment()).settings.remote;
-  startup->table = make_table(plain_table);
-  if (!client.objects.begin(startup->table, objects::Objects::Indexed::no)) {
+  startup.table = make_table(plain_table);
+  if (!client.objects.begin(startup.table, objects::Objects::Indexed::no)) {
     return base::log_line("no memory for the objects of remote devices");
   }
   client.objects.set_finalizer(finalize);
@@ -86,34 +91,24 @@ void start(bool plain_table) {
 
 }  // namespace
 
-const Table& platform_table() { return startup->table; }
+const Table& platform_table() { return startup.table; }
 
 void use_plain_table() {
-  const base::RecursiveMutexLock lock(startup->mutex);
-  if (!startup->started) startup->plain_table = true;
+  const base::RecursiveMutexLock lock(startup.mutex);
+  if (!startup.started) startup.plain_table = true;
 }
 
 void begin() noexcept try {
   const base::ScopedCancelDisable no_cancel;
-  const base::RecursiveMutexLock lock(startup->mutex);
-  if (startup->started) return;
-  startup->started = true;
-  start(startup->plain_table);
+  const base::RecursiveMutexLock lock(startup.mutex);
+  if (startup.started) return;
+  startup.started = true;
+  start(startup.plain_table);
 } catch (...) {
   base::log_line("out of memory while connecting to the servers of remote devices");
 }
 
 namespace {
-
-// The mutex of the initialisation, which a child cannot release: a thread of the parent's owns it.
-struct StartupLock {
-  void lock() CLEAVE_ACQUIRE(startup->mutex) { startup->mutex.lock(); }
-  void unlock() CLEAVE_RELEASE_LOCK(startup->mutex) { startup->mutex.unlock(); }
-  void reset_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-    new (&startup->mutex) base::RecursiveMutex;
-    startup->mutex.lock();
-  }
-};
 
 // What is known of each root device.
 struct DeviceInfoLocks {
@@ -127,10 +122,8 @@ struct DeviceInfoLocks {
 
 base::ForkLocks make_fork_locks() {
   using base::ForkOrder;
-  static StartupLock startup_lock;
   static DeviceInfoLocks device_info_locks;
   base::ForkLocks locks;
-  locks.add<&StartupLock::reset_in_child>(ForkOrder::startup, startup_lock, startup_lock);
   locks.add<&Servers::close_in_child>(ForkOrder::servers, catalog.servers, catalog.servers);
   locks.add(ForkOrder::device_infos, device_info_locks);
   for (const auto& [order, queue] : {std::pair{ForkOrder::callbacks, &client.callbacks},
@@ -145,16 +138,34 @@ base::ForkLocks make_fork_locks() {
   return locks;
 }
 
-}  // namespace
-
+// Made at the first fork after begin().
 base::ForkLocks& fork_locks() {
   static base::NoDestructor<base::ForkLocks> locks(make_fork_locks());
   return *locks;
 }
 
+}  // namespace
+
+// Before begin() there is nothing else to lock, and the rest may not be constructed yet: another thread may fork while
+// this library is being loaded.
+void before_fork() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  startup.mutex.lock();
+  if (startup.started) fork_locks().before_fork();
+}
+
+void after_fork_in_parent() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  if (startup.started) fork_locks().after_fork_in_parent();
+  startup.mutex.unlock();
+}
+
+void after_fork_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
+  if (startup.started) fork_locks().after_fork_in_child();
+  new (&startup.mutex) base::RecursiveMutex;  // it is owned by a thread of the parent's
+}
+
 void restart_for_tests() {
-  const base::RecursiveMutexLock lock(startup->mutex);
-  startup->started = false;
+  const base::RecursiveMutexLock lock(startup.mutex);
+  startup.started = false;
 }
 
 void flush_all() noexcept { catalog.servers.flush(); }

@@ -1,7 +1,6 @@
 // How the client begins, what it does around fork(), and at the end of the process. begin() is declared in objects/client.h.
 #pragma once
 
-#include "base/fork_locks.h"
 #include "base/opencl.h"
 
 namespace cleave::remote::client {
@@ -13,10 +12,12 @@ const Table& platform_table();
 // to hold functions only. No effect after begin().
 void use_plain_table();
 
-// All locks of the library, for pthread_atfork. Made at the first fork, when the static objects exist. A child keeps the
-// platform and its devices; all other objects of the parent are invalid there, and releasing them has no effect
-// (objects/objects.h: disown_all).
-base::ForkLocks& fork_locks();
+// Around fork(), by pthread_atfork: the startup mutex and then all other locks of the library. A child keeps the platform
+// and its devices; all other objects of the parent are invalid there, and releasing them has no effect (objects/objects.h:
+// disown_all).
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
 
 // Lets begin() start again. Only for tests, which have taken everything else down.
 void restart_for_tests();

@@ -27,9 +27,9 @@ struct Client {
   SvmBlocks svm;
 };
 
-// Never destroyed: programs call OpenCL from exit handlers, too.
-inline base::NoDestructor<Client> client_storage;
-inline Client& client = *client_storage;
+// Never destroyed: programs call OpenCL from exit handlers, too. Defined in library/startup.cpp.
+extern base::NoDestructor<Client> client_storage;
+inline constinit Client& client = *client_storage;
 
 // Reads the settings and connects to the servers, once; concurrent calls wait for the first. Never throws.
 // Defined in library/startup.cpp.
