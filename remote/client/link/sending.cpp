@@ -163,8 +163,9 @@ void Connection::add_command(const CommandHeader& header, std::uint32_t request,
 cl_int Connection::end_command(const Box& data, FlushTiming when) {
   const bool large = data.bytes() > kSmallData;
   if (!large && data.bytes() != 0) {
-    small_data_.resize(small_data_.size() + data.bytes());
-    data.copy_to(&*small_data_.end() - data.bytes(), 0, data.bytes());
+    const std::size_t before = small_data_.size();
+    small_data_.resize(before + data.bytes());
+    data.copy_to(small_data_.data() + before, 0, data.bytes());
   }
   if (large || when == FlushTiming::now || builder_.GetSize() > kMaxGathered ||
       commands_.size() > kMaxGatheredCommands || small_data_.size() > kMaxGatheredData) {
