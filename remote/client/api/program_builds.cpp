@@ -75,6 +75,12 @@ void amend_build_info(ProgramState& state, const BuildInput& text, cl_int error)
   }
 }
 
+// Whether the driver has built: then there are build results.
+bool has_build_ended(cl_int error) {
+  return error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE ||
+         error == CL_LINK_PROGRAM_FAILURE;
+}
+
 void end_build(Object& program, const PendingRequest& pending, const BuildInput& text, BuildNotify notify,
                void* user_data) {
   ProgramState& state = state_of<ProgramState>(program);
@@ -85,11 +91,6 @@ void end_build(Object& program, const PendingRequest& pending, const BuildInput&
 }
 
 }  // namespace
-
-bool has_build_ended(cl_int error) {
-  return error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE ||
-         error == CL_LINK_PROGRAM_FAILURE;
-}
 
 void notify_build_end(Object& program, cl_int error, BuildNotify notify, void* user_data) {
   if (notify == nullptr || !has_build_ended(error)) return;

@@ -19,9 +19,7 @@ using BuildNotify = void(CL_CALLBACK*)(cl_program, void*);
 cl_int resolve_devices(const std::vector<Object*>& known, cl_uint count, const cl_device_id* list,
                        std::vector<Object*>& devices, std::vector<Id>& ids);
 
-// Whether the driver has built: then there are build results, and the program's callback is called.
-bool has_build_ended(cl_int error);
-// Posts the callback of a build that has ended so, if there is one.
+// Posts the callback of a build, if there is one and the driver has built.
 void notify_build_end(Object& program, cl_int error, BuildNotify notify, void* user_data);
 
 // The kernels' names, from clGetProgramInfo by `get_info`.

@@ -1,7 +1,7 @@
 // Kernels: a shard on each server where the program was built.
 #include <algorithm>
-#include <string>
 
+#include "remote/client/api/programs.h"
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/composite.h"
 #include "remote/client/multi_server/memory_access.h"
@@ -43,22 +43,6 @@ cl_kernel create_kernel(Object& program, const char* name, cl_int* error_ret) {
   return made;
 }
 
-std::vector<std::string> names_of_kernels(cl_program program, cl_int& error) {
-  std::vector<std::string> names;
-  size_t size = 0;
-  error = multi_server::clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size);
-  if (error != CL_SUCCESS) return names;
-  std::string text(size, '\0');
-  error = multi_server::clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, text.data(), nullptr);
-  text.resize(strnlen(text.data(), size));
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(';', at), text.size());
-    if (end != at) names.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return names;
-}
-
 // The shard of a device's server. A null device is valid only if there is one device.
 cl_kernel shard_for(const CompositeKernel& kernel, cl_device_id handle) {
   const auto& devices = state_of<ProgramState>(*kernel.program).devices;
@@ -87,17 +71,11 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int
 cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels,
                                             cl_uint* count) {
   cl_int error = CL_SUCCESS;
-  const std::vector<std::string> names = names_of_kernels(handle, error);
+  const std::vector<std::string> names = kernel_names(&multi_server::clGetProgramInfo, handle, error);
   if (error != CL_SUCCESS) return error;
-  if (kernels != nullptr && entries < names.size()) return CL_INVALID_VALUE;
-  if (count != nullptr) *count = static_cast<cl_uint>(names.size());
-  for (std::size_t i = 0; kernels != nullptr && i < names.size(); ++i) {
-    kernels[i] = create_kernel(object_of(handle), names[i].c_str(), &error);
-    if (error == CL_SUCCESS) continue;
-    for (std::size_t k = 0; k < i; ++k) client::clReleaseKernel(kernels[k]);
-    return error;
-  }
-  return CL_SUCCESS;
+  return create_kernels(names, entries, kernels, count, [&](const char* name, cl_int* error_ret) {
+    return create_kernel(object_of(handle), name, error_ret);
+  });
 }
 
 cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error_ret) {

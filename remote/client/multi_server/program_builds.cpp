@@ -1,27 +1,12 @@
 // Builds, on each server for its devices; one server after the other.
 #include <algorithm>
 
+#include "remote/client/api/programs.h"
 #include "remote/client/multi_server/api.h"
 #include "remote/client/multi_server/programs.h"
 
 namespace cleave::remote::client::multi_server {
 namespace {
-
-using BuildNotify = void(CL_CALLBACK*)(cl_program, void*);
-
-bool has_build_ended(cl_int error) {
-  return error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE ||
-         error == CL_LINK_PROGRAM_FAILURE;
-}
-
-void notify_of(Object& program, cl_int error, BuildNotify notify, void* user_data) {
-  if (notify == nullptr || !has_build_ended(error)) return;
-  client.objects.hold(program);
-  client.callbacks.post([&program, notify, user_data] {
-    notify(objects::handle_of<cl_program>(&program), user_data);
-    client.objects.drop(program);
-  });
-}
 
 // Calls build(shard, devices) for each shard that has some of the devices, or for all if none is listed. Returns the first
 // error of a server that is alive.
@@ -73,7 +58,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
         return client::clBuildProgram(program.shards[shard], static_cast<cl_uint>(devices.size()),
                                       devices.empty() ? nullptr : devices.data(), options, nullptr, nullptr);
       });
-  notify_of(object_of(handle), error, notify, user_data);
+  notify_build_end(object_of(handle), error, notify, user_data);
   return error;
 }
 
@@ -93,7 +78,7 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
                                         devices.empty() ? nullptr : devices.data(), options, headers,
                                         some.empty() ? nullptr : some.data(), header_names, nullptr, nullptr);
       });
-  notify_of(object_of(handle), error, notify, user_data);
+  notify_build_end(object_of(handle), error, notify, user_data);
   return error;
 }
 
@@ -133,7 +118,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
   const cl_program made = create_program(context, devices, &error, link);
   if (made != nullptr) error = linked;
   if (error_ret != nullptr) *error_ret = error;
-  if (made != nullptr) notify_of(object_of(made), error, notify, user_data);
+  if (made != nullptr) notify_build_end(object_of(made), error, notify, user_data);
   return made;
 }
 
