@@ -40,23 +40,16 @@ cl_mem create_buffer(cl_context handle, const cl_mem_properties* properties, cl_
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) made->host = host;
   made->svm = made->host != nullptr && client.svm.holds(host, size, *of.connection);
   made->properties = property_list(properties);
-  std::vector<std::uint64_t> sent(made->properties.begin(), made->properties.end());
-  if (!sent.empty()) sent.pop_back();
   const Box data = with_host && !made->svm ? Box::contiguous(host, size) : Box{};
   const std::uint64_t address = made->svm ? reinterpret_cast<std::uintptr_t>(host) : 0;
   const auto make = [&](auto& b) {
-    flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> list;
-    if (!sent.empty()) list = b.CreateVector(sent);
-    return wire::CreateCreateBuffer(b, made->id, of.id, flags & kForwardedFlags, size, list, address);
+    return wire::CreateCreateBuffer(b, made->id, of.id, flags & kForwardedFlags, size,
+                                    wire_properties(b, *made), address);
   };
-  cl_int error = CL_SUCCESS;
-  if (size <= kMaxUncheckedBuffer && sent.empty()) {
-    error = of.connection->post_data({}, data, make);
-  } else {
-    PendingRequest pending;
-    error = of.connection->call({}, pending, make, data);
-  }
-  return made.finish(error, error_ret);
+  const bool has_properties = made->properties.size() > 1;  // besides the ending zero
+  if (size <= kMaxUncheckedBuffer && !has_properties)
+    return made.finish(of.connection->post_data({}, data, make), error_ret);
+  return made.create(error_ret, make, data);
 }
 
 // Whether a sub-buffer's flags would allow the host more than its buffer's, or name host memory. The server, which gets
@@ -120,11 +113,9 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
                 ((flags & kHostAccess) == 0 ? of.flags & kHostAccess : 0) | (of.flags & kHostPointer);
   if (of.host != nullptr) made->host = static_cast<std::byte*>(of.host) + region.origin;
   made->svm = of.svm;
-  PendingRequest pending;
-  const cl_int error = of.connection->call({}, pending, [&](auto& b) {
+  return made.create(error_ret, [&](auto& b) {
     return wire::CreateCreateSubBuffer(b, made->id, of.id, flags, region.origin, region.size);
   });
-  return made.finish(error, error_ret);
 }
 
 cl_mem CL_API_CALL clCreatePipe(cl_context handle, cl_mem_flags flags, cl_uint packet_size, cl_uint packets,
@@ -139,11 +130,9 @@ cl_mem CL_API_CALL clCreatePipe(cl_context handle, cl_mem_flags flags, cl_uint p
   made->type = CL_MEM_OBJECT_PIPE;
   made->packet_size = packet_size;
   made->packets = packets;
-  PendingRequest pending;
-  const cl_int error = of.connection->call({}, pending, [&](auto& b) {
+  return made.create(error_ret, [&](auto& b) {
     return wire::CreateCreatePipe(b, made->id, of.id, flags, packet_size, packets);
   });
-  return made.finish(error, error_ret);
 }
 
 cl_int CL_API_CALL clGetPipeInfo(cl_mem handle, cl_pipe_info name, size_t size, void* value,

@@ -35,8 +35,7 @@ cl_int Command::check_arguments() {
 }
 
 void Command::wait_for_acceptance() {
-  PendingRequest pending;
-  connection().call({}, pending, [&](auto& b) {
+  connection().call({}, [&](auto& b) {
     return wire::CreateQuery(b, wire::InfoSubject::queue, queue_->id, 0, CL_QUEUE_PROPERTIES);
   });
 }

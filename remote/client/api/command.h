@@ -52,6 +52,7 @@ class Command {
 
   // The state of a memory object of the queue's context. Null otherwise, and `error` says why.
   MemoryState* memory(cl_mem handle) {
+    if (error != CL_SUCCESS) return nullptr;
     Object* const object = find(handle);
     if (object == nullptr) return error = CL_INVALID_MEM_OBJECT, nullptr;
     MemoryState& state = state_of<MemoryState>(*object);
@@ -68,8 +69,7 @@ class Command {
   template <typename Make>
   cl_int send_checked(Make make, const Box& data = {}) {
     if (!make_event(false)) return CL_OUT_OF_HOST_MEMORY;
-    PendingRequest pending;
-    return finish(connection().call(header(), pending, make, data));
+    return finish(connection().call(header(), make, data));
   }
 
   template <typename Make>
@@ -145,8 +145,7 @@ class Command {
     // A ring makes progress only when the device does, and keeps other threads from sending. So earlier commands are
     // waited for first.
     if (in_ring && box.bytes() > Ring::kSlots * Ring::kSlice && connection().has_commands_in_flight()) {
-      PendingRequest finished;
-      const cl_int error = connection().call({.queue = queue_->id, .urgent = queue_->urgent}, finished,
+      const cl_int error = connection().call({.queue = queue_->id, .urgent = queue_->urgent},
                                              [](auto& b) { return wire::CreateFinishQueue(b); });
       if (error != CL_SUCCESS) return error;
     }

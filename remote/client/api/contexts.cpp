@@ -70,8 +70,7 @@ cl_int create_on(Connection& connection, const ContextRequest& request, Object*&
   std::vector<Id> ids;
   cl_int error = kConnectionLost;
   if (fill(*made, request, made.object(), ids)) {
-    PendingRequest pending;
-    error = connection.call({}, pending, [&](auto& b) {
+    error = connection.call({}, [&](auto& b) {
       return wire::CreateCreateContext(b, made->id, b.CreateVector(ids),
                                        b.CreateVector(request.properties.sent), request.notify != nullptr);
     });

@@ -14,7 +14,6 @@ namespace {
 // The two memory objects of a copy. If one is missing, `command.error` says why.
 struct Pair {
   Pair(Command& command, cl_mem source, cl_mem target) {
-    if (command.error != CL_SUCCESS) return;
     from = command.memory(source);
     to = from == nullptr ? nullptr : command.memory(target);
   }
@@ -85,7 +84,6 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, co
                                        size_t pattern_size, size_t offset, size_t size, cl_uint wait_count,
                                        const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_FILL_BUFFER});
-  if (command.error != CL_SUCCESS) return command.error;
   const MemoryState* const state = command.memory(buffer);
   if (state == nullptr) return command.error;
   const bool known_size =
@@ -148,7 +146,6 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue, cl_mem image, cons
                                       const cl_event* wait_list, cl_event* event) {
   constexpr std::size_t kColor = 16;
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_FILL_IMAGE});
-  if (command.error != CL_SUCCESS) return command.error;
   const MemoryState* const state = command.memory(image);
   if (state == nullptr) return command.error;
   if (color == nullptr || origin == nullptr || region == nullptr) return CL_INVALID_VALUE;

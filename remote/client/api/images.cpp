@@ -128,25 +128,17 @@ cl_mem create_image(cl_context handle, const cl_mem_properties* properties, cl_m
   Box data;
   if (with_host && made->pixel_bytes != 0)
     data = ImageRegion{nullptr, extent.data(), made->row_pitch, made->slice_pitch}.box(*made, host);
-  std::vector<std::uint64_t> sent(made->properties.begin(), made->properties.end());
-  if (!sent.empty()) sent.pop_back();
-  PendingRequest pending;
-  const cl_int error = of.connection->call(
-      {}, pending,
-      [&](auto& b) {
-        flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> list;
-        if (!sent.empty()) list = b.CreateVector(sent);
-        const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
-        const bool pitches = base != nullptr;
-        const wire::ImageDesc wire_desc(desc->image_width, desc->image_height, desc->image_depth,
-                                        desc->image_array_size, pitches ? desc->image_row_pitch : 0,
-                                        pitches ? desc->image_slice_pitch : 0, desc->image_type,
-                                        desc->num_mip_levels, desc->num_samples);
-        return wire::CreateCreateImage(b, made->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
-                                       under == nullptr ? 0 : under->id, list);
-      },
-      data);
-  return made.finish(error, error_ret);
+  const auto make = [&](auto& b) {
+    const wire::ImageFormat wire_format(format->image_channel_order, format->image_channel_data_type);
+    const bool pitches = base != nullptr;
+    const wire::ImageDesc wire_desc(desc->image_width, desc->image_height, desc->image_depth,
+                                    desc->image_array_size, pitches ? desc->image_row_pitch : 0,
+                                    pitches ? desc->image_slice_pitch : 0, desc->image_type,
+                                    desc->num_mip_levels, desc->num_samples);
+    return wire::CreateCreateImage(b, made->id, of.id, flags & ~kHostData, &wire_format, &wire_desc,
+                                   under == nullptr ? 0 : under->id, wire_properties(b, *made));
+  };
+  return made.create(error_ret, make, data);
 }
 
 }  // namespace

@@ -89,8 +89,7 @@ cl_int send(KernelState& kernel, cl_uint index, std::size_t size, unsigned form,
     if (error == CL_SUCCESS) mark_set(kernel, index, form == kLocal ? size : 0);
     return error;
   }
-  PendingRequest pending;
-  const cl_int error = kernel.connection->call({}, pending, make);
+  const cl_int error = kernel.connection->call({}, make);
   if (error != CL_SUCCESS || !there) return error;
   mark_set(kernel, index, form == kLocal ? size : 0);
   // How much local memory is possible depends on the other arguments.
@@ -140,8 +139,7 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info nam
     std::memcpy(&wanted, value, sizeof wanted);
     if (wanted != CL_FALSE) return CL_INVALID_OPERATION;  // no device offers it
   }
-  PendingRequest pending;
-  return kernel->connection->call({}, pending, [&](auto& b) {
+  return kernel->connection->call({}, [&](auto& b) {
     flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
     if (value != nullptr) bytes = b.CreateVector(static_cast<const std::uint8_t*>(value), size);
     return wire::CreateSetKernelExecInfo(b, kernel->id, name, bytes);

@@ -142,10 +142,7 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error_ret) {
     const base::MutexLock lock(made->mutex);
     made->accepted = std::move(accepted);
   }
-  PendingRequest pending;
-  const cl_int error =
-      of.connection->call({}, pending, [&](auto& b) { return wire::CreateCloneKernel(b, made->id, of.id); });
-  return made.finish(error, error_ret);
+  return made.create(error_ret, [&](auto& b) { return wire::CreateCloneKernel(b, made->id, of.id); });
 }
 
 cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info name, size_t size, void* value,

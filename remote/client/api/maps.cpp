@@ -154,7 +154,6 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_b
                                      cl_map_flags flags, size_t offset, size_t size, cl_uint wait_count,
                                      const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_MAP_BUFFER});
-  if (command.error != CL_SUCCESS) return fail<void*>(error_ret, command.error);
   MemoryState* const state = command.memory(buffer);
   if (state == nullptr) return fail<void*>(error_ret, command.error);
   if (state->type != CL_MEM_OBJECT_BUFFER) return fail<void*>(error_ret, CL_INVALID_MEM_OBJECT);
@@ -172,7 +171,6 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                                     size_t* row_pitch, size_t* slice_pitch, cl_uint wait_count,
                                     const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_MAP_IMAGE});
-  if (command.error != CL_SUCCESS) return fail<void*>(error_ret, command.error);
   MemoryState* const state = command.memory(image);
   if (state == nullptr) return fail<void*>(error_ret, command.error);
   if (!is_image(*state)) return fail<void*>(error_ret, CL_INVALID_MEM_OBJECT);
@@ -200,7 +198,6 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
 cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void* pointer,
                                            cl_uint wait_count, const cl_event* wait_list, cl_event* event) {
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_UNMAP_MEM_OBJECT});
-  if (command.error != CL_SUCCESS) return command.error;
   MemoryState* const state = command.memory(memory);
   if (state == nullptr) return command.error;
   const auto mapping = pointer == nullptr ? std::nullopt : remove_mapping(*state, pointer);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "remote/client/objects/object_state.h"
+#include "remote/protocol/messages.h"
 
 namespace cleave::remote::client {
 
@@ -18,6 +19,15 @@ cl_int check_flags(cl_mem_flags flags);
 
 // Includes the terminating zero. Empty for null.
 std::vector<cl_mem_properties> property_list(const cl_mem_properties* properties);
+
+// The list of an object that is being created as its command has it: without the zero, and absent if there are none.
+template <typename Builder>
+flatbuffers::Offset<flatbuffers::Vector<std::uint64_t>> wire_properties(Builder& b,
+                                                                        const MemoryState& memory) {
+  const auto& list = memory.properties;
+  if (list.size() <= 1) return 0;
+  return b.CreateVector(list.data(), list.size() - 1);
+}
 
 // The size of a pixel in bytes. 0 for an unknown format.
 std::size_t pixel_size(const cl_image_format& format);

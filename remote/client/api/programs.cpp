@@ -116,9 +116,8 @@ cl_program CL_API_CALL clCreateProgramWithIL(cl_context handle, const void* il, 
   return create_program(*context, of.devices, error_ret, [&](ProgramState& made) {
     const auto* const bytes = static_cast<const std::byte*>(il);
     made.il.assign(bytes, bytes + length);
-    PendingRequest pending;
     return of.connection->call(
-        {}, pending, [&](auto& b) { return wire::CreateCreateProgramWithIL(b, made.id, of.id); },
+        {}, [&](auto& b) { return wire::CreateCreateProgramWithIL(b, made.id, of.id); },
         Box::contiguous(made.il.data(), length));
   });
 }
@@ -176,8 +175,7 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_u
   if (const cl_int error = resolve_devices(of.devices, count, list, devices, ids); error != CL_SUCCESS)
     return fail<cl_program>(error_ret, error);
   return create_program(*context, std::move(devices), error_ret, [&](ProgramState& made) {
-    PendingRequest pending;
-    return of.connection->call({}, pending, [&](auto& b) {
+    return of.connection->call({}, [&](auto& b) {
       return wire::CreateCreateProgramWithBuiltInKernels(b, made.id, of.id, b.CreateVector(ids),
                                                          b.CreateString(names));
     });
@@ -222,9 +220,8 @@ cl_int CL_API_CALL clSetProgramReleaseCallback(cl_program handle,
   ProgramState* const state = find_state(handle);
   if (state == nullptr) return CL_INVALID_PROGRAM;
   if (function == nullptr) return CL_INVALID_VALUE;
-  PendingRequest pending;
-  const cl_int error = state->connection->call(
-      {}, pending, [&](auto& b) { return wire::CreateWatchDestruction(b, state->id); });
+  const cl_int error =
+      state->connection->call({}, [&](auto& b) { return wire::CreateWatchDestruction(b, state->id); });
   if (error != CL_SUCCESS) return error;
   state->destructor_callbacks.add(function, user_data);
   return CL_SUCCESS;
@@ -235,8 +232,7 @@ cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program handle, cl_uint
   const ProgramState* const state = find_state(handle);
   if (state == nullptr) return CL_INVALID_PROGRAM;
   if (value == nullptr || size == 0) return CL_INVALID_VALUE;
-  PendingRequest pending;
-  return state->connection->call({}, pending, [&](auto& b) {
+  return state->connection->call({}, [&](auto& b) {
     return wire::CreateSetSpecializationConstant(
         b, state->id, constant, b.CreateVector(static_cast<const std::uint8_t*>(value), size));
   });

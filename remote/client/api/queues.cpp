@@ -32,12 +32,10 @@ cl_command_queue create(cl_context context_handle, cl_device_id device_handle, c
   made->device = device;
   made->properties = request.properties;
   made->list = request.list;
-  PendingRequest pending;
-  const cl_int error = connection.call({}, pending, [&](auto& b) {
+  const cl_command_queue queue = made.create(error_ret, [&](auto& b) {
     return wire::CreateCreateQueue(b, made->id, of.id, state_of<DeviceState>(*device).id,
                                    b.CreateVector(request.sent), request.plain);
   });
-  const cl_command_queue queue = made.finish(error, error_ret);
   if (queue != nullptr) connection.subscribe(object_of(queue));
   return queue;
 }
@@ -124,8 +122,7 @@ cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context_handle, cl_
   if (queue == nullptr && queue_handle != nullptr) return CL_INVALID_COMMAND_QUEUE;
   if (queue != nullptr && state_of<QueueState>(*queue).connection != of->connection)
     return CL_INVALID_COMMAND_QUEUE;
-  PendingRequest pending;
-  return of->connection->call({}, pending, [&](auto& b) {
+  return of->connection->call({}, [&](auto& b) {
     return wire::CreateSetDefaultDeviceQueue(b, of->id, state_of<DeviceState>(*device).id,
                                              queue == nullptr ? 0 : state_of<QueueState>(*queue).id);
   });

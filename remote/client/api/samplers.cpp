@@ -37,11 +37,9 @@ cl_sampler create(cl_context handle, const std::vector<cl_sampler_properties>& p
     if (!plain) sent.push_back(pairs[i]);
     sent.push_back(pairs[i + 1]);
   }
-  PendingRequest pending;
-  const cl_int error = of.connection->call({}, pending, [&](auto& b) {
+  return made.create(error_ret, [&](auto& b) {
     return wire::CreateCreateSampler(b, made->id, of.id, b.CreateVector(sent), plain);
   });
-  return made.finish(error, error_ret);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr cl_mem_flags kNotWritable = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACC
 
 // A buffer, or an image, that the host may access so. Null: `command.error` says why.
 MemoryState* resolve(Command& command, cl_mem handle, bool wants_image, cl_mem_flags forbidden) {
-  MemoryState* const state = command.error != CL_SUCCESS ? nullptr : command.memory(handle);
+  MemoryState* const state = command.memory(handle);
   if (state == nullptr) return nullptr;
   const bool is_right = wants_image ? is_image(*state) : state->type == CL_MEM_OBJECT_BUFFER;
   if (!is_right) return command.error = CL_INVALID_MEM_OBJECT, nullptr;

@@ -192,7 +192,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return pending.error;
   }
 
-  // The same without waiting. `pending` has to live until it is done. If an error is returned it was not sent, and stays
+  // The same for a caller that needs only the error.
+  template <typename Make>
+  cl_int call(const CommandHeader& header, Make make, const Box& data = {}) {
+    PendingRequest pending;
+    return call(header, pending, make, data);
+  }
+
+  // As the first, without waiting. `pending` has to live until it is done. If an error is returned it was not sent, and stays
   // the caller's.
   template <typename Make>
   cl_int call_async(const CommandHeader& header, PendingRequest& pending, Make make, const Box& data = {},

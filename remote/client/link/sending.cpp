@@ -132,8 +132,7 @@ cl_int Connection::wait_for_window(WindowNeeds needs) {
 
 // Returns soon, when everything that the server has sent so far has been handled.
 void Connection::poll_server() {
-  PendingRequest pending;
-  call({}, pending, [](Builder& b) { return wire::CreateQuery(b, wire::InfoSubject::platform); });
+  call({}, [](Builder& b) { return wire::CreateQuery(b, wire::InfoSubject::platform); });
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 

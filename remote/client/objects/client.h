@@ -10,6 +10,7 @@
 
 #include "base/no_destructor.h"
 #include "objects/objects.h"
+#include "remote/client/link/box.h"
 #include "remote/client/objects/callback_queue.h"
 #include "remote/client/objects/info_output.h"
 #include "remote/client/objects/object_state.h"
@@ -79,7 +80,7 @@ StateFor<Handle>* find_state(Handle handle) {
 //   NewObject<SamplerState> made(*context, connection, connection.new_id());
 //   if (!made) return fail<cl_sampler>(error_ret, CL_OUT_OF_HOST_MEMORY);
 //   made->list = ...;
-//   return made.finish(connection.call(...), error_ret);
+//   return made.create(error_ret, [&](auto& b) { return wire::CreateCreateSampler(b, made->id, ...); });
 template <typename S>
 class NewObject {
  public:
@@ -111,6 +112,11 @@ class NewObject {
     if (error != CL_SUCCESS) return fail<typename S::Handle>(error_ret, error);
     if (error_ret != nullptr) *error_ret = CL_SUCCESS;
     return objects::handle_of<typename S::Handle>(&publish());
+  }
+  // The same for an object that the server creates by the command make(builder).
+  template <typename Make>
+  typename S::Handle create(cl_int* error_ret, Make make, const Box& data = {}) {
+    return finish(state_->connection->call({}, make, data), error_ret);
   }
 
  private:
