@@ -65,10 +65,9 @@ struct Relay<Entry, Message, cl_int(CL_API_CALL*)(cl_command_queue, Parameters..
     cl_int error = CL_SUCCESS;
     ((error = error != CL_SUCCESS ? error : std::get<I>(fields).error()), ...);
     if (error != CL_SUCCESS) return fail_command(session, command, error);
-    enqueue(session, command,
-            [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-              return (session.cl.*Entry)(queue, std::get<I>(fields).get()..., count, waits, event);
-            });
+    enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+      return (session.cl.*Entry)(queue, std::get<I>(fields).get()..., wait...);
+    });
   }
 };
 

@@ -18,13 +18,12 @@ void handle(SessionContext& session, const wire::Command& command, const wire::N
   const Triple offset = triple(message.offset());
   const Triple global = triple(message.global());
   const Triple local = triple(message.local());
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueNDRangeKernel(
-                queue, kernel, message.dims(), message.offset() != nullptr ? offset.data() : nullptr,
-                message.global() != nullptr ? global.data() : nullptr,
-                message.local() != nullptr ? local.data() : nullptr, count, waits, event);
-          });
+  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+    return session.cl.clEnqueueNDRangeKernel(queue, kernel, message.dims(),
+                                             message.offset() != nullptr ? offset.data() : nullptr,
+                                             message.global() != nullptr ? global.data() : nullptr,
+                                             message.local() != nullptr ? local.data() : nullptr, wait...);
+  });
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::FillBuffer& message) {
@@ -33,11 +32,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::F
   const auto* const pattern = message.pattern();
   if (pattern == nullptr || pattern->size() > kMaxPattern)
     return fail_command(session, command, CL_INVALID_VALUE);
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueFillBuffer(queue, buffer, pattern->data(), pattern->size(),
-                                                  message.offset(), message.size(), count, waits, event);
-          });
+  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+    return session.cl.clEnqueueFillBuffer(queue, buffer, pattern->data(), pattern->size(), message.offset(),
+                                          message.size(), wait...);
+  });
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::FillImage& message) {
@@ -48,11 +46,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::F
     return fail_command(session, command, CL_INVALID_VALUE);
   const Triple origin = triple(message.origin());
   const Triple region = triple(message.region());
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueFillImage(queue, image, message.color()->data(), origin.data(),
-                                                 region.data(), count, waits, event);
-          });
+  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+    return session.cl.clEnqueueFillImage(queue, image, message.color()->data(), origin.data(), region.data(),
+                                         wait...);
+  });
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::Migrate& message) {
@@ -64,10 +61,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::M
       if (objects.back() == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
     }
   }
-  const auto call = [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+  const auto call = [&](cl_command_queue queue, auto... wait) {
     return session.cl.clEnqueueMigrateMemObjects(queue, static_cast<cl_uint>(objects.size()),
                                                  objects.empty() ? nullptr : objects.data(), message.flags(),
-                                                 count, waits, event);
+                                                 wait...);
   };
   Pending pending;
   pending.arrays = kept;
@@ -84,10 +81,9 @@ void handle(SessionContext& session, const wire::Command& command, const wire::M
 
 void handle(SessionContext& session, const wire::Command& command, const wire::Barrier& message) {
   (void)message;  // a barrier with a wait list and an event does all that a plain one does
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueBarrierWithWaitList(queue, count, waits, event);
-          });
+  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+    return session.cl.clEnqueueBarrierWithWaitList(queue, wait...);
+  });
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::FlushQueue& message) {

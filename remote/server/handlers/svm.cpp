@@ -55,15 +55,13 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   }
   // Ends when all earlier commands have ended, which a marker shows where there is nothing to free.
   bool taken = false;
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            if (pointers.empty()) return session.cl.clEnqueueMarkerWithWaitList(queue, count, waits, event);
-            const cl_int error =
-                session.cl.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()), pointers.data(),
-                                            nullptr, nullptr, count, waits, event);
-            taken = error == CL_SUCCESS;
-            return error;
-          });
+  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+    if (pointers.empty()) return session.cl.clEnqueueMarkerWithWaitList(queue, wait...);
+    const cl_int error = session.cl.clEnqueueSVMFree(queue, static_cast<cl_uint>(pointers.size()),
+                                                     pointers.data(), nullptr, nullptr, wait...);
+    taken = error == CL_SUCCESS;
+    return error;
+  });
   if (taken) free_svm(session, pointers, true);
 }
 
@@ -72,12 +70,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
       !session.svm.contains(message.source(), message.size())) {
     return fail_command(session, command, CL_INVALID_VALUE);
   }
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueSVMMemcpy(queue, CL_FALSE, svm_pointer(message.target()),
-                                                 svm_pointer(message.source()), message.size(), count, waits,
-                                                 event);
-          });
+  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+    return session.cl.clEnqueueSVMMemcpy(queue, CL_FALSE, svm_pointer(message.target()),
+                                         svm_pointer(message.source()), message.size(), wait...);
+  });
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::SvmFill& message) {
@@ -86,11 +82,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
       pattern->size() > kMaxPattern) {
     return fail_command(session, command, CL_INVALID_VALUE);
   }
-  enqueue(session, command,
-          [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
-            return session.cl.clEnqueueSVMMemFill(queue, svm_pointer(message.target()), pattern->data(),
-                                                  pattern->size(), message.size(), count, waits, event);
-          });
+  enqueue(session, command, [&](cl_command_queue queue, auto... wait) {
+    return session.cl.clEnqueueSVMMemFill(queue, svm_pointer(message.target()), pattern->data(),
+                                          pattern->size(), message.size(), wait...);
+  });
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::SvmMigrate& message) {
@@ -110,10 +105,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
     kept->pointers.push_back(svm_pointer(addresses[i]));
     kept->lengths.push_back(size);
   }
-  const auto call = [&](cl_command_queue queue, cl_uint count, const cl_event* waits, cl_event* event) {
+  const auto call = [&](cl_command_queue queue, auto... wait) {
     return session.cl.clEnqueueSVMMigrateMem(
         queue, static_cast<cl_uint>(kept->pointers.size()), kept->pointers.data(),
-        sizes.empty() ? nullptr : kept->lengths.data(), message.flags(), count, waits, event);
+        sizes.empty() ? nullptr : kept->lengths.data(), message.flags(), wait...);
   };
   Pending pending;
   pending.arrays = kept;

@@ -39,7 +39,8 @@ void finish_enqueue(SessionContext& session, const wire::Command& command, const
 void finish_enqueue_slice(SessionContext& session, const wire::Command& command, const Enqueue& to,
                           cl_event event, Pending pending, EventReference& first);
 
-// Enqueues with `call(queue, number of waits, waits, event)`, the driver's function with its own parameters bound.
+// Enqueues with `call(queue, number of waits, waits, event)`, the driver's function with its own parameters bound. Calls
+// that only pass the last three on take them as `auto... wait`.
 template <typename Call>
 void enqueue(SessionContext& session, const wire::Command& command, Call call, Pending pending = {}) {
   const auto to = begin_enqueue(session, command);
