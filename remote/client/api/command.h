@@ -5,7 +5,8 @@
 //   return command.send(...);           // certainly valid: returns at once
 //   return command.send_checked(...);   // possibly invalid: waits until the driver has accepted or refused it
 //   return command.send_blocking(...);  // waits until it has ended
-//   return command.send_read(...);      // its data goes to the program's memory
+//   return command.send_write(...);     // its data comes from the program's memory; blocks if the program wants that
+//   return command.send_read(...);      // its data goes there; likewise
 //
 // Not thread-safe: each call has its own.
 #pragma once
@@ -82,6 +83,11 @@ class Command {
     const EventState& event = state_of<EventState>(*event_);
     connection().wait([&] { return is_over(event); });
     return finish(is_over(event) ? std::min(event.status.load(), CL_SUCCESS) : kConnectionLost);
+  }
+
+  template <typename Make>
+  cl_int send_write(bool blocking, const Box& data, Make make) {
+    return blocking ? send_blocking(make, data) : send(make, data);
   }
 
   template <typename Make>

@@ -86,9 +86,7 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, co
   Command command({queue, wait_count, wait_list, event, CL_COMMAND_FILL_BUFFER});
   const MemoryState* const state = command.memory(buffer);
   if (state == nullptr) return command.error;
-  const bool known_size =
-      pattern_size != 0 && pattern_size <= kMaxPattern && (pattern_size & (pattern_size - 1)) == 0;
-  if (pattern == nullptr || !known_size) return CL_INVALID_VALUE;
+  if (!is_pattern(pattern, pattern_size)) return CL_INVALID_VALUE;
   const bool certainly_valid =
       fits(*state, offset, size) && offset % pattern_size == 0 && size % pattern_size == 0;
   return send(command, certainly_valid, [&](auto& b) {

@@ -84,22 +84,6 @@ Object* device_for(const KernelState& kernel, cl_device_id handle) {
   return std::find(devices.begin(), devices.end(), device) != devices.end() ? device : nullptr;
 }
 
-cl_int sub_group_info(cl_kernel handle, cl_device_id device_handle, cl_kernel_sub_group_info name,
-                      size_t input_size, const void* input, const InfoOutput& output) {
-  KernelState* const state = find_state(handle);
-  if (state == nullptr) return CL_INVALID_KERNEL;
-  Object* const device = device_for(*state, device_handle);
-  if (device == nullptr) return CL_INVALID_DEVICE;
-  const auto* const bytes = static_cast<const std::uint8_t*>(input);
-  return query_into(*state->connection,
-                    {.what = wire::InfoSubject::kernel_sub_group,
-                     .object = state->id,
-                     .param = name,
-                     .device = state_of<DeviceState>(*device).id,
-                     .input = {bytes, input == nullptr ? 0 : input_size}},
-                    output);
-}
-
 }  // namespace
 
 cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int* error_ret) {
@@ -188,16 +172,27 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id devic
   return cached_or_queried(*state->connection, state->infos, query, output);
 }
 
-cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
+cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel handle, cl_device_id device_handle,
                                            cl_kernel_sub_group_info name, size_t input_size,
                                            const void* input, size_t size, void* value, size_t* size_ret) {
-  return sub_group_info(kernel, device, name, input_size, input, {size, value, size_ret});
+  KernelState* const state = find_state(handle);
+  if (state == nullptr) return CL_INVALID_KERNEL;
+  Object* const device = device_for(*state, device_handle);
+  if (device == nullptr) return CL_INVALID_DEVICE;
+  const auto* const bytes = static_cast<const std::uint8_t*>(input);
+  return query_into(*state->connection,
+                    {.what = wire::InfoSubject::kernel_sub_group,
+                     .object = state->id,
+                     .param = name,
+                     .device = state_of<DeviceState>(*device).id,
+                     .input = {bytes, input == nullptr ? 0 : input_size}},
+                    {size, value, size_ret});
 }
 
 cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device,
                                               cl_kernel_sub_group_info name, size_t input_size,
                                               const void* input, size_t size, void* value, size_t* size_ret) {
-  return sub_group_info(kernel, device, name, input_size, input, {size, value, size_ret});
+  return client::clGetKernelSubGroupInfo(kernel, device, name, input_size, input, size, value, size_ret);
 }
 
 }  // namespace cleave::remote::client

@@ -3,10 +3,12 @@
 // Thread-safe: pure.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 
 #include "remote/client/link/box.h"
 #include "remote/client/objects/object_state.h"
+#include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {
 
@@ -38,6 +40,11 @@ struct ImageRegion {
   bool complete(const MemoryState& image);
   [[nodiscard]] Box box(const MemoryState& image, void* pointer) const;
 };
+
+// Whether a region can be filled with it, as in clEnqueueFillBuffer.
+inline bool is_pattern(const void* pattern, std::size_t size) {
+  return pattern != nullptr && size <= kMaxPattern && std::has_single_bit(size);
+}
 
 // Whether the region lies within the image.
 bool is_within(const MemoryState& image, const size_t* origin, const size_t* region);

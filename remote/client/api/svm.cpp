@@ -7,6 +7,7 @@
 
 #include "remote/client/api/api.h"
 #include "remote/client/api/command.h"
+#include "remote/client/api/regions.h"
 #include "remote/client/objects/info_output.h"
 #include "remote/client/objects/svm_blocks.h"
 #include "remote/protocol/features.h"
@@ -104,10 +105,6 @@ cl_int free_in_queue_order(Command& command, cl_uint count, void* const* pointer
   return client::clSetEventCallback(*event, CL_COMPLETE, &FreedBlocks::on_complete, freed_blocks.release());
 }
 
-bool is_pattern(const void* pattern, std::size_t size) {
-  return pattern != nullptr && size != 0 && size <= kMaxPattern && (size & (size - 1)) == 0;
-}
-
 }  // namespace
 
 void* CL_API_CALL clSVMAlloc(cl_context handle, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
@@ -195,8 +192,7 @@ cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, 
   }
   if (is_target) {
     const Box box = Box::contiguous(const_cast<void*>(source), size);
-    const auto write = [&](auto& b) { return wire::CreateSvmWrite(b, to, size); };
-    return wait ? command.send_blocking(write, box) : command.send(write, box);
+    return command.send_write(wait, box, [&](auto& b) { return wire::CreateSvmWrite(b, to, size); });
   }
   return run_in_queue_order(call, nullptr, wait, [=] { std::memcpy(target, source, size); });
 }

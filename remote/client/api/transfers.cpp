@@ -28,11 +28,6 @@ bool is_within(const MemoryState& buffer, std::size_t offset, std::size_t size) 
   return offset <= buffer.size && size <= buffer.size - offset;
 }
 
-template <typename Make>
-cl_int write(Command& command, bool blocking, const Box& box, Make make) {
-  return blocking ? command.send_blocking(make, box) : command.send(make, box);
-}
-
 }  // namespace
 
 cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
@@ -53,8 +48,8 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
   const MemoryState* const state = resolve(command, buffer, false, kNotWritable);
   if (state == nullptr) return command.error;
   if (pointer == nullptr || size == 0 || !is_within(*state, offset, size)) return CL_INVALID_VALUE;
-  return write(command, blocking != CL_FALSE, Box::contiguous(const_cast<void*>(pointer), size),
-               [&](auto& b) { return wire::CreateWriteBuffer(b, state->id, offset, size); });
+  return command.send_write(blocking != CL_FALSE, Box::contiguous(const_cast<void*>(pointer), size),
+                            [&](auto& b) { return wire::CreateWriteBuffer(b, state->id, offset, size); });
 }
 
 cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -89,7 +84,7 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffe
   Rect host{host_origin, region, host_row_pitch, host_slice_pitch};
   if (pointer == nullptr || !rect.complete() || !host.complete() || rect.end() > state->size)
     return CL_INVALID_VALUE;
-  return write(command, blocking != CL_FALSE, host.box(const_cast<void*>(pointer)), [&](auto& b) {
+  return command.send_write(blocking != CL_FALSE, host.box(const_cast<void*>(pointer)), [&](auto& b) {
     const WireRegion part(origin, region);
     return wire::CreateWriteBufferRect(b, state->id, &part.origin, &part.extent, rect.row_pitch,
                                        rect.slice_pitch);
@@ -120,7 +115,7 @@ cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_
   if (state == nullptr) return command.error;
   ImageRegion host{origin, region, row_pitch, slice_pitch};
   if (pointer == nullptr || !host.complete(*state)) return CL_INVALID_VALUE;
-  return write(command, blocking != CL_FALSE, host.box(*state, const_cast<void*>(pointer)), [&](auto& b) {
+  return command.send_write(blocking != CL_FALSE, host.box(*state, const_cast<void*>(pointer)), [&](auto& b) {
     const WireRegion part(origin, region);
     return wire::CreateWriteImage(b, state->id, &part.origin, &part.extent);
   });
