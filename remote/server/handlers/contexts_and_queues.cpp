@@ -207,17 +207,20 @@ void handle(SessionContext& session, const wire::Command& command, const wire::W
 
 namespace {
 
+template <typename Handle>
+void release_with(cl_int(CL_API_CALL* function)(Handle), const Object& object) {
+  function(static_cast<Handle>(object.handle));
+}
+
 void release(SessionContext& session, const Object& object) {
   if (object.handle == nullptr) return;
   switch (object.kind) {
     case Kind::platform:
       return;
     case Kind::device:
-      session.cl.clReleaseDevice(static_cast<cl_device_id>(object.handle));
-      return;
+      return release_with(session.cl.clReleaseDevice, object);
     case Kind::context:
-      session.cl.clReleaseContext(static_cast<cl_context>(object.handle));
-      return;
+      return release_with(session.cl.clReleaseContext, object);
     case Kind::queue:
       --session.queue_count;
       std::erase(session.unflushed, object.queue);
@@ -227,20 +230,15 @@ void release(SessionContext& session, const Object& object) {
       object.queue->release_when_idle();
       return;
     case Kind::memory:
-      session.cl.clReleaseMemObject(static_cast<cl_mem>(object.handle));
-      return;
+      return release_with(session.cl.clReleaseMemObject, object);
     case Kind::sampler:
-      session.cl.clReleaseSampler(static_cast<cl_sampler>(object.handle));
-      return;
+      return release_with(session.cl.clReleaseSampler, object);
     case Kind::program:
-      session.cl.clReleaseProgram(static_cast<cl_program>(object.handle));
-      return;
+      return release_with(session.cl.clReleaseProgram, object);
     case Kind::kernel:
-      session.cl.clReleaseKernel(static_cast<cl_kernel>(object.handle));
-      return;
+      return release_with(session.cl.clReleaseKernel, object);
     case Kind::event:
-      session.cl.clReleaseEvent(static_cast<cl_event>(object.handle));
-      return;
+      return release_with(session.cl.clReleaseEvent, object);
   }
 }
 
@@ -248,14 +246,12 @@ void release(SessionContext& session, const Object& object) {
 
 void handle(SessionContext& session, const wire::Command& command, const wire::Release& message) {
   cl_int error = CL_SUCCESS;
-  if (message.ids() != nullptr) {
-    for (const std::uint64_t id : numbers(message.ids())) {
-      const auto object = session.objects.remove(id);
-      if (object) {
-        release(session, *object);
-      } else {
-        error = CL_INVALID_VALUE;
-      }
+  for (const std::uint64_t id : numbers(message.ids())) {
+    const auto object = session.objects.remove(id);
+    if (object) {
+      release(session, *object);
+    } else {
+      error = CL_INVALID_VALUE;
     }
   }
   session.reply(command, 0, error);

@@ -55,11 +55,9 @@ void handle(SessionContext& session, const wire::Command& command, const wire::F
 void handle(SessionContext& session, const wire::Command& command, const wire::Migrate& message) {
   const auto kept = std::make_shared<std::vector<cl_mem>>();
   std::vector<cl_mem>& objects = *kept;
-  if (message.objects() != nullptr) {
-    for (const std::uint64_t id : numbers(message.objects())) {
-      objects.push_back(session.objects.handle<cl_mem>(id));
-      if (objects.back() == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
-    }
+  for (const std::uint64_t id : numbers(message.objects())) {
+    objects.push_back(session.objects.handle<cl_mem>(id));
+    if (objects.back() == nullptr) return fail_command(session, command, CL_INVALID_MEM_OBJECT);
   }
   const auto call = [&](cl_command_queue queue, auto... wait) {
     return session.cl.clEnqueueMigrateMemObjects(queue, static_cast<cl_uint>(objects.size()),

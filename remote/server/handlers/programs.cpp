@@ -286,12 +286,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::L
   const auto devices = session.devices_of(message.devices());
   if (!devices) return session.reply(command, message.id(), CL_INVALID_DEVICE);
   std::vector<ProgramReference> inputs;
-  if (message.programs() != nullptr) {
-    for (const std::uint64_t id : numbers(message.programs())) {
-      const auto program = session.objects.handle<cl_program>(id);
-      if (program == nullptr) return session.reply(command, message.id(), CL_INVALID_PROGRAM);
-      inputs.emplace_back(session.cl, program);
-    }
+  for (const std::uint64_t id : numbers(message.programs())) {
+    const auto program = session.objects.handle<cl_program>(id);
+    if (program == nullptr) return session.reply(command, message.id(), CL_INVALID_PROGRAM);
+    inputs.emplace_back(session.cl, program);
   }
   if (!session.register_object(message.id(), {Kind::program, nullptr})) return;
   session.cl.clRetainContext(context);

@@ -103,9 +103,13 @@ InfoResult query_object(SessionContext& session, const wire::Query& query) {
       std::find(kHandleInfos.begin(), kHandleInfos.end(), param) != kHandleInfos.end()) {
     return {CL_INVALID_VALUE, {}};
   }
-  const auto about = [&]<typename Handle>(Handle handle, auto function) {
-    if (handle == nullptr) return InfoResult{KindOf<Handle>::invalid, {}};
-    return query_info([&](auto... rest) { return function(handle, param, rest...); });
+  const auto of = []<typename Handle>(Handle handle, auto ask) {
+    return handle != nullptr ? ask(handle) : InfoResult{KindOf<Handle>::invalid, {}};
+  };
+  const auto about = [&](auto object, auto function) {
+    return of(object, [&](auto handle) {
+      return query_info([&](auto... rest) { return function(handle, param, rest...); });
+    });
   };
   const auto device = session.objects.handle<cl_device_id>(query.device());
   switch (query.what()) {
@@ -143,33 +147,26 @@ InfoResult query_object(SessionContext& session, const wire::Query& query) {
       return about(session.objects.handle<cl_event>(id), session.cl.clGetEventInfo);
     case wire::InfoSubject::event_profiling:
       return about(session.objects.handle<cl_event>(id), session.cl.clGetEventProfilingInfo);
+    case wire::InfoSubject::kernel_sub_group:
+      return of(session.objects.handle<cl_kernel>(id),
+                [&](cl_kernel kernel) { return sub_group(session.cl, kernel, device, query); });
+    case wire::InfoSubject::suggested_local_size:
+      return of(session.objects.handle<cl_command_queue>(query.device()), [&](cl_command_queue queue) {
+        return of(session.objects.handle<cl_kernel>(id),
+                  [&](cl_kernel kernel) { return suggested(session.cl, queue, kernel, query); });
+      });
+    case wire::InfoSubject::image_formats:
+      return of(session.objects.handle<cl_context>(id),
+                [&](cl_context context) { return image_formats(session.cl, context, query); });
+    case wire::InfoSubject::device_and_host_timer:
+      return of(session.objects.handle<cl_device_id>(id), [&](cl_device_id asked) {
+        std::array<cl_ulong, 2> times{};
+        return value_result(session.cl.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1),
+                            times.data(), sizeof times);
+      });
     default:
-      break;
+      return {CL_INVALID_VALUE, {}};
   }
-  const auto kernel = session.objects.handle<cl_kernel>(id);
-  if (query.what() == wire::InfoSubject::kernel_sub_group) {
-    return kernel != nullptr ? sub_group(session.cl, kernel, device, query)
-                             : InfoResult{CL_INVALID_KERNEL, {}};
-  }
-  if (query.what() == wire::InfoSubject::suggested_local_size) {
-    const auto queue = session.objects.handle<cl_command_queue>(query.device());
-    if (queue == nullptr) return {CL_INVALID_COMMAND_QUEUE, {}};
-    return kernel != nullptr ? suggested(session.cl, queue, kernel, query)
-                             : InfoResult{CL_INVALID_KERNEL, {}};
-  }
-  if (query.what() == wire::InfoSubject::image_formats) {
-    const auto context = session.objects.handle<cl_context>(id);
-    return context != nullptr ? image_formats(session.cl, context, query)
-                              : InfoResult{CL_INVALID_CONTEXT, {}};
-  }
-  if (query.what() == wire::InfoSubject::device_and_host_timer) {
-    const auto asked = session.objects.handle<cl_device_id>(id);
-    if (asked == nullptr) return {CL_INVALID_DEVICE, {}};
-    std::array<cl_ulong, 2> times{};
-    return value_result(session.cl.clGetDeviceAndHostTimer(asked, times.data(), times.data() + 1),
-                        times.data(), sizeof times);
-  }
-  return {CL_INVALID_VALUE, {}};
 }
 
 // The driver writes each device's binary through a pointer of the caller's.
