@@ -43,15 +43,9 @@ void merge_platform_info(const InfoCache& infos, unsigned before) {
   // "OpenCL 1.2 ...": the strings sort as the versions do.
   texts[CL_PLATFORM_VERSION] = std::min(texts[CL_PLATFORM_VERSION], text(CL_PLATFORM_VERSION));
   const std::string others = " " + text(CL_PLATFORM_EXTENSIONS) + " ";
-  std::string common;
-  std::string_view left = texts[CL_PLATFORM_EXTENSIONS];
-  while (!left.empty()) {
-    const std::string name(left.substr(0, left.find(' ')));
-    left.remove_prefix(std::min(left.size(), name.size() + 1));
-    if (others.find(" " + name + " ") != std::string::npos)
-      common.append(common.empty() ? "" : " ").append(name);
-  }
-  texts[CL_PLATFORM_EXTENSIONS] = common;
+  texts[CL_PLATFORM_EXTENSIONS] = kept_names(texts[CL_PLATFORM_EXTENSIONS], [&](std::string_view name) {
+    return others.find(" " + std::string(name) + " ") != std::string::npos;
+  });
   std::erase_if(catalog.platform_extensions, [&](const cl_name_version& one) {
     return std::none_of(extensions.begin(), extensions.end(), [&](const cl_name_version& other) {
       return std::string_view(one.name) == other.name;

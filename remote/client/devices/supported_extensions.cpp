@@ -81,14 +81,18 @@ bool is_supported_extension(std::string_view extension) {
   });
 }
 
-std::string only_supported(std::string_view extensions) {
+std::string kept_names(std::string_view list, const std::function<bool(std::string_view name)>& keep) {
   std::string kept;
-  while (!extensions.empty()) {
-    const std::string_view name = extensions.substr(0, extensions.find(' '));
-    extensions.remove_prefix(std::min(extensions.size(), name.size() + 1));
-    if (is_supported_extension(name)) kept.append(kept.empty() ? "" : " ").append(name);
+  while (!list.empty()) {
+    const std::string_view name = list.substr(0, list.find(' '));
+    list.remove_prefix(std::min(list.size(), name.size() + 1));
+    if (keep(name)) kept.append(kept.empty() ? "" : " ").append(name);
   }
   return kept;
+}
+
+std::string only_supported(std::string_view extensions) {
+  return kept_names(extensions, is_supported_extension);
 }
 
 void keep_supported(std::vector<cl_name_version>& extensions) {

@@ -13,6 +13,7 @@
 
 #include <sys/stat.h>
 
+#include "base/file_descriptor.h"
 #include "remote/client/includes/build_options.h"
 #include "remote/client/includes/directives.h"
 #include "remote/protocol/include_paths.h"
@@ -21,38 +22,27 @@
 namespace cleave::remote::client {
 namespace {
 
-class File {
- public:
-  // Opening a pipe or a device of that name must not block.
-  explicit File(const std::string& path)
-      : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
-    struct stat status {};
-    is_regular_ = descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  [[nodiscard]] bool is_regular() const { return is_regular_; }
+// Not open: there is no regular file of that name. Opening a pipe or a device must not block.
+base::FileDescriptor open_regular_file(const std::string& path) {
+  base::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  const bool is_regular = file.is_open() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (!is_regular) file.close();
+  return file;
+}
 
-  // Returns false if it is longer than `most` or cannot be read.
-  bool append_to(std::string& text, std::uint64_t most) const {
-    std::array<char, 1 << 14U> some{};
-    for (std::uint64_t all = 0;;) {
-      const ssize_t got = read(descriptor_, some.data(), some.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return got == 0;
-      all += static_cast<std::uint64_t>(got);
-      if (all > most) return false;
-      text.append(some.data(), static_cast<std::size_t>(got));
-    }
+// Returns false if the file is longer than `most` or cannot be read.
+bool append_contents(const base::FileDescriptor& file, std::string& text, std::uint64_t most) {
+  std::array<char, 1 << 14U> some{};
+  for (std::uint64_t all = 0;;) {
+    const ssize_t got = read(file.get(), some.data(), some.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    all += static_cast<std::uint64_t>(got);
+    if (all > most) return false;
+    text.append(some.data(), static_cast<std::size_t>(got));
   }
-
- private:
-  int descriptor_;
-  bool is_regular_ = false;
-};
+}
 
 std::string current_folder() {
   std::error_code error;
@@ -182,7 +172,7 @@ class IncludeSearch {
   void find_file(const Include& include, const std::optional<std::string>& folder) {
     const std::string& name = include.name;
     if (name.starts_with('/')) {
-      if (File(name).is_regular()) sources_.problem = "it includes a file by an absolute path";
+      if (open_regular_file(name).is_open()) sources_.problem = "it includes a file by an absolute path";
       return;
     }
     const bool beside = include.form == Include::Form::quoted && folder.has_value();
@@ -208,11 +198,12 @@ class IncludeSearch {
       if (name.find("..") != std::string::npos && visited_.insert(folder).second) add(folder, 0);
       return true;
     }
-    const File file(path);
-    if (!file.is_regular()) return false;
+    const base::FileDescriptor file = open_regular_file(path);
+    if (!file.is_open()) return false;
     const std::size_t at = sources_.texts.size();
     const bool fits = !leaves_root(name) && sources_.names.size() < kMaxIncludes &&
-                      name.size() <= kMaxIncludePath && file.append_to(sources_.texts, kMaxIncludeBytes - at);
+                      name.size() <= kMaxIncludePath &&
+                      append_contents(file, sources_.texts, kMaxIncludeBytes - at);
     if (!fits) {
       sources_.texts.resize(at);
       sources_.problem = "the files that it includes are too many, too large, or in folders above the root";

@@ -72,12 +72,6 @@ Connection::Connection(std::unique_ptr<Stream> stream, const base::RemoteSetting
       heartbeat_(settings.timeout / 4),
       input_(*stream_, settings.timeout) {}
 
-Connection::~Connection() {
-  for (const int descriptor : {timer_, wake_}) {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-}
-
 std::shared_ptr<Connection> Connection::open(const std::string& address, const base::RemoteSettings& settings,
                                              bool query, Time until, std::string& problem) {
   const auto endpoint = read_endpoint(address);
@@ -90,9 +84,9 @@ std::shared_ptr<Connection> Connection::open(const std::string& address, const b
   if (endpoint->address.kind == base::Address::Kind::unix_socket && !query)
     made->shared_ = SharedArea::make();
   if (!made->handshake(settings, query, until, problem)) return nullptr;
-  made->timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  made->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (made->timer_ < 0 || made->wake_ < 0) return problem = "too many open files", nullptr;
+  made->timer_ = base::FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  made->wake_ = base::FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!made->timer_.is_open() || !made->wake_.is_open()) return problem = "too many open files", nullptr;
   try {
     std::thread([made] { made->watch(); }).detach();
   } catch (const std::system_error&) {
@@ -207,7 +201,7 @@ void Connection::release_reader_role() {
 
 void Connection::wake_watcher() const {
   const std::uint64_t one = 1;
-  if (write(wake_, &one, sizeof one) < 0) {  // it is awake already
+  if (write(wake_.get(), &one, sizeof one) < 0) {  // it is awake already
   }
 }
 
@@ -234,10 +228,11 @@ bool Connection::at_end_of_stream() {
 
 // Returns whether there is something to read.
 bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
-  std::array<pollfd, 3> waited{{{timer_, POLLIN, 0}, {wake_, POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
+  std::array<pollfd, 3> waited{
+      {{timer_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}, {stream_->descriptor(), POLLIN, 0}}};
   if (poll(waited.data(), others_read ? 2 : 3, static_cast<int>(most.count())) <= 0) return false;
   if (waited[0].revents != 0) {
-    drain(timer_);
+    drain(timer_.get());
     if (out_.try_lock()) {
       flush_as_watcher();
       out_.unlock();
@@ -245,7 +240,7 @@ bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
       arm_flush_timer();  // the current sender may not send what was gathered last
     }
   }
-  if (waited[1].revents != 0) drain(wake_);
+  if (waited[1].revents != 0) drain(wake_.get());
   return waited[1].revents != 0 || waited[2].revents != 0;
 }
 
@@ -284,7 +279,7 @@ void Connection::close_in_child() {
   self_in_child_ = shared_from_this();  // threads that held its locks do not exist here
   closed_.store(true, std::memory_order_release);
   // The server sees the parent's end only when no other process has the socket open.
-  for (const int descriptor : {stream_->descriptor(), timer_, wake_}) ::close(descriptor);
+  for (const int descriptor : {stream_->descriptor(), timer_.get(), wake_.get()}) ::close(descriptor);
   if (shared_ != nullptr) shared_->close_in_child();
 }
 

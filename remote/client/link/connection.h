@@ -42,6 +42,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "base/settings.h"
 #include "remote/client/link/pending_request.h"
@@ -106,7 +107,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                           bool query, Time until, std::string& problem);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  ~Connection();
 
   // When gathered commands are sent. now: with this one, since its caller is about to wait.
   enum class FlushTiming { soon, now };
@@ -385,8 +385,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t clock_ahead_ = 0;  // ns, the server's clock minus ours; wraps around
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds heartbeat_;
-  int timer_ = -1;  // fires kFlushDelay after the first gathered command
-  int wake_ = -1;   // wakes the watcher
+  base::FileDescriptor timer_;  // fires kFlushDelay after the first gathered command
+  base::FileDescriptor wake_;   // wakes the watcher
 
   std::atomic<Id> next_id_{1};
   std::atomic<bool> closed_{false};            // nothing new begins

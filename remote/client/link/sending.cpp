@@ -205,7 +205,7 @@ void Connection::keep_until_complete(Id event, SharedArea::Place place) {
 
 void Connection::arm_flush_timer() {
   const itimerspec soon{{0, 0}, {0, std::chrono::nanoseconds(kFlushDelay).count()}};
-  timerfd_settime(timer_, 0, &soon, nullptr);
+  timerfd_settime(timer_.get(), 0, &soon, nullptr);
 }
 
 void Connection::release(Id id, bool urgent) {

@@ -56,12 +56,11 @@ std::uint64_t content_hash(const IncludedFiles& files) {
   return number.value();
 }
 
-// Locks the folder until its descriptor is closed. -1: it is in use, or not a folder.
-int lock_folder(const std::string& path) {
-  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder < 0 || ::flock(folder, LOCK_EX | LOCK_NB) == 0) return folder;
-  ::close(folder);
-  return -1;
+// Locks the folder until its descriptor is closed. Not open: it is in use, or not a folder.
+base::FileDescriptor lock_folder(const std::string& path) {
+  base::FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.is_open() && ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) folder.close();
+  return folder;
 }
 
 // Calls visit(name, is_last) for each component of the path. False: a call returned false.
@@ -77,15 +76,15 @@ bool for_each_component(std::string_view path, Visit visit) {
 }
 
 bool write_file(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) return errno == EEXIST;  // the same file by two paths
+  const base::FileDescriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.is_open()) return errno == EEXIST;  // the same file by two paths
   while (!text.empty()) {
-    const ssize_t done = ::write(file, text.data(), text.size());
+    const ssize_t done = ::write(file.get(), text.data(), text.size());
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) break;
     text.remove_prefix(static_cast<std::size_t>(done));
   }
-  ::close(file);
   return text.empty();
 }
 
@@ -121,13 +120,9 @@ SourceFolder::SourceFolder(const IncludedFiles& files) : problem_(files.problem)
 }
 
 SourceFolder::~SourceFolder() {
-  if (previous_folder_ >= 0) {
-    static_cast<void>(!::fchdir(previous_folder_));
-    ::close(previous_folder_);
-  }
+  if (previous_folder_.is_open()) static_cast<void>(!::fchdir(previous_folder_.get()));
   std::error_code error;
   if (!path_.empty()) std::filesystem::remove_all(path_, error);
-  if (lock_ >= 0) ::close(lock_);
 }
 
 bool SourceFolder::make(std::uint64_t number) {
@@ -143,8 +138,8 @@ bool SourceFolder::make(std::uint64_t number) {
 
 void SourceFolder::enter() {
   if (::unshare(CLONE_FS) != 0) return;
-  previous_folder_ = ::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (previous_folder_ >= 0) static_cast<void>(!::chdir(path_.c_str()));
+  previous_folder_ = base::FileDescriptor(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (previous_folder_.is_open()) static_cast<void>(!::chdir(path_.c_str()));
 }
 
 // Creates each folder of the path, also those that ".." leaves again: a compiler resolves the path component by component.
@@ -181,13 +176,12 @@ void remove_stale_source_folders() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(prefix.parent_path(), error)) {
     if (!entry.path().filename().string().starts_with(prefix.filename().string())) continue;
-    const int folder = lock_folder(entry.path());
-    if (folder < 0) continue;
+    const base::FileDescriptor folder = lock_folder(entry.path());
+    if (!folder.is_open()) continue;
     struct stat status {};
-    const bool is_stale = ::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() &&
+    const bool is_stale = ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid() &&
                           status.st_mtime + kMinStaleAge < std::time(nullptr);
     if (is_stale) std::filesystem::remove_all(entry.path(), error);
-    ::close(folder);
   }
 }
 

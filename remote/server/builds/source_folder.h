@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_descriptor.h"
+
 namespace cleave::remote::server {
 
 struct IncludedFiles {
@@ -50,8 +52,8 @@ class SourceFolder {
 
   std::string path_;
   std::string problem_;
-  int lock_ = -1;
-  int previous_folder_ = -1;  // the thread's current folder
+  base::FileDescriptor lock_;
+  base::FileDescriptor previous_folder_;  // the thread's current folder
 };
 
 // Removes the folders of processes that have ended.
