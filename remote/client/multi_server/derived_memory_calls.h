@@ -56,9 +56,7 @@ struct MemoryCommand<kSingle, kUses> {
       }
     };
     (replace(std::get<I>(here)), ...);
-    const auto enqueue = [&](const Waits& w) {
-      return kSingle(queue, std::get<I>(here)..., w.count, w.list, w.event);
-    };
+    const auto enqueue = [&](auto... wait) { return kSingle(queue, std::get<I>(here)..., wait...); };
     return kFlags != 0 ? command.transfer(blocking, enqueue) : command.run(enqueue);
   }
 };

@@ -30,8 +30,8 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                           cl_uint wait_count, const cl_event* wait_list, cl_event* event) {
   QueuedCommand command({queue, wait_count, wait_list, event});
   const cl_kernel here = use_kernel(command, kernel);
-  return command.run([&](const Waits& w) {
-    return client::clEnqueueNDRangeKernel(queue, here, dims, offset, global, local, w.count, w.list, w.event);
+  return command.run([&](auto... wait) {
+    return client::clEnqueueNDRangeKernel(queue, here, dims, offset, global, local, wait...);
   });
 }
 
@@ -39,28 +39,26 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_ui
                                  const cl_event* wait_list, cl_event* event) {
   QueuedCommand command({queue, wait_count, wait_list, event});
   const cl_kernel here = use_kernel(command, kernel);
-  return command.run(
-      [&](const Waits& w) { return client::clEnqueueTask(queue, here, w.count, w.list, w.event); });
+  return command.run([&](auto... wait) { return client::clEnqueueTask(queue, here, wait...); });
 }
 
 cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint wait_count,
                                                const cl_event* wait_list, cl_event* event) {
   QueuedCommand command({queue, wait_count, wait_list, event}, OrderedCommand::Kind::marker);
-  return command.run(
-      [&](const Waits& w) { return client::clEnqueueMarkerWithWaitList(queue, w.count, w.list, w.event); });
+  return command.run([&](auto... wait) { return client::clEnqueueMarkerWithWaitList(queue, wait...); });
 }
 
 cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint wait_count,
                                                 const cl_event* wait_list, cl_event* event) {
   QueuedCommand command({queue, wait_count, wait_list, event}, OrderedCommand::Kind::barrier);
-  return command.run(
-      [&](const Waits& w) { return client::clEnqueueBarrierWithWaitList(queue, w.count, w.list, w.event); });
+  return command.run([&](auto... wait) { return client::clEnqueueBarrierWithWaitList(queue, wait...); });
 }
 
 cl_int CL_API_CALL clEnqueueMarker(cl_command_queue queue, cl_event* event) {
   if (event == nullptr) return CL_INVALID_VALUE;
   QueuedCommand command({queue, 0, nullptr, event}, OrderedCommand::Kind::marker);
-  return command.run([&](const Waits& w) { return client::clEnqueueMarker(queue, w.event); });
+  return command.run(
+      [&](cl_uint, const cl_event*, cl_event* made) { return client::clEnqueueMarker(queue, made); });
 }
 
 cl_int CL_API_CALL clEnqueueBarrier(cl_command_queue queue) {

@@ -41,9 +41,9 @@ void hand_over(cl_mem from, cl_mem to, const void* pointer) {
 template <typename Map>
 void* run_map(QueuedCommand& command, cl_mem here, bool blocking, cl_int* error_ret, Map map) {
   void* pointer = nullptr;
-  const cl_int error = command.transfer(blocking, [&](const Waits& w) {
+  const cl_int error = command.transfer(blocking, [&](auto... wait) {
     cl_int result = CL_SUCCESS;
-    pointer = map(w, &result);
+    pointer = map(wait..., &result);
     return result;
   });
   if (error_ret != nullptr) *error_ret = error;
@@ -59,9 +59,8 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_b
                                      const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   QueuedCommand command({queue, wait_count, wait_list, event});
   const cl_mem here = command.use(buffer, Access::read);
-  return run_map(command, here, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
-    return client::clEnqueueMapBuffer(queue, here, CL_FALSE, flags, offset, size, w.count, w.list, w.event,
-                                      error);
+  return run_map(command, here, blocking != CL_FALSE, error_ret, [&](auto... wait) {
+    return client::clEnqueueMapBuffer(queue, here, CL_FALSE, flags, offset, size, wait...);
   });
 }
 
@@ -71,9 +70,9 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                                     const cl_event* wait_list, cl_event* event, cl_int* error_ret) {
   QueuedCommand command({queue, wait_count, wait_list, event});
   const cl_mem here = command.use(image, Access::read);
-  return run_map(command, here, blocking != CL_FALSE, error_ret, [&](const Waits& w, cl_int* error) {
+  return run_map(command, here, blocking != CL_FALSE, error_ret, [&](auto... wait) {
     return client::clEnqueueMapImage(queue, here, CL_FALSE, flags, origin, region, row_pitch, slice_pitch,
-                                     w.count, w.list, w.event, error);
+                                     wait...);
   });
 }
 
@@ -87,9 +86,9 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem handle
   const auto found = find_mapping(*memory, pointer, command.shard());
   if (!found || pointer == nullptr) return CL_INVALID_VALUE;
   if ((found->flags & kChanges) != 0) command.use(memory->coherence, Access::write);
-  return command.transfer(false, [&](const Waits& w) {
+  return command.transfer(false, [&](auto... wait) {
     if (found->shard != command.shard()) hand_over(memory->shards[found->shard], here, pointer);
-    return client::clEnqueueUnmapMemObject(queue, here, pointer, w.count, w.list, w.event);
+    return client::clEnqueueUnmapMemObject(queue, here, pointer, wait...);
   });
 }
 

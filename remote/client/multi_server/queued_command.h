@@ -2,12 +2,12 @@
 //
 //   QueuedCommand command({queue, wait_count, wait_list, event});
 //   const cl_mem here = command.use(buffer, Access::read);
-//   return command.run([&](const Waits& w) {
-//     return client::clEnqueue...(queue, here, ..., w.count, w.list, w.event);
+//   return command.run([&](auto... wait) {
+//     return client::clEnqueue...(queue, here, ..., wait...);
 //   });
 //
-// The function gets shards in place of composites, and a wait list that the queue's server knows: a gate represents what it
-// does not know. It must not block. transfer() instead of run() is for commands with data of the program's; it blocks if the
+// The function gets shards in place of composites, and in `wait` the last three arguments of a command: a wait list that the
+// queue's server knows, in which a gate represents what it does not know, and where to put the event. It must not block. transfer() instead of run() is for commands with data of the program's; it blocks if the
 // program wants that.
 //
 // Commands are ordered (command_order.h) in the order in which they are sent to their server: a command that is ordered
@@ -26,12 +26,6 @@
 #include "remote/client/multi_server/composite.h"
 
 namespace cleave::remote::client::multi_server {
-
-struct Waits {
-  cl_uint count;
-  const cl_event* list;
-  cl_event* event;
-};
 
 class QueuedCommand {
  public:
@@ -76,8 +70,8 @@ class QueuedCommand {
       cl_int result = begin();
       if (result == CL_SUCCESS) {
         const cl_event* const list = local_waits_.empty() ? nullptr : local_waits_.data();
-        result = enqueue(
-            Waits{static_cast<cl_uint>(local_waits_.size()), list, needs_event(blocking) ? &made : nullptr});
+        result =
+            enqueue(static_cast<cl_uint>(local_waits_.size()), list, needs_event(blocking) ? &made : nullptr);
       }
       result = record_outcome(result, made);
       if (result != CL_SUCCESS || made == nullptr) return result;

@@ -18,9 +18,8 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, c
                                         const cl_event* wait_list, cl_event* event) {
   QueuedCommand command({queue, wait_count, wait_list, event});
   const cl_mem here = command.use(buffer, access_of_write_to(buffer, offset, size));
-  return command.transfer(blocking != CL_FALSE, [&](const Waits& w) {
-    return client::clEnqueueWriteBuffer(queue, here, CL_FALSE, offset, size, pointer, w.count, w.list,
-                                        w.event);
+  return command.transfer(blocking != CL_FALSE, [&](auto... wait) {
+    return client::clEnqueueWriteBuffer(queue, here, CL_FALSE, offset, size, pointer, wait...);
   });
 }
 
@@ -39,8 +38,8 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint co
     if (here.back() == nullptr) return kConnectionLost;
     if (flags == 0) command.use(memory->coherence, Access::read);
   }
-  return command.run([&](const Waits& w) {
-    return client::clEnqueueMigrateMemObjects(queue, count, here.data(), flags, w.count, w.list, w.event);
+  return command.run([&](auto... wait) {
+    return client::clEnqueueMigrateMemObjects(queue, count, here.data(), flags, wait...);
   });
 }
 
