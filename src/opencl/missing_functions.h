@@ -4,7 +4,6 @@
 // Thread-safe: without state.
 #pragma once
 
-#include <cstddef>
 #include <tuple>
 #include <type_traits>
 

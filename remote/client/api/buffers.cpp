@@ -1,6 +1,4 @@
 // Creating buffers, sub-buffers and pipes, and the functions for all kinds of memory objects.
-#include <algorithm>
-
 #include "remote/client/api/api.h"
 #include "remote/client/api/memory.h"
 #include "remote/client/link/info_query.h"

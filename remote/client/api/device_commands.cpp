@@ -1,12 +1,9 @@
 // Commands without data of the program's: copies, fills, migrations, markers and barriers. Simple parameters are checked
 // here, others by the driver.
-#include <algorithm>
-
 #include "remote/client/api/api.h"
 #include "remote/client/api/command.h"
 #include "remote/client/api/regions.h"
 #include "remote/client/link/wire_types.h"
-#include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {
 namespace {

@@ -1,7 +1,6 @@
 #include "remote/client/api/events.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "remote/client/api/api.h"
 #include "remote/client/link/info_query.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "remote/client/api/regions.h"
-#include "remote/client/link/connection.h"
 #include "remote/client/link/wire_types.h"
 
 namespace cleave::remote::client {

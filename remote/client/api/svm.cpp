@@ -11,7 +11,6 @@
 #include "remote/client/objects/info_output.h"
 #include "remote/client/objects/svm_blocks.h"
 #include "remote/protocol/features.h"
-#include "remote/protocol/limits.h"
 
 namespace cleave::remote::client {
 namespace {

@@ -1,10 +1,7 @@
 // Reading and writing buffers and images. Everything that can be wrong with them is checked here, so they never wait for
 // the driver to accept them.
-#include <algorithm>
-
 #include "remote/client/api/api.h"
 #include "remote/client/api/command.h"
-#include "remote/client/api/memory.h"
 #include "remote/client/api/regions.h"
 #include "remote/client/link/wire_types.h"
 

@@ -2,7 +2,6 @@
 // `not_carried`. No device offers the features that they are for.
 #include "remote/client/api/api.h"
 #include "remote/client/objects/client.h"
-#include "remote/client/objects/info_output.h"
 
 namespace cleave::remote::client {
 

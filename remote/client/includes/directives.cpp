@@ -1,7 +1,7 @@
 #include "remote/client/includes/directives.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <span>
 
 #include "kernels/lexer.h"

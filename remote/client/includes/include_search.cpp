@@ -1,6 +1,5 @@
 #include "remote/client/includes/include_search.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <deque>

@@ -8,7 +8,6 @@
 // Not thread-safe: each command has its own. The words in shared memory are synchronized by transport/ring_slots.h.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

@@ -17,7 +17,6 @@
 // Thread-safe.
 #pragma once
 
-#include <functional>
 #include <list>
 #include <memory>
 #include <vector>

@@ -1,7 +1,6 @@
 // Creating buffers and images: one on each server. coherence.h tracks which of them have the newest contents.
 #include "remote/client/api/memory.h"
 
-#include <array>
 #include <atomic>
 
 #include "remote/client/multi_server/api.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "remote/client/api/api.h"
-#include "remote/client/api/events.h"
 
 namespace cleave::remote::client::multi_server {
 

@@ -1,9 +1,7 @@
 // Contexts, queues, samplers and events; releasing objects.
-#include <array>
 #include <memory>
 #include <utility>
 
-#include "remote/protocol/limits.h"
 #include "remote/server/handlers/handlers.h"
 #include "remote/server/worker/platforms.h"
 

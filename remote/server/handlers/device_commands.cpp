@@ -1,7 +1,5 @@
 // Commands that move no data between client and server.
 #include <algorithm>
-#include <array>
-#include <span>
 #include <utility>
 
 #include "remote/protocol/limits.h"

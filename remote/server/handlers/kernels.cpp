@@ -1,6 +1,5 @@
 // Kernels and their arguments.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <memory>
 #include <utility>

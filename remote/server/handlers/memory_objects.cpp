@@ -3,7 +3,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "remote/protocol/limits.h"
 #include "remote/server/handlers/handlers.h"
 #include "remote/server/session/info_result.h"
 

@@ -1,5 +1,4 @@
 // Programs. Builds run on the build threads; their answers are sent when they have ended.
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>

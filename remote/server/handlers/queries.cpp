@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "remote/server/handlers/build_info.h"
 #include "remote/server/handlers/handlers.h"

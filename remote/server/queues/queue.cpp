@@ -1,7 +1,6 @@
 #include "remote/server/queues/queue.h"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 #include <utility>
 
