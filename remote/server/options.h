@@ -40,7 +40,7 @@ struct Options {
   std::vector<daemon::GivenValue> given;  // all of these that were given, for the workers
 };
 
-// Where to listen if nobody names a socket: unix:/run/cleave/server.sock, or server.sock in the folder that the service
+// Where to listen if no option and no socket unit says it: unix:/run/cleave/server.sock, or server.sock in the folder that the service
 // manager has made. Throws OptionError for a folder in which there can be no socket.
 Endpoint default_endpoint();
 
