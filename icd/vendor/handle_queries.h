@@ -138,7 +138,7 @@ struct ListCreation<Entry, kRelease> {
 };
 
 // Returns a value of our own as a query does.
-inline cl_int give(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) {
+inline cl_int write_info(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) {
   if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
   if (value != nullptr) std::memcpy(value, data, bytes);
   if (size_ret != nullptr) *size_ret = bytes;

@@ -17,7 +17,7 @@ constexpr cl_uint kParentDeviceExt = 0x4054;  // CL_DEVICE_PARENT_DEVICE_EXT
 constexpr cl_version kIcdVersion = CL_MAKE_VERSION(2, 0, 0);
 
 cl_int give_text(const std::string& text, size_t size, void* value, size_t* size_ret) {
-  return give(text.c_str(), text.size() + 1, size, value, size_ret);
+  return write_info(text.c_str(), text.size() + 1, size, value, size_ret);
 }
 
 // The whole answer of ask(size, value, size_ret), a list of T; on errors an empty one.
@@ -56,7 +56,7 @@ cl_int give_versions(size_t size, void* value, size_t* size_ret, Ask ask) {
   for (cl_name_version& extension : list) {
     if (std::strcmp(extension.name, "cl_khr_icd") == 0) extension.version = kIcdVersion;
   }
-  return give(list.data(), list.size() * sizeof list[0], size, value, size_ret);
+  return write_info(list.data(), list.size() * sizeof list[0], size, value, size_ret);
 }
 
 template <typename Ask>
@@ -88,7 +88,7 @@ cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle, cl_platform_info nam
     return vendor.next->clGetPlatformInfo(static_cast<cl_platform_id>(objects::raw_of(*object)), name, room,
                                           place, needed);
   };
-  if (name == kIcdSuffix) return give(kFunctionSuffix, sizeof kFunctionSuffix, size, value, size_ret);
+  if (name == kIcdSuffix) return write_info(kFunctionSuffix, sizeof kFunctionSuffix, size, value, size_ret);
   if (name == CL_PLATFORM_EXTENSIONS) return give_extensions(size, value, size_ret, ask);
   if (name == CL_PLATFORM_EXTENSIONS_WITH_VERSION) return give_versions(size, value, size_ret, ask);
   if (name == CL_PLATFORM_NAME && !vendor.original_name) return give_name(size, value, size_ret, ask);

@@ -159,7 +159,7 @@ struct EventArgument {
     if (place != nullptr) made = vendor.objects.prepare(objects::Kind::event, queue);
     return place == nullptr || made != nullptr;
   }
-  void give(bool success) {
+  void return_event(bool success) {
     if (made == nullptr) return;
     if (success && event != nullptr) {
       *place = objects::handle_of<cl_event>(&vendor.objects.publish(*made, event));
@@ -361,7 +361,7 @@ struct TranslatedCall<Entry, kNullable, Result(CL_API_CALL*)(First, Rest...)> {
     } else {
       const Result result = function(std::get<I>(all).raw()...);
       end(all, kIndices);
-      if (event != nullptr) event->give(succeeded(result, *event));
+      if (event != nullptr) event->return_event(succeeded(result, *event));
       return result;
     }
   }

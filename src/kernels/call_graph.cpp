@@ -17,12 +17,12 @@ class Macros {
  public:
   // The names in `defined` have unknown meanings. `directives` must outlive this.
   Macros(std::string_view directives, const std::vector<std::string>& defined) {
-    for (const std::string& name : defined) meanings_[name].signs = true;
+    for (const std::string& name : defined) meanings_[name].expands_beyond_names = true;
     const Tokens tokens = tokens_of(directives);
     for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
       const bool defines =
           tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
-      if (defines && tokens.list[i + 2].kind != Token::Kind::finish) add(tokens.list, i + 2);
+      if (defines && tokens.list[i + 2].kind != Token::Kind::end_of_directive) add(tokens.list, i + 2);
     }
   }
 
@@ -35,14 +35,14 @@ class Macros {
 
  private:
   struct Meaning {
-    bool signs = false;  // expands to more than names, in at least one definition
+    bool expands_beyond_names = false;  // expands to more than names, in at least one definition
     std::vector<std::string_view> names;
   };
 
   void add(const std::vector<Token>& tokens, std::size_t name) {
     Meaning& meaning = meanings_[std::string(tokens[name].text)];
-    for (std::size_t i = name + 1; tokens[i].kind != Token::Kind::finish; ++i) {
-      meaning.signs |= tokens[i].kind != Token::Kind::name;
+    for (std::size_t i = name + 1; tokens[i].kind != Token::Kind::end_of_directive; ++i) {
+      meaning.expands_beyond_names |= tokens[i].kind != Token::Kind::name;
       meaning.names.push_back(tokens[i].text);
     }
   }
@@ -56,7 +56,7 @@ class Macros {
       open.pop_back();
       const auto found = meanings_.find(next);
       if (found == meanings_.end() || !seen.insert(next).second) continue;
-      if (found->second.signs) return false;
+      if (found->second.expands_beyond_names) return false;
       open.insert(open.end(), found->second.names.begin(), found->second.names.end());
     }
     return true;
@@ -71,11 +71,11 @@ CallGraph::CallGraph(const Functions& functions, const std::string& macros,
                      const std::vector<std::string>& defined) {
   const std::string directives = functions.directives + macros;
   const Macros known(directives, defined);
-  std::string loose;  // functions that may be called under another name
+  std::string indirectly_called;  // functions that may be called under another name
   std::vector<const Function*> list;
   for (const Function& function : functions.list) {
     if (known.obscures(function)) {
-      loose.append(function.text).push_back('\n');
+      indirectly_called.append(function.text).push_back('\n');
       continue;
     }
     by_name_[std::string(function.name)].push_back(list.size());
@@ -85,8 +85,8 @@ CallGraph::CallGraph(const Functions& functions, const std::string& macros,
     scans_.push_back(scan_text(function->text));
     reaches_.push_back(functions_named_in(function->text));
   }
-  outside_ = merge(scan_text(functions.declarations + loose), scan_text(directives));
-  reachable_from_all_ = functions_named_in(directives + functions.outside_names + "\n" + loose);
+  outside_ = merge(scan_text(functions.declarations + indirectly_called), scan_text(directives));
+  reachable_from_all_ = functions_named_in(directives + functions.outside_names + "\n" + indirectly_called);
 }
 
 CallGraph::Indices CallGraph::functions_named_in(std::string_view text) const {

@@ -52,20 +52,21 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
   return has_parameters && !function.head.empty() && !other ? std::optional(function) : std::nullopt;
 }
 
-// Parses the text in one pass. Anything unexpected clears `sound_`.
+// Parses the text in one pass. Anything unexpected clears `unambiguous_`.
 class FunctionParser {
  public:
-  explicit FunctionParser(Text text) : text_(text), tokens_(tokens_of(text)), sound_(tokens_.sound) {}
+  explicit FunctionParser(Text text)
+      : text_(text), tokens_(tokens_of(text)), unambiguous_(tokens_.unambiguous) {}
 
   std::optional<Functions> run() && {
-    while (sound_ && at_ < tokens_.list.size()) {
+    while (unambiguous_ && at_ < tokens_.list.size()) {
       if (tokens_.list[at_].directive) {
         directive();
       } else {
         token(tokens_.list[at_++]);
       }
     }
-    if (!sound_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
+    if (!unambiguous_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
     end_item(text_.size(), false);
     return std::move(found_);
   }
@@ -103,13 +104,13 @@ class FunctionParser {
 
   // A macro may drop or repeat its arguments, so braces must be balanced within parentheses.
   void close_parenthesis() {
-    sound_ &= !parentheses_.empty() && parentheses_.back() == depth_;
-    if (sound_) parentheses_.pop_back();
+    unambiguous_ &= !parentheses_.empty() && parentheses_.back() == depth_;
+    if (unambiguous_) parentheses_.pop_back();
   }
 
   void close_brace(std::size_t end) {
-    sound_ &= depth_ > 0;
-    if (sound_ && --depth_ == 0 && parentheses_.empty()) end_item(end, true);
+    unambiguous_ &= depth_ > 0;
+    if (unambiguous_ && --depth_ == 0 && parentheses_.empty()) end_item(end, true);
   }
 
   void end_item(std::size_t end, bool closed) {
@@ -129,14 +130,14 @@ class FunctionParser {
   void directive() {
     const std::size_t begin = at_;
     std::vector<Text> open;
-    for (; tokens_.list[at_].kind != Token::Kind::finish; ++at_) {
+    for (; tokens_.list[at_].kind != Token::Kind::end_of_directive; ++at_) {
       const Token& token = tokens_.list[at_];
       if (token.is("{") || token.is("(")) open.push_back(token.text);
       if (!token.is("}") && !token.is(")")) continue;
-      sound_ &= !open.empty() && open.back() == (token.is("}") ? "{" : "(");
+      unambiguous_ &= !open.empty() && open.back() == (token.is("}") ? "{" : "(");
       if (!open.empty()) open.pop_back();
     }
-    sound_ &= open.empty();
+    unambiguous_ &= open.empty();
     const std::size_t first = position(tokens_.list[begin]);
     found_.directives.append(text_.substr(first, position(tokens_.list[at_]) - first)).push_back('\n');
     conditional(tokens_.list[begin + 1].text);
@@ -151,8 +152,8 @@ class FunctionParser {
     item_.split_by_conditional |= depth_ == 0 && !item_.head.empty();
     const Place here{depth_, parentheses_.size(), depth_ == 0 ? 0 : item_.number};
     if (begins) return conditionals_.push_back(here);
-    sound_ &= !conditionals_.empty() && conditionals_.back() == here;
-    if (sound_ && keyword == "endif") conditionals_.pop_back();
+    unambiguous_ &= !conditionals_.empty() && conditionals_.back() == here;
+    if (unambiguous_ && keyword == "endif") conditionals_.pop_back();
   }
 
   // The current function or declaration.
@@ -180,7 +181,7 @@ class FunctionParser {
   std::vector<Place> conditionals_;
   Item item_;
   Text outer_;  // the last name, if outside of braces
-  bool sound_;
+  bool unambiguous_;
   Functions found_;
 };
 

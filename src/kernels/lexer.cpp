@@ -8,7 +8,7 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr std::array<Text, 7> kUnsound = {"<%", "%>", "<:", ":>", "%:", "\\u", "\\U"};
+constexpr std::array<Text, 7> kAmbiguous = {"<%", "%>", "<:", ":>", "%:", "\\u", "\\U"};
 
 // Anywhere in the text: a trigraph for a backslash could end a comment or a string elsewhere.
 bool has_trigraph(Text text) {
@@ -27,7 +27,7 @@ class Lexer {
   explicit Lexer(Text text) : text_(text) {}
 
   Tokens run() && {
-    tokens_.sound = !has_trigraph(text_) && text_.find('\0') == Text::npos;
+    tokens_.unambiguous = !has_trigraph(text_) && text_.find('\0') == Text::npos;
     while (at_ < text_.size()) step();
     finish_directive();
     return std::move(tokens_);
@@ -50,14 +50,14 @@ class Lexer {
 
   void token(char c) {
     const Text two = text_.substr(at_, 2);
-    tokens_.sound &= std::find(kUnsound.begin(), kUnsound.end(), two) == kUnsound.end();
-    tokens_.sound &= c != '$' && static_cast<unsigned char>(c) < 0x80;
+    tokens_.unambiguous &= std::find(kAmbiguous.begin(), kAmbiguous.end(), two) == kAmbiguous.end();
+    tokens_.unambiguous &= c != '$' && static_cast<unsigned char>(c) < 0x80;
     if (starts_name(c)) return name();
     if (is_digit(c) || (c == '.' && two.size() == 2 && is_digit(two[1]))) return number();
     if (c == '"' || c == '\'') return literal(c);
     if (c == '<' && including_) return header();
     if (c == '#' && line_starts_ && two != "##") directive_ = true;
-    add(Token::Kind::sign, two == "##" ? 2 : 1);
+    add(Token::Kind::punctuator, two == "##" ? 2 : 1);
   }
 
   void name() {
@@ -68,7 +68,7 @@ class Lexer {
     if (begins_directive && (name == "include" || name == "include_next")) including_ = true;
     if (begins_directive && (name == "error" || name == "warning")) in_message_ = true;
     // A raw string for some compilers, in which quotes and comments mean something else.
-    tokens_.sound &= !(name.ends_with('R') && at_ + size < text_.size() && text_[at_ + size] == '"');
+    tokens_.unambiguous &= !(name.ends_with('R') && at_ + size < text_.size() && text_[at_ + size] == '"');
     add(Token::Kind::name, size);
   }
 
@@ -83,9 +83,9 @@ class Lexer {
       const bool sign = c == '+' || c == '-';
       if (!continues_name(c) && c != '.' && !(exponent && sign)) break;
       // In C++, other numbers end before the sign.
-      tokens_.sound &= !(sign && binary) || is_hexadecimal(text_.substr(at_, size));
+      tokens_.unambiguous &= !(sign && binary) || is_hexadecimal(text_.substr(at_, size));
     }
-    tokens_.sound &= at_ + size == text_.size() || text_[at_ + size] != '\'';  // a digit separator?
+    tokens_.unambiguous &= at_ + size == text_.size() || text_[at_ + size] != '\'';  // a digit separator?
     add(Token::Kind::number, size);
   }
 
@@ -96,21 +96,21 @@ class Lexer {
       size += text_[at_ + size] == '\\' && !including_ ? 2 : 1;
     }
     const bool closed = at_ + size < text_.size() && text_[at_ + size] == quote;
-    tokens_.sound &= closed || in_message_;
+    tokens_.unambiguous &= closed || in_message_;
     // In a skipped group a backslash is an escape.
-    tokens_.sound &= !including_ || text_.substr(at_, size).find('\\') == Text::npos;
-    add(Token::Kind::text, closed ? size + 1 : std::min(size, text_.size() - at_));
+    tokens_.unambiguous &= !including_ || text_.substr(at_, size).find('\\') == Text::npos;
+    add(Token::Kind::literal, closed ? size + 1 : std::min(size, text_.size() - at_));
   }
 
   void header() {
     std::size_t size = 1;
     while (at_ + size < text_.size() && !ends_line(text_[at_ + size]) && text_[at_ + size] != '>') ++size;
-    if (at_ + size >= text_.size() || text_[at_ + size] != '>') return add(Token::Kind::sign, 1);
+    if (at_ + size >= text_.size() || text_[at_ + size] != '>') return add(Token::Kind::punctuator, 1);
     // In a skipped group compilers read it like other text.
     const Text name = text_.substr(at_, size);
-    tokens_.sound &= name.find("/*") == Text::npos && name.find("//") == Text::npos &&
-                     name.find_first_of("\"'\\") == Text::npos;
-    add(Token::Kind::text, size + 1);
+    tokens_.unambiguous &= name.find("/*") == Text::npos && name.find("//") == Text::npos &&
+                           name.find_first_of("\"'\\") == Text::npos;
+    add(Token::Kind::literal, size + 1);
   }
 
   bool skip_comment() {
@@ -121,9 +121,9 @@ class Lexer {
     }
     if (two != "/*") return false;
     const std::size_t end = text_.find("*/", at_ + 2);
-    tokens_.sound &= end != Text::npos;
+    tokens_.unambiguous &= end != Text::npos;
     // The message of #error extends to the end of its line, whatever it contains.
-    tokens_.sound &= !in_message_ || text_.substr(at_, end - at_).find_first_of("\n\r") == Text::npos;
+    tokens_.unambiguous &= !in_message_ || text_.substr(at_, end - at_).find_first_of("\n\r") == Text::npos;
     at_ = end != Text::npos ? end + 2 : text_.size();
     return true;
   }
@@ -134,7 +134,7 @@ class Lexer {
   }
 
   void finish_directive() {
-    if (directive_) add(Token::Kind::finish, 0);
+    if (directive_) add(Token::Kind::end_of_directive, 0);
     directive_ = false;
     including_ = false;
     in_message_ = false;

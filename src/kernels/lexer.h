@@ -1,7 +1,7 @@
 // Splits the text of an OpenCL C program into preprocessing tokens.
 //
 // Line splices are undone first (translation phase 2), and comments are dropped. Text that compilers could read
-// in different ways, or differently from this implementation, is not sound: trigraphs, digraphs, universal
+// in different ways, or differently from this implementation, is ambiguous: trigraphs, digraphs, universal
 // character names, raw strings, digit separators, numbers that end differently in C++, unclosed literals and
 // comments or ones that begin in an #error message, file names that could begin one, zero bytes, and, outside
 // of literals and comments, $ and non-ASCII characters.
@@ -22,20 +22,20 @@ struct Token {
   enum class Kind : std::uint8_t {
     name,
     number,
-    text,    // a string, a character, or the <name> of an #include, with its quotes
-    sign,    // one character, or "##"
-    finish,  // the end of a directive's line
+    literal,           // a string, a character, or the <name> of an #include, with its quotes
+    punctuator,        // one character, or "##"
+    end_of_directive,  // the end of a directive's line
   };
   Kind kind;
   std::string_view text;  // points into the text given
-  bool directive;         // part of a directive's line, from the "#" to its finish
+  bool directive;         // part of a directive's line, from the "#" to its end
 
-  [[nodiscard]] bool is(std::string_view what) const { return text == what && kind != Kind::text; }
+  [[nodiscard]] bool is(std::string_view what) const { return text == what && kind != Kind::literal; }
 };
 
 struct Tokens {
   std::vector<Token> list;
-  bool sound = true;
+  bool unambiguous = true;
 };
 
 // Removes line splices, as the translation phase 2 does. Like compilers, it allows blanks after the backslash.

@@ -142,34 +142,35 @@ class DeclarationParser {
   explicit DeclarationParser(const std::set<Text>& macros) : macros_(macros) {}
 
   bool read(const std::vector<Token>& list) {
-    for (std::size_t i = 0; i < list.size() && sound_; ++i) {
+    for (std::size_t i = 0; i < list.size() && unambiguous_; ++i) {
       if (!list[i].directive) {
         code(list[i]);
         continue;
       }
       directive(list[i + 1]);
-      while (list[i].kind != Token::Kind::finish) ++i;
+      while (list[i].kind != Token::Kind::end_of_directive) ++i;
     }
-    return sound_ && depth_.outside() && item_.empty() && conditions_.empty();
+    return unambiguous_ && depth_.outside() && item_.empty() && conditions_.empty();
   }
 
  private:
   // Branches must begin and end between items, or at the same depth within one function.
   void directive(const Token& keyword) {
-    if (keyword.text.starts_with("include")) sound_ = item_.empty();
+    if (keyword.text.starts_with("include")) unambiguous_ = item_.empty();
     constexpr std::array<Text, 3> kBegin = {"if", "ifdef", "ifndef"};
     constexpr std::array<Text, 5> kMiddle = {"elif", "elifdef", "elifndef", "else", "endif"};
     const bool begins = is_one_of(keyword.text, kBegin);
     if (!begins && !is_one_of(keyword.text, kMiddle)) return;
     if (begins) conditions_.push_back(depth_);
-    sound_ = !conditions_.empty() && conditions_.back() == depth_ && (!depth_.outside() || item_.empty());
-    if (keyword.is("endif") && sound_) conditions_.pop_back();
+    unambiguous_ =
+        !conditions_.empty() && conditions_.back() == depth_ && (!depth_.outside() || item_.empty());
+    if (keyword.is("endif") && unambiguous_) conditions_.pop_back();
   }
 
   void code(const Token& token) {
     const Depth before = depth_;
-    sound_ = depth_.follow(token) && !(before.braces > 0 && token.is("static"));
-    if (!sound_) return;
+    unambiguous_ = depth_.follow(token) && !(before.braces > 0 && token.is("static"));
+    if (!unambiguous_) return;
     if (before.outside()) return outside(token);
     if (depth_.outside()) return closed();
     item_.add_within(token.text);
@@ -177,14 +178,14 @@ class DeclarationParser {
 
   void outside(const Token& token) {
     if (!token.is(";")) return item_.add(piece_of(token));
-    sound_ = item_.is_harmless() && !item_.names_one_of(macros_);
+    unambiguous_ = item_.is_harmless() && !item_.names_one_of(macros_);
     item_ = {};
   }
 
   void closed() {
     item_.end_group();
     if (!item_.is_function()) return;
-    sound_ = !item_.names_one_of(macros_);
+    unambiguous_ = !item_.names_one_of(macros_);
     item_ = {};
   }
 
@@ -192,7 +193,7 @@ class DeclarationParser {
   Item item_;
   Depth depth_;
   std::vector<Depth> conditions_;  // the depth at the beginning of each open conditional
-  bool sound_ = true;              // everything so far was recognised
+  bool unambiguous_ = true;        // everything so far was recognised
 };
 
 // Collects the names of macros. Returns false if one could expand to more than a part of an expression or
@@ -203,7 +204,7 @@ bool read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
     const bool definition = list[i + 1].is("define");
     if (definition) macros.insert(list[i + 2].text);
     Depth depth;
-    for (; list[i].kind != Token::Kind::finish; ++i) {
+    for (; list[i].kind != Token::Kind::end_of_directive; ++i) {
       if (definition && (!depth.follow(list[i]) || list[i].is("static") || list[i].is("##"))) return false;
     }
     if (!depth.outside()) return false;
@@ -234,11 +235,11 @@ bool has_program_variables(const std::vector<std::string_view>& texts, std::stri
   const std::string as_text = options_as_directive(options);
   std::set<Text> macros(parsed.macros.begin(), parsed.macros.end());
   const Tokens defined = tokens_of(as_text);
-  if (!defined.sound || !read_macros(defined.list, macros)) return true;
+  if (!defined.unambiguous || !read_macros(defined.list, macros)) return true;
   std::vector<Tokens> read;
   for (const Text text : texts) {
     read.push_back(tokens_of(text));
-    if (!read.back().sound || !read_macros(read.back().list, macros)) return true;
+    if (!read.back().unambiguous || !read_macros(read.back().list, macros)) return true;
   }
   return !std::all_of(read.begin(), read.end(),
                       [&](const Tokens& tokens) { return DeclarationParser(macros).read(tokens.list); });

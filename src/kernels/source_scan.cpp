@@ -70,7 +70,7 @@ void classify_name(Text name, Scan& scan) {
 
 class Scanner {
  public:
-  explicit Scanner(const Tokens& tokens) : list_(tokens.list) { scan_.ambiguous = !tokens.sound; }
+  explicit Scanner(const Tokens& tokens) : list_(tokens.list) { scan_.ambiguous = !tokens.unambiguous; }
 
   Scan run() && {
     while (at_ < list_.size()) {
@@ -128,7 +128,7 @@ class Scanner {
   // From the "#" to the end of its line.
   void directive() {
     const std::size_t begin = at_;
-    while (list_[at_].kind != Token::Kind::finish) ++at_;
+    while (list_[at_].kind != Token::Kind::end_of_directive) ++at_;
     const std::size_t end = at_++;
     if (begin + 1 == end) return;  // the null directive
     const Text keyword = list_[begin + 1].text;
@@ -296,7 +296,7 @@ std::vector<std::string> includes_of(std::string_view text) {
   for (std::size_t i = 0; i + 2 < list.size(); ++i) {
     if (!list[i].directive || !list[i].is("#") || !contains(kIncludes, list[i + 1].text)) continue;
     const Token& operand = list[i + 2];
-    const bool named = operand.kind == Token::Kind::text && operand.text.size() > 2;
+    const bool named = operand.kind == Token::Kind::literal && operand.text.size() > 2;
     names.emplace_back(named ? operand.text.substr(1, operand.text.size() - 2) : Text{});
   }
   return names;

@@ -46,7 +46,7 @@ void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {
       continue;
     }
     const std::size_t begin = i;
-    for (; tokens[i].kind != Token::Kind::finish; ++i) {
+    for (; tokens[i].kind != Token::Kind::end_of_directive; ++i) {
       if (is_fragment(tokens[i])) fragments_.insert(tokens[i].text);
       if (tokens[i].is("##") && !sure) allow(kAnything, kAnything);
     }

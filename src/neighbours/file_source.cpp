@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr base::Nanoseconds kPeriod = 1s;
+constexpr base::Nanoseconds kReadPeriod = 1s;
 constexpr std::size_t kMaxSize = 64;  // bytes
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -47,7 +47,7 @@ std::optional<unsigned> read_count(std::string_view text) {
 
 void FileSource::step(base::Nanoseconds now) {
   if (now < next_read_) return;
-  next_read_ = now + kPeriod;
+  next_read_ = now + kReadPeriod;
   struct stat status {};
   if (stat(path_.c_str(), &status) != 0) return fail("unreadable", std::strerror(errno));
   const Version version{status.st_dev, status.st_ino, status.st_size, nanoseconds(status.st_ctim)};

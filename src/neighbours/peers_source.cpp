@@ -7,7 +7,7 @@
 namespace cleave::neighbours {
 namespace {
 
-constexpr base::Nanoseconds kPeriod = std::chrono::seconds(1);
+constexpr base::Nanoseconds kScanPeriod = std::chrono::seconds(1);
 
 bool shares_a_device(const RegistryEntry::Devices& ours, const cleave_registry_entry& theirs) {
   return std::any_of(ours.begin(), ours.end(), [&](std::uint64_t device) {
@@ -20,7 +20,7 @@ bool shares_a_device(const RegistryEntry::Devices& ours, const cleave_registry_e
 
 void PeersSource::step(base::Nanoseconds now) {
   if (now < next_scan_) return;
-  next_scan_ = now + kPeriod;
+  next_scan_ = now + kScanPeriod;
   const RegistryEntry::Devices ours = entry_.devices();
   const auto others = live_entries(entry_.folder(), entry_.file());
   const auto peers = std::count_if(others.begin(), others.end(), [&](const LiveEntry& theirs) {

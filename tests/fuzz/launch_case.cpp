@@ -85,7 +85,7 @@ class LaunchCase {
     cl_int status = CL_SUCCESS;
     kernel_ = cl.own(clCreateKernel(program, head_->name.c_str(), &status));
     observations_.add("kernel", status);
-    if (!setting_.platform.dialect.clones || !random_.chance(10) || !kernel_) return;
+    if (!setting_.platform.capabilities.clones || !random_.chance(10) || !kernel_) return;
     kernel_ = cl.own(clCloneKernel(kernel_, &status));
     observations_.add("clone", status);
   }
@@ -149,7 +149,7 @@ class LaunchCase {
       status = cl.marker(queue_, {}, before_.out());
       list.push_back(before_);
     }
-    if (setting_.platform.dialect.user_events &&
+    if (setting_.platform.capabilities.user_events &&
         (random_.chance(8) || invalid_argument_ == InvalidArgument::other_context)) {
       const unsigned context = invalid_argument_ == InvalidArgument::other_context ? 1 : 0;
       user_ = cl.own(clCreateUserEvent(setting_.platform.contexts[context], &status));
@@ -170,7 +170,7 @@ class LaunchCase {
     }
     if (random_.chance(40)) observations_.add("release", kernel_.reset());
     for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
-      if (event_ && setting_.platform.dialect.callbacks && random_.chance(15))
+      if (event_ && setting_.platform.capabilities.callbacks && random_.chance(15))
         callbacks_.ask(event_, state, observations_);
     if (user_) observations_.add("user", clSetUserEventStatus(user_, CL_COMPLETE));
     if (random_.chance(40)) observations_.add("flush", clFlush(queue_));

@@ -26,8 +26,8 @@ std::string Shape::text() const {
          words(global, dims) + ", " + (with_local ? words(local, dims) : "NULL");
 }
 
-Shapes::Shapes(Random random, const Dialect& dialect, const Options& options)
-    : dialect_(dialect),
+Shapes::Shapes(Random random, const Capabilities& capabilities, const Options& options)
+    : capabilities_(capabilities),
       most_items_(options.most_items),
       most_groups_(options.most_groups),
       far_(options.without.count("far-offset") == 0) {
@@ -47,7 +47,7 @@ Shapes::Shapes(Random random, const Dialect& dialect, const Options& options)
 
 Shape Shapes::one(Random& random, const KernelSpec& kernel) const {
   // A driver may choose any size, unless it suggests one. Then it has to be the same for every slice.
-  const bool open = dialect_.suggests || !kernel.depends_on_grouping || kernel.size_required;
+  const bool open = capabilities_.suggests || !kernel.depends_on_grouping || kernel.size_required;
   if (open && random.chance(kernel.depends_on_grouping ? 10 : 50)) return random.one_of(open_);
   Shape shape;
   // A kernel that requires a size fails with any other, which is tried occasionally.
@@ -68,7 +68,7 @@ void Shapes::size(Random& random, Shape& shape) const {
   }
   const cl_uint dim = random.below(shape.dims);
   const std::size_t more = random.below(shape.local[dim]);  // an incomplete work-group
-  if (random.chance(dialect_.uneven ? 15 : 3)) shape.global[dim] += more;
+  if (random.chance(capabilities_.uneven ? 15 : 3)) shape.global[dim] += more;
 }
 
 void Shapes::displace(Random& random, Shape& shape) const {

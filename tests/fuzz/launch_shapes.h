@@ -29,14 +29,14 @@ struct Shape {
 // Drivers compile a kernel for each local size, so a program is launched with few of them, but in many shapes.
 class Shapes {
  public:
-  Shapes(Random random, const Dialect& dialect, const Options& options);
+  Shapes(Random random, const Capabilities& capabilities, const Options& options);
   Shape one(Random& random, const KernelSpec& kernel) const;
 
  private:
   void size(Random& random, Shape& shape) const;
   void displace(Random& random, Shape& shape) const;
 
-  const Dialect& dialect_;
+  const Capabilities& capabilities_;
   std::size_t most_items_;
   std::size_t most_groups_;
   bool far_;  // offsets that need more than 16 bits as well

@@ -37,12 +37,12 @@ void print_program(BuiltProgram& built, const Platform& platform, unsigned numbe
 
 void run_program(const Options& options, const Platform& platform, unsigned number) {
   Random random = Random::stream(options.seed, "program", number);
-  ProgramText text = write_program(Random(random.next()), platform.dialect);
+  ProgramText text = write_program(Random(random.next()), platform.capabilities);
   text.drop(options.dropped);
   if (options.show) show_text(text);
-  const BuildMethod way = choose_build_method(random, platform.dialect);
+  const BuildMethod way = choose_build_method(random, platform.capabilities);
   BuiltProgram built(platform, text, way, options.folder);
-  const Shapes shapes(Random(random.next()), platform.dialect, options);
+  const Shapes shapes(Random(random.next()), platform.capabilities, options);
   print_program(built, platform, number, options);
   if (options.first_case == 0) {
     Observations observations(options.show);

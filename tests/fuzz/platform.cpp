@@ -16,30 +16,30 @@ bool builds(const Platform& platform, const std::string& text, const std::string
   return cl.build(cl.program(platform.contexts[0], text), options.c_str()) == CL_SUCCESS;
 }
 
-Dialect probe(const Platform& platform, const std::set<std::string>& without) {
-  Dialect dialect;
+Capabilities probe(const Platform& platform, const std::set<std::string>& without) {
+  Capabilities capabilities;
   for (const std::string standard : {"-cl-std=CL3.0", "-cl-std=CL2.0", ""}) {
-    dialect.standard = standard;
+    capabilities.standard = standard;
     if (builds(platform, "kernel void k(global uint* out) { out[get_global_id(0)] = 0u; }\n", standard))
       break;
   }
-  dialect.linear_ids = builds(platform,
-                              "kernel void k(global uint* out) {\n  out[get_global_linear_id()] = "
-                              "(uint)(get_enqueued_local_size(0) + get_group_linear_id());\n}\n",
-                              dialect.standard);
+  capabilities.linear_ids = builds(platform,
+                                   "kernel void k(global uint* out) {\n  out[get_global_linear_id()] = "
+                                   "(uint)(get_enqueued_local_size(0) + get_group_linear_id());\n}\n",
+                                   capabilities.standard);
   cl_bool uneven = CL_FALSE;
   clGetDeviceInfo(platform.device, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, sizeof uneven, &uneven, nullptr);
   const auto up_to = [&without](const char* what) { return without.count(what) == 0; };
-  dialect.uneven = uneven == CL_TRUE && up_to("uneven");
-  dialect.libraries = up_to("libraries");
-  dialect.callbacks = up_to("callbacks");
-  dialect.user_events = up_to("user-events");
+  capabilities.uneven = uneven == CL_TRUE && up_to("uneven");
+  capabilities.libraries = up_to("libraries");
+  capabilities.callbacks = up_to("callbacks");
+  capabilities.user_events = up_to("user-events");
   // Loaders do not check that a driver has the function.
-  dialect.clones = cl.text(platform.device, CL_DEVICE_VERSION) >= "OpenCL 2.1" && up_to("clones");
-  dialect.talk = up_to("talk");
+  capabilities.clones = cl.text(platform.device, CL_DEVICE_VERSION) >= "OpenCL 2.1" && up_to("clones");
+  capabilities.communication = up_to("communication");
   const std::string extensions = cl.text(platform.device, CL_DEVICE_EXTENSIONS);
-  dialect.suggests = extensions.find("cl_khr_suggested_local_work_size") != std::string::npos;
-  return dialect;
+  capabilities.suggests = extensions.find("cl_khr_suggested_local_work_size") != std::string::npos;
+  return capabilities;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Platform find_platform(const Options& options) {
   platform.device = devices.front();
   for (Context& context : platform.contexts) context = cl.context(platform.device);
   platform.most_local = cl.info<std::size_t>(platform.device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
-  platform.dialect = probe(platform, options.without);
+  platform.capabilities = probe(platform, options.without);
   return platform;
 }
 

@@ -9,7 +9,7 @@ namespace fuzz {
 
 struct Platform {
   cl_device_id device = nullptr;
-  Dialect dialect;
+  Capabilities capabilities;
   std::size_t most_local = 1;  // work-items in a work-group
   Context contexts[2];
 };

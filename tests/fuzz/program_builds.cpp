@@ -141,13 +141,13 @@ Program BuiltProgram::rebuilt(unsigned context, Program program, const std::stri
   return again;
 }
 
-BuildMethod choose_build_method(Random& random, const Dialect& dialect) {
+BuildMethod choose_build_method(Random& random, const Capabilities& capabilities) {
   const unsigned kind = random.below(100);
   if (kind < 50) return BuildMethod::one_string;
   if (kind < 65) return BuildMethod::many_strings;
   if (kind < 72) return BuildMethod::header_folder;
   if (kind < 78) return BuildMethod::binary;
-  if (!dialect.libraries) return BuildMethod::one_string;
+  if (!capabilities.libraries) return BuildMethod::one_string;
   return kind < 91 ? BuildMethod::embedded_header : BuildMethod::linked;
 }
 

@@ -30,7 +30,7 @@ class BuiltProgram {
   Program programs_[2];
 };
 
-BuildMethod choose_build_method(Random& random, const Dialect& dialect);
+BuildMethod choose_build_method(Random& random, const Capabilities& capabilities);
 
 // Builds a text with a mistake in it and adds the error and the log.
 void build_invalid(const Platform& platform, const ProgramText& text, Random random,

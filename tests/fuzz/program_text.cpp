@@ -69,11 +69,11 @@ std::string ProgramText::whole() const {
   return section(Section::macros) + section(Section::functions) + section(Section::kernels);
 }
 
-ProgramText write_program(Random random, const Dialect& dialect) {
+ProgramText write_program(Random random, const Capabilities& capabilities) {
   ProgramText text;
-  Dialect own = dialect;
+  Capabilities own = capabilities;
   if (random.chance(80))
-    text.pieces.push_back({Section::options, dialect.standard, true});
+    text.pieces.push_back({Section::options, capabilities.standard, true});
   else
     own.linear_ids = false;
   const bool depends_on_grouping = random.chance(85);

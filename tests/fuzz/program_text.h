@@ -21,16 +21,16 @@ namespace fuzz {
 using Sizes = std::array<std::size_t, 3>;
 
 // What the platform supports.
-struct Dialect {
-  std::string standard;     // the option that names the newest language version, or nothing
-  bool linear_ids = false;  // that version has get_global_linear_id and its like
-  bool uneven = false;      // launches may end in a smaller work-group
-  bool libraries = true;    // clCompileProgram and clLinkProgram work
-  bool callbacks = true;    // event callbacks are called as specified
-  bool user_events = true;  // commands may wait for user events
-  bool clones = true;       // clCloneKernel is available
-  bool suggests = true;     // the driver can be queried for the local size that it would choose
-  bool talk = true;         // work-groups may exchange data through global memory
+struct Capabilities {
+  std::string standard;       // the option that names the newest language version, or nothing
+  bool linear_ids = false;    // that version has get_global_linear_id and its like
+  bool uneven = false;        // launches may end in a smaller work-group
+  bool libraries = true;      // clCompileProgram and clLinkProgram work
+  bool callbacks = true;      // event callbacks are called as specified
+  bool user_events = true;    // commands may wait for user events
+  bool clones = true;         // clCloneKernel is available
+  bool suggests = true;       // the driver can be queried for the local size that it would choose
+  bool communication = true;  // work-groups may exchange data through global memory
 };
 
 enum class Section { options, macros, functions, kernels };
@@ -60,6 +60,6 @@ struct ProgramText {
   std::string whole() const;
 };
 
-ProgramText write_program(Random random, const Dialect& dialect);
+ProgramText write_program(Random random, const Capabilities& capabilities);
 
 }  // namespace fuzz

@@ -47,7 +47,9 @@ Do choose_step(Random& random) {
 class Sequence {
  public:
   Sequence(const Setting& setting, Random& random, Observations& observations)
-      : setting_(setting), observations_(observations), user_events_(setting.platform.dialect.user_events) {
+      : setting_(setting),
+        observations_(observations),
+        user_events_(setting.platform.capabilities.user_events) {
     const unsigned contexts = random.chance(20) ? 2 : 1;
     for (unsigned context = 0; context < contexts; ++context) {
       programs_[context] = setting.built.program(context, unseen_);
@@ -169,7 +171,7 @@ class Sequence {
     chain.done(queue, event);
     if (!event) return;
     for (const cl_int state : {CL_COMPLETE, CL_RUNNING, CL_SUBMITTED})
-      if (setting_.platform.dialect.callbacks && random.chance(8))
+      if (setting_.platform.capabilities.callbacks && random.chance(8))
         callbacks_.ask(event, state, observations_);
     events_.push_back({std::move(event), queue.handle});
   }
@@ -232,7 +234,8 @@ class Sequence {
     Kernel& kernel = random.chance(30) ? kept_[chain.context()][head.name] : fresh;
     if (!kernel) kernel = cl.own(clCreateKernel(programs_[chain.context()], head.name.c_str(), &status));
     if (status != CL_SUCCESS) return status;
-    if (setting_.platform.dialect.clones && random.chance(8)) kernel = cl.own(clCloneKernel(kernel, &status));
+    if (setting_.platform.capabilities.clones && random.chance(8))
+      kernel = cl.own(clCloneKernel(kernel, &status));
     set_arguments(kernel, setting_.platform, chain.buffers(), shape, random.word(), observations_);
     const Buffer brief =
         random.chance(15) ? chain.buffers().temporary_cells(kernel, observations_) : Buffer();

@@ -16,10 +16,10 @@ std::string barrier(Random& random) { return std::string("  barrier(") + kFences
 std::string Vocabulary::statement(unsigned number) {
   const unsigned kind = random_.below(100);
   if (kind < 32) return "  acc = acc * 2654435761u + " + value(2) + ";\n";
-  if (kind < 44 && dialect_.talk) return atomic();
+  if (kind < 44 && capabilities_.communication) return atomic();
   if (kind < 56 && groups_) return exchange(number);
-  if (kind < 61 && groups_ && dialect_.talk) return histogram(number);
-  if (kind < 68 && sees_ && groups_ && dialect_.talk) return last_group(number);
+  if (kind < 61 && groups_ && capabilities_.communication) return histogram(number);
+  if (kind < 68 && sees_ && groups_ && capabilities_.communication) return last_group(number);
   if (kind < 75 && sees_) return stride(number);
   if (kind < 81) return branch();
   if (kind < 88) return loop(number);
@@ -58,7 +58,7 @@ std::string Vocabulary::histogram(unsigned number) {
 // The last group to finish adds up the partial results of all groups.
 std::string Vocabulary::last_group(unsigned number) {
   const std::string last = "last" + std::to_string(number);
-  const std::string group = dialect_.linear_ids && random_.chance(50)
+  const std::string group = capabilities_.linear_ids && random_.chance(50)
                                 ? "(uint)get_group_linear_id()"
                                 : "(uint)((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * "
                                   "get_num_groups(0) + get_group_id(0))";

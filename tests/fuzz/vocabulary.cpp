@@ -20,24 +20,25 @@ std::string without_get(const std::string& name) { return name.substr(4); }
 
 }  // namespace
 
-Vocabulary::Vocabulary(Random& random, const Dialect& dialect, bool sees_launch, bool depends_on_grouping)
+Vocabulary::Vocabulary(Random& random, const Capabilities& capabilities, bool sees_launch,
+                       bool depends_on_grouping)
     : random_(random),
-      dialect_(dialect),
+      capabilities_(capabilities),
       sees_(sees_launch),
       groups_(depends_on_grouping),
       dimensioned_(kPlain) {
   if (groups_) {
     add(dimensioned_, kGrouped);
-    if (dialect.linear_ids) add(dimensioned_, {"get_enqueued_local_size"});
-    if (dialect.linear_ids) add(plain_, {"get_local_linear_id"});
+    if (capabilities.linear_ids) add(dimensioned_, {"get_enqueued_local_size"});
+    if (capabilities.linear_ids) add(plain_, {"get_local_linear_id"});
   }
   if (!sees_) return;
   // Twice, so that most reads are of values that splitting could change.
   for (int times = 0; times < 2; ++times) add(dimensioned_, kSeeing);
   for (int times = 0; times < 2 && groups_; ++times) add(dimensioned_, kSeeingGrouped);
   add(plain_, {"get_work_dim"});
-  if (dialect.linear_ids) add(plain_, {"get_global_linear_id"});
-  if (dialect.linear_ids && groups_) add(plain_, {"get_group_linear_id"});
+  if (capabilities.linear_ids) add(plain_, {"get_global_linear_id"});
+  if (capabilities.linear_ids && groups_) add(plain_, {"get_group_linear_id"});
 }
 
 std::string Vocabulary::with(std::string pattern, const std::string& argument) const {
@@ -192,7 +193,7 @@ Piece Vocabulary::helper(unsigned number) {
 }
 
 std::string Vocabulary::slot() {
-  const unsigned style = sees_ ? random_.below(!dialect_.linear_ids ? 2 : groups_ ? 4 : 3) : 0;
+  const unsigned style = sees_ ? random_.below(!capabilities_.linear_ids ? 2 : groups_ ? 4 : 3) : 0;
   switch (style) {
     case 1:
       return "(uint)(((get_global_id(2) - get_global_offset(2)) * get_global_size(1) +\n      "
@@ -214,7 +215,7 @@ std::string Vocabulary::slot() {
 
 std::string Vocabulary::local_id() {
   if (!groups_) return "0u";
-  if (dialect_.linear_ids && random_.chance(40)) return "(uint)get_local_linear_id()";
+  if (capabilities_.linear_ids && random_.chance(40)) return "(uint)get_local_linear_id()";
   return "(uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + "
          "get_local_id(0))";
 }

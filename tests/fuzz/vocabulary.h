@@ -13,7 +13,7 @@ class Vocabulary {
  public:
   // With `sees_launch`, the built-in functions whose value depends on the launch's offset and size are included; with
   // `depends_on_grouping`, those whose value depends on the grouping of its work-items.
-  Vocabulary(Random& random, const Dialect& dialect, bool sees_launch, bool depends_on_grouping);
+  Vocabulary(Random& random, const Capabilities& capabilities, bool sees_launch, bool depends_on_grouping);
 
   // A macro or a helper function, which all later statements may use.
   Piece macro(unsigned number);
@@ -46,7 +46,7 @@ class Vocabulary {
   std::string oddity(unsigned number);
 
   Random& random_;
-  const Dialect& dialect_;
+  const Capabilities& capabilities_;
   bool sees_;
   bool groups_;
   std::vector<std::string> dimensioned_;  // names of built-in functions that take a dimension

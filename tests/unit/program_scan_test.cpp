@@ -8,21 +8,21 @@ namespace cleave::kernels {
 namespace {
 
 constexpr const char* kClean = "kernel void clean(global int* a) { a[get_global_id(0)] = 1; }\n";
-constexpr const char* kSeer = "kernel void seer(global int* a) { a[get_group_id(0)] = 1; }\n";
-constexpr const char* kTalker = "kernel void talker(global int* a) { atomic_inc(a); }\n";
+constexpr const char* kSeer = "kernel void reads_group_id(global int* a) { a[get_group_id(0)] = 1; }\n";
+constexpr const char* kTalker = "kernel void uses_atomics(global int* a) { atomic_inc(a); }\n";
 
 bool splits(const std::string& text, const char* kernel) {
   const Scan scan = ProgramScan(text).of(kernel);
   return !scan.reads_ndrange && !scan.opaque;
 }
 
-TEST(ProgramScan, KernelsAreJudgedIndividually) {
+TEST(ProgramScan, KernelsAreScannedIndividually) {
   const ProgramScan scan(std::string(kClean) + kSeer + kTalker);
   EXPECT_FALSE(scan.of("clean").reads_ndrange);
   EXPECT_FALSE(scan.of("clean").communicates);
-  EXPECT_TRUE(scan.of("seer").reads_ndrange);
-  EXPECT_FALSE(scan.of("talker").reads_ndrange);
-  EXPECT_TRUE(scan.of("talker").communicates);
+  EXPECT_TRUE(scan.of("reads_group_id").reads_ndrange);
+  EXPECT_FALSE(scan.of("uses_atomics").reads_ndrange);
+  EXPECT_TRUE(scan.of("uses_atomics").communicates);
   EXPECT_TRUE(scan.whole().reads_ndrange);
   EXPECT_TRUE(scan.of("no such kernel").reads_ndrange) << "then the whole text counts";
 }
@@ -109,20 +109,21 @@ TEST(ProgramScan, DeclarationIsNoCall) {
 }
 
 TEST(ProgramScan, NamesSwappedByMacrosCountAsBoth) {
-  EXPECT_FALSE(splits(std::string("#define clean seer\n#define seer clean\n") + kClean + kSeer, "clean"));
+  EXPECT_FALSE(splits(
+      std::string("#define clean reads_group_id\n#define reads_group_id clean\n") + kClean + kSeer, "clean"));
 }
 
 TEST(ProgramScan, BracesInCommentsAndStringsAreIgnored) {
   const std::string text = std::string("/* { */ // {\n constant char x[] = \"}\"; constant char c = '{';\n") +
                            kClean + "/* } */\n" + kSeer;
   EXPECT_TRUE(splits(text, "clean"));
-  EXPECT_FALSE(splits(text, "seer"));
+  EXPECT_FALSE(splits(text, "reads_group_id"));
 }
 
 TEST(ProgramScan, BalancedConditionalsAreAnalysed) {
   const std::string text = std::string("#ifdef FAST\n") + kClean + "#else\n" + kClean + "#endif\n" + kSeer;
   EXPECT_TRUE(splits(text, "clean"));
-  EXPECT_FALSE(splits(text, "seer"));
+  EXPECT_FALSE(splits(text, "reads_group_id"));
   const std::string two = std::string("#ifdef FAST\n") + kClean + "#else\n" +
                           "kernel void clean(global int* a) { a[get_group_id(0)] = 1; }\n#endif\n";
   EXPECT_FALSE(splits(two, "clean")) << "either of the two may be meant";
@@ -163,13 +164,13 @@ TEST(ProgramScan, TypesAndInitializersAreNoFunctions) {
   }
 }
 
-TEST(ProgramScan, CppSourceIsJudgedAsOneUnit) {
+TEST(ProgramScan, CppSourceIsScannedAsOneUnit) {
   BuildInputs with;
   with.options = "-cl-std=CLC++";
   EXPECT_TRUE(ProgramScan(std::string(kClean) + kSeer, with).of("clean").reads_ndrange);
 }
 
-TEST(ProgramScan, TokenPastingIsTamperingWithNames) {
+TEST(ProgramScan, PastedNamesBreakThePrelude) {
   const std::string paste = "#define CAT(a, b) a##b\n";
   EXPECT_TRUE(ProgramScan(paste + "#define X get_group_id\n").whole().breaks_prelude);
   EXPECT_FALSE(ProgramScan("#define X get_group_id\n").whole().breaks_prelude);
@@ -181,7 +182,7 @@ TEST(ProgramScan, TokenPastingIsTamperingWithNames) {
 // Texts whose braces may mean something else than they seem: the whole text counts.
 class UnseparableProgram : public testing::TestWithParam<const char*> {};
 
-TEST_P(UnseparableProgram, IsJudgedAsOneUnit) {
+TEST_P(UnseparableProgram, IsScannedAsOneUnit) {
   EXPECT_FALSE(splits(std::string(GetParam()) + kClean + kSeer, "clean")) << GetParam();
 }
 
@@ -194,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(ProgramScan, UnseparableProgram,
                                          "void f() { DROP(}) {\n }\n", "/* no end\n", "constant char c = '\n",
                                          "<% %>\n", "#if 0\n", "#endif\n", "void f(\n", "%:define X 1\n"));
 
-TEST(ProgramScan, IncludesAndPastingAreJudgedAsOneUnit) {
+TEST(ProgramScan, IncludesAndPastingAreScannedAsOneUnit) {
   for (const char* line : {"#include \"x.h\"\n", "#define C(a, b) a##b\n"}) {
     EXPECT_TRUE(splits(std::string(line) + kClean, "clean"));
     EXPECT_FALSE(splits(std::string(line) + kClean + kSeer, "clean")) << line;
@@ -219,7 +220,7 @@ TEST(ProgramScan, OptionsCount) {
   EXPECT_FALSE(ProgramScan(text, with).of("a").reads_ndrange);
   with.options = "-DG=get_group_id";
   EXPECT_TRUE(ProgramScan(text, with).of("a").reads_ndrange);
-  with.options = "-DG=seer";
+  with.options = "-DG=reads_group_id";
   EXPECT_TRUE(ProgramScan(text, with).of("a").reads_ndrange)
       << "a macro may lead to any function that it names";
   with.options = "-DBEGIN={";

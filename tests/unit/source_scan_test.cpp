@@ -69,14 +69,14 @@ INSTANTIATE_TEST_SUITE_P(Scan, HarmlessSource,
 class OpaqueSource : public testing::TestWithParam<const char*> {};
 
 // Where compilers differ, or where a token ends is not certain.
-TEST(Scan, AmbiguousTextIsUnsound) {
+TEST(Scan, AmbiguousTextIsReported) {
   for (const char* text : {"#warning see /* below\n#define ID get_group_id(0)\n// */\n",
                            "#if 0\n#include <x/*y>\n\" */ \" /* \"\n#endif\n", "x = 1_p+get_group_id(0);"}) {
     EXPECT_TRUE(scan_source(text).ambiguous) << text;
   }
 }
 
-TEST(Scan, UnreadableTextTampers) {
+TEST(Scan, UnreadableTextBreaksThePrelude) {
   for (const char* text : {"?\?=define X\n", "%:x", "\\u0067", "#import <x>\n", "#pragma what\n", "don't\n",
                            "a$b", "_Pragma(\"x\")"}) {
     EXPECT_TRUE(scan_source(text).breaks_prelude) << text;
@@ -104,12 +104,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "\xc3\xa9t\xc3\xa9(0)", "#if __has_include(<it's>) || defined(X)\n#endif\n", "/* no end",
                     "1'000", "<% %>", "#pragma push_macro(\"get_group_id\")\n"));
 
-class TamperingSource : public testing::TestWithParam<const char*> {};
+class PreludeBreakingSource : public testing::TestWithParam<const char*> {};
 
-TEST_P(TamperingSource, IsDetected) { EXPECT_TRUE(scan_source(GetParam()).breaks_prelude) << GetParam(); }
+TEST_P(PreludeBreakingSource, IsDetected) {
+  EXPECT_TRUE(scan_source(GetParam()).breaks_prelude) << GetParam();
+}
 
 INSTANTIATE_TEST_SUITE_P(
-    Scan, TamperingSource,
+    Scan, PreludeBreakingSource,
     testing::Values("#define get_group_id(d) 0\n", "#define get_global_id(d) get_global_id(d)\n",
                     "#undef get_group_id\n", "#ifdef get_group_id\n#endif\n",
                     "#if defined(get_work_dim)\n#endif\n", "#if 0\n#elif get_work_dim\n#endif\n",
@@ -122,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "kernel void a(global int* o, int (get_work_dim)) {}",
                     "kernel void get_group_linear_id(global int* p) {}"));
 
-TEST(Scan, PastedNamesThatCouldTamperAreDetected) {
+TEST(Scan, PastedNamesThatCouldBreakThePreludeAreDetected) {
   for (const char* text :
        {"#define X get_group_id\n", "#if CAT(X, _mine)\n#endif\n", "void f() { CALL(get_group_id, 0) }"}) {
     EXPECT_TRUE(scan_source(text).breaks_prelude_if_pasting) << text;
@@ -230,7 +232,7 @@ TEST(ScanOptions, MacrosCountAsText) {
   EXPECT_TRUE(scan_text(options_as_directive("-D F(a,b)=a##b")).pastes_tokens);
 }
 
-TEST(ScanOptions, RedefiningAFunctionTampers) {
+TEST(ScanOptions, RedefiningAFunctionBreaksThePrelude) {
   for (const char* options : {"-Dget_group_id=f", "-D get_global_id(x)=x", "-U get_work_dim", "-D__cleave_on",
                               "-D\"get_group_id=f\"", "-Dsize_t=uint", "-Dinline=", "-include x.h"}) {
     EXPECT_TRUE(scan_options(options).breaks_prelude) << options;

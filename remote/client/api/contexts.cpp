@@ -115,7 +115,7 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
 
 cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
                                                ErrorNotify notify, void* user_data, cl_int* error_ret) {
-  begin();
+  initialize();
   if (catalog.platform == nullptr) return fail<cl_context>(error_ret, CL_INVALID_PLATFORM);
   if (notify == nullptr && user_data != nullptr) return fail<cl_context>(error_ret, CL_INVALID_VALUE);
   Properties taken;

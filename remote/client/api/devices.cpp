@@ -56,7 +56,7 @@ bool is_a_type(cl_device_type type) {
 
 cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id handle, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
-  if (handle == nullptr) begin();
+  if (handle == nullptr) initialize();
   if (handle == nullptr ? catalog.platform == nullptr : find(handle) == nullptr) return CL_INVALID_PLATFORM;
   if (!is_a_type(type)) return CL_INVALID_DEVICE_TYPE;
   if ((entries == 0) == (devices != nullptr) || (devices == nullptr && count == nullptr))

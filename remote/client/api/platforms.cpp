@@ -6,7 +6,7 @@
 namespace cleave::remote::client {
 
 cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
-  begin();
+  initialize();
   if ((entries == 0) == (platforms != nullptr) || (platforms == nullptr && count == nullptr))
     return CL_INVALID_VALUE;
   if (count != nullptr) *count = catalog.platform != nullptr ? 1 : 0;
@@ -18,7 +18,7 @@ cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, 
 cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle, cl_platform_info name, size_t size, void* value,
                                      size_t* size_ret) {
   constexpr cl_uint kSuffix = 0x0920;  // CL_PLATFORM_ICD_SUFFIX_KHR
-  if (handle == nullptr) begin();
+  if (handle == nullptr) initialize();
   if (handle == nullptr ? catalog.platform == nullptr : find(handle) == nullptr) return CL_INVALID_PLATFORM;
   const InfoOutput output{size, value, size_ret};
   const auto text = catalog.platform_texts.find(name);

@@ -25,7 +25,7 @@ std::string_view between(const Token& first, const Token& last) {
 Include parse_operand_tokens(Line tokens) {
   if (tokens.empty()) return {};
   const Token& first = tokens.front();
-  if (first.kind == Token::Kind::text && first.text.size() > 2) {
+  if (first.kind == Token::Kind::literal && first.text.size() > 2) {
     const auto form = first.text.front() == '<' ? Include::Form::angled : Include::Form::quoted;
     if (form == Include::Form::angled || first.text.front() == '"')
       return {form, std::string(first.text.substr(1, first.text.size() - 2))};
@@ -92,7 +92,7 @@ Directives parse_directives(std::string_view text) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].directive) continue;
     const std::size_t begin = ++i;
-    while (i < list.size() && list[i].kind != Token::Kind::finish) ++i;
+    while (i < list.size() && list[i].kind != Token::Kind::end_of_directive) ++i;
     parse_directive(Line(list).subspan(begin, std::min(i, list.size()) - begin), found);
   }
   return found;

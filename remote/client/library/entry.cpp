@@ -27,7 +27,7 @@ const Functions& all_functions() {
 cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, cl_uint* count,
                                    const Table** table) {
   use_plain_table();
-  begin();
+  initialize();
   if (table != nullptr) *table = &platform_table();
   return client::clGetPlatformIDs(entries, platforms, count);
 }

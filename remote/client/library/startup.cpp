@@ -98,7 +98,7 @@ void use_plain_table() {
   if (!startup.started) startup.plain_table = true;
 }
 
-void begin() noexcept try {
+void initialize() noexcept try {
   const base::ScopedCancelDisable no_cancel;
   const base::RecursiveMutexLock lock(startup.mutex);
   if (startup.started) return;
@@ -138,7 +138,7 @@ base::ForkLocks make_fork_locks() {
   return locks;
 }
 
-// Made at the first fork after begin().
+// Made at the first fork after initialize().
 base::ForkLocks& fork_locks() {
   static base::NoDestructor<base::ForkLocks> locks(make_fork_locks());
   return *locks;
@@ -146,7 +146,7 @@ base::ForkLocks& fork_locks() {
 
 }  // namespace
 
-// Before begin() there is nothing else to lock, and the rest may not be constructed yet: another thread may fork while
+// Before initialize() there is nothing else to lock, and the rest may not be constructed yet: another thread may fork while
 // this library is being loaded.
 void before_fork() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   startup.mutex.lock();

@@ -1,15 +1,15 @@
-// How the client begins, what it does around fork(), and at the end of the process. begin() is declared in objects/client.h.
+// How the client begins, what it does around fork(), and at the end of the process. initialize() is declared in objects/client.h.
 #pragma once
 
 #include "base/opencl.h"
 
 namespace cleave::remote::client {
 
-// The table of all functions with which begin() has created the platform.
+// The table of all functions with which initialize() has created the platform.
 const Table& platform_table();
 
-// Before begin(): the caller is a face, which offers the platform itself and does not know cl_khr_icd 2, so the table has
-// to hold functions only. No effect after begin().
+// Before initialize(): the caller is a face, which offers the platform itself and does not know cl_khr_icd 2, so the table has
+// to hold functions only. No effect after initialize().
 void use_plain_table();
 
 // Around fork(), by pthread_atfork: the startup mutex and then all other locks of the library. A child keeps the platform
@@ -19,7 +19,7 @@ void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
 
-// Lets begin() start again. Only for tests, which have taken everything else down.
+// Lets initialize() start again. Only for tests, which have taken everything else down.
 void restart_for_tests();
 
 // At the end of the process: sends all gathered commands.

@@ -233,9 +233,9 @@ bool Connection::sleep_until_readable(bool others_read, milliseconds most) {
   if (poll(waited.data(), others_read ? 2 : 3, static_cast<int>(most.count())) <= 0) return false;
   if (waited[0].revents != 0) {
     drain(timer_.get());
-    if (out_.try_lock()) {
+    if (out_mutex_.try_lock()) {
       flush_as_watcher();
-      out_.unlock();
+      out_mutex_.unlock();
     } else {
       arm_flush_timer();  // the current sender may not send what was gathered last
     }
@@ -269,10 +269,10 @@ void Connection::watch() {
 void Connection::check_liveness() {
   const auto now = steady_clock::now();
   if (now - input_.last_received() > timeout_) stream_->shutdown();
-  if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_.try_lock()) return;
+  if (now - at(last_sent_.load(std::memory_order_relaxed)) < heartbeat_ || !out_mutex_.try_lock()) return;
   add({}, 0, {}, [](Builder& b) { return wire::CreatePing(b, 0); });
   flush_as_watcher();
-  out_.unlock();
+  out_mutex_.unlock();
 }
 
 void Connection::close_in_child() {

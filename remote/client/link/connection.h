@@ -22,8 +22,8 @@
 // Shared memory. On a unix socket large data goes through memory that the server maps as well (shared_area.h): a
 // command then names a place in it, or a ring (shared_ring.h). Without free space data goes over the socket.
 //
-// Thread-safe. Lock order: reservations_, then out_, then requests_, then events_; released_mutex_ and the shared
-// area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_: its holder may be waiting for a
+// Thread-safe. Lock order: reservations_mutex_, then out_mutex_, then requests_mutex_, then events_mutex_; released_mutex_ and the shared
+// area's mutex are leaves, reader_mutex_ is taken alone. The reader never takes out_mutex_: its holder may be waiting for a
 // server that waits until we read.
 #pragma once
 
@@ -130,7 +130,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The same with data. Returns when the data has been read from the program's memory.
   template <typename Make>
   cl_int post_data(const CommandHeader& header, const Box& data, Make make) {
-    const base::MutexLock lock(out_);
+    const base::MutexLock lock(out_mutex_);
     const cl_int error = begin_command(header, data.bytes());
     if (error != CL_SUCCESS) return error;
     add(header, 0, {data.bytes()}, make);
@@ -140,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // For a command on which others come to depend before it is sent: waits until the windows have room for it. It is
   // then sent as urgent while the caller holds the reservation, so at most one such command exceeds the windows.
   using WindowReservation = std::unique_lock<base::Mutex>;
-  WindowReservation reserve_window(bool has_data, cl_int& error) CLEAVE_EXCLUDES(out_);
+  WindowReservation reserve_window(bool has_data, cl_int& error) CLEAVE_EXCLUDES(out_mutex_);
 
   // Whether the server can answer commands other than reads at their end (PendingRequest::answer_at_end).
   [[nodiscard]] bool supports_end_answers() const { return supports_end_answers_; }
@@ -157,7 +157,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     assert(header.event != 0);
     data.copy_to(place.data(), 0, data.bytes());
     const PayloadInfo payload_info{0, wire::Shared(place.offset(), data.bytes())};
-    const base::MutexLock lock(out_);
+    const base::MutexLock lock(out_mutex_);
     const cl_int error = begin_command(header, 0);
     if (error != CL_SUCCESS) return error;
     keep_until_complete(header.event, std::move(place));
@@ -173,7 +173,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Ring ring(place, data);
     place.keep_until_idle(&is_ring_idle);
     const PayloadInfo payload_info{ring.write_payload(), ring.shared(), ring.words()};
-    const base::MutexLock lock(out_);
+    const base::MutexLock lock(out_mutex_);
     const cl_int error = begin_command(header, payload_info.payload);
     if (error != CL_SUCCESS) return error;
     keep_until_complete(header.event, std::move(place));
@@ -204,7 +204,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <typename Make>
   cl_int call_async(const CommandHeader& header, PendingRequest& pending, Make make, const Box& data = {},
                     FlushTiming when = FlushTiming::soon) {
-    const base::MutexLock lock(out_);
+    const base::MutexLock lock(out_mutex_);
     const cl_int error = begin_command(header, data.bytes() + pending.payload());
     if (error != CL_SUCCESS) return error;
     PayloadInfo payload_info{.payload = data.bytes(), .answer_at_end = pending.answer_at_end};
@@ -225,7 +225,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     pending.place.keep_until_idle(&is_ring_idle);
     pending.in_ring = true;
     {
-      const base::MutexLock lock(out_);
+      const base::MutexLock lock(out_mutex_);
       const cl_int error = begin_command(header, ring.read_payload());
       if (error != CL_SUCCESS) return error;
       const std::uint32_t request = register_request(pending);
@@ -245,10 +245,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   // Whether commands of any queue may still be running on the server.
-  bool has_commands_in_flight() CLEAVE_EXCLUDES(out_);
+  bool has_commands_in_flight() CLEAVE_EXCLUDES(out_mutex_);
 
   // Sends all gathered commands.
-  void flush() CLEAVE_EXCLUDES(out_);
+  void flush() CLEAVE_EXCLUDES(out_mutex_);
 
   // Flushes, then returns when done() is true or the connection has ended. done() is called often, by this thread only,
   // and must become true by something that the server sends.
@@ -261,9 +261,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Tracks the event of a command that is about to be sent: its completion sets the event's status. Holds the object
   // until then.
-  void expect(Object& event) CLEAVE_EXCLUDES(events_);
+  void expect(Object& event) CLEAVE_EXCLUDES(events_mutex_);
   // The command was not sent.
-  void forget(Object& event) CLEAVE_EXCLUDES(events_);
+  void forget(Object& event) CLEAVE_EXCLUDES(events_mutex_);
 
   // Changes the count of event callbacks that depend on what the server sends, though no thread waits for it.
   void adjust_unawaited(int by) {
@@ -276,13 +276,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Counts the program's user events that are not set yet: commands behind them wait for the program.
   void count_user_event(int by) { open_user_events_.fetch_add(by, std::memory_order_relaxed); }
   // Calls `function` when the server reports that this memory object is gone, or the connection has ended.
-  void on_memory_released(Id memory, std::function<void()> function) CLEAVE_EXCLUDES(events_);
+  void on_memory_released(Id memory, std::function<void()> function) CLEAVE_EXCLUDES(events_mutex_);
 
   // Delivers to this object what the server sends for it unasked: failures to a queue, errors to a context. Must be
   // unsubscribed before the object ends.
-  void subscribe(Object& object) CLEAVE_EXCLUDES(events_);
-  Object* subscriber(Id object) CLEAVE_EXCLUDES(events_);  // null: none
-  void unsubscribe(Id object) CLEAVE_EXCLUDES(events_);
+  void subscribe(Object& object) CLEAVE_EXCLUDES(events_mutex_);
+  Object* subscriber(Id object) CLEAVE_EXCLUDES(events_mutex_);  // null: none
+  void unsubscribe(Id object) CLEAVE_EXCLUDES(events_mutex_);
 
   // Tells the server that this object is no longer needed. Sent with what comes next; `urgent`: before the next command.
   // Never blocks on the network.
@@ -302,7 +302,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   template <typename Make>
   void add(const CommandHeader& header, std::uint32_t request, const PayloadInfo& payload_info, Make make)
-      CLEAVE_REQUIRES(out_) {
+      CLEAVE_REQUIRES(out_mutex_) {
     const auto body = make(builder_);
     using Table = typename std::remove_reference_t<decltype(body)>;
     add_command(header, request, payload_info,
@@ -310,25 +310,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
                 body.Union());
   }
 
-  // May release out_ meanwhile, to wait for room.
-  cl_int begin_command(const CommandHeader& header, std::uint64_t bytes) CLEAVE_REQUIRES(out_);
+  // May release out_mutex_ meanwhile, to wait for room.
+  cl_int begin_command(const CommandHeader& header, std::uint64_t bytes) CLEAVE_REQUIRES(out_mutex_);
   struct WindowNeeds {  // which of the server's windows a command has to fit into
     bool command;
     bool data;
   };
-  cl_int wait_for_window(WindowNeeds needs) CLEAVE_REQUIRES(out_);
-  void poll_server() CLEAVE_EXCLUDES(out_);
+  cl_int wait_for_window(WindowNeeds needs) CLEAVE_REQUIRES(out_mutex_);
+  void poll_server() CLEAVE_EXCLUDES(out_mutex_);
   void add_command(const CommandHeader& header, std::uint32_t request, const PayloadInfo& payload_info,
-                   wire::Body type, flatbuffers::Offset<void> body) CLEAVE_REQUIRES(out_);
-  cl_int end_command(const Box& data, FlushTiming when = FlushTiming::soon) CLEAVE_REQUIRES(out_);
-  // For a ring that is written or read while out_ is held.
+                   wire::Body type, flatbuffers::Offset<void> body) CLEAVE_REQUIRES(out_mutex_);
+  cl_int end_command(const Box& data, FlushTiming when = FlushTiming::soon) CLEAVE_REQUIRES(out_mutex_);
+  // For a ring that is written or read while out_mutex_ is held.
   Ring::Peer ring_peer();
-  void flush_locked(const Box& data) CLEAVE_REQUIRES(out_);
-  void flush_as_watcher() CLEAVE_REQUIRES(out_);
-  void flush_locked(std::uint64_t more, const std::function<bool()>& write_more) CLEAVE_REQUIRES(out_);
-  void keep_until_complete(Id event, SharedArea::Place place) CLEAVE_EXCLUDES(events_);
-  std::uint32_t register_request(PendingRequest& pending) CLEAVE_REQUIRES(out_) CLEAVE_EXCLUDES(requests_);
-  [[nodiscard]] bool has_window(WindowNeeds needs, std::uint64_t windows = 1) const CLEAVE_REQUIRES(out_);
+  void flush_locked(const Box& data) CLEAVE_REQUIRES(out_mutex_);
+  void flush_as_watcher() CLEAVE_REQUIRES(out_mutex_);
+  void flush_locked(std::uint64_t more, const std::function<bool()>& write_more) CLEAVE_REQUIRES(out_mutex_);
+  void keep_until_complete(Id event, SharedArea::Place place) CLEAVE_EXCLUDES(events_mutex_);
+  std::uint32_t register_request(PendingRequest& pending) CLEAVE_REQUIRES(out_mutex_)
+      CLEAVE_EXCLUDES(requests_mutex_);
+  [[nodiscard]] bool has_window(WindowNeeds needs, std::uint64_t windows = 1) const
+      CLEAVE_REQUIRES(out_mutex_);
   using WindowProgress = std::array<std::uint64_t, 3>;
   [[nodiscard]] WindowProgress window_progress() const;
 
@@ -363,15 +365,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle_context_error(const wire::ContextError& error);
   void handle_memory_released(Id memory);
   void set_event_status(Object& event, cl_int status);
-  void set_queue_failure(Id queue, cl_int error) CLEAVE_REQUIRES(events_);
+  void set_queue_failure(Id queue, cl_int error) CLEAVE_REQUIRES(events_mutex_);
   bool print_kernel_output(std::uint64_t payload);
   void complete_request(PendingRequest& pending);
-  void end_connection() CLEAVE_EXCLUDES(requests_, events_);
+  void end_connection() CLEAVE_EXCLUDES(requests_mutex_, events_mutex_);
 
   void watch();
   bool sleep_until_readable(bool others_read, std::chrono::milliseconds most);
-  void check_liveness() CLEAVE_EXCLUDES(out_);
-  void send_releases() CLEAVE_REQUIRES(out_);
+  void check_liveness() CLEAVE_EXCLUDES(out_mutex_);
+  void send_releases() CLEAVE_REQUIRES(out_mutex_);
   void arm_flush_timer();
 
   // Set by the handshake, then constant.
@@ -393,15 +395,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<bool> ended_{false};             // and all that was pending has been failed
   std::shared_ptr<Connection> self_in_child_;  // keeps the object alive in a forked child
 
-  base::Mutex reservations_ CLEAVE_ACQUIRED_BEFORE(out_);
-  base::Mutex out_ CLEAVE_ACQUIRED_BEFORE(requests_);
-  Builder builder_ CLEAVE_GUARDED_BY(out_){std::size_t{16} * 1024};
-  std::vector<flatbuffers::Offset<wire::Command>> commands_ CLEAVE_GUARDED_BY(out_);
-  std::vector<std::byte> small_data_ CLEAVE_GUARDED_BY(out_);  // payloads small enough to copy
-  std::uint64_t commands_sent_ CLEAVE_GUARDED_BY(out_) = 0;    // those with a queue
-  bool watcher_sends_ CLEAVE_GUARDED_BY(out_) = false;
+  base::Mutex reservations_mutex_ CLEAVE_ACQUIRED_BEFORE(out_mutex_);
+  base::Mutex out_mutex_ CLEAVE_ACQUIRED_BEFORE(requests_mutex_);
+  Builder builder_ CLEAVE_GUARDED_BY(out_mutex_){std::size_t{16} * 1024};
+  std::vector<flatbuffers::Offset<wire::Command>> commands_ CLEAVE_GUARDED_BY(out_mutex_);
+  std::vector<std::byte> small_data_ CLEAVE_GUARDED_BY(out_mutex_);  // payloads small enough to copy
+  std::uint64_t commands_sent_ CLEAVE_GUARDED_BY(out_mutex_) = 0;    // those with a queue
+  bool watcher_sends_ CLEAVE_GUARDED_BY(out_mutex_) = false;
   // Commands and bytes that had ended when the windows last stalled on user events of the program.
-  std::pair<std::uint64_t, std::uint64_t> stalled_at_ CLEAVE_GUARDED_BY(out_){UINT64_MAX, 0};
+  std::pair<std::uint64_t, std::uint64_t> stalled_at_ CLEAVE_GUARDED_BY(out_mutex_){UINT64_MAX, 0};
   std::atomic<std::uint64_t> bytes_sent_{0};  // and to be read
   std::atomic<std::uint64_t> commands_ended_{0};
   std::atomic<std::uint64_t> bytes_ended_{0};
@@ -421,19 +423,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<Id> released_ CLEAVE_GUARDED_BY(released_mutex_);
   std::atomic<bool> releases_urgent_{false};
 
-  base::Mutex requests_ CLEAVE_ACQUIRED_BEFORE(events_);
-  std::uint32_t next_request_ CLEAVE_GUARDED_BY(requests_) = 1;
-  std::uint64_t requests_made_ CLEAVE_GUARDED_BY(requests_) = 0;
-  std::unordered_map<std::uint32_t, PendingRequest*> pending_ CLEAVE_GUARDED_BY(requests_);
+  base::Mutex requests_mutex_ CLEAVE_ACQUIRED_BEFORE(events_mutex_);
+  std::uint32_t next_request_ CLEAVE_GUARDED_BY(requests_mutex_) = 1;
+  std::uint64_t requests_made_ CLEAVE_GUARDED_BY(requests_mutex_) = 0;
+  std::unordered_map<std::uint32_t, PendingRequest*> pending_ CLEAVE_GUARDED_BY(requests_mutex_);
   std::vector<PendingRequest*> unawaited_reads_
-      CLEAVE_GUARDED_BY(requests_);  // of pending_: owned_by_connection
+      CLEAVE_GUARDED_BY(requests_mutex_);  // of pending_: owned_by_connection
 
-  base::Mutex events_;
-  std::unordered_map<Id, Object*> expected_events_ CLEAVE_GUARDED_BY(events_);
-  std::unordered_map<Id, std::function<void()>> memory_callbacks_ CLEAVE_GUARDED_BY(events_);
-  std::unordered_map<Id, Object*> subscribers_ CLEAVE_GUARDED_BY(events_);
+  base::Mutex events_mutex_;
+  std::unordered_map<Id, Object*> expected_events_ CLEAVE_GUARDED_BY(events_mutex_);
+  std::unordered_map<Id, std::function<void()>> memory_callbacks_ CLEAVE_GUARDED_BY(events_mutex_);
+  std::unordered_map<Id, Object*> subscribers_ CLEAVE_GUARDED_BY(events_mutex_);
   std::unordered_map<Id, SharedArea::Place> places_in_flight_
-      CLEAVE_GUARDED_BY(events_);  // of writes, by event
+      CLEAVE_GUARDED_BY(events_mutex_);  // of writes, by event
 };
 
 }  // namespace cleave::remote::client

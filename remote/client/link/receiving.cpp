@@ -66,8 +66,8 @@ bool Connection::handle(const wire::Item& item) {
     case wire::Event::ContextError:
       handle_context_error(*item.event_as_ContextError());
       break;
-    case wire::Event::MemoryGone:
-      handle_memory_released(item.event_as_MemoryGone()->memory());
+    case wire::Event::MemoryReleased:
+      handle_memory_released(item.event_as_MemoryReleased()->memory());
       break;
     case wire::Event::Goodbye:
       if (item.event_as_Goodbye()->text() != nullptr) {
@@ -85,7 +85,7 @@ bool Connection::handle(const wire::Item& item) {
 // which the read's data was to go. So data that comes later ends the connection. Returns false if the notice is of a
 // success and data is missing.
 bool Connection::is_consistent_with_reads(const EndNotice& notice) {
-  const base::MutexLock lock(requests_);
+  const base::MutexLock lock(requests_mutex_);
   for (PendingRequest* const read : unawaited_reads_) {
     const bool is_later =
         notice.request != 0 ? read->sequence < notice.request : read->first_later_id <= notice.event;
@@ -138,7 +138,7 @@ bool Connection::is_complete(const wire::Answer& answer, const PendingRequest& p
 bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload) {
   PendingRequest* pending = nullptr;
   {
-    const base::MutexLock lock(requests_);
+    const base::MutexLock lock(requests_mutex_);
     const auto found = pending_.find(answer.request());
     if (found == pending_.end()) return false;
     pending = found->second;
@@ -162,7 +162,7 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
     bytes_sent_.fetch_sub(expected - std::min(expected, pending->received), std::memory_order_relaxed);
   }
   {
-    const base::MutexLock lock(requests_);
+    const base::MutexLock lock(requests_mutex_);
     pending_.erase(answer.request());
     if (pending->queue != 0) std::erase(unawaited_reads_, pending);
   }
@@ -173,7 +173,7 @@ bool Connection::handle_answer(const wire::Answer& answer, std::uint64_t payload
 
 // A non-blocking read has failed: so has its event, or, without one, the next clFinish of the queue.
 void Connection::fail_read(const PendingRequest& read) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   if (const auto event = expected_events_.find(read.event); event != expected_events_.end())
     return set_event_status(*event->second, read.error);
   if (read.event == 0) set_queue_failure(read.queue, read.error);
@@ -204,7 +204,7 @@ void Connection::complete_request(PendingRequest& pending) {
 bool Connection::handle_completion(const wire::Completion& completion) {
   Object* event = nullptr;
   {
-    const base::MutexLock lock(events_);
+    const base::MutexLock lock(events_mutex_);
     places_in_flight_.erase(completion.event());
     const auto found = expected_events_.find(completion.event());
     if (found == expected_events_.end()) return true;
@@ -225,19 +225,19 @@ bool Connection::handle_completion(const wire::Completion& completion) {
 }
 
 void Connection::handle_status(const wire::EventStatus& status) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   const auto found = expected_events_.find(status.event());
   if (found != expected_events_.end() && status.status() > CL_COMPLETE)
     set_event_status(*found->second, status.status());
 }
 
 void Connection::handle_failure(const wire::Failure& failure) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   set_queue_failure(failure.queue(), driver_error(failure.error()));
 }
 
 void Connection::handle_context_error(const wire::ContextError& error) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   const auto found = subscribers_.find(error.context());
   if (found == subscribers_.end() || found->second->kind != Kind::context) return;
   const ContextState& context = state_of<ContextState>(*found->second);
@@ -254,7 +254,7 @@ void Connection::handle_context_error(const wire::ContextError& error) {
 void Connection::handle_memory_released(Id memory) {
   std::function<void()> function;
   {
-    const base::MutexLock lock(events_);
+    const base::MutexLock lock(events_mutex_);
     const auto found = memory_callbacks_.find(memory);
     if (found == memory_callbacks_.end()) return;
     function = std::move(found->second);
@@ -282,8 +282,8 @@ void Connection::end_connection() {
   std::unordered_map<Id, Object*> events;
   std::unordered_map<Id, std::function<void()>> ends;
   {
-    const base::MutexLock requests_lock(requests_);
-    const base::MutexLock events_lock(events_);
+    const base::MutexLock requests_lock(requests_mutex_);
+    const base::MutexLock events_lock(events_mutex_);
     if (closed_.exchange(true, std::memory_order_acq_rel)) return;
     requests.swap(pending_);
     unawaited_reads_.clear();
@@ -305,13 +305,13 @@ void Connection::end_connection() {
 
 void Connection::expect(Object& event) {
   client.objects.hold(event);
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   expected_events_.emplace(state_of<EventState>(event).id, &event);
 }
 
 void Connection::forget(Object& event) {
   {
-    const base::MutexLock lock(events_);
+    const base::MutexLock lock(events_mutex_);
     if (expected_events_.erase(state_of<EventState>(event).id) == 0) return;
   }
   client.objects.drop(event);
@@ -319,7 +319,7 @@ void Connection::forget(Object& event) {
 
 void Connection::on_memory_released(Id memory, std::function<void()> function) {
   {
-    const base::MutexLock lock(events_);
+    const base::MutexLock lock(events_mutex_);
     if (alive()) {
       memory_callbacks_.emplace(memory, std::move(function));
       return;
@@ -329,18 +329,18 @@ void Connection::on_memory_released(Id memory, std::function<void()> function) {
 }
 
 void Connection::subscribe(Object& object) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   subscribers_.emplace(state_of<ObjectState>(object).id, &object);
 }
 
 Object* Connection::subscriber(Id object) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   const auto found = subscribers_.find(object);
   return found == subscribers_.end() ? nullptr : found->second;
 }
 
 void Connection::unsubscribe(Id object) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   subscribers_.erase(object);
 }
 

@@ -87,8 +87,8 @@ cl_int Connection::begin_command(const CommandHeader& header, std::uint64_t byte
 }
 
 Connection::WindowReservation Connection::reserve_window(bool has_data, cl_int& error) {
-  WindowReservation reservation(reservations_);
-  const base::MutexLock lock(out_);
+  WindowReservation reservation(reservations_mutex_);
+  const base::MutexLock lock(out_mutex_);
   error = alive() ? wait_for_window({true, has_data}) : kConnectionLost;
   return reservation;
 }
@@ -115,7 +115,7 @@ cl_int Connection::wait_for_window(WindowNeeds needs) {
       return CL_SUCCESS;
     const auto ended = ends();
     {
-      const ScopedUnlock unlock(out_);
+      const ScopedUnlock unlock(out_mutex_);
       if (may_wait_for_program()) {
         poll_server();
       } else {
@@ -194,12 +194,12 @@ SharedArea::Place Connection::share(std::size_t bytes) {
 }
 
 bool Connection::has_commands_in_flight() {
-  const base::MutexLock lock(out_);
+  const base::MutexLock lock(out_mutex_);
   return commands_sent_ != commands_ended_.load(std::memory_order_relaxed);
 }
 
 void Connection::keep_until_complete(Id event, SharedArea::Place place) {
-  const base::MutexLock lock(events_);
+  const base::MutexLock lock(events_mutex_);
   places_in_flight_.emplace(event, std::move(place));
 }
 
@@ -235,7 +235,7 @@ void Connection::send_releases() {
 
 void Connection::flush() {
   if (!gathered_.load(std::memory_order_acquire)) return;
-  const base::MutexLock lock(out_);
+  const base::MutexLock lock(out_mutex_);
   flush_locked({});
 }
 
@@ -283,7 +283,7 @@ void Connection::wake_waiters() {
 }
 
 std::uint32_t Connection::register_request(PendingRequest& pending) {
-  const base::MutexLock lock(requests_);
+  const base::MutexLock lock(requests_mutex_);
   if (!alive()) return 0;
   do {
     if (++next_request_ == 0) next_request_ = 1;

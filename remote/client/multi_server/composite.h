@@ -86,12 +86,12 @@ inline Connection& connection_of(const CompositeContext& context, std::size_t sh
 
 // Creates a composite below `parent` whose shards make(shard, error) creates. What a lost server cannot create is left out,
 // unless all servers are lost. fill(state, shard's state) fills in the rest from one of the shards.
-template <typename W, typename Make, typename Fill>
-typename W::Handle create_composite(Object& context, Object& parent, cl_int* error_ret, Make make,
+template <typename C, typename Make, typename Fill>
+typename C::Handle create_composite(Object& context, Object& parent, cl_int* error_ret, Make make,
                                     Fill fill) {
-  using Handle = typename W::Handle;
+  using Handle = typename C::Handle;
   const CompositeContext& of = context_of(context);
-  NewObject<W> made(parent, *of.connection, 0);
+  NewObject<C> made(parent, *of.connection, 0);
   if (!made) return fail<Handle>(error_ret, CL_OUT_OF_HOST_MEMORY);
   cl_int error = CL_SUCCESS;
   bool filled = false;
@@ -99,7 +99,7 @@ typename W::Handle create_composite(Object& context, Object& parent, cl_int* err
     cl_int one = CL_SUCCESS;
     made->shards.push_back(make(shard, one));
     if (made->shards.back() != nullptr && !filled) {
-      fill(*made, state_of<typename W::Base>(object_of(made->shards.back())));
+      fill(*made, state_of<typename C::Base>(object_of(made->shards.back())));
       filled = true;
     }
     if (one != CL_SUCCESS && (error == CL_SUCCESS || error == kConnectionLost)) error = one;

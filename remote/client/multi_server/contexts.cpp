@@ -158,7 +158,7 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
 // Uses the devices of all reachable servers. Each server is tried once, since an unreachable one costs a timeout.
 cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
                                                ContextNotify notify, void* user_data, cl_int* error_ret) {
-  begin();
+  initialize();
   std::vector<Object*> devices = devices_of_type(type);
   std::map<std::size_t, bool> reachable;
   std::erase_if(devices, [&](const Object* device) {

@@ -34,7 +34,7 @@ inline constinit Client& client = *client_storage;
 
 // Reads the settings and connects to the servers, once; concurrent calls wait for the first. Never throws.
 // Defined in library/startup.cpp.
-void begin() noexcept;
+void initialize() noexcept;
 
 // The object behind a handle, or null.
 template <objects::OpenClHandle Handle>

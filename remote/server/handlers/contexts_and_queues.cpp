@@ -186,7 +186,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::W
     static void CL_CALLBACK gone(cl_mem, void* data) {
       const std::unique_ptr<Observer> observer(static_cast<Observer*>(data));
       EventsFrame frame;
-      frame.add(wire::CreateMemoryGone(frame.builder(), observer->id));
+      frame.add(wire::CreateMemoryReleased(frame.builder(), observer->id));
       observer->outbox.send(frame);
     }
   };

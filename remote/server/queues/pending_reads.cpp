@@ -91,7 +91,7 @@ PendingReads::AnswerBatch::~AnswerBatch() {
       read->sent.store(true, std::memory_order_release);
     reads_.unsent_.fetch_sub(count_, std::memory_order_release);
   }
-  reads_.sending_.unlock();
+  reads_.sending_mutex_.unlock();
 }
 
 PendingReads::ReadList PendingReads::take_answered() {

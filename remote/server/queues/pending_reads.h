@@ -63,8 +63,8 @@ class PendingReads {
   // have been sent.
   class CLEAVE_SCOPED_CAPABILITY AnswerBatch {
    public:
-    explicit AnswerBatch(PendingReads& reads) CLEAVE_ACQUIRE(reads.sending_) : reads_(reads) {
-      reads_.sending_.lock();
+    explicit AnswerBatch(PendingReads& reads) CLEAVE_ACQUIRE(reads.sending_mutex_) : reads_(reads) {
+      reads_.sending_mutex_.lock();
     }
     AnswerBatch(const AnswerBatch&) = delete;
     AnswerBatch& operator=(const AnswerBatch&) = delete;
@@ -98,7 +98,7 @@ class PendingReads {
   Outbox& outbox_;
   std::atomic<std::size_t> unsent_{0};
 
-  base::Mutex sending_ CLEAVE_ACQUIRED_BEFORE(mutex_);  // held while data is sent
+  base::Mutex sending_mutex_ CLEAVE_ACQUIRED_BEFORE(mutex_);  // held while data is sent
   base::Mutex mutex_;
   std::map<std::uint64_t, QueueReads> queues_ CLEAVE_GUARDED_BY(mutex_);  // by the queue's id
   std::uint64_t registered_ CLEAVE_GUARDED_BY(mutex_) = 0;

@@ -21,28 +21,28 @@ enum class Kind : std::uint8_t { platform, device, context, queue, memory, sampl
 template <typename Handle>
 struct KindOf;
 template <Kind kKind, cl_int kInvalid>
-struct Is {
+struct HandleTraits {
   static constexpr Kind kind = kKind;
   static constexpr cl_int invalid = kInvalid;
 };
 template <>
-struct KindOf<cl_platform_id> : Is<Kind::platform, CL_INVALID_PLATFORM> {};
+struct KindOf<cl_platform_id> : HandleTraits<Kind::platform, CL_INVALID_PLATFORM> {};
 template <>
-struct KindOf<cl_device_id> : Is<Kind::device, CL_INVALID_DEVICE> {};
+struct KindOf<cl_device_id> : HandleTraits<Kind::device, CL_INVALID_DEVICE> {};
 template <>
-struct KindOf<cl_context> : Is<Kind::context, CL_INVALID_CONTEXT> {};
+struct KindOf<cl_context> : HandleTraits<Kind::context, CL_INVALID_CONTEXT> {};
 template <>
-struct KindOf<cl_command_queue> : Is<Kind::queue, CL_INVALID_COMMAND_QUEUE> {};
+struct KindOf<cl_command_queue> : HandleTraits<Kind::queue, CL_INVALID_COMMAND_QUEUE> {};
 template <>
-struct KindOf<cl_mem> : Is<Kind::memory, CL_INVALID_MEM_OBJECT> {};
+struct KindOf<cl_mem> : HandleTraits<Kind::memory, CL_INVALID_MEM_OBJECT> {};
 template <>
-struct KindOf<cl_sampler> : Is<Kind::sampler, CL_INVALID_SAMPLER> {};
+struct KindOf<cl_sampler> : HandleTraits<Kind::sampler, CL_INVALID_SAMPLER> {};
 template <>
-struct KindOf<cl_program> : Is<Kind::program, CL_INVALID_PROGRAM> {};
+struct KindOf<cl_program> : HandleTraits<Kind::program, CL_INVALID_PROGRAM> {};
 template <>
-struct KindOf<cl_kernel> : Is<Kind::kernel, CL_INVALID_KERNEL> {};
+struct KindOf<cl_kernel> : HandleTraits<Kind::kernel, CL_INVALID_KERNEL> {};
 template <>
-struct KindOf<cl_event> : Is<Kind::event, CL_INVALID_EVENT> {};
+struct KindOf<cl_event> : HandleTraits<Kind::event, CL_INVALID_EVENT> {};
 
 // What a kernel's argument takes. The list is empty where the driver does not say.
 enum class ArgumentKind : std::uint8_t { unknown, value, local, memory, sampler, queue };

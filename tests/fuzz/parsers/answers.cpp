@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::optional<Server> first(std::in_place, surroundings.listening_sockets[0], script, 0);
   std::optional<Server> second;
   if (several) second.emplace(surroundings.listening_sockets[1], script, 1);
-  begin();
+  initialize();
   {
     Program program(platform_table(), script.is_good());
     program.run(script.program);

@@ -80,7 +80,7 @@ std::vector<Odd> odd_frames() {
   all.push_back({"failure", frame(b, wire::CreateFailure(b, 1, 1, CL_OUT_OF_RESOURCES))});
   all.push_back({"output", frame(b, wire::CreateOutput(b), 40), 40});
   all.push_back({"context", frame(b, wire::CreateContextError(b, 1, b.CreateString("text"), bytes(8)))});
-  all.push_back({"gone", frame(b, wire::CreateMemoryGone(b, 3))});
+  all.push_back({"gone", frame(b, wire::CreateMemoryReleased(b, 3))});
   all.push_back({"pong", frame(b, wire::CreatePong(b, 3))});
   all.push_back({"goodbye", frame(b, wire::CreateGoodbye(b, b.CreateString("so long")))});
   return all;
@@ -116,7 +116,9 @@ void write_bad(const std::string& folder) {
         .write(folder + "/left" + number);
     Seed(program).fault(5, Fault::Kind::raw, second, "no frame").write(folder + "/raw" + number);
     Seed(program).fault(7, Fault::Kind::twice, second).write(folder + "/twice" + number);
-    Seed(program).fault(3, Fault::Kind::scribble, 0, "\xff").write(folder + "/scribble" + number);
+    Seed(program)
+        .fault(3, Fault::Kind::overwrite_shared_memory, 0, "\xff")
+        .write(folder + "/scribble" + number);
     Seed(program, kWelcome)
         .fault(0, Fault::Kind::edit, 0, std::string("\x40\x00\x01", 3))
         .write(folder + "/welcome" + number);

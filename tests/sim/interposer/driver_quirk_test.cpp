@@ -119,7 +119,7 @@ TEST(DriverQuirk, CopiedVariablesDisableSplittingOfProgramsWithVariables) {
 TEST(DriverQuirk, StickyBuildFailureDisablesThePrelude) {
   for (const bool intel : {true, false}) {
     InterposerFixture fixture(default_settings(), driver_called(intel ? "Intel(R) OpenCL" : "Another"));
-    ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "reads_group_id")), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), intel ? 1U : 0U);
     EXPECT_EQ(InterposerFixture::statistics().split, intel ? 0U : 1U);
   }
@@ -178,7 +178,7 @@ TEST(DriverQuirk, RemoteServerGetsUnmodifiedPrograms) {
         sim::Driver::table().clGetProgramInfo(program, CL_PROGRAM_SOURCE, text.size(), text.data(), nullptr),
         CL_SUCCESS);
     EXPECT_EQ(std::string(text.c_str()) == kUsesGroupId, servers);
-    const cl_kernel kernel = fixture.make_kernel(program, "seer");
+    const cl_kernel kernel = fixture.make_kernel(program, "reads_group_id");
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     EXPECT_EQ(
         InterposerFixture::unsplit(UnsplitReason::kernel) + InterposerFixture::unsplit(UnsplitReason::remote),

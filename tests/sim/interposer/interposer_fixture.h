@@ -31,9 +31,9 @@ inline constexpr const char* kSplittable = R"(
   kernel void fixed(global int* data, int n) { data[get_global_id(0)] += n; }
 )";
 inline constexpr const char* kUsesGroupId =
-    "kernel void seer(global int* data, int n) { data[get_group_id(0)] += n; }";
+    "kernel void reads_group_id(global int* data, int n) { data[get_group_id(0)] += n; }";
 inline constexpr const char* kUsesAtomics =
-    "kernel void talker(global int* data, int n) { atomic_add(&data[get_global_id(0)], n); }";
+    "kernel void uses_atomics(global int* data, int n) { atomic_add(&data[get_global_id(0)], n); }";
 
 // Five VMs and α 4: twenty slices, on the program's queue. The device could hold all groups of a launch
 // at once, so the rules for small launches are replaced by its number of cores.
@@ -84,7 +84,8 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
       : InterposedDriver(settings, options, below),
         kit::Setup(kit::Api(*table, kit::fail_test), driver.device(), properties),
         buffer(make_buffer()) {
-    for (const char* name : {"add", "sum", "fixed", "seer", "talker"}) driver.kernel(name, add_body);
+    for (const char* name : {"add", "sum", "fixed", "reads_group_id", "uses_atomics"})
+      driver.kernel(name, add_body);
     driver.kernel("cleave_probe", probe_body);
   }
 

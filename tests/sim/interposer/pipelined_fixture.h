@@ -28,7 +28,7 @@ inline sim::Options lazy_flush_driver() {
 }
 
 inline void make_slices_uneven(InterposerFixture& fixture) {
-  for (const char* name : {"add", "sum", "seer", "talker"}) {
+  for (const char* name : {"add", "sum", "reads_group_id", "uses_atomics"}) {
     fixture.driver.cost(name, [](const sim::Launch& slice) {
       const std::size_t mixed = (slice.offset[0] + slice.offset[1] + 16) * 2654435761U;
       return base::Nanoseconds(1000 + mixed % 97'000);

@@ -166,9 +166,9 @@ TEST_P(Pipelined, PendingUserEventUsesOneQueue) {
 }
 
 TEST_P(Pipelined, CommunicatingKernelsAreNotPipelined) {
-  const cl_kernel talker = make_kernel(kUsesAtomics, "talker");
+  const cl_kernel uses_atomics = make_kernel(kUsesAtomics, "uses_atomics");
   const std::size_t local = 8;  // 512 groups, more than the device can hold
-  ASSERT_EQ(cl.launch(queue, talker, {kItems, local}), CL_SUCCESS);
+  ASSERT_EQ(cl.launch(queue, uses_atomics, {kItems, local}), CL_SUCCESS);
   expect_each_item_ran(1);
   const auto slices = driver.executions();
   ASSERT_EQ(slices.size(), 20U);
@@ -211,15 +211,15 @@ TEST_P(ConfiguredPipelined, TwoDimensionalBoxesCoverEverythingOnce) {
 }
 
 TEST_P(Pipelined, InstrumentedKernelsSeeTheWholeLaunch) {
-  driver.kernel("seer", [](sim::Execution& e) {
+  driver.kernel("reads_group_id", [](sim::Execution& e) {
     const auto data = e.buffer<cl_int>(0);
     e.for_each_item([&](const sim::Item& item) {
       const PreludeView seen(e, item);
       data[item.global_id[0]] += static_cast<cl_int>(seen.group_id(0) + 1000 * seen.num_groups(0));
     });
   });
-  const cl_kernel seer = make_kernel(kUsesGroupId, "seer");
-  ASSERT_EQ(launch(seer), CL_SUCCESS);
+  const cl_kernel reads_group_id = make_kernel(kUsesGroupId, "reads_group_id");
+  ASSERT_EQ(launch(reads_group_id), CL_SUCCESS);
   EXPECT_EQ(statistics().pipelined, 1U);
   cl.clFinish(queue);
   const auto content = read();

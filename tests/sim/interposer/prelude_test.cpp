@@ -61,8 +61,8 @@ cl_int launch(const InterposerFixture& fixture, cl_kernel kernel, const Shape& s
 std::vector<cl_int> what_it_saw(const base::Settings& settings, const Shape& shape,
                                 std::size_t* driver_launches) {
   InterposerFixture fixture(settings);
-  fixture.driver.kernel("seer", record_all_ids);
-  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
+  fixture.driver.kernel("reads_group_id", record_all_ids);
+  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
   fixture.driver.forget();
   EXPECT_EQ(launch(fixture, kernel, shape), CL_SUCCESS);
   *driver_launches = fixture.driver.launches().size();
@@ -110,7 +110,7 @@ TEST_F(Prelude, IsInvisibleToTheProgram) {
 TEST(ConfiguredPrelude, ThatDoesNotBuildIsDropped) {
   InterposerFixture fixture(default_settings(),
                             kit::with(default_driver(), &sim::Options::fail_build, "-D__cleave_on"));
-  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
+  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
   ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), 1U);
   fixture.expect_each_item_ran(1);
@@ -119,7 +119,7 @@ TEST(ConfiguredPrelude, ThatDoesNotBuildIsDropped) {
 TEST(ConfiguredPrelude, DoesNotAppearInBuildErrors) {
   InterposerFixture fixture(default_settings(),
                             kit::with(default_driver(), &sim::Options::fail_build, "no such thing"));
-  const char* source = "kernel void seer(global int* a) { a[get_group_id(0)] = no such thing; }";
+  const char* source = "kernel void reads_group_id(global int* a) { a[get_group_id(0)] = no such thing; }";
   const cl_program program = fixture.unbuilt_program(source);
   EXPECT_EQ(fixture.cl.build(program, nullptr), CL_BUILD_PROGRAM_FAILURE);
   EXPECT_EQ(fixture.cl.clBuildProgram(program, 1, nullptr, nullptr, nullptr, nullptr), CL_INVALID_VALUE);
@@ -127,13 +127,13 @@ TEST(ConfiguredPrelude, DoesNotAppearInBuildErrors) {
 
 TEST_F(Prelude, IsDroppedWhereTheProgramRedefinesBuiltins) {
   const std::string source = std::string("#define get_group_id(d) 0\n") + kUsesGroupId;
-  ASSERT_EQ(launch(make_kernel(source.c_str(), "seer")), CL_SUCCESS);
+  ASSERT_EQ(launch(make_kernel(source.c_str(), "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
 }
 
 TEST_F(Prelude, IsDroppedWhereTheDriverLosesTags) {
   driver.kernel("cleave_probe", [](sim::Execution&) {});
-  ASSERT_EQ(launch(make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
+  ASSERT_EQ(launch(make_kernel(kUsesGroupId, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
 }
 
@@ -145,10 +145,10 @@ TEST_F(Prelude, DriverIsProbedOnce) {
 }
 
 TEST_F(Prelude, IsInjectedForNamesFromTheOptions) {
-  const cl_program program =
-      make_program("kernel void seer(global int* data, int n) { data[G(0)] += n; }", "-DG=get_group_id");
+  const cl_program program = make_program(
+      "kernel void reads_group_id(global int* data, int n) { data[G(0)] += n; }", "-DG=get_group_id");
   driver.forget();
-  ASSERT_EQ(launch(make_kernel(program, "seer")), CL_SUCCESS);
+  ASSERT_EQ(launch(make_kernel(program, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(driver.launches().size(), 20U);
 }
 
@@ -174,7 +174,7 @@ TEST_F(Prelude, IsRemovedWhereKernelsCannotBeCreated) {
   EXPECT_EQ(error, CL_INVALID_KERNEL_NAME);
   driver.forget();
   driver.fail("clCreateKernel", 1, CL_OUT_OF_RESOURCES);
-  const cl_kernel kernel = make_kernel(program, "seer");
+  const cl_kernel kernel = make_kernel(program, "reads_group_id");
   EXPECT_EQ(driver.count("clBuildProgram"), 2U) << "once to see whether that helps";
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   EXPECT_EQ(unsplit(UnsplitReason::kernel), 1U);
@@ -189,7 +189,7 @@ TEST_F(Prelude, StaysWhereTheKernelNameIsInvalid) {
     EXPECT_EQ(error, CL_INVALID_KERNEL_NAME);
     EXPECT_EQ(driver.count("clBuildProgram"), builds) << "of another program, once";
   }
-  ASSERT_EQ(launch(make_kernel(program, "seer")), CL_SUCCESS);
+  ASSERT_EQ(launch(make_kernel(program, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(unsplit(UnsplitReason::kernel), 0U);
 }
 
@@ -198,14 +198,14 @@ TEST_F(Prelude, CompiledProgramCreatesNoKernels) {
   ASSERT_EQ(cl.compile(program), CL_SUCCESS);
   driver.forget();
   cl_int error = CL_SUCCESS;
-  EXPECT_EQ(cl.clCreateKernel(program, "seer", &error), nullptr);
+  EXPECT_EQ(cl.clCreateKernel(program, "reads_group_id", &error), nullptr);
   EXPECT_EQ(error, CL_INVALID_PROGRAM_EXECUTABLE);
   EXPECT_EQ(driver.count("clBuildProgram"), 0U);
 }
 
 TEST(TaggedSlices, NeedAFreeThirdDimension) {
   InterposerFixture fixture(slices(4));
-  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
+  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
   ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 0}, {16, 16, 4}, {4, 4, 1}}), CL_SUCCESS);
   ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 7}, {16, 16, 1}, {4, 4, 1}}), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), 2U);
@@ -214,8 +214,8 @@ TEST(TaggedSlices, NeedAFreeThirdDimension) {
 TEST(TaggedSlices, RejectACallersOffsetThatLooksLikeATag) {
   for (const unsigned bits : {64U, 32U}) {
     InterposerFixture fixture(slices(4), kit::with(default_driver(), &sim::Options::offset_bits, bits));
-    fixture.driver.kernel("seer", [](sim::Execution&) {});
-    const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "seer");
+    fixture.driver.kernel("reads_group_id", [](sim::Execution&) {});
+    const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
     const std::size_t wide = std::size_t{1} << 31U;
     EXPECT_EQ(launch(fixture, kernel, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}),
               bits == 64 ? CL_SUCCESS : CL_INVALID_GLOBAL_OFFSET);
@@ -228,7 +228,7 @@ TEST(TaggedSlices, RejectACallersOffsetThatLooksLikeATag) {
 TEST(TaggedSlices, LinkedProgramsAreSplit) {
   InterposerFixture fixture;
   const cl_program linked = fixture.linked({fixture.compiled(kUsesGroupId), fixture.compiled(kSplittable)});
-  ASSERT_EQ(fixture.launch(fixture.make_kernel(linked, "seer")), CL_SUCCESS);
+  ASSERT_EQ(fixture.launch(fixture.make_kernel(linked, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::statistics().slices, 20U);
 }
 
@@ -238,7 +238,7 @@ TEST(TaggedSlices, LinkWithAnUninstrumentedInputIsUnsplit) {
                             kit::with(default_driver(), &sim::Options::fail_build, "-D__cleave_on -DOTHER"));
   const cl_program linked =
       fixture.linked({fixture.compiled(kUsesGroupId), fixture.compiled(kSplittable, "-DOTHER")});
-  ASSERT_EQ(fixture.launch(fixture.make_kernel(linked, "seer")), CL_SUCCESS);
+  ASSERT_EQ(fixture.launch(fixture.make_kernel(linked, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::kernel), 1U);
 }
 
@@ -272,7 +272,7 @@ TEST(TaggedSlices, TrustedBinaryContainsThePrelude) {
 // Sees the cut, and cannot be given the prelude.
 constexpr const char* kMeddles = R"(
 #define TEXT(x) #x
-kernel void seer(global int* data, int n) { data[get_group_id(0)] += n; })";
+kernel void reads_group_id(global int* data, int n) { data[get_group_id(0)] += n; })";
 
 constexpr const char* kMeddlesUnnamed = R"(
 #ifdef get_group_id
@@ -284,15 +284,16 @@ TEST(TaggedSlices, OffsetThatABinaryWouldTakeForATagIsRejected) {
   for (const bool trust : {false, true}) {
     InterposerFixture fixture(kit::with(slices(4), &base::Settings::trust_binaries, trust),
                               kit::with(default_driver(), &sim::Options::offset_bits, 32));
-    fixture.driver.kernel("seer", [](sim::Execution&) {});
+    fixture.driver.kernel("reads_group_id", [](sim::Execution&) {});
     const cl_kernel kernel =
-        fixture.make_kernel(fixture.reloaded(fixture.make_program(kUsesGroupId)), "seer");
+        fixture.make_kernel(fixture.reloaded(fixture.make_program(kUsesGroupId)), "reads_group_id");
     const std::size_t wide = std::size_t{1} << 31U;
     EXPECT_EQ(launch(fixture, kernel, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_INVALID_GLOBAL_OFFSET);
     EXPECT_EQ(launch(fixture, kernel, {3, {0, 0, wide - 1}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
     // What has no prelude takes any offset.
-    const cl_kernel plain = fixture.make_kernel(
-        fixture.reloaded(fixture.make_program(trust ? kMeddles : kSplittable)), trust ? "seer" : "add");
+    const cl_kernel plain =
+        fixture.make_kernel(fixture.reloaded(fixture.make_program(trust ? kMeddles : kSplittable)),
+                            trust ? "reads_group_id" : "add");
     EXPECT_EQ(launch(fixture, plain, {3, {0, 0, wide}, {16, 1, 1}, {4, 1, 1}}), CL_SUCCESS);
   }
 }
@@ -300,16 +301,16 @@ TEST(TaggedSlices, OffsetThatABinaryWouldTakeForATagIsRejected) {
 // What came into a program with the prelude stays in it, also where the rest has none and nothing is split.
 TEST(TaggedSlices, OffsetIsRejectedWherePartOfTheProgramWouldMisreadIt) {
   InterposerFixture fixture(slices(4), kit::with(default_driver(), &sim::Options::offset_bits, 32));
-  fixture.driver.kernel("seer", [](sim::Execution&) {});
+  fixture.driver.kernel("reads_group_id", [](sim::Execution&) {});
   constexpr Shape kWide{3, {0, 0, std::size_t{1} << 31U}, {16, 1, 1}, {4, 1, 1}};
   const cl_program linked =
       fixture.linked({fixture.compiled(kUsesGroupId), fixture.compiled(kMeddlesUnnamed)});
-  EXPECT_EQ(launch(fixture, fixture.make_kernel(linked, "seer"), kWide), CL_INVALID_GLOBAL_OFFSET);
+  EXPECT_EQ(launch(fixture, fixture.make_kernel(linked, "reads_group_id"), kWide), CL_INVALID_GLOBAL_OFFSET);
 
   const cl_program built = fixture.make_program(kUsesGroupId);
   const cl_device_id none = nullptr;
   ASSERT_NE(fixture.cl.clBuildProgram(built, 1, &none, "", nullptr, nullptr), CL_SUCCESS);
-  EXPECT_EQ(launch(fixture, fixture.make_kernel(built, "seer"), kWide), CL_INVALID_GLOBAL_OFFSET);
+  EXPECT_EQ(launch(fixture, fixture.make_kernel(built, "reads_group_id"), kWide), CL_INVALID_GLOBAL_OFFSET);
 }
 
 TEST(TaggedSlices, TrustedBinaryIsSplit) {
@@ -317,9 +318,9 @@ TEST(TaggedSlices, TrustedBinaryIsSplit) {
     sim::Options options = default_driver();
     options.compute_units = 1;  // which cannot hold all groups at once: a binary may hold a barrier over them
     InterposerFixture fixture(kit::with(default_settings(), &base::Settings::trust_binaries, trust), options);
-    fixture.driver.kernel("seer", record_all_ids);
+    fixture.driver.kernel("reads_group_id", record_all_ids);
     const cl_program loaded = fixture.reloaded(fixture.make_program(kUsesGroupId));
-    ASSERT_EQ(fixture.launch(fixture.make_kernel(loaded, "seer")), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(loaded, "reads_group_id")), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::statistics().split, trust ? 1U : 0U);
   }
 }
@@ -331,9 +332,9 @@ TEST(TaggedSlices, BinaryOfAnUnsplittableProgramIsNotTrusted) {
     options.compute_units = 1;
     if (fails) options.fail_build = "-D__cleave_on";
     InterposerFixture fixture(kit::with(default_settings(), &base::Settings::trust_binaries, true), options);
-    fixture.driver.kernel("seer", record_all_ids);
+    fixture.driver.kernel("reads_group_id", record_all_ids);
     const cl_program loaded = fixture.reloaded(fixture.make_program(fails ? kUsesGroupId : kMeddles));
-    ASSERT_EQ(fixture.launch(fixture.make_kernel(loaded, "seer")), CL_SUCCESS);
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(loaded, "reads_group_id")), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::unsplit(plan::UnsplitReason::binary), 1U) << fails;
   }
 }
@@ -341,8 +342,8 @@ TEST(TaggedSlices, BinaryOfAnUnsplittableProgramIsNotTrusted) {
 // How many lines the cache folder's file about drivers has after a program whose kernel sees the cut.
 std::ptrdiff_t lines_after_a_run(const kit::TemporaryFolder& folder) {
   InterposerFixture fixture(kit::with(default_settings(), &base::Settings::cache, folder.path()));
-  fixture.driver.kernel("seer", record_all_ids);
-  EXPECT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "seer")), CL_SUCCESS);
+  fixture.driver.kernel("reads_group_id", record_all_ids);
+  EXPECT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(InterposerFixture::statistics().split, 1U);
   const std::string lines = kit::file_contents(folder.file("drivers"));
   return std::count(lines.begin(), lines.end(), '\n');

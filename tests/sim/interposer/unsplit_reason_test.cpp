@@ -22,10 +22,10 @@ void expect_unsplit(const InterposerFixture& fixture, UnsplitReason why, std::ui
   EXPECT_EQ(fixture.driver.launches().size(), times);
 }
 
-TEST_F(UnsplitLaunch, KernelThatTampersWithBuiltins) {
-  const cl_program program =
-      make_program("kernel void seer(global int* data, int n) { data[get_global_id(0)] += n; asm(\"\"); }");
-  ASSERT_EQ(launch(make_kernel(program, "seer")), CL_SUCCESS);
+TEST_F(UnsplitLaunch, KernelThatRedefinesBuiltins) {
+  const cl_program program = make_program(
+      "kernel void reads_group_id(global int* data, int n) { data[get_global_id(0)] += n; asm(\"\"); }");
+  ASSERT_EQ(launch(make_kernel(program, "reads_group_id")), CL_SUCCESS);
   expect_unsplit(*this, UnsplitReason::kernel);
 }
 
@@ -89,7 +89,7 @@ TEST_F(UnsplitLaunch, OneGroup) {
 
 TEST_F(UnsplitLaunch, CommunicatingKernelWithResidentGroups) {
   // 2 compute units of at most 128 groups: 256
-  ASSERT_EQ(launch(make_kernel(kUsesAtomics, "talker")), CL_SUCCESS);
+  ASSERT_EQ(launch(make_kernel(kUsesAtomics, "uses_atomics")), CL_SUCCESS);
   EXPECT_EQ(statistics().split, 0U) << "4096 items in groups of 16 are 256 groups";
   expect_unsplit(*this, UnsplitReason::kernel);
 }

@@ -6,9 +6,9 @@
 namespace cleave::remote::client::multi_server {
 namespace {
 
-class ContentsTest : public OrderingFixture {
+class CoherenceTest : public OrderingFixture {
  protected:
-  ContentsTest() { end(write(0)); }
+  CoherenceTest() { end(write(0)); }
 
   TestCommand read(std::size_t shard) { return issue(shard, {{coherence_, Access::read}}); }
   TestCommand write(std::size_t shard) { return issue(shard, {{coherence_, Access::write}}); }
@@ -25,42 +25,41 @@ class ContentsTest : public OrderingFixture {
   std::shared_ptr<CoherenceState> coherence_ = make_coherence();
 };
 
-TEST_F(ContentsTest, NewObjectIsValidEverywhere) {
+TEST_F(CoherenceTest, NewObjectIsValidEverywhere) {
   const auto made = make_coherence();
   EXPECT_EQ(issue(0, {{made, Access::read}}).move(), nullptr);
   EXPECT_EQ(issue(1, {{made, Access::write}}).move(), nullptr);
 }
 
-TEST_F(ContentsTest, LastWriterHoldsTheContents) {
+TEST_F(CoherenceTest, LastWriterHoldsTheContents) {
   EXPECT_EQ(read(0).move(), nullptr);
   const TestCommand there = read(1);
   ASSERT_NE(there.move(), nullptr);
   EXPECT_EQ(there.move()->from, 0U);
   EXPECT_EQ(there.move()->to, 1U);
-  EXPECT_TRUE(contains_step(there.dependencies.operations, there.move()->done))
-      << "the command waits for them";
+  EXPECT_TRUE(contains(there.dependencies.operations, there.move()->done)) << "the command waits for them";
 }
 
-TEST_F(ContentsTest, RemoteReadCopiesTheContents) {
+TEST_F(CoherenceTest, RemoteReadCopiesTheContents) {
   const TestCommand first = migrate_to(1);
   const TestCommand second = read(1);
   EXPECT_EQ(second.move(), nullptr) << "they are on their way";
-  EXPECT_TRUE(contains_step(second.dependencies.operations, first.move()->done));
+  EXPECT_TRUE(contains(second.dependencies.operations, first.move()->done));
   carry_out(*first.move());
   EXPECT_TRUE(read(1).dependencies.operations.empty());
   EXPECT_TRUE(read(0).dependencies.operations.empty());
 }
 
-TEST_F(ContentsTest, RemoteWriteInvalidatesOtherCopies) {
+TEST_F(CoherenceTest, RemoteWriteInvalidatesOtherCopies) {
   const TestCommand written = write(1);
   ASSERT_NE(written.move(), nullptr) << "it may write some of them only";
   carry_out(*written.move());
   const TestCommand back = migrate_to(0);
   EXPECT_EQ(back.move()->from, 1U);
-  EXPECT_TRUE(contains_step(back.move()->dependencies, written.operation())) << "when they have been written";
+  EXPECT_TRUE(contains(back.move()->dependencies, written.operation())) << "when they have been written";
 }
 
-TEST_F(ContentsTest, ReadsOnTwoServersAreIndependent) {
+TEST_F(CoherenceTest, ReadsOnTwoServersAreIndependent) {
   carry_out(*migrate_to(1).move());
   const TestCommand here = read(0);
   const TestCommand there = read(1);
@@ -68,21 +67,20 @@ TEST_F(ContentsTest, ReadsOnTwoServersAreIndependent) {
   EXPECT_TRUE(there.dependencies.operations.empty());
 }
 
-TEST_F(ContentsTest, MoveWaitsForWritersAndForUsersOfItsTarget) {
+TEST_F(CoherenceTest, MoveWaitsForWritersAndForUsersOfItsTarget) {
   const TestCommand reader = read(0);
   const TestCommand writer = write(0);
   carry_out(*migrate_to(1).move());
   const TestCommand elsewhere = read(1);
   const TestCommand again = write(0);
   const TestCommand there = migrate_to(1);
-  EXPECT_FALSE(contains_step(there.move()->dependencies, reader.operation()))
-      << "it reads what the move reads";
-  EXPECT_TRUE(contains_step(there.move()->dependencies, writer.operation()));
-  EXPECT_TRUE(contains_step(there.move()->dependencies, again.operation()));
-  EXPECT_TRUE(contains_step(there.move()->dependencies, elsewhere.operation()));
+  EXPECT_FALSE(contains(there.move()->dependencies, reader.operation())) << "it reads what the move reads";
+  EXPECT_TRUE(contains(there.move()->dependencies, writer.operation()));
+  EXPECT_TRUE(contains(there.move()->dependencies, again.operation()));
+  EXPECT_TRUE(contains(there.move()->dependencies, elsewhere.operation()));
 }
 
-TEST_F(ContentsTest, MoveDoesNotWaitForFinishedCommands) {
+TEST_F(CoherenceTest, MoveDoesNotWaitForFinishedCommands) {
   const TestCommand writer = write(0);
   const TestCommand failed = write(0);
   end(writer);
@@ -90,26 +88,25 @@ TEST_F(ContentsTest, MoveDoesNotWaitForFinishedCommands) {
   EXPECT_TRUE(migrate_to(1).move()->dependencies.empty());
 }
 
-TEST_F(ContentsTest, MoveBackWaitsForTheMoveAway) {
+TEST_F(CoherenceTest, MoveBackWaitsForTheMoveAway) {
   const TestCommand written = write(1);
   const TestCommand back = migrate_to(0);
-  EXPECT_TRUE(contains_step(back.move()->dependencies, written.move()->done))
-      << "it reads what this one writes";
-  EXPECT_TRUE(contains_step(back.move()->suppliers, written.move()->done))
+  EXPECT_TRUE(contains(back.move()->dependencies, written.move()->done)) << "it reads what this one writes";
+  EXPECT_TRUE(contains(back.move()->suppliers, written.move()->done))
       << "and has nothing to give if that fails";
 }
 
-TEST_F(ContentsTest, FullOverwriteNeedsNoMove) {
+TEST_F(CoherenceTest, FullOverwriteNeedsNoMove) {
   EXPECT_EQ(overwrite(1).move(), nullptr);
   EXPECT_EQ(migrate_to(0).move()->from, 1U);
 }
 
-TEST_F(ContentsTest, OverwriteWaitsForAMoveInFlight) {
+TEST_F(CoherenceTest, OverwriteWaitsForAMoveInFlight) {
   const TestCommand there = migrate_to(1);
-  EXPECT_TRUE(contains_step(overwrite(1).dependencies.operations, there.move()->done));
+  EXPECT_TRUE(contains(overwrite(1).dependencies.operations, there.move()->done));
 }
 
-TEST_F(ContentsTest, FailedMoveLeavesNoCopy) {
+TEST_F(CoherenceTest, FailedMoveLeavesNoCopy) {
   const TestCommand there = migrate_to(1);
   carry_out(*there.move(), kFailed);
   EXPECT_FALSE(is_current(1));
@@ -117,7 +114,7 @@ TEST_F(ContentsTest, FailedMoveLeavesNoCopy) {
   EXPECT_EQ(migrate_to(1).move()->from, 0U);
 }
 
-TEST_F(ContentsTest, OnlyCopyIsLostWithItsServerUntilOverwritten) {
+TEST_F(CoherenceTest, OnlyCopyIsLostWithItsServerUntilOverwritten) {
   connected_[0] = false;
   EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::read}}).is_lost());
   EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::write}}).is_lost());
@@ -125,14 +122,14 @@ TEST_F(ContentsTest, OnlyCopyIsLostWithItsServerUntilOverwritten) {
   EXPECT_FALSE(read(1).is_lost());
 }
 
-TEST_F(ContentsTest, CopyElsewhereSurvivesALostServer) {
+TEST_F(CoherenceTest, CopyElsewhereSurvivesALostServer) {
   carry_out(*migrate_to(1).move());
   connected_[0] = false;
   EXPECT_EQ(read(1).move(), nullptr);
   EXPECT_FALSE(write(1).is_lost());
 }
 
-TEST_F(ContentsTest, MoveInFlightFromALostServerIsLost) {
+TEST_F(CoherenceTest, MoveInFlightFromALostServerIsLost) {
   const TestCommand written = write(1);
   connected_[0] = false;
   carry_out(*written.move(), kConnectionLost);
@@ -140,7 +137,7 @@ TEST_F(ContentsTest, MoveInFlightFromALostServerIsLost) {
   EXPECT_TRUE(decide(1, make_queue(), {{coherence_, Access::read}}).is_lost());
 }
 
-TEST_F(ContentsTest, CommandWithALostObjectChangesNothing) {
+TEST_F(CoherenceTest, CommandWithALostObjectChangesNothing) {
   const auto other = make_coherence();
   end(issue(1, {{other, Access::write}}));
   connected_[0] = false;
@@ -148,7 +145,7 @@ TEST_F(ContentsTest, CommandWithALostObjectChangesNothing) {
   EXPECT_TRUE(other->replicas[1].uses.empty() || other->replicas[1].uses[0].operation->is_over());
 }
 
-TEST_F(ContentsTest, NewestCommandOfAnInOrderQueueCoversEarlierOnes) {
+TEST_F(CoherenceTest, NewestCommandOfAnInOrderQueueCoversEarlierOnes) {
   Object& queue = make_queue();
   std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
@@ -157,38 +154,37 @@ TEST_F(ContentsTest, NewestCommandOfAnInOrderQueueCoversEarlierOnes) {
   EXPECT_LE(coherence_->replicas[0].uses.size(), 3U);
   const TestCommand there = migrate_to(1);
   ASSERT_EQ(there.move()->dependencies.size(), 1U);
-  EXPECT_FALSE(contains_step(there.move()->dependencies, launches[0].operation())) << "one that ends later";
+  EXPECT_FALSE(contains(there.move()->dependencies, launches[0].operation())) << "one that ends later";
 }
 
-TEST_F(ContentsTest, UnsentCommandCoversNoOther) {
+TEST_F(CoherenceTest, UnsentCommandCoversNoOther) {
   Object& queue = make_queue();
   const TestCommand first = enqueue(0, queue, {{coherence_, Access::write}});
   const TestCommand second = decide(0, queue, {{coherence_, Access::write}});
   const TestCommand third = decide(0, queue, {{coherence_, Access::write}});
   const TestCommand there = migrate_to(1);
-  EXPECT_TRUE(contains_step(there.move()->dependencies, first.operation()));
-  EXPECT_TRUE(contains_step(there.move()->dependencies, second.operation()));
-  EXPECT_TRUE(contains_step(there.move()->dependencies, third.operation()));
+  EXPECT_TRUE(contains(there.move()->dependencies, first.operation()));
+  EXPECT_TRUE(contains(there.move()->dependencies, second.operation()));
+  EXPECT_TRUE(contains(there.move()->dependencies, third.operation()));
 }
 
-TEST_F(ContentsTest, OutOfOrderCommandsAreTrackedIndividually) {
+TEST_F(CoherenceTest, OutOfOrderCommandsAreTrackedIndividually) {
   Object& queue = make_queue();
   std::vector<TestCommand> launches;
   for (int i = 0; i < 100; ++i) {
     launches.push_back(enqueue(0, queue, {{coherence_, Access::write}}, {}, false));
   }
   const TestCommand there = migrate_to(1);
-  for (const TestCommand& one : launches)
-    EXPECT_TRUE(contains_step(there.move()->dependencies, one.operation()));
+  for (const TestCommand& one : launches) EXPECT_TRUE(contains(there.move()->dependencies, one.operation()));
 }
 
-TEST_F(ContentsTest, FinishedUsesAreDropped) {
+TEST_F(CoherenceTest, FinishedUsesAreDropped) {
   for (int i = 0; i < 1000; ++i) end(read(0));
   EXPECT_LE(coherence_->replicas[0].uses.size(), 32U);
 }
 
 // Commands that were to overwrite the contents.
-using PendingOverwrite = ContentsTest;
+using PendingOverwrite = CoherenceTest;
 
 TEST_F(PendingOverwrite, FailedOverwriteRestoresTheOldContents) {
   end(overwrite(1), kFailed);
@@ -206,7 +202,7 @@ TEST_F(PendingOverwrite, UnsentOverwriteRestoresTheOldContents) {
 TEST_F(PendingOverwrite, ReaderOfAFailingOverwriteFails) {
   const TestCommand written = overwrite(1);
   const TestCommand back = migrate_to(0);
-  EXPECT_TRUE(contains_step(back.move()->suppliers, written.operation()));
+  EXPECT_TRUE(contains(back.move()->suppliers, written.operation()));
   end(written, kFailed);
   carry_out(*back.move(), kFailed);
   EXPECT_EQ(read(0).move(), nullptr) << "the move has not touched what was there";

@@ -80,8 +80,8 @@ class OrderingFixture : public testing::Test {
   std::vector<Object*> user_events_;
 };
 
-inline bool contains_step(const std::vector<std::shared_ptr<Operation>>& operations,
-                          const std::shared_ptr<Operation>& operation) {
+inline bool contains(const std::vector<std::shared_ptr<Operation>>& operations,
+                     const std::shared_ptr<Operation>& operation) {
   return std::find(operations.begin(), operations.end(), operation) != operations.end();
 }
 

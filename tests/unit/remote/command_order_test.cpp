@@ -7,9 +7,9 @@
 namespace cleave::remote::client::multi_server {
 namespace {
 
-class OrderingTest : public OrderingFixture {
+class CommandOrderTest : public OrderingFixture {
  protected:
-  OrderingTest() { end(issue(0, uses())); }
+  CommandOrderTest() { end(issue(0, uses())); }
   MemoryUses uses(Access access = Access::write) { return {{coherence_, access}}; }
   static std::vector<OrderedCommand*> entries_of(const std::vector<CommandOrder::Decided>& settled) {
     std::vector<OrderedCommand*> entries;
@@ -26,14 +26,14 @@ class OrderingTest : public OrderingFixture {
   std::shared_ptr<CoherenceState> coherence_ = make_coherence();
 };
 
-TEST_F(OrderingTest, CommandIsResolvedWhenEnqueued) {
+TEST_F(CommandOrderTest, CommandIsResolvedWhenEnqueued) {
   const TestCommand first = issue(1, uses());
   EXPECT_TRUE(first.is_decided());
   const TestCommand second = decide(0, make_queue(), uses(), {first.event});
   EXPECT_TRUE(second.is_decided()) << "a command's event is no reason to wait";
 }
 
-TEST_F(OrderingTest, CommandBehindAUserEventIsDeferred) {
+TEST_F(CommandOrderTest, CommandBehindAUserEventIsDeferred) {
   Object& late = make_user_event();
   const TestCommand open = decide(1, make_queue(), uses(), {&late});
   EXPECT_TRUE(open.is_deferred());
@@ -47,13 +47,13 @@ TEST_F(OrderingTest, CommandBehindAUserEventIsDeferred) {
   EXPECT_EQ(settled[0].dependencies.migrations.size(), 1U);
 }
 
-TEST_F(OrderingTest, CompletedUserEventDefersNothing) {
+TEST_F(CommandOrderTest, CompletedUserEventDefersNothing) {
   Object& event = make_user_event();
   set(event, CL_COMPLETE);
   EXPECT_TRUE(decide(1, make_queue(), uses(), {&event}).is_decided());
 }
 
-TEST_F(OrderingTest, DeferredCommandSeesWritesBeforeTheEvent) {
+TEST_F(CommandOrderTest, DeferredCommandSeesWritesBeforeTheEvent) {
   Object& late = make_user_event();
   const TestCommand open = decide(0, make_queue(), uses(Access::read), {&late});
   const TestCommand writer = issue(1, uses());
@@ -62,10 +62,10 @@ TEST_F(OrderingTest, DeferredCommandSeesWritesBeforeTheEvent) {
   ASSERT_EQ(settled.size(), 1U);
   ASSERT_EQ(settled[0].dependencies.migrations.size(), 1U);
   EXPECT_EQ(settled[0].dependencies.migrations[0]->from, 1U);
-  EXPECT_TRUE(contains_step(settled[0].dependencies.migrations[0]->dependencies, writer.operation()));
+  EXPECT_TRUE(contains(settled[0].dependencies.migrations[0]->dependencies, writer.operation()));
 }
 
-TEST_F(OrderingTest, InOrderQueueDefersAllBehindADeferredCommand) {
+TEST_F(CommandOrderTest, InOrderQueueDefersAllBehindADeferredCommand) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand first = enqueue(1, queue, uses(), {&late});
@@ -75,7 +75,7 @@ TEST_F(OrderingTest, InOrderQueueDefersAllBehindADeferredCommand) {
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get()}));
 }
 
-TEST_F(OrderingTest, OutOfOrderQueueDefersOnlyDependents) {
+TEST_F(CommandOrderTest, OutOfOrderQueueDefersOnlyDependents) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand first = enqueue(1, queue, uses(), {&late}, false);
@@ -83,7 +83,7 @@ TEST_F(OrderingTest, OutOfOrderQueueDefersOnlyDependents) {
   EXPECT_TRUE(decide(0, make_queue(), uses(), {first.event}).is_deferred());
 }
 
-TEST_F(OrderingTest, QueueWithoutReorderingDefersAllBehindADeferredCommand) {
+TEST_F(CommandOrderTest, QueueWithoutReorderingDefersAllBehindADeferredCommand) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   state_of<QueueState>(queue).runs_in_order = true;
@@ -96,7 +96,7 @@ TEST_F(OrderingTest, QueueWithoutReorderingDefersAllBehindADeferredCommand) {
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get()}));
 }
 
-TEST_F(OrderingTest, DependentsOnOtherQueuesAreDeferred) {
+TEST_F(CommandOrderTest, DependentsOnOtherQueuesAreDeferred) {
   Object& late = make_user_event();
   const TestCommand first = enqueue(1, make_queue(), uses(), {&late});
   const TestCommand second = enqueue(0, make_queue(), uses(), {first.event});
@@ -107,7 +107,7 @@ TEST_F(OrderingTest, DependentsOnOtherQueuesAreDeferred) {
             (std::vector<OrderedCommand*>{first.entry.get(), second.entry.get(), third.entry.get()}));
 }
 
-TEST_F(OrderingTest, DeferredBarrierDefersLaterCommandsAMarkerDoesNot) {
+TEST_F(CommandOrderTest, DeferredBarrierDefersLaterCommandsAMarkerDoesNot) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand first = enqueue(1, queue, uses(), {&late}, false);
@@ -120,7 +120,7 @@ TEST_F(OrderingTest, DeferredBarrierDefersLaterCommandsAMarkerDoesNot) {
   EXPECT_TRUE(decide(1, queue, uses(), {}, false).is_deferred());
 }
 
-TEST_F(OrderingTest, MarkerOrBarrierWithAListMayWaitForMore) {
+TEST_F(CommandOrderTest, MarkerOrBarrierWithAListMayWaitForMore) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand other = issue(0, {});
@@ -134,7 +134,7 @@ TEST_F(OrderingTest, MarkerOrBarrierWithAListMayWaitForMore) {
             (std::vector<OrderedCommand*>{open.entry.get(), marker.entry.get(), behind.entry.get()}));
 }
 
-TEST_F(OrderingTest, FinishedMarkerOrBarrierWaitsForNothingMore) {
+TEST_F(CommandOrderTest, FinishedMarkerOrBarrierWaitsForNothingMore) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand other = issue(0, {});
@@ -147,7 +147,7 @@ TEST_F(OrderingTest, FinishedMarkerOrBarrierWaitsForNothingMore) {
             (std::vector<OrderedCommand*>{barrier.entry.get(), behind.entry.get()}));
 }
 
-TEST_F(OrderingTest, EachUserEventResolvesItsOwnDependents) {
+TEST_F(CommandOrderTest, EachUserEventResolvesItsOwnDependents) {
   Object& early = make_user_event();
   Object& late = make_user_event();
   const TestCommand first = decide(1, make_queue(), uses(), {&late});
@@ -157,13 +157,13 @@ TEST_F(OrderingTest, EachUserEventResolvesItsOwnDependents) {
   EXPECT_EQ(set_and_settle(late), (std::vector<OrderedCommand*>{first.entry.get(), both.entry.get()}));
 }
 
-TEST_F(OrderingTest, FailedUserEventResolvesItsDependents) {
+TEST_F(CommandOrderTest, FailedUserEventResolvesItsDependents) {
   Object& bad = make_user_event();
   const TestCommand open = decide(1, make_queue(), uses(), {&bad});
   EXPECT_EQ(set_and_settle(bad, kFailed), std::vector<OrderedCommand*>{open.entry.get()});
 }
 
-TEST_F(OrderingTest, FailedDeferredCommandDefersNothing) {
+TEST_F(CommandOrderTest, FailedDeferredCommandDefersNothing) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand first = enqueue(1, queue, uses(), {&late});
@@ -174,7 +174,7 @@ TEST_F(OrderingTest, FailedDeferredCommandDefersNothing) {
   EXPECT_TRUE(decide(1, queue, uses()).is_decided());
 }
 
-TEST_F(OrderingTest, UnsentCommandDefersAndFailsNothing) {
+TEST_F(CommandOrderTest, UnsentCommandDefersAndFailsNothing) {
   Object& late = make_user_event();
   Object& queue = make_queue();
   const TestCommand refused = decide(1, queue, uses(), {&late});
@@ -186,7 +186,7 @@ TEST_F(OrderingTest, UnsentCommandDefersAndFailsNothing) {
   EXPECT_TRUE(decide(1, queue, uses()).is_decided());
 }
 
-TEST_F(OrderingTest, LossAtResolutionIsReported) {
+TEST_F(CommandOrderTest, LossAtResolutionIsReported) {
   Object& late = make_user_event();
   const TestCommand open = decide(1, make_queue(), uses(Access::read), {&late});
   connected_[0] = false;
@@ -196,7 +196,7 @@ TEST_F(OrderingTest, LossAtResolutionIsReported) {
   EXPECT_TRUE(settled[0].is_lost);
 }
 
-TEST_F(OrderingTest, DeferredCommandKeepsReleasedCopies) {
+TEST_F(CommandOrderTest, DeferredCommandKeepsReleasedCopies) {
   Object& late = make_user_event();
   std::vector<const Object*> replicas;
   {

@@ -69,9 +69,9 @@ class ScriptedServer {
   // That this memory object is gone, and so many bytes that mean nothing.
   bool say_gone(Id memory, std::size_t bytes = 0) {
     flatbuffers::FlatBufferBuilder builder;
-    const auto gone = wire::CreateMemoryGone(builder, memory);
+    const auto gone = wire::CreateMemoryReleased(builder, memory);
     const std::vector<flatbuffers::Offset<wire::Item>> items{
-        wire::CreateItem(builder, bytes, wire::Event::MemoryGone, gone.Union())};
+        wire::CreateItem(builder, bytes, wire::Event::MemoryReleased, gone.Union())};
     builder.Finish(wire::CreateEvents(builder, builder.CreateVector(items), 0, 0));
     return send(FrameKind::events, builder, bytes);
   }

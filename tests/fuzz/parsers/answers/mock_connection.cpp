@@ -182,19 +182,19 @@ bool MockConnection::take(const wire::Command& command) {
 }
 
 bool MockConnection::answer(const wire::Command& command) {
-  owed_ = {command.request(), command.event()};
-  if (command.body_type() == wire::Body::CreateUserEvent) owed_.event = 0;
+  pending_ = {command.request(), command.event()};
+  if (command.body_type() == wire::Body::CreateUserEvent) pending_.event = 0;
   if (command.request() != 0 && command.shared() == nullptr) totals_.bytes += bytes_of_read(command);
   if (progress_.next == progress_.faults.size() ||
       progress_.answered++ < progress_.faults[progress_.next].after)
-    return send(mock_server_.reply(command, owed_.request != 0, owed_.event != 0, totals_));
+    return send(mock_server_.reply(command, pending_.request != 0, pending_.event != 0, totals_));
   progress_.answered = 0;
   return act(progress_.faults[progress_.next++], command);
 }
 
 bool MockConnection::act(const Fault& fault, const wire::Command& command) {
   const auto good = [&] {
-    return mock_server_.reply(command, owed_.request != 0, owed_.event != 0, totals_);
+    return mock_server_.reply(command, pending_.request != 0, pending_.event != 0, totals_);
   };
   const auto odd = [&](std::vector<std::uint8_t> message, std::uint64_t payload) {
     auto copy = aligned(message);
@@ -209,19 +209,19 @@ bool MockConnection::act(const Fault& fault, const wire::Command& command) {
   switch (fault.kind) {
     case Fault::Kind::insert:
       return odd(fault.bytes, fault.payload) &&
-             (owed_.request == 0 && owed_.event == 0 ? true : send(good()));
+             (pending_.request == 0 && pending_.event == 0 ? true : send(good()));
     case Fault::Kind::replace:
-      return odd(fault.bytes, fault.payload) && owe(command);
+      return odd(fault.bytes, fault.payload) && defer_answer(command);
     case Fault::Kind::edit: {
       MockFrame frame = good();
       edit(frame.message, fault.bytes);
       const auto changed =
           static_cast<std::int64_t>(frame.payload) + static_cast<std::int16_t>(fault.payload);
       return odd(frame.message, static_cast<std::uint64_t>(std::max<std::int64_t>(changed, 0))) &&
-             owe(command);
+             defer_answer(command);
     }
     case Fault::Kind::withhold:
-      return owe(command);
+      return defer_answer(command);
     case Fault::Kind::raw: {
       broken_ = true;
       std::vector<std::uint8_t> bytes = fault.bytes;
@@ -232,7 +232,7 @@ bool MockConnection::act(const Fault& fault, const wire::Command& command) {
       return false;
     case Fault::Kind::twice:
       return send(good()) && send(good());
-    case Fault::Kind::scribble:
+    case Fault::Kind::overwrite_shared_memory:
       if (!memory_.empty()) {
         constexpr std::size_t kBeginning = 4096;
         std::memset(memory_.data(), fault.bytes.empty() ? 0 : fault.bytes[0], kBeginning);
@@ -243,9 +243,9 @@ bool MockConnection::act(const Fault& fault, const wire::Command& command) {
 }
 
 // Sends what has been held back.
-bool MockConnection::owe(const wire::Command& command) {
-  if (owed_.request != 0 || owed_.event != 0)
-    late_.push_back(mock_server_.reply(command, owed_.request != 0, owed_.event != 0, totals_));
+bool MockConnection::defer_answer(const wire::Command& command) {
+  if (pending_.request != 0 || pending_.event != 0)
+    late_.push_back(mock_server_.reply(command, pending_.request != 0, pending_.event != 0, totals_));
   return true;
 }
 
@@ -258,9 +258,9 @@ void MockConnection::note(std::span<const std::uint8_t> message, std::uint64_t p
   if (events->items() == nullptr) return;
   for (const wire::Item* const item : *events->items()) {
     const auto* const answer = item->event_as_Answer();
-    if (answer != nullptr && answer->request() == owed_.request && !answer->more()) owed_.request = 0;
+    if (answer != nullptr && answer->request() == pending_.request && !answer->more()) pending_.request = 0;
     const auto* const completion = item->event_as_Completion();
-    if (completion != nullptr && completion->event() == owed_.event) owed_.event = 0;
+    if (completion != nullptr && completion->event() == pending_.event) pending_.event = 0;
   }
 }
 

@@ -41,7 +41,7 @@ class MockConnection {
   bool take(const wire::Command& command);
   bool answer(const wire::Command& command);
   bool act(const Fault& fault, const wire::Command& command);
-  bool owe(const wire::Command& command);
+  bool defer_answer(const wire::Command& command);
   void note(std::span<const std::uint8_t> message, std::uint64_t payload);
   bool send(const MockFrame& frame, remote::FrameKind kind = remote::FrameKind::events);
   bool send_faulty(const Fault& fault, std::vector<std::uint8_t> message, std::uint64_t payload);
@@ -53,7 +53,7 @@ class MockConnection {
   std::span<std::byte> shared(std::uint64_t offset, std::uint64_t size) const;
 
   // What has not been sent yet for the current command.
-  struct Owed {
+  struct PendingReply {
     std::uint32_t request = 0;
     std::uint64_t event = 0;
   };
@@ -65,7 +65,7 @@ class MockConnection {
   MockServer mock_server_;
   std::span<std::byte> memory_;
   Totals totals_;
-  Owed owed_;
+  PendingReply pending_;
   std::deque<MockFrame> late_;
   bool broken_ = false;           // an incomplete frame was sent, and the client may be waiting for its rest
   bool windows_unknown_ = false;  // the client's view of the windows may be wrong

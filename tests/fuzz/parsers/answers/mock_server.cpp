@@ -283,7 +283,8 @@ MockFrame MockServer::gone(const wire::Release& release, Totals totals) const {
   std::vector<Item> items;
   for (const std::uint64_t id : *release.ids()) {
     if (watched_.count(id) == 0) continue;
-    items.push_back(wire::CreateItem(b, 0, wire::Event::MemoryGone, wire::CreateMemoryGone(b, id).Union()));
+    items.push_back(
+        wire::CreateItem(b, 0, wire::Event::MemoryReleased, wire::CreateMemoryReleased(b, id).Union()));
   }
   return finish(b, items, 0, totals);
 }

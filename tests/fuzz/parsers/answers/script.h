@@ -37,7 +37,7 @@ struct Fault {
     raw,       // these bytes, which are no frame
     leave,     // the end of the connection
     twice,     // the answer, twice
-    scribble   // the first of these bytes all over the shared memory, and the answer
+    overwrite_shared_memory  // the first of these bytes all over the shared memory, and the answer
   };
   unsigned after = 0;
   Kind kind{};
