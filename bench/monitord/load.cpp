@@ -24,7 +24,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "daemon/unix_socket.h"
+#include "base/file_descriptor.h"
+#include "base/socket_address.h"
 #include "monitor/daemon.h"
 #include "monitor/libvirt.h"
 
@@ -68,10 +69,10 @@ void allow_files(rlim_t files) {
 class Clients {
  public:
   Clients(const Load& load, Shared& shared, const std::string& path) : shared_(shared) {
-    const daemon::UnixAddress name(path);
+    const base::SocketAddress name = base::unix_address(path);
     for (unsigned i = 0; i < load.clients; ++i) {
-      daemon::Descriptor& socket = sockets_.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      if (::connect(socket.get(), name.get(), name.size()) != 0) throw std::runtime_error("cannot connect");
+      base::FileDescriptor& socket = sockets_.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (::connect(socket.get(), name.get(), name.size) != 0) throw std::runtime_error("cannot connect");
       const bool measured = random_() % kOneIn == 0;
       measured_ += measured ? 1 : 0;
       epoll_event event{EPOLLIN, {.u32 = i}};
@@ -99,7 +100,7 @@ class Clients {
   static constexpr int kQuiet = 10;  // milliseconds
 
   // How many there were.
-  int read_ready(const daemon::Descriptor& poll, int milliseconds) {
+  int read_ready(const base::FileDescriptor& poll, int milliseconds) {
     std::array<epoll_event, 256> events{};
     const int ready = ::epoll_wait(poll.get(), events.data(), static_cast<int>(events.size()), milliseconds);
     for (int i = 0; i < ready; ++i) {
@@ -108,11 +109,11 @@ class Clients {
     return ready;
   }
 
-  bool read(daemon::Descriptor& socket, bool measured) {
+  bool read(base::FileDescriptor& socket, bool measured) {
     std::array<char, 4096> bytes{};
     const ssize_t got = ::recv(socket.get(), bytes.data(), bytes.size() - 1, 0);
     const std::int64_t time = now_ns();
-    if (got <= 0) socket = daemon::Descriptor();
+    if (got <= 0) socket = base::FileDescriptor();
     for (const char* at = bytes.data(); measured && (at = std::strstr(at, "count ")) != nullptr; ++at) {
       unsigned running = 0;
       if (std::sscanf(at, "count %*u %u", &running) == 1) note(running, time);
@@ -128,12 +129,12 @@ class Clients {
   }
 
   Shared& shared_;
-  std::mt19937 random_;                                        // the same clients each time
-  daemon::Descriptor poll_{::epoll_create1(EPOLL_CLOEXEC)};    // those that are measured
-  daemon::Descriptor others_{::epoll_create1(EPOLL_CLOEXEC)};  // and those that are not
+  std::mt19937 random_;                                          // the same clients each time
+  base::FileDescriptor poll_{::epoll_create1(EPOLL_CLOEXEC)};    // those that are measured
+  base::FileDescriptor others_{::epoll_create1(EPOLL_CLOEXEC)};  // and those that are not
   std::size_t measured_ = 0;
   std::size_t left_ = 0;
-  std::vector<daemon::Descriptor> sockets_;
+  std::vector<base::FileDescriptor> sockets_;
   std::vector<std::int64_t> delays_;
 };
 

@@ -4,8 +4,6 @@
 
 #include <pthread.h>
 
-#include "base/fork_locks.h"
-#include "base/no_destructor.h"
 #include "icd/vendor/functions.h"
 #include "icd/vendor/loader_interface.h"
 #include "interpose/calls/table.h"
@@ -32,20 +30,11 @@ CLEAVE_EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id 
 
 namespace {
 
-// Never destroyed, and made at the first fork: programs may fork before and after the library's static objects exist.
-cleave::base::ForkLocks& fork_locks() {
-  static cleave::base::NoDestructor<cleave::base::ForkLocks> locks([] {
-    cleave::base::ForkLocks made;
-    made.add(cleave::base::ForkOrder::objects, cleave::vendor::vendor.objects);
-    return made;
-  }());
-  return *locks;
-}
-
 __attribute__((constructor)) void arrive() {
   cleave::interpose::at_load();
-  pthread_atfork([] { fork_locks().before_fork(); }, [] { fork_locks().after_fork_in_parent(); },
-                 [] { fork_locks().after_fork_in_child(); });
+  pthread_atfork([] { cleave::vendor::vendor.objects.lock(); },
+                 [] { cleave::vendor::vendor.objects.unlock(); },
+                 [] { cleave::vendor::vendor.objects.unlock(); });
 }
 
 // Destructors of a library that the loader loads run after the program's own.

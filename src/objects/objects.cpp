@@ -21,9 +21,11 @@ ExtraParent* extra_parents_of(const Object& object) {
 }  // namespace
 
 bool Objects::begin(const Table& dispatch, Indexed indexed) {
-  if (index_ == nullptr && indexed == Indexed::yes) {
-    index_ = new (std::nothrow) HandleIndex;
-    if (index_ == nullptr) return false;
+  {
+    // unlock() unlocks the index if there is one, so none may appear after lock().
+    const base::MutexLock lock(wrap_mutex_);
+    if (index_ == nullptr && indexed == Indexed::yes) index_ = new (std::nothrow) HandleIndex;
+    if (index_ == nullptr && indexed == Indexed::yes) return false;
   }
   return arena_.begin(dispatch);
 }

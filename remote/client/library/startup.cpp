@@ -23,7 +23,8 @@ struct Startup {
   base::RecursiveMutex mutex;  // recursive: a transport's library may call OpenCL while we connect
   bool started CLEAVE_GUARDED_BY(mutex) = false;
   bool plain_table CLEAVE_GUARDED_BY(mutex) = false;
-  Table table{};  // constant once started
+  base::ForkLocks* fork_locks CLEAVE_GUARDED_BY(mutex) = nullptr;  // null: not started
+  Table table{};                                                   // constant once started
 };
 constinit Startup startup;
 
@@ -98,16 +99,6 @@ void use_plain_table() {
   if (!startup.started) startup.plain_table = true;
 }
 
-void initialize() noexcept try {
-  const base::ScopedCancelDisable no_cancel;
-  const base::RecursiveMutexLock lock(startup.mutex);
-  if (startup.started) return;
-  startup.started = true;
-  start(startup.plain_table);
-} catch (...) {
-  base::log_line("out of memory while connecting to the servers of remote devices");
-}
-
 namespace {
 
 // What is known of each root device.
@@ -138,28 +129,34 @@ base::ForkLocks make_fork_locks() {
   return locks;
 }
 
-// Made at the first fork after initialize().
-base::ForkLocks& fork_locks() {
-  static base::NoDestructor<base::ForkLocks> locks(make_fork_locks());
-  return *locks;
-}
-
 }  // namespace
+
+void initialize() noexcept try {
+  const base::ScopedCancelDisable no_cancel;
+  const base::RecursiveMutexLock lock(startup.mutex);
+  if (startup.started) return;
+  static base::NoDestructor<base::ForkLocks> fork_locks(make_fork_locks());
+  startup.fork_locks = &*fork_locks;
+  startup.started = true;
+  start(startup.plain_table);
+} catch (...) {
+  base::log_line("out of memory while connecting to the servers of remote devices");
+}
 
 // Before initialize() there is nothing else to lock, and the rest may not be constructed yet: another thread may fork while
 // this library is being loaded.
 void before_fork() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
   startup.mutex.lock();
-  if (startup.started) fork_locks().before_fork();
+  if (startup.fork_locks != nullptr) startup.fork_locks->before_fork();
 }
 
 void after_fork_in_parent() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  if (startup.started) fork_locks().after_fork_in_parent();
+  if (startup.fork_locks != nullptr) startup.fork_locks->after_fork_in_parent();
   startup.mutex.unlock();
 }
 
 void after_fork_in_child() CLEAVE_NO_THREAD_SAFETY_ANALYSIS {
-  if (startup.started) fork_locks().after_fork_in_child();
+  if (startup.fork_locks != nullptr) startup.fork_locks->after_fork_in_child();
   new (&startup.mutex) base::RecursiveMutex;  // it is owned by a thread of the parent's
 }
 

@@ -63,6 +63,8 @@ struct WorkerProcess {
 // Mistakes in the options that would keep every worker from starting are reported at the start of the server.
 void check_for_workers(const Options& options) {
   check_user(options.user);
+  if (encode(options.given).size() > kMaxOptionsSize)
+    throw OptionError("the options are too long to be handed to workers; shorten the lists among them");
   if (options.tls.certificate.empty()) return;
   std::string problem;
   if (TlsServer::make(options.tls, problem) == nullptr) throw OptionError("TLS: " + problem);
