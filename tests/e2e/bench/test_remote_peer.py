@@ -110,7 +110,7 @@ class Runs(FolderTest):
         one = self.install("print('no device'); sys.exit(3)")
         for _ in range(3):
             self.take(one, self.fail)
-        self.assertEqual(one.failures, ["pocld ended with status 3: no device"] * peer.PATIENCE)
+        self.assertEqual(one.failures, ["pocld ended with status 3: no device"] * peer.MAX_FAILURES)
         self.assertIn("PoCL-Remote: - (pocld ended", one.summary())
 
     def test_failed_runs_do_not_count(self):
