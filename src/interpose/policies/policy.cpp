@@ -2,23 +2,6 @@
 
 namespace cleave::interpose {
 
-std::optional<plan::UnsplitReason> Policy::kernel_obstacle(LaunchQuery& launch, bool alone) {
-  if (launch.kernel().facts.denied) return plan::UnsplitReason::denied;
-  return alone ? plan::UnsplitReason::alone : launch.kernel_obstacle();
-}
-
-std::optional<plan::UnsplitReason> Policy::obstacle(LaunchQuery& launch, Neighbours neighbours) {
-  const bool alone = neighbours == Neighbours::required && launch.vms() <= 1;
-  const auto reason = kernel_obstacle(launch, alone);
-  return reason ? reason : launch.queue_obstacle();
-}
-
-plan::Decision Policy::prepare_alpha(LaunchQuery& launch, Neighbours neighbours) const {
-  return prepare(launch, neighbours, [&] {
-    return plan::alpha_slices(settings(), launch.kernel().facts, launch.queue().facts, launch.vms());
-  });
-}
-
 PolicyDecision MeasuredPolicy::decide(LaunchQuery& launch) noexcept {
   const plan::Decision usual = prepare_unmeasured(launch);
   if (usual.unsplit_reason) return usual;

@@ -90,13 +90,25 @@ class Policy {
     return no_local_size ? plan::Decision::unsplit(*no_local_size) : plan::Decision::split(wanted);
   }
   // The same for VMs × α slices.
-  plan::Decision prepare_alpha(LaunchQuery& launch, Neighbours neighbours) const;
+  plan::Decision prepare_alpha(LaunchQuery& launch, Neighbours neighbours) const {
+    return prepare(launch, neighbours, [&] {
+      return plan::alpha_slices(settings(), launch.kernel().facts, launch.queue().facts, launch.vms());
+    });
+  }
 
   // Reasons that do not depend on the queue, the deny list included.
-  static std::optional<plan::UnsplitReason> kernel_obstacle(LaunchQuery& launch, bool alone = false);
+  static std::optional<plan::UnsplitReason> kernel_obstacle(LaunchQuery& launch, bool alone = false) {
+    if (launch.kernel().facts.denied) return plan::UnsplitReason::denied;
+    return alone ? plan::UnsplitReason::alone : launch.kernel_obstacle();
+  }
 
  private:
-  static std::optional<plan::UnsplitReason> obstacle(LaunchQuery& launch, Neighbours neighbours);
+  // In the header, since every launch passes here: calls would cost more than what they do.
+  static std::optional<plan::UnsplitReason> obstacle(LaunchQuery& launch, Neighbours neighbours) {
+    const bool alone = neighbours == Neighbours::required && launch.vms() <= 1;
+    const auto reason = kernel_obstacle(launch, alone);
+    return reason ? reason : launch.queue_obstacle();
+  }
 
   const PolicyContext context_;
 };
