@@ -110,9 +110,10 @@ void LaunchTrace::note(const Slice& slice, launch::Event event) noexcept try {
 
 void LaunchTrace::add_slice(const Slice& slice, std::size_t index) {
   const observe::Track track = observe::thread_track();
-  if (paced_ && index != 0)
+  if (paced_ && index != 0) {
     events_.span(track, last_end_, slice.begin,
                  {"wait for the slice before", "wait", R"({"how":"sleeping"})"});
+  }
   last_end_ = slice.end;
   base::JsonObject arguments;
   arguments.add("launch", number_).add("slice", index);
