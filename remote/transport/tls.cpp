@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/mutex.h"
+#include "remote/transport/tls_socket.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -192,7 +193,9 @@ SslPointer make_connection_state(SSL_CTX& context, int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
   SslPointer ssl(SSL_new(&context), SSL_free);
-  if (ssl && SSL_set_fd(ssl.get(), socket) != 1) ssl.reset();
+  BIO* const bio = ssl ? make_socket_bio(socket) : nullptr;
+  if (bio == nullptr) return {nullptr, SSL_free};
+  SSL_set_bio(ssl.get(), bio, bio);
   return ssl;
 }
 

@@ -77,6 +77,11 @@ class TlsPair {
   // Forwards at most so many bytes that the client has sent or is about to send. Returns how many.
   std::size_t pass(std::size_t most) { return pass(from_client_, to_server_, most, kLong); }
   void pass_if_any(std::size_t most) { pass(from_client_, to_server_, most, milliseconds(0)); }
+  // The client's connection is reset, as by a machine that has restarted.
+  void reset_client() const {
+    const sockaddr none{};  // AF_UNSPEC
+    EXPECT_EQ(::connect(from_client_, &none, sizeof none), 0);
+  }
   // Loses bytes.
   void drop(std::size_t bytes) {
     std::vector<std::byte> buffer(bytes);
@@ -164,6 +169,16 @@ TEST_F(Tls, CorruptRecordEndsTheConnectionWithAReason) {
   EXPECT_EQ(pair.server->read(buffer, size, kNoWait), ReadStatus::closed);
   EXPECT_EQ(pair.server->close_reason().substr(0, 5), "TLS: ");
   EXPECT_EQ(pair.server->read(buffer, size, steady_clock::now() + kLong), ReadStatus::closed);
+}
+
+// A SIGPIPE would end this process.
+TEST_F(Tls, WriteToAResetConnectionFailsWithoutASignal) {
+  TlsPair pair(files("client"), files("server"));
+  ASSERT_TRUE(pair.client && pair.server);
+  pair.reset_client();
+  while (write_text(*pair.client, "twelve bytes")) {
+  }
+  EXPECT_FALSE(write_text(*pair.client, "twelve bytes"));
 }
 
 // A record takes several times the timeout, each part of it much less.
