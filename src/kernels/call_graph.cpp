@@ -15,10 +15,9 @@ namespace {
 // The macros of a program, which may hide what the head of a function is.
 class Macros {
  public:
-  // The names in `defined` have unknown meanings. `directives` must outlive this.
-  Macros(std::string_view directives, const std::vector<std::string>& defined) {
+  // The names in `defined` have unknown meanings. The text of `tokens` must outlive this.
+  Macros(const Tokens& tokens, const std::vector<std::string>& defined) {
     for (const std::string& name : defined) meanings_[name].expands_beyond_names = true;
-    const Tokens tokens = tokens_of(directives);
     for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
       const bool defines =
           tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
@@ -65,57 +64,77 @@ class Macros {
   std::map<std::string, Meaning, std::less<>> meanings_;
 };
 
+void append(Tokens& all, const Tokens& more) {
+  all.list.insert(all.list.end(), more.list.begin(), more.list.end());
+}
+
+Findings findings_in(const Tokens& tokens, const JoinedText& text) {
+  Findings found;
+  found.scan = scan_tokens(tokens, {&text, &found.causes});
+  return found;
+}
+
 }  // namespace
 
-CallGraph::CallGraph(const Functions& functions, const std::string& macros,
+CallGraph::CallGraph(const Functions& functions, const JoinedText& text, const JoinedText& macros,
                      const std::vector<std::string>& defined) {
-  const std::string directives = functions.directives + macros;
+  const Tokens options = tokens_of(macros.text());
+  Tokens directives = functions.directives;
+  append(directives, options);
   const Macros known(directives, defined);
-  std::string indirectly_called;  // functions that may be called under another name
+  Tokens outside = functions.declarations;
+  Tokens indirectly_called;  // functions that may be called under another name
   std::vector<const Function*> list;
   for (const Function& function : functions.list) {
     if (known.obscures(function)) {
-      indirectly_called.append(function.text).push_back('\n');
+      append(indirectly_called, function.tokens);
       continue;
     }
     by_name_[std::string(function.name)].push_back(list.size());
     list.push_back(&function);
   }
   for (const Function* function : list) {
-    scans_.push_back(scan_text(function->text));
-    reaches_.push_back(functions_named_in(function->text));
+    findings_.push_back(findings_in(function->tokens, text));
+    reaches_.push_back(functions_named_in(function->tokens));
   }
-  outside_ = merge(scan_text(functions.declarations + indirectly_called), scan_text(directives));
-  reachable_from_all_ = functions_named_in(directives + functions.outside_names + "\n" + indirectly_called);
+  append(outside, indirectly_called);
+  outside_ = findings_in(outside, text);
+  outside_.add(findings_in(functions.directives, text));
+  outside_.add(findings_in(options, macros));
+  append(directives, functions.outside_names);
+  append(directives, indirectly_called);
+  reachable_from_all_ = functions_named_in(directives);
 }
 
-CallGraph::Indices CallGraph::functions_named_in(std::string_view text) const {
+CallGraph::Indices CallGraph::functions_named_in(const Tokens& tokens) const {
   Indices functions;
-  for_each_name(text, [&](std::string_view name) {
-    const auto found = by_name_.find(std::string(name));
+  for (const Token& token : tokens.list) {
+    if (token.kind != Token::Kind::name) continue;
+    const auto found = by_name_.find(std::string(token.text));
     if (found != by_name_.end())
       functions.insert(functions.end(), found->second.begin(), found->second.end());
-  });
+  }
   std::sort(functions.begin(), functions.end());
   functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
   return functions;
 }
 
-std::optional<Scan> CallGraph::of(const std::string& function) const {
+std::optional<Findings> CallGraph::of(const std::string& function) const {
   const auto found = by_name_.find(function);
   if (found == by_name_.end()) return std::nullopt;
-  Scan answer = outside_;
-  std::vector<bool> reached(scans_.size(), false);
-  Indices open = found->second;
-  open.insert(open.end(), reachable_from_all_.begin(), reachable_from_all_.end());
+  Findings answer;
+  std::vector<bool> reached(findings_.size(), false);
+  Indices open = reachable_from_all_;
+  open.insert(open.end(), found->second.begin(), found->second.end());
   while (!open.empty()) {
     const std::size_t next = open.back();
     open.pop_back();
     if (reached[next]) continue;
     reached[next] = true;
-    answer = merge(answer, scans_[next]);
+    answer.add(findings_[next]);
     open.insert(open.end(), reaches_[next].begin(), reaches_[next].end());
   }
+  answer.add(outside_);
   return answer;
 }
 

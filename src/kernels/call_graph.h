@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,23 +17,25 @@ namespace cleave::kernels {
 
 class CallGraph {
  public:
-  // `macros` is text that may be expanded anywhere, so every function may call the functions that it names.
-  // `defined` are the names that it defines. The arguments need not outlive the constructor.
-  CallGraph(const Functions& functions, const std::string& macros, const std::vector<std::string>& defined);
+  // `functions` are those of `text`. `macros` are the build options as directives, which may be expanded anywhere, so every
+  // function may call the functions that they name. `defined` are the names that they define. The arguments need not outlive
+  // the constructor.
+  CallGraph(const Functions& functions, const JoinedText& text, const JoinedText& macros,
+            const std::vector<std::string>& defined);
 
-  // What the function, and all that it may call, may do. Empty if there is no such function. Takes time linear
+  // What the function, and all that it may call, may do, and why. Empty if there is no such function. Takes time linear
   // in the size of the program.
-  [[nodiscard]] std::optional<Scan> of(const std::string& function) const;
+  [[nodiscard]] std::optional<Findings> of(const std::string& function) const;
 
  private:
   using Indices = std::vector<std::size_t>;
-  [[nodiscard]] Indices functions_named_in(std::string_view text) const;
+  [[nodiscard]] Indices functions_named_in(const Tokens& tokens) const;
 
   std::unordered_map<std::string, Indices> by_name_;
-  std::vector<Scan> scans_;
+  std::vector<Findings> findings_;
   std::vector<Indices> reaches_;
   Indices reachable_from_all_;
-  Scan outside_;
+  Findings outside_;
 };
 
 }  // namespace cleave::kernels

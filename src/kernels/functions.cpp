@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include "kernels/lexer.h"
+#include <utility>
 
 namespace cleave::kernels {
 namespace {
@@ -55,31 +54,35 @@ std::optional<Function> read_head(const std::vector<Token>& tokens) {
 // Parses the text in one pass. Anything unexpected clears `unambiguous_`.
 class FunctionParser {
  public:
-  explicit FunctionParser(Text text)
-      : text_(text), tokens_(tokens_of(text)), unambiguous_(tokens_.unambiguous) {}
+  explicit FunctionParser(const Tokens& tokens) : tokens_(tokens.list), unambiguous_(tokens.unambiguous) {}
 
   std::optional<Functions> run() && {
-    while (unambiguous_ && at_ < tokens_.list.size()) {
-      if (tokens_.list[at_].directive) {
+    while (unambiguous_ && at_ < tokens_.size()) {
+      if (tokens_[at_].directive) {
         directive();
       } else {
-        token(tokens_.list[at_++]);
+        token(tokens_[at_++]);
       }
     }
     if (!unambiguous_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
-    end_item(text_.size(), false);
+    end_item(false);
     return std::move(found_);
   }
 
  private:
-  [[nodiscard]] std::size_t position(const Token& token) const {
-    return static_cast<std::size_t>(token.text.data() - text_.data());
+  [[nodiscard]] Tokens between(std::size_t begin, std::size_t end) const {
+    const auto first = tokens_.begin();
+    return {{first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)}, true, {}};
+  }
+
+  static void append(Tokens& all, const Tokens& more) {
+    all.list.insert(all.list.end(), more.list.begin(), more.list.end());
   }
 
   void token(const Token& token) {
     const bool opens = token.is("(") && parentheses_.empty();
     if (!opens) lead(outer_);
-    outer_ = token.kind == Token::Kind::name && depth_ == 0 ? token.text : Text{};
+    outer_ = token.kind == Token::Kind::name && depth_ == 0 ? &token : nullptr;
     const bool brace = token.is("{");
     item_.braces |= brace;
     item_.body |= brace && parentheses_.empty();
@@ -91,15 +94,15 @@ class FunctionParser {
     } else if (token.is(")")) {
       close_parenthesis();
     } else if (token.is("}")) {
-      close_brace(position(token) + 1);
+      close_brace();
     } else if (token.is(";") && depth_ == 0 && parentheses_.empty()) {
-      end_item(position(token) + 1, false);
+      end_item(false);
     }
   }
 
   // The last name outside of braces is declared here if a parenthesis follows it immediately.
-  void lead(Text name) {
-    if (!name.empty()) found_.outside_names.append(name).push_back(' ');
+  void lead(const Token* name) {
+    if (name != nullptr) found_.outside_names.list.push_back(*name);
   }
 
   // A macro may drop or repeat its arguments, so braces must be balanced within parentheses.
@@ -108,40 +111,40 @@ class FunctionParser {
     if (unambiguous_) parentheses_.pop_back();
   }
 
-  void close_brace(std::size_t end) {
+  void close_brace() {
     unambiguous_ &= depth_ > 0;
-    if (unambiguous_ && --depth_ == 0 && parentheses_.empty()) end_item(end, true);
+    if (unambiguous_ && --depth_ == 0 && parentheses_.empty()) end_item(true);
   }
 
-  void end_item(std::size_t end, bool closed) {
-    const Text text = text_.substr(item_.begin, end - item_.begin);
+  // The item ends before at_.
+  void end_item(bool closed) {
+    Tokens tokens = between(item_.begin, at_);
     auto function = closed && !item_.split_by_conditional ? read_head(item_.head) : std::nullopt;
     if (function) {
-      function->text = text;
+      function->tokens = std::move(tokens);
       found_.list.push_back(std::move(*function));
     } else {
-      found_.declarations.append(text).push_back('\n');
-      if (item_.braces) found_.outside_names.append(text).push_back('\n');
+      append(found_.declarations, tokens);
+      if (item_.braces) append(found_.outside_names, tokens);
     }
-    item_ = Item{.begin = end, .number = item_.number + 1};
+    item_ = Item{.begin = at_, .number = item_.number + 1};
   }
 
   // From the "#" to the end of its line. Macros must be balanced, since they may be expanded anywhere.
   void directive() {
     const std::size_t begin = at_;
     std::vector<Text> open;
-    for (; tokens_.list[at_].kind != Token::Kind::end_of_directive; ++at_) {
-      const Token& token = tokens_.list[at_];
+    for (; tokens_[at_].kind != Token::Kind::end_of_directive; ++at_) {
+      const Token& token = tokens_[at_];
       if (token.is("{") || token.is("(")) open.push_back(token.text);
       if (!token.is("}") && !token.is(")")) continue;
       unambiguous_ &= !open.empty() && open.back() == (token.is("}") ? "{" : "(");
       if (!open.empty()) open.pop_back();
     }
     unambiguous_ &= open.empty();
-    const std::size_t first = position(tokens_.list[begin]);
-    found_.directives.append(text_.substr(first, position(tokens_.list[at_]) - first)).push_back('\n');
-    conditional(tokens_.list[begin + 1].text);
     ++at_;
+    append(found_.directives, between(begin, at_));
+    conditional(tokens_[begin + 1].text);
   }
 
   // Each branch of a conditional must keep the depth of braces, and stay within a body that it begins in.
@@ -158,7 +161,7 @@ class FunctionParser {
 
   // The current function or declaration.
   struct Item {
-    std::size_t begin = 0;
+    std::size_t begin = 0;  // in the tokens
     std::size_t number = 0;
     std::vector<Token> head = {};  // before its body
     bool braces = false;
@@ -173,20 +176,19 @@ class FunctionParser {
     bool operator==(const Place&) const = default;
   };
 
-  Text text_;
-  Tokens tokens_;
+  const std::vector<Token>& tokens_;
   std::size_t at_ = 0;                    // in the tokens
   std::size_t depth_ = 0;                 // of braces
   std::vector<std::size_t> parentheses_;  // the depth of braces at each open parenthesis
   std::vector<Place> conditionals_;
   Item item_;
-  Text outer_;  // the last name, if outside of braces
+  const Token* outer_ = nullptr;  // the last name, if outside of braces
   bool unambiguous_;
   Functions found_;
 };
 
 }  // namespace
 
-std::optional<Functions> split_functions(std::string_view text) { return FunctionParser(text).run(); }
+std::optional<Functions> split_functions(const Tokens& tokens) { return FunctionParser(tokens).run(); }
 
 }  // namespace cleave::kernels

@@ -2,31 +2,32 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "kernels/lexer.h"
 
 namespace cleave::kernels {
 
 // A function whose head has the simplest form: names and *, attributes, the name and the parameters in
 // parentheses, attributes.
 struct Function {
-  std::string_view text;  // from the end of the item before to the closing brace
+  Tokens tokens;          // from the end of the item before to the closing brace
   std::string_view name;  // valid if no name in the head is a macro that expands to more than names
   std::vector<std::string_view> head;  // the other names in the head, outside of parentheses
 };
 
 struct Functions {
   std::vector<Function> list;
-  std::string declarations;  // the text outside of these functions
-  std::string directives;    // all directives, including those within functions
-  // Names, separated by blanks, through which any function may call others: those outside of function bodies,
-  // except names that are declared there, and all names in other items with braces, which may be functions.
-  std::string outside_names;
+  Tokens declarations;  // what is outside of these functions
+  Tokens directives;    // all directives, including those within functions
+  // Holds the names through which any function may call others: those outside of function bodies, except names
+  // that are declared there, and all names in other items with braces, which may be functions.
+  Tokens outside_names;
 };
 
-// `text` has no line splices and must outlive the result. Empty if the text cannot be split safely.
-// Thread-safe; may throw std::bad_alloc.
-std::optional<Functions> split_functions(std::string_view text);
+// `tokens` are those of a text without line splices. Empty if they cannot be split safely. Thread-safe; may throw
+// std::bad_alloc.
+std::optional<Functions> split_functions(const Tokens& tokens);
 
 }  // namespace cleave::kernels

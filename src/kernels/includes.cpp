@@ -37,26 +37,41 @@ class IncludeSearch {
   IncludeSearch(const std::vector<std::string>& folders, const Embedded& embedded)
       : folders_(folders), embedded_(embedded) {}
 
-  void follow(std::string_view text, const std::string& folder) {
-    for (const std::string& name : includes_of(without_splices(text))) {
-      if (name.empty() || !find(name, folder)) found_.complete = false;
+  void follow(std::string_view source, const std::string& file) {
+    const JoinedText text(source, file);
+    const std::string folder = folder_of(file);
+    for (const Include& include : includes_of(text.text())) {
+      const bool by_macro = include.name.empty();
+      if (!by_macro && find(include.name, folder)) continue;
+      miss({.way = by_macro ? Cause::Way::named_by_macro : Cause::Way::not_found,
+            .construct = by_macro ? std::string(include.operand) : include.name,
+            .file = file,
+            .line = text.line_of(include.operand)});
     }
   }
 
   Included run(std::string_view source) && {
     follow(source, "");
-    for (const auto& [name, text] : embedded_) open_.emplace_back(text, folder_of(name));
+    for (const auto& [name, text] : embedded_) open_.emplace_back(text, name);
     while (!open_.empty() && found_.complete) {
-      const auto [text, folder] = std::move(open_.back());
+      auto [text, name] = std::move(open_.back());
       open_.pop_back();
-      follow(text, folder);
-      found_.texts.push_back(text);
-      if (found_.texts.size() > kMaxFiles) found_.complete = false;
+      follow(text, name);
+      found_.texts.push_back(std::move(text));
+      found_.names.push_back(std::move(name));
+      if (found_.texts.size() > kMaxFiles) {
+        miss({.way = Cause::Way::not_found, .construct = found_.names.back(), .file = {}});
+      }
     }
     return std::move(found_);
   }
 
  private:
+  void miss(const Cause& what) {
+    found_.complete = false;
+    if (!found_.missing) found_.missing = what;
+  }
+
   // Queues all headers that the name could mean, each once. Returns whether there is any.
   bool find(const std::string& name, const std::string& folder) {
     bool found = false;
@@ -69,7 +84,7 @@ class IncludeSearch {
       } else if (auto text = content(path)) {
         found = true;
         seen_.insert(path);
-        open_.emplace_back(std::move(*text), folder_of(path));
+        open_.emplace_back(std::move(*text), path);
       }
     }
     return found;
@@ -78,8 +93,7 @@ class IncludeSearch {
   const std::vector<std::string>& folders_;
   const Embedded& embedded_;
   std::set<std::string> seen_;
-  std::vector<std::pair<std::string, std::string>>
-      open_;  // texts to scan, with the folders that they are from
+  std::vector<std::pair<std::string, std::string>> open_;  // texts to scan, with their paths or names
   Included found_;
 };
 

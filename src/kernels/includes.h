@@ -9,10 +9,13 @@
 // Thread-safe. Reads files; may throw std::bad_alloc.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "kernels/cause.h"
 
 namespace cleave::kernels {
 
@@ -21,7 +24,9 @@ using Embedded = std::vector<std::pair<std::string, std::string>>;
 
 struct Included {
   std::vector<std::string> texts;
-  bool complete = true;  // false if one was not found or its name is formed by a macro
+  std::vector<std::string> names;  // the path or name of each text
+  bool complete = true;            // false if one was not found or its name is formed by a macro
+  std::optional<Cause> missing;    // the first one of these
 };
 
 Included find_includes(std::string_view source, const std::vector<std::string>& folders,

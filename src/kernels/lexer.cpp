@@ -10,12 +10,15 @@ using Text = std::string_view;
 
 constexpr std::array<Text, 7> kAmbiguous = {"<%", "%>", "<:", ":>", "%:", "\\u", "\\U"};
 
+// How much of a place that is ambiguous is shown.
+constexpr std::size_t kShown = 16;
+
 // Anywhere in the text: a trigraph for a backslash could end a comment or a string elsewhere.
-bool has_trigraph(Text text) {
+std::size_t find_trigraph(Text text) {
   for (std::size_t at = text.find("??"); at != Text::npos; at = text.find("??", at + 1)) {
-    if (at + 2 < text.size() && Text("=/'()!<>-").find(text[at + 2]) != Text::npos) return true;
+    if (at + 2 < text.size() && Text("=/'()!<>-").find(text[at + 2]) != Text::npos) return at;
   }
-  return false;
+  return Text::npos;
 }
 
 bool is_hexadecimal(Text number) {
@@ -27,13 +30,24 @@ class Lexer {
   explicit Lexer(Text text) : text_(text) {}
 
   Tokens run() && {
-    tokens_.unambiguous = !has_trigraph(text_) && text_.find('\0') == Text::npos;
-    while (at_ < text_.size()) step();
+    const std::size_t first = std::min(find_trigraph(text_), text_.find('\0'));
+    if (first != Text::npos) set_unreadable(first);
+    while (at_ < text_.size()) {
+      const std::size_t begin = at_;
+      step();
+      if (!tokens_.unambiguous && tokens_.unreadable.data() == nullptr) set_unreadable(begin);
+    }
     finish_directive();
     return std::move(tokens_);
   }
 
  private:
+  void set_unreadable(std::size_t at) {
+    tokens_.unambiguous = false;
+    const Text shown = text_.substr(at, kShown);
+    tokens_.unreadable = shown.substr(0, shown.find_first_of(Text("\n\r\0", 3)));
+  }
+
   void step() {
     const char c = text_[at_];
     if (ends_line(c)) {
@@ -151,21 +165,32 @@ class Lexer {
 
 }  // namespace
 
-std::string without_splices(std::string_view text) {
+std::string without_splices(std::string_view source, std::vector<std::size_t>* line_starts) {
   std::string joined;
-  joined.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    std::size_t end = i + 1;
-    if (text[i] == '\\') {
-      while (end < text.size() && is_blank(text[end])) ++end;
+  joined.reserve(source.size());
+  if (line_starts != nullptr) line_starts->push_back(0);
+  // The length of the line end at `at`. One of two characters, in either order, counts as one.
+  const auto line_end = [&](std::size_t at) -> std::size_t {
+    if (at >= source.size() || !ends_line(source[at])) return 0;
+    const bool pair = at + 1 < source.size() && ends_line(source[at + 1]) && source[at + 1] != source[at];
+    return pair ? 2 : 1;
+  };
+  for (std::size_t i = 0; i < source.size();) {
+    std::size_t end = i;
+    if (source[i] == '\\') {
+      ++end;
+      while (end < source.size() && is_blank(source[end])) ++end;
     }
-    if (text[i] != '\\' || end == text.size() || !ends_line(text[end])) {
-      joined.push_back(text[i]);
-      continue;
+    const std::size_t size = line_end(end);
+    const bool splice = end != i && size != 0;
+    if (splice) {
+      i = end + size;
+    } else {
+      const std::size_t kept = std::max<std::size_t>(end == i ? size : 0, 1);
+      joined.append(source, i, kept);
+      i += kept;
     }
-    // A two-character line end, in either order, is removed as one.
-    const bool pair = end + 1 < text.size() && ends_line(text[end + 1]) && text[end + 1] != text[end];
-    i = pair ? end + 1 : end;
+    if (line_starts != nullptr && size != 0) line_starts->push_back(joined.size());
   }
   return joined;
 }

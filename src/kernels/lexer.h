@@ -11,6 +11,7 @@
 // Thread-safe: pure functions. They may throw std::bad_alloc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -36,10 +37,12 @@ struct Token {
 struct Tokens {
   std::vector<Token> list;
   bool unambiguous = true;
+  std::string_view unreadable;  // if not unambiguous: the beginning of the first place that is not
 };
 
-// Removes line splices, as the translation phase 2 does. Like compilers, it allows blanks after the backslash.
-std::string without_splices(std::string_view source);
+// Removes line splices, as the translation phase 2 does. Like compilers, it allows blanks after the backslash. If
+// `line_starts` is given, it gets for each line of `source` the place in the result where it begins.
+std::string without_splices(std::string_view source, std::vector<std::size_t>* line_starts = nullptr);
 
 // `text` has no line splices and must outlive the result.
 Tokens tokens_of(std::string_view text);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,10 @@ namespace cleave::kernels {
 // The inputs of a build besides the source.
 struct BuildInputs {
   std::string options;
-  std::vector<std::string> headers;  // the included texts, direct and indirect
-  bool complete = true;              // all of them were found
+  std::vector<std::string> headers;       // the included texts, direct and indirect
+  bool complete = true;                   // all of them were found
+  std::vector<std::string> header_names;  // the path or name of each header; may have fewer
+  std::optional<Cause> missing;           // if not complete: why, with any finding
 };
 
 class ProgramScan {
@@ -36,8 +39,8 @@ class ProgramScan {
   // May throw std::bad_alloc.
   explicit ProgramScan(std::string_view source, const BuildInputs& inputs = {});
 
-  // A program without source, with the given properties.
-  explicit ProgramScan(const Scan& whole);
+  // A program without source, with the given properties and their causes.
+  explicit ProgramScan(const Scan& whole, const std::vector<Cause>& causes = {});
 
   // The result for one kernel. Thread-safe; takes time linear in the size of the program.
   [[nodiscard]] Scan of(const std::string& kernel) const;
@@ -45,18 +48,30 @@ class ProgramScan {
   // The result for the whole text, whatever is called. Thread-safe.
   [[nodiscard]] const Scan& whole() const { return whole_; }
 
+  // The first cause of each of the findings of of(kernel) that Cause::Finding lists, in no particular order. A finding
+  // may have none if the program has no source. breaks_prelude is the whole program's, since that decides. Thread-safe;
+  // takes time linear in the size of the program.
+  [[nodiscard]] std::vector<Cause> causes_of(const std::string& kernel) const;
+
+  // The same for whole(). Thread-safe.
+  [[nodiscard]] const std::vector<Cause>& causes() const { return causes_.list(); }
+
   // Merges another build of the program into this one.
   void add(const ProgramScan& other);
 
  private:
   // One build of the program.
   struct Build {
-    Scan whole;
-    Scan options;
+    Findings whole;
+    Findings options;
     std::shared_ptr<const CallGraph> calls;  // null if the text could not be split
   };
 
+  // What one build says of a kernel.
+  static Findings of(const Build& build, const std::string& kernel);
+
   Scan whole_;
+  Causes causes_;
   std::vector<Build> builds_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -141,16 +142,20 @@ class DeclarationParser {
  public:
   explicit DeclarationParser(const std::set<Text>& macros) : macros_(macros) {}
 
-  bool read(const std::vector<Token>& list) {
-    for (std::size_t i = 0; i < list.size() && unambiguous_; ++i) {
+  // Returns the token at which something was not recognised; empty if all was.
+  std::optional<Token> read(const std::vector<Token>& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::size_t at = i;
       if (!list[i].directive) {
         code(list[i]);
-        continue;
+      } else {
+        directive(list[i + 1]);
+        while (list[i].kind != Token::Kind::end_of_directive) ++i;
       }
-      directive(list[i + 1]);
-      while (list[i].kind != Token::Kind::end_of_directive) ++i;
+      if (!unambiguous_) return first_of_item_.text.empty() ? list[at] : first_of_item_;
     }
-    return unambiguous_ && depth_.outside() && item_.empty() && conditions_.empty();
+    const bool complete = depth_.outside() && item_.empty() && conditions_.empty();
+    return complete ? std::nullopt : std::optional(list.back());
   }
 
  private:
@@ -177,39 +182,48 @@ class DeclarationParser {
   }
 
   void outside(const Token& token) {
-    if (!token.is(";")) return item_.add(piece_of(token));
+    if (!token.is(";")) {
+      if (item_.empty()) first_of_item_ = token;
+      return item_.add(piece_of(token));
+    }
     unambiguous_ = item_.is_harmless() && !item_.names_one_of(macros_);
-    item_ = {};
+    if (unambiguous_) end_item();
   }
 
   void closed() {
     item_.end_group();
     if (!item_.is_function()) return;
     unambiguous_ = !item_.names_one_of(macros_);
+    if (unambiguous_) end_item();
+  }
+
+  void end_item() {
     item_ = {};
+    first_of_item_ = {};
   }
 
   const std::set<Text>& macros_;
   Item item_;
+  Token first_of_item_{};
   Depth depth_;
   std::vector<Depth> conditions_;  // the depth at the beginning of each open conditional
   bool unambiguous_ = true;        // everything so far was recognised
 };
 
-// Collects the names of macros. Returns false if one could expand to more than a part of an expression or
-// statement.
-bool read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
+// Collects the names of macros. Returns the token at which one could expand to more than a part of an expression or
+// statement; empty if none does.
+std::optional<Token> read_macros(const std::vector<Token>& list, std::set<Text>& macros) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].directive) continue;
     const bool definition = list[i + 1].is("define");
     if (definition) macros.insert(list[i + 2].text);
     Depth depth;
     for (; list[i].kind != Token::Kind::end_of_directive; ++i) {
-      if (definition && (!depth.follow(list[i]) || list[i].is("static") || list[i].is("##"))) return false;
+      if (definition && (!depth.follow(list[i]) || list[i].is("static") || list[i].is("##"))) return list[i];
     }
-    if (!depth.outside()) return false;
+    if (!depth.outside()) return list[i - 1];
   }
-  return true;
+  return std::nullopt;
 }
 
 // Whether the options select OpenCL C 1.x, or 3.0, which has such variables only on some devices.
@@ -229,20 +243,35 @@ bool forbid_variables(Text options) {
 
 }  // namespace
 
-bool has_program_variables(const std::vector<std::string_view>& texts, std::string_view options) {
+bool has_program_variables(const std::vector<const JoinedText*>& texts, std::string_view options,
+                           Causes* causes) {
   if (forbid_variables(options)) return false;
   const Options parsed = parse_options(options);
-  const std::string as_text = options_as_directive(options);
+  const JoinedText as_text(options_as_directive(options), JoinedText::NoLines{});
   std::set<Text> macros(parsed.macros.begin(), parsed.macros.end());
-  const Tokens defined = tokens_of(as_text);
-  if (!defined.unambiguous || !read_macros(defined.list, macros)) return true;
+  const auto note = [&](const JoinedText& text, Text place) {
+    Scan scan;
+    scan.keeps_state = true;
+    if (causes != nullptr) causes->note(scan, Cause::Way::declares, place, text, place);
+    return true;
+  };
+  // Whether something in the text is not recognised.
+  const auto refuses_macros = [&](const JoinedText& text, const Tokens& tokens) {
+    if (!tokens.unambiguous) return note(text, tokens.unreadable);
+    const auto refused = read_macros(tokens.list, macros);
+    return refused && note(text, refused->text);
+  };
+  if (refuses_macros(as_text, tokens_of(as_text.text()))) return true;
   std::vector<Tokens> read;
-  for (const Text text : texts) {
-    read.push_back(tokens_of(text));
-    if (!read.back().unambiguous || !read_macros(read.back().list, macros)) return true;
+  for (const JoinedText* text : texts) {
+    read.push_back(tokens_of(text->text()));
+    if (refuses_macros(*text, read.back())) return true;
   }
-  return !std::all_of(read.begin(), read.end(),
-                      [&](const Tokens& tokens) { return DeclarationParser(macros).read(tokens.list); });
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const auto refused = DeclarationParser(macros).read(read[i].list);
+    if (refused) return note(*texts[i], refused->text);
+  }
+  return false;
 }
 
 }  // namespace cleave::kernels

@@ -7,11 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/cause.h"
+#include "kernels/joined_text.h"
+
 namespace cleave::kernels {
 
-// `texts` are all texts of the program without line splices, `options` its build options. False for OpenCL C
-// 1.x and for 3.0 on devices without such variables. For other programs, only functions, prototypes, types and
-// plain constants that are written out are recognised as harmless. Thread-safe; may throw std::bad_alloc.
-bool has_program_variables(const std::vector<std::string_view>& texts, std::string_view options);
+// `texts` are all texts of the program, `options` its build options. False for OpenCL C 1.x and for 3.0 on devices
+// without such variables. For other programs, only functions, prototypes, types and plain constants that are written
+// out are recognised as harmless; the first thing that is not is noted in `causes`. Thread-safe; may throw
+// std::bad_alloc.
+bool has_program_variables(const std::vector<const JoinedText*>& texts, std::string_view options,
+                           Causes* causes = nullptr);
 
 }  // namespace cleave::kernels

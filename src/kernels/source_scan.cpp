@@ -70,7 +70,10 @@ void classify_name(Text name, Scan& scan) {
 
 class Scanner {
  public:
-  explicit Scanner(const Tokens& tokens) : list_(tokens.list) { scan_.ambiguous = !tokens.unambiguous; }
+  Scanner(const Tokens& tokens, const CauseNotes& notes)
+      : list_(tokens.list), unreadable_(tokens.unreadable), notes_(notes) {
+    scan_.ambiguous = !tokens.unambiguous;
+  }
 
   Scan run() && {
     while (at_ < list_.size()) {
@@ -82,25 +85,47 @@ class Scanner {
       }
     }
     // If both branches of a conditional open a brace, it is unknown what is outside of braces.
-    if (depth_ != 0 || lost_) scan_.breaks_prelude |= declared_;
+    if ((depth_ != 0 || lost_) && !declared_.empty()) {
+      scan_.breaks_prelude = true;
+      note(Way::changes, declared_);
+    }
     // Ambiguous text may do anything with any name.
-    if (scan_.ambiguous) scan_.opaque = scan_.breaks_prelude = true;
+    if (scan_.ambiguous) {
+      scan_.opaque = scan_.breaks_prelude = true;
+      note(Way::unreadable, unreadable_);
+    }
     return scan_;
   }
 
  private:
+  using Way = Cause::Way;
+
+  void note(Way way, Text construct) const { notes_.note(scan_, way, construct, construct); }
+
+  void name(Text name) {
+    const bool ambiguous = scan_.ambiguous;
+    classify_name(name, scan_);
+    if (scan_.ambiguous && !ambiguous) unreadable_ = name;
+    note(Way::uses, name);
+  }
+
   bool follows(std::size_t at, Text sign) const { return at + 1 < list_.size() && list_[at + 1].is(sign); }
 
   void code(const Token& token) {
-    if (token.is("##")) scan_.pastes_tokens = true;
+    if (token.is("##")) pastes(token.text);
     if (token.is("{")) ++depth_;
     if (token.is("}")) {
       lost_ |= depth_ == 0;
       depth_ -= depth_ > 0 ? 1 : 0;
     }
     if (token.kind != Token::Kind::name) return;
-    classify_name(token.text, scan_);
+    name(token.text);
     if (is_replaced(token.text)) replaced();
+  }
+
+  void pastes(Text sign) {
+    scan_.pastes_tokens = true;
+    note(Way::uses, sign);
   }
 
   // A parameter or function of this name could be visible from outside; a macro could paste something to its
@@ -110,11 +135,12 @@ class Scanner {
     const bool outside = depth_ == 0;
     if (called) {
       scan_.breaks_prelude |= outside && (declares(at_) || ends_type(at_));
-      declared_ |= declares(at_) && !contains(kStatements, list_[at_ - 1].text);
+      if (declares(at_) && !contains(kStatements, list_[at_ - 1].text)) declared_ = list_[at_].text;
     } else {
       scan_.breaks_prelude |= outside || declares(at_);
       scan_.breaks_prelude_if_pasting = true;
     }
+    note(Way::changes, list_[at_].text);
   }
 
   // Whether the preceding token could be a type.
@@ -141,17 +167,28 @@ class Scanner {
     } else if (keyword == "pragma" ? begin + 2 < end && !contains(kHarmlessPragmas, list_[begin + 2].text)
                                    : !contains(kHarmlessDirectives, keyword)) {
       scan_.opaque = scan_.breaks_prelude = true;
+      const Token& last = list_[std::min(begin + 2, end - 1)];
+      const Text construct(
+          list_[begin].text.data(),
+          static_cast<std::size_t>(last.text.data() + last.text.size() - list_[begin].text.data()));
+      note(Way::directive, construct);
     }
   }
 
   void definition(std::size_t begin, std::size_t end) {
-    if (begin < end) scan_.breaks_prelude |= is_replaced(list_[begin].text);
+    if (begin < end && is_replaced(list_[begin].text)) {
+      scan_.breaks_prelude = true;
+      note(Way::changes, list_[begin].text);
+    }
     for (std::size_t i = begin; i < end; ++i) {
-      if (list_[i].is("##")) scan_.pastes_tokens = true;
+      if (list_[i].is("##")) pastes(list_[i].text);
       // Turned into a string, a replaced name would be visible; so would one that a condition tests.
-      if (list_[i].is("#") || list_[i].is("defined")) scan_.breaks_prelude = true;
+      if (list_[i].is("#") || list_[i].is("defined")) {
+        scan_.breaks_prelude = true;
+        note(Way::makes_text, list_[i].text);
+      }
       if (list_[i].kind != Token::Kind::name) continue;
-      classify_name(list_[i].text, scan_);
+      name(list_[i].text);
       // Another macro could paste something to the replaced name.
       if (is_replaced(list_[i].text) && !follows(i, "(")) scan_.breaks_prelude_if_pasting = true;
     }
@@ -160,8 +197,9 @@ class Scanner {
   void condition(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (list_[i].kind != Token::Kind::name) continue;
-      classify_name(list_[i].text, scan_);
+      name(list_[i].text);
       scan_.breaks_prelude |= is_replaced(list_[i].text);
+      note(Way::changes, list_[i].text);
       // A macro that could paste a replaced name here.
       if (follows(i, "(") && list_[i].text != "defined") scan_.breaks_prelude_if_pasting = true;
     }
@@ -171,7 +209,9 @@ class Scanner {
   std::size_t at_ = 0;
   std::size_t depth_ = 0;  // of braces
   bool lost_ = false;      // more braces were closed than opened
-  bool declared_ = false;  // a replaced name may be declared within braces
+  Text declared_;          // a replaced name that may be declared within braces
+  Text unreadable_;        // what makes the text ambiguous
+  CauseNotes notes_;
   Scan scan_;
 };
 
@@ -211,35 +251,33 @@ Text leading_name(Text text) {
 
 }  // namespace
 
-Scan merge(const Scan& a, const Scan& b) {
-  Scan all = a;
-  all.reads_ndrange |= b.reads_ndrange;
-  all.reads_global_id |= b.reads_global_id;
-  all.breaks_prelude |= b.breaks_prelude;
-  all.opaque |= b.opaque;
-  all.communicates |= b.communicates;
-  all.reads_work_group |= b.reads_work_group;
-  all.pastes_tokens |= b.pastes_tokens;
-  all.breaks_prelude_if_pasting |= b.breaks_prelude_if_pasting;
-  all.has_includes |= b.has_includes;
-  all.ambiguous |= b.ambiguous;
-  all.keeps_state |= b.keeps_state;
-  return all;
-}
+Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) { return Scanner(tokens, notes).run(); }
 
-Scan scan_text(std::string_view text) { return Scanner(tokens_of(text)).run(); }
+Scan scan_text(std::string_view text) { return scan_tokens(tokens_of(text)); }
 
-Scan scan_pasted_names(const std::vector<std::string_view>& texts, std::string_view options) {
+Scan scan_pasted_names(const std::vector<std::string_view>& texts, std::string_view options, Causes* causes) {
   const TokenPasting pasting(texts, options);
+  // The place of the causes: the first "##".
+  Cause place{Cause::Finding::pastes_tokens, Cause::Way::pastes, {}, {}, 0};
+  if (const Cause* first = causes != nullptr ? causes->of(place.finding) : nullptr) {
+    place.file = first->file;
+    place.line = first->line;
+  }
   Scan scan;
+  const auto found = [&](bool Scan::*member, Text name, bool formed) {
+    if (!formed) return;
+    scan.*member = true;
+    if (causes != nullptr) causes->note(scan, place, name);
+  };
   for (const Text name : kReplacedFunctions)
-    scan.reads_ndrange |= reads_cut_value(name) && pasting.can_form(name);
+    found(&Scan::reads_ndrange, name, reads_cut_value(name) && pasting.can_form(name));
   scan.reads_global_id = pasting.can_form(kGlobalId);
-  scan.breaks_prelude = pasting.can_join("defined");
-  for (const Text name : kOpaque) scan.opaque |= pasting.can_form(name);
-  for (const Text part : kOpaqueWithin) scan.opaque |= pasting.can_form_containing(part);
-  for (const Text name : kCommunicates) scan.communicates |= pasting.can_form(name);
-  for (const Text part : kCommunicatesWithin) scan.communicates |= pasting.can_form_containing(part);
+  found(&Scan::breaks_prelude, "defined", pasting.can_join("defined"));
+  for (const Text name : kOpaque) found(&Scan::opaque, name, pasting.can_form(name));
+  for (const Text part : kOpaqueWithin) found(&Scan::opaque, part, pasting.can_form_containing(part));
+  for (const Text name : kCommunicates) found(&Scan::communicates, name, pasting.can_form(name));
+  for (const Text part : kCommunicatesWithin)
+    found(&Scan::communicates, part, pasting.can_form_containing(part));
   for (const Text name : kGroups) scan.reads_work_group |= pasting.can_form(name);
   for (const Text part : kGroupsWithin) scan.reads_work_group |= pasting.can_form_containing(part);
   return scan;
@@ -256,15 +294,22 @@ std::string options_as_directive(std::string_view options) {
   return text;
 }
 
-Scan scan_options(std::string_view options) {
+Scan scan_options(std::string_view options, Causes* causes) {
   Scan scan;
+  const auto note = [&](Text construct) {
+    if (causes != nullptr) causes->note(scan, Cause::Way::option, construct);
+  };
   const std::string bare = without_quotes(options);
-  for (const Text word : words_of(bare)) scan.opaque |= !is_harmless_option(word);
-  scan.breaks_prelude = scan.opaque;
+  for (const Text word : words_of(bare)) {
+    if (is_harmless_option(word)) continue;
+    scan.opaque = scan.breaks_prelude = true;
+    note(word);
+  }
   for (const std::string& macro : parse_options(options).macros) {
     // A macro with a name from the prelude would change the prelude.
     for_each_name(prelude(), [&](Text name) { scan.breaks_prelude |= name == macro; });
     scan.breaks_prelude |= Text(macro).find(kReservedPrefix) != Text::npos;
+    note(macro);
   }
   return scan;
 }
@@ -290,16 +335,17 @@ Options parse_options(std::string_view options) {
   return parsed;
 }
 
-std::vector<std::string> includes_of(std::string_view text) {
+std::vector<Include> includes_of(std::string_view text) {
   const std::vector<Token> list = tokens_of(text).list;
-  std::vector<std::string> names;
+  std::vector<Include> includes;
   for (std::size_t i = 0; i + 2 < list.size(); ++i) {
     if (!list[i].directive || !list[i].is("#") || !contains(kIncludes, list[i + 1].text)) continue;
     const Token& operand = list[i + 2];
     const bool named = operand.kind == Token::Kind::literal && operand.text.size() > 2;
-    names.emplace_back(named ? operand.text.substr(1, operand.text.size() - 2) : Text{});
+    includes.push_back(
+        {std::string(named ? operand.text.substr(1, operand.text.size() - 2) : Text{}), operand.text});
   }
-  return names;
+  return includes;
 }
 
 }  // namespace cleave::kernels

@@ -21,49 +21,39 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/cause.h"
 #include "kernels/lexer.h"
+#include "kernels/scan.h"
 
 namespace cleave::kernels {
 
-struct Scan {
-  bool reads_ndrange = false;    // may read a value that a cut changes and the prelude replaces
-  bool reads_global_id = false;  // uses get_global_id, which is right in a slice, but not in one with a tag
-  bool breaks_prelude =
-      false;            // uses the names of these functions in a way that the prelude does not support
-  bool opaque = false;  // may notice a cut in a way that cannot be compensated
-  // Work-groups may exchange data through global memory (atomics, volatile, fences wider than a work-group,
-  // pipes), or with the host (printf).
-  bool communicates = false;
-  // May depend on the size of its work-group, or on its position in it.
-  bool reads_work_group = false;
-  bool pastes_tokens = false;              // forms names with ##
-  bool breaks_prelude_if_pasting = false;  // breaks the prelude if anything in the program pastes tokens
-  bool has_includes = false;               // includes other text
-  bool ambiguous = false;                  // compilers could read it in different ways
-  bool keeps_state = false;                // may keep data from launch to launch in variables of its own
+// What a text may do, and the first cause of each finding.
+struct Findings {
+  Scan scan;
+  Causes causes;
 
-  // Nothing is known: everything is assumed.
-  static Scan worst_case() { return {true, true, true, true, true, true, true, true, true, true, true}; }
-
-  friend bool operator==(const Scan&, const Scan&) = default;
+  // What may happen if the text belongs to one program with another one.
+  void add(const Findings& other) {
+    scan = merge(scan, other.scan);
+    causes.add(other.causes.list());
+  }
 };
 
-// What may happen if both texts belong to one program.
-Scan merge(const Scan& a, const Scan& b);
-
-// Scans text without line splices. Includes are not followed, and pasted names are not formed.
+// Scans the tokens of text without line splices. Includes are not followed, and pasted names are not formed.
+Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes = {});
 Scan scan_text(std::string_view text);
 
 // What names may do that are pasted together from the names and numbers in `texts` and in `options`, the result
-// of options_as_directive().
-Scan scan_pasted_names(const std::vector<std::string_view>& texts, std::string_view options);
+// of options_as_directive(). The causes are noted at the place of the first "##".
+Scan scan_pasted_names(const std::vector<std::string_view>& texts, std::string_view options,
+                       Causes* causes = nullptr);
 
 // The build options as the text of a directive, so that the macro definitions in them are scanned like text.
 // Drivers strip quotes and backslashes in different ways, so it holds the options with and without them.
 std::string options_as_directive(std::string_view options);
 
 // What the options themselves may do: text that they include, functions that they define.
-Scan scan_options(std::string_view options);
+Scan scan_options(std::string_view options, Causes* causes = nullptr);
 
 // The operands of -I, and the names of the macros that are defined or undefined, without quotes.
 struct Options {
@@ -74,8 +64,13 @@ struct Options {
 };
 Options parse_options(std::string_view options);
 
-// The headers that #include names: the text between quotes or angle brackets, empty if a macro forms it.
-std::vector<std::string> includes_of(std::string_view text);
+struct Include {
+  std::string name;          // the text between quotes or angle brackets, empty if a macro forms it
+  std::string_view operand;  // the first token of what is written
+};
+
+// The headers that #include names. `text` has no line splices.
+std::vector<Include> includes_of(std::string_view text);
 
 // Calls visit(name) for every name in `text`, which has no line splices, outside of comments and strings.
 template <typename Visit>

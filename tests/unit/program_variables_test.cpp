@@ -9,7 +9,10 @@
 namespace cleave::kernels {
 namespace {
 
-bool keeps_state(const std::string& text) { return has_program_variables({text}, "-cl-std=CL2.0"); }
+bool keeps_state(const std::string& text, const char* options = "-cl-std=CL2.0") {
+  const JoinedText joined(text);
+  return has_program_variables({&joined}, options);
+}
 
 class PersistentVariable : public testing::TestWithParam<const char*> {};
 
@@ -85,18 +88,18 @@ TEST(Variables, LocalAndConstantVariablesAreNotFlagged) {
 
 TEST(Variables, OldLanguageVersionsHaveNone) {
   for (const char* const options : {"", "-DN=4", "-cl-std=CL1.2", "-cl-std=CL1.1 -w", "-cl-std=CL3.0"}) {
-    EXPECT_FALSE(has_program_variables({"int x;"}, options)) << options;
+    EXPECT_FALSE(keeps_state("int x;", options)) << options;
   }
   for (const char* const options : {"-cl-std=CL2.0", "-cl-std=CL1.2 -cl-std=CL2.0", "-cl-std=CLC++",
                                     "-cl-st\"d=CL2.0\"", "@file", "-std=CL2.0", "-cl-std CL2.0"}) {
-    EXPECT_TRUE(has_program_variables({"int x;"}, options)) << options;
+    EXPECT_TRUE(keeps_state("int x;", options)) << options;
   }
 }
 
 TEST(Variables, NamesDefinedByOptionsAreUncertain) {
-  EXPECT_FALSE(has_program_variables({"int f(void);"}, "-cl-std=CL2.0"));
-  EXPECT_TRUE(has_program_variables({"int f(void);"}, "-cl-std=CL2.0 -Df=x,"));
-  EXPECT_TRUE(has_program_variables({"void f(void) { S int x; }"}, "-cl-std=CL2.0 -DS=static"));
+  EXPECT_FALSE(keeps_state("int f(void);", "-cl-std=CL2.0"));
+  EXPECT_TRUE(keeps_state("int f(void);", "-cl-std=CL2.0 -Df=x,"));
+  EXPECT_TRUE(keeps_state("void f(void) { S int x; }", "-cl-std=CL2.0 -DS=static"));
 }
 
 }  // namespace

@@ -122,11 +122,18 @@ kernels::ProgramScan scan_for(Interposer& p, const std::string& source, const Bu
   const kernels::Options options = kernels::parse_options(surroundings.options);
   auto included = kernels::find_includes(source, options.folders, embedded);
   surroundings.headers = std::move(included.texts);
+  surroundings.header_names = std::move(included.names);
   // Quoted folder names may not be parsed as the compiler does.
   const bool certain = options.folders.empty() || !options.quotes || surroundings.headers.empty();
   // Compilers may search the folders in these variables first.
   const bool more = std::getenv("CPATH") != nullptr || std::getenv("C_INCLUDE_PATH") != nullptr;
   surroundings.complete = included.complete && certain && (surroundings.headers.empty() || !more);
+  surroundings.missing = std::move(included.missing);
+  if (included.complete && !surroundings.complete) {
+    surroundings.missing = kernels::Cause{.way = kernels::Cause::Way::unsure_of_folders,
+                                          .construct = certain ? "CPATH or C_INCLUDE_PATH" : "-I",
+                                          .file = {}};
+  }
   return kernels::ProgramScan(source, surroundings);
 }
 
@@ -268,7 +275,7 @@ cl_int run_build(const Build& build) noexcept {
 // The record of a linked program: what holds for all inputs.
 ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs) {
   ProgramRecord record;
-  kernels::Scan scan;
+  kernels::Findings findings;
   std::optional<Devices> tagged;  // devices for which every input that needs the prelude has it
   bool known = true;
   for (cl_uint i = 0; i < count; ++i) {
@@ -277,7 +284,7 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
     known = known && input && input->scan;
     if (!known) continue;
     const kernels::Scan& own = input->scan->whole();
-    scan = kernels::merge(scan, own);
+    findings.add({own, kernels::Causes(input->scan->causes())});
     if (!own.reads_ndrange && !own.reads_global_id) continue;
     if (!tagged) tagged = input->tagged;
     std::erase_if(*tagged, [&](cl_device_id device) {
@@ -285,7 +292,7 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
     });
   }
   if (!known) return record;
-  record.scan = std::make_shared<kernels::ProgramScan>(scan);
+  record.scan = std::make_shared<kernels::ProgramScan>(findings.scan, findings.causes.list());
   record.tagged = tagged.value_or(Devices{});
   return record;
 }

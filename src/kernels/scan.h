@@ -1,0 +1,34 @@
+// What a program, a kernel or a text may do with its NDRange.
+//
+// Thread-safe: values and pure functions.
+#pragma once
+
+namespace cleave::kernels {
+
+struct Scan {
+  bool reads_ndrange = false;    // may read a value that a cut changes and the prelude replaces
+  bool reads_global_id = false;  // uses get_global_id, which is right in a slice, but not in one with a tag
+  bool breaks_prelude =
+      false;            // uses the names of these functions in a way that the prelude does not support
+  bool opaque = false;  // may notice a cut in a way that cannot be compensated
+  // Work-groups may exchange data through global memory (atomics, volatile, fences wider than a work-group,
+  // pipes), or with the host (printf).
+  bool communicates = false;
+  // May depend on the size of its work-group, or on its position in it.
+  bool reads_work_group = false;
+  bool pastes_tokens = false;              // forms names with ##
+  bool breaks_prelude_if_pasting = false;  // breaks the prelude if anything in the program pastes tokens
+  bool has_includes = false;               // includes other text
+  bool ambiguous = false;                  // compilers could read it in different ways
+  bool keeps_state = false;                // may keep data from launch to launch in variables of its own
+
+  // Nothing is known: everything is assumed.
+  static Scan worst_case() { return {true, true, true, true, true, true, true, true, true, true, true}; }
+
+  friend bool operator==(const Scan&, const Scan&) = default;
+};
+
+// What may happen if both texts belong to one program.
+Scan merge(const Scan& a, const Scan& b);
+
+}  // namespace cleave::kernels
