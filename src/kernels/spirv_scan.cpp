@@ -23,8 +23,8 @@ using Text = std::string_view;
 
 constexpr Scan kHarmless{};
 constexpr Scan kReadsNdrange{.reads_ndrange = true};
-constexpr Scan kOpaque{.opaque = true};
-constexpr Scan kCommunicates{.communicates = true};
+constexpr Scan kIsOpaque{.opaque = true};
+constexpr Scan kMayCommunicate{.communicates = true};
 constexpr Scan kReadsWorkGroup{.reads_work_group = true};
 constexpr Scan kKeepsState{.keeps_state = true};
 constexpr Scan kReadsBoth{.reads_ndrange = true, .reads_work_group = true};
@@ -42,34 +42,34 @@ struct Range {
 // classify() also looks at the operands.
 constexpr std::array<Range<Op>, 23> kInstructions = {{
     {Op::OpNop, Op::OpTypeEvent},
-    {Op::OpTypeReserveId, Op::OpTypeReserveId, kCommunicates},
-    {Op::OpTypePipe, Op::OpTypePipe, kCommunicates},
+    {Op::OpTypeReserveId, Op::OpTypeReserveId, kMayCommunicate},
+    {Op::OpTypePipe, Op::OpTypePipe, kMayCommunicate},
     {Op::OpTypeForwardPointer, Op::OpMemoryBarrier},
-    {Op::OpAtomicLoad, Op::OpAtomicXor, kCommunicates},
+    {Op::OpAtomicLoad, Op::OpAtomicXor, kMayCommunicate},
     {Op::OpPhi, Op::OpLifetimeStop},
     {Op::OpGroupAsyncCopy, Op::OpGroupSMax, kReadsWorkGroup},
-    {Op::OpReadPipe, Op::OpGroupCommitWritePipe, kCommunicates},
+    {Op::OpReadPipe, Op::OpGroupCommitWritePipe, kMayCommunicate},
     {Op::OpImageSparseSampleImplicitLod, Op::OpNoLine},
-    {Op::OpAtomicFlagTestAndSet, Op::OpAtomicFlagClear, kCommunicates},
+    {Op::OpAtomicFlagTestAndSet, Op::OpAtomicFlagClear, kMayCommunicate},
     {Op::OpImageSparseRead, Op::OpSizeOf},
-    {Op::OpTypePipeStorage, Op::OpCreatePipeFromPipeStorage, kCommunicates},
+    {Op::OpTypePipeStorage, Op::OpCreatePipeFromPipeStorage, kMayCommunicate},
     {Op::OpTypeNamedBarrier, Op::OpDecorateId},
     {Op::OpGroupNonUniformElect, Op::OpGroupNonUniformQuadSwap, kReadsWorkGroup},
     {Op::OpCopyLogical, Op::OpPtrDiff},
     {Op::OpSubgroupBallotKHR, Op::OpSubgroupFirstInvocationKHR, kReadsWorkGroup},
     {Op::OpSubgroupAllKHR, Op::OpSubgroupReadInvocationKHR, kReadsWorkGroup},
     {Op::OpSDotKHR, Op::OpSUDotAccSatKHR},
-    {Op::OpAtomicFMinEXT, Op::OpAtomicFMaxEXT, kCommunicates},
+    {Op::OpAtomicFMinEXT, Op::OpAtomicFMaxEXT, kMayCommunicate},
     {Op::OpAssumeTrueKHR, Op::OpExpectKHR},
     {Op::OpDecorateString, Op::OpMemberDecorateString},
-    {Op::OpAtomicFAddEXT, Op::OpAtomicFAddEXT, kCommunicates},
+    {Op::OpAtomicFAddEXT, Op::OpAtomicFAddEXT, kMayCommunicate},
     {Op::OpGroupIMulKHR, Op::OpGroupLogicalXorKHR, kReadsWorkGroup},
 }};
 
 constexpr std::array<Range<Decoration>, 5> kDecorations = {{
     {Decoration::RelaxedPrecision, Decoration::MaxByteOffsetId},
-    {Decoration::Volatile, Decoration::Volatile, kCommunicates},
-    {Decoration::Coherent, Decoration::Coherent, kCommunicates},
+    {Decoration::Volatile, Decoration::Volatile, kMayCommunicate},
+    {Decoration::Coherent, Decoration::Coherent, kMayCommunicate},
     {Decoration::NoSignedWrap, Decoration::NoUnsignedWrap},
     {Decoration::UserSemantic, Decoration::UserSemantic},
 }};
@@ -133,7 +133,7 @@ Scan meaning_of(Word number, const std::array<Range<Enumerant>, N>& list) {
   const auto found = std::find_if(list.rbegin(), list.rend(), [&](const Range<Enumerant>& range) {
     return number >= static_cast<Word>(range.first) && number <= static_cast<Word>(range.last);
   });
-  return found == list.rend() ? kOpaque : found->meaning;
+  return found == list.rend() ? kIsOpaque : found->meaning;
 }
 
 Scan meaning_of_variable(Word number) {
@@ -166,13 +166,13 @@ Scan meaning_of_import(Text symbol) {
     if (name == given.function) return given.meaning;
     if (name.starts_with(kVariable) && name.substr(kVariable.size()) == given.name) return given.meaning;
   }
-  return kOpaque;
+  return kIsOpaque;
 }
 
 Scan meaning_of_instruction_set(Text name) {
   const bool known =
       std::find(kInstructionSets.begin(), kInstructionSets.end(), name) != kInstructionSets.end();
-  return known || name.starts_with("NonSemantic.") ? kHarmless : kOpaque;
+  return known || name.starts_with("NonSemantic.") ? kHarmless : kIsOpaque;
 }
 
 template <typename Mask>
@@ -260,9 +260,9 @@ class ModuleReader {
       case Op::OpExtInstImport:
         return add(meaning_of_instruction_set(text(2).first));
       case Op::OpMemoryModel:
-        return add_if(operand(2) != static_cast<Word>(spv::MemoryModel::OpenCL), kOpaque);
+        return add_if(operand(2) != static_cast<Word>(spv::MemoryModel::OpenCL), kIsOpaque);
       case Op::OpEntryPoint:
-        return add_if(operand(1) != static_cast<Word>(spv::ExecutionModel::Kernel), kOpaque);
+        return add_if(operand(1) != static_cast<Word>(spv::ExecutionModel::Kernel), kIsOpaque);
       case Op::OpExecutionMode:
       case Op::OpExecutionModeId:
         return add(meaning_of(operand(2), kExecutionModes));
@@ -333,7 +333,7 @@ class ModuleReader {
     const auto decoration = static_cast<Decoration>(operand(at));
     add_if(decoration != Decoration::UniformId && decoration != Decoration::AlignmentId &&
                decoration != Decoration::MaxByteOffsetId && decoration != Decoration::UserSemantic,
-           kOpaque);
+           kIsOpaque);
   }
 
   // Records which constants are scopes no wider than a work-group.
@@ -351,12 +351,12 @@ class ModuleReader {
   // Other values may be any scope, since constants can be specialised.
   void scope(std::size_t at) {
     const Word id = operand(at);
-    add_if(id >= narrow_scopes_.size() || !narrow_scopes_[id], kCommunicates);
+    add_if(id >= narrow_scopes_.size() || !narrow_scopes_[id], kMayCommunicate);
   }
 
   void access(std::size_t at) {
     constexpr Word kPlain = bits(spv::MemoryAccessMask::Aligned) | bits(spv::MemoryAccessMask::Nontemporal);
-    add_if(has(at) && (operand(at) & ~kPlain) != 0, kCommunicates);
+    add_if(has(at) && (operand(at) & ~kPlain) != 0, kMayCommunicate);
   }
 
   // A copy may have a second mask after the operand of the first.
@@ -369,7 +369,7 @@ class ModuleReader {
     using Mask = spv::ImageOperandsMask;
     constexpr Word kPlain = (bits(Mask::MinLod) << 1U) - 1;  // what a sample may have is below
     constexpr Word kExtended = bits(Mask::SignExtend) | bits(Mask::ZeroExtend) | bits(Mask::Nontemporal);
-    add_if(has(at) && (operand(at) & ~(kPlain | kExtended)) != 0, kCommunicates);
+    add_if(has(at) && (operand(at) & ~(kPlain | kExtended)) != 0, kMayCommunicate);
   }
 
   const std::span<const std::byte> module_;
