@@ -1,7 +1,6 @@
 #include "icd/remote_platforms.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <dlfcn.h>
 #include <string>
@@ -9,8 +8,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/driver_platform.h"
 #include "base/log.h"
-#include "base/remote_platform.h"
 #include "opencl/missing_functions.h"
 
 namespace cleave::icd {
@@ -43,9 +42,7 @@ const Table& table_for(const void* handle) {
 }
 
 bool is_remote_platform(cl_platform_id platform) {
-  std::array<char, 256> name{};
-  remote.below.clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size() - 1, name.data(), nullptr);
-  return base::is_remote_platform(name.data());
+  return is_client_handle(platform) || base::is_remote_platform(remote.below, platform);
 }
 
 // The loader's platforms, followed by the client's unless a face below has added them already.

@@ -1,6 +1,7 @@
 // Functions that loaders and programs look up by name.
 #include <string_view>
 
+#include "base/driver_platform.h"
 #include "cleave/cleave.h"
 #include "icd/vendor/loader_interface.h"
 #include "icd/vendor/translations.h"
@@ -21,6 +22,14 @@ cl_int CL_API_CALL get_cleave_info(cl_device_id handle, cl_cleave_info name, siz
              value, size_ret);
 }
 
+cl_int CL_API_CALL get_driver_platform_info(cl_platform_id handle, cl_platform_info name, size_t size,
+                                            void* value, size_t* size_ret) {
+  const Object* const platform = vendor.objects.find(handle);
+  if (platform == nullptr) return CL_INVALID_PLATFORM;
+  return base::get_driver_platform_info(*vendor.next, static_cast<cl_platform_id>(objects::raw_of(*platform)),
+                                        name, size, value, size_ret);
+}
+
 void* ours(std::string_view name) {
   if (name == "clIcdGetPlatformIDsKHR") return reinterpret_cast<void*>(clGetPlatformIDs);
   if (name == "clIcdGetFunctionAddressForPlatformKHR") {
@@ -30,6 +39,7 @@ void* ours(std::string_view name) {
   if (name == CL_CLEAVE_GET_INFO_NAME || name == "clGetCleaveInfoCLEAVE") {
     return reinterpret_cast<void*>(get_cleave_info);
   }
+  if (name == base::kGetDriverPlatformInfo) return reinterpret_cast<void*>(get_driver_platform_info);
   if (name == interpose::kStandAside) return reinterpret_cast<void*>(interpose::stand_aside);
   return nullptr;
 }

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/driver_platform.h"
 #include "icd/vendor/offered_extensions.h"
+#include "interpose/drivers/quirks.h"
 #include "tests/sim/vendor_fixture.h"
 
 namespace cleave::vendor {
@@ -139,6 +141,34 @@ TEST_F(VendorLibrary, PlatformNamesAreMarked) {
   const std::string name = cl.text(platform, CL_PLATFORM_NAME);
   EXPECT_TRUE(name.ends_with(" (Cleave)")) << name;
   EXPECT_EQ(cl.text(platform, CL_PLATFORM_ICD_SUFFIX_KHR), "CLEAVE");
+}
+
+TEST_F(VendorLibrary, DriverIsKnownByItsOwnNameWhateverIsShown) {
+  const Table* const before = vendor.next;
+  const bool original_before = vendor.original_name;
+  static Table pocl;
+  pocl = *before;
+  pocl.clGetPlatformInfo = [](cl_platform_id raw, cl_platform_info what, size_t size, void* value,
+                              size_t* size_ret) {
+    if (what != CL_PLATFORM_NAME)
+      return simulated_driver().table().clGetPlatformInfo(raw, what, size, value, size_ret);
+    constexpr std::string_view name("Portable Computing Language\0", 28);
+    if (value != nullptr && size < name.size()) return CL_INVALID_VALUE;
+    if (value != nullptr) std::memcpy(value, name.data(), name.size());
+    if (size_ret != nullptr) *size_ret = name.size();
+    return CL_SUCCESS;
+  };
+  for (const bool original : {false, true}) {
+    vendor.original_name = original;
+    vendor.next = before;
+    EXPECT_FALSE(interpose::quirks_of(vendor_table(), device).crashes_on_several_queues) << original;
+    vendor.next = &pocl;
+    EXPECT_TRUE(interpose::quirks_of(vendor_table(), device).crashes_on_several_queues) << original;
+    EXPECT_EQ(cl.text(platform, CL_PLATFORM_NAME).ends_with(" (Cleave)"), !original);
+    EXPECT_FALSE(base::is_remote_platform(vendor_table(), platform));
+  }
+  vendor.next = before;
+  vendor.original_name = original_before;
 }
 
 TEST(VendorExtensions, WithoutTheirFunctionsAreRemoved) {

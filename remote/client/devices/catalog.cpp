@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/remote_platform.h"
 #include "remote/client/devices/capabilities.h"
 #include "remote/client/devices/supported_extensions.h"
 #include "remote/client/link/info_query.h"
@@ -11,6 +10,8 @@
 
 namespace cleave::remote::client {
 namespace {
+
+constexpr std::string_view kNameSuffix = " (remote)";
 
 InfoCache::Key platform_key(cl_uint param) { return info_key(wire::InfoSubject::platform, param); }
 
@@ -27,8 +28,7 @@ void merge_platform_info(const InfoCache& infos, unsigned before) {
   auto extensions = cached_list<cl_name_version>(infos, platform_key(CL_PLATFORM_EXTENSIONS_WITH_VERSION));
   keep_supported(extensions);
   if (before == 0) {
-    texts[CL_PLATFORM_NAME] =
-        without_trailing_blanks(text(CL_PLATFORM_NAME)) + std::string(base::kRemotePlatformSuffix);
+    texts[CL_PLATFORM_NAME] = without_trailing_blanks(text(CL_PLATFORM_NAME)) + std::string(kNameSuffix);
     texts[CL_PLATFORM_VERSION] = text(CL_PLATFORM_VERSION);
     texts[CL_PLATFORM_PROFILE] = text(CL_PLATFORM_PROFILE);
     texts[CL_PLATFORM_VENDOR] = text(CL_PLATFORM_VENDOR);
@@ -38,7 +38,7 @@ void merge_platform_info(const InfoCache& infos, unsigned before) {
     catalog.timer_resolution = cached<cl_ulong>(infos, platform_key(CL_PLATFORM_HOST_TIMER_RESOLUTION), 0);
     return;
   }
-  texts[CL_PLATFORM_NAME] = "Cleave" + std::string(base::kRemotePlatformSuffix);
+  texts[CL_PLATFORM_NAME] = "Cleave" + std::string(kNameSuffix);
   texts[CL_PLATFORM_VENDOR] = "Cleave";
   // "OpenCL 1.2 ...": the strings sort as the versions do.
   texts[CL_PLATFORM_VERSION] = std::min(texts[CL_PLATFORM_VERSION], text(CL_PLATFORM_VERSION));

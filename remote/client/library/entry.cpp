@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/driver_platform.h"
 #include "remote/client/api/api.h"
 #include "remote/client/library/describe_server.h"
 #include "remote/client/library/dispatch_table.h"
@@ -32,6 +33,15 @@ cl_int CL_API_CALL offer_platforms(cl_uint entries, cl_platform_id* platforms, c
   return client::clGetPlatformIDs(entries, platforms, count);
 }
 
+// Of the one platform, which is Cleave's own.
+cl_int CL_API_CALL get_driver_platform_info(cl_platform_id platform, cl_platform_info name, size_t size,
+                                            void* value, size_t* size_ret) {
+  if (find(platform) == nullptr) return CL_INVALID_PLATFORM;
+  if (name != base::kPlatformIsRemote)
+    return client::clGetPlatformInfo(platform, name, size, value, size_ret);
+  return InfoOutput{size, value, size_ret}.write(cl_bool{CL_TRUE});
+}
+
 }  // namespace
 
 void* find_function(std::string_view name) {
@@ -42,6 +52,7 @@ void* find_function(std::string_view name) {
   if (name == "clIcdSetPlatformDispatchDataKHR")
     return reinterpret_cast<void*>(clIcdSetPlatformDispatchDataKHR);
   if (name == kDescribeServer) return reinterpret_cast<void*>(describe_server);
+  if (name == base::kGetDriverPlatformInfo) return reinterpret_cast<void*>(get_driver_platform_info);
   if (name == kOfferPlatforms) return reinterpret_cast<void*>(offer_platforms);
 #define CL_EXTENSION(extension, function, interposer, handles, remote, ...) \
   if (name == #function) return reinterpret_cast<void*>(all_functions().remote);

@@ -14,7 +14,7 @@ inline constexpr const char* kOfferPlatforms = "clOfferPlatformsCLEAVE";
 // For the `cleave` command (describe_server.h).
 inline constexpr const char* kDescribeServer = "clDescribeServerCLEAVE";
 
-// Functions of OpenCL and of supported extensions, and the two above. Null for others.
+// Functions of OpenCL and of supported extensions, the two above, and base::kGetDriverPlatformInfo. Null for others.
 void* find_function(std::string_view name);
 
 }  // namespace cleave::remote::client

@@ -1,21 +1,12 @@
 #include "interpose/drivers/quirks.h"
 
-#include <array>
 #include <charconv>
 #include <string_view>
 
-#include "base/remote_platform.h"
+#include "base/driver_platform.h"
 
 namespace cleave::interpose {
 namespace {
-
-using Text = std::array<char, 256>;
-
-Text ask(const Table& next, cl_platform_id platform, cl_platform_info what) noexcept {
-  Text text{};
-  if (next.clGetPlatformInfo(platform, what, text.size() - 1, text.data(), nullptr) != CL_SUCCESS) text = {};
-  return text;
-}
 
 // The major version of PoCL; 0 if the text names none.
 unsigned pocl_version(std::string_view text) noexcept {
@@ -58,18 +49,18 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
       next.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, static_cast<void*>(&platform),
                            nullptr) != CL_SUCCESS)
     return quirks;
-  const Text text = ask(next, platform, CL_PLATFORM_NAME);
+  quirks.remote = base::is_remote_platform(next, platform);
+  if (quirks.remote) return quirks;
+  const base::PlatformText text = base::driver_platform_text(next, platform, CL_PLATFORM_NAME);
   const std::string_view name = text.data();
   quirks.crashes_on_several_queues = quirks.loses_argument_info_with_options =
       name == "Portable Computing Language";
-  quirks.remote = base::is_remote_platform(name);
-  if (quirks.remote) return quirks;
   if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
   if (name.starts_with("Intel(R)")) quirks.suggest_corrupts_launches = quirks.failed_builds_are_final = true;
   quirks.crashes_on_shared_failure = name.starts_with("Intel(R)") || name == "Oclgrind";
   quirks.crashes_on_late_failure = name == "Portable Computing Language";
   quirks.copies_variables = quirks.crashes_on_late_failure && has_no_variables(next, device);
-  const unsigned pocl = pocl_version(ask(next, platform, CL_PLATFORM_VERSION).data());
+  const unsigned pocl = pocl_version(base::driver_platform_text(next, platform, CL_PLATFORM_VERSION).data());
   quirks.crashes_on_mixed_offsets = pocl == 4 || pocl == 5;
   quirks.crashes_on_several_mixed_offsets = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
   return quirks;

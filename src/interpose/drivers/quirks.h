@@ -1,4 +1,5 @@
-// Known driver bugs (docs/conformance.md says how each was traced). Drivers that are not listed are trusted.
+// Known driver bugs (docs/conformance.md says how each was traced). Drivers that are not listed are trusted. A driver is
+// known by its own platform's name and version, which faces below may show otherwise (base/driver_platform.h).
 #pragma once
 
 #include "base/opencl.h"

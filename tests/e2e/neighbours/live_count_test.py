@@ -18,9 +18,9 @@ class LaunchServer:
     def __init__(self, test, method="preload", **settings):
         prefix, variables = LOAD_METHODS[method]
         settings.setdefault("CLEAVE_REGISTRY", test.registry)
-        environment = test.environment(
+        environment = test.with_vendor_below(test.environment(
             CLEAVE_MIN_ITEMS="0", CLEAVE_ALPHA=str(ALPHA), CLEAVE_MAX_AGE="1", **variables, **settings
-        )
+        ))
         command = [*prefix, *(["--"] if prefix else []), str(OPTIONS.programs / "launch_server")]
         self._process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -3,13 +3,14 @@ the dynamic linker but what the test asks for."""
 
 import difflib
 import json
+import os
 import subprocess
 import tempfile
 import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.options import CLEAVE, DROP_IN, FOLDER, LAYER, OPTIONS
+from support.options import CLEAVE, DROP_IN, FOLDER, LAYER, OPTIONS, VENDOR
 from support.processes import clean_environment, require_installed, run
 
 RUN_TIMEOUT = 240  # seconds
@@ -22,6 +23,10 @@ DRIVERS = {
     "pocl": ("/etc/OpenCL/vendors/pocl.icd", "pocl-opencl-icd"),
     "oclgrind": ("/usr/lib/oclgrind/liboclgrind-rt-icd.so", "oclgrind"),
 }
+
+# Cleave and servers find their drivers through the vendor library, as on a machine where it is registered. The value is what
+# CLEAVE_ICD_NAME is set to.
+VENDOR_BELOW = os.environ.get("CLEAVE_TEST_VENDOR_BELOW")
 
 # How Cleave is loaded: the command in front of the program, and the environment.
 LOAD_METHODS = {
@@ -93,6 +98,18 @@ class ProgramTest(unittest.TestCase):
             "CLEAVE_CONFIG": cls.folder / "no-settings.toml",
         } | settings | changes))
 
+    @classmethod
+    def with_vendor_below(cls, environment, name=VENDOR_BELOW):
+        """The environment with its driver wrapped by the vendor library, which is the loader's only vendor then. Unchanged if
+        CLEAVE_TEST_VENDOR_BELOW is not set, or if the test itself has chosen what the loader finds."""
+        driver = environment.get("OCL_ICD_VENDORS")
+        if name is None or driver not in [path for path, _ in DRIVERS.values()]:
+            return environment
+        folder = cls.folder / "vendor-below"
+        folder.mkdir(exist_ok=True)
+        (folder / "cleave.icd").write_text(f"{VENDOR}\n")
+        return environment | {"OCL_ICD_VENDORS": f"{folder}/", "CLEAVE_ICD_WRAP": driver, "CLEAVE_ICD_NAME": name}
+
     def own_folder(self):
         """This test's folder. Its name is short, since the path of a socket has at most 107 bytes."""
         folder = self.folder / f"{hash(self.id()) & 0xFFFFFFFF:08x}"
@@ -118,6 +135,8 @@ class ProgramTest(unittest.TestCase):
         stats = self.folder / f"{self.id()}-{self._runs}-stats"
         stats.mkdir()
         environment = self.environment(CLEAVE_STATS=stats / "%p.json", **variables, **settings)
+        if method != "native":
+            environment = self.with_vendor_below(environment)
         full = [str(word) for word in (*prefix, *options, *(["--"] if prefix else []), *command)]
         try:
             done = run(*full, environment=environment, timeout=RUN_TIMEOUT)

@@ -149,7 +149,8 @@ class RemoteTest(ProgramTest):
     @classmethod
     def new_server(cls, folder, *options, environment=None, **others):
         """A server in that folder of the script's, which the caller stops."""
-        return Server(cls.folder / folder, cls.environment() if environment is None else environment, *options, **others)
+        environment = cls.with_vendor_below(cls.environment() if environment is None else environment)
+        return Server(cls.folder / folder, environment, *options, **others)
 
     def start_server(self, folder, *options, **others):
         server = self.new_server(folder, *options, **others)

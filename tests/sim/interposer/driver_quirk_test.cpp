@@ -1,5 +1,8 @@
 // Drivers that are known to go wrong are spared what they cannot take (interpose/drivers/quirks.h), and only they.
 
+#include <string>
+
+#include "base/driver_platform.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 
 namespace cleave {
@@ -31,6 +34,54 @@ TEST(DriverQuirk, FatalFailuresDisableSplittingBehindAUserEvent) {
     EXPECT_EQ(InterposerFixture::statistics().split, pocl ? 1U : 2U);
     fixture.expect_each_item_ran(2);
   }
+}
+
+// A face below that changes the platform's name for programs, and says the driver's.
+struct RenamingFace {
+  static cl_int CL_API_CALL driver_info(cl_platform_id platform, cl_platform_info what, std::size_t size,
+                                        void* value, std::size_t* size_ret) {
+    if (what != base::kPlatformIsRemote)
+      return sim::Driver::table().clGetPlatformInfo(platform, what, size, value, size_ret);
+    const cl_bool remote = is_remote ? CL_TRUE : CL_FALSE;
+    std::memcpy(value, &remote, sizeof remote);
+    return CL_SUCCESS;
+  }
+  static void* CL_API_CALL find(cl_platform_id platform, const char* name) {
+    if (std::string_view(name) == base::kGetDriverPlatformInfo) return reinterpret_cast<void*>(driver_info);
+    return sim::Driver::table().clGetExtensionFunctionAddressForPlatform(platform, name);
+  }
+  static cl_int CL_API_CALL shown_info(cl_platform_id platform, cl_platform_info what, std::size_t size,
+                                       void* value, std::size_t* size_ret) {
+    constexpr std::string_view kShown("Shown to programs\0", 18);
+    if (what != CL_PLATFORM_NAME && what != CL_PLATFORM_VERSION)
+      return sim::Driver::table().clGetPlatformInfo(platform, what, size, value, size_ret);
+    if (value != nullptr && size < kShown.size()) return CL_INVALID_VALUE;
+    if (value != nullptr) std::memcpy(value, kShown.data(), kShown.size());
+    if (size_ret != nullptr) *size_ret = kShown.size();
+    return CL_SUCCESS;
+  }
+  static Table table(bool remote = false) {
+    is_remote = remote;
+    Table below = sim::Driver::table();
+    below.clGetPlatformInfo = shown_info;
+    below.clGetExtensionFunctionAddressForPlatform = find;
+    return below;
+  }
+  inline static bool is_remote = false;
+};
+
+TEST(DriverQuirk, IsKnownBelowAFaceThatChangesTheNames) {
+  {
+    InterposerFixture fixture(default_settings(), driver_called(kPoclsVendor), 0, RenamingFace::table());
+    const cl_event gate = fixture.user_event();
+    ASSERT_EQ(fixture.launch(fixture.make_kernel(), nullptr, {gate}), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), 1U) << "by the name";
+    ASSERT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  }
+  InterposerFixture fixture(default_settings(), driver_called("Another", "OpenCL 3.0 PoCL 5.0  Linux"), 0,
+                            RenamingFace::table());
+  ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::statistics().split, 0U) << "by the version";
 }
 
 TEST(DriverQuirk, FatalSliceFailuresDisableSplittingBehindFallibleCommands) {
@@ -171,7 +222,7 @@ TEST(DriverQuirk, HarmfulSuggestedLocalSizeIsNotQueried) {
 // It splits there, and could not see through a prelude of ours.
 TEST(DriverQuirk, RemoteServerGetsUnmodifiedPrograms) {
   for (const bool servers : {true, false}) {
-    InterposerFixture fixture(default_settings(), driver_called(servers ? "Another (remote)" : "Another"));
+    InterposerFixture fixture(default_settings(), driver_called("Another"), 0, RenamingFace::table(servers));
     const cl_program program = fixture.make_program(kUsesGroupId);
     std::string text(std::size_t{1} << 20U, '\0');
     EXPECT_EQ(
