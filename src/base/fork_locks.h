@@ -27,6 +27,7 @@ enum class ForkOrder : std::uint8_t {
   known_binaries,
   helper_queues,
   counters,
+  kernel_findings,
   programs,
   kernels,
   queues,

@@ -88,6 +88,7 @@ struct Settings {
   std::string registry;  // the folder of the process registry; empty: none
   bool top = true;       // this process publishes an entry there
   std::string stats;     // empty: none; "stderr"; or a path
+  bool explain = false;  // at exit, say on standard error why launches were not split
   std::string trace;     // empty: none; or a path
   std::string next;      // the OpenCL loader below the drop-in; empty: it is searched for
   std::vector<std::string> wrap{"/etc/OpenCL/vendors.cleave"};  // paths of what the vendor library wraps

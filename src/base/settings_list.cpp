@@ -299,6 +299,8 @@ const std::vector<Setting>& settings_list() {
        parse_registry},
       {"CLEAVE_STATS", "observe.stats", "", "stderr, or the path of a file",
        parse_path<&Settings::stats, false>},
+      {"CLEAVE_EXPLAIN", "observe.explain", "false", "true or false",
+       [](Settings& s, std::string_view text) { return parse_bool(text, s.explain); }},
       {"CLEAVE_TRACE", "observe.trace", "", "off, or the path of a file", parse_path<&Settings::trace>},
       {"CLEAVE_TOP", "observe.top", "true", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.top); }},

@@ -14,6 +14,7 @@
 #include "base/file_descriptor.h"
 #include "base/ignore_sigpipe.h"
 #include "base/log.h"
+#include "interpose/explain/explanations.h"
 #include "observe/process_id_path.h"
 
 namespace cleave::interpose {
@@ -52,6 +53,11 @@ bool write_file(const std::string& path, const std::string& text) {
   return false;
 }
 
+// Whether what keeps kernels whole will be written down.
+bool keeps_findings(const base::Settings& settings) {
+  return settings.explain || (!settings.stats.empty() && settings.stats != "stderr");
+}
+
 }  // namespace
 
 Interposer::Interposer(const Table& below, Face above, base::Configuration loaded, base::Clock& time)
@@ -63,6 +69,7 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       neighbours(forks_, configuration.settings),
       counters(forks_),
       unknown_kernel(counters.of("(unknown)")),
+      findings(forks_, keeps_findings(configuration.settings)),
       records(forks_),
       launch_timers(forks_),
       trace(make_tracer()),
@@ -131,19 +138,32 @@ observe::SummaryContext Interposer::summary_context() const {
   return summary_context;
 }
 
+observe::Explanations Interposer::explanations(const std::vector<observe::Counters::Named>& kernels) const {
+  return explain(kernels, findings, configuration);
+}
+
 void Interposer::write_summary() noexcept try {
-  const std::string& stats = settings().stats;
-  if (stats.empty()) return;
+  if (settings().stats.empty() && !settings().explain) return;
   const auto kernels = counters.all();
   if (kernels.empty()) return;
-  if (stats == "stderr") return base::write_stderr(observe::as_text(kernels, summary_context()));
+  observe::SummaryContext context = summary_context();
+  context.explanations = explanations(kernels);
+  write_statistics(kernels, context);
+  if (settings().explain) base::write_stderr(observe::as_text(kernels, context.explanations));
+} catch (...) {
+  base::log_line("out of memory while writing the summary");
+}
+
+void Interposer::write_statistics(const std::vector<observe::Counters::Named>& kernels,
+                                  const observe::SummaryContext& summary_context) const {
+  const std::string& stats = settings().stats;
+  if (stats.empty()) return;
+  if (stats == "stderr") return base::write_stderr(observe::as_text(kernels, summary_context));
   const std::string path = observe::with_process_id(stats);
-  if (!write_file(path, observe::as_json(kernels, summary_context()))) {
+  if (!write_file(path, observe::as_json(kernels, summary_context))) {
     base::log_line("CLEAVE_STATS=\"" + stats + "\": " + path + " cannot be written (" + std::strerror(errno) +
                    "): name a file in a folder that can be written to");
   }
-} catch (...) {
-  base::log_line("out of memory while writing the summary");
 }
 
 void Interposer::after_fork_in_child() {

@@ -11,6 +11,7 @@
 #include "base/fork_locks.h"
 #include "base/opencl.h"
 #include "interpose/drivers/probe_cache.h"
+#include "interpose/explain/kernel_findings.h"
 #include "interpose/launch/cost_feedback.h"
 #include "interpose/launch/launch_timers.h"
 #include "interpose/policies/policy.h"
@@ -50,6 +51,7 @@ class Interposer {
   neighbours::Neighbours neighbours;
   observe::Counters counters;
   observe::KernelCounters& unknown_kernel;  // counts launches of kernels without a record
+  KernelFindings findings;
   ObjectRecords records;
   Gates gates;
   WaitStatistics wait_statistics;
@@ -69,9 +71,13 @@ class Interposer {
   // neighbours, enters the registry and loads measured costs.
   bool begin_splitting() { return owner.has_begun() || (!owner.is_another() && begin()); }
 
+  // Without explanations.
   [[nodiscard]] observe::SummaryContext summary_context() const;
+  // Why launches of these kernels were not split.
+  [[nodiscard]] observe::Explanations explanations(
+      const std::vector<observe::Counters::Named>& kernels) const;
 
-  // The process exits: writes the summary to the place that the settings name, if there was a launch, and ends what
+  // The process exits: writes what was counted to the places that the settings name, if there was a launch, and ends what
   // runs beside the program. Calls may still come.
   void end() noexcept;
   void write_summary() noexcept;
@@ -94,6 +100,8 @@ class Interposer {
 
  private:
   bool begin() noexcept;
+  void write_statistics(const std::vector<observe::Counters::Named>& kernels,
+                        const observe::SummaryContext& summary_context) const;
   std::unique_ptr<Tracer> make_tracer();
 };
 

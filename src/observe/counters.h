@@ -19,8 +19,9 @@
 
 namespace cleave::observe {
 
-// The number of reasons for not splitting. Counters index them by number; the reader supplies the names.
-inline constexpr std::size_t kUnsplitReasonCount = 15;
+// The number of reasons for not splitting. Counters index them by number; the reader supplies the names, which several
+// reasons may share.
+inline constexpr std::size_t kUnsplitReasonCount = 29;
 // The number of reasons for using one queue instead of several.
 inline constexpr std::size_t kSingleQueueReasonCount = 7;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <string_view>
+#include <utility>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -17,13 +19,30 @@ KernelStatistics sum(const std::vector<Counters::Named>& kernels) {
   return total;
 }
 
+// How many launches were not split, by the names of the reasons, in the order in which these appear first.
+using CountByName = std::vector<std::pair<std::string_view, std::uint64_t>>;
+
+CountByName unsplit_by_name(const KernelStatistics& statistics, const SummaryContext& summary_context) {
+  CountByName counts;
+  for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
+    const std::string_view name = summary_context.reasons[i];
+    const auto same =
+        std::find_if(counts.begin(), counts.end(), [name](const auto& count) { return count.first == name; });
+    if (same != counts.end()) {
+      same->second += statistics.unsplit[i];
+    } else {
+      counts.emplace_back(name, statistics.unsplit[i]);
+    }
+  }
+  return counts;
+}
+
 // "3: 2 small, 1 kernel", or "0".
 std::string unsplit_with_reasons(const KernelStatistics& statistics, const SummaryContext& summary_context) {
   std::string why;
-  for (std::size_t i = 0; i < kUnsplitReasonCount; ++i) {
-    if (statistics.unsplit[i] == 0) continue;
-    why += formatted("%s%" PRIu64 " %s", why.empty() ? ": " : ", ", statistics.unsplit[i],
-                     summary_context.reasons[i]);
+  for (const auto& [name, launches] : unsplit_by_name(statistics, summary_context)) {
+    if (launches == 0) continue;
+    why.append(formatted("%s%" PRIu64 " ", why.empty() ? ": " : ", ", launches)).append(name);
   }
   return formatted("%" PRIu64, statistics.launches - statistics.split) + why;
 }
@@ -36,10 +55,17 @@ std::string describe_source(const NeighbourFigures& neighbours) {
   return " (" + neighbours.source + ": " + neighbours.state + silent + ")";
 }
 
-template <typename Names, typename Counts>
-std::string json_of_reasons(const Names& names, const Counts& counts) {
+std::string json_of_unsplit(const KernelStatistics& statistics, const SummaryContext& summary_context) {
   base::JsonObject object;
-  for (std::size_t i = 0; i < names.size(); ++i) object.add(names[i], counts[i]);
+  for (const auto& [name, launches] : unsplit_by_name(statistics, summary_context))
+    object.add(name, launches);
+  return object.text();
+}
+
+std::string json_of_queued(const KernelStatistics& statistics, const SummaryContext& summary_context) {
+  base::JsonObject object;
+  for (std::size_t i = 0; i < kSingleQueueReasonCount; ++i)
+    object.add(summary_context.queued_reasons[i], statistics.queued[i]);
   return object.text();
 }
 
@@ -49,9 +75,9 @@ void add(base::JsonObject& object, const KernelStatistics& statistics,
       .add("split", statistics.split)
       .add("slices", statistics.slices)
       .add("added_ns", statistics.added.count())
-      .add_json("unsplit", json_of_reasons(summary_context.reasons, statistics.unsplit))
+      .add_json("unsplit", json_of_unsplit(statistics, summary_context))
       .add("pipelined", statistics.pipelined)
-      .add_json("queued", json_of_reasons(summary_context.queued_reasons, statistics.queued));
+      .add_json("queued", json_of_queued(statistics, summary_context));
 }
 
 std::string json_of(const CostFigures& cost) {
@@ -117,6 +143,8 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
     base::JsonObject one;
     one.add("name", kernel.name);
     add(one, kernel.statistics, summary_context);
+    const auto explained = summary_context.explanations.find(kernel.name);
+    if (explained != summary_context.explanations.end()) one.add_json("causes", as_json(explained->second));
     list.add_json(one.text());
   }
   object.add_json("kernels", list.text());

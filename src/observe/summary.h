@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "observe/counters.h"
+#include "observe/explanation.h"
 
 namespace cleave::observe {
 
@@ -38,9 +39,10 @@ struct SummaryContext {
   NeighbourFigures neighbours;
   WaitFigures waits;
   std::vector<CostFigures> costs;
-  std::string policy;  // as the user would write it
-  std::array<const char*, kUnsplitReasonCount> reasons{};
+  std::string policy;                                      // as the user would write it
+  std::array<const char*, kUnsplitReasonCount> reasons{};  // what has the same name is counted together
   std::array<const char*, kSingleQueueReasonCount> queued_reasons{};
+  Explanations explanations;
 };
 
 // A table of a few lines, each starting with "cleave: ". Empty without launches.

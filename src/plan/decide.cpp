@@ -38,20 +38,27 @@ std::size_t most_taggable_slices(const NDRange& range, std::size_t wanted_slices
 }
 
 Decision validate_shape(const NDRange& range, const Cut& cut, bool uneven_accepted) {
-  if (!ids_fit(range)) return Decision::unsplit(UnsplitReason::shape);
+  if (!ids_fit(range)) return Decision::unsplit(UnsplitReason::large_ids);
   if (cut.uneven() == Cut::SmallerGroup::alone) return Decision::unsplit(UnsplitReason::shape);
   if (cut.uneven() == Cut::SmallerGroup::shared_slice && !uneven_accepted)
-    return Decision::unsplit(UnsplitReason::shape);
+    return Decision::unsplit(UnsplitReason::smaller_groups);
   return Decision::split(cut.count());
 }
 
 }  // namespace
 
+UnsplitReason kind_of(UnsplitReason why) {
+  if (why >= UnsplitReason::no_tags) return UnsplitReason::driver;
+  if (why >= UnsplitReason::local_size) return UnsplitReason::shape;
+  if (why >= UnsplitReason::waiting_groups) return UnsplitReason::kernel;
+  return why;
+}
+
 const char* name(UnsplitReason why) {
-  static constexpr std::array<const char*, kUnsplitReasons> kNames = {
-      "policy", "denied",   "alone",     "one_group", "small",         "binary", "kernel",  "shape",
-      "shared", "recorded", "measuring", "costly",    "below_quantum", "remote", "resident"};
-  return kNames[static_cast<std::size_t>(why)];
+  static constexpr std::array<const char*, kUnsplitKinds> kNames = {
+      "policy", "denied",   "alone",     "one_group", "small",         "binary", "kernel",   "shape",
+      "shared", "recorded", "measuring", "costly",    "below_quantum", "remote", "resident", "driver"};
+  return kNames[static_cast<std::size_t>(kind_of(why))];
 }
 
 std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kernel& kernel,
@@ -59,6 +66,7 @@ std::optional<UnsplitReason> obstacle(const base::Settings& settings, const Kern
   if (items < settings.min_items.value_or(device.cores)) return UnsplitReason::small;
   if (kernel.source == Kernel::Source::unseen) return UnsplitReason::binary;
   if (kernel.source == Kernel::Source::unsplittable) return UnsplitReason::kernel;
+  if (kernel.source == Kernel::Source::untaggable) return UnsplitReason::no_tags;
   return std::nullopt;
 }
 
@@ -103,11 +111,11 @@ Decision validate_cut(const NDRange& range, const Kernel& kernel, const Device& 
   const Cut cut(range, slices, order);
   if (cut.count() < 2) return Decision::unsplit(UnsplitReason::one_group);
   if (kernel.communicates && range.total_groups() <= device.resident_groups)
-    return Decision::unsplit(UnsplitReason::kernel);
+    return Decision::unsplit(UnsplitReason::waiting_groups);
   if (kernel.source != Kernel::Source::tagged) return validate_shape(range, cut, uneven_accepted);
   const std::size_t tagged = most_taggable_slices(range, cut.count(), order);
   return tagged > 1 ? validate_shape(range, Cut(range, tagged, order), uneven_accepted)
-                    : Decision::unsplit(UnsplitReason::shape);
+                    : Decision::unsplit(UnsplitReason::no_room_for_tag);
 }
 
 }  // namespace cleave::plan

@@ -17,8 +17,7 @@
 
 namespace cleave::plan {
 
-// Why a launch is not split. name() gives what the statistics call it (docs/statistics.md), which is a shorter word for
-// some.
+// Why a launch is not split. The statistics (docs/statistics.md) count by kind, and name the exact reason with --explain.
 enum class UnsplitReason : std::uint8_t {
   policy,         // splitting is off, by choice or because the configuration is invalid
   denied,         // the kernel is on the deny list
@@ -27,7 +26,7 @@ enum class UnsplitReason : std::uint8_t {
   small,          // fewer work-items than the device has cores
   binary,         // the kernel does not come from source that Cleave has seen
   kernel,         // the kernel's source may observe the cut, or may wait for other work-groups
-  shape,          // the sizes or offsets cannot be cut exactly on this device or queue
+  shape,          // its last, smaller work-groups would be a slice of their own
   shared,         // another thread was enqueueing on the same in-order queue at that moment
   recorded,       // part of a command buffer
   measuring,      // its unsplit time is being measured
@@ -35,8 +34,28 @@ enum class UnsplitReason : std::uint8_t {
   below_quantum,  // not longer than the quantum
   remote,         // the device belongs to a server, which splits by itself
   resident,       // the device holds (nearly) all its work-groups at once, so slices would not help others
+  driver,         // the driver refused its first slice
+  // Other reasons of the kind `kernel`:
+  waiting_groups,  // its work-groups may wait for each other, and the device may hold them all at once
+  untagged_build,  // its program has no prelude for this device
+  // Of the kind `shape`:
+  local_size,        // it names no local size, and none can be chosen that the kernel does not notice
+  large_ids,         // its ids have more than 31 bits
+  smaller_groups,    // it is not known yet whether the driver accepts its smaller last work-groups
+  no_room_for_tag,   // its sizes or offsets do not fit a tag
+  queue_properties,  // the queue's properties are unknown, or a vendor's own
+  // Of the kind `driver`, limits of the driver's:
+  no_tags,          // it does not pass tags on
+  mixed_offsets,    // it crashes on launches with and without an offset at a time
+  racing_offsets,   // the same, with more than two queues or on one that is out of order
+  late_failure,     // it crashes if a command fails late, as it may while a user event is pending
+  shared_failure,   // it goes wrong if what several commands wait for fails, and the wait list may fail
+  variable_copies,  // it gives launches with an offset other copies of the program's variables
 };
-inline constexpr std::size_t kUnsplitReasons = 15;
+inline constexpr std::size_t kUnsplitKinds = 16;  // the first ones are kinds
+inline constexpr std::size_t kUnsplitReasons = 29;
+UnsplitReason kind_of(UnsplitReason why);
+// What the statistics call its kind.
 const char* name(UnsplitReason why);
 
 // What is known of a kernel.
@@ -45,6 +64,7 @@ struct Kernel {
     splittable,    // does not observe a cut
     tagged,        // does not observe a cut if slices carry a tag (plan/tag.h)
     unsplittable,  // may observe a cut
+    untaggable,    // the same, but only since its driver is known not to pass tags on
     unseen,        // unknown
   };
   Source source = Source::unseen;

@@ -127,21 +127,21 @@ TEST(ValidateCut, NoMoreSlicesThanGroups) {
 TEST(ValidateCut, CommunicatingGroupsAreSplitOnlyIfTheyExceedResidency) {
   const Kernel communicates{.source = Kernel::Source::splittable, .communicates = true};
   EXPECT_EQ(validate_cut(line(480 * 64, 64), communicates, kDevice, 20, false).unsplit_reason,
-            UnsplitReason::kernel);
+            UnsplitReason::waiting_groups);
   EXPECT_EQ(validate_cut(line(481 * 64, 64), communicates, kDevice, 20, false).slices, 20U);
   EXPECT_EQ(validate_cut(line(480 * 64, 64), kSplittable, kDevice, 20, false).slices, 20U);
 }
 
 TEST(ValidateCut, PartialGroupsAreSplitOffOnlyOnDriversThatAcceptThem) {
   EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, false).unsplit_reason,
-            UnsplitReason::shape);
+            UnsplitReason::smaller_groups);
   EXPECT_EQ(validate_cut(line(1000, 64), kSplittable, kDevice, 4, true).slices, 4U);
 }
 
 TEST(ValidateCut, IdsBeyond31BitsAreUnsplit) {
   constexpr std::size_t kLargest = 0x7fffffff;
   EXPECT_EQ(validate_cut(line(kLargest - 63, 64, 64), kSplittable, kDevice, 4, true).unsplit_reason,
-            UnsplitReason::shape);
+            UnsplitReason::large_ids);
   EXPECT_EQ(validate_cut(line(kLargest - 63, 64, 63), kSplittable, kDevice, 4, true).slices, 4U);
 }
 

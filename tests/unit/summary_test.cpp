@@ -1,5 +1,7 @@
 #include "observe/summary.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +21,7 @@ SummaryContext summary_context() {
   result.reasons = {"policy",    "denied", "alone",         "one_group", "small",
                     "binary",    "kernel", "shape",         "shared",    "recorded",
                     "measuring", "costly", "below_quantum", "remote",    "resident"};
+  std::fill(result.reasons.begin() + 15, result.reasons.end(), "driver");
   result.queued_reasons = {"device", "communicates", "few", "pending", "queue", "busy", "refused"};
   return result;
 }
@@ -63,13 +66,13 @@ TEST(Summary, JsonHasTheDocumentedFields) {
   EXPECT_EQ(
       as_json(counters.all(), summary_context()),
       R"({"version":1,"vms":5,"neighbours":{"source":"monitor","state":"known","stale":2,"changes":7},"waits":{"sleeping":3,"slept_ns":1500000000},"policy":"alpha","launches":2,"split":1,"slices":20,"added_ns":500,)"
-      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0},)"
+      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0,"driver":0},)"
       R"("pipelined":1,"queued":{"device":0,"communicates":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0},)"
       R"("kernels":[{"name":"k","launches":1,"split":0,"slices":0,"added_ns":0,)"
-      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0},)"
+      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":1,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0,"driver":0},)"
       R"("pipelined":0,"queued":{"device":0,"communicates":0,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}},)"
       R"({"name":"mm\"\\\u000a","launches":1,"split":1,"slices":20,"added_ns":500,)"
-      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0},)"
+      R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0,"driver":0},)"
       R"("pipelined":1,"queued":{"device":0,"communicates":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}}]})"
       "\n");
 }
@@ -85,6 +88,59 @@ TEST(Summary, TextGivesReasonsAndConsistentTotals) {
   EXPECT_THAT(text, HasSubstr("\ncleave: all "));
   EXPECT_THAT(text, HasSubstr("\ncleave: 3 sleeping waits, 1.50 s slept\n"));
   EXPECT_EQ(as_text({}, summary_context()), "");
+}
+
+TEST(Summary, ReasonsOfOneNameAreCountedTogether) {
+  Counters counters;
+  counters.of("mm").count_unsplit(4);
+  for (const std::size_t reason : {15U, 17U, 28U}) counters.of("mm").count_unsplit(reason);
+  EXPECT_THAT(as_text(counters.all(), summary_context()), HasSubstr("4: 1 small, 3 driver\n"));
+  EXPECT_THAT(as_json(counters.all(), summary_context()), HasSubstr(R"("resident":0,"driver":3})"));
+}
+
+// Of the one kernel that was not always split, one reason in the program and one in the driver.
+Explanations explanations() {
+  return {{"mm",
+           {{"kernel",
+             2,
+             "the kernel may notice the split",
+             "remove the line",
+             {{"`a.h` is included in line 12 of b.h and was not found", "a.h", "b.h", 12}}},
+            {"driver", 1, "the driver may crash", "nothing", {}}}}};
+}
+
+TEST(Explanation, JsonIsPartOfTheKernels) {
+  Counters counters;
+  counters.of("mm").count_unsplit(6);
+  counters.of("k").count_split(2, base::Nanoseconds(1));
+  SummaryContext context = summary_context();
+  context.explanations = explanations();
+  EXPECT_THAT(
+      as_json(counters.all(), context),
+      HasSubstr(
+          R"("causes":[{"reason":"kernel","launches":2,"cause":"the kernel may notice the split","advice":"remove the line",)"
+          R"("findings":[{"text":"`a.h` is included in line 12 of b.h and was not found","construct":"a.h","file":"b.h","line":12}]},)"
+          R"({"reason":"driver","launches":1,"cause":"the driver may crash","advice":"nothing","findings":[]}]}]})"));
+}
+
+TEST(Explanation, TextSaysForEachReasonWhatToDo) {
+  Counters counters;
+  for (const std::size_t reason : {6U, 6U, 15U}) counters.of("mm").count_unsplit(reason);
+  counters.of("k").count_split(2, base::Nanoseconds(1));
+  EXPECT_EQ(as_text(counters.all(), explanations()),
+            "cleave: mm: 3 launches, 0 split\n"
+            "cleave:   2 kernel: the kernel may notice the split\n"
+            "cleave:     `a.h` is included in line 12 of b.h and was not found\n"
+            "cleave:     what to do: remove the line\n"
+            "cleave:   1 driver: the driver may crash\n"
+            "cleave:     what to do: nothing\n");
+}
+
+TEST(Explanation, TextSaysThatAllLaunchesWereSplit) {
+  Counters counters;
+  EXPECT_EQ(as_text(counters.all(), Explanations{}), "");
+  counters.of("k").count_split(2, base::Nanoseconds(1));
+  EXPECT_EQ(as_text(counters.all(), Explanations{}), "cleave: 1 launch, all split\n");
 }
 
 }  // namespace

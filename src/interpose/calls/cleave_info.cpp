@@ -61,6 +61,13 @@ std::string neighbours_text(const neighbours::Report& report) {
   return text;
 }
 
+std::string statistics_text(const Interposer& p) {
+  const auto kernels = p.counters.all();
+  observe::SummaryContext context = p.summary_context();
+  context.explanations = p.explanations(kernels);
+  return observe::as_json(kernels, context);
+}
+
 cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, void* value, size_t* size_ret) {
   switch (name) {
     case CL_CLEAVE_VERSION:
@@ -74,7 +81,7 @@ cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, voi
     case CL_CLEAVE_PROBLEMS:
       return give(problems_text(p), size, value, size_ret);
     case CL_CLEAVE_STATISTICS:
-      return give(observe::as_json(p.counters.all(), p.summary_context()), size, value, size_ret);
+      return give(statistics_text(p), size, value, size_ret);
     case CL_CLEAVE_NEIGHBOURS:
       p.neighbours.start_polling();
       return give(neighbours_text(p.neighbours.report()), size, value, size_ret);

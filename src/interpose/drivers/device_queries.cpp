@@ -147,6 +147,7 @@ std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& 
   record.profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
   const Quirks quirks = quirks_of(next, record.device);
   record.plain = (properties & ~kPlainProperties) == 0 && !quirks.crashes_on_mixed_offsets;
+  record.crashes_on_mixed_offsets = quirks.crashes_on_mixed_offsets;
   record.crashes_on_late_failure = quirks.crashes_on_late_failure;
   record.crashes_on_shared_failure = quirks.crashes_on_shared_failure;
   record.copies_variables = quirks.copies_variables;

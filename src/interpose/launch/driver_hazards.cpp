@@ -26,11 +26,17 @@ bool may_race(const ObjectRecords& records, const QueueRecord& queue) {
 
 }  // namespace
 
-bool is_unsafe_now(const Table& next, const ObjectRecords& records, const QueueRecord& queue,
-                   std::span<const cl_event> wait_list) {
-  return (queue.crashes_on_several_mixed_offsets && may_race(records, queue)) ||
-         (queue.crashes_on_late_failure && !records.pending_user_events.empty()) ||
-         (queue.crashes_on_shared_failure && may_fail(next, records, wait_list));
+std::optional<plan::UnsplitReason> driver_hazard(const Table& next, const ObjectRecords& records,
+                                                 const QueueRecord& queue,
+                                                 std::span<const cl_event> wait_list) {
+  using plan::UnsplitReason;
+  if (queue.crashes_on_several_mixed_offsets && may_race(records, queue))
+    return UnsplitReason::racing_offsets;
+  if (queue.crashes_on_late_failure && !records.pending_user_events.empty())
+    return UnsplitReason::late_failure;
+  if (queue.crashes_on_shared_failure && may_fail(next, records, wait_list))
+    return UnsplitReason::shared_failure;
+  return std::nullopt;
 }
 
 }  // namespace cleave::interpose

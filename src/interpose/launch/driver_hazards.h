@@ -3,15 +3,17 @@
 // Thread-safe.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "interpose/state/records.h"
 
 namespace cleave::interpose {
 
-// Whether slices on `queue` with that wait list could do what the whole launch cannot: end the process, or run after a
-// failed command.
-bool is_unsafe_now(const Table& next, const ObjectRecords& records, const QueueRecord& queue,
-                   std::span<const cl_event> wait_list);
+// The bug by which slices on `queue` with that wait list could do what the whole launch cannot: end the process, or run
+// after a failed command. Empty if there is none.
+std::optional<plan::UnsplitReason> driver_hazard(const Table& next, const ObjectRecords& records,
+                                                 const QueueRecord& queue,
+                                                 std::span<const cl_event> wait_list);
 
 }  // namespace cleave::interpose

@@ -130,12 +130,14 @@ bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
   return std::find(devices.begin(), devices.end(), device) != devices.end();
 }
 
-// Whether slices can tell this kernel about the whole launch. The driver is not probed here: this may be a callback,
-// or the device may be busy.
-bool can_carry_tags(ProbeCache& drivers, const KernelRecord& kernel, cl_device_id device) {
-  if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device))) return false;
+// Why slices cannot tell this kernel about the whole launch; empty if they can. The driver is not probed here: this may
+// be a callback, or the device may be busy.
+std::optional<UnsplitReason> tag_obstacle(ProbeCache& drivers, const KernelRecord& kernel,
+                                          cl_device_id device) {
+  if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device)))
+    return UnsplitReason::untagged_build;
   const auto facts = drivers.known(device);
-  return facts && facts->carries_tags;
+  return facts && facts->carries_tags ? std::nullopt : std::optional(UnsplitReason::no_tags);
 }
 
 // The only launch that a kernel with the prelude would misinterpret: an offset in the third dimension that it sees as
@@ -201,7 +203,7 @@ cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const 
   if (call.trace != nullptr && method.mode == plan::Mode::sequential) call.trace->paced();
   launch::LaunchResult result = enqueue_slices(p, below(p, call), launch, cut, queue, method, lease);
   // Nothing has been enqueued: the driver's answer to the whole launch is what the program would get natively.
-  if (result.slices == 0) return launch_unsplit(p, call, kernel, UnsplitReason::shape);
+  if (result.slices == 0) return launch_unsplit(p, call, kernel, UnsplitReason::driver);
   p.count_split(*kernel.counters, result.slices, result.added, method);
   if (call.trace != nullptr) [[unlikely]]
     call.trace->split(result.slices, method);
@@ -244,16 +246,20 @@ class PlannedLaunch final : public LaunchQuery {
   std::optional<UnsplitReason> queue_obstacle() override {
     queue_ = p_.records.queues.find(call_.queue);
     if (!queue_) queue_ = query_queue(p_.next, p_.settings(), call_.queue);
-    if (queue_ && queue_->remote) return UnsplitReason::remote;
-    if (!queue_ || !queue_->plain ||
-        is_unsafe_now(p_.next, p_.records, *queue_, {call_.wait_list, call_.waits}))
-      return UnsplitReason::shape;
+    if (!queue_) return UnsplitReason::queue_properties;
+    if (queue_->remote) return UnsplitReason::remote;
+    if (!queue_->plain) {
+      return queue_->crashes_on_mixed_offsets ? UnsplitReason::mixed_offsets
+                                              : UnsplitReason::queue_properties;
+    }
+    if (const auto hazard = driver_hazard(p_.next, p_.records, *queue_, {call_.wait_list, call_.waits}))
+      return hazard;
     if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items_))
       return reason;
-    const bool needs_tags = kernel_.facts.source == plan::Kernel::Source::tagged;
-    if ((needs_tags && !can_carry_tags(p_.drivers, kernel_, queue_->device)) ||
-        (queue_->copies_variables && kernel_.has_program_variables))
-      return UnsplitReason::kernel;
+    if (kernel_.facts.source == plan::Kernel::Source::tagged) {
+      if (const auto reason = tag_obstacle(p_.drivers, kernel_, queue_->device)) return reason;
+    }
+    if (queue_->copies_variables && kernel_.has_program_variables) return UnsplitReason::variable_copies;
     return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
   }
 
@@ -261,7 +267,7 @@ class PlannedLaunch final : public LaunchQuery {
     if (call_.local != nullptr) return std::nullopt;
     const auto local = explicit_local_size(p_.next, *queue_, call_.queue, call_.kernel,
                                            kernel_.facts.depends_on_grouping, range_, slices);
-    if (!local) return UnsplitReason::shape;
+    if (!local) return UnsplitReason::local_size;
     range_.local = *local;
     return std::nullopt;
   }
@@ -269,7 +275,8 @@ class PlannedLaunch final : public LaunchQuery {
   Decision cut(std::size_t slices) override {
     const Decision decision = plan::validate_cut(range_, kernel_.facts, queue_->facts, slices,
                                                  kernel_.uneven_accepted == queue_->device);
-    refused_for_shape_ = decision.unsplit_reason == UnsplitReason::shape;
+    refused_for_shape_ =
+        decision.unsplit_reason && plan::kind_of(*decision.unsplit_reason) == UnsplitReason::shape;
     return decision;
   }
 

@@ -23,11 +23,12 @@ std::string name_of(const Table& next, cl_kernel kernel) {
   return name;
 }
 
-plan::Kernel::Source source_of(const kernels::Scan& scan, bool prelude) {
+plan::Kernel::Source source_of(const kernels::Scan& scan, const ProgramRecord& program) {
   using Source = plan::Kernel::Source;
   if (scan.opaque) return Source::unsplittable;
   if (!scan.reads_ndrange) return Source::splittable;
-  return prelude ? Source::tagged : Source::unsplittable;
+  if (!program.tagged.empty()) return Source::tagged;
+  return program.no_prelude == NoPrelude::driver ? Source::untaggable : Source::unsplittable;
 }
 
 void apply_settings(const base::Settings& settings, const std::string& name, plan::Kernel& facts) {
@@ -51,7 +52,7 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   }
   if (!program || !program->scan) return record;
   const kernels::Scan scan = program->scan->of(name);
-  record.facts.source = source_of(scan, !program->tagged.empty());
+  record.facts.source = source_of(scan, *program);
   record.facts.communicates = scan.communicates;
   record.facts.depends_on_grouping = scan.reads_work_group;
   record.has_program_variables = scan.keeps_state;
@@ -72,6 +73,7 @@ void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
       record.name = std::make_shared<const std::string>(name);
     }
     p.records.kernels.add(kernel, record);
+    if (p.findings.kept()) p.findings.add(name, findings_of(name, record, program ? &*program : nullptr));
   } catch (...) {  // out of memory: kernels without a record are not split
   }
 }

@@ -73,6 +73,7 @@ cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il,
       scan->reads_global_id = true;  // it has no prelude, which matters once it is linked to other programs
       ProgramRecord record;
       record.scan = std::make_shared<const kernels::ProgramScan>(*scan);
+      record.no_prelude = NoPrelude::il;
       return noted(program, &record);
     }
   } catch (...) {  // out of memory: programs without a record are not split

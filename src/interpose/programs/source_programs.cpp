@@ -46,11 +46,12 @@ bool is_remote_context(const Table& next, cl_context context) {
          quirks_of(next, devices.front()).remote;
 }
 
-// Programs remain unchanged if nothing is ever split. A server splits by itself, and its scan could not analyse the
-// prelude.
-bool should_inject_prelude(Interposer& p, cl_context context, const std::string& text) {
-  return p.policy->may_split() && p.owner.is_this() && can_inject_prelude(text) &&
-         !is_remote_context(p.next, context);
+// Why the prelude is not put in front of this text; empty if it is. Programs remain unchanged if nothing is ever split. A
+// server splits by itself, and its scan could not analyse the prelude.
+std::optional<NoPrelude> injection_obstacle(Interposer& p, cl_context context, const std::string& text) {
+  if (!p.policy->may_split() || !p.owner.is_this()) return NoPrelude::unneeded;
+  if (!can_inject_prelude(text)) return NoPrelude::text;
+  return is_remote_context(p.next, context) ? std::optional(NoPrelude::remote) : std::nullopt;
 }
 
 // The program with the prelude. Null if the driver refuses it.
@@ -168,6 +169,10 @@ class BuildScope {
 
   // Kernels for these devices have no prelude from now on.
   void note_plain(const Devices& devices) { note(devices, nullptr); }
+  void note_plain(const Devices& devices, NoPrelude why) {
+    note_plain(devices);
+    p_.records.programs.update(program_, [why](ProgramRecord& record) { record.no_prelude = why; });
+  }
 
   // They have the prelude, if no other build began meanwhile.
   void note_prelude(const Build& build, const Devices& devices) { note(devices, &build); }
@@ -236,24 +241,37 @@ bool build_with_prelude(Interposer& p, const Build& build, const Devices& device
          (build.compile || !kernels_show_prelude(p.next, build.program));
 }
 
+// Why a program with this scan is not built with the prelude; empty if that is to be tried.
+std::optional<NoPrelude> prelude_obstacle(Interposer& p, const Build& build, const ProgramRecord& record,
+                                          const kernels::Scan& whole) {
+  if (!record.instrumented) return record.no_prelude;
+  // Tagged slices may run this code after it is linked, or loaded as a trusted binary.
+  const bool may_be_linked = build.compile || p.settings().trust_binaries;
+  if (!whole.reads_ndrange && !(whole.reads_global_id && may_be_linked)) return NoPrelude::unneeded;
+  // Programs that this one is linked to may use the names of a compiled program.
+  const bool breaks_prelude = whole.breaks_prelude || (build.compile && whole.breaks_prelude_if_pasting);
+  if (breaks_prelude) return NoPrelude::source;
+  const bool sound =
+      (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
+  return sound ? std::nullopt : std::optional(NoPrelude::build);
+}
+
+// The same for a build that is about to begin.
+std::optional<NoPrelude> prelude_obstacle(Interposer& p, const BuildScope& scope, const Devices& devices) {
+  if (!scope.alone()) return NoPrelude::concurrent;
+  return drivers_may_carry_tags(p, devices) ? std::nullopt : std::optional(NoPrelude::driver);
+}
+
 cl_int run_build(Interposer& p, const Build& build, const ProgramRecord& record) {
   BuildScope scope(p, build.program);
   const kernels::ProgramScan scan = scan_for(p, *record.source, build);
   note_scan(p, build.program, scan);
   const Devices devices = devices_of(p.next, build);
   scope.note_plain(devices);
-  const bool sound =
-      (build.devices == nullptr) == (build.count == 0) && (build.notify != nullptr || build.data == nullptr);
-  // Tagged slices may run this code after it is linked, or loaded as a trusted binary.
-  const bool may_be_linked = build.compile || p.settings().trust_binaries;
-  const kernels::Scan& whole = scan.whole();
-  // Programs that this one is linked to may use the names of a compiled program.
-  const bool breaks_prelude = whole.breaks_prelude || (build.compile && whole.breaks_prelude_if_pasting);
-  const bool wants_prelude = record.instrumented &&
-                             (whole.reads_ndrange || (whole.reads_global_id && may_be_linked)) &&
-                             !breaks_prelude;
-  if (!sound || !wants_prelude || !scope.alone() || !drivers_may_carry_tags(p, devices) ||
-      !build_with_prelude(p, build, devices)) {
+  auto obstacle = prelude_obstacle(p, build, record, scan.whole());
+  if (!obstacle) obstacle = prelude_obstacle(p, scope, devices);
+  if (obstacle || !build_with_prelude(p, build, devices)) {
+    scope.note_plain(devices, obstacle.value_or(NoPrelude::build));
     return build.forward(p.next);
   }
   scope.note_prelude(build, devices);
@@ -276,7 +294,8 @@ cl_int run_build(const Build& build) noexcept {
 ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs) {
   ProgramRecord record;
   kernels::Findings findings;
-  std::optional<Devices> tagged;  // devices for which every input that needs the prelude has it
+  std::optional<Devices> tagged;     // devices for which every input that needs the prelude has it
+  std::optional<NoPrelude> missing;  // what the first input without it says
   bool known = true;
   for (cl_uint i = 0; i < count; ++i) {
     const auto input = p.records.programs.find(inputs[i]);
@@ -286,6 +305,8 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
     const kernels::Scan& own = input->scan->whole();
     findings.add({own, kernels::Causes(input->scan->causes())});
     if (!own.reads_ndrange && !own.reads_global_id) continue;
+    if (!missing && input->tagged.empty() && input->no_prelude != NoPrelude::unneeded)
+      missing = input->no_prelude;
     if (!tagged) tagged = input->tagged;
     std::erase_if(*tagged, [&](cl_device_id device) {
       return std::find(input->tagged.begin(), input->tagged.end(), device) == input->tagged.end();
@@ -294,6 +315,7 @@ ProgramRecord linked_from(Interposer& p, cl_uint count, const cl_program* inputs
   if (!known) return record;
   record.scan = std::make_shared<kernels::ProgramScan>(findings.scan, findings.causes.list());
   record.tagged = tagged.value_or(Devices{});
+  record.no_prelude = missing.value_or(NoPrelude::linked);
   return record;
 }
 
@@ -336,7 +358,7 @@ bool build_without_prelude(cl_program program, const char* kernel) noexcept try 
     return false;
   }
   BuildScope scope(p, program);
-  scope.note_plain(record->tagged);
+  scope.note_plain(record->tagged, NoPrelude::build);
   return p.next.clBuildProgram(program, static_cast<cl_uint>(record->tagged.size()), record->tagged.data(),
                                record->options->c_str(), nullptr, nullptr) == CL_SUCCESS;
 } catch (...) {
@@ -366,10 +388,12 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint cou
   try {
     ProgramRecord record;
     record.source = std::make_shared<const std::string>(whole_text(count, strings, lengths));
-    if (should_inject_prelude(p, context, *record.source)) {
+    const auto obstacle = injection_obstacle(p, context, *record.source);
+    if (!obstacle) {
       program = create_with_prelude(p.next, context, count, strings, lengths, error);
       record.instrumented = program != nullptr;
     }
+    record.no_prelude = obstacle.value_or(program != nullptr ? NoPrelude::unneeded : NoPrelude::build);
     if (program == nullptr)
       program = p.next.clCreateProgramWithSource(context, count, strings, lengths, error);
     if (program != nullptr) p.records.programs.add(program, record);

@@ -19,6 +19,19 @@
 
 namespace cleave::interpose {
 
+// Why the latest build of a program does not have the prelude enabled.
+enum class NoPrelude : std::uint8_t {
+  unneeded,    // no kernel would use it; or it is enabled
+  source,      // the source does not allow for it
+  text,        // the text cannot have it in front
+  remote,      // the device is a server's
+  driver,      // the driver does not pass tags on, or cannot try a build
+  concurrent,  // another build of the program was in progress
+  build,       // the program does not build with it, or shows it
+  linked,      // a program that it is linked from does not have it
+  il,          // there is no source to put it in front of
+};
+
 // What is known of one program.
 struct ProgramRecord {
   std::shared_ptr<const std::string> source;         // the whole text; null for linked programs and IL
@@ -27,6 +40,7 @@ struct ProgramRecord {
   bool trusted = false;                              // a binary that the user trusts
   bool may_have_prelude = false;                     // some of its code may contain the prelude; never reset
   std::vector<cl_device_id> tagged;                  // the devices whose latest build has the prelude enabled
+  NoPrelude no_prelude = NoPrelude::unneeded;        // for the other devices
   unsigned builds = 0;                               // started so far
   unsigned builds_in_flight = 0;
   // Options of the latest clBuildProgram with the prelude, if nothing was built since.
@@ -69,7 +83,9 @@ struct QueueRecord {
   bool crashes_on_shared_failure = false;
   // The driver gives launches with an offset separate copies of program-scope variables.
   bool copies_variables = false;
-  // The driver crashes if launches with and without an offset are in flight on several queues.
+  // The driver crashes if launches with and without an offset are in flight; then `plain` is false, too.
+  bool crashes_on_mixed_offsets = false;
+  // The same, but only on several queues.
   bool crashes_on_several_mixed_offsets = false;
   bool remote = false;  // the device belongs to a server
   plan::Device facts;

@@ -22,8 +22,8 @@ MODES = (
     (1000, ("--policy", "fixed:1000"), {}),
 )
 
-# Reasons to stay unsplit that lie in the launch itself and not in its kernel.
-LAUNCH_REASONS = ("one_group", "shape")
+# Reasons to stay unsplit that lie in the launch itself, or in what the driver takes, and not in its kernel.
+LAUNCH_REASONS = ("one_group", "shape", "driver")
 
 
 def command():

@@ -28,7 +28,7 @@ TEST(DriverQuirk, FatalFailuresDisableSplittingBehindAUserEvent) {
     const cl_kernel kernel = fixture.make_kernel();
     const cl_event gate = fixture.user_event();
     ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
-    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), pocl ? 1U : 0U);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::driver), pocl ? 1U : 0U);
     ASSERT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::statistics().split, pocl ? 1U : 2U);
@@ -91,7 +91,7 @@ TEST(DriverQuirk, FatalSliceFailuresDisableSplittingBehindFallibleCommands) {
     const cl_kernel kernel = fixture.make_kernel();
     const cl_event gate = fixture.user_event();
     ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
-    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), fears ? 1U : 0U) << name;
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::driver), fears ? 1U : 0U) << name;
     ASSERT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     ASSERT_EQ(fixture.launch(kernel, nullptr, {gate}), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::statistics().split, fears ? 1U : 2U)
@@ -139,7 +139,7 @@ TEST(DriverQuirk, OffsetRaceDisablesConcurrentSplitting) {
     ASSERT_EQ(fixture.launch(kernel), CL_SUCCESS);
     ASSERT_EQ(fixture.launch_on(third, kernel), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::statistics().split, threads == 1 ? 4U : 2U);
-    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), threads == 1 ? 0U : 2U);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::driver), threads == 1 ? 0U : 2U);
     fixture.cl.clFinish(third);
     fixture.expect_each_item_ran(4);
   }
@@ -161,7 +161,7 @@ TEST(DriverQuirk, CopiedVariablesDisableSplittingOfProgramsWithVariables) {
     InterposerFixture fixture(default_settings(), driver_called(pocl ? kPoclsVendor : "Another"));
     const cl_program program = fixture.make_program(kKeeps, "-cl-std=CL2.0");
     ASSERT_EQ(fixture.launch(fixture.make_kernel(program, "add")), CL_SUCCESS);
-    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), pocl ? 1U : 0U);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::driver), pocl ? 1U : 0U);
     ASSERT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
     EXPECT_EQ(InterposerFixture::statistics().split, pocl ? 1U : 2U);
   }
@@ -171,7 +171,7 @@ TEST(DriverQuirk, StickyBuildFailureDisablesThePrelude) {
   for (const bool intel : {true, false}) {
     InterposerFixture fixture(default_settings(), driver_called(intel ? "Intel(R) OpenCL" : "Another"));
     ASSERT_EQ(fixture.launch(fixture.make_kernel(kUsesGroupId, "reads_group_id")), CL_SUCCESS);
-    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::kernel), intel ? 1U : 0U);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::driver), intel ? 1U : 0U);
     EXPECT_EQ(InterposerFixture::statistics().split, intel ? 0U : 1U);
   }
 }

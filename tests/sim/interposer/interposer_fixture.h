@@ -160,8 +160,15 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
     for (const auto& kernel : interpose::interposer().counters.all()) total += kernel.statistics;
     return total;
   }
+  // The launches with this reason; with a kind, those with any reason of it.
   static std::uint64_t unsplit(plan::UnsplitReason why) {
-    return statistics().unsplit[static_cast<std::size_t>(why)];
+    const observe::KernelStatistics total = statistics();
+    std::uint64_t launches = 0;
+    for (std::size_t i = 0; i < plan::kUnsplitReasons; ++i) {
+      const auto reason = static_cast<plan::UnsplitReason>(i);
+      if (reason == why || plan::kind_of(reason) == why) launches += total.unsplit[i];
+    }
+    return launches;
   }
 
   cl_mem buffer;
