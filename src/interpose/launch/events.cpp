@@ -16,12 +16,12 @@
 namespace cleave::interpose {
 namespace {
 
-using Notify = void(CL_CALLBACK*)(cl_event, cl_int, void*);
+using EventNotify = void(CL_CALLBACK*)(cl_event, cl_int, void*);
 
 // The program's callback. For a split launch it keeps a reference to the program's event, in the driver and in the
 // record, until it has been called, so that queries within it answer for the whole launch.
 struct Callback {
-  Notify notify;
+  EventNotify notify;
   void* data;
   cl_event event = nullptr;  // of a split launch
 };
@@ -152,7 +152,7 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info nam
   return error;
 }
 
-cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int type, Notify notify, void* data) noexcept {
+cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int type, EventNotify notify, void* data) noexcept {
   Interposer& p = interposer();
   if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
   const auto record = p.records.split_events.find(event);

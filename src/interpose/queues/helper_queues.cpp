@@ -6,13 +6,6 @@
 #include "interpose/state/callback_scope.h"
 
 namespace cleave::interpose {
-namespace {
-
-// Of cl_khr_priority_hints and cl_khr_throttle_hints (CL/cl_ext.h names them only in some versions).
-constexpr cl_queue_properties kPriority = 0x1096;
-constexpr cl_queue_properties kThrottle = 0x1097;
-
-}  // namespace
 
 void HelperQueues::Lease::add(Helper& helper) {
   helpers_[count_] = &helper;

@@ -10,10 +10,6 @@
 namespace cleave::interpose {
 namespace {
 
-// Of cl_khr_priority_hints and cl_khr_throttle_hints (CL/cl_ext.h names them only in some versions).
-constexpr cl_queue_properties kPriority = 0x1096;
-constexpr cl_queue_properties kThrottle = 0x1097;
-
 // Whether queues of this device may have helpers. Sub-devices count their references.
 bool allows_helpers(const Table& next, base::LaunchMode mode, cl_device_id device) noexcept {
   if (mode == base::LaunchMode::queued || mode == base::LaunchMode::sequential) return false;

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 // How long a slice may take to begin before pacing is given up. Long enough for work that others have queued, short
 // enough where the slice depends on the program, which is blocked in this call.
-constexpr base::Nanoseconds kStallTimeout = 2s;
+constexpr base::Nanoseconds kPacingTimeout = 2s;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void SlicePacer::flush_upstream(std::span<const cl_event> wait_list) noexcept {
 }
 
 launch::WaitResult SlicePacer::wait(cl_event slice) noexcept {
-  return wait_for(next_, clock_, slice, kStallTimeout, abort_pacing_);
+  return wait_for(next_, clock_, slice, kPacingTimeout, abort_pacing_);
 }
 
 }  // namespace cleave::interpose

@@ -6,7 +6,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr base::Nanoseconds kLong = 1ms;
-constexpr unsigned kEnough = 3;
+constexpr unsigned kEnoughWaits = 3;
 constexpr base::Nanoseconds kEnoughTime = 100ms;
 
 // A spinning thread that competes for its processor gets only a share of it, so the threshold is low. A sleeping
@@ -21,7 +21,7 @@ void SpinDetector::add(base::Nanoseconds wall, base::Nanoseconds processor) noex
   const std::int64_t run =
       processor_.fetch_add(processor.count(), std::memory_order_relaxed) + processor.count();
   const unsigned waits = waits_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (waits < kEnough && all < kEnoughTime.count()) return;
+  if (waits < kEnoughWaits && all < kEnoughTime.count()) return;
   verdict_.store(run > all / kShare ? Verdict::spins : Verdict::sleeps, std::memory_order_relaxed);
 }
 

@@ -75,7 +75,7 @@ TEST(DriverQuirk, IsKnownBelowAFaceThatChangesTheNames) {
     InterposerFixture fixture(default_settings(), driver_called(kPoclsVendor), 0, RenamingFace::table());
     const cl_event gate = fixture.user_event();
     ASSERT_EQ(fixture.launch(fixture.make_kernel(), nullptr, {gate}), CL_SUCCESS);
-    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), 1U) << "by the name";
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::driver), 1U) << "by the name";
     ASSERT_EQ(fixture.cl.clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
   }
   InterposerFixture fixture(default_settings(), driver_called("Another", "OpenCL 3.0 PoCL 5.0  Linux"), 0,

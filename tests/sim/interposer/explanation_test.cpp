@@ -1,12 +1,14 @@
 // What is said of launches that were not split: the exact reason, its cause, and what the user can do about it.
 
-#include <algorithm>
+#include <array>
+#include <cstring>
 #include <functional>
 #include <set>
-#include <span>
+#include <string_view>
 
 #include <gmock/gmock.h>
 
+#include "base/driver_platform.h"
 #include "interpose/explain/unsplit_texts.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 
@@ -165,8 +167,6 @@ std::vector<Case> cases() {
        }},
       {"Recorded", UnsplitReason::recorded, "command buffer", "clEnqueueNDRangeKernel", usual, gpu,
        record_launch},
-      {"Remote", UnsplitReason::remote, "a server's", "cleave-serverd", usual, processor("Another (remote)"),
-       launch_add},
       {"Resident", UnsplitReason::resident, "all at once", "CLEAVE_MIN_ITEMS=0", by_device, gpu, launch_add},
       {"FirstSliceRefused", UnsplitReason::driver, "refused the first slice", "another version of the driver",
        usual, gpu, launch_with_first_slice_refused},
@@ -369,6 +369,35 @@ TEST(Explanation, QuotesAMistakeInTheConfiguration) {
   const auto words = interpose::describe(UnsplitReason::policy, "add", configuration);
   EXPECT_THAT(words.cause, HasSubstr("CLEAVE_ALPHA=\"x\": expected a whole number"));
   EXPECT_THAT(words.advice, HasSubstr("correct"));
+}
+
+// A table below whose devices are a server's.
+Table servers_table() {
+  Table below = sim::Driver::table();
+  below.clGetExtensionFunctionAddressForPlatform = [](cl_platform_id platform, const char* name) -> void* {
+    if (std::string_view(name) != base::kGetDriverPlatformInfo)
+      return sim::Driver::table().clGetExtensionFunctionAddressForPlatform(platform, name);
+    using Query = cl_int(CL_API_CALL*)(cl_platform_id, cl_platform_info, std::size_t, void*, std::size_t*);
+    const Query query = [](cl_platform_id asked, cl_platform_info what, std::size_t size, void* value,
+                           std::size_t* size_ret) {
+      if (what != base::kPlatformIsRemote)
+        return sim::Driver::table().clGetPlatformInfo(asked, what, size, value, size_ret);
+      constexpr cl_bool kRemote = CL_TRUE;
+      std::memcpy(value, &kRemote, sizeof kRemote);
+      return CL_SUCCESS;
+    };
+    return reinterpret_cast<void*>(query);
+  };
+  return below;
+}
+
+TEST(Explanation, PointsToTheServerThatSplits) {
+  InterposerFixture fixture(explained(), default_driver(), 0, servers_table());
+  ASSERT_EQ(launch_add(fixture), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::remote), 1U);
+  const observe::Explanation said = only_explanation();
+  EXPECT_THAT(said.cause, HasSubstr("a server's"));
+  EXPECT_THAT(said.advice, HasSubstr("cleave-serverd"));
 }
 
 TEST(Explanation, SplitLaunchesHaveNone) {
