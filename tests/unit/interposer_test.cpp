@@ -21,9 +21,10 @@ class Statistics : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_.file(name); }
 
-  static void write_statistics(const std::string& stats, int launches = 1) {
+  static void write_statistics(const std::string& stats, int launches = 1, bool explain = false) {
     base::Configuration configuration;
     configuration.settings.stats = stats;
+    configuration.settings.explain = explain;
     Interposer interposer(Table{}, {"drop-in", "nothing"}, configuration, base::Clock::system());
     for (int i = 0; i < launches; ++i) interposer.counters.of("k").count_unsplit(0);
     interposer.write_summary();
@@ -79,6 +80,21 @@ TEST_F(Statistics, UnwritablePathIsReportedInOneLine) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("CLEAVE_STATS"), std::string::npos);
   EXPECT_EQ(said.find('\n'), said.size() - 1);
+}
+
+TEST_F(Statistics, ExplanationsGoToStandardErrorAndFollowTheTable) {
+  constexpr const char* kExplained = "cleave: k: 2 launches, 0 split\ncleave:   2 policy: ";
+  for (const std::string& stats : {std::string(), path("stats"), std::string("stderr")}) {
+    testing::internal::CaptureStderr();
+    write_statistics(stats, 2, true);
+    const std::string said = testing::internal::GetCapturedStderr();
+    const std::size_t at = said.find(kExplained);
+    ASSERT_NE(at, std::string::npos) << said;
+    EXPECT_EQ(at == 0, stats != "stderr") << said;
+  }
+  testing::internal::CaptureStderr();
+  write_statistics("", 0, true);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "without a launch";
 }
 
 }  // namespace

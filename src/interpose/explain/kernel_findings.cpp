@@ -72,7 +72,9 @@ std::string advice_for(const Cause& cause) {
 class ProgramFindings {
  public:
   ProgramFindings(const std::string& kernel, const ProgramRecord& program)
-      : causes_(program.scan->causes_of(kernel)), no_prelude_(program.no_prelude) {}
+      : causes_(program.scan->causes_of(kernel)),
+        no_prelude_(program.no_prelude),
+        has_source_(program.source != nullptr) {}
 
   FindingsByReason of(const KernelRecord& kernel) && {
     const Source source = kernel.facts.source;
@@ -105,10 +107,15 @@ class ProgramFindings {
     if (no_prelude_ == NoPrelude::source) add(UnsplitReason::kernel, Cause::Finding::breaks_prelude);
     const KernelFinding other = describe(no_prelude_);
     if (!other.finding.text.empty()) found_[UnsplitReason::kernel].push_back(other);
+    if (!has_source_ && !found_.contains(UnsplitReason::kernel)) {
+      found_[UnsplitReason::kernel].push_back(
+          {{"its binary was built from such source; what it was in the source is not kept", {}, {}, 0}, {}});
+    }
   }
 
   const std::vector<Cause> causes_;
   const NoPrelude no_prelude_;
+  const bool has_source_;
   FindingsByReason found_;
 };
 

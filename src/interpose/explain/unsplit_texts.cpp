@@ -124,10 +124,10 @@ UnsplitText gain_text(UnsplitReason why) {
 UnsplitText kernel_text(UnsplitReason why) {
   switch (why) {
     case UnsplitReason::binary:
-      return {
-          "the kernel does not come from source or SPIR-V that Cleave has seen",
-          "create the program from its source; or, if its kernels were built under Cleave or cannot notice a "
-          "split, set CLEAVE_BINARIES=trust"};
+      return {"the kernel comes from a binary of unknown origin, or is built into the driver",
+              "create the program from its source (if it keeps binaries itself, have them made anew under "
+              "Cleave); "
+              "or, if its kernels cannot notice a split, set CLEAVE_BINARIES=trust"};
     case UnsplitReason::waiting_groups:
       return {
           "the kernel's work-groups may communicate, and the device may hold all of them at once, so that "
