@@ -77,7 +77,7 @@ def measure_calls(bench):
     native, cleave, _ = bench.launches(["launch"], "small", config='[devices."*"]\ncores = 1000000\n',
                                        CLEAVE_VMS="5")["launch"]
     bench.add("whole", "a launch that stays whole: small", native, cleave, "ns", 150)
-    native, cleave, _ = bench.launches(["launch"], "kernel", kernel="seer", CLEAVE_VMS="5")["launch"]
+    native, cleave, _ = bench.launches(["launch"], "driver", kernel="seer", CLEAVE_VMS="5")["launch"]
     bench.add("whole", "a launch that stays whole: kernel", native, cleave, "ns", 150)
 
 

@@ -18,7 +18,7 @@ class FaceAbove(ProgramTest):
                     run = self.run_program(method, *OPTIONS.program, name=name, CLEAVE_SPLIT="fixed:7",
                                            CLEAVE_MIN_ITEMS="0")
                     self.assertSameOutput(native, run)
-                    self.assertEqual((run.total("launches"), run.total("split"), run.unsplit("shape")), (2, 1, 1), run)
+                    self.assertEqual((run.total("launches"), run.total("split"), run.unsplit("driver")), (2, 1, 1), run)
 
 
 if __name__ == "__main__":
