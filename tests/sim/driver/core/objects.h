@@ -142,6 +142,7 @@ struct Program : ObjectOf<cl_program, Kind::program, CL_INVALID_PROGRAM> {
   // What the binary, the linked inputs or the source contain: the text that kernels are looked up in.
   std::string code;
   std::string options;
+  std::string binary_options;  // those of the build that made the code, in one line
   std::string build_log;
   cl_build_status status = CL_BUILD_NONE;
   cl_program_binary_type binary_type = CL_PROGRAM_BINARY_TYPE_NONE;

@@ -1,5 +1,6 @@
 // Building, compiling and linking programs. Everything is done within the call; a callback is called before
 // it returns, and then, as for drivers that build in the background, the call itself succeeds.
+#include <algorithm>
 #include <string>
 
 #include "tests/sim/driver/core/entry_point.h"
@@ -18,8 +19,16 @@ void check_devices(const Context& context, cl_uint count, const cl_device_id* de
   }
 }
 
+std::string in_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 void begin(Program& program, const char* options) {
   program.options = options == nullptr ? "" : options;
+  // Code that is compiled already takes no options.
+  if (!program.source.empty() || !program.il.empty() || program.binary_options.empty())
+    program.binary_options = in_one_line(program.options);
   program.kernels.clear();
   program.build_log.clear();
   program.binary_type = CL_PROGRAM_BINARY_TYPE_NONE;

@@ -1,7 +1,8 @@
 // Programs: creation, queries, callbacks. Building is in build.cpp.
 //
 // A binary of this driver is a line of text, then the code: "CLEAVE-SIM-BINARY 1 E" for an executable, C for
-// a compiled object, L for a library. So it survives the way into another program and back.
+// a compiled object, L for a library, followed by the options of the build. So it survives the way into another program
+// and back, and builds with other options differ.
 #include <algorithm>
 #include <cstring>
 #include <sstream>
@@ -31,14 +32,15 @@ std::string binary_of(const Program& program) {
     default:
       return {};
   }
-  return std::string(binary_magic) + type + '\n' + program.code;
+  return std::string(binary_magic) + type + program.binary_options + '\n' + program.code;
 }
 
 // False if it is not one of ours.
 bool read_binary(Program& program, std::string_view binary) {
-  const std::size_t header = binary_magic.size() + 2;
-  if (binary.size() < header || !binary.starts_with(binary_magic)) return false;
-  switch (binary[header - 2]) {
+  const std::size_t type = binary_magic.size();
+  const std::size_t end = binary.find('\n');
+  if (end == std::string_view::npos || end <= type || !binary.starts_with(binary_magic)) return false;
+  switch (binary[type]) {
     case 'E':
       program.binary_type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
       break;
@@ -51,7 +53,8 @@ bool read_binary(Program& program, std::string_view binary) {
     default:
       return false;
   }
-  program.code = binary.substr(header);
+  program.binary_options = binary.substr(type + 1, end - type - 1);
+  program.code = binary.substr(end + 1);
   return true;
 }
 
@@ -110,7 +113,9 @@ cl_program with_binary(CallFrame& frame, Context& context, cl_uint count, const 
     if (worst == CL_SUCCESS) worst = code;
   }
   if (worst != CL_SUCCESS) release_and_throw(*program, worst);
-  program->binary_type = CL_PROGRAM_BINARY_TYPE_NONE;  // until it is built
+  // An executable is to be built first; the others can be linked.
+  if (program->binary_type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
+    program->binary_type = CL_PROGRAM_BINARY_TYPE_NONE;
   return handle_of(program);
 }
 
