@@ -77,7 +77,7 @@ struct Settings {
   unsigned alpha_max = 100;  // `budget`: the most slices for each VM
   std::optional<std::size_t> min_items;  // empty: the number of the device's cores
   std::vector<std::string> deny;         // shell patterns of kernel names
-  bool trust_binaries = false;           // programs made from binaries may be split
+  bool trust_binaries = false;           // programs made from unknown binaries may be split
   LaunchMode launch = LaunchMode::automatic;
   WaitMode wait = WaitMode::automatic;
   std::optional<unsigned> vms;  // empty: the sources are polled

@@ -75,7 +75,15 @@ ProgramScan::ProgramScan(std::string_view source, const BuildInputs& inputs) {
 ProgramScan::ProgramScan(const Scan& whole, const std::vector<Cause>& causes)
     : whole_(whole), causes_(causes), builds_{{{whole, Causes(causes)}, {}, nullptr}} {}
 
+ProgramScan::ProgramScan(const Scan& whole, std::map<std::string, Scan> kernels) : ProgramScan(whole) {
+  builds_.front().kernels = std::make_shared<const std::map<std::string, Scan>>(std::move(kernels));
+}
+
 Findings ProgramScan::of(const Build& build, const std::string& kernel) {
+  if (build.kernels) {
+    const auto known = build.kernels->find(kernel);
+    if (known != build.kernels->end()) return {known->second, {}};
+  }
   auto own = build.calls ? build.calls->of(kernel) : std::nullopt;
   if (!own) return build.whole;
   own->add(build.options);

@@ -14,6 +14,7 @@
 // Source: OpenCL C 3.0, section 6.1; C99 5.1.1.2, 6.4 and 6.10.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,9 @@ class ProgramScan {
   // A program without source, with the given properties and their causes.
   explicit ProgramScan(const Scan& whole, const std::vector<Cause>& causes = {});
 
+  // The same, with the results of some of its kernels.
+  ProgramScan(const Scan& whole, std::map<std::string, Scan> kernels);
+
   // The result for one kernel. Thread-safe; takes time linear in the size of the program.
   [[nodiscard]] Scan of(const std::string& kernel) const;
 
@@ -65,6 +69,8 @@ class ProgramScan {
     Findings whole;
     Findings options;
     std::shared_ptr<const CallGraph> calls;  // null if the text could not be split
+    // Without source: the results of some kernels. Null: none.
+    std::shared_ptr<const std::map<std::string, Scan>> kernels = nullptr;
   };
 
   // What one build says of a kernel.

@@ -123,6 +123,18 @@ MUTANTS = {
         "src/interpose/programs/source_programs.cpp",
         {"!build_with_prelude(p, build, devices)) {": "(static_cast<void>(build_with_prelude(p, build, devices)), false)) {"},
     ),
+    "binaries_of_any_driver_believed": (
+        "src/interpose/programs/known_binaries.cpp",
+        {'.append("\\n").append(driver);': '.append("\\n").append(driver, 0, 0);'},
+    ),
+    "binary_of_a_concurrent_build_noted": (
+        "src/interpose/programs/program_info.cpp",
+        {"if (same) return *after;": "if (same || after) return *after;"},
+    ),
+    "binaries_noted_by_each_cleave": (
+        "src/interpose/programs/program_info.cpp",
+        {"value != nullptr && p.owner.is_this();": "value != nullptr;"},
+    ),
 }
 
 

@@ -239,5 +239,15 @@ TEST(ProgramScan, EquivalentSourcesGiveEqualResults) {
   EXPECT_TRUE(scan.of("a").reads_ndrange);
 }
 
+TEST(ProgramScan, OfAProgramWithoutSourceTakesTheResultsOfItsKernels) {
+  const Scan whole{.reads_ndrange = true, .communicates = true};
+  ProgramScan scan(whole, {{"clean", {}}});
+  EXPECT_EQ(scan.of("clean"), Scan{});
+  EXPECT_EQ(scan.of("other"), whole) << "not listed";
+  EXPECT_EQ(scan.whole(), whole);
+  scan.add(ProgramScan(Scan{.opaque = true}));
+  EXPECT_EQ(scan.of("clean"), Scan{.opaque = true}) << "another build counts, too";
+}
+
 }  // namespace
 }  // namespace cleave::kernels

@@ -14,7 +14,8 @@
 
 namespace cleave::interpose {
 
-// A hash of a kernel's name, source and build options. The text is not kept.
+// A hash of a kernel's name, source and build options, also if it was made from a binary that is known. The text is not
+// kept.
 std::uint64_t identity_of_kernel(const std::string& name, const ProgramRecord* program) noexcept;
 
 // A hash of a device and its driver; 0 without memory.

@@ -1,21 +1,26 @@
-// Remembers program binaries that were produced under Cleave, so that they are recognized when this or another process
-// loads them again:
+// Remembers what is known of the binaries that programs got from Cleave's builds, so that it is known again when this or
+// another process makes a program from one of them: which of its kernels may be split, and whether the prelude is in it.
 //
-//   unsplittable  tagged slices would be wrong: not split even if the user trusts binaries
-//   instrumented  contains the prelude
+// A binary is recognized by a digest of its bytes. What is known counts for one device and driver version, one text of the
+// prelude and one set of rules for scanning programs; for others it only says that the binary came from Cleave, and may have
+// the prelude in it.
 //
-// Thread-safe. With a folder, each query reads a file there and each new binary appends a line.
+// Thread-safe. With a folder, each query reads a file there, and each new binary writes one.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <set>
+#include <deque>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 
+#include "base/digest.h"
 #include "base/fork_locks.h"
 #include "base/mutex.h"
-#include "interpose/state/records.h"
+#include "interpose/programs/binary_facts.h"
+#include "interpose/state/entry_folder.h"
 
 namespace cleave::interpose {
 
@@ -23,26 +28,39 @@ using Binary = std::span<const std::byte>;
 
 class KnownBinaries {
  public:
-  enum class Mark : std::uint8_t { unsplittable, instrumented };
+  // `cache` is the cache folder, which keeps them between processes; empty: none does.
+  KnownBinaries(base::ForkLocks& forks, const std::string& cache);
 
-  // `folder` keeps marks between processes; empty: none does.
-  KnownBinaries(base::ForkLocks& forks, std::string folder) : folder_(std::move(folder)) {
-    forks.add(base::ForkOrder::known_binaries, mutex_);
-  }
+  // The program has got this binary. `driver` is what the facts depend on besides the binary: the texts of name_driver(). What
+  // was noted before, of a driver that gives two builds the same bytes, is merged with it. May throw std::bad_alloc.
+  void note(Binary binary, const std::string& driver, const BinaryFacts& facts);
 
-  void note(Mark mark, Binary binary);
-  bool has(Mark mark, Binary binary);
+  // Empty: the binary does not come from Cleave, or has been forgotten. Without `scans`: it does, but nothing else is
+  // known. May throw std::bad_alloc.
+  std::optional<BinaryFacts> find(Binary binary, const std::string& driver);
 
  private:
-  const std::string folder_;
-  base::Mutex mutex_;
-  std::set<std::string> known_ CLEAVE_GUARDED_BY(mutex_);  // marks and keys
+  struct Key {
+    base::Digest binary;
+    base::Digest version;
+
+    friend bool operator<(const Key& a, const Key& b) {
+      return std::tie(a.binary, a.version) < std::tie(b.binary, b.version);
+    }
+    [[nodiscard]] std::string file_name() const;
+  };
+  static Key key_of(Binary binary, const std::string& driver);
+
+  std::optional<BinaryFacts> in_memory(const Key& key);
+  std::optional<BinaryFacts> in_folder(const Key& key);
+  void keep(const Key& key, const BinaryFacts& facts);
+  // Whether it was noted for any driver and rules.
+  bool has_any(const base::Digest& binary);
+
+  EntryFolder folder_;
+  base::Mutex mutex_;  // never held while a file is read or written
+  std::map<Key, BinaryFacts> known_ CLEAVE_GUARDED_BY(mutex_);
+  std::deque<Key> with_scans_ CLEAVE_GUARDED_BY(mutex_);  // in the order in which they were noted
 };
-
-// Whether the program was last built for `device` with the prelude.
-bool has_prelude_for(const ProgramRecord& program, cl_device_id device);
-
-// Whether tagged slices are right for the build for `device`.
-bool is_correct_in_slices(const ProgramRecord& program, cl_device_id device);
 
 }  // namespace cleave::interpose

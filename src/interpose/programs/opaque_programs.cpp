@@ -1,12 +1,18 @@
-// Programs without source: IL is scanned; binaries are split only if the user trusts them.
+// Programs without source: IL is scanned; binaries are split if Cleave knows them, or if the user trusts them.
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "interpose/calls/overrides.h"
+#include "interpose/drivers/driver_probe.h"
+#include "interpose/drivers/quirks.h"
 #include "interpose/interposer.h"
+#include "interpose/programs/binary_facts.h"
 #include "interpose/programs/known_binaries.h"
 #include "kernels/spirv_scan.h"
 
@@ -28,19 +34,49 @@ cl_program noted(cl_program program, const ProgramRecord* record) noexcept {
   return program;
 }
 
-// What is known of the binaries; usually nothing.
-std::optional<ProgramRecord> known_of(Interposer& p, cl_uint count, const size_t* lengths,
-                                      const unsigned char** binaries) {
-  ProgramRecord record;
-  record.trusted = p.settings().trust_binaries;
-  for (cl_uint i = 0; i < count; ++i) {
-    const auto binary = std::as_bytes(std::span(binaries[i], lengths[i]));
-    record.trusted = record.trusted && !p.binaries.has(KnownBinaries::Mark::unsplittable, binary);
-    record.may_have_prelude =
-        record.may_have_prelude || p.binaries.has(KnownBinaries::Mark::instrumented, binary);
+// The binaries of the call: one for each device.
+struct Binaries {
+  cl_uint count;
+  const cl_device_id* devices;
+  const size_t* lengths;
+  const unsigned char** bytes;
+};
+
+// What is known of each; empty where nothing is. A server's binaries are known there.
+std::vector<std::optional<BinaryFacts>> facts_of(Interposer& p, const Binaries& binaries) {
+  std::vector<std::optional<BinaryFacts>> all(binaries.count);
+  for (cl_uint i = 0; i < binaries.count; ++i) {
+    if (binaries.bytes[i] == nullptr || quirks_of(p.next, binaries.devices[i]).remote) continue;
+    all[i] = p.binaries.find(std::as_bytes(std::span(binaries.bytes[i], binaries.lengths[i])),
+                             name_driver(p.next, binaries.devices[i]));
   }
-  record.may_have_prelude = record.may_have_prelude || record.trusted;
-  return record.may_have_prelude ? std::optional(record) : std::nullopt;
+  return all;
+}
+
+// The record of the program: as of one from source if all its binaries are known, else as the user says, unless one is
+// known to be wrong in slices. Empty if there is nothing to remember.
+std::optional<ProgramRecord> record_of(const std::vector<std::optional<BinaryFacts>>& all,
+                                       const Binaries& binaries, bool trust) {
+  ProgramRecord record;
+  const bool known =
+      std::all_of(all.begin(), all.end(), [](const auto& facts) { return facts && facts->scans; });
+  record.trusted = !known && trust && std::all_of(all.begin(), all.end(), [](const auto& facts) {
+    return !facts || is_correct_in_slices(*facts);
+  });
+  record.may_have_prelude = record.trusted;
+  std::shared_ptr<kernels::ProgramScan> scan;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    record.may_have_prelude = record.may_have_prelude || (all[i] && all[i]->may_have_prelude);
+    if (!known) continue;
+    const kernels::ProgramScan own(all[i]->scans->whole, all[i]->scans->kernels);
+    if (scan) scan->add(own);
+    if (!scan) scan = std::make_shared<kernels::ProgramScan>(own);
+    if (all[i]->tagged) record.tagged.push_back(binaries.devices[i]);
+    if (!all[i]->tagged) record.no_prelude = all[i]->no_prelude;
+    record.origin = all[i]->origin;
+  }
+  record.scan = std::move(scan);
+  return record.scan || record.may_have_prelude ? std::optional(std::move(record)) : std::nullopt;
 }
 
 }  // namespace
@@ -54,9 +90,11 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint cou
       p.next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, error);
   if (program == nullptr) return program;
   try {
-    const auto record = known_of(p, count, lengths, binaries);
+    if (!p.owner.is_this()) return noted(program, nullptr);  // only the Cleave that splits keeps notes
+    const Binaries given{count, devices, lengths, binaries};
+    const auto record = record_of(facts_of(p, given), given, p.settings().trust_binaries);
     // Probed here, since a launch may be within a callback.
-    for (cl_uint i = 0; record && i < count && p.owner.is_this(); ++i) p.drivers.facts(devices[i]);
+    for (cl_uint i = 0; record && record->may_have_prelude && i < count; ++i) p.drivers.facts(devices[i]);
     return noted(program, record ? &*record : nullptr);
   } catch (...) {  // out of memory: not split
     return noted(program, nullptr);

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "interpose/calls/overrides.h"
+#include "interpose/drivers/driver_probe.h"
+#include "interpose/drivers/quirks.h"
 #include "interpose/interposer.h"
+#include "interpose/programs/binary_facts.h"
 #include "interpose/programs/known_binaries.h"
 #include "interpose/programs/prelude_text.h"
 
@@ -61,27 +66,66 @@ std::vector<T> list_of(const Table& next, cl_program program, cl_program_info na
   return list;
 }
 
-// The program gets its binaries and may load them again.
-void note_binaries(Interposer& p, cl_program program, std::span<unsigned char* const> binaries) {
-  const auto record = p.records.programs.find(program);
+// Whether the program has kernels for all its devices. Drivers may report the question for their names as an error to the
+// context's callback if it has none.
+bool is_executable(const Table& next, cl_program program, const std::vector<cl_device_id>& devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](cl_device_id device) {
+    cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
+    return next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BINARY_TYPE, sizeof type, &type, nullptr) ==
+               CL_SUCCESS &&
+           type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+  });
+}
+
+std::vector<std::string> kernel_names_of(const Table& next, cl_program program) {
+  std::istringstream all(answer_of([&](size_t bytes, void* to, size_t* bytes_ret) {
+    return next.clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, to, bytes_ret);
+  }));
+  std::vector<std::string> names;
+  for (std::string name; std::getline(all, name, ';');) names.push_back(name);
+  return names;
+}
+
+// What is known of the program's binaries that it got between these two moments. Where a build ran meanwhile, nothing says
+// which build they are of.
+ProgramRecord settled(const std::optional<ProgramRecord>& before, const std::optional<ProgramRecord>& after) {
+  if (!before || !after) return {};
+  const bool same =
+      before->builds == after->builds && before->builds_in_flight == 0 && after->builds_in_flight == 0;
+  if (same) return *after;
+  ProgramRecord unknown;
+  unknown.may_have_prelude = before->may_have_prelude || after->may_have_prelude;
+  return unknown;
+}
+
+// The program gets its binaries and may load them again. Of one that nothing is known of, this is noted where it counts:
+// the user may trust binaries, and the next program from this one would be trusted, too.
+void note_binaries(Interposer& p, cl_program program, const ProgramRecord& record,
+                   const std::vector<std::size_t>& sizes, std::span<unsigned char* const> binaries) {
+  const bool unknown = !record.scan && !record.may_have_prelude;
+  if (record.trusted || (unknown && !p.settings().trust_binaries)) return;
   const auto devices = list_of<cl_device_id>(p.next, program, CL_PROGRAM_DEVICES);
-  const auto sizes = list_of<std::size_t>(p.next, program, CL_PROGRAM_BINARY_SIZES);
+  const auto kernel_names =
+      is_executable(p.next, program, devices) ? kernel_names_of(p.next, program) : std::vector<std::string>();
   for (std::size_t i = 0; i < std::min({binaries.size(), devices.size(), sizes.size()}); ++i) {
-    if (binaries[i] == nullptr) continue;
-    const auto binary = std::as_bytes(std::span(binaries[i], sizes[i]));
-    if (record && has_prelude_for(*record, devices[i]))
-      p.binaries.note(KnownBinaries::Mark::instrumented, binary);
-    const bool right = record && is_correct_in_slices(*record, devices[i]);
-    if (p.settings().trust_binaries && !right) p.binaries.note(KnownBinaries::Mark::unsplittable, binary);
+    if (binaries[i] == nullptr || sizes[i] == 0 || quirks_of(p.next, devices[i]).remote) continue;
+    p.binaries.note(std::as_bytes(std::span(binaries[i], sizes[i])), name_driver(p.next, devices[i]),
+                    facts_of(record, devices[i], kernel_names));
   }
 }
 
-// Errors of our own bookkeeping are ignored.
+// Errors of our own bookkeeping are ignored. Only the Cleave that splits knows what a build contains, and keeps notes.
 cl_int give_binaries(Interposer& p, cl_program program, size_t size, void* value, size_t* size_ret) {
+  const bool noted = value != nullptr && p.owner.is_this();
+  const auto before = noted ? p.records.programs.find(program) : std::nullopt;
+  // Asked for first: a driver's binaries may grow, and the program has room for what it was told before.
+  const auto sizes =
+      noted ? list_of<std::size_t>(p.next, program, CL_PROGRAM_BINARY_SIZES) : std::vector<std::size_t>();
   const cl_int result = p.next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, size, value, size_ret);
-  if (result != CL_SUCCESS || value == nullptr) return result;
+  if (result != CL_SUCCESS || !noted) return result;
   try {
-    note_binaries(p, program, {static_cast<unsigned char**>(value), size / sizeof(unsigned char*)});
+    note_binaries(p, program, settled(before, p.records.programs.find(program)), sizes,
+                  {static_cast<unsigned char**>(value), size / sizeof(unsigned char*)});
   } catch (...) {
   }
   return result;

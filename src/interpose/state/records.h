@@ -37,11 +37,12 @@ struct ProgramRecord {
   std::shared_ptr<const std::string> source;         // the whole text; null for linked programs and IL
   std::shared_ptr<const kernels::ProgramScan> scan;  // of all builds so far; null before the first
   bool instrumented = false;                         // the driver's text begins with the prelude
-  bool trusted = false;                              // a binary that the user trusts
+  bool trusted = false;                              // an unknown binary that the user trusts
   bool may_have_prelude = false;                     // some of its code may contain the prelude; never reset
   std::vector<cl_device_id> tagged;                  // the devices whose latest build has the prelude enabled
   NoPrelude no_prelude = NoPrelude::unneeded;        // for the other devices
-  unsigned builds = 0;                               // started so far
+  std::uint64_t origin = 0;  // of a binary: identity of the source and options of its build; 0: unknown
+  unsigned builds = 0;       // started so far
   unsigned builds_in_flight = 0;
   // Options of the latest clBuildProgram with the prelude, if nothing was built since.
   std::optional<std::string> options;

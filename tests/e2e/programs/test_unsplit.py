@@ -1,4 +1,4 @@
-"""Kernels that depend on the NDRange, or whose source Cleave does not have, stay unsplit, and the reason is counted."""
+"""Kernels that depend on the NDRange in ways that cannot be compensated stay unsplit, and the reason is counted."""
 
 from pathlib import Path
 
@@ -28,10 +28,6 @@ class Unsplit(ProgramTest):
                 expected = {"keep": (0, 1), "cut": (1, 0)}.get(kernel["name"].split("_")[0])
                 if expected is not None:
                     self.assertEqual((kernel["split"], kernel["unsplit"]["kernel"]), expected, f"{kernel['name']}\n{run}")
-
-    def test_programs_from_binaries_stay_unsplit(self):
-        for _, run in self.runs("binary_programs.py"):
-            self.assertEqual((run.total("split"), run.unsplit("binary")), (1, 1), run)
 
     def test_denied_kernels_stay_unsplit(self):
         command = PYTHON, HERE / "binary_programs.py"

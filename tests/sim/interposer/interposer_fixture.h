@@ -127,10 +127,18 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
   // Of programs that are compiled.
   cl_program linked(const std::vector<cl_program>& inputs) { return keep(cl.link(context, inputs)); }
   // The program, made again from its binary.
-  cl_program reloaded(cl_program program) {
-    const cl_program loaded = keep(cl.program(context, device, cl.binary(program)));
-    EXPECT_EQ(cl.build(loaded, nullptr), CL_SUCCESS);
-    return loaded;
+  cl_program reloaded(cl_program program) { return loaded(cl.binary(program)); }
+
+  // The binary of a program that was built below Cleave.
+  std::vector<unsigned char> foreign_binary(const std::string& source) const {
+    const kit::Api below(sim::Driver::table(), kit::fail_test);
+    return below.binary(below.build(context, source));
+  }
+  // A program made from that binary.
+  cl_program loaded(const std::vector<unsigned char>& binary) {
+    const cl_program program = keep(cl.program(context, device, binary));
+    EXPECT_EQ(cl.build(program, nullptr), CL_SUCCESS);
+    return program;
   }
 
   // 4096 items in groups of 16.

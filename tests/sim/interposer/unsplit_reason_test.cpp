@@ -94,8 +94,8 @@ TEST_F(UnsplitLaunch, CommunicatingKernelWithResidentGroups) {
   expect_unsplit(*this, UnsplitReason::kernel);
 }
 
-TEST_F(UnsplitLaunch, ProgramFromABinary) {
-  ASSERT_EQ(launch(make_kernel(reloaded(make_program(kSplittable)), "add")), CL_SUCCESS);
+TEST_F(UnsplitLaunch, ProgramFromAForeignBinary) {
+  ASSERT_EQ(launch(make_kernel(loaded(foreign_binary(kSplittable)), "add")), CL_SUCCESS);
   expect_unsplit(*this, UnsplitReason::binary);
 }
 

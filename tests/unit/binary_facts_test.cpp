@@ -1,0 +1,125 @@
+#include "interpose/programs/binary_facts.h"
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace cleave::interpose {
+namespace {
+
+using kernels::Scan;
+using Scans = BinaryFacts::Scans;
+
+BinaryFacts facts_with(const Scan& whole, bool tagged = false, std::map<std::string, Scan> kernels = {}) {
+  BinaryFacts facts;
+  facts.scans = std::make_shared<const Scans>(Scans{whole, std::move(kernels)});
+  facts.tagged = facts.may_have_prelude = tagged;
+  return facts;
+}
+
+TEST(BinaryFacts, AreReadAsTheyWereWritten) {
+  BinaryFacts unknown;
+  unknown.may_have_prelude = true;
+  BinaryFacts many = facts_with(Scan::worst_case(), true,
+                                {{"a", {.reads_ndrange = true}},
+                                 {"b_2", {.keeps_state = true}},
+                                 {"c", {.opaque = true, .communicates = true}}});
+  many.origin = ~std::uint64_t{0};
+  many.no_prelude = NoPrelude::il;
+  for (const BinaryFacts& facts : {BinaryFacts{}, unknown, facts_with({}), many}) {
+    const auto read = from_text(to_text(facts));
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(*read == facts) << to_text(facts);
+  }
+}
+
+TEST(BinaryFacts, EachFlagOfAScanIsKept) {
+  const std::string all = to_text(facts_with(Scan::worst_case()));
+  const std::size_t digits = all.find("11111111111\n");
+  ASSERT_NE(digits, std::string::npos);
+  for (std::size_t i = 0; i < 11; ++i) {
+    std::string one = to_text(facts_with({}));
+    one[digits + i] = '1';
+    const auto read = from_text(one);
+    ASSERT_TRUE(read);
+    EXPECT_FALSE(read->scans->whole == Scan{}) << i;
+    EXPECT_EQ(to_text(*read), one);
+  }
+}
+
+TEST(BinaryFacts, OtherTextsAreRefused) {
+  const std::string good = to_text(facts_with({}, true, {{"add", {}}}));
+  ASSERT_TRUE(from_text(good));
+  const std::string first = good.substr(0, good.find('\n') + 1);
+  const std::string second = "tagged 1 prelude 1 origin 0 why 0\n";
+  for (const std::string& bad : {std::string(),
+                                 first,
+                                 first + "tagged 1 prelude 1 origin 0\n",
+                                 first + "tagged 1 prelude 1 origin 0 why 99\n",
+                                 "x" + good,
+                                 "cleave binary 2" + good.substr(15),
+                                 first + "tagged 1 prelude 1 origin\n",
+                                 first + "tagged 2 prelude 1 origin 0 why 0\n",
+                                 first + "tagged 1 prelude 1 origin 0 why 0 \n",
+                                 first + "tagged 1 prelude 1 origin 99999999999999999999999 why 0\n",
+                                 first + second + "\n",
+                                 first + second + "program 0000000000\n",
+                                 first + second + "program 000000000000\n",
+                                 first + second + "program 00000000002\n",
+                                 first + second + "kernel 00000000000 add\n",
+                                 first + second + "program 00000000000",
+                                 good + "kernel 00000000000 \n",
+                                 good + "kernel 00000000000\n",
+                                 good + "kernel 00000000000-b\n",
+                                 good + "kernel 00000000000 a b\n",
+                                 good + "kernel 00000000000 c"}) {
+    EXPECT_FALSE(from_text(bad)) << bad;
+  }
+}
+
+TEST(BinaryFacts, AreThoseOfTheProgram) {
+  cl_device_id device = reinterpret_cast<cl_device_id>(8);
+  ProgramRecord program;
+  program.source = std::make_shared<const std::string>("source");
+  program.scan = std::make_shared<const kernels::ProgramScan>(Scan{.reads_ndrange = true},
+                                                              std::map<std::string, Scan>{{"a", Scan{}}});
+  program.tagged = {device};
+  const BinaryFacts facts = facts_of(program, device, {"a", "b", "not a name"});
+  ASSERT_TRUE(facts.scans);
+  EXPECT_TRUE(facts.tagged && facts.may_have_prelude);
+  EXPECT_NE(facts.origin, 0U);
+  EXPECT_EQ(facts.scans->whole, Scan{.reads_ndrange = true});
+  const std::map<std::string, Scan> kernels{{"a", Scan{}}, {"b", Scan{.reads_ndrange = true}}};
+  EXPECT_EQ(facts.scans->kernels, kernels);
+  EXPECT_FALSE(facts_of(program, nullptr, {}).tagged) << "another device has another build";
+  program.scan = nullptr;
+  EXPECT_FALSE(facts_of(program, device, {"a"}).scans);
+}
+
+TEST(BinaryFacts, OfTwoBuildsWithTheSameBytesTheCarefulOnesCount) {
+  const BinaryFacts plain = facts_with({.communicates = true}, false, {{"a", {.opaque = true}}});
+  const BinaryFacts tagged = facts_with({.reads_ndrange = true}, true, {{"b", {}}});
+  for (const BinaryFacts& both : {merge(plain, tagged), merge(tagged, plain)}) {
+    EXPECT_FALSE(both.tagged);
+    EXPECT_TRUE(both.may_have_prelude);
+    ASSERT_TRUE(both.scans);
+    const Scan whole{.reads_ndrange = true, .communicates = true};
+    EXPECT_EQ(both.scans->whole, whole);
+    EXPECT_EQ(both.scans->kernels.at("a"), (Scan{.reads_ndrange = true, .opaque = true}));
+    EXPECT_EQ(both.scans->kernels.at("b"), (Scan{.communicates = true}));
+  }
+  EXPECT_FALSE(merge(plain, BinaryFacts{}).scans) << "of one of them nothing is known";
+}
+
+TEST(BinaryFacts, SayWhereSlicesWithTagsAreRight) {
+  EXPECT_TRUE(is_correct_in_slices(facts_with({})));
+  EXPECT_TRUE(is_correct_in_slices(facts_with({.reads_ndrange = true, .reads_global_id = true}, true)));
+  EXPECT_FALSE(is_correct_in_slices(facts_with({.reads_ndrange = true})));
+  EXPECT_FALSE(is_correct_in_slices(facts_with({.reads_global_id = true})));
+  EXPECT_FALSE(is_correct_in_slices(facts_with({.opaque = true}, true)));
+  EXPECT_FALSE(is_correct_in_slices(BinaryFacts{})) << "nothing is known of it";
+}
+
+}  // namespace
+}  // namespace cleave::interpose
