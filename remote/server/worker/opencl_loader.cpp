@@ -6,6 +6,7 @@
 #include "base/configuration.h"
 #include "interpose/calls/table.h"
 #include "opencl/missing_functions.h"
+#include "remote/server/worker/serial_driver.h"
 
 namespace cleave::remote::server {
 
@@ -21,6 +22,7 @@ const Table* load_opencl(const std::string& library, std::string& problem) {
 #include "opencl/functions.def"
 #undef CL_FUNCTION
   opencl::fill_missing_functions(loader);
+  serialise_where_needed(loader);
   const Table* const table =
       interpose::install(loader, {"server", library}, base::load(base::process_environment()));
   return table != nullptr ? table : &loader;

@@ -58,6 +58,7 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
   if (name.starts_with("Intel(R)")) quirks.suggest_corrupts_launches = quirks.failed_builds_are_final = true;
   quirks.crashes_on_shared_failure = name.starts_with("Intel(R)") || name == "Oclgrind";
+  quirks.needs_serial_calls = name == "Oclgrind";
   quirks.crashes_on_late_failure = name == "Portable Computing Language";
   quirks.copies_variables = quirks.crashes_on_late_failure && has_no_variables(next, device);
   const unsigned pocl = pocl_version(base::driver_platform_text(next, platform, CL_PLATFORM_VERSION).data());
