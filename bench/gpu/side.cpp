@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kStretches = 64;
 constexpr std::size_t kStretch = 4096;  // words
-constexpr std::string_view kWrapped = " (Cleave)";
+// Only the vendor library answers this name, also where the drop-in is above it.
+constexpr const char* kVendorsInfo = CL_CLEAVE_GET_INFO_NAME "CLEAVE";
 
 double now() { return kit::now<std::milli>(); }
 
@@ -50,8 +51,8 @@ void Side::choose_device(const Target& target) {
   for (const cl_device_type type : {cl_device_type{CL_DEVICE_TYPE_GPU}, cl_device_type{CL_DEVICE_TYPE_ALL}}) {
     for (const cl_platform_id platform : cl_.platforms()) {
       const std::string name = cl_.text(platform, CL_PLATFORM_NAME);
-      if (name.find(target.platform) == std::string::npos || name.ends_with(kWrapped) != target.wrapped)
-        continue;
+      const bool wrapped = cl_.clGetExtensionFunctionAddressForPlatform(platform, kVendorsInfo) != nullptr;
+      if (name.find(target.platform) == std::string::npos || wrapped != target.wrapped) continue;
       const std::vector<cl_device_id> devices = cl_.devices(platform, type);
       if (devices.empty()) continue;
       platform_ = platform;
@@ -61,7 +62,7 @@ void Side::choose_device(const Target& target) {
     }
   }
   throw std::runtime_error("no device on a platform whose name contains \"" + target.platform + "\"" +
-                           (target.wrapped ? ", as Cleave's vendor library calls it" : ""));
+                           (target.wrapped ? ", behind Cleave's vendor library" : ""));
 }
 
 // Fewer rows than requested where the buffers of two sides would need more than half the memory.

@@ -151,13 +151,17 @@ bool is_offered(std::string_view extension) {
 }
 
 std::string offered_extensions(std::string_view extensions) {
+  const std::string_view whole = extensions;
+  bool complete = true;
   std::string kept;
   while (!extensions.empty()) {
     const std::string_view name = extensions.substr(0, extensions.find(' '));
     extensions.remove_prefix(std::min(extensions.size(), name.size() + 1));
+    if (name.empty()) continue;
+    complete = complete && is_offered(name);
     if (is_offered(name)) kept.append(kept.empty() ? "" : " ").append(name);
   }
-  return kept;
+  return complete ? std::string(whole) : kept;
 }
 
 void remove_unoffered(std::vector<cl_name_version>& extensions) {

@@ -12,7 +12,7 @@ namespace cleave::vendor {
 // Whether all functions of the extension, if it has any, are offered (docs/vendor.md).
 bool is_offered(std::string_view extension);
 
-// The names among `extensions`, which are separated by spaces, that are offered.
+// The names among `extensions`, which are separated by spaces, that are offered. Unchanged if all are.
 std::string offered_extensions(std::string_view extensions);
 void remove_unoffered(std::vector<cl_name_version>& extensions);
 

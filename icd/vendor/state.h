@@ -34,7 +34,7 @@ struct Vendor {
   Table routing_table{};   // calls the wrapped drivers
   // The interposer's table, or `routing_table` where memory ran out. Takes the drivers' handles.
   const Table* next = nullptr;
-  bool original_name = false;
+  bool original_name = true;
   std::array<WrappedPlatform, drivers::kMaxPlatforms> platforms;
   std::uint16_t platform_count = 0;
 };

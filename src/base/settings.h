@@ -60,6 +60,7 @@ struct NamedSettings {
 // The remote servers, and how to connect to them.
 struct RemoteSettings {
   std::vector<std::string> servers;           // tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT
+  bool original_name = false;                 // the platform keeps its driver's name
   bool required = false;                      // no platform at all if one of the servers is unreachable
   std::chrono::milliseconds timeout{10'000};  // without an answer for this long, a server counts as lost
   std::string token_file;                     // empty: no token
@@ -92,7 +93,7 @@ struct Settings {
   std::string trace;     // empty: none; or a path
   std::string next;      // the OpenCL loader below the drop-in; empty: it is searched for
   std::vector<std::string> wrap{"/etc/OpenCL/vendors.cleave"};  // paths of what the vendor library wraps
-  bool original_name = false;                                   // its platforms keep their names
+  bool original_name = true;                                    // its platforms keep their names
   RemoteSettings remote;
   std::string cache;  // the folder for what is kept between runs; empty: none
   std::vector<NamedSettings> kernels;

@@ -146,6 +146,11 @@ bool parse_icd_name(Settings& settings, std::string_view text) {
   return parse_choice(text, kChoices, settings.original_name);
 }
 
+bool parse_remote_name(Settings& settings, std::string_view text) {
+  constexpr Choice<bool> kChoices[] = {{"remote", false}, {"original", true}};
+  return parse_choice(text, kChoices, settings.remote.original_name);
+}
+
 bool parse_min_items(Settings& settings, std::string_view text) {
   if (text == "cores") return settings.min_items.reset(), true;
   std::size_t items = 0;
@@ -310,13 +315,14 @@ const std::vector<Setting>& settings_list() {
        parse_path<&Settings::next, false>},
       {"CLEAVE_ICD_WRAP", "icd.wrap", "/etc/OpenCL/vendors.cleave",
        "full paths of OpenCL drivers, .icd files or folders of .icd files, separated by colons", parse_wrap},
-      {"CLEAVE_ICD_NAME", "icd.name", "cleave", "cleave or original", parse_icd_name},
+      {"CLEAVE_ICD_NAME", "icd.name", "original", "original or cleave", parse_icd_name},
       {"CLEAVE_REMOTE", "remote.servers", "",
        "tcp:HOST:PORT, tls:HOST:PORT, unix:PATH or vsock:CID:PORT, where cleave-serverd listens, or several "
        "of them separated by commas",
        parse_servers},
       {"CLEAVE_REMOTE_REQUIRED", "remote.required", "false", "true or false",
        [](Settings& s, std::string_view text) { return parse_bool(text, s.remote.required); }},
+      {"CLEAVE_REMOTE_NAME", "remote.name", "remote", "remote or original", parse_remote_name},
       {"CLEAVE_REMOTE_TIMEOUT", "remote.timeout", "10", "a number of seconds from 0.1 to 3600",
        parse_remote_timeout},
       {"CLEAVE_REMOTE_TOKEN_FILE", "remote.token_file", "", "the path of a file",

@@ -137,9 +137,12 @@ TEST_F(VendorLibrary, LongWaitListsAreTranslated) {
   EXPECT_EQ(cl.marker(queue, events), CL_INVALID_EVENT_WAIT_LIST);
 }
 
-TEST_F(VendorLibrary, PlatformNamesAreMarked) {
-  const std::string name = cl.text(platform, CL_PLATFORM_NAME);
-  EXPECT_TRUE(name.ends_with(" (Cleave)")) << name;
+TEST_F(VendorLibrary, PlatformNamesAreTheDriversUnlessMarked) {
+  const std::string name = simulated_driver().options().platform_name;
+  EXPECT_EQ(cl.text(platform, CL_PLATFORM_NAME), name);
+  vendor.original_name = false;
+  EXPECT_EQ(cl.text(platform, CL_PLATFORM_NAME), name + " (Cleave)");
+  vendor.original_name = true;
   EXPECT_EQ(cl.text(platform, CL_PLATFORM_ICD_SUFFIX_KHR), "CLEAVE");
 }
 
@@ -178,6 +181,8 @@ TEST(VendorExtensions, WithoutTheirFunctionsAreRemoved) {
             "cl_img_generate_mipmap cl_khr_il_program")
       << "extensions of functions that are translated";
   EXPECT_EQ(offered_extensions(""), "");
+  EXPECT_EQ(offered_extensions("cl_khr_fp64   cl_khr_icd "), "cl_khr_fp64   cl_khr_icd ")
+      << "the driver's own text if nothing is removed";
 }
 
 TEST(VendorEntryPoints, UnknownFunctionsAreNotOffered) {

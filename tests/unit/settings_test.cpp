@@ -32,6 +32,25 @@ TEST(Settings, EachIsDocumentedWithItsDefault) {
   }
 }
 
+TEST(Settings, PlatformNamesAreTheDriversOrMarked) {
+  Settings settings;
+  EXPECT_TRUE(settings.original_name) << "below the vendor library";
+  EXPECT_FALSE(settings.remote.original_name) << "of servers' devices";
+  const auto apply = [&](const std::string& variable, std::string_view value) {
+    for (const Setting& setting : settings_list()) {
+      if (setting.variable == variable) return setting.apply(settings, value);
+    }
+    return false;
+  };
+  EXPECT_TRUE(apply("CLEAVE_ICD_NAME", "cleave"));
+  EXPECT_FALSE(settings.original_name);
+  EXPECT_TRUE(apply("CLEAVE_REMOTE_NAME", "original"));
+  EXPECT_TRUE(settings.remote.original_name);
+  EXPECT_TRUE(apply("CLEAVE_REMOTE_NAME", "remote"));
+  EXPECT_FALSE(settings.remote.original_name);
+  EXPECT_FALSE(apply("CLEAVE_REMOTE_NAME", "cleave"));
+}
+
 TEST(Settings, PatternsFollowShellGlobs) {
   EXPECT_TRUE(matches("scan_*", "scan_exclusive"));
   EXPECT_FALSE(matches("scan_*", "rescan_x"));

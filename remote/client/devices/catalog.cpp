@@ -20,6 +20,10 @@ std::string without_trailing_blanks(std::string name) {
   return name;
 }
 
+std::string presented(const std::string& name) {
+  return catalog.original_name ? name : without_trailing_blanks(name) + std::string(kNameSuffix);
+}
+
 // Takes over the first platform's information, and reduces it to what each further platform has as well.
 void merge_platform_info(const InfoCache& infos, unsigned before) {
   auto& texts = catalog.platform_texts;
@@ -28,7 +32,7 @@ void merge_platform_info(const InfoCache& infos, unsigned before) {
   auto extensions = cached_list<cl_name_version>(infos, platform_key(CL_PLATFORM_EXTENSIONS_WITH_VERSION));
   keep_supported(extensions);
   if (before == 0) {
-    texts[CL_PLATFORM_NAME] = without_trailing_blanks(text(CL_PLATFORM_NAME)) + std::string(kNameSuffix);
+    texts[CL_PLATFORM_NAME] = presented(text(CL_PLATFORM_NAME));
     texts[CL_PLATFORM_VERSION] = text(CL_PLATFORM_VERSION);
     texts[CL_PLATFORM_PROFILE] = text(CL_PLATFORM_PROFILE);
     texts[CL_PLATFORM_VENDOR] = text(CL_PLATFORM_VENDOR);
@@ -38,8 +42,13 @@ void merge_platform_info(const InfoCache& infos, unsigned before) {
     catalog.timer_resolution = cached<cl_ulong>(infos, platform_key(CL_PLATFORM_HOST_TIMER_RESOLUTION), 0);
     return;
   }
-  texts[CL_PLATFORM_NAME] = "Cleave" + std::string(kNameSuffix);
-  texts[CL_PLATFORM_VENDOR] = "Cleave";
+  // Several platforms of one kind may keep their name; what they are together has one of Cleave's.
+  const bool is_same_kind = catalog.original_name && texts[CL_PLATFORM_NAME] == text(CL_PLATFORM_NAME) &&
+                            texts[CL_PLATFORM_VENDOR] == text(CL_PLATFORM_VENDOR);
+  if (!is_same_kind) {
+    texts[CL_PLATFORM_NAME] = "Cleave" + std::string(kNameSuffix);
+    texts[CL_PLATFORM_VENDOR] = "Cleave";
+  }
   // "OpenCL 1.2 ...": the strings sort as the versions do.
   texts[CL_PLATFORM_VERSION] = std::min(texts[CL_PLATFORM_VERSION], text(CL_PLATFORM_VERSION));
   const std::string others = " " + text(CL_PLATFORM_EXTENSIONS) + " ";

@@ -84,6 +84,7 @@ void start(bool plain_table) {
     return base::log_line("no memory for the objects of remote devices");
   }
   client.objects.set_finalizer(finalize);
+  catalog.original_name = settings.original_name;
   catalog.servers.connect_all(settings, &has_same_devices);
   bool all = true;
   for (std::size_t i = 0; i < catalog.servers.count(); ++i) all &= catalog.servers.current(i) != nullptr;

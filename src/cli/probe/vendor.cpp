@@ -1,5 +1,4 @@
 #include <array>
-#include <cstring>
 
 #include "cleave/cleave.h"
 #include "cli/probe/opencl_library.h"
@@ -7,8 +6,6 @@
 
 namespace cleave::cli {
 namespace {
-
-constexpr cl_uint kIcdSuffix = 0x0920;  // CL_PLATFORM_ICD_SUFFIX_KHR
 
 // Null-terminated; long texts are truncated.
 using Text = std::array<char, 256>;
@@ -19,12 +16,15 @@ Text platform_text(const OpenClLibrary& library, cl_platform_id platform, cl_uin
   return text;
 }
 
-// By platform, since loaders forward the name only then.
-Text version_behind(const OpenClLibrary& library, cl_platform_id platform) {
+// Null: the vendor library is not in front of this platform. By platform, since loaders forward the name only then.
+clGetCleaveInfo_fn info_behind(const OpenClLibrary& library, cl_platform_id platform) {
   auto* const address_of = CLEAVE_CLI_FIND(library, clGetExtensionFunctionAddressForPlatform);
-  const auto info = reinterpret_cast<clGetCleaveInfo_fn>(address_of(platform, CL_CLEAVE_GET_INFO_NAME));
+  return reinterpret_cast<clGetCleaveInfo_fn>(address_of(platform, CL_CLEAVE_GET_INFO_NAME));
+}
+
+Text version_of(clGetCleaveInfo_fn info) {
   Text version{};
-  if (info != nullptr) info(nullptr, CL_CLEAVE_VERSION, version.size() - 1, version.data(), nullptr);
+  info(nullptr, CL_CLEAVE_VERSION, version.size() - 1, version.data(), nullptr);
   return version;
 }
 
@@ -36,8 +36,9 @@ int probe_vendor(const std::string& loader) {
     bool version_written = false;
     for (cl_platform_id platform : platforms_of(library)) {
       const Text name = platform_text(library, platform, CL_PLATFORM_NAME);
-      const bool ours = std::strcmp(platform_text(library, platform, kIcdSuffix).data(), "CLEAVE") == 0;
-      if (ours && !version_written) writer.write({"version", version_behind(library, platform).data()});
+      const clGetCleaveInfo_fn info = info_behind(library, platform);
+      const bool ours = info != nullptr;
+      if (ours && !version_written) writer.write({"version", version_of(info).data()});
       version_written = version_written || ours;
       writer.write({ours ? "wrapped" : "beside", name.data()});
     }

@@ -36,7 +36,9 @@ class Vendor(CommandTest):
         self.assertEqual(status, 0, report)
         self.assertIn(f"registered in {self.vendors}/cleave.icd: {VENDOR}\n", report)
         self.assertIn("ok       it answers, and its version is this command's\n", report)
-        self.assertRegex(report, r"ok +in front of the platform [^\n]+ \(Cleave\)\n")
+        self.assertRegex(report, r"ok +in front of the platform Portable Computing Language\n")
+        _, report = self.examine(CLEAVE_ICD_NAME="cleave")
+        self.assertRegex(report, r"ok +in front of the platform Portable Computing Language \(Cleave\)\n")
 
     def test_driver_registered_beside_it_is_a_note(self):
         self.register()
@@ -64,7 +66,7 @@ class Vendor(CommandTest):
             file.unlink()
         status, report = self.examine(command=command)
         self.assertEqual(status, 1, "the missing drop-in is a problem")
-        self.assertRegex(report, r"ok +in front of the platform [^\n]+ \(Cleave\)\n")
+        self.assertRegex(report, r"ok +in front of the platform Portable Computing Language\n")
 
     def test_program_with_raised_privileges_is_intercepted(self):
         if os.getuid() != 0:

@@ -100,6 +100,12 @@ class Programs(RemoteTest):
         self.assertEqual(listed.returncode, 0, listed)
         self.assertIn(f"{address}: answered in ", listed.stdout)
 
+    def test_platform_is_presented_by_the_drivers_name_if_that_is_wanted(self):
+        native = self.run_native(*clinfo("--list"))
+        for method in ("native", "preload", "run"):
+            self.assertSameRemotely(native, method, self.server.addresses["unix"], *clinfo("--list"),
+                                    CLEAVE_REMOTE_NAME="original")
+
     def test_local_devices_come_first(self):
         native = self.run_native(*clinfo("--list"))
         both = self.run_remotely("preload", self.server.addresses["tcp"], *clinfo("--list"),
