@@ -4,16 +4,15 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "kernels/lexer.h"
 
 namespace cleave::kernels {
 
-namespace {
-
 // The macros of a program, which may hide what the head of a function is.
-class Macros {
+class CallGraph::Macros {
  public:
   // The names in `defined` have unknown meanings. The text of `tokens` must outlive this.
   Macros(const Tokens& tokens, const std::vector<std::string>& defined) {
@@ -64,6 +63,8 @@ class Macros {
   std::map<std::string, Meaning, std::less<>> meanings_;
 };
 
+namespace {
+
 void append(Tokens& all, const Tokens& more) {
   all.list.insert(all.list.end(), more.list.begin(), more.list.end());
 }
@@ -76,54 +77,77 @@ Findings findings_in(const Tokens& tokens, const JoinedText& text) {
 
 }  // namespace
 
-CallGraph::CallGraph(const Functions& functions, const JoinedText& text, const JoinedText& macros,
+CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options,
                      const std::vector<std::string>& defined) {
-  const Tokens options = tokens_of(macros.text());
-  Tokens directives = functions.directives;
-  append(directives, options);
-  const Macros known(directives, defined);
-  Tokens outside = functions.declarations;
-  Tokens indirectly_called;  // functions that may be called under another name
-  std::vector<const Function*> list;
-  for (const Function& function : functions.list) {
-    if (known.obscures(function)) {
-      append(indirectly_called, function.tokens);
-      continue;
-    }
-    by_name_[std::string(function.name)].push_back(list.size());
-    list.push_back(&function);
+  const Tokens given = tokens_of(options.text());
+  Tokens definitions = given;
+  for (const Part& part : parts) {
+    for (const Tokens& definition : part.functions->definitions) append(definitions, definition);
   }
-  for (const Function* function : list) {
-    findings_.push_back(findings_in(function->tokens, text));
-    reaches_.push_back(functions_named_in(function->tokens));
-  }
-  append(outside, indirectly_called);
-  outside_ = findings_in(outside, text);
-  outside_.add(findings_in(functions.directives, text));
-  outside_.add(findings_in(options, macros));
-  append(directives, functions.outside_names);
-  append(directives, indirectly_called);
-  reachable_from_all_ = functions_named_in(directives);
+  const Macros known(definitions, defined);
+  Tokens callers = given;  // what may call functions, whatever is called
+  Tokens users = given;    // what may use macros
+  for (const Part& part : parts) add_part(part, known, callers, users);
+  outside_.add(findings_in(given, options));
+  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].reaches = all_named_in(bodies_[i]);
+  bodies_.clear();
+  add_named(callers, functions_, reachable_from_all_);
+  add_named(users, macros_, reachable_from_all_);
 }
 
-CallGraph::Indices CallGraph::functions_named_in(const Tokens& tokens) const {
-  Indices functions;
+void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users) {
+  const JoinedText& text = part.source->text;
+  const auto add = [&](Names& names, std::string_view name, const Tokens& tokens, Tokens body) {
+    names[std::string(name)].push_back(nodes_.size());
+    nodes_.push_back({findings_in(tokens, text), {}});
+    bodies_.push_back(std::move(body));
+  };
+  for (const Tokens& definition : part.functions->definitions) {
+    constexpr std::ptrdiff_t kBehindName = 3;
+    add(macros_, definition.list[kBehindName - 1].text, definition,
+        {{definition.list.begin() + kBehindName, definition.list.end()}, true, {}});
+  }
+  Tokens outside = part.functions->declarations;
+  for (const Function& function : part.functions->list) {
+    if (known.obscures(function)) {  // it may be called under another name
+      append(outside, function.tokens);
+      append(callers, function.tokens);
+    } else {
+      add(functions_, function.name, function.tokens, function.tokens);
+    }
+  }
+  for (const Tokens* each :
+       {&std::as_const(outside), &part.functions->directives, &part.source->conditions}) {
+    outside_.add(findings_in(*each, text));
+    append(users, *each);
+  }
+  append(callers, part.functions->directives);
+  append(callers, part.source->conditions);
+  append(callers, part.functions->outside_names);
+}
+
+void CallGraph::add_named(const Tokens& tokens, const Names& names, Indices& found) {
   for (const Token& token : tokens.list) {
     if (token.kind != Token::Kind::name) continue;
-    const auto found = by_name_.find(std::string(token.text));
-    if (found != by_name_.end())
-      functions.insert(functions.end(), found->second.begin(), found->second.end());
+    const auto named = names.find(std::string(token.text));
+    if (named != names.end()) found.insert(found.end(), named->second.begin(), named->second.end());
   }
-  std::sort(functions.begin(), functions.end());
-  functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
-  return functions;
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+}
+
+CallGraph::Indices CallGraph::all_named_in(const Tokens& tokens) const {
+  Indices found;
+  add_named(tokens, functions_, found);
+  add_named(tokens, macros_, found);
+  return found;
 }
 
 std::optional<Findings> CallGraph::of(const std::string& function) const {
-  const auto found = by_name_.find(function);
-  if (found == by_name_.end()) return std::nullopt;
+  const auto found = functions_.find(function);
+  if (found == functions_.end()) return std::nullopt;
   Findings answer;
-  std::vector<bool> reached(findings_.size(), false);
+  std::vector<bool> reached(nodes_.size(), false);
   Indices open = reachable_from_all_;
   open.insert(open.end(), found->second.begin(), found->second.end());
   while (!open.empty()) {
@@ -131,8 +155,8 @@ std::optional<Findings> CallGraph::of(const std::string& function) const {
     open.pop_back();
     if (reached[next]) continue;
     reached[next] = true;
-    answer.add(findings_[next]);
-    open.insert(open.end(), reaches_[next].begin(), reaches_[next].end());
+    answer.add(nodes_[next].findings);
+    open.insert(open.end(), nodes_[next].reaches.begin(), nodes_[next].reaches.end());
   }
   answer.add(outside_);
   return answer;

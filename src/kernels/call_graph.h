@@ -1,4 +1,5 @@
-// The call graph of a program, and what each function may do together with all that it may call.
+// The call graph of a program, and what each function may do together with all that it may call. A macro counts for the
+// functions that name it, directly or through other functions and macros.
 //
 // Thread-safe once constructed. May throw std::bad_alloc.
 #pragma once
@@ -11,16 +12,20 @@
 #include <vector>
 
 #include "kernels/functions.h"
+#include "kernels/preprocess.h"
 #include "kernels/source_scan.h"
 
 namespace cleave::kernels {
 
 class CallGraph {
  public:
-  // `functions` are those of `text`. `macros` are the build options as directives, which may be expanded anywhere, so every
-  // function may call the functions that they name. `defined` are the names that they define. The arguments need not outlive
-  // the constructor.
-  CallGraph(const Functions& functions, const JoinedText& text, const JoinedText& macros,
+  // `options` are the build options as directives, of which every function may use the macros that they define, with the names
+  // `defined`. The same holds for what is outside of functions and macros. The arguments need not outlive the constructor.
+  struct Part {
+    const Functions* functions;
+    const SourceText* source;
+  };
+  CallGraph(const std::vector<Part>& parts, const JoinedText& macros,
             const std::vector<std::string>& defined);
 
   // What the function, and all that it may call, may do, and why. Empty if there is no such function. Takes time linear
@@ -29,11 +34,24 @@ class CallGraph {
 
  private:
   using Indices = std::vector<std::size_t>;
-  [[nodiscard]] Indices functions_named_in(const Tokens& tokens) const;
+  using Names = std::unordered_map<std::string, Indices>;
 
-  std::unordered_map<std::string, Indices> by_name_;
-  std::vector<Findings> findings_;
-  std::vector<Indices> reaches_;
+  class Macros;
+
+  // A function, or the definition of a macro.
+  struct Node {
+    Findings findings;
+    Indices reaches;
+  };
+
+  void add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users);
+  static void add_named(const Tokens& tokens, const Names& names, Indices& found);
+  [[nodiscard]] Indices all_named_in(const Tokens& tokens) const;
+
+  Names functions_;
+  Names macros_;
+  std::vector<Node> nodes_;
+  std::vector<Tokens> bodies_;  // of each node; empty after construction
   Indices reachable_from_all_;
   Findings outside_;
 };

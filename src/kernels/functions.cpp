@@ -65,6 +65,7 @@ class FunctionParser {
       }
     }
     if (!unambiguous_ || depth_ != 0 || !parentheses_.empty() || !conditionals_.empty()) return std::nullopt;
+    found_.ends_between_items = item_.head.empty();
     end_item(false);
     return std::move(found_);
   }
@@ -143,8 +144,15 @@ class FunctionParser {
     }
     unambiguous_ &= open.empty();
     ++at_;
-    append(found_.directives, between(begin, at_));
-    conditional(tokens_[begin + 1].text);
+    const Text keyword = tokens_[begin + 1].text;
+    if ((keyword == "define" || keyword == "undef") && tokens_[begin + 2].kind == Token::Kind::name) {
+      found_.definitions.push_back(between(begin, at_));
+    } else {
+      append(found_.directives, between(begin, at_));
+    }
+    conditional(keyword);
+    if (keyword.starts_with("include"))
+      unambiguous_ &= depth_ == 0 && parentheses_.empty() && item_.head.empty();
   }
 
   // Each branch of a conditional must keep the depth of braces, and stay within a body that it begins in.

@@ -19,15 +19,17 @@ struct Function {
 
 struct Functions {
   std::vector<Function> list;
-  Tokens declarations;  // what is outside of these functions
-  Tokens directives;    // all directives, including those within functions
+  Tokens declarations;              // what is outside of these functions
+  Tokens directives;                // all directives but those, including those within functions
+  std::vector<Tokens> definitions;  // each #define or #undef of a name, with the end of its line
   // Holds the names through which any function may call others: those outside of function bodies, except names
   // that are declared there, and all names in other items with braces, which may be functions.
   Tokens outside_names;
+  bool ends_between_items = false;  // nothing at the end of the text belongs to what may follow
 };
 
-// `tokens` are those of a text without line splices. Empty if they cannot be split safely. Thread-safe; may throw
-// std::bad_alloc.
+// `tokens` are those of a text without line splices. Empty if they cannot be split safely; a text that includes others, or
+// is included, must do so between declarations. Thread-safe; may throw std::bad_alloc.
 std::optional<Functions> split_functions(const Tokens& tokens);
 
 }  // namespace cleave::kernels

@@ -1,35 +1,42 @@
-// Finds the texts that a program includes, so that they can be scanned.
+// Finds the texts that a program includes.
 //
-// Compilers search in different places, so every file that any of them could mean is taken: all headers that
-// the program passed to clCompileProgram, and for each name the files in the folders of the -I options, the
-// current folder and the folder of the including file.
+// Compilers search in different places, so every file that any of them could mean is taken: among the headers that
+// the program passed to clCompileProgram, and for each name in the folders of the -I options, the current folder and
+// the folder of the including file.
 //
 // Source: OpenCL 3.0 API, section 5.8.6.1 "Preprocessor options".
 //
-// Thread-safe. Reads files; may throw std::bad_alloc.
+// Not thread-safe. Reads files; may throw std::bad_alloc.
 #pragma once
 
-#include <optional>
+#include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "kernels/cause.h"
+#include "kernels/preprocess.h"
 
 namespace cleave::kernels {
 
 // A header in memory: its name and its text.
 using Embedded = std::vector<std::pair<std::string, std::string>>;
 
-struct Included {
-  std::vector<std::string> texts;
-  std::vector<std::string> names;  // the path or name of each text
-  bool complete = true;            // false if one was not found or its name is formed by a macro
-  std::optional<Cause> missing;    // the first one of these
-};
+class HeaderFiles final : public Headers {
+ public:
+  // The arguments must outlive this.
+  HeaderFiles(const std::vector<std::string>& folders, const Embedded& embedded)
+      : folders_(folders), embedded_(embedded) {}
 
-Included find_includes(std::string_view source, const std::vector<std::string>& folders,
-                       const Embedded& embedded);
+  std::vector<std::string> find(const std::string& name, const std::string& file) override;
+  std::string read(const std::string& file) override;
+
+ private:
+  bool is_file(const std::string& path);
+
+  const std::vector<std::string>& folders_;
+  const Embedded& embedded_;
+  std::map<std::string, std::string> contents_;  // of the files that were found
+  std::map<std::string, bool> known_;            // whether a path is a file
+};
 
 }  // namespace cleave::kernels

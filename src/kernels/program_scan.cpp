@@ -1,9 +1,13 @@
 #include "kernels/program_scan.h"
 
+#include <algorithm>
 #include <deque>
+#include <map>
+#include <utility>
 
 #include "kernels/functions.h"
 #include "kernels/program_variables.h"
+#include "kernels/unused_macros.h"
 
 namespace cleave::kernels {
 namespace {
@@ -16,57 +20,97 @@ Findings anything_because_of(const std::optional<Cause>& missing) {
   return all;
 }
 
-Findings findings_in(const JoinedText& text) {
+Findings scan_of(const Tokens& tokens, const JoinedText& text) {
   Findings found;
-  found.scan = scan_tokens(tokens_of(text.text()), {&text, &found.causes});
+  found.scan = scan_tokens(tokens, {&text, &found.causes});
   return found;
 }
 
-std::vector<std::string_view> views_of(const std::deque<JoinedText>& texts) {
-  std::vector<std::string_view> views;
-  views.reserve(texts.size());
-  for (const JoinedText& text : texts) views.emplace_back(text.text());
-  return views;
-}
-
-void add_pasted_names(const std::deque<JoinedText>& texts, const std::string& options, Findings& whole) {
-  const std::vector<std::string_view> views = views_of(texts);
+void add_pasted_names(const std::deque<SourceText>& texts, const Tokens& options, Findings& whole) {
+  std::vector<const Tokens*> tokens;
+  tokens.reserve(texts.size());
+  for (const SourceText& text : texts) tokens.push_back(&text.compiled);
   Causes causes = whole.causes;
-  whole.add({scan_pasted_names(views, options, &causes), causes});
+  const Scan pasted = scan_pasted_names(tokens, options, &causes);
+  whole.add({pasted, causes});
   if (!whole.scan.breaks_prelude_if_pasting) return;
   whole.scan.breaks_prelude = true;
   if (const Cause* paste = whole.causes.of(Cause::Finding::pastes_tokens))
     whole.causes.note(whole.scan, *paste, paste->construct);
 }
 
+// Texts in memory, of which each may be meant by any #include.
+class AnyHeader final : public Headers {
+ public:
+  explicit AnyHeader(const BuildInputs& inputs) {
+    for (std::size_t i = 0; i < inputs.headers.size(); ++i) {
+      names_.push_back(i < inputs.header_names.size() ? inputs.header_names[i]
+                                                      : "header " + std::to_string(i + 1));
+      texts_[names_.back()] = inputs.headers[i];
+    }
+  }
+  std::vector<std::string> find(const std::string& /*name*/, const std::string& /*file*/) override {
+    return names_;
+  }
+  std::string read(const std::string& file) override { return texts_[file]; }
+
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, std::string> texts_;
+};
+
+Preprocessed preprocessed(std::string_view source, const BuildInputs& inputs) {
+  AnyHeader headers(inputs);
+  return preprocess(source, {inputs.options, inputs.uncertain_options, headers.names()}, headers);
+}
+
+// Null if the functions of the program cannot be told apart.
+std::shared_ptr<const CallGraph> call_graph_of(const std::deque<SourceText>& texts, const JoinedText& options,
+                                               const std::vector<std::string>& defined) {
+  if (!split_functions(tokens_of(options.text()))) return nullptr;
+  std::deque<Functions> functions;
+  std::vector<CallGraph::Part> parts;
+  for (const SourceText& text : texts) {
+    auto split = split_functions(text.compiled);
+    if (!split || (texts.size() > 1 && !split->ends_between_items)) return nullptr;
+    functions.push_back(std::move(*split));
+    parts.push_back({&functions.back(), &text});
+  }
+  return std::make_shared<CallGraph>(parts, options, defined);
+}
+
 }  // namespace
 
-ProgramScan::ProgramScan(std::string_view source, const BuildInputs& inputs) {
-  std::deque<JoinedText> texts;
-  texts.emplace_back(source);
-  for (std::size_t i = 0; i < inputs.headers.size(); ++i)
-    texts.emplace_back(inputs.headers[i], i < inputs.header_names.size() ? inputs.header_names[i] : "");
-  const JoinedText options(options_as_directive(inputs.options), JoinedText::NoLines{});
-  const Options parsed = parse_options(inputs.options);
+ProgramScan::ProgramScan(std::string_view source, const BuildInputs& inputs)
+    : ProgramScan(preprocessed(source, inputs), inputs) {}
+
+ProgramScan::ProgramScan(Preprocessed program, const BuildInputs& inputs) {
+  const std::string given = inputs.options + " " + inputs.uncertain_options;
+  const JoinedText options(options_as_directive(given), JoinedText::NoLines{});
+  const Tokens option_tokens = tokens_of(options.text());
+  const Options parsed = parse_options(given);
+  std::deque<SourceText>& texts = program.texts;
 
   Build part;
-  part.options.scan = scan_options(inputs.options, &part.options.causes);
+  part.options.scan = scan_options(given, &part.options.causes);
   part.whole = inputs.complete ? part.options : anything_because_of(inputs.missing);
-  part.whole.add(findings_in(options));
-  std::vector<const JoinedText*> all;
-  for (const JoinedText& text : texts) {
-    part.whole.add(findings_in(text));
-    all.push_back(&text);
+  part.whole.add(scan_of(option_tokens, options));
+  const bool readable =
+      std::all_of(texts.begin(), texts.end(), [](const SourceText& text) { return text.tokens.unambiguous; });
+  if (readable && option_tokens.unambiguous && !parsed.cpp) drop_unused_macros(texts, option_tokens);
+  for (const SourceText& text : texts) {
+    part.whole.add(scan_of(text.compiled, text.text));
+    part.whole.add(scan_of(text.conditions, text.text));
   }
-  part.whole.scan.keeps_state |= has_program_variables(all, inputs.options, &part.whole.causes);
-  if (part.whole.scan.pastes_tokens) add_pasted_names(texts, options.text(), part.whole);
+  part.whole.scan.keeps_state |= has_program_variables(texts, given, &part.whole.causes);
+  if (part.whole.scan.pastes_tokens) add_pasted_names(texts, option_tokens, part.whole);
 
   const Scan& whole = part.whole.scan;
-  if (!whole.pastes_tokens && !whole.has_includes && !whole.ambiguous && !parsed.cpp &&
-      split_functions(tokens_of(options.text()))) {
-    if (const auto functions = split_functions(tokens_of(texts.front().text())))
-      part.calls = std::make_shared<CallGraph>(*functions, texts.front(), options, parsed.macros);
-  }
+  const bool known = !whole.has_includes || (inputs.complete && !program.missing);
+  if (known && !whole.pastes_tokens && !whole.ambiguous && !parsed.cpp)
+    part.calls = call_graph_of(texts, options, parsed.macros);
   whole_ = whole;
   causes_ = part.whole.causes;
   builds_.push_back(std::move(part));

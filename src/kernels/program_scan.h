@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "kernels/call_graph.h"
+#include "kernels/preprocess.h"
 #include "kernels/source_scan.h"
 
 namespace cleave::kernels {
@@ -29,16 +30,22 @@ namespace cleave::kernels {
 // The inputs of a build besides the source.
 struct BuildInputs {
   std::string options;
-  std::vector<std::string> headers;       // the included texts, direct and indirect
-  bool complete = true;                   // all of them were found
+  std::vector<std::string>
+      headers;           // the included texts, direct and indirect; each #include may mean any of them
+  bool complete = true;  // all of them were found
   std::vector<std::string> header_names;  // the path or name of each header; may have fewer
   std::optional<Cause> missing;           // if not complete: why, with any finding
+  std::string uncertain_options;          // more options, which only some compilers get
 };
 
 class ProgramScan {
  public:
   // May throw std::bad_alloc.
   explicit ProgramScan(std::string_view source, const BuildInputs& inputs = {});
+
+  // The same for texts that are preprocessed, with the options of `inputs`; its headers are ignored. May throw
+  // std::bad_alloc.
+  ProgramScan(Preprocessed program, const BuildInputs& inputs);
 
   // A program without source, with the given properties and their causes.
   explicit ProgramScan(const Scan& whole, const std::vector<Cause>& causes = {});

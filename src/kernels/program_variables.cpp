@@ -243,8 +243,7 @@ bool forbid_variables(Text options) {
 
 }  // namespace
 
-bool has_program_variables(const std::vector<const JoinedText*>& texts, std::string_view options,
-                           Causes* causes) {
+bool has_program_variables(const std::deque<SourceText>& texts, std::string_view options, Causes* causes) {
   if (forbid_variables(options)) return false;
   const Options parsed = parse_options(options);
   const JoinedText as_text(options_as_directive(options), JoinedText::NoLines{});
@@ -262,14 +261,12 @@ bool has_program_variables(const std::vector<const JoinedText*>& texts, std::str
     return refused && note(text, refused->text);
   };
   if (refuses_macros(as_text, tokens_of(as_text.text()))) return true;
-  std::vector<Tokens> read;
-  for (const JoinedText* text : texts) {
-    read.push_back(tokens_of(text->text()));
-    if (refuses_macros(*text, read.back())) return true;
+  for (const SourceText& text : texts) {
+    if (refuses_macros(text.text, text.compiled)) return true;
   }
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    const auto refused = DeclarationParser(macros).read(read[i].list);
-    if (refused) return note(*texts[i], refused->text);
+  for (const SourceText& text : texts) {
+    const auto refused = DeclarationParser(macros).read(text.compiled.list);
+    if (refused) return note(text.text, refused->text);
   }
   return false;
 }

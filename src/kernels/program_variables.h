@@ -4,11 +4,11 @@
 // Source: OpenCL C 3.0, sections 6.7.1 "Global Address Space" and 6.11 "Storage-Class Specifiers".
 #pragma once
 
+#include <deque>
 #include <string_view>
-#include <vector>
 
 #include "kernels/cause.h"
-#include "kernels/joined_text.h"
+#include "kernels/preprocess.h"
 
 namespace cleave::kernels {
 
@@ -16,7 +16,7 @@ namespace cleave::kernels {
 // without such variables. For other programs, only functions, prototypes, types and plain constants that are written
 // out are recognised as harmless; the first thing that is not is noted in `causes`. Thread-safe; may throw
 // std::bad_alloc.
-bool has_program_variables(const std::vector<const JoinedText*>& texts, std::string_view options,
+bool has_program_variables(const std::deque<SourceText>& texts, std::string_view options,
                            Causes* causes = nullptr);
 
 }  // namespace cleave::kernels

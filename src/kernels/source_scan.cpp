@@ -249,13 +249,20 @@ Text leading_name(Text text) {
   return text.substr(0, size);
 }
 
+std::string definition_of(Text operand, bool undefines) {
+  if (undefines) return std::string("-").append(operand);
+  const std::size_t equals = operand.find('=');
+  if (equals == Text::npos) return std::string(operand).append(" 1");
+  return std::string(operand.substr(0, equals)).append(" ").append(operand.substr(equals + 1));
+}
+
 }  // namespace
 
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) { return Scanner(tokens, notes).run(); }
 
 Scan scan_text(std::string_view text) { return scan_tokens(tokens_of(text)); }
 
-Scan scan_pasted_names(const std::vector<std::string_view>& texts, std::string_view options, Causes* causes) {
+Scan scan_pasted_names(const std::vector<const Tokens*>& texts, const Tokens& options, Causes* causes) {
   const TokenPasting pasting(texts, options);
   // The place of the causes: the first "##".
   Cause place{Cause::Finding::pastes_tokens, Cause::Way::pastes, {}, {}, 0};
@@ -330,22 +337,10 @@ Options parse_options(std::string_view options) {
       parsed.folders.emplace_back(operand);
     } else {
       parsed.macros.emplace_back(leading_name(operand));
+      parsed.definitions.push_back(definition_of(operand, letter == "-U"));
     }
   }
   return parsed;
-}
-
-std::vector<Include> includes_of(std::string_view text) {
-  const std::vector<Token> list = tokens_of(text).list;
-  std::vector<Include> includes;
-  for (std::size_t i = 0; i + 2 < list.size(); ++i) {
-    if (!list[i].directive || !list[i].is("#") || !contains(kIncludes, list[i + 1].text)) continue;
-    const Token& operand = list[i + 2];
-    const bool named = operand.kind == Token::Kind::literal && operand.text.size() > 2;
-    includes.push_back(
-        {std::string(named ? operand.text.substr(1, operand.text.size() - 2) : Text{}), operand.text});
-  }
-  return includes;
 }
 
 }  // namespace cleave::kernels

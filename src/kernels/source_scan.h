@@ -43,9 +43,9 @@ struct Findings {
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes = {});
 Scan scan_text(std::string_view text);
 
-// What names may do that are pasted together from the names and numbers in `texts` and in `options`, the result
+// What names may do that are pasted together from the names and numbers in `texts` and in `options`, those of the result
 // of options_as_directive(). The causes are noted at the place of the first "##".
-Scan scan_pasted_names(const std::vector<std::string_view>& texts, std::string_view options,
+Scan scan_pasted_names(const std::vector<const Tokens*>& texts, const Tokens& options,
                        Causes* causes = nullptr);
 
 // The build options as the text of a directive, so that the macro definitions in them are scanned like text.
@@ -59,18 +59,12 @@ Scan scan_options(std::string_view options, Causes* causes = nullptr);
 struct Options {
   std::vector<std::string> folders;
   std::vector<std::string> macros;  // names only
-  bool quotes = false;              // there are quotes or backslashes, which drivers treat in different ways
-  bool cpp = false;                 // C++ for OpenCL, where functions are called without being named
+  // Their definitions as after a #define; those of -U begin with "-".
+  std::vector<std::string> definitions;
+  bool quotes = false;  // there are quotes or backslashes, which drivers treat in different ways
+  bool cpp = false;     // C++ for OpenCL, where functions are called without being named
 };
 Options parse_options(std::string_view options);
-
-struct Include {
-  std::string name;          // the text between quotes or angle brackets, empty if a macro forms it
-  std::string_view operand;  // the first token of what is written
-};
-
-// The headers that #include names. `text` has no line splices.
-std::vector<Include> includes_of(std::string_view text);
 
 // Calls visit(name) for every name in `text`, which has no line splices, outside of comments and strings.
 template <typename Visit>

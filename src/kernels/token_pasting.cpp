@@ -32,9 +32,9 @@ std::set<Text> parameters_of(const std::vector<Token>& tokens, std::size_t name,
 
 }  // namespace
 
-TokenPasting::TokenPasting(const std::vector<std::string_view>& texts, std::string_view options) {
-  for (const Text text : texts) read(tokens_of(text).list, true);
-  read(tokens_of(options).list, false);
+TokenPasting::TokenPasting(const std::vector<const Tokens*>& texts, const Tokens& options) {
+  for (const Tokens* text : texts) read(text->list, true);
+  read(options.list, false);
 }
 
 void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {

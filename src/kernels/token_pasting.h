@@ -19,9 +19,9 @@ namespace cleave::kernels {
 
 class TokenPasting {
  public:
-  // `texts` and `options` (the build options as the text of directives) must outlive this. How options are
-  // passed to macros depends on the driver, so a ## in them joins any fragments.
-  TokenPasting(const std::vector<std::string_view>& texts, std::string_view options);
+  // The texts of the tokens must outlive this. `options` are the build options as the text of directives. How
+  // options are passed to macros depends on the driver, so a ## in them joins any fragments.
+  TokenPasting(const std::vector<const Tokens*>& texts, const Tokens& options);
 
   // Whether the program could form exactly `name`, or contains it.
   [[nodiscard]] bool can_form(std::string_view name) const;

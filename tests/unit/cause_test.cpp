@@ -13,10 +13,19 @@ namespace {
 
 using Finding = Cause::Finding;
 
+const std::vector<std::string> kNoFolders;
+
 std::string words(const std::vector<Cause>& causes, Finding finding) {
   const Causes all(causes);
   const Cause* cause = all.of(finding);
   return cause != nullptr ? sentence(*cause) : "";
+}
+
+Cause missing_in(const std::string& text, const Embedded& embedded = {}) {
+  HeaderFiles headers(kNoFolders, embedded);
+  std::vector<std::string> given;
+  for (const auto& [name, header] : embedded) given.push_back(name);
+  return preprocess(text, {"", "", given}, headers).missing.value();
 }
 
 std::string why(const std::string& text, const char* kernel, Finding finding,
@@ -58,7 +67,7 @@ TEST(Causes, OfABrokenPreludeAreTheWholeProgramsForEachKernel) {
   EXPECT_EQ(why("\nkernel void k(int get_group_id) {}\n" + std::string(kPlainKernel), "clean",
                 Finding::breaks_prelude),
             "`get_group_id` is declared, redefined, tested or passed on in line 2");
-  EXPECT_EQ(why("#define T(x) #x\n", "k", Finding::breaks_prelude),
+  EXPECT_EQ(why("#define T(x) #x\nconstant char x[] = T(y);\n", "k", Finding::breaks_prelude),
             "`#` in a macro in line 1 may concern a built-in function's name");
 }
 
@@ -103,12 +112,11 @@ TEST(Causes, NameIncludedTexts) {
 TEST(Causes, NameIncludesThatAreUnknown) {
   BuildInputs with;
   with.complete = false;
-  with.missing = find_includes("\n#include <no such file>\n", {}, {}).missing;
+  with.missing = missing_in("\n#include <no such file>\n");
   EXPECT_EQ(why(kPlainKernel, "clean", Finding::opaque, with),
             "`no such file` is included in line 2 and was not found");
-  EXPECT_EQ(sentence(find_includes("#include NAME(x)\n", {}, {}).missing.value()),
-            "`NAME` in line 1 names an included file by a macro");
-  EXPECT_EQ(sentence(find_includes("", {}, {{"a.h", "\n\n#include \"b.h\""}}).missing.value()),
+  EXPECT_EQ(sentence(missing_in("#include NAME(x)\n")), "`NAME` in line 1 names an included file by a macro");
+  EXPECT_EQ(sentence(missing_in("", {{"a.h", "\n\n#include \"b.h\""}})),
             "`b.h` is included in line 3 of a.h and was not found");
 }
 

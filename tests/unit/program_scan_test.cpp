@@ -40,15 +40,38 @@ TEST(ProgramScan, ReachableFunctionsCount) {
   EXPECT_FALSE(splits(text, "c"));
 }
 
-TEST(ProgramScan, MacrosAndDeclarationsCountForAllKernels) {
-  EXPECT_FALSE(splits(std::string("#define GROUP get_group_id(0)\n") + kClean, "clean"));
-  EXPECT_FALSE(splits(
-      std::string("kernel void a(global int* p) {\n#define GROUP get_group_id(0)\n}\n") + kClean, "clean"))
-      << "also if the directive stands within another function";
-  EXPECT_FALSE(
-      splits(std::string("int far() { return get_group_id(0); }\n#define CALL far()\n") + kClean, "clean"))
-      << "a macro may lead to any function that it names";
+TEST(ProgramScan, MacrosCountForTheKernelsThatReachThem) {
+  const std::string user = "kernel void user(global int* p) { p[0] = GROUP; }\n";
+  for (const char* macro :
+       {"#define GROUP get_group_id(0)\n",
+        "kernel void holder(global int* p) {\n#define GROUP get_group_id(0)\n}\n",
+        "int far() { return get_group_id(0); }\n#define GROUP far()\n",
+        "#define GROUP OTHER\n#define OTHER get_group_id(0)\n",
+        "#define GROUP 1\n#undef GROUP\n#define GROUP get_work_dim()\n",
+        "#define GROUP near()\nint near() { return CALL; }\n#define CALL get_group_id(0)\n"}) {
+    EXPECT_FALSE(splits(macro + user + kClean, "user")) << macro;
+    EXPECT_TRUE(splits(macro + user + kClean, "clean")) << macro;
+  }
+}
+
+TEST(ProgramScan, DeclarationsAndTheirMacrosCountForAllKernels) {
   EXPECT_FALSE(splits(std::string("constant int x = get_work_dim();\n") + kClean, "clean"));
+  EXPECT_FALSE(
+      splits(std::string("#define GROUP get_group_id(0)\nconstant int x = GROUP;\n") + kClean, "clean"));
+  EXPECT_FALSE(splits(
+      std::string("#define DEFINE(f) int f() { return get_group_id(0); }\nDEFINE(g)\n") + kClean, "clean"));
+  EXPECT_FALSE(
+      splits(std::string("#define GROUP get_group_id(0)\n#pragma unroll GROUP\n") + kClean, "clean"));
+  EXPECT_FALSE(splits(std::string("#define GROUP get_group_id(0)\n#if GROUP\n#endif\n") + kClean, "clean"));
+  EXPECT_FALSE(
+      splits(std::string("#define GROUP get_group_id(0)\n#if defined(GROUP)\n#endif\n") + kClean, "clean"));
+}
+
+TEST(ProgramScan, MacrosInHeadsCountForTheirFunctions) {
+  const std::string text = std::string("#define SEER get_group_id\n#define KERNEL kernel\n") +
+                           "KERNEL void a(global int* SEER) {}\nKERNEL void b(global int* p) { p[0] = 1; }\n";
+  EXPECT_FALSE(splits(text, "a"));
+  EXPECT_TRUE(splits(text, "b"));
 }
 
 // Functions whose names or bodies stand where none is looked for.
@@ -82,8 +105,8 @@ TEST(ProgramScan, FunctionsWithConditionalHeadsCountForAllKernels) {
   const std::string caller = "kernel void caller(global int* p) { p[0] = near(); }\n";
   for (const char* parted :
        {"int\n#if 1\nnear\n#else\nother\n#endif\n(void) { return far(); }\n",
-        "int near /* the name */\n#ifdef X\n_suffixed\n#endif\n(void) { return far(); }\n",
-        "int near(void)\n#ifdef X\n{ return 1; }\nint other(void)\n#endif\n{ return far(); }\n"}) {
+        "int near /* the name */\n#ifdef __X\n_suffixed\n#endif\n(void) { return far(); }\n",
+        "int near(void)\n#ifdef __X\n{ return 1; }\nint other(void)\n#endif\n{ return far(); }\n"}) {
     EXPECT_FALSE(splits(far + parted + caller, "caller")) << parted;
   }
 }
@@ -172,11 +195,12 @@ TEST(ProgramScan, CppSourceIsScannedAsOneUnit) {
 
 TEST(ProgramScan, PastedNamesBreakThePrelude) {
   const std::string paste = "#define CAT(a, b) a##b\n";
-  EXPECT_TRUE(ProgramScan(paste + "#define X get_group_id\n").whole().breaks_prelude);
-  EXPECT_FALSE(ProgramScan("#define X get_group_id\n").whole().breaks_prelude);
+  const std::string used = "#define X get_group_id\nint x = X CAT(1, 2);\n";
+  EXPECT_TRUE(ProgramScan(paste + used).whole().breaks_prelude);
+  EXPECT_FALSE(ProgramScan(used).whole().breaks_prelude);
   BuildInputs with;
   with.options = "-DX=get_global_size";
-  EXPECT_TRUE(ProgramScan(paste, with).whole().breaks_prelude);
+  EXPECT_TRUE(ProgramScan(paste + "int x = CAT(1, 2);\n", with).whole().breaks_prelude);
 }
 
 // Texts whose braces may mean something else than they seem: the whole text counts.
@@ -187,16 +211,17 @@ TEST_P(UnseparableProgram, IsScannedAsOneUnit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ProgramScan, UnseparableProgram,
-                         testing::Values("#define BEGIN {\n", "#define END }\n", "#define FLIP } {\n",
-                                         "#ifdef X\n{\n#endif\n",
-                                         "#ifdef X\nvoid f() {\n#elifdef Y\nvoid f() {{\n#endif\n}\n",
-                                         "#ifdef X\nvoid f() {\n#else\nvoid f(int i) {\n#endif\n}\n", "}\n",
+                         testing::Values("#define BEGIN {\n#ifdef BEGIN\n#endif\n",
+                                         "#define END }\n#ifdef END\n#endif\n",
+                                         "#define FLIP } {\n#ifdef FLIP\n#endif\n", "#ifdef __X\n{\n#endif\n",
+                                         "#ifdef __X\nvoid f() {\n#elifdef __Y\nvoid f() {{\n#endif\n}\n",
+                                         "#ifdef __X\nvoid f() {\n#else\nvoid f(int i) {\n#endif\n}\n", "}\n",
                                          "void f() {\n", "void f() { DROP({) }\n",
                                          "void f() { DROP(}) {\n }\n", "/* no end\n", "constant char c = '\n",
                                          "<% %>\n", "#if 0\n", "#endif\n", "void f(\n", "%:define X 1\n"));
 
 TEST(ProgramScan, IncludesAndPastingAreScannedAsOneUnit) {
-  for (const char* line : {"#include \"x.h\"\n", "#define C(a, b) a##b\n"}) {
+  for (const char* line : {"#include \"x.h\"\n", "#define C(a, b) a##b\nint C(x, y);\n"}) {
     EXPECT_TRUE(splits(std::string(line) + kClean, "clean"));
     EXPECT_FALSE(splits(std::string(line) + kClean + kSeer, "clean")) << line;
   }
@@ -206,8 +231,10 @@ TEST(ProgramScan, IncludesAndPastingAreScannedAsOneUnit) {
 TEST(ProgramScan, HeadersCount) {
   BuildInputs with;
   with.headers = {"int far() { return get_group_id(0); }"};
-  const std::string text = std::string("#include \"x.h\"\n") + kClean;
+  const std::string text = "#include \"x.h\"\nkernel void clean(global int* a) { a[0] = far(); }\n" +
+                           std::string("kernel void other(global int* a) { a[0] = 1; }\n");
   EXPECT_TRUE(ProgramScan(text, with).of("clean").reads_ndrange);
+  EXPECT_FALSE(ProgramScan(text, with).of("other").reads_ndrange) << "it cannot reach the function";
   with.headers = {"int far() { return 1; }"};
   EXPECT_FALSE(ProgramScan(text, with).of("clean").reads_ndrange);
   with.complete = false;

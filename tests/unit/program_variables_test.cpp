@@ -10,8 +10,10 @@ namespace cleave::kernels {
 namespace {
 
 bool keeps_state(const std::string& text, const char* options = "-cl-std=CL2.0") {
-  const JoinedText joined(text);
-  return has_program_variables({&joined}, options);
+  std::deque<SourceText> texts;
+  SourceText& joined = texts.emplace_back(text, "");
+  joined.compiled = joined.tokens;
+  return has_program_variables(texts, options);
 }
 
 class PersistentVariable : public testing::TestWithParam<const char*> {};

@@ -151,20 +151,11 @@ INSTANTIATE_TEST_SUITE_P(Scan, CommunicatingSource,
                                          "__sync_fetch_and_add(p, 1)", "__c11_atomic_load(p, o)",
                                          "printf(\"%d\", 1)"));
 
-std::vector<std::string> names_included_by(const char* text) {
-  std::vector<std::string> names;
-  for (const Include& include : includes_of(text)) names.push_back(include.name);
-  return names;
+Scan pasted(const std::string& text, const char* options = "") {
+  const Tokens tokens = tokens_of(text);
+  const std::string directives = options_as_directive(options);
+  return scan_pasted_names({&tokens}, tokens_of(directives));
 }
-
-TEST(Scan, IncludesAreListed) {
-  EXPECT_EQ(
-      names_included_by("#include \"a.h\"\n # include <b/c.h>\n#/* */include_next <d>\n#include NAME\n"),
-      (std::vector<std::string>{"a.h", "b/c.h", "d", ""}));
-  EXPECT_TRUE(includes_of("// #include <a>\n\"#include <b>\"\n").empty());
-}
-
-Scan pasted(const std::string& text) { return scan_pasted_names({text}, ""); }
 
 constexpr const char* kJoin = "#define C(a, b) a##b\n";
 
@@ -209,8 +200,8 @@ TEST(Scan, NamesWithoutPastingOperatorAreNotFormed) {
 }
 
 TEST(Scan, UnusualMacroOptionsAreNotGuessed) {
-  EXPECT_TRUE(scan_pasted_names({"get_gr C(oup_id)"}, options_as_directive("-DC(x)=y##z")).reads_ndrange);
-  EXPECT_FALSE(scan_pasted_names({"get_gr C(oup_id)"}, options_as_directive("-DC(x)=y")).reads_ndrange);
+  EXPECT_TRUE(pasted("get_gr C(oup_id)", "-DC(x)=y##z").reads_ndrange);
+  EXPECT_FALSE(pasted("get_gr C(oup_id)", "-DC(x)=y").reads_ndrange);
 }
 
 TEST(ScanOptions, HarmlessOptionsAreNotFlagged) {

@@ -67,9 +67,9 @@ cl_program create_with_prelude(const Table& next, cl_context context, cl_uint co
   return next.clCreateProgramWithSource(context, count + 1, all.data(), sizes.data(), error);
 }
 
-// The options of the call, and those that some drivers read from the environment.
-std::string all_options(const char* options) {
-  std::string all = options != nullptr ? options : "";
+// The options that some drivers read from the environment.
+std::string options_in_environment() {
+  std::string all;
   for (const char* variable : {"POCL_EXTRA_BUILD_FLAGS", "OCLGRIND_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS",
                                "AMD_OCL_BUILD_OPTIONS_APPEND", "CLOVER_EXTRA_BUILD_OPTIONS",
                                "CLOVER_EXTRA_COMPILE_OPTIONS", "CLOVER_EXTRA_LINK_OPTIONS"}) {
@@ -111,31 +111,36 @@ Devices devices_of(const Table& next, const Build& build) {
 
 kernels::ProgramScan scan_for(Interposer& p, const std::string& source, const Build& build) {
   kernels::BuildInputs surroundings;
-  surroundings.options = all_options(build.options);
+  surroundings.options = build.options != nullptr ? build.options : "";
+  surroundings.uncertain_options = options_in_environment();
   kernels::Embedded embedded;
+  std::vector<std::string> given;
   const bool headers_given = build.header_programs != nullptr && build.header_names != nullptr;
   for (cl_uint i = 0; headers_given && i < build.headers; ++i) {
     const auto header = p.records.programs.find(build.header_programs[i]);
     if (header && header->source && build.header_names[i] != nullptr) {
       embedded.emplace_back(build.header_names[i], *header->source);
+      given.emplace_back(build.header_names[i]);
     }
   }
-  const kernels::Options options = kernels::parse_options(surroundings.options);
-  auto included = kernels::find_includes(source, options.folders, embedded);
-  surroundings.headers = std::move(included.texts);
-  surroundings.header_names = std::move(included.names);
+  const kernels::Options options =
+      kernels::parse_options(surroundings.options + " " + surroundings.uncertain_options);
+  kernels::HeaderFiles headers(options.folders, embedded);
+  kernels::Preprocessed program =
+      kernels::preprocess(source, {surroundings.options, surroundings.uncertain_options, given}, headers);
+  const bool includes = program.texts.size() > 1;
   // Quoted folder names may not be parsed as the compiler does.
-  const bool certain = options.folders.empty() || !options.quotes || surroundings.headers.empty();
+  const bool certain = options.folders.empty() || !options.quotes || !includes;
   // Compilers may search the folders in these variables first.
   const bool more = std::getenv("CPATH") != nullptr || std::getenv("C_INCLUDE_PATH") != nullptr;
-  surroundings.complete = included.complete && certain && (surroundings.headers.empty() || !more);
-  surroundings.missing = std::move(included.missing);
-  if (included.complete && !surroundings.complete) {
+  surroundings.missing = program.missing;
+  if (!program.missing && includes && (!certain || more)) {
     surroundings.missing = kernels::Cause{.way = kernels::Cause::Way::unsure_of_folders,
                                           .construct = certain ? "CPATH or C_INCLUDE_PATH" : "-I",
                                           .file = {}};
   }
-  return kernels::ProgramScan(source, surroundings);
+  surroundings.complete = !surroundings.missing;
+  return kernels::ProgramScan(std::move(program), surroundings);
 }
 
 // Called before the build, since other threads may create kernels before the call returns. The scans of all builds of

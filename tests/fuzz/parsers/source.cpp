@@ -56,10 +56,18 @@ void check_what_comes_in_front(const std::string& text) {
   for (const char* const line : {"size_t f(void) { return get_group_id(0); }\n", "#include \"f.h\"\n"}) {
     require(!is_harmless(ProgramScan(line + text).whole()), "a text that may see the cut is not harmless");
   }
-  // Used by a macro, so that every kernel may use it.
-  const ProgramScan macro("#define F get_num_groups\n" + text);
+  // Used outside of functions, so that every kernel may use it.
+  const ProgramScan macro("#define F get_num_groups\nsize_t f = F;\n" + text);
   for (const std::string& name : names_in(text))
     require(!is_harmless(macro.of(name)), "a macro reaches every kernel");
+}
+
+// Code that is not compiled changes nothing, unless it makes the braces or conditionals of the whole uncertain.
+void check_dead_branches(const std::string& text, const ProgramScan& scan) {
+  const ProgramScan more("#ifdef FUZZ_NEVER\nvoid f(void) { asm(\"\"); }\n#endif\n" + text);
+  require(is_covered(scan.whole(), more.whole()), "a dead branch hides nothing");
+  const ProgramScan perhaps("#ifdef __fuzz\n#undef FUZZ\nvoid f(void) { asm(\"\"); }\n#endif\n" + text);
+  require(perhaps.whole().opaque, "a branch that may be compiled counts");
 }
 
 void check_splices(const std::string& text, const ProgramScan& scan) {
@@ -95,6 +103,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   check_kernels(text, scan);
   check_what_comes_in_front(text);
   check_splices(text, scan);
+  check_dead_branches(text, scan);
   check_options(text);
   return 0;
 }
