@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/harmless_atomics.h"
 #include "kernels/lexer.h"
 
 namespace cleave::kernels {
@@ -16,7 +17,8 @@ class CallGraph::Macros {
  public:
   // The names in `defined` have unknown meanings. The text of `tokens` must outlive this.
   Macros(const Tokens& tokens, const std::vector<std::string>& defined) {
-    for (const std::string& name : defined) meanings_[name].expands_beyond_names = true;
+    for (const std::string& name : defined)
+      meanings_[name].expands_beyond_names = meanings_[name].more_than_value = true;
     for (std::size_t i = 0; i + 2 < tokens.list.size(); ++i) {
       const bool defines =
           tokens.list[i].directive && tokens.list[i].is("#") && tokens.list[i + 1].is("define");
@@ -31,18 +33,47 @@ class CallGraph::Macros {
                        [&](std::string_view name) { return !expands_to_names(name); });
   }
 
+  // Whether macros in the function could declare something, or hide what is done with a variable.
+  [[nodiscard]] bool may_hide_code(const Tokens& function) const {
+    return std::any_of(function.list.begin(), function.list.end(), [&](const Token& token) {
+      const auto found = meanings_.find(token.text);
+      return found != meanings_.end() && found->second.more_than_value;
+    });
+  }
+
+  // Whether a word that find_harmless_atomics() relies on may mean something else.
+  [[nodiscard]] bool redefine_words() const {
+    return std::any_of(HarmlessAtomics::kWords.begin(), HarmlessAtomics::kWords.end(),
+                       [&](std::string_view word) { return meanings_.contains(word); });
+  }
+
  private:
   struct Meaning {
     bool expands_beyond_names = false;  // expands to more than names, in at least one definition
+    bool more_than_value =
+        false;  // is, in one, no expression without variables, nor a word that declares nothing
     std::vector<std::string_view> names;
   };
 
+  static bool is_part_of_value(const Token& token) {
+    constexpr std::string_view kSigns = "()+-/%<>&|^~!";
+    if (token.kind == Token::Kind::name) return token.text.starts_with("get_");
+    return token.kind == Token::Kind::number ||
+           (token.kind == Token::Kind::punctuator && token.text.size() == 1 &&
+            kSigns.find(token.text[0]) != std::string_view::npos);
+  }
+
   void add(const std::vector<Token>& tokens, std::size_t name) {
     Meaning& meaning = meanings_[std::string(tokens[name].text)];
+    const bool before = meaning.more_than_value;
     for (std::size_t i = name + 1; tokens[i].kind != Token::Kind::end_of_directive; ++i) {
       meaning.expands_beyond_names |= tokens[i].kind != Token::Kind::name;
       meaning.names.push_back(tokens[i].text);
+      meaning.more_than_value |= !is_part_of_value(tokens[i]);
     }
+    const bool word = (tokens[name + 1].is("kernel") || tokens[name + 1].is("__kernel")) &&
+                      tokens[name + 2].kind == Token::Kind::end_of_directive;
+    if (word) meaning.more_than_value = before;
   }
 
   // Whether the word expands to names only.
@@ -95,16 +126,27 @@ CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options,
   add_named(users, macros_, reachable_from_all_);
 }
 
+namespace {
+
+Findings findings_in_function(const Tokens& tokens, const JoinedText& text) {
+  Findings found;
+  found.scan = scan_function(tokens, find_harmless_atomics(tokens), {&text, &found.causes});
+  return found;
+}
+
+}  // namespace
+
 void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users) {
   const JoinedText& text = part.source->text;
-  const auto add = [&](Names& names, std::string_view name, const Tokens& tokens, Tokens body) {
+  const bool words = !known.redefine_words();
+  const auto add = [&](Names& names, std::string_view name, Findings findings, Tokens body) {
     names[std::string(name)].push_back(nodes_.size());
-    nodes_.push_back({findings_in(tokens, text), {}});
+    nodes_.push_back({std::move(findings), {}});
     bodies_.push_back(std::move(body));
   };
   for (const Tokens& definition : part.functions->definitions) {
     constexpr std::ptrdiff_t kBehindName = 3;
-    add(macros_, definition.list[kBehindName - 1].text, definition,
+    add(macros_, definition.list[kBehindName - 1].text, findings_in(definition, text),
         {{definition.list.begin() + kBehindName, definition.list.end()}, true, {}});
   }
   Tokens outside = part.functions->declarations;
@@ -113,7 +155,10 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
       append(outside, function.tokens);
       append(callers, function.tokens);
     } else {
-      add(functions_, function.name, function.tokens, function.tokens);
+      add(functions_, function.name,
+          words && !known.may_hide_code(function.tokens) ? findings_in_function(function.tokens, text)
+                                                         : findings_in(function.tokens, text),
+          function.tokens);
     }
   }
   for (const Tokens* each :
@@ -159,6 +204,11 @@ std::optional<Findings> CallGraph::of(const std::string& function) const {
     open.insert(open.end(), nodes_[next].reaches.begin(), nodes_[next].reaches.end());
   }
   answer.add(outside_);
+  if (answer.scan.adds_to_global && answer.scan.loops) {
+    answer.scan.communicates = true;
+    if (const Cause* cause = answer.causes.of(Cause::Finding::adds_to_global))
+      answer.causes.note(answer.scan, Cause(*cause), std::string(cause->construct));
+  }
   return answer;
 }
 

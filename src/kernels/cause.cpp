@@ -10,13 +10,14 @@ namespace {
 using Finding = Cause::Finding;
 using Way = Cause::Way;
 
-constexpr std::array<std::pair<Finding, bool Scan::*>, 6> kFindings = {{
+constexpr std::array<std::pair<Finding, bool Scan::*>, 7> kFindings = {{
     {Finding::opaque, &Scan::opaque},
     {Finding::breaks_prelude, &Scan::breaks_prelude},
     {Finding::reads_ndrange, &Scan::reads_ndrange},
     {Finding::communicates, &Scan::communicates},
     {Finding::keeps_state, &Scan::keeps_state},
     {Finding::pastes_tokens, &Scan::pastes_tokens},
+    {Finding::adds_to_global, &Scan::adds_to_global},
 }};
 
 // Calls add(finding) for the findings of the scan that are not in the list.

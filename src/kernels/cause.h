@@ -24,6 +24,7 @@ struct Cause {
     communicates,    // keeps launches whole that the device could hold at once
     keeps_state,     // keeps the kernel whole on drivers that keep several copies of a program's variables
     pastes_tokens,   // the whole text counts for every kernel
+    adds_to_global,  // no finding of its own: communicates if there is a loop
   };
   enum class Way : std::uint8_t {
     uses,              // the construct is a name that is used

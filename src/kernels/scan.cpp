@@ -15,6 +15,8 @@ Scan merge(const Scan& a, const Scan& b) {
   all.has_includes |= b.has_includes;
   all.ambiguous |= b.ambiguous;
   all.keeps_state |= b.keeps_state;
+  all.loops |= b.loops;
+  all.adds_to_global |= b.adds_to_global;
   return all;
 }
 

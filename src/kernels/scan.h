@@ -21,9 +21,14 @@ struct Scan {
   bool has_includes = false;               // includes other text
   bool ambiguous = false;                  // compilers could read it in different ways
   bool keeps_state = false;                // may keep data from launch to launch in variables of its own
+  bool loops = false;                      // may do something more than once
+  bool adds_to_global =
+      false;  // has operations that communicate only if it loops (kernels/harmless_atomics.h)
 
   // Nothing is known: everything is assumed.
-  static Scan worst_case() { return {true, true, true, true, true, true, true, true, true, true, true}; }
+  static Scan worst_case() {
+    return {true, true, true, true, true, true, true, true, true, true, true, true, true};
+  }
 
   friend bool operator==(const Scan&, const Scan&) = default;
 };

@@ -26,6 +26,7 @@ constexpr std::array<Text, 7> kCommunicates = {"volatile",           "__volatile
 // printf waits for the reader of its output, which may be the launching thread.
 constexpr std::array<Text, 6> kCommunicatesWithin = {"atomic",           "atom_", "__sync_",
                                                      "memory_scope_all", "_pipe", "printf"};
+constexpr std::array<Text, 4> kLoops = {"for", "while", "do", "goto"};
 constexpr std::array<Text, 2> kGroups = {"local", "__local"};
 constexpr std::array<Text, 8> kGroupsWithin = {"get_local_", "get_enqueued_", "get_group_", "get_num_",
                                                "sub_group",  "work_group",    "barrier",    "async_"};
@@ -62,6 +63,7 @@ void classify_name(Text name, Scan& scan) {
   scan.reads_global_id |= name == kGlobalId;
   scan.opaque |= contains(kOpaque, name) || contains_any(kOpaqueWithin, name);
   scan.communicates |= contains(kCommunicates, name) || contains_any(kCommunicatesWithin, name);
+  scan.loops |= contains(kLoops, name);
   scan.reads_work_group |= contains(kGroups, name) || contains_any(kGroupsWithin, name);
   scan.breaks_prelude |= name.find(kReservedPrefix) != Text::npos || name == "_Pragma";
   // Their angle brackets may contain anything.
@@ -70,8 +72,8 @@ void classify_name(Text name, Scan& scan) {
 
 class Scanner {
  public:
-  Scanner(const Tokens& tokens, const CauseNotes& notes)
-      : list_(tokens.list), unreadable_(tokens.unreadable), notes_(notes) {
+  Scanner(const Tokens& tokens, const HarmlessAtomics* harmless, const CauseNotes& notes)
+      : list_(tokens.list), harmless_(harmless), unreadable_(tokens.unreadable), notes_(notes) {
     scan_.ambiguous = !tokens.unambiguous;
   }
 
@@ -104,7 +106,12 @@ class Scanner {
 
   void name(Text name) {
     const bool ambiguous = scan_.ambiguous;
+    const bool communicates = scan_.communicates;
     classify_name(name, scan_);
+    if (harmless_ != nullptr && harmless_->tokens[at_]) {
+      scan_.communicates = communicates;
+      scan_.adds_to_global |= harmless_->add_to_global;
+    }
     if (scan_.ambiguous && !ambiguous) unreadable_ = name;
     note(Way::uses, name);
   }
@@ -206,6 +213,7 @@ class Scanner {
   }
 
   const std::vector<Token>& list_;
+  const HarmlessAtomics* harmless_;  // null: none are known
   std::size_t at_ = 0;
   std::size_t depth_ = 0;  // of braces
   bool lost_ = false;      // more braces were closed than opened
@@ -258,7 +266,13 @@ std::string definition_of(Text operand, bool undefines) {
 
 }  // namespace
 
-Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) { return Scanner(tokens, notes).run(); }
+Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) {
+  return Scanner(tokens, nullptr, notes).run();
+}
+
+Scan scan_function(const Tokens& tokens, const HarmlessAtomics& harmless, const CauseNotes& notes) {
+  return Scanner(tokens, &harmless, notes).run();
+}
 
 Scan scan_text(std::string_view text) { return scan_tokens(tokens_of(text)); }
 

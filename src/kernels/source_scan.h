@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "kernels/cause.h"
+#include "kernels/harmless_atomics.h"
 #include "kernels/lexer.h"
 #include "kernels/scan.h"
 
@@ -41,6 +42,8 @@ struct Findings {
 
 // Scans the tokens of text without line splices. Includes are not followed, and pasted names are not formed.
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes = {});
+// The same for one function, of which some tokens are known not to communicate.
+Scan scan_function(const Tokens& tokens, const HarmlessAtomics& harmless, const CauseNotes& notes);
 Scan scan_text(std::string_view text);
 
 // What names may do that are pasted together from the names and numbers in `texts` and in `options`, those of the result

@@ -7,34 +7,19 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr Text kAnything;
-
 bool is_fragment(const Token& token) {
   return token.kind == Token::Kind::name || token.kind == Token::Kind::number;
 }
 
-// The parameters of the macro tokens[name]; sets `body` to the beginning of its replacement.
-std::set<Text> parameters_of(const std::vector<Token>& tokens, std::size_t name, std::size_t end,
-                             std::size_t& body) {
-  body = name + 1;
-  std::set<Text> parameters;
-  const bool takes_any = body < end && tokens[body].is("(") &&
-                         tokens[body].text.data() == tokens[name].text.data() + tokens[name].text.size();
-  if (!takes_any) return parameters;
-  for (; body < end && !tokens[body].is(")"); ++body) {
-    if (tokens[body].kind == Token::Kind::name) parameters.insert(tokens[body].text);
-  }
-  parameters.insert("__VA_ARGS__");
-  parameters.insert("__VA_OPT__");
-  if (body < end) ++body;
-  return parameters;
-}
-
 }  // namespace
 
-TokenPasting::TokenPasting(const std::vector<const Tokens*>& texts, const Tokens& options) {
+TokenPasting::TokenPasting(const std::vector<const Tokens*>& texts, const Tokens& options)
+    : arguments_(texts, options) {
   for (const Tokens* text : texts) read(text->list, true);
   read(options.list, false);
+  // A call that is itself pasted together may pass anything.
+  const std::vector<Text> followed = arguments_.followed();
+  if (std::any_of(followed.begin(), followed.end(), [&](Text name) { return can_join(name); })) allow({}, {});
 }
 
 void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {
@@ -42,13 +27,13 @@ void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {
     if (is_fragment(tokens[i])) fragments_.insert(tokens[i].text);
     if (!tokens[i].directive) {
       // Outside of a directive it comes from a macro's argument, where it should not paste.
-      if (tokens[i].is("##")) allow(kAnything, kAnything);
+      if (tokens[i].is("##")) allow({}, {});
       continue;
     }
     const std::size_t begin = i;
     for (; tokens[i].kind != Token::Kind::end_of_directive; ++i) {
       if (is_fragment(tokens[i])) fragments_.insert(tokens[i].text);
-      if (tokens[i].is("##") && !sure) allow(kAnything, kAnything);
+      if (tokens[i].is("##") && !sure) allow({}, {});
     }
     if (sure) read_definition(tokens, begin, i);
   }
@@ -56,29 +41,30 @@ void TokenPasting::read(const std::vector<Token>& tokens, bool sure) {
 
 // An empty parameter joins the operands on both its sides (6.10.3.3, paragraph 2).
 void TokenPasting::read_definition(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
-  std::size_t body = begin + 2;
   const bool defines = begin + 2 < end && tokens[begin + 1].is("define");
-  const std::set<Text> parameters = defines ? parameters_of(tokens, begin + 2, end, body) : std::set<Text>{};
-  const auto operand = [&](std::size_t at) {
-    return at < body || at >= end || !is_fragment(tokens[at]) || parameters.contains(tokens[at].text)
-               ? kAnything
-               : tokens[at].text;
+  const MacroHead head =
+      defines ? read_head_of_macro(tokens, begin + 2, end) : MacroHead{.parameters = {}, .body = begin + 2};
+  const auto operand = [&](std::size_t at) -> Operand {
+    if (at < head.body || at >= end || !is_fragment(tokens[at])) return {};
+    if (head.has(tokens[at].text)) return {{}, arguments_.of(tokens[begin + 2].text, tokens[at].text)};
+    return {tokens[at].text, nullptr};
   };
-  for (std::size_t at = body; at < end; ++at) {
+  for (std::size_t at = head.body; at < end; ++at) {
     if (!tokens[at].is("##")) continue;
-    const Text left = operand(at - 1);
+    const Operand left = operand(at - 1);
     for (std::size_t right = at + 1; right < end; right += 2) {
-      allow(left, operand(right));
-      if (operand(right) != kAnything || right + 1 >= end || !tokens[right + 1].is("##")) break;
+      const Operand next = operand(right);
+      allow(left, next);
+      if (!next.written.empty() || right + 1 >= end || !tokens[right + 1].is("##")) break;
     }
   }
 }
 
-void TokenPasting::allow(Text left, Text right) { allowed_pairs_.emplace(left, right); }
+void TokenPasting::allow(const Operand& left, const Operand& right) { allowed_pairs_.emplace(left, right); }
 
 bool TokenPasting::allowed(Text left, Text right) const {
-  return allowed_pairs_.contains({left, right}) || allowed_pairs_.contains({kAnything, right}) ||
-         allowed_pairs_.contains({left, kAnything}) || allowed_pairs_.contains({kAnything, kAnything});
+  return std::any_of(allowed_pairs_.begin(), allowed_pairs_.end(),
+                     [&](const auto& pair) { return pair.first.may_be(left) && pair.second.may_be(right); });
 }
 
 bool TokenPasting::can_form(std::string_view name) const {

@@ -64,16 +64,16 @@ TEST(BinaryFacts, OtherTextsAreRefused) {
                                  first + "tagged 1 prelude 1 origin 0 why 0 \n",
                                  first + "tagged 1 prelude 1 origin 99999999999999999999999 why 0\n",
                                  first + second + "\n",
-                                 first + second + "program 0000000000\n",
                                  first + second + "program 000000000000\n",
-                                 first + second + "program 00000000002\n",
-                                 first + second + "kernel 00000000000 add\n",
-                                 first + second + "program 00000000000",
-                                 good + "kernel 00000000000 \n",
-                                 good + "kernel 00000000000\n",
-                                 good + "kernel 00000000000-b\n",
-                                 good + "kernel 00000000000 a b\n",
-                                 good + "kernel 00000000000 c"}) {
+                                 first + second + "program 00000000000000\n",
+                                 first + second + "program 0000000000002\n",
+                                 first + second + "kernel 0000000000000 add\n",
+                                 first + second + "program 0000000000000",
+                                 good + "kernel 0000000000000 \n",
+                                 good + "kernel 0000000000000\n",
+                                 good + "kernel 0000000000000-b\n",
+                                 good + "kernel 0000000000000 a b\n",
+                                 good + "kernel 0000000000000 c"}) {
     EXPECT_FALSE(from_text(bad)) << bad;
   }
 }

@@ -161,7 +161,7 @@ constexpr const char* kJoin = "#define C(a, b) a##b\n";
 
 TEST(Scan, PastedNamesAreFormedFromExistingTokens) {
   EXPECT_TRUE(pasted("get_ ## group_id").reads_ndrange);
-  EXPECT_TRUE(pasted(std::string(kJoin) + "C(get_, C(gro, up_)) id").reads_ndrange);
+  EXPECT_TRUE(pasted(std::string(kJoin) + "C(get_, C(gro, C(up_, id)))").reads_ndrange);
   EXPECT_FALSE(pasted(std::string(kJoin) + "get_group id").reads_ndrange)
       << "the second underscore is not there";
   EXPECT_TRUE(pasted("__builtin ## _ptx").opaque);
@@ -202,6 +202,45 @@ TEST(Scan, NamesWithoutPastingOperatorAreNotFormed) {
 TEST(Scan, UnusualMacroOptionsAreNotGuessed) {
   EXPECT_TRUE(pasted("get_gr C(oup_id)", "-DC(x)=y##z").reads_ndrange);
   EXPECT_FALSE(pasted("get_gr C(oup_id)", "-DC(x)=y").reads_ndrange);
+}
+
+constexpr const char* kConcat = "#define CONCAT(a, b) a##b\n#define VTYPE(type, width) CONCAT(type, width)\n";
+
+TEST(Scan, OperandsOfPastingOperatorsAreWhatCallsPass) {
+  for (const char* text :
+       {"VTYPE(uint, 4) get_group _id as m ato mic_inc", "VTYPE(uint, WIDTH)\n#define WIDTH 4\nas m",
+        "#define U uint\nVTYPE(U, 4) as m", "#define OTHER(x) VTYPE(x, 2)\nOTHER(float) as m",
+        "CONCAT(, 4) as m", "VTYPE((x), 4) as m"}) {
+    const Scan scan = pasted(std::string(kConcat) + text);
+    EXPECT_FALSE(scan.opaque || scan.reads_ndrange || scan.communicates) << text;
+  }
+}
+
+class PassedFragments : public testing::TestWithParam<const char*> {};
+
+TEST_P(PassedFragments, AreFollowed) {
+  EXPECT_TRUE(pasted(std::string(kConcat) + GetParam()).opaque) << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, PassedFragments,
+    testing::Values(
+        "CONCAT(as, m)", "VTYPE(as, m)", "VTYPE(A, m)\n#define A as",
+        "VTYPE(A, B)\n#define A as\n#define B C\n#define C m", "#define OTHER(x) VTYPE(as, x)\nOTHER(m)",
+        "#define OTHER(x) VTYPE(x, M)\n#define M m\nOTHER(as)", "#define APPLY(f) f(as, m)\nAPPLY(CONCAT)",
+        "#define ALIAS CONCAT\nALIAS(as, m)", "#define OPEN CONCAT (\nOPEN as, m)", "VTYPE(CONCAT(a, s), m)",
+        "CONCAT(CON, CAT)(as, m)", "CONCAT(VTY, PE)(as, m)", "#define V(...) CONCAT(__VA_ARGS__)\nV(as, m)",
+        "#define V(x...) a##x\nV(sm)", "CONCAT(as,\n#if 1\nm\n#endif\n)", "VTYPE(ID(as), m)\n#define ID(x) x",
+        "VTYPE(F(1), m)\n#define F(x) as", "CONCAT(CONCAT, (as, m))",
+        "#define CONCAT(x, y) y##x\nCONCAT(m, as)", "#if VTYPE(as, m)\n#endif"));
+
+TEST(Scan, OptionsMayBecomeOperandsOfPastingOperators) {
+  const std::string text = std::string(kConcat) + "VTYPE(A, m)";
+  EXPECT_FALSE(pasted(text + " as").opaque);
+  EXPECT_TRUE(pasted(text, "-DA=as").opaque);
+  EXPECT_TRUE(pasted(text, "-D A=as").opaque);
+  EXPECT_TRUE(pasted(std::string(kConcat) + "as m", "-DX=CONCAT(a,sm)").opaque);
+  EXPECT_TRUE(pasted(std::string(kConcat) + "X(as, m)", "-DX=CONCAT").opaque);
 }
 
 TEST(ScanOptions, HarmlessOptionsAreNotFlagged) {

@@ -15,17 +15,19 @@ using Scans = BinaryFacts::Scans;
 constexpr std::string_view kFormat = "cleave binary 1";
 constexpr std::string_view kProgram = "program ";
 constexpr std::string_view kKernel = "kernel ";
-constexpr std::size_t kFlags = 11;
+constexpr std::size_t kFlags = 13;
 constexpr auto kLastReason = static_cast<unsigned>(NoPrelude::il);
 
 // All members; does not compile where one is missing.
 template <typename Given>  // Scan or const Scan
 auto flags_of(Given& scan) {
   auto& [reads_ndrange, reads_global_id, breaks_prelude, opaque, communicates, reads_work_group,
-         pastes_tokens, breaks_prelude_if_pasting, has_includes, ambiguous, keeps_state] = scan;
+         pastes_tokens, breaks_prelude_if_pasting, has_includes, ambiguous, keeps_state, loops,
+         adds_to_global] = scan;
   return std::array{&reads_ndrange, &reads_global_id,  &breaks_prelude, &opaque,
                     &communicates,  &reads_work_group, &pastes_tokens,  &breaks_prelude_if_pasting,
-                    &has_includes,  &ambiguous,        &keeps_state};
+                    &has_includes,  &ambiguous,        &keeps_state,    &loops,
+                    &adds_to_global};
 }
 
 std::string digits_of(const Scan& scan) {

@@ -22,7 +22,7 @@ using Policy = base::SplitPolicy;
 
 constexpr const char* kPocl = "Portable Computing Language";
 constexpr const char* kAssembly = "kernel void add(global int* data, int n) { asm(\"\"); }";
-constexpr const char* kAtomicAdd = "kernel void add(global int* data, int n) { atomic_add(data, n); }";
+constexpr const char* kAtomicAdd = "kernel void add(global int* data, int n) { n = atomic_add(data, n); }";
 constexpr const char* kKeeps = "global int total; kernel void add(global int* data, int n) { total += n; }";
 
 Settings explained(Settings settings = default_settings()) {

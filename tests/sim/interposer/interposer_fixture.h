@@ -33,7 +33,7 @@ inline constexpr const char* kSplittable = R"(
 inline constexpr const char* kUsesGroupId =
     "kernel void reads_group_id(global int* data, int n) { data[get_group_id(0)] += n; }";
 inline constexpr const char* kUsesAtomics =
-    "kernel void uses_atomics(global int* data, int n) { atomic_add(&data[get_global_id(0)], n); }";
+    "kernel void uses_atomics(global int* data, int n) { n = atomic_add(&data[get_global_id(0)], n); }";
 
 // Five VMs and α 4: twenty slices, on the program's queue. The device could hold all groups of a launch
 // at once, so the rules for small launches are replaced by its number of cores.

@@ -252,7 +252,8 @@ std::size_t with_prelude(const InterposerFixture& fixture) {
 
 // What the macro's name stands for may be a function that another program calls.
 TEST(TaggedSlices, CompiledObjectsKeepTheirNames) {
-  const std::string source = std::string("#define NAME get_group_linear_id\n") + kUsesGroupId;
+  const std::string source =
+      std::string("#define NAME get_group_linear_id\n#ifdef NAME\n#endif\n") + kUsesGroupId;
   for (const bool compile : {false, true}) {
     InterposerFixture fixture;
     const cl_program program = fixture.unbuilt_program(source);
@@ -272,6 +273,7 @@ TEST(TaggedSlices, TrustedBinaryContainsThePrelude) {
 // Sees the cut, and cannot be given the prelude.
 constexpr const char* kMeddles = R"(
 #define TEXT(x) #x
+constant char text[] = TEXT(x);
 kernel void reads_group_id(global int* data, int n) { data[get_group_id(0)] += n; })";
 
 constexpr const char* kMeddlesUnnamed = R"(
