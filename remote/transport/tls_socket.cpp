@@ -1,14 +1,15 @@
 #include "remote/transport/tls_socket.h"
 
 #include <cstddef>
-#include <cstdint>
+#include <memory>
+#include <new>
 
 #include <sys/socket.h>
 
 namespace cleave::remote {
 namespace {
 
-int socket_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+int socket_of(BIO* bio) { return *static_cast<const int*>(BIO_get_data(bio)); }
 
 // The result as OpenSSL wants it: 1 if something was transferred, else 0, with a flag if it is worth trying again.
 int outcome(BIO* bio, ssize_t transferred, int retry_flag, std::size_t* size) {
@@ -36,6 +37,12 @@ long control(BIO* bio, int command, long, void*) {
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
+int destroy(BIO* bio) {
+  delete static_cast<int*>(BIO_get_data(bio));
+  BIO_set_data(bio, nullptr);
+  return 1;
+}
+
 BIO_METHOD* make_method() {
   BIO_METHOD* const method =
       BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
@@ -43,6 +50,7 @@ BIO_METHOD* make_method() {
   BIO_meth_set_write_ex(method, write);
   BIO_meth_set_read_ex(method, read);
   BIO_meth_set_ctrl(method, control);
+  BIO_meth_set_destroy(method, destroy);
   return method;
 }
 
@@ -51,9 +59,10 @@ BIO_METHOD* make_method() {
 BIO* make_socket_bio(int socket) {
   // Never freed: streams may be used until the process ends.
   static const BIO_METHOD* const method = make_method();
-  BIO* const bio = method != nullptr ? BIO_new(method) : nullptr;
+  std::unique_ptr<int> kept(new (std::nothrow) int(socket));
+  BIO* const bio = method != nullptr && kept ? BIO_new(method) : nullptr;
   if (bio == nullptr) return nullptr;
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+  BIO_set_data(bio, kept.release());
   BIO_set_init(bio, 1);
   return bio;
 }
