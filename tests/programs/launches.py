@@ -71,11 +71,12 @@ def read_records(folder, cores):
         total += statistics["launches"]
         for kernel in statistics["kernels"]:
             if kernel["name"] in kernels:
-                kernels[kernel["name"]].causes |= causes_of(kernel)
+                kernels[kernel["name"]].causes.update(causes_of(kernel))
     return kernels, total
 
 
 def causes_of(kernel):
     """The sentences in which the statistics say what keeps a kernel whole."""
-    found = kernel.get("causes") or []
-    return {cause if isinstance(cause, str) else json.dumps(cause, sort_keys=True) for cause in found}
+    for cause in kernel.get("causes", ()):
+        for finding in cause["findings"] or [{"text": cause["cause"]}]:
+            yield f"{cause['reason']}: {finding['text']}"
