@@ -36,6 +36,7 @@ struct Work {
   bool entire = false;                                     // everything counts
   bool visited = false;
   bool open = false;
+  bool once = false;  // compilers may skip it when it is included again
 };
 
 std::size_t end_of_line(const std::vector<Token>& list, std::size_t at) {
@@ -217,21 +218,26 @@ class Walk {
       macros_.set(operand[0].text, read_definition(operand));
     } else if (keyword == "undef" && !operand.empty()) {
       macros_.set(operand[0].text, Macro{.parameters = {}, .text = {}});
+    } else if (keyword == "pragma" && !operand.empty() && operand[0].is("once")) {
+      works_[text].once = true;
     }
   }
 
-  // If it may mean several files, what they define differently is unknown.
+  // If it may mean several files or nothing, what they define differently is unknown.
   void include(std::size_t text, Line operand, bool next) {
     std::vector<std::size_t> files = files_of(text, operand, next);
     if (files.empty()) return macros_.forget_all();
-    if (files.size() == 1) return follow(files[0]);
+    const bool may_be_skipped = std::any_of(files.begin(), files.end(), [&](std::size_t file) {
+      return works_[file].once && works_[file].visited;
+    });
+    if (files.size() == 1 && !may_be_skipped) return follow(files[0]);
     std::vector<MacroTable::Changes> changes;
     for (const std::size_t file : files) {
       macros_.begin_branch();
       follow(file);
       changes.push_back(macros_.end_branch());
     }
-    macros_.join(changes, false);
+    macros_.join(changes, may_be_skipped);
   }
 
   std::vector<std::size_t> files_of(std::size_t text, Line operand, bool next) {

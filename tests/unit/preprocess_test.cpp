@@ -150,6 +150,21 @@ TEST(Preprocess, HeadersDefineMacrosAndAreFollowedEachTime) {
   EXPECT_EQ(words(preprocess("#include \"a.h\"\n#include \"a.h\"", {}, header)), "xyz");
 }
 
+TEST(Preprocess, RepeatedIncludeOfAHeaderWithPragmaOnceMayBeSkipped) {
+  const std::string modes = "#ifdef FIRST\n#define MODE 2\n#else\n#define FIRST\n#define MODE 1\n#endif\n";
+  const auto branches = [](const std::string& text) {
+    Header header(text);
+    const char* const twice = "#include \"a.h\"\n#include \"a.h\"\n#if MODE == 1\na\n#else\nb\n#endif";
+    std::string all;
+    for (const Token& token : preprocess(twice, {}, header).texts[0].compiled.list) {
+      if (!token.directive && token.kind == Token::Kind::name) all.append(token.text);
+    }
+    return all;
+  };
+  EXPECT_EQ(branches(modes), "b");
+  EXPECT_EQ(branches("#pragma once\n" + modes), "ab");
+}
+
 TEST(ProgramScan, WhatIsNotCompiledDoesNotCount) {
   const std::string kernel = "kernel void k(global int* p) { p[0] = 1; }\n";
   for (const char* const dead :
