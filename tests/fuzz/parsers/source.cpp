@@ -82,7 +82,9 @@ void check_splices(const std::string& text, const ProgramScan& scan) {
 }
 
 Scan with_options(const std::string& options) {
-  return ProgramScan("kernel void k(global int* o) { *o = 1; }", {options, {}, true}).whole();
+  BuildInputs inputs;
+  inputs.options = options;
+  return ProgramScan("kernel void k(global int* o) { *o = 1; }", inputs).whole();
 }
 
 void check_options(const std::string& options) {
