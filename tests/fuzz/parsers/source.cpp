@@ -10,6 +10,7 @@
 namespace {
 
 using cleave::fuzz::require;
+using cleave::kernels::BuildInputs;
 using cleave::kernels::continues_name;
 using cleave::kernels::ProgramScan;
 using cleave::kernels::Scan;
