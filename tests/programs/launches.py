@@ -1,14 +1,17 @@
 """What Cleave recorded of a run: the launches in its traces, and the totals in its statistics.
 
 A launch *could be split* if it has more work-items than the device has cores (as `cleave doctor` counts them) and more than
-one work-group. Where the program leaves the local size open, the driver chooses it: such a launch has one group
-only if Cleave found that (`one_group`).
+one work-group. Where the program leaves the local size open, the driver chooses it: such a launch counts as one of a single
+group if Cleave found that (`one_group`), or if it is so small that any driver makes one group of it.
 """
 
 import json
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+
+
+ONE_GROUP_ITEMS = 64  # the widest hardware group in use; with fewer work-items more groups would only idle
 
 
 @dataclass
@@ -24,7 +27,7 @@ def could_be_split(global_size, local_size, reason, cores):
     if math.prod(global_size) <= cores:
         return False
     if local_size is None:
-        return reason != "one_group"
+        return reason != "one_group" and math.prod(global_size) >= ONE_GROUP_ITEMS
     groups = math.prod(-(-whole // part) for whole, part in zip(global_size, local_size))
     return groups > 1
 

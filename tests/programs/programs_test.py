@@ -69,6 +69,9 @@ class Splittable(unittest.TestCase):
         self.assertFalse(launches.could_be_split([64], None, "one_group", 1))
         self.assertTrue(launches.could_be_split([64], None, "binary", 1))
 
+    def test_where_the_driver_chooses_groups_a_few_items_are_one(self):
+        self.assertFalse(launches.could_be_split([63], None, "shape", 1))
+
 
 class Records(unittest.TestCase):
     def test_count_holds_kernels_and_the_reasons_of_launches_that_could_be_split(self):
@@ -152,8 +155,10 @@ class Report(unittest.TestCase):
 
 class Environment(unittest.TestCase):
     def test_nothing_of_the_callers_settings_reaches_a_program(self):
-        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.dict("os.environ", {"LD_PRELOAD": "x", "CLEAVE_VMS": "3"}):
-            environment = ways.clean_environment(Path(name), unittest.mock.Mock(drivers=Path(name)), "pocl")
+        with tempfile.TemporaryDirectory() as name:
+            with unittest.mock.patch.dict("os.environ", {"LD_PRELOAD": "x", "CLEAVE_VMS": "3"}):
+                environment = ways.clean_environment(Path(name), unittest.mock.Mock(drivers=Path(name)), "pocl")
+            self.assertTrue(Path(environment["XDG_CACHE_HOME"]).is_dir())
         self.assertEqual({"LD_PRELOAD", "CLEAVE_VMS"} & set(environment), set())
         self.assertEqual(environment["HOME"], name)
 

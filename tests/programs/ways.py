@@ -33,6 +33,8 @@ def clean_environment(home, cache, driver):
     # Some programs ask the password file for their user's home, unless these are set.
     homes = {"HOME": home, "XDG_CACHE_HOME": home / ".cache", "XDG_CONFIG_HOME": home / ".config",
              "XDG_DATA_HOME": home / ".local/share", "XDG_RUNTIME_DIR": home}
+    for path in homes.values():  # OpenCV keeps its cache in a folder of all users where these do not exist
+        path.mkdir(parents=True, exist_ok=True)
     return environment | {name: str(path) for name, path in homes.items()} | {
         "OCL_ICD_VENDORS": driver_path(driver), "POCL_MAX_PTHREAD_COUNT": "1", "POCL_CACHE_DIR": str(kernels),
         "LC_ALL": "C.UTF-8"}
