@@ -301,6 +301,8 @@ void keep_reached(const Work& work, SourceText& text) {
 }  // namespace
 
 Preprocessed preprocess(std::string_view source, const PreprocessorInputs& inputs, Headers& headers) {
+  // Programs may count the text's terminator as part of it; compilers end there.
+  while (source.ends_with('\0')) source.remove_suffix(1);
   Preprocessed program;
   program.texts.emplace_back(source, "");
   Walk walk(program, inputs, headers);

@@ -39,6 +39,8 @@ constexpr std::array<Text, 5> kHarmlessDirectives = {"else", "endif", "line", "e
 // The last is for CLBlast, which evaluates it before it builds its programs.
 constexpr std::array<Text, 7> kHarmlessPragmas = {
     "OPENCL", "unroll", "nounroll", "once", "STDC", "ivdep", "promote_to_registers"};
+// The word behind #pragma clang.
+constexpr std::array<Text, 2> kHarmlessClangPragmas = {"fp", "loop"};
 constexpr std::array<Text, 9> kHarmlessOptions = {"-D", "-I", "-cl-", "-w", "-W", "-O", "-g", "-x", "-nv-"};
 
 template <std::size_t N>
@@ -158,6 +160,12 @@ class Scanner {
   // Whether the preceding token could end a type: an attribute, a structure.
   bool ends_type(std::size_t at) const { return at > 0 && (list_[at - 1].is(")") || list_[at - 1].is("}")); }
 
+  // `at` is the word behind "pragma".
+  [[nodiscard]] bool is_harmless_pragma(std::size_t at, std::size_t end) const {
+    if (list_[at].is("clang")) return at + 1 < end && contains(kHarmlessClangPragmas, list_[at + 1].text);
+    return contains(kHarmlessPragmas, list_[at].text);
+  }
+
   // From the "#" to the end of its line.
   void directive() {
     const std::size_t begin = at_;
@@ -171,7 +179,7 @@ class Scanner {
       definition(begin + 2, end);
     } else if (contains(kConditions, keyword)) {
       condition(begin + 2, end);
-    } else if (keyword == "pragma" ? begin + 2 < end && !contains(kHarmlessPragmas, list_[begin + 2].text)
+    } else if (keyword == "pragma" ? begin + 2 < end && !is_harmless_pragma(begin + 2, end)
                                    : !contains(kHarmlessDirectives, keyword)) {
       scan_.opaque = scan_.breaks_prelude = true;
       const Token& last = list_[std::min(begin + 2, end - 1)];

@@ -150,6 +150,17 @@ TEST(Preprocess, HeadersDefineMacrosAndAreFollowedEachTime) {
   EXPECT_EQ(words(preprocess("#include \"a.h\"\n#include \"a.h\"", {}, header)), "xyz");
 }
 
+TEST(Preprocess, TerminatorsAtTheEndAreNoText) {
+  using namespace std::string_view_literals;
+  const auto is_opaque = [](std::string_view text) {
+    NoHeaders none;
+    return !preprocess(text, {}, none).texts[0].tokens.unambiguous;
+  };
+  EXPECT_FALSE(is_opaque("kernel void k() {}\n\0"sv));
+  EXPECT_FALSE(is_opaque("kernel void k() {}\0\0"sv));
+  EXPECT_TRUE(is_opaque("kernel void k() {}\0\n"sv));
+}
+
 TEST(Preprocess, RepeatedIncludeOfAHeaderWithPragmaOnceMayBeSkipped) {
   const std::string modes = "#ifdef FIRST\n#define MODE 2\n#else\n#define FIRST\n#define MODE 1\n#endif\n";
   const auto branches = [](const std::string& text) {

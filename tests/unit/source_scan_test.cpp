@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Scan, HarmlessSource,
                                          "\"get_group_id(0)\"", "my_get_group_id(0)", "get_group_id_of(0)",
                                          "// a \\\n get_group_id(0)", "x = '\"'; // get_group_id(0) \"",
                                          "\"\\\"get_group_id\"", "#pragma unroll 4\n",
-                                         "#pragma promote_to_registers\n", "#\n", "#line 3\n",
+                                         "#pragma promote_to_registers\n", "#pragma clang fp contract(on)\n",
+                                         "#pragma clang loop unroll(full)\n", "#\n", "#line 3\n",
                                          "#error don't\n", "#warning get_group_id\n"));
 
 class OpaqueSource : public testing::TestWithParam<const char*> {};
@@ -77,8 +78,9 @@ TEST(Scan, AmbiguousTextIsReported) {
 }
 
 TEST(Scan, UnreadableTextBreaksThePrelude) {
-  for (const char* text : {"?\?=define X\n", "%:x", "\\u0067", "#import <x>\n", "#pragma what\n", "don't\n",
-                           "a$b", "_Pragma(\"x\")"}) {
+  for (const char* text :
+       {"?\?=define X\n", "%:x", "\\u0067", "#import <x>\n", "#pragma what\n", "#pragma clang\n",
+        "#pragma clang attribute push\n", "#pragma fp\n", "don't\n", "a$b", "_Pragma(\"x\")"}) {
     EXPECT_TRUE(scan_source(text).breaks_prelude) << text;
   }
   EXPECT_TRUE(scan_source(std::string("a\0b", 3)).ambiguous);
