@@ -167,7 +167,8 @@ TEST(Preprocess, RepeatedIncludeOfAHeaderWithPragmaOnceMayBeSkipped) {
     Header header(text);
     const char* const twice = "#include \"a.h\"\n#include \"a.h\"\n#if MODE == 1\na\n#else\nb\n#endif";
     std::string all;
-    for (const Token& token : preprocess(twice, {}, header).texts[0].compiled.list) {
+    const Preprocessed program = preprocess(twice, {}, header);
+    for (const Token& token : program.texts[0].compiled.list) {
       if (!token.directive && token.kind == Token::Kind::name) all.append(token.text);
     }
     return all;
