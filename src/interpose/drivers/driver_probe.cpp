@@ -44,16 +44,19 @@ struct Shape {
   std::size_t slices;
 };
 
+// All of one local size: PoCL compiles the kernel anew for each, which is what most of the probe's time goes to.
+constexpr plan::Extent kLocal{2, 1, 1};
+
 const std::array<Shape, 8>& shapes() {
   static constexpr std::array<Shape, 8> kShapes = {{
-      {{1, {5, 0, 0}, {24, 1, 1}, {8, 1, 1}}, 1},
-      {{2, {0, 3, 0}, {8, 6, 1}, {4, 2, 1}}, 1},
-      {{3, {1, 0, 9}, {8, 2, 1}, {4, 2, 1}}, 1},
-      {{1, {5, 0, 0}, {40, 1, 1}, {8, 1, 1}}, 3},    // with the groups before the slice
-      {{1, {0, 0, 0}, {8200, 1, 1}, {1, 1, 1}}, 3},  // too many groups for that
-      {{2, {7, 3, 0}, {8, 10, 1}, {4, 2, 1}}, 3},    // the outer dimension cut
-      {{2, {0, 0, 0}, {16, 4, 1}, {4, 2, 1}}, 5},    // both cut
-      {{3, {0, 2, 0}, {8, 6, 1}, {4, 2, 1}}, 2},     // three dimensions, the third of size 1
+      {{1, {5, 0, 0}, {6, 1, 1}, kLocal}, 1},
+      {{2, {0, 3, 0}, {4, 3, 1}, kLocal}, 1},
+      {{3, {1, 0, 9}, {4, 1, 1}, kLocal}, 1},
+      {{1, {5, 0, 0}, {10, 1, 1}, kLocal}, 3},     // with the groups before the slice
+      {{1, {0, 0, 0}, {16400, 1, 1}, kLocal}, 3},  // too many groups for that
+      {{2, {7, 3, 0}, {4, 5, 1}, kLocal}, 3},      // the outer dimension cut
+      {{2, {0, 0, 0}, {8, 2, 1}, kLocal}, 5},      // both cut
+      {{3, {0, 2, 0}, {4, 3, 1}, kLocal}, 2},      // three dimensions, the third of size 1
   }};
   return kShapes;
 }
@@ -203,7 +206,7 @@ std::optional<ProbeResult> probe_driver(const Table& next, base::Clock& clock, c
     if (!facts.carries_tags) return facts;
   }
   // A positive offset that becomes negative if only 32 bits of it are kept.
-  const auto seen = probe.run({{3, {0, 0, std::size_t{1} << 31U}, {1, 1, 1}, {1, 1, 1}}, 1});
+  const auto seen = probe.run({{3, {0, 0, std::size_t{1} << 31U}, kLocal, kLocal}, 1});
   if (probe.busy()) return std::nullopt;
   facts.truncates_offsets = seen.empty() || seen[0] != 3;
   return facts;
