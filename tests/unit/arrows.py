@@ -14,6 +14,7 @@ MAY_INCLUDE = {
     "src/kernels": {"src/base"},
     "src/neighbours": {"src/base", "include/cleave"},
     "src/learn": {"src/base"},
+    "src/turns": {"src/base"},
     "src/launch": {"src/base", "src/plan"},
     "src/observe": {"src/base"},
     "src/objects": {"src/base"},
@@ -27,7 +28,7 @@ MAY_INCLUDE = {
     "icd": {"src/base", "src/interpose", "src/opencl", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base", "src/daemon"},
 }
-NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/observe", "monitor", "remote/protocol", "remote/transport")
+NO_OPENCL = ("src/daemon", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns", "src/observe", "monitor", "remote/protocol", "remote/transport")
 
 
 def folder_of(path, root):

@@ -1,0 +1,35 @@
+// Who is next, and for how long: what the protocol of turns (protocol.h) leaves open. An interface, so that the protocol is
+// checked for every choice that a policy could make.
+//
+// Implementations are thread-safe: pure functions over the given state, which must be sane (state.h). None allocates.
+#pragma once
+
+#include "turns/state.h"
+
+namespace cleave::turns {
+
+class Policy {
+ public:
+  Policy() = default;
+  Policy(const Policy&) = delete;
+  Policy& operator=(const Policy&) = delete;
+  virtual ~Policy() = default;
+
+  // A new participant: nonce, weight and class are set, everything else is new.
+  virtual void enter(View state, std::uint32_t slot) const = 0;
+
+  // `slot` begins to want the device, or stops wanting it. Requires: it exists and does not ask yet, or asks.
+  virtual void ask(View state, std::uint32_t slot, Ns now) const = 0;
+  virtual void rest(View state, std::uint32_t slot) const = 0;
+
+  // `slot`, which asks, has had the device for `time`.
+  virtual void charge(View state, std::uint32_t slot, Ns time) const = 0;
+
+  // Who of those that ask gets the device next; kNobody if no one asks.
+  [[nodiscard]] virtual std::uint32_t pick(View state) const = 0;
+
+  // Whether the holder, charged until now, should give the device away at this slice boundary.
+  [[nodiscard]] virtual bool should_yield(View state) const = 0;
+};
+
+}  // namespace cleave::turns

@@ -1,0 +1,51 @@
+// The policy of turns: strict classes, and within a class weighted fair queueing over device time, as EEVDF does it for
+// processors (Stoica and Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux since 6.6).
+//
+//   - A participant's virtual time is the device time it has had, divided by its weight. The class's virtual time is the
+//     mean of those that ask, by weight. Who is not ahead of it is eligible: it has had no more than its share.
+//   - Each asks for a stretch of device time, and its virtual deadline is when it would have had that at its share. Of the
+//     eligible ones, the earliest deadline is next.
+//   - The stretch is learnt: what a participant usually uses until it rests, at most a quantum. So one with little to do
+//     has an early deadline, and is served at the next slice boundary, without anybody having marked it.
+//   - Who rests keeps what it is owed, and is owed its share of the time while it rests, twice, up to one quantum. (Twice, since
+//     a program that is busy only now and then would otherwise wait in the middle of its work for what it has not yet earned;
+//     so one that rests at times may get up to twice its share, but never more.) A debt is remembered in the same way.
+//   - The holder goes on until it has had its stretch; before that it gives the device away only to a higher class, or to
+//     somebody who has begun to ask since and has an earlier deadline.
+//
+// Thread-safe: pure functions.
+#pragma once
+
+#include "turns/policy.h"
+
+namespace cleave::turns {
+
+class Scheduler final : public Policy {
+ public:
+  static constexpr Ns kDefaultQuantum = 5'000'000;
+  static constexpr Ns kMinRequest = 50'000;
+  static constexpr Ns kMaxDebt = 1'000'000'000;  // device time; what is beyond is forgiven to those who rest
+
+  // Requires: quantum >= kMinRequest.
+  explicit Scheduler(Ns quantum = kDefaultQuantum) : quantum_(quantum) {}
+
+  void enter(View state, std::uint32_t slot) const override;
+  void ask(View state, std::uint32_t slot, Ns now) const override;
+  void rest(View state, std::uint32_t slot) const override;
+  void charge(View state, std::uint32_t slot, Ns time) const override;
+  [[nodiscard]] std::uint32_t pick(View state) const override;
+  [[nodiscard]] bool should_yield(View state) const override;
+
+  [[nodiscard]] Ns quantum() const { return quantum_; }
+
+  // Weight or class of an existing participant change from now on. `weight` is limited to 1 to kMaxWeight.
+  void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority, Ns now) const;
+
+ private:
+  [[nodiscard]] Ns request_of(const Participant& p) const;
+  void place(View state, std::uint32_t slot, std::int64_t lag) const;
+
+  const Ns quantum_;
+};
+
+}  // namespace cleave::turns

@@ -1,0 +1,101 @@
+// What the participants of one device share: plain numbers, in an array of fixed size. The same bytes lie in the
+// shared file (shared_file.h), where other processes write them, so every reader calls sanitize() on its copy first;
+// after that a wrong number can make turns unfair but can do no other harm.
+//
+// Times are nanoseconds of the system's monotonic clock. Virtual times are nanoseconds of device time at the default
+// weight, and wrap around: only differences of them mean anything.
+//
+// Thread-safe: pure functions over the caller's memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace cleave::turns {
+
+using Ns = std::int64_t;
+
+inline constexpr unsigned kMaxParticipants = 128;
+inline constexpr std::uint32_t kNobody = 0xffffffff;
+inline constexpr std::uint32_t kDefaultWeight = 100;
+inline constexpr std::uint32_t kMaxWeight = 10000;
+
+// Strict: a class is served only while no one of a class above it asks.
+enum class Priority : std::uint8_t { high, normal, background };
+inline constexpr unsigned kPriorities = 3;
+
+// One process on one device.
+struct Participant {
+  std::uint64_t nonce = 0;         // chosen by the process; 0: the slot is free
+  std::uint64_t virtual_time = 0;  // the device time it has had, by its weight
+  std::uint64_t deadline = 0;      // virtual: when the device time that it asks for should be over
+  std::int64_t lag = 0;            // while it does not ask: the virtual time that it was owed when it stopped
+  std::uint64_t rested_at = 0;     // while it does not ask: `fair_clock` when it stopped
+  Ns request = 0;                  // how much device time it usually takes until it rests
+  Ns stretch = 0;                  // what it has had since it began to ask
+  Ns asked_at = 0;
+  Ns waited = 0;           // for turns, in total
+  std::uint64_t used = 0;  // device time in total, ns: for reports
+  std::uint64_t turns = 0;
+  std::uint32_t weight = kDefaultWeight;
+  std::uint32_t wakes = 0;  // a futex: changes when it should look again
+  std::uint32_t pid = 0;    // as the process sees itself
+  std::uint8_t priority = static_cast<std::uint8_t>(Priority::normal);
+  std::uint8_t asks = 0;  // 1: it wants the device or holds it
+  std::uint16_t unused = 0;
+
+  friend bool operator==(const Participant&, const Participant&) = default;
+};
+static_assert(sizeof(Participant) == 104);
+
+struct Header {
+  std::uint32_t magic = 0;
+  std::uint32_t version = 0;
+  std::uint32_t lock = 0;     // which of the file's lock bytes is in use
+  std::uint32_t members = 0;  // a futex: changes when somebody joins or leaves
+  std::uint32_t slots = 0;    // entries from here on are free
+  std::uint32_t holder = kNobody;
+  std::uint32_t guard = kNobody;  // who asks and watches the holder
+  std::uint32_t unused = 0;
+  std::uint64_t turn = 0;  // counts turns
+  Ns turn_began = 0;       // when the holder got the device
+  Ns charged_until = 0;    // up to when the holder has been charged
+  Ns pulse = 0;            // the holder's last sign of life
+  Ns idle_until = 0;       // not 0: the holder has nothing to do, and keeps the device until then
+  Ns guard_until = 0;      // when the guard looks again by itself
+  std::uint64_t fair_clock =
+      0;  // what each participant of weight 100 that asked all the time has been entitled to
+  std::array<std::uint64_t, kPriorities> origin{};  // a virtual time near all those of a class
+
+  friend bool operator==(const Header&, const Header&) = default;
+};
+static_assert(sizeof(Header) == 112);
+
+// A state that functions read and change.
+struct View {
+  Header& header;
+  std::span<Participant> participants;  // as many as there may be
+};
+
+// The longest time and the largest virtual distance that are believed. Sums over all participants of a distance times a
+// weight do not overflow.
+inline constexpr std::int64_t kMaxSpread = std::int64_t{1} << 42;
+
+// Replaces everything that cannot be by something that can: indices beyond the array, unknown classes, weights of 0, times in
+// the future, and virtual times too far from those of their class.
+void sanitize(View state, Ns now);
+
+[[nodiscard]] inline bool exists(const View& state, std::uint32_t slot) {
+  return slot < state.participants.size() && state.participants[slot].nonce != 0;
+}
+[[nodiscard]] inline bool asks(const View& state, std::uint32_t slot) {
+  return exists(state, slot) && state.participants[slot].asks != 0;
+}
+
+// How far `time` is ahead of `origin`.
+[[nodiscard]] inline std::int64_t distance(std::uint64_t origin, std::uint64_t time) {
+  return static_cast<std::int64_t>(time - origin);
+}
+
+}  // namespace cleave::turns

@@ -1,0 +1,135 @@
+// A device in virtual time whose participants take turns by a policy, at slice boundaries.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "turns/policy.h"
+
+namespace cleave::turns {
+
+constexpr Ns kMicrosecond = 1'000;
+constexpr Ns kMillisecond = 1'000'000;
+constexpr Ns kSecond = 1'000'000'000;
+constexpr Ns kForever = Ns{1} << 60;
+
+class SimulatedDevice {
+ public:
+  // What a participant does: `work` of device time, then nothing until `period` after it asked; and again.
+  struct Behaviour {
+    Ns work = kForever;
+    Ns period = 0;
+    Ns slice = 250 * kMicrosecond;
+    bool yields = true;
+  };
+  struct Client {
+    Behaviour behaviour;
+    Ns next = 0;
+    Ns left = 0;
+    std::optional<Ns> waits_since;
+    Ns used = 0;
+    Ns longest_wait = 0;
+  };
+
+  explicit SimulatedDevice(const Policy& policy) : policy_(policy), participants_(kMaxParticipants) {}
+
+  std::uint32_t add(std::uint32_t weight, Priority priority, Behaviour behaviour) {
+    const std::uint32_t slot = header.slots++;
+    Participant& p = participants_[slot];
+    p.nonce = slot + 1;
+    p.weight = weight;
+    p.priority = static_cast<std::uint8_t>(priority);
+    policy_.enter(view(), slot);
+    clients.push_back({.behaviour = behaviour, .next = now, .waits_since = {}});
+    return slot;
+  }
+  std::uint32_t add_job(std::uint32_t weight = kDefaultWeight, Priority priority = Priority::normal) {
+    return add(weight, priority, {});
+  }
+
+  void run_for(Ns duration) {
+    const Ns end = now + duration;
+    while (now < end) step(end);
+  }
+
+  // The share of `slot` in all that was used since forget().
+  [[nodiscard]] double share(std::uint32_t slot) const {
+    Ns sum = 0;
+    for (const Client& client : clients) sum += client.used;
+    return static_cast<double>(clients[slot].used) / static_cast<double>(sum);
+  }
+  void forget() {
+    for (Client& client : clients) client.used = client.longest_wait = 0;
+  }
+  View view() { return {header, participants_}; }
+  Participant& participant(std::uint32_t slot) { return participants_[slot]; }
+
+  Header header;
+  std::vector<Client> clients;
+  Ns now = 1;
+
+ private:
+  void step(Ns end) {
+    arrive();
+    if (header.holder == kNobody) grant(policy_.pick(view()));
+    if (header.holder == kNobody) return void(now = std::min(end, next_arrival()));
+    // One slice, during which others may arrive.
+    Client& client = clients[header.holder];
+    const Ns boundary = now + std::min(client.behaviour.slice, client.left);
+    client.left -= boundary - now;
+    client.used += boundary - now;
+    for (Ns arrival = next_arrival(); arrival < boundary; arrival = next_arrival()) {
+      now = std::max(now, arrival);
+      arrive();
+    }
+    now = boundary;
+    settle();
+    if (client.left == 0) {
+      policy_.rest(view(), header.holder);
+      client.next = std::max(client.next + client.behaviour.period, now);
+      header.holder = kNobody;
+    } else if (client.behaviour.yields && policy_.should_yield(view())) {
+      client.waits_since = now;
+      grant(policy_.pick(view()));
+    }
+  }
+
+  void settle() {
+    if (header.holder != kNobody) policy_.charge(view(), header.holder, now - header.charged_until);
+    header.charged_until = now;
+  }
+
+  void arrive() {
+    for (std::uint32_t slot = 0; slot < clients.size(); ++slot) {
+      Client& client = clients[slot];
+      if (participants_[slot].asks != 0 || client.next > now) continue;
+      settle();
+      policy_.ask(view(), slot, now);
+      client.left = client.behaviour.work;
+      client.waits_since = now;
+    }
+  }
+
+  [[nodiscard]] Ns next_arrival() const {
+    Ns next = kForever;
+    for (std::uint32_t slot = 0; slot < clients.size(); ++slot) {
+      if (participants_[slot].asks == 0) next = std::min(next, clients[slot].next);
+    }
+    return next;
+  }
+
+  void grant(std::uint32_t slot) {
+    header.holder = slot;
+    header.turn_began = header.charged_until = now;
+    if (slot == kNobody) return;
+    Client& client = clients[slot];
+    if (client.waits_since) client.longest_wait = std::max(client.longest_wait, now - *client.waits_since);
+    client.waits_since.reset();
+  }
+
+  const Policy& policy_;
+  std::vector<Participant> participants_;
+};
+
+}  // namespace cleave::turns
