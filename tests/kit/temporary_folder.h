@@ -1,6 +1,8 @@
-// A folder for one test, removed with all that is in it. Its path is short enough for a unix socket, whatever TMPDIR is.
+// A folder for one test, removed with all that is in it: in TMPDIR, or in /tmp where that path would leave too little room
+// for a unix socket's.
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +14,7 @@ namespace kit {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = "/tmp/cleave-test-XXXXXX";
+    std::string name = parent() + "/cleave-test-XXXXXX";
     if (mkdtemp(name.data()) != nullptr) path_ = name;
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -34,6 +36,13 @@ class TemporaryFolder {
   }
 
  private:
+  static std::string parent() {
+    constexpr std::size_t kLongest = 40;  // of the 107 bytes of a socket's path
+    const char* const set = std::getenv("TMPDIR");
+    const std::string named = set != nullptr ? set : "";
+    return named.starts_with('/') && named.size() <= kLongest ? named : "/tmp";
+  }
+
   std::string path_;
 };
 

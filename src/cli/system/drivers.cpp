@@ -10,6 +10,14 @@ namespace cleave::cli {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// No file can have this path. Loaders that take it for a folder find nothing in it, and ocl-icd, which takes what is no
+// folder for a library, finds no library.
+constexpr const char* no_drivers = "/dev/null/none";
+
+}  // namespace
+
 fs::path driver_folder() {
   const char* named = std::getenv("OCL_ICD_VENDORS");
   return named != nullptr && *named != '\0' ? named : "/etc/OpenCL/vendors";
@@ -34,6 +42,10 @@ std::string library_named_in(const fs::path& icd_file) {
 }
 
 DriverSelection::DriverSelection(const std::vector<fs::path>& drivers) {
+  if (drivers.empty()) {
+    folder_ = no_drivers;
+    return;
+  }
   std::string name = (fs::temp_directory_path() / "cleave-doctor-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw std::system_error(errno, std::generic_category(), "cannot make the folder " + name);
@@ -46,6 +58,7 @@ DriverSelection::DriverSelection(const std::vector<fs::path>& drivers) {
 }
 
 DriverSelection::~DriverSelection() {
+  if (folder_ == no_drivers) return;
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }

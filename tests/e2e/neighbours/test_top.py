@@ -8,6 +8,7 @@ import select
 import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 
@@ -88,6 +89,14 @@ class Printed(TopTest):
         top.wait(30)
         top.stderr.close()
         self.assertEqual([report["version"] for report in reports], [1, 1, 1])
+
+    def test_killed_leaves_no_file_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [str(CLEAVE), "top", "--json", "--interval", "0.1"]
+            with subprocess.Popen(command, env=self.top_environment(TMPDIR=folder), stdout=subprocess.PIPE) as top:
+                top.stdout.readline()
+                top.kill()
+            self.assertEqual(os.listdir(folder), [])
 
     def test_live_view_without_a_terminal_is_refused(self):
         done = self.top()
