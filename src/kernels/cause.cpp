@@ -63,6 +63,8 @@ std::string sentence(const Cause& cause) {
       return what + "among the build's options is not known, or changes names that Cleave needs";
     case Way::unsure_of_folders:
       return what + "may change where included files are searched";
+    case Way::in_module:
+      return what + "is used in its SPIR-V module";
   }
   return {};
 }

@@ -27,17 +27,18 @@ struct Cause {
     adds_to_global,  // no finding of its own: communicates if there is a loop
   };
   enum class Way : std::uint8_t {
-    uses,              // the construct is a name that is used
-    changes,           // a name that is declared, defined, undefined or tested, or is not called
-    makes_text,        // "#" or "defined" in a macro, which may concern any name
-    pastes,            // a name that "##" could form
-    directive,         // a directive, or a pragma, that is not known
-    not_found,         // the name of a file that is included and was not found
-    named_by_macro,    // what stands for the name of a file that is included
-    unreadable,        // text that compilers could read in different ways
-    declares,          // may declare a variable that keeps its value, or hides whether it does
-    option,            // a build option, or the macro that one defines
-    unsure_of_folders  // an option or a variable of the environment that changes where files are searched
+    uses,               // the construct is a name that is used
+    changes,            // a name that is declared, defined, undefined or tested, or is not called
+    makes_text,         // "#" or "defined" in a macro, which may concern any name
+    pastes,             // a name that "##" could form
+    directive,          // a directive, or a pragma, that is not known
+    not_found,          // the name of a file that is included and was not found
+    named_by_macro,     // what stands for the name of a file that is included
+    unreadable,         // text that compilers could read in different ways
+    declares,           // may declare a variable that keeps its value, or hides whether it does
+    option,             // a build option, or the macro that one defines
+    unsure_of_folders,  // an option or a variable of the environment that changes where files are searched
+    in_module           // a name, or the number of an instruction, that a SPIR-V module uses
   };
 
   Finding finding = Finding::opaque;
@@ -45,10 +46,13 @@ struct Cause {
   std::string construct;  // as it is written
   std::string file;       // of an included text: its path or name; empty: the program's own text
   unsigned line =
-      0;  // of that text, counted from 1; 0: the construct is not in a text but in the build's options
+      0;  // of that text, counted from 1; 0: the construct is not in a text but in the build's options or a module
 
   friend bool operator==(const Cause&, const Cause&) = default;
 };
+
+constexpr Cause::Finding kLastFinding = Cause::Finding::adds_to_global;
+constexpr Cause::Way kLastWay = Cause::Way::in_module;
 
 // The cause in one sentence without a full stop: "`atomic_add` is used in line 12".
 std::string sentence(const Cause& cause);
@@ -74,6 +78,8 @@ class Causes {
 
   [[nodiscard]] const Cause* of(Cause::Finding finding) const;
   [[nodiscard]] const std::vector<Cause>& list() const { return list_; }
+
+  friend bool operator==(const Causes&, const Causes&) = default;
 
  private:
   std::vector<Cause> list_;

@@ -119,14 +119,19 @@ ProgramScan::ProgramScan(Preprocessed program, const BuildInputs& inputs) {
 ProgramScan::ProgramScan(const Scan& whole, const std::vector<Cause>& causes)
     : whole_(whole), causes_(causes), builds_{{{whole, Causes(causes)}, {}, nullptr}} {}
 
-ProgramScan::ProgramScan(const Scan& whole, std::map<std::string, Scan> kernels) : ProgramScan(whole) {
-  builds_.front().kernels = std::make_shared<const std::map<std::string, Scan>>(std::move(kernels));
+ProgramScan::ProgramScan(const Scan& whole, const std::map<std::string, Scan>& kernels,
+                         const std::map<std::string, Causes>& causes)
+    : ProgramScan(whole, causes.contains("") ? causes.at("").list() : std::vector<Cause>{}) {
+  std::map<std::string, Findings> findings;
+  for (const auto& [name, scan] : kernels)
+    findings[name] = {scan, causes.contains(name) ? causes.at(name) : Causes{}};
+  builds_.front().kernels = std::make_shared<const std::map<std::string, Findings>>(std::move(findings));
 }
 
 Findings ProgramScan::of(const Build& build, const std::string& kernel) {
   if (build.kernels) {
     const auto known = build.kernels->find(kernel);
-    if (known != build.kernels->end()) return {known->second, {}};
+    if (known != build.kernels->end()) return known->second;
   }
   auto own = build.calls ? build.calls->of(kernel) : std::nullopt;
   if (!own) return build.whole;
@@ -141,15 +146,19 @@ Scan ProgramScan::of(const std::string& kernel) const {
   return all;
 }
 
-std::vector<Cause> ProgramScan::causes_of(const std::string& kernel) const {
-  Causes all;
+Findings ProgramScan::findings_of(const std::string& kernel) const {
+  Findings all;
   for (const Build& build : builds_) {
-    all.add(of(build, kernel).causes.list());
+    all.add(of(build, kernel));
     for (const Cause::Finding finding : {Cause::Finding::keeps_state, Cause::Finding::breaks_prelude}) {
-      if (const Cause* cause = build.whole.causes.of(finding)) all.add({*cause});
+      if (const Cause* cause = build.whole.causes.of(finding)) all.causes.add({*cause});
     }
   }
-  return all.list();
+  return all;
+}
+
+std::vector<Cause> ProgramScan::causes_of(const std::string& kernel) const {
+  return findings_of(kernel).causes.list();
 }
 
 void ProgramScan::add(const ProgramScan& other) {

@@ -50,11 +50,15 @@ class ProgramScan {
   // A program without source, with the given properties and their causes.
   explicit ProgramScan(const Scan& whole, const std::vector<Cause>& causes = {});
 
-  // The same, with the results of some of its kernels.
-  ProgramScan(const Scan& whole, std::map<std::string, Scan> kernels);
+  // The same, with the results of some of its kernels, and causes by kernel; those of "" are the whole program's.
+  ProgramScan(const Scan& whole, const std::map<std::string, Scan>& kernels,
+              const std::map<std::string, Causes>& causes = {});
 
   // The result for one kernel. Thread-safe; takes time linear in the size of the program.
   [[nodiscard]] Scan of(const std::string& kernel) const;
+
+  // The same with the causes, which may be incomplete: see causes_of().
+  [[nodiscard]] Findings findings_of(const std::string& kernel) const;
 
   // The result for the whole text, whatever is called. Thread-safe.
   [[nodiscard]] const Scan& whole() const { return whole_; }
@@ -76,8 +80,8 @@ class ProgramScan {
     Findings whole;
     Findings options;
     std::shared_ptr<const CallGraph> calls;  // null if the text could not be split
-    // Without source: the results of some kernels. Null: none.
-    std::shared_ptr<const std::map<std::string, Scan>> kernels = nullptr;
+    // Without source: the findings in some kernels. Null: none.
+    std::shared_ptr<const std::map<std::string, Findings>> kernels = nullptr;
   };
 
   // What one build says of a kernel.

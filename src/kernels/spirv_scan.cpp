@@ -136,11 +136,21 @@ Scan meaning_of(Word number, const std::array<Range<Enumerant>, N>& list) {
   return found == list.rend() ? kIsOpaque : found->meaning;
 }
 
-Scan meaning_of_variable(Word number) {
+// Null if it is not listed.
+const BuiltInValue* find_variable(Word number) {
   const auto* const found = std::find_if(kBuiltIns.begin(), kBuiltIns.end(), [&](const BuiltInValue& given) {
     return static_cast<Word>(given.variable) == number;
   });
-  return found == kBuiltIns.end() ? kReadsNdrange : found->meaning;
+  return found == kBuiltIns.end() ? nullptr : found;
+}
+
+// What a name in a module may be shown as: it is not trusted.
+std::string as_construct(Text name) {
+  constexpr std::size_t kLongest = 80;
+  std::string shown(name.substr(0, kLongest));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~' || c == '`'; }, '?');
+  return shown;
 }
 
 // Undoes the mangling of a function with no parameter or one integer, as OpenCL C and SPIR-V tools produce it.
@@ -183,24 +193,46 @@ constexpr Word bits(Mask mask) {
 // Reads the module in one pass. A missing word clears `sound_`.
 class ModuleReader {
  public:
-  explicit ModuleReader(std::span<const std::byte> module)
-      : module_(module), words_(module.size() / sizeof(Word)) {}
+  ModuleReader(std::span<const std::byte> module, Causes* causes)
+      : module_(module), words_(module.size() / sizeof(Word)), causes_(causes) {}
 
   std::optional<Scan> run() && {
     if (words_ < kHeaderWords || module_.size() % sizeof(Word) != 0) return std::nullopt;
-    if (word(0) == kMagicOfOtherByteOrder) return kWorstCase;
+    if (word(0) == kMagicOfOtherByteOrder) return any("the other byte order");
     if (word(0) != spv::MagicNumber) return std::nullopt;
-    if (!header()) return kWorstCase;
+    if (!header()) return any("a header that Cleave does not know");
     for (begin_ = kHeaderWords; begin_ < words_; begin_ += count_) {
       count_ = word(begin_) >> spv::WordCountShift;
       if (count_ == 0 || count_ > words_ - begin_) return std::nullopt;
+      const Scan before = scan_;
+      construct_.clear();
       classify(word(begin_) & spv::OpCodeMask);
       if (!sound_) return std::nullopt;
+      if (!(scan_ == before)) note_causes();
     }
     return scan_;
   }
 
  private:
+  Scan any(Text why) {
+    scan_ = kWorstCase;
+    construct_ = why;
+    note_causes();
+    return scan_;
+  }
+
+  void note_causes() {
+    if (causes_ == nullptr) return;
+    const std::string opcode = "opcode " + std::to_string(word(begin_) & spv::OpCodeMask);
+    causes_->note(scan_, Cause::Way::in_module, construct_.empty() ? opcode : construct_);
+  }
+
+  // Shown as the cause of what this instruction leads to, instead of its number.
+  Scan named(Text name, const Scan& meaning) {
+    construct_ = as_construct(name);
+    return meaning;
+  }
+
   // Not aligned.
   Word word(std::size_t at) const {
     Word word = 0;
@@ -258,7 +290,7 @@ class ModuleReader {
     add(meaning_of(opcode, kInstructions));
     switch (static_cast<Op>(opcode)) {
       case Op::OpExtInstImport:
-        return add(meaning_of_instruction_set(text(2).first));
+        return instruction_set(text(2).first);
       case Op::OpMemoryModel:
         return add_if(operand(2) != static_cast<Word>(spv::MemoryModel::OpenCL), kIsOpaque);
       case Op::OpEntryPoint:
@@ -317,15 +349,24 @@ class ModuleReader {
     const Word number = operand(at);
     switch (static_cast<Decoration>(number)) {
       case Decoration::BuiltIn:
-        return add(meaning_of_variable(operand(at + 1)));
+        return variable(operand(at + 1));
       case Decoration::LinkageAttributes: {
         const auto [symbol, linkage] = text(at + 1);
         const bool import = operand(linkage) == static_cast<Word>(spv::LinkageType::Import);
-        return add_if(import, meaning_of_import(symbol));
+        return add_if(import, named(without_mangling(symbol), meaning_of_import(symbol)));
       }
       default:
         return add(meaning_of(number, kDecorations));
     }
+  }
+
+  void instruction_set(const std::string& name) { add(named(name, meaning_of_instruction_set(name))); }
+
+  void variable(Word number) {
+    const BuiltInValue* const known = find_variable(number);
+    const std::string name =
+        known != nullptr ? std::string(known->name) : "BuiltIn " + std::to_string(number);
+    add(named(name, known != nullptr ? known->meaning : kReadsNdrange));
   }
 
   // Decorations with ids or strings as operands, none of which decoration() handles.
@@ -379,10 +420,14 @@ class ModuleReader {
   bool sound_ = true;
   std::vector<bool> narrow_scopes_;  // by id
   Scan scan_;
+  Causes* const causes_;
+  std::string construct_;  // what the current instruction names
 };
 
 }  // namespace
 
-std::optional<Scan> scan_spirv(std::span<const std::byte> module) { return ModuleReader(module).run(); }
+std::optional<Scan> scan_spirv(std::span<const std::byte> module, Causes* causes) {
+  return ModuleReader(module, causes).run();
+}
 
 }  // namespace cleave::kernels

@@ -29,7 +29,8 @@
 namespace cleave::kernels {
 
 // Empty if `module` is not SPIR-V or malformed. It need not be aligned. Takes time linear in its size; may
-// throw std::bad_alloc.
-std::optional<Scan> scan_spirv(std::span<const std::byte> module);
+// throw std::bad_alloc. Adds the first cause of each finding to `causes`, if it is not null: the name of a built-in variable,
+// of an imported function or of a set of instructions, else the number of an instruction.
+std::optional<Scan> scan_spirv(std::span<const std::byte> module, Causes* causes = nullptr);
 
 }  // namespace cleave::kernels

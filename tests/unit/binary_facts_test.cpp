@@ -8,6 +8,8 @@
 namespace cleave::interpose {
 namespace {
 
+using kernels::Cause;
+using kernels::Causes;
 using kernels::Scan;
 using Scans = BinaryFacts::Scans;
 
@@ -32,6 +34,52 @@ TEST(BinaryFacts, AreReadAsTheyWereWritten) {
     ASSERT_TRUE(read);
     EXPECT_TRUE(*read == facts) << to_text(facts);
   }
+}
+
+Causes causes_of(const Scan& scan, const std::string& construct, const std::string& file = {}) {
+  Causes causes;
+  causes.note(scan, {.way = Cause::Way::unreadable, .construct = {}, .file = file, .line = 7}, construct);
+  return causes;
+}
+
+TEST(BinaryFacts, CausesAreReadAsTheyWereWritten) {
+  const Scans scans{{.opaque = true},
+                    {{"a", {.communicates = true}}},
+                    {{"", causes_of({.opaque = true}, "asm (\"\")", "a file")},
+                     {"a", causes_of({.keeps_state = true, .adds_to_global = true}, "")}}};
+  BinaryFacts facts;
+  facts.scans = std::make_shared<const Scans>(scans);
+  const auto read = from_text(to_text(facts));
+  ASSERT_TRUE(read && read->scans);
+  EXPECT_TRUE(*read == facts) << to_text(facts);
+}
+
+TEST(BinaryFacts, CausesThatALineCannotHoldAreLeftOut) {
+  BinaryFacts facts = facts_with({.opaque = true});
+  const std::string without = to_text(facts);
+  for (const char* construct : {"a\tb", "a\nprogram 0000000000000", "\x7f"}) {
+    facts.scans = std::make_shared<const Scans>(
+        Scans{{.opaque = true}, {}, {{"", causes_of({.opaque = true}, construct)}}});
+    EXPECT_EQ(to_text(facts), without);
+  }
+}
+
+TEST(BinaryFacts, ManyCausesDoNotMakeTheTextTooLong) {
+  constexpr std::size_t kMostOfAnEntry = 40U << 10U;
+  Scans scans;
+  for (int i = 0; i < 500; ++i) {
+    const std::string name = "kernel" + std::to_string(i);
+    scans.kernels[name] = {.opaque = true};
+    scans.causes[name] = causes_of({.opaque = true}, "asm", std::string(200, 'f'));
+  }
+  BinaryFacts facts;
+  facts.scans = std::make_shared<const Scans>(scans);
+  const std::string text = to_text(facts);
+  EXPECT_LT(text.size(), kMostOfAnEntry);
+  const auto read = from_text(text);
+  ASSERT_TRUE(read && read->scans);
+  EXPECT_EQ(read->scans->kernels, scans.kernels);
+  EXPECT_FALSE(read->scans->causes.empty());
 }
 
 TEST(BinaryFacts, EachFlagOfAScanIsKept) {
@@ -73,7 +121,16 @@ TEST(BinaryFacts, OtherTextsAreRefused) {
                                  good + "kernel 0000000000000\n",
                                  good + "kernel 0000000000000-b\n",
                                  good + "kernel 0000000000000 a b\n",
-                                 good + "kernel 0000000000000 c"}) {
+                                 good + "kernel 0000000000000 c",
+                                 good + "cause 0 0 1 *\tasm\n",
+                                 good + "cause 0 0 1 \tasm\t\n",
+                                 good + "cause 7 0 1 *\tasm\t\n",
+                                 good + "cause 0 12 1 *\tasm\t\n",
+                                 good + "cause 0 0 4294967296 *\tasm\t\n",
+                                 good + "cause 0 0 1*\tasm\t\n",
+                                 good + "cause 0 0 *\tasm\t\n",
+                                 good + "cause 0 0 1 *\tasm\tfile\tmore\n",
+                                 good + "cause 0 0 1 *\tasm\t"}) {
     EXPECT_FALSE(from_text(bad)) << bad;
   }
 }
@@ -109,6 +166,16 @@ TEST(BinaryFacts, OfTwoBuildsWithTheSameBytesTheCarefulOnesCount) {
     EXPECT_EQ(both.scans->kernels.at("a"), (Scan{.reads_ndrange = true, .opaque = true}));
     EXPECT_EQ(both.scans->kernels.at("b"), (Scan{.communicates = true}));
   }
+  const auto with_cause = [](const Scan& scan, const char* construct) {
+    BinaryFacts facts = facts_with(scan, false, {{"a", scan}});
+    facts.scans = std::make_shared<const Scans>(
+        Scans{facts.scans->whole, facts.scans->kernels, {{"a", causes_of(scan, construct)}}});
+    return facts;
+  };
+  const BinaryFacts causes =
+      merge(with_cause({.opaque = true}, "asm"), with_cause({.communicates = true}, "atom_inc"));
+  ASSERT_TRUE(causes.scans);
+  EXPECT_EQ(causes.scans->causes.at("a").list().size(), 2U);
   EXPECT_FALSE(merge(plain, BinaryFacts{}).scans) << "of one of them nothing is known";
 }
 

@@ -101,6 +101,31 @@ Words plain() {
 
 std::optional<Scan> scan(const Words& words) { return scan_spirv(std::as_bytes(std::span(words))); }
 
+// The constructs that lead to the findings in a module.
+std::vector<std::string> constructs(const Words& words) {
+  Causes causes;
+  scan_spirv(std::as_bytes(std::span(words)), &causes);
+  std::vector<std::string> all;
+  for (const Cause& cause : causes.list()) all.push_back(cause.construct);
+  return all;
+}
+
+TEST(SpirvCause, NamesTheFirstConstructOfEachFinding) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(constructs(plain()), Names{});
+  EXPECT_EQ(constructs(plain() + decorate(BuiltIn::LocalInvocationId) + decorate(BuiltIn::NumWorkgroups) +
+                       decorate(BuiltIn::WorkDim)),
+            Names{"NumWorkgroups"});
+  EXPECT_EQ(constructs(plain() + import("_Z12get_group_idj")), Names{"get_group_id"});
+  EXPECT_EQ(constructs(plain() + import("sneaky\n`name")), Names{"sneaky??name"});
+  EXPECT_EQ(constructs(plain() + instruction(Op::OpAtomicIAdd, {1, 2, 3, 4, 5, 6}) +
+                       instruction(Op::OpEnqueueMarker, {1, 2, 3, 4, 5, 6})),
+            (Names{"opcode 234", "opcode 291"}));
+  Words newer = plain();
+  newer[1] = 0x00020000;
+  EXPECT_EQ(constructs(newer), (Names{3, "a header that Cleave does not know"}));
+}
+
 struct Case {
   Words instructions;
   Scan meaning;

@@ -74,7 +74,8 @@ class ProgramFindings {
   ProgramFindings(const std::string& kernel, const ProgramRecord& program)
       : causes_(program.scan->causes_of(kernel)),
         no_prelude_(program.no_prelude),
-        has_source_(program.source != nullptr) {}
+        has_source_(program.source != nullptr),
+        from_binary_(!has_source_ && program.origin != 0) {}
 
   FindingsByReason of(const KernelRecord& kernel) && {
     const Source source = kernel.facts.source;
@@ -95,8 +96,9 @@ class ProgramFindings {
     const auto cause = std::find_if(causes_.begin(), causes_.end(),
                                     [finding](const Cause& each) { return each.finding == finding; });
     if (cause == causes_.end()) return false;
-    found_[reason].push_back(
-        {{kernels::sentence(*cause), cause->construct, cause->file, cause->line}, advice_for(*cause)});
+    const bool of_binary = from_binary_ && cause->line != 0;
+    const std::string text = kernels::sentence(*cause) + (of_binary ? " (of the source of its binary)" : "");
+    found_[reason].push_back({{text, cause->construct, cause->file, cause->line}, advice_for(*cause)});
     return true;
   }
 
@@ -116,6 +118,7 @@ class ProgramFindings {
   const std::vector<Cause> causes_;
   const NoPrelude no_prelude_;
   const bool has_source_;
+  const bool from_binary_;
   FindingsByReason found_;
 };
 

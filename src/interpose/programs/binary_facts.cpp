@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
+#include <utility>
 
 #include "base/hash.h"
 
@@ -15,6 +17,9 @@ using Scans = BinaryFacts::Scans;
 constexpr std::string_view kFormat = "cleave binary 1";
 constexpr std::string_view kProgram = "program ";
 constexpr std::string_view kKernel = "kernel ";
+constexpr std::string_view kCause = "cause ";
+constexpr std::string_view kWholeProgram = "*";                 // in place of a kernel's name
+constexpr std::size_t kRoomForCauses = std::size_t{32} << 10U;  // half of what an entry may hold
 constexpr std::size_t kFlags = 13;
 constexpr auto kLastReason = static_cast<unsigned>(NoPrelude::il);
 
@@ -70,6 +75,52 @@ std::optional<std::uint64_t> number_after(std::string_view& line, std::string_vi
   return number;
 }
 
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; });
+}
+
+// "cause FINDING WAY LINE KERNEL", then the construct and the file, each after a tab. Empty if a line cannot hold it.
+std::string line_of(const std::string& kernel, const kernels::Cause& cause) {
+  if (has_control_characters(cause.construct) || has_control_characters(cause.file)) return {};
+  return std::string(kCause)
+      .append(std::to_string(static_cast<unsigned>(cause.finding)))
+      .append(" ")
+      .append(std::to_string(static_cast<unsigned>(cause.way)))
+      .append(" ")
+      .append(std::to_string(cause.line))
+      .append(" ")
+      .append(kernel.empty() ? kWholeProgram : kernel)
+      .append("\t")
+      .append(cause.construct)
+      .append("\t")
+      .append(cause.file)
+      .append("\n");
+}
+
+// Adds what a line after "cause" says. Returns whether it is such a line.
+bool add_cause(std::string_view line, Scans& scans) {
+  const auto finding = number_after(line, "");
+  const auto way = number_after(line, " ");
+  const auto number = number_after(line, " ");
+  if (!finding || *finding > static_cast<unsigned>(kernels::kLastFinding) || !way ||
+      *way > static_cast<unsigned>(kernels::kLastWay) || !number ||
+      *number > std::numeric_limits<unsigned>::max() || !line.starts_with(' '))
+    return false;
+  line.remove_prefix(1);
+  const std::size_t construct = line.find('\t');
+  const std::size_t file = construct == std::string_view::npos ? construct : line.find('\t', construct + 1);
+  if (file == std::string_view::npos || !is_plain(line.substr(0, construct))) return false;
+  const kernels::Cause cause{.finding = static_cast<kernels::Cause::Finding>(*finding),
+                             .way = static_cast<kernels::Cause::Way>(*way),
+                             .construct = std::string(line.substr(construct + 1, file - construct - 1)),
+                             .file = std::string(line.substr(file + 1)),
+                             .line = static_cast<unsigned>(*number)};
+  if (has_control_characters(cause.construct) || has_control_characters(cause.file)) return false;
+  const std::string_view kernel = line.substr(0, construct);
+  scans.causes[kernel == kWholeProgram ? std::string() : std::string(kernel)].add({cause});
+  return true;
+}
+
 std::optional<Scans> scans_from(std::string_view text) {
   Scans scans;
   const auto first = next_line(text);
@@ -79,6 +130,10 @@ std::optional<Scans> scans_from(std::string_view text) {
   scans.whole = *whole;
   while (!text.empty()) {
     const auto line = next_line(text);
+    if (line && line->starts_with(kCause)) {
+      if (!add_cause(line->substr(kCause.size()), scans)) return std::nullopt;
+      continue;
+    }
     if (!line || !line->starts_with(kKernel) || line->size() <= kKernel.size() + kFlags + 1)
       return std::nullopt;
     const auto scan = scan_from(line->substr(kKernel.size(), kFlags));
@@ -94,11 +149,26 @@ Scan scan_of(const Scans& scans, const std::string& kernel) {
   return found != scans.kernels.end() ? found->second : scans.whole;
 }
 
+const kernels::Causes& causes_of(const Scans& scans, const std::string& kernel) {
+  static const kernels::Causes none;
+  const auto found = scans.causes.find(scans.kernels.contains(kernel) ? kernel : "");
+  return found != scans.causes.end() ? found->second : none;
+}
+
+void merge_causes(const Scans& a, const Scans& b, const std::string& kernel, Scans& both) {
+  kernels::Causes causes = causes_of(a, kernel);
+  causes.add(causes_of(b, kernel).list());
+  if (!causes.list().empty()) both.causes.emplace(kernel, std::move(causes));
+}
+
 Scans merge(const Scans& a, const Scans& b) {
   Scans both{kernels::merge(a.whole, b.whole), {}};
+  merge_causes(a, b, "", both);
   for (const Scans* each : {&a, &b}) {
-    for (const auto& [name, scan] : each->kernels)
-      both.kernels.emplace(name, kernels::merge(scan_of(a, name), scan_of(b, name)));
+    for (const auto& [name, scan] : each->kernels) {
+      if (both.kernels.emplace(name, kernels::merge(scan_of(a, name), scan_of(b, name))).second)
+        merge_causes(a, b, name, both);
+    }
   }
   return both;
 }
@@ -126,8 +196,12 @@ BinaryFacts facts_of(const ProgramRecord& program, cl_device_id device,
   if (!facts.tagged) facts.no_prelude = program.no_prelude;
   if (!program.scan) return facts;
   Scans scans{program.scan->whole(), {}};
+  if (!program.scan->causes().empty()) scans.causes.emplace("", kernels::Causes(program.scan->causes()));
   for (const std::string& name : kernel_names) {
-    if (is_plain(name)) scans.kernels.emplace(name, program.scan->of(name));
+    if (!is_plain(name)) continue;
+    kernels::Findings found = program.scan->findings_of(name);
+    scans.kernels.emplace(name, found.scan);
+    if (!found.causes.list().empty()) scans.causes.emplace(name, std::move(found.causes));
   }
   facts.scans = std::make_shared<const Scans>(std::move(scans));
   return facts;
@@ -158,6 +232,12 @@ std::string to_text(const BinaryFacts& facts) {
   text.append(kProgram).append(digits_of(facts.scans->whole)).append("\n");
   for (const auto& [name, scan] : facts.scans->kernels)
     text.append(kKernel).append(digits_of(scan)).append(" ").append(name).append("\n");
+  for (const auto& [kernel, causes] : facts.scans->causes) {
+    for (const kernels::Cause& cause : causes.list()) {
+      const std::string line = line_of(kernel, cause);
+      if (text.size() + line.size() <= kRoomForCauses) text.append(line);
+    }
+  }
   return text;
 }
 

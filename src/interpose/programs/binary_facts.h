@@ -20,6 +20,8 @@ struct BinaryFacts {
   struct Scans {
     kernels::Scan whole;  // of the whole program, and of kernels that are not listed
     std::map<std::string, kernels::Scan> kernels;
+    // By kernel, of "" the whole program's: what led to that, in the source. May be incomplete.
+    std::map<std::string, kernels::Causes> causes = {};
 
     friend bool operator==(const Scans&, const Scans&) = default;
   };
@@ -44,7 +46,8 @@ BinaryFacts merge(const BinaryFacts& a, const BinaryFacts& b);
 // Whether slices with tags are right for all its kernels.
 bool is_correct_in_slices(const BinaryFacts& facts);
 
-// One text for each value. from_text() is empty for what is not such a text.
+// A text for each value, without the causes for which it would become too long. from_text() is empty for what is not such a
+// text.
 std::string to_text(const BinaryFacts& facts);
 std::optional<BinaryFacts> from_text(std::string_view text);
 

@@ -68,7 +68,7 @@ std::optional<ProgramRecord> record_of(const std::vector<std::optional<BinaryFac
   for (std::size_t i = 0; i < all.size(); ++i) {
     record.may_have_prelude = record.may_have_prelude || (all[i] && all[i]->may_have_prelude);
     if (!known) continue;
-    const kernels::ProgramScan own(all[i]->scans->whole, all[i]->scans->kernels);
+    const kernels::ProgramScan own(all[i]->scans->whole, all[i]->scans->kernels, all[i]->scans->causes);
     if (scan) scan->add(own);
     if (!scan) scan = std::make_shared<kernels::ProgramScan>(own);
     if (all[i]->tagged) record.tagged.push_back(binaries.devices[i]);
@@ -107,10 +107,11 @@ cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il,
   if (program == nullptr) return program;
   try {
     const std::span module(static_cast<const std::byte*>(il), length);
-    if (auto scan = kernels::scan_spirv(module)) {
+    kernels::Causes causes;
+    if (auto scan = kernels::scan_spirv(module, &causes)) {
       scan->reads_global_id = true;  // it has no prelude, which matters once it is linked to other programs
       ProgramRecord record;
-      record.scan = std::make_shared<const kernels::ProgramScan>(*scan);
+      record.scan = std::make_shared<const kernels::ProgramScan>(*scan, causes.list());
       record.no_prelude = NoPrelude::il;
       return noted(program, &record);
     }

@@ -400,14 +400,16 @@ TEST(Explanation, PointsToTheServerThatSplits) {
   EXPECT_THAT(said.advice, HasSubstr("cleave-serverd"));
 }
 
-TEST(Explanation, OfAKnownBinarySaysThatItsSourceIsNotKept) {
+TEST(Explanation, OfAKnownBinaryNamesTheConstructInItsSource) {
   InterposerFixture fixture(explained());
   const cl_program loaded = fixture.reloaded(fixture.make_program(kAssembly));
   ASSERT_EQ(fixture.launch(fixture.make_kernel(loaded, "add")), CL_SUCCESS);
   const observe::Explanation said = only_explanation();
   EXPECT_EQ(said.reason, "kernel");
   ASSERT_EQ(said.findings.size(), 1U);
-  EXPECT_THAT(said.findings[0].text, HasSubstr("its binary was built from such source"));
+  EXPECT_THAT(said.findings[0].text, HasSubstr("is used in line 1 (of the source of its binary)"));
+  EXPECT_EQ(said.findings[0].construct, "asm");
+  EXPECT_EQ(said.findings[0].line, 1U);
 }
 
 TEST(Explanation, SplitLaunchesHaveNone) {
