@@ -1,9 +1,13 @@
 #include "turns/state.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace cleave::turns {
 namespace {
+
+// No guard and no idle holder makes others wait longer than that, whatever the file says.
+constexpr Ns kLongestPromise = 1'000'000'000;
 
 std::uint64_t near(std::uint64_t origin, std::uint64_t time) {
   return origin + static_cast<std::uint64_t>(std::clamp(distance(origin, time), -kMaxSpread, kMaxSpread));
@@ -21,6 +25,8 @@ void sanitize(Participant& p, const Header& header, Ns now) {
   p.request = std::clamp<Ns>(p.request, 0, kMaxSpread);
   p.stretch = std::clamp<Ns>(p.stretch, 0, kMaxSpread);
   p.asked_at = std::clamp<Ns>(p.asked_at, 0, now);
+  p.waits_since = std::clamp<Ns>(p.waits_since, 0, now);
+  p.waited = std::clamp<Ns>(p.waited, 0, std::numeric_limits<Ns>::max() / 2);
 }
 
 }  // namespace
@@ -36,8 +42,8 @@ void sanitize(View state, Ns now) {
   // Another time namespace may be ahead of this one.
   for (Ns* const past : {&h.turn_began, &h.charged_until, &h.pulse}) *past = std::clamp<Ns>(*past, 0, now);
   h.charged_until = std::max(h.charged_until, h.turn_began);
-  h.guard_until = std::clamp<Ns>(h.guard_until, 0, now + kMaxSpread);
-  h.idle_until = std::clamp<Ns>(h.idle_until, 0, now + kMaxSpread);
+  h.guard_until = std::clamp<Ns>(h.guard_until, 0, now + kLongestPromise);
+  h.idle_until = std::clamp<Ns>(h.idle_until, 0, now + kLongestPromise);
 }
 
 }  // namespace cleave::turns

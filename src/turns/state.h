@@ -34,9 +34,10 @@ struct Participant {
   std::uint64_t rested_at = 0;     // while it does not ask: `fair_clock` when it stopped
   Ns request = 0;                  // how much device time it usually takes until it rests
   Ns stretch = 0;                  // what it has had since it began to ask
-  Ns asked_at = 0;
-  Ns waited = 0;           // for turns, in total
-  std::uint64_t used = 0;  // device time in total, ns: for reports
+  Ns asked_at = 0;                 // when it began to ask
+  Ns waits_since = 0;              // 0: it does not wait
+  Ns waited = 0;                   // for turns, in total
+  std::uint64_t used = 0;          // device time in total, ns: for reports
   std::uint64_t turns = 0;
   std::uint32_t weight = kDefaultWeight;
   std::uint32_t wakes = 0;  // a futex: changes when it should look again
@@ -47,7 +48,7 @@ struct Participant {
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
-static_assert(sizeof(Participant) == 104);
+static_assert(sizeof(Participant) == 112);
 
 struct Header {
   std::uint32_t magic = 0;
