@@ -56,10 +56,24 @@ std::uint64_t content_hash(const IncludedFiles& files) {
   return number.value();
 }
 
+base::FileDescriptor open_folder(const std::string& path) {
+  return base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 // Locks the folder until its descriptor is closed. Not open: it is in use, or not a folder.
-base::FileDescriptor lock_folder(const std::string& path) {
-  base::FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+base::FileDescriptor lock_unused_folder(const std::string& path) {
+  base::FileDescriptor folder = open_folder(path);
   if (folder.is_open() && ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) folder.close();
+  return folder;
+}
+
+// The same for one that this process has created: another one that looks for stale folders holds the lock for a moment at most.
+base::FileDescriptor lock_new_folder(const std::string& path) {
+  base::FileDescriptor folder = open_folder(path);
+  if (folder.is_open()) {
+    while (::flock(folder.get(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
   return folder;
 }
 
@@ -131,7 +145,7 @@ bool SourceFolder::make(std::uint64_t number) {
   const std::string path = path_prefix() + digits.data();
   if (::mkdir(path.c_str(), 0700) != 0) return false;
   path_ = path;
-  lock_ = lock_folder(path);
+  lock_ = lock_new_folder(path);
   enter();
   return true;
 }
@@ -176,7 +190,7 @@ void remove_stale_source_folders() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(prefix.parent_path(), error)) {
     if (!entry.path().filename().string().starts_with(prefix.filename().string())) continue;
-    const base::FileDescriptor folder = lock_folder(entry.path());
+    const base::FileDescriptor folder = lock_unused_folder(entry.path());
     if (!folder.is_open()) continue;
     struct stat status {};
     const bool is_stale = ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid() &&

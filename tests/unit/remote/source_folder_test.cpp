@@ -2,6 +2,7 @@
 #include "remote/server/builds/source_folder.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 #include <unistd.h>
@@ -15,7 +16,14 @@
 namespace cleave::remote::server {
 namespace {
 
-// With one more, so that tests that run at the same time have folders of different names.
+// Other test processes remove stale folders from the temporary folder, too: they would lock those of these tests.
+struct OwnTemporaryFolder {
+  OwnTemporaryFolder() { ::setenv("TMPDIR", folder.path().c_str(), 1); }
+  kit::TemporaryFolder folder;
+};
+const OwnTemporaryFolder own_temporary_folder;
+
+// With one more, so that builds that run at the same time have folders of different names.
 IncludedFiles some(const std::vector<std::pair<std::string, std::string>>& list) {
   IncludedFiles files;
   files.names.push_back("/process/" + std::to_string(::getpid()));
