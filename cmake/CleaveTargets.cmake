@@ -44,8 +44,8 @@ if(CLEAVE_SANITIZE)
 endif()
 
 # Compiles the files of this folder's targets several as one: half of a build goes into reading the same headers again.
-# Names in anonymous namespaces have to differ then. The folders of src/ stay as they are, since tests/mutants/ replaces
-# single files, and so does the preset debug, which shows whether each file includes what it uses.
+# Names in anonymous namespaces have to differ then. Files that tests/mutants/ replaces stay as they are, and so does the
+# preset debug, which shows whether each file includes what it uses.
 macro(cleave_merge_files)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(CMAKE_UNITY_BUILD ON)

@@ -59,24 +59,26 @@ void record_argument(T value, Before before) {
   }
 }
 
+template <typename Before>
+void record_arguments(Before /*before*/) {}
+template <typename Before, typename T, typename... Rest>
+void record_arguments(Before before, T value, Rest... rest) {
+  record_argument(value, before);
+  record_arguments(value, rest...);
+}
+
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct FakeEntry;
 template <auto Entry, typename Result, typename... Parameters>
 struct FakeEntry<Entry, Result(CL_API_CALL*)(Parameters...)> {
   static Result CL_API_CALL call(Parameters... parameters) {
     ++received.calls;
-    record_arguments(std::index_sequence_for<Parameters...>(), std::make_tuple(0, parameters...));
+    record_arguments(0, parameters...);
     if constexpr (std::is_same_v<Result, cl_int>) {
       return CL_SUCCESS;
     } else if constexpr (std::is_pointer_v<Result>) {
       return static_cast<Result>(new_raw());
     }
-  }
-
- private:
-  template <std::size_t... I, typename All>
-  static void record_arguments(std::index_sequence<I...>, [[maybe_unused]] const All& all) {
-    (record_argument(std::get<I + 1>(all), std::get<I>(all)), ...);
   }
 };
 
@@ -168,6 +170,67 @@ bool device_may_be_null(const std::string& name) {
 bool null_is_a_device = false;
 bool null_is_for_the_driver = false;  // of a queue
 
+// Null, freed, foreign, of another kind, inside one of ours, never used, and what no object can be at.
+std::vector<void*> bad_handles(Kind kind) {
+  static Object foreign;
+  static constexpr std::array<std::uintptr_t, 5> kNowhere = {1, 8, 64, ~std::uintptr_t{0},
+                                                             ~std::uintptr_t{63}};
+  Object* const own = living[static_cast<std::size_t>(kind)];
+  Object& gone = vendor.objects.publish(*vendor.objects.prepare(kind, *living[0]), new_raw());
+  vendor.objects.release(gone);
+  vendor.objects.reap(gone);
+  Object* const other = living[(static_cast<std::size_t>(kind) + 1) % kKinds];
+  std::vector<void*> handles = {
+      nullptr, &gone, &foreign, other, reinterpret_cast<char*>(own) + 8, own + 1'000'000, own - 1'000'000};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): that is the point
+  for (const std::uintptr_t number : kNowhere) handles.push_back(reinterpret_cast<void*>(number));
+  std::mt19937_64 random(1);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  for (int i = 0; i < 20; ++i) handles.push_back(reinterpret_cast<void*>(random()));
+  return handles;
+}
+
+// The checks do not depend on the function's type: instantiated for each, they would take most of a build's time.
+void expect_success(cl_int result) { EXPECT_EQ(result, CL_SUCCESS); }
+
+template <OpenClHandle Handle>
+void expect_new_object(Handle result) {
+  Object* const object = vendor.objects.find(result);
+  ASSERT_NE(object, nullptr) << "the result is not translated";
+  EXPECT_EQ(objects::raw_of(*object), &made_by_driver[(made - 1) % sizeof made_by_driver]);
+}
+
+template <OpenClHandle Handle>
+void expect_vendor_handle(Handle handle, const char* what) {
+  EXPECT_NE(vendor.objects.find(handle), nullptr) << what << " is not translated";
+}
+
+void expect_received(const std::vector<const void*>& received_handles, std::size_t index,
+                     const void* expected) {
+  ASSERT_LT(index, received_handles.size());
+  EXPECT_EQ(received_handles[index], expected);
+}
+
+void expect_one_call(std::size_t handles, std::size_t listed) {
+  EXPECT_EQ(received.calls, 1) << "the driver was asked once";
+  EXPECT_EQ(handles, received.handles.size());
+  EXPECT_EQ(listed, received.listed.size());
+}
+
+void expect_refusal() {
+  EXPECT_EQ(received.calls, 0) << "the driver has seen it";
+  EXPECT_EQ(answers.event, nullptr);
+}
+void expect_refusal(cl_int result, cl_int expected) {
+  EXPECT_EQ(result, expected);
+  expect_refusal();
+}
+void expect_refusal(const void* result, cl_int expected) {
+  EXPECT_EQ(result, nullptr);
+  EXPECT_TRUE(answers.error == expected || answers.error == 1) << answers.error;  // 1: it has no place for it
+  expect_refusal();
+}
+
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct CallChecker;
 template <auto Entry, typename Result, typename... Parameters>
@@ -186,19 +249,15 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
     } else {
       const Result result = std::apply(translated<Entry>(), arguments);
       if constexpr (std::is_same_v<Result, cl_int>) {
-        EXPECT_EQ(result, CL_SUCCESS);
+        expect_success(result);
       } else if constexpr (OpenClHandle<Result>) {
-        Object* const object = vendor.objects.find(result);
-        ASSERT_NE(object, nullptr) << "the result is not translated";
-        EXPECT_EQ(objects::raw_of(*object), &made_by_driver[(made - 1) % sizeof made_by_driver]);
+        expect_new_object(result);
       }
     }
-    EXPECT_EQ(received.calls, 1) << "the driver was asked once";
-    std::size_t handle = 0;
+    std::size_t handles = 0;
     std::size_t listed = 0;
-    check(kEach, handle, listed);
-    EXPECT_EQ(handle, received.handles.size());
-    EXPECT_EQ(listed, received.listed.size());
+    check(kEach, handles, listed);
+    expect_one_call(handles, listed);
   }
 
   // Each handle in turn is none.
@@ -216,26 +275,23 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
   }
 
   template <std::size_t... I>
-  static void check(std::index_sequence<I...>, std::size_t& handle, std::size_t& listed) {
-    (check_one<Parameters>(handle, listed), ...);
+  static void check(std::index_sequence<I...>, std::size_t& handles, std::size_t& listed) {
+    (check_one<Parameters>(handles, listed), ...);
   }
 
   template <typename T>
-  static void check_one(std::size_t& handle, std::size_t& listed) {
+  static void check_one(std::size_t& handles, std::size_t& listed) {
     if constexpr (OpenClHandle<T>) {
-      ASSERT_LT(handle, received.handles.size());
-      EXPECT_EQ(received.handles[handle++], driver_handle<T>());
+      expect_received(received.handles, handles++, driver_handle<T>());
     } else if constexpr (HandleListTraits<T>::is) {
       for (int i = 0; i < 2; ++i) {
-        ASSERT_LT(listed, received.listed.size());
-        EXPECT_EQ(received.listed[listed++], driver_handle<typename HandleListTraits<T>::Element>());
+        expect_received(received.listed, listed++, driver_handle<typename HandleListTraits<T>::Element>());
       }
     } else if constexpr (std::is_same_v<T, cl_event*>) {
-      EXPECT_NE(vendor.objects.find(answers.event), nullptr) << "the event is not translated";
+      expect_vendor_handle(answers.event, "the event");
     } else if constexpr (is_out_list<T>) {
       for (void* const out : answers.list) {
-        EXPECT_NE(vendor.objects.find(static_cast<std::remove_pointer_t<T>>(out)), nullptr)
-            << "a list's element";
+        expect_vendor_handle(static_cast<std::remove_pointer_t<T>>(out), "a list's element");
       }
     }
   }
@@ -249,7 +305,8 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
   static void bad_one() {
     using T = std::tuple_element_t<I, Arguments>;
     if constexpr (OpenClHandle<T>) {
-      for (T const none : bad_handles<T>()) {
+      for (void* const bad : bad_handles(KindOf<T>::kind)) {
+        T const none = static_cast<T>(bad);
         if (std::is_same_v<T, cl_device_id> && none == nullptr && null_is_a_device) continue;
         if (std::is_same_v<T, cl_command_queue> && none == nullptr && null_is_for_the_driver) continue;
         Arguments arguments = make(kEach);
@@ -260,60 +317,25 @@ struct CallChecker<Entry, Result(CL_API_CALL*)(Parameters...)> {
       using Element = typename HandleListTraits<T>::Element;
       constexpr bool kWaits =
           std::is_same_v<Element, cl_event> && std::is_same_v<typename W::template At<I + 2>, cl_event*>;
-      for (Element const none : bad_handles<Element>()) {
-        if (none == nullptr) continue;
+      for (void* const bad : bad_handles(KindOf<Element>::kind)) {
+        if (bad == nullptr) continue;
         Arguments arguments = make(kEach);
-        const std::array<Element, 2> list = {vendor_handle<Element>(), none};
+        const std::array<Element, 2> list = {vendor_handle<Element>(), static_cast<Element>(bad)};
         std::get<I>(arguments) = list.data();
         refused(arguments, kWaits ? CL_INVALID_EVENT_WAIT_LIST : KindOf<Element>::invalid);
       }
     }
   }
 
-  // Null, freed, foreign, of another kind, inside one of ours, never used, and what no object can be at.
-  template <OpenClHandle Handle>
-  static std::vector<Handle> bad_handles() {
-    static Object foreign;
-    Object& gone =
-        vendor.objects.publish(*vendor.objects.prepare(KindOf<Handle>::kind, *living[0]), new_raw());
-    vendor.objects.release(gone);
-    vendor.objects.reap(gone);
-    Object* const own = living[static_cast<std::size_t>(KindOf<Handle>::kind)];
-    const std::size_t other = (static_cast<std::size_t>(KindOf<Handle>::kind) + 1) % kKinds;
-    std::vector<const void*> none = {
-        nullptr,         &gone,          &foreign, living[other], reinterpret_cast<char*>(own) + 8,
-        own + 1'000'000, own - 1'000'000};
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is the point
-    for (const std::uintptr_t number : kNowhere) none.push_back(reinterpret_cast<const void*>(number));
-    std::mt19937_64 random(1);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    for (int i = 0; i < 20; ++i) none.push_back(reinterpret_cast<const void*>(random()));
-    std::vector<Handle> handles;
-    for (const void* const pointer : none) {
-      handles.push_back(static_cast<Handle>(const_cast<void*>(pointer)));
-    }
-    return handles;
-  }
-  static constexpr std::array<std::uintptr_t, 5> kNowhere = {1, 8, 64, ~std::uintptr_t{0},
-                                                             ~std::uintptr_t{63}};
-
   static void refused(Arguments& arguments, cl_int expected) {
     received = {};
     answers = {};
     if constexpr (std::is_void_v<Result>) {
       std::apply(translated<Entry>(), arguments);
+      expect_refusal();
     } else {
-      const Result result = std::apply(translated<Entry>(), arguments);
-      if constexpr (std::is_same_v<Result, cl_int>) {
-        EXPECT_EQ(result, expected);
-      } else {
-        EXPECT_EQ(result, nullptr);
-        EXPECT_TRUE(answers.error == expected || answers.error == 1)
-            << answers.error;  // 1: it has no place for it
-      }
+      expect_refusal(std::apply(translated<Entry>(), arguments), expected);
     }
-    EXPECT_EQ(received.calls, 0) << "the driver has seen it";
-    EXPECT_EQ(answers.event, nullptr);
   }
 };
 
