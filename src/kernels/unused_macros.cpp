@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/prelude.h"
+#include "kernels/token_pasting.h"
 
 namespace cleave::kernels {
 namespace {
@@ -60,6 +61,14 @@ class Uses {
     }
   }
 
+  // Adds those that could be pasted together, and what they use.
+  void add_pasted(const TokenPasting& pasting) {
+    for (const auto& [name, definition] : definitions_) {
+      if (!used(name) && pasting.can_join(name)) use(name);
+    }
+    finish();
+  }
+
   [[nodiscard]] bool used(Text name) const { return used_.contains(name); }
   [[nodiscard]] bool pastes() const { return pastes_; }
 
@@ -69,8 +78,11 @@ class Uses {
     bool pastes = false;
   };
 
+  // Names with two underscores or an underscore and a capital are the compiler's for any use (C99 7.1.3). Of the others PoCL's
+  // macros use those with "_cl".
   static bool may_be_used_elsewhere(Text name) {
-    return name.starts_with('_') ||
+    const bool reserved = name.starts_with('_') && (name.size() == 1 || name[1] < 'a' || name[1] > 'z');
+    return reserved || name.starts_with("_cl") ||
            std::find(kReplacedFunctions.begin(), kReplacedFunctions.end(), name) != kReplacedFunctions.end();
   }
 
@@ -94,7 +106,14 @@ void drop_unused_macros(std::deque<SourceText>& texts, const Tokens& options) {
     uses.add(text.conditions);
   }
   uses.finish();
-  if (uses.pastes()) return;
+  if (uses.pastes()) {
+    std::vector<const Tokens*> all;
+    for (const SourceText& text : texts) {
+      all.push_back(&text.compiled);
+      all.push_back(&text.conditions);
+    }
+    uses.add_pasted(TokenPasting(all, options));
+  }
   for (SourceText& text : texts) {
     std::vector<Token> kept;
     const std::vector<Token>& list = text.compiled.list;

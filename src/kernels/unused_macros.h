@@ -10,8 +10,8 @@
 namespace cleave::kernels {
 
 // Removes the definitions of macros from `compiled` that no code, no other directive, no used macro and no option names.
-// Keeps all if names could be pasted together, and those whose names a compiler or Cleave may use. `options` is the result
-// of options_as_directive().
+// Keeps those whose names could be pasted together, and those whose names a compiler's headers or Cleave may use. `options` is
+// the result of options_as_directive().
 void drop_unused_macros(std::deque<SourceText>& texts, const Tokens& options);
 
 }  // namespace cleave::kernels

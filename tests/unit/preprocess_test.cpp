@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         Given{"#if 6 & 3 == 3\nno\n#else\nyes\n#endif"},
         Given{"#ifdef __OPENCL_VERSION__\nyes\n#else\nno\n#endif"},
         Given{"#ifdef __CUDACC__\nno\n#else\nyes\n#endif"},
+        Given{"#ifndef __cplusplus\nyes\n#else\n#include <stddef.h>\nno\n#endif"},
         Given{"#if 0\n#unknown\n#include \"none.h\"\n#endif\nyes"},
         Given{"#if 1 // yes\nyes\n#else /* no */\nno\n#endif"}));
 
@@ -74,28 +75,30 @@ TEST_P(BothBranches, Count) {
 
 INSTANTIATE_TEST_SUITE_P(
     Uncertain, BothBranches,
-    testing::Values(
-        Given{"#ifdef __GPU__"}, Given{"#ifdef cl_khr_fp64"}, Given{"#ifdef CL_VERSION_2_0"},
-        Given{"#ifdef linux"}, Given{"#ifdef _X"}, Given{"#ifdef POCL_VERSION"}, Given{"#ifdef LLVM_14_0"},
-        Given{"#ifdef ALIGN4"}, Given{"#ifdef MAX_WORK_DIM"}, Given{"#ifdef INTELFPGA_CL"},
-        Given{"#ifdef M_PI"}, Given{"#ifdef NULL"}, Given{"#ifdef DEBUG"}, Given{"#ifdef abs"},
-        Given{"#if __OPENCL_VERSION__ >= 200"}, Given{"#if true"}, Given{"#if 4294967295 > 0"},
-        Given{"#if 1u"}, Given{"#if 'a' == 97"}, Given{"#if 1 << 31"}, Given{"#if 2147483647 + 1 > 0"},
-        Given{"#if 1 / 0"}, Given{"#if 1 % 0"}, Given{"#if 1 << 40"}, Given{"#if -1 >> 1"}, Given{"#if"},
-        Given{"#if 1 1"}, Given{"#if (1"}, Given{"#if 1 +"}, Given{"#if F(1)"},
-        Given{"#define F(x) x\n#if F(1)"}, Given{"#define A A\n#if A"}, Given{"#define A defined(B)\n#if A"},
-        Given{"#define A\n#if A"}, Given{"#if = = 1"}, Given{"#if 1 = = 1"},
-        // A macro that is not known may stand for more than one operand.
-        Given{"#ifdef __x\n#define A 0 || 1\n#endif\n#if 0 && A"},
-        Given{"#ifdef __x\n#define A 0 ? 0 : 0\n#endif\n#if 1 || A"},
-        Given{"#ifdef __x\n#define A\n#endif\n#ifdef A"},
-        Given{"#ifdef __x\n#define A 1\n#else\n#define A 2\n#endif\n#if A == 1"},
-        Given{"#define A\n#ifdef __x\n#undef A\n#endif\n#ifdef A"},
-        Given{"#ifdef __x\n#elif defined(__y)\n#define A\n#endif\n#ifdef A"},
-        Given{"#include \"none.h\"\n#ifdef A"}, Given{"#define A 1\n#include \"none.h\"\n#if A"},
-        // Compilers do not agree on these options.
-        Given{"#ifdef A", "-DA -UA"}, Given{"#if A == 1", "-DA=1 -DA=2"}, Given{"#ifdef A", "-U A"},
-        Given{"#ifdef A", "-DB=\"x -DA y\""}, Given{"#if B", "-DB=\"1\""}));
+    testing::Values(Given{"#ifdef __cplusplus", "-cl-std=CLC++"}, Given{"#ifdef __GPU__"},
+                    Given{"#ifdef cl_khr_fp64"}, Given{"#ifdef CL_VERSION_2_0"}, Given{"#ifdef linux"},
+                    Given{"#ifdef _X"}, Given{"#ifdef POCL_VERSION"}, Given{"#ifdef LLVM_14_0"},
+                    Given{"#ifdef ALIGN4"}, Given{"#ifdef MAX_WORK_DIM"}, Given{"#ifdef INTELFPGA_CL"},
+                    Given{"#ifdef M_PI"}, Given{"#ifdef NULL"}, Given{"#ifdef DEBUG"}, Given{"#ifdef abs"},
+                    Given{"#if __OPENCL_VERSION__ >= 200"}, Given{"#if true"}, Given{"#if 4294967295 > 0"},
+                    Given{"#if 1u"}, Given{"#if 'a' == 97"}, Given{"#if 1 << 31"},
+                    Given{"#if 2147483647 + 1 > 0"}, Given{"#if 1 / 0"}, Given{"#if 1 % 0"},
+                    Given{"#if 1 << 40"}, Given{"#if -1 >> 1"}, Given{"#if"}, Given{"#if 1 1"},
+                    Given{"#if (1"}, Given{"#if 1 +"}, Given{"#if F(1)"}, Given{"#define F(x) x\n#if F(1)"},
+                    Given{"#define A A\n#if A"}, Given{"#define A defined(B)\n#if A"},
+                    Given{"#define A\n#if A"}, Given{"#if = = 1"}, Given{"#if 1 = = 1"},
+                    // A macro that is not known may stand for more than one operand.
+                    Given{"#ifdef __x\n#define A 0 || 1\n#endif\n#if 0 && A"},
+                    Given{"#ifdef __x\n#define A 0 ? 0 : 0\n#endif\n#if 1 || A"},
+                    Given{"#ifdef __x\n#define A\n#endif\n#ifdef A"},
+                    Given{"#ifdef __x\n#define A 1\n#else\n#define A 2\n#endif\n#if A == 1"},
+                    Given{"#define A\n#ifdef __x\n#undef A\n#endif\n#ifdef A"},
+                    Given{"#ifdef __x\n#elif defined(__y)\n#define A\n#endif\n#ifdef A"},
+                    Given{"#include \"none.h\"\n#ifdef A"}, Given{"#define A 1\n#include \"none.h\"\n#if A"},
+                    // Compilers do not agree on these options.
+                    Given{"#ifdef A", "-DA -UA"}, Given{"#if A == 1", "-DA=1 -DA=2"},
+                    Given{"#ifdef A", "-U A"}, Given{"#ifdef A", "-DB=\"x -DA y\""},
+                    Given{"#if B", "-DB=\"1\""}));
 
 TEST(Preprocess, OptionsOfSomeCompilersAreUncertain) {
   const char* const text = "#ifdef A\na\n#else\nb\n#endif";

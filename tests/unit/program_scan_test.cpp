@@ -203,6 +203,29 @@ TEST(ProgramScan, PastedNamesBreakThePrelude) {
   EXPECT_TRUE(ProgramScan(paste + "int x = CAT(1, 2);\n", with).whole().breaks_prelude);
 }
 
+class MacroBesidePasting : public testing::TestWithParam<const char*> {
+ protected:
+  static bool is_opaque() {
+    return ProgramScan(std::string("#define CAT(a, b) a##b\n") + GetParam() + kClean).whole().opaque;
+  }
+};
+using UnusedMacro = MacroBesidePasting;
+using UsableMacro = MacroBesidePasting;
+
+TEST_P(UnusedMacro, DoesNotCount) { EXPECT_FALSE(is_opaque()) << GetParam(); }
+TEST_P(UsableMacro, Counts) { EXPECT_TRUE(is_opaque()) << GetParam(); }
+
+INSTANTIATE_TEST_SUITE_P(ProgramScan, UnusedMacro,
+                         testing::Values("#define ASM(x) asm(x)\nint CAT(f, 1);\n",
+                                         "#define _asm_of(x) __asm__(x)\nint CAT(_asm, 1);\n",
+                                         "#define OUTER ASM(1)\n#define ASM(x) asm(x)\nint CAT(f, ASM_);\n"));
+INSTANTIATE_TEST_SUITE_P(ProgramScan, UsableMacro,
+                         testing::Values("#define ASM(x) asm(x)\nint CAT(A, SM)(1);\n",
+                                         "#define OUTER ASM(1)\n#define ASM(x) asm(x)\nint CAT(OUT, ER);\n",
+                                         "#define _cl_of(x) asm(x)\nint CAT(f, 1);\n",
+                                         "#define _Of(x) asm(x)\nint CAT(f, 1);\n",
+                                         "#define __of(x) asm(x)\nint CAT(f, 1);\n"));
+
 // Texts whose braces may mean something else than they seem: the whole text counts.
 class UnseparableProgram : public testing::TestWithParam<const char*> {};
 
