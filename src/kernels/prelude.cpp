@@ -3,6 +3,7 @@
 namespace cleave::kernels {
 
 // Notes on the text:
+//   - In volumes, which use the third dimension themselves, that value also has the work-group's place in its low bits.
 //   - The tag is read with get_global_id(2), not get_global_offset(2): some compilers assume that an offset is small and fold
 //     tests of its high bits away. Minus get_local_id(2), which is 0 in a tagged launch, the value is uniform in a work-group,
 //     and most compilers recognise that. NVIDIA's does not, and reads an offset correctly.
@@ -19,6 +20,8 @@ namespace cleave::kernels {
 //     program does not build with the prelude.
 //   - The driver answers for dimensions that do not exist, except for values that could be the tag: some drivers return those
 //     of the third dimension.
+//   - The dimensions that are cut are counted one by one: compilers make the usual tests for a single bit a population count,
+//     which Oclgrind lacks.
 //   - Linear ids are built-in from OpenCL C 2.0 on, and there is no replacement for the group's. A program's own functions of
 //     these names keep working, under the other name. A use of the built-in one does not build with the prelude.
 std::string_view prelude() {
@@ -37,23 +40,45 @@ std::string_view prelude() {
 #if defined(__NV_CL_C_VERSION)
 #define __cleave_third get_global_offset(2)
 #define __cleave_return_if(__condition, __value) if (__builtin_expect(__condition, 1)) return __value
+#define __cleave_return_rarely(__condition, __value) if (__builtin_expect(__condition, 0)) return __value
 #else
 #define __cleave_third get_global_id(2) - get_local_id(2)
 #define __cleave_return_if(__condition, __value)
+#define __cleave_return_rarely(__condition, __value)
 #endif
 __cleave_function uint __cleave_tag(void) {
   size_t __third = __cleave_third;
   return (ptrdiff_t)__third < 0 ? (uint)__third : 0u;
 }
-__cleave_function uint __cleave_is_cut(uint __tag, uint __d) { return __d < 2u ? (__tag >> (26u + __d)) & 1u : 0u; }
+__cleave_function uint __cleave_is_volume(uint __tag) { return __tag - 0x80000000u < 0x20000000u ? 1u : 0u; }
+__cleave_function uint __cleave_is_cut(uint __tag, uint __d) {
+  return __d < 2u + __cleave_is_volume(__tag) ? (__tag >> (26u + __d)) & 1u : 0u;
+}
+__cleave_function uint __cleave_cuts(uint __tag) {
+  return ((__tag >> 26) & 1u) + ((__tag >> 27) & 1u) + ((__tag >> 28) & 1u);
+}
+__cleave_function uint __cleave_volume_field(uint __tag, uint __d) {
+  uint __cuts = __cleave_cuts(__tag);
+  uint __below = (__tag >> 26) & ((1u << __d) - 1u) & 3u;
+  uint __width = __cuts == 1u ? 13u : __cuts == 2u ? 8u : 6u;
+  uint __first = 26u - __cuts * __width;
+  return (__tag >> (__first + __width * ((__below & 1u) + (__below >> 1)))) & ((1u << __width) - 1u);
+}
+__cleave_function uint __cleave_position(uint __tag, size_t __id) {
+  uint __cuts = __cleave_cuts(__tag);
+  uint __mask = __cuts == 1u ? 0x1fffu : __cuts == 2u ? 0x3ffu : 0xffu;
+  return __cleave_is_volume(__tag) ? (uint)__id & __mask : 0u;
+}
 __cleave_function uint __cleave_groups(uint __tag, uint __d) {
+  __cleave_return_rarely(__cleave_is_volume(__tag), __cleave_volume_field(__tag, __d));
   uint __of_one = __tag & (0x10000000u | (0x8000000u >> __d)) ? __tag & 0x1fffu : __tag & 0x3ffffffu;
-  return __d == 1u && (__tag & 0x4000000u) ? (__tag >> 13) & 0x1fffu : __of_one;
+  uint __flat = __d == 1u && (__tag & 0x4000000u) ? (__tag >> 13) & 0x1fffu : __of_one;
+  return __cleave_is_volume(__tag) ? __cleave_volume_field(__tag, __d) : __flat;
 }
 __cleave_function uint __cleave_work_dim(void) {
-  uint __tag = __cleave_tag();
+  uint __of_tag = (__cleave_tag() >> 29) & 3u;
   uint __plain = get_work_dim();
-  return __tag != 0u ? (__tag >> 29) & 3u : __plain;
+  return __of_tag != 0u ? __of_tag : __plain;
 }
 __cleave_function size_t __cleave_num_groups(uint __d) {
   uint __tag = __cleave_tag();
@@ -68,7 +93,7 @@ __cleave_function size_t __cleave_global_size(uint __d) {
   uint __size = __cleave_groups(__tag, __d) * (uint)get_local_size(__d);
   size_t __plain = get_global_size(__d);
 #if defined(__NV_CL_C_VERSION)
-  return (ptrdiff_t)__third < 0 && __d < 2u && (__tag & (0x4000000u << __d)) ? (size_t)__size : __plain;
+  return (ptrdiff_t)__third < 0 && __cleave_is_cut(__tag, __d) ? (size_t)__size : __plain;
 #else
   return __cleave_is_cut((ptrdiff_t)__third < 0 ? __tag : 0u, __d) ? (size_t)__size : __plain;
 #endif
@@ -77,29 +102,38 @@ __cleave_function size_t __cleave_group_id(uint __d) {
   uint __tag = __cleave_tag();
   __cleave_return_if(__tag == 0u, get_group_id(__d));
   uint __cut = __cleave_is_cut(__tag, __d);
-  uint __with_first = (__tag >> 28) & 1u;
+  uint __with_first = (__tag >> 28) & ~__cleave_is_volume(__tag) & 1u;
   size_t __near = get_group_id(__d) + (__cut & __with_first ? (__tag >> 13) & 0x1fffu : 0u);
   __cleave_return_if((__cut & ~__with_first) == 0u, __near);
-  uint __far = (uint)(get_global_id(__d) - get_local_id(__d)) / (uint)get_local_size(__d);
+  size_t __begin = get_global_id(__d) - get_local_id(__d);
+  uint __far = (__d == 2u ? __cleave_position(__tag, __begin) : (uint)__begin) / (uint)get_local_size(__d);
   return __cut & ~__with_first ? (size_t)__far : __near;
 }
 __cleave_function size_t __cleave_global_offset(uint __d) {
   uint __tag = __cleave_tag();
-  uint __cut = __cleave_is_cut(__tag, __d);
+  uint __volume = __cleave_is_volume(__tag);
+  uint __cut = __cleave_is_cut(__tag, __d) | (__volume && __d == 2u ? 1u : 0u);
   size_t __plain = get_global_offset(__d);
   size_t __uncut = __tag != 0u && __d >= 2u ? 0 : __plain;
   __cleave_return_if(__cut == 0u, __uncut);
-  size_t __first = get_global_id(__d) - get_local_id(__d) - __cleave_group_id(__d) * get_local_size(__d);
-  size_t __own = (__tag >> 28) & 1u ? __first : 0;
+  size_t __begin = get_global_id(__d) - get_local_id(__d);
+  size_t __first = (__d == 2u ? __cleave_position(__tag, __begin) : __begin) - __cleave_group_id(__d) * get_local_size(__d);
+  size_t __own = (__d == 2u ? __volume : (__tag >> 28) & ~__volume & 1u) ? __first : 0;
   return __cut ? __own : __uncut;
 }
-__cleave_function size_t __cleave_global_id(uint __d) { return __d >= 2u && __cleave_tag() != 0u ? 0 : get_global_id(__d); }
+__cleave_function size_t __cleave_global_id(uint __d) {
+  size_t __plain = get_global_id(__d);
+  uint __tag = __cleave_tag();
+  size_t __third = __d == 2u ? __cleave_position(__tag, __plain - get_local_id(__d)) + get_local_id(__d) : 0;
+  return __d >= 2u && __tag != 0u ? __third : __plain;
+}
 #if (defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ >= 200) || defined(__OPENCL_CPP_VERSION__)
 __cleave_function size_t __cleave_global_linear_id(void) {
   uint __tag = __cleave_tag();
   size_t __plain = get_global_linear_id();
   __cleave_return_if(__tag == 0u, __plain);
-  size_t __flat = (get_global_id(1) - __cleave_global_offset(1)) * __cleave_global_size(0) +
+  size_t __plane = (__cleave_global_id(2) - __cleave_global_offset(2)) * __cleave_global_size(1);
+  size_t __flat = (__plane + get_global_id(1) - __cleave_global_offset(1)) * __cleave_global_size(0) +
                   get_global_id(0) - __cleave_global_offset(0);
   return __tag == 0u ? __plain : __flat;
 }

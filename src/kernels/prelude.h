@@ -4,7 +4,7 @@
 // pasting.
 //
 // Kernels get the whole launch's size from the launch itself: a slice is launched with three dimensions, and
-// the global offset of the third, whose size is 1, is a tag (plan/tag.h describes its layout). Without a tag
+// the global offset of the third is a tag (plan/tag.h describes its layout). Without a tag
 // the built-in values are used, so the same program also runs unsplit.
 //
 // The text has no effect unless the macro of kPreludeOption is defined, so one program object can be built both

@@ -48,7 +48,7 @@ MUTANTS = {
                                      "static_cast<std::uint32_t>(before << kHalf)"}),
     "totals_not_repaired": (TAG, {"bits_ |= static_cast<std::uint32_t>(groups);": "bits_ |= "
                                   "static_cast<std::uint32_t>(groups / 2);"}),
-    "offset_leaked": (TAG, {"(cut_dims << kCutDims)": "((cut_dims & 2U) << kCutDims)"}),
+    "offset_leaked": (TAG, {"kDims) | (cut_dims << kCutDims)": "kDims) | ((cut_dims & 2U) << kCutDims)"}),
     "work_dimensions_not_repaired": (TAG, {"(range_.dims << kDims)": "(3U << kDims)"}),
     "tag_left_out": (LAUNCH, {"if (launch_.tag) offset[2]": "if (launch_.tag && result_.slices > 0) offset[2]"}),
     "error_codes_swallowed": (LAUNCH, {"result_.error = enqueue_remainder(i);": "static_cast<void>(enqueue_remainder(i));"}),

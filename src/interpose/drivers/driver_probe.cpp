@@ -21,7 +21,8 @@ constexpr std::size_t kWords = 19;  // written per work-item
 
 // Writes what the kernel observes, with constant and with variable dimensions.
 constexpr std::string_view kProbe = R"(kernel void cleave_probe(global uint* seen) {
-  size_t item = (get_global_id(1) - get_global_offset(1)) * get_global_size(0) + get_global_id(0) - get_global_offset(0);
+  size_t row = (get_global_id(2) - get_global_offset(2)) * get_global_size(1) + get_global_id(1) - get_global_offset(1);
+  size_t item = row * get_global_size(0) + get_global_id(0) - get_global_offset(0);
   global uint* words = seen + item * 19;
   words[0] = get_work_dim();
   words[1] = get_group_id(0) + 3 * get_group_id(1) + 5 * get_group_id(2);
@@ -36,7 +37,7 @@ constexpr std::string_view kProbe = R"(kernel void cleave_probe(global uint* see
   }
 }
 )";
-constexpr cl_uint kLineOfLine = 7;  // the line of __LINE__ above
+constexpr cl_uint kLineOfLine = 8;  // the line of __LINE__ above
 
 // One launch of the probe, and into how many slices it is cut (1: unsplit).
 struct Shape {
@@ -47,8 +48,8 @@ struct Shape {
 // All of one local size: PoCL compiles the kernel anew for each, which is what most of the probe's time goes to.
 constexpr plan::Extent kLocal{2, 1, 1};
 
-const std::array<Shape, 8>& shapes() {
-  static constexpr std::array<Shape, 8> kShapes = {{
+const std::array<Shape, 12>& shapes() {
+  static constexpr std::array<Shape, 12> kShapes = {{
       {{1, {5, 0, 0}, {6, 1, 1}, kLocal}, 1},
       {{2, {0, 3, 0}, {4, 3, 1}, kLocal}, 1},
       {{3, {1, 0, 9}, {4, 1, 1}, kLocal}, 1},
@@ -57,30 +58,36 @@ const std::array<Shape, 8>& shapes() {
       {{2, {7, 3, 0}, {4, 5, 1}, kLocal}, 3},      // the outer dimension cut
       {{2, {0, 0, 0}, {8, 2, 1}, kLocal}, 5},      // both cut
       {{3, {0, 2, 0}, {4, 3, 1}, kLocal}, 2},      // three dimensions, the third of size 1
+      {{3, {1, 2, 4}, {4, 2, 2}, kLocal}, 1},
+      // Volumes come last.
+      {{3, {1, 2, 0}, {4, 2, 3}, kLocal}, 3},  // the outer dimension cut
+      {{3, {1, 0, 6}, {4, 3, 1}, kLocal}, 3},  // an offset in the third dimension, which is uncut
+      {{3, {0, 0, 0}, {6, 2, 2}, kLocal}, 7},  // all cut
   }};
   return kShapes;
 }
 
 std::vector<cl_uint> expected(const plan::NDRange& range) {
   std::vector<cl_uint> all;
-  all.reserve(plan::items(range.global) * kWords);
-  for (std::size_t y = 0; y < range.global[1]; ++y) {
-    for (std::size_t x = 0; x < range.global[0]; ++x) {
-      const plan::Extent at{x, y, 0};
-      std::array<cl_uint, kWords> words{};
-      std::array<std::array<cl_uint, 5>, 3> each{};  // group, groups, size, offset, id
-      for (unsigned d = 0; d < 3; ++d) {
-        each[d] = {static_cast<cl_uint>(at[d] / range.local[d]), static_cast<cl_uint>(range.groups(d)),
-                   static_cast<cl_uint>(range.global[d]), static_cast<cl_uint>(range.offset[d]),
-                   static_cast<cl_uint>(at[d] + range.offset[d])};
-        std::copy(each[d].begin(), each[d].end(), words.begin() + 4 + std::ptrdiff_t{5} * d);
-      }
-      words[0] = range.dims;
-      words[1] = each[0][0] + 3 * each[1][0] + 5 * each[2][0];
-      words[2] = each[0][1] + 3 * each[1][1] + 5 * each[2][1] + 7 * each[2][3];
-      words[3] = each[0][4] + 3 * each[1][4] + 5 * each[2][4] + 7 * kLineOfLine;
-      all.insert(all.end(), words.begin(), words.end());
+  const std::size_t count = plan::items(range.global);
+  const std::size_t row = range.global[0];
+  const std::size_t plane = row * range.global[1];
+  all.reserve(count * kWords);
+  for (std::size_t item = 0; item < count; ++item) {
+    const plan::Extent at{item % row, item % plane / row, item / plane};
+    std::array<cl_uint, kWords> words{};
+    std::array<std::array<cl_uint, 5>, 3> each{};  // group, groups, size, offset, id
+    for (unsigned d = 0; d < 3; ++d) {
+      each[d] = {static_cast<cl_uint>(at[d] / range.local[d]), static_cast<cl_uint>(range.groups(d)),
+                 static_cast<cl_uint>(range.global[d]), static_cast<cl_uint>(range.offset[d]),
+                 static_cast<cl_uint>(at[d] + range.offset[d])};
+      std::copy(each[d].begin(), each[d].end(), words.begin() + 4 + std::ptrdiff_t{5} * d);
     }
+    words[0] = range.dims;
+    words[1] = each[0][0] + 3 * each[1][0] + 5 * each[2][0];
+    words[2] = each[0][1] + 3 * each[1][1] + 5 * each[2][1] + 7 * each[2][3];
+    words[3] = each[0][4] + 3 * each[1][4] + 5 * each[2][4] + 7 * kLineOfLine;
+    all.insert(all.end(), words.begin(), words.end());
   }
   return all;
 }
@@ -199,14 +206,19 @@ std::optional<ProbeResult> probe_driver(const Table& next, base::Clock& clock, c
   Probe probe(next, clock, device);
   ProbeResult facts;
   if (!probe.make()) return facts;
-  facts.carries_tags = true;
+  facts.carries_tags = facts.carries_volume_tags = true;
   for (const Shape& shape : shapes()) {
-    if (probe.run(shape) != expected(shape.range)) facts.carries_tags = false;
+    const bool needs_volume_tag = shape.slices > 1 && !plan::is_flat(shape.range);
+    const bool right = probe.run(shape) == expected(shape.range);
     if (probe.busy()) return std::nullopt;
-    if (!facts.carries_tags) return facts;
+    if (right) continue;
+    facts.carries_volume_tags = false;
+    if (needs_volume_tag) break;
+    facts.carries_tags = false;
+    return facts;
   }
-  // A positive offset that becomes negative if only 32 bits of it are kept.
-  const auto seen = probe.run({{3, {0, 0, std::size_t{1} << 31U}, kLocal, kLocal}, 1});
+  // A positive offset that becomes negative, the tag of a launch of one dimension, if only 32 bits of it are kept.
+  const auto seen = probe.run({{3, {0, 0, std::size_t{5} << 29U}, kLocal, kLocal}, 1});
   if (probe.busy()) return std::nullopt;
   facts.truncates_offsets = seen.empty() || seen[0] != 3;
   return facts;

@@ -17,7 +17,8 @@ namespace cleave::interpose {
 struct ProbeResult {
   bool carries_tags =
       false;  // tagged slices show the whole launch, and untagged launches are as without prelude
-  bool truncates_offsets = false;  // only 32 bits of an offset reach the kernel, sign-extended
+  bool carries_volume_tags = false;  // the same for launches that use the third dimension themselves
+  bool truncates_offsets = false;    // only 32 bits of an offset reach the kernel, sign-extended
 };
 
 // Runs the probe. Empty if the device was too busy to complete it.

@@ -12,21 +12,23 @@ namespace cleave::interpose {
 namespace {
 
 // One line per driver: the version of this format, a hash of the driver's name, and the result.
-constexpr const char* kDriversFormat = "1";
+constexpr const char* kDriversFormat = "2";
 constexpr const char* kDriversFile = "drivers";
 constexpr std::size_t kMaxDriversFileSize = std::size_t{1} << 20U;
 
 std::string line_for(const std::string& key, const ProbeResult& facts) {
-  return std::string(kDriversFormat) + " " + key + (facts.carries_tags ? " 1" : " 0") +
-         (facts.truncates_offsets ? " 1" : " 0");
+  std::string line = std::string(kDriversFormat) + " " + key;
+  for (const bool fact : {facts.carries_tags, facts.carries_volume_tags, facts.truncates_offsets})
+    line += fact ? " 1" : " 0";
+  return line;
 }
 
 std::optional<ProbeResult> read_facts(const std::string& folder, const std::string& key) {
   std::istringstream file(read_file(folder, kDriversFile, kMaxDriversFileSize));
   // Damaged lines match nothing and are skipped.
   for (std::string line; std::getline(file, line);) {
-    for (const ProbeResult facts : {ProbeResult{false, false}, ProbeResult{false, true},
-                                    ProbeResult{true, false}, ProbeResult{true, true}}) {
+    for (unsigned bits = 0; bits < 8; ++bits) {
+      const ProbeResult facts{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
       if (line == line_for(key, facts)) return facts;
     }
   }

@@ -89,8 +89,9 @@ UnsplitText launch_text(UnsplitReason why) {
       return {
           "the kernel asks for values of the whole launch, and its sizes or offsets leave no room to pass "
           "them on",
-          "leave the third dimension unused, make the global size a multiple of the local size, and have "
-          "at most 8191 work-groups in a dimension"};
+          "leave the third dimension unused or below 8192, make the global size a multiple of the local "
+          "size, and "
+          "have at most 8191 work-groups in a dimension"};
     default:
       assert(why == UnsplitReason::queue_properties);
       return {"the queue has properties of the vendor's own, or the driver does not tell them",

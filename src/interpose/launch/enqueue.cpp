@@ -20,6 +20,7 @@
 #include "launch/launch.h"
 #include "launch/pipeline.h"
 #include "plan/mode.h"
+#include "plan/tag.h"
 
 namespace cleave::interpose {
 namespace {
@@ -133,11 +134,15 @@ bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
 // Why slices cannot tell this kernel about the whole launch; empty if they can. The driver is not probed here: this may
 // be a callback, or the device may be busy.
 std::optional<UnsplitReason> tag_obstacle(ProbeCache& drivers, const KernelRecord& kernel,
-                                          cl_device_id device) {
+                                          cl_device_id device, const plan::NDRange& range) {
   if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device)))
     return UnsplitReason::untagged_build;
+  const bool flat = plan::is_flat(range);
+  // A binary may lack the prelude, or have that of a version which did not know such tags.
+  if (kernel.trusted && !flat) return UnsplitReason::no_room_for_tag;
   const auto facts = drivers.known(device);
-  return facts && facts->carries_tags ? std::nullopt : std::optional(UnsplitReason::no_tags);
+  const bool carries = facts && (flat ? facts->carries_tags : facts->carries_volume_tags);
+  return carries ? std::nullopt : std::optional(UnsplitReason::no_tags);
 }
 
 // The only launch that a kernel with the prelude would misinterpret: an offset in the third dimension that it sees as
@@ -257,7 +262,7 @@ class PlannedLaunch final : public LaunchQuery {
     if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items_))
       return reason;
     if (kernel_.facts.source == plan::Kernel::Source::tagged) {
-      if (const auto reason = tag_obstacle(p_.drivers, kernel_, queue_->device)) return reason;
+      if (const auto reason = tag_obstacle(p_.drivers, kernel_, queue_->device, range_)) return reason;
     }
     if (queue_->copies_variables && kernel_.has_program_variables) return UnsplitReason::variable_copies;
     return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "interpose/trace/tracer.h"
+#include "plan/tag.h"
 
 namespace cleave::interpose {
 namespace {
@@ -70,12 +71,13 @@ cl_int CL_API_CALL LaunchTrace::enqueue(cl_command_queue queue, cl_kernel kernel
       next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, place);
   slice.end = trace->tracer_.from_.clock.now();
   if (error != CL_SUCCESS) return error;
-  // A tag in the third dimension is not part of the program's launch.
   slice.dims = std::min({dims, trace->call_.dims, cl_uint{3}});
   for (cl_uint d = 0; d < slice.dims; ++d) {
     slice.offset[d] = offset != nullptr ? offset[d] : 0;
     slice.size[d] = global != nullptr ? global[d] : 0;
   }
+  // A tag is not part of the program's launch.
+  slice.offset[2] = plan::Tag::begin(slice.offset[2]);
   if (event != nullptr && wants && next.clRetainEvent(*event) == CL_SUCCESS) own = *event;
   trace->note(slice, launch::Event(next, own));
   return error;

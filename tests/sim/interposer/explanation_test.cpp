@@ -188,7 +188,7 @@ std::vector<Case> cases() {
        }},
       {"NoRoomForTag", UnsplitReason::no_room_for_tag, "leave no room", "third dimension", usual, gpu,
        [](auto& fixture) {
-         return launch_range(fixture, {{16, 16, 4}, {4, 4, 1}}, kUsesGroupId, "reads_group_id");
+         return launch_range(fixture, {{1, 1, 8196}, {1, 1, 4}}, kUsesGroupId, "reads_group_id");
        }},
       {"UnknownQueue", UnsplitReason::queue_properties, "does not tell them", "OpenCL's own properties",
        usual, gpu, launch_on_unknown_queue},

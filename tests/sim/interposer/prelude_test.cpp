@@ -43,7 +43,7 @@ struct Shape {
 
 void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 
-constexpr std::array<Shape, 7> kShapes = {{
+constexpr std::array<Shape, 13> kShapes = {{
     {1, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}, "OneDimension"},
     {1, {100, 0, 0}, {4000, 1, 1}, {16, 1, 1}, "OneDimensionWithOffset"},
     {2, {0, 0, 0}, {64, 64, 1}, {4, 4, 1}, "TwoDimensions"},
@@ -51,6 +51,12 @@ constexpr std::array<Shape, 7> kShapes = {{
     {2, {0, 0, 0}, {4096, 1, 1}, {16, 1, 1}, "TwoDimensionsOfOneRow"},
     {3, {1, 2, 0}, {16, 64, 1}, {4, 4, 1}, "ThreeDimensionsWithOffset"},
     {3, {0, 0, 0}, {512, 1, 1}, {2, 1, 1}, "ThreeDimensionsOfOneRow"},
+    {3, {0, 0, 0}, {16, 4, 40}, {4, 2, 2}, "Volume"},
+    {3, {9, 8, 0}, {8, 4, 128}, {8, 4, 1}, "VolumeOfLayersWithOffset"},
+    {3, {9, 0, 7}, {8, 64, 4}, {8, 2, 4}, "VolumeOfOneLayerWithOffset"},
+    {3, {0, 0, 7}, {64, 64, 1}, {4, 4, 1}, "PlaneWithOffsetInTheThirdDimension"},
+    {3, {0, 0, 0}, {32, 6, 6}, {2, 2, 3}, "VolumeOfFewLayers"},
+    {3, {0, 0, 0}, {512, 2, 4}, {2, 2, 4}, "VolumeOfOneRow"},
 }};
 
 cl_int launch(const InterposerFixture& fixture, cl_kernel kernel, const Shape& shape) {
@@ -58,9 +64,9 @@ cl_int launch(const InterposerFixture& fixture, cl_kernel kernel, const Shape& s
                                            shape.global.data(), shape.local.data(), 0, nullptr, nullptr);
 }
 
-std::vector<cl_int> what_it_saw(const base::Settings& settings, const Shape& shape,
+std::vector<cl_int> what_it_saw(const base::Settings& settings, const Shape& shape, unsigned offset_bits,
                                 std::size_t* driver_launches) {
-  InterposerFixture fixture(settings);
+  InterposerFixture fixture(settings, kit::with(default_driver(), &sim::Options::offset_bits, offset_bits));
   fixture.driver.kernel("reads_group_id", record_all_ids);
   const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
   fixture.driver.forget();
@@ -73,11 +79,14 @@ class TaggedSlices : public testing::TestWithParam<Shape> {};
 
 TEST_P(TaggedSlices, ShowTheKernelTheWholeLaunch) {
   std::size_t launches = 0;
-  const auto unsplit = what_it_saw(slices(1), GetParam(), &launches);
+  const auto unsplit = what_it_saw(slices(1), GetParam(), 64, &launches);
   EXPECT_EQ(launches, 1U);
-  for (const std::size_t wanted_slices : {2U, 3U, 7U, 20U, 500U}) {
-    EXPECT_EQ(what_it_saw(slices(wanted_slices), GetParam(), &launches), unsplit) << wanted_slices;
-    EXPECT_GE(launches, 2U) << wanted_slices;
+  for (const unsigned offset_bits : {64U, 32U}) {
+    for (const std::size_t wanted_slices : {2U, 3U, 7U, 20U, 500U}) {
+      EXPECT_EQ(what_it_saw(slices(wanted_slices), GetParam(), offset_bits, &launches), unsplit)
+          << wanted_slices;
+      EXPECT_GE(launches, 2U) << wanted_slices;
+    }
   }
 }
 
@@ -135,6 +144,20 @@ TEST_F(Prelude, IsDroppedWhereTheDriverLosesTags) {
   driver.kernel("cleave_probe", [](sim::Execution&) {});
   ASSERT_EQ(launch(make_kernel(kUsesGroupId, "reads_group_id")), CL_SUCCESS);
   EXPECT_EQ(unsplit(UnsplitReason::driver), 1U);
+}
+
+TEST(ConfiguredPrelude, IsKeptWhereTheDriverLosesTagsOfVolumesOnly) {
+  InterposerFixture fixture(slices(4));
+  fixture.driver.kernel("cleave_probe", [](sim::Execution& execution) {
+    std::size_t third = 0;
+    execution.for_each_item([&](const sim::Item& item) { third = item.global_id[2]; });
+    if (static_cast<std::uint32_t>(third) >> 29U != 4) probe_body(execution);
+  });
+  const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
+  ASSERT_EQ(launch(fixture, kernel, {2, {0, 0, 0}, {64, 64, 1}, {4, 4, 1}}), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::statistics().split, 1U);
+  ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 0}, {16, 4, 40}, {4, 2, 2}}), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::no_tags), 1U);
 }
 
 TEST_F(Prelude, DriverIsProbedOnce) {
@@ -203,12 +226,12 @@ TEST_F(Prelude, CompiledProgramCreatesNoKernels) {
   EXPECT_EQ(driver.count("clBuildProgram"), 0U);
 }
 
-TEST(TaggedSlices, NeedAFreeThirdDimension) {
+TEST(TaggedSlices, NeedRoomInTheThirdDimension) {
   InterposerFixture fixture(slices(4));
   const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
-  ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 0}, {16, 16, 4}, {4, 4, 1}}), CL_SUCCESS);
-  ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 7}, {16, 16, 1}, {4, 4, 1}}), CL_SUCCESS);
-  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::shape), 2U);
+  ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 0}, {1, 1, 8193}, {1, 1, 3}}), CL_SUCCESS);
+  ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 8191}, {16, 16, 2}, {4, 4, 2}}), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::no_room_for_tag), 2U);
 }
 
 TEST(TaggedSlices, RejectACallersOffsetThatLooksLikeATag) {
@@ -327,6 +350,22 @@ TEST(TaggedSlices, TrustedBinaryIsSplit) {
   }
 }
 
+// It may have been built without a prelude that takes tags off the ids of the third dimension.
+TEST(TaggedSlices, TrustedBinaryIsNotSplitWhereItUsesTheThirdDimension) {
+  sim::Options options = default_driver();
+  options.compute_units = 1;
+  InterposerFixture fixture(kit::with(slices(4), &base::Settings::trust_binaries, true), options);
+  fixture.driver.kernel("reads_group_id", record_all_ids);
+  const cl_kernel kernel =
+      fixture.make_kernel(fixture.loaded(fixture.foreign_binary(kUsesGroupId)), "reads_group_id");
+  for (const Shape& shape :
+       {Shape{3, {0, 0, 0}, {16, 4, 40}, {4, 2, 2}}, Shape{3, {0, 0, 7}, {64, 64, 1}, {4, 4, 1}}})
+    ASSERT_EQ(launch(fixture, kernel, shape), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::no_room_for_tag), 2U);
+  ASSERT_EQ(launch(fixture, kernel, {3, {0, 0, 0}, {64, 64, 1}, {4, 4, 1}}), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::statistics().split, 1U);
+}
+
 // Neither program could be given the prelude, so tags would show; the user's trust does not change that.
 TEST(TaggedSlices, BinaryOfAnUnsplittableProgramIsNotTrusted) {
   for (const bool fails : {false, true}) {
@@ -353,7 +392,7 @@ std::ptrdiff_t lines_after_a_run(const kit::TemporaryFolder& folder) {
 
 TEST(TaggedSlices, DriverCacheSurvivesADamagedLine) {
   const kit::TemporaryFolder folder;
-  folder.write("drivers", "garbage\n1 0123 1\n");
+  folder.write("drivers", "garbage\n2 0123 1\n");
   EXPECT_EQ(lines_after_a_run(folder), 3) << "tried out, and kept";
   EXPECT_EQ(lines_after_a_run(folder), 3) << "and found";
 }
