@@ -5,11 +5,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "plan/ndrange.h"
 
 namespace cleave::plan {
+
+// How a driver chooses, as far as it is known.
+enum class OpenLocalSize : std::uint8_t {
+  unknown,
+  one_item,  // {1, 1, 1} for every launch
+  pocl3,     // plan/pocl_local_size.h
+};
 
 // Limits of the choice, in work-items.
 struct LocalLimits {

@@ -46,8 +46,8 @@ Shapes::Shapes(Random random, const Capabilities& capabilities, const Options& o
 }
 
 Shape Shapes::one(Random& random, const KernelSpec& kernel) const {
-  // A driver may choose any size, unless it suggests one. Then it has to be the same for every slice.
-  const bool open = capabilities_.suggests || !kernel.depends_on_grouping || kernel.size_required;
+  // A driver may choose any size, unless it suggests one or follows a rule. Then it has to be the same for every slice.
+  const bool open = capabilities_.known_local_sizes || !kernel.depends_on_grouping || kernel.size_required;
   if (open && random.chance(kernel.depends_on_grouping ? 10 : 50)) return random.one_of(open_);
   Shape shape;
   // A kernel that requires a size fails with any other, which is tried occasionally.

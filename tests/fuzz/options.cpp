@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kUsage =
     "usage: cleave_fuzz [--seed N] [--programs N] [--first-program N] [--cases N] [--first-case N]\n"
     "  [--platform NAME] [--folder PATH] [--most-items N] [--most-groups N] [--local-sizes N]\n"
-    "  [--drop N,...] [--drop-steps N,...] [--without WHAT,...] [--show]\n";
+    "  [--drop N,...] [--drop-steps N,...] [--without WHAT,...]\n"
+    "  [--known-local-sizes] [--show]\n";
 
 template <typename Read>
 auto list(const std::string& words, const Read& read) {
@@ -36,6 +37,7 @@ Options read_options(int count, char** words) try {
   line.value("--first-case", options.first_case).value("--cases", options.cases);
   line.value("--most-items", options.most_items).value("--most-groups", options.most_groups);
   line.value("--local-sizes", options.local_sizes).flag("--show", options.show);
+  line.flag("--known-local-sizes", options.known_local_sizes);
   line.option("--drop", numbers(options.dropped)).option("--drop-steps", numbers(options.dropped_steps));
   line.option("--without", [&](const std::string& word) {
     options.without.merge(list(word, [](const std::string& one) { return one; }));

@@ -20,8 +20,9 @@ struct Options {
   unsigned local_sizes = 3;          // for each program
   std::set<unsigned> dropped;        // pieces of the program's text
   std::set<unsigned> dropped_steps;  // steps of a sequence
-  std::set<std::string> without;  // what the driver does not support: callbacks, user-events, libraries, ...
-  bool show = false;              // print texts and calls
+  std::set<std::string> without;   // what the driver does not support: callbacks, user-events, libraries, ...
+  bool known_local_sizes = false;  // the driver chooses local sizes by a rule that Cleave knows
+  bool show = false;               // print texts and calls
 };
 
 // Ends the program if an option is invalid.

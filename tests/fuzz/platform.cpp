@@ -16,7 +16,8 @@ bool builds(const Platform& platform, const std::string& text, const std::string
   return cl.build(cl.program(platform.contexts[0], text), options.c_str()) == CL_SUCCESS;
 }
 
-Capabilities probe(const Platform& platform, const std::set<std::string>& without) {
+Capabilities probe(const Platform& platform, const Options& options) {
+  const std::set<std::string>& without = options.without;
   Capabilities capabilities;
   for (const std::string standard : {"-cl-std=CL3.0", "-cl-std=CL2.0", ""}) {
     capabilities.standard = standard;
@@ -38,7 +39,8 @@ Capabilities probe(const Platform& platform, const std::set<std::string>& withou
   capabilities.clones = cl.text(platform.device, CL_DEVICE_VERSION) >= "OpenCL 2.1" && up_to("clones");
   capabilities.communication = up_to("communication");
   const std::string extensions = cl.text(platform.device, CL_DEVICE_EXTENSIONS);
-  capabilities.suggests = extensions.find("cl_khr_suggested_local_work_size") != std::string::npos;
+  capabilities.known_local_sizes =
+      options.known_local_sizes || extensions.find("cl_khr_suggested_local_work_size") != std::string::npos;
   return capabilities;
 }
 
@@ -51,7 +53,7 @@ Platform find_platform(const Options& options) {
   platform.device = devices.front();
   for (Context& context : platform.contexts) context = cl.context(platform.device);
   platform.most_local = cl.info<std::size_t>(platform.device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
-  platform.capabilities = probe(platform, options.without);
+  platform.capabilities = probe(platform, options);
   return platform;
 }
 

@@ -22,15 +22,15 @@ using Sizes = std::array<std::size_t, 3>;
 
 // What the platform supports.
 struct Capabilities {
-  std::string standard;       // the option that names the newest language version, or nothing
-  bool linear_ids = false;    // that version has get_global_linear_id and its like
-  bool uneven = false;        // launches may end in a smaller work-group
-  bool libraries = true;      // clCompileProgram and clLinkProgram work
-  bool callbacks = true;      // event callbacks are called as specified
-  bool user_events = true;    // commands may wait for user events
-  bool clones = true;         // clCloneKernel is available
-  bool suggests = true;       // the driver can be queried for the local size that it would choose
-  bool communication = true;  // work-groups may exchange data through global memory
+  std::string standard;           // the option that names the newest language version, or nothing
+  bool linear_ids = false;        // that version has get_global_linear_id and its like
+  bool uneven = false;            // launches may end in a smaller work-group
+  bool libraries = true;          // clCompileProgram and clLinkProgram work
+  bool callbacks = true;          // event callbacks are called as specified
+  bool user_events = true;        // commands may wait for user events
+  bool clones = true;             // clCloneKernel is available
+  bool known_local_sizes = true;  // Cleave knows the local size that the driver would choose
+  bool communication = true;      // work-groups may exchange data through global memory
 };
 
 enum class Section { options, macros, functions, kernels };

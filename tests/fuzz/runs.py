@@ -42,7 +42,7 @@ DRIVERS = {
     # compiler assumes that get_global_offset() fits in 16 bits.
     "pocl": Driver(
         "/etc/OpenCL/vendors/pocl.icd",
-        ["--without", "zero-local,wide-offset,far-offset"],
+        ["--without", "zero-local,wide-offset,far-offset", "--known-local-sizes"],
         alternative={"POCL_WORK_GROUP_METHOD": "repl", "POCL_CACHE_DIR": "alternative"},
         # With two threads version 3 may abort while launches with and without an offset are in flight, natively as well, so
         # that few launches are split on several queues (docs/conformance.md).
@@ -53,7 +53,8 @@ DRIVERS = {
     # complete, and reports uninitialised memory as a kernel's attributes.
     "oclgrind": Driver(
         "/usr/lib/oclgrind/liboclgrind-rt-icd.so",
-        ["--most-items", "96", "--without", "callbacks,user-events,attributes,zero-local,wide-offset,null-event"],
+        ["--most-items", "96", "--without", "callbacks,user-events,attributes,zero-local,wide-offset,null-event",
+         "--known-local-sizes"],
     ),
     "rusticl": Driver(environment={"RUSTICL_ENABLE": "llvmpipe"}),
     # It sometimes hangs where a queue is released while its commands run.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/pocl_local_size.h"
+
 namespace cleave::plan {
 namespace {
 
@@ -42,6 +44,33 @@ TEST(LocalSize, RespectsDeviceLimits) {
   EXPECT_LE((*local)[1], 8U);
   EXPECT_LE((*local)[2], 1U);
   EXPECT_LE(items(*local), 64U);
+}
+
+// Of PoCL 3.1's own function.
+TEST(LocalSize, IsPoclsChoice) {
+  constexpr LocalLimits kPocl{.group = 4096, .multiple = 8, .items = {4096, 4096, 4096}};
+  const auto chosen = [&](unsigned dims, Extent global, std::size_t units) {
+    return *pocl_local_size(range_of(dims, global), kPocl, units);
+  };
+  EXPECT_EQ(chosen(1, {4096, 1, 1}, 1), (Extent{4096, 1, 1}));
+  EXPECT_EQ(chosen(1, {8192, 1, 1}, 1), (Extent{4096, 1, 1}));
+  EXPECT_EQ(chosen(1, {9797, 1, 1}, 2), (Extent{101, 1, 1}));
+  EXPECT_EQ(chosen(1, {40, 1, 1}, 16), (Extent{40, 1, 1}));
+  EXPECT_EQ(chosen(1, {4096, 1, 1}, 16), (Extent{256, 1, 1}));
+  EXPECT_EQ(chosen(1, {100003, 1, 1}, 4), (Extent{1, 1, 1}));
+  EXPECT_EQ(chosen(2, {50, 194, 1}, 2), (Extent{50, 1, 1}));
+  EXPECT_EQ(chosen(2, {640, 480, 1}, 2), (Extent{40, 1, 1}));
+  EXPECT_EQ(chosen(2, {1920, 1080, 1}, 8), (Extent{120, 1, 1}));
+  EXPECT_EQ(chosen(2, {37, 41, 1}, 64), (Extent{37, 41, 1}));
+  EXPECT_EQ(chosen(3, {64, 64, 64}, 2), (Extent{64, 8, 8}));
+  EXPECT_EQ(chosen(3, {96, 10, 6}, 96), (Extent{8, 2, 6}));
+  EXPECT_EQ(chosen(3, {7, 11, 13}, 7), (Extent{1, 11, 13}));
+  EXPECT_EQ(chosen(3, {5000, 3, 200}, 3), (Extent{1000, 1, 1}));
+}
+
+TEST(LocalSize, IsUnknownWherePoclFails) {
+  constexpr LocalLimits kTooSmall{.group = 4, .multiple = 8, .items = {4, 4, 4}};
+  EXPECT_FALSE(pocl_local_size(range_of(1, {16, 1, 1}), kTooSmall, 2));
 }
 
 }  // namespace

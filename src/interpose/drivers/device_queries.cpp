@@ -153,6 +153,7 @@ std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& 
   record.copies_variables = quirks.copies_variables;
   record.crashes_on_several_mixed_offsets = quirks.crashes_on_several_mixed_offsets;
   record.remote = quirks.remote;
+  record.open_local_size = quirks.open_local_size;
   if (!quirks.suggest_corrupts_launches)
     record.suggest_local_size = find_suggest_local_size(next, record.device);
   record.facts = query_device(next, settings, record.device);

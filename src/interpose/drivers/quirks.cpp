@@ -20,13 +20,18 @@ unsigned pocl_version(std::string_view text) noexcept {
   return 0;
 }
 
+// Null for a root device.
+cl_device_id parent_of(const Table& next, cl_device_id device) noexcept {
+  cl_device_id parent = nullptr;
+  next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent), nullptr);
+  return parent;
+}
+
+bool is_root(const Table& next, cl_device_id device) noexcept { return parent_of(next, device) == nullptr; }
+
 // Of the root device: sub-devices share its thread pool.
 cl_uint threads_of(const Table& next, cl_device_id device) noexcept {
-  cl_device_id parent = nullptr;
-  while (next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent),
-                              nullptr) == CL_SUCCESS &&
-         parent != nullptr)
-    device = parent;
+  while (!is_root(next, device)) device = parent_of(next, device);
   cl_uint units = 0;
   next.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
   return units;
@@ -53,15 +58,17 @@ Quirks quirks_of(const Table& next, cl_device_id device) noexcept {
   if (quirks.remote) return quirks;
   const base::PlatformText text = base::driver_platform_text(next, platform, CL_PLATFORM_NAME);
   const std::string_view name = text.data();
-  quirks.crashes_on_several_queues = quirks.loses_argument_info_with_options =
-      name == "Portable Computing Language";
+  const bool is_pocl = name == "Portable Computing Language";
+  quirks.crashes_on_several_queues = quirks.loses_argument_info_with_options = is_pocl;
   if ((type & CL_DEVICE_TYPE_CPU) == 0) return quirks;
   if (name.starts_with("Intel(R)")) quirks.suggest_corrupts_launches = quirks.failed_builds_are_final = true;
   quirks.crashes_on_shared_failure = name.starts_with("Intel(R)") || name == "Oclgrind";
   quirks.needs_serial_calls = name == "Oclgrind";
-  quirks.crashes_on_late_failure = name == "Portable Computing Language";
+  quirks.crashes_on_late_failure = is_pocl;
   quirks.copies_variables = quirks.crashes_on_late_failure && has_no_variables(next, device);
   const unsigned pocl = pocl_version(base::driver_platform_text(next, platform, CL_PLATFORM_VERSION).data());
+  if (name == "Oclgrind") quirks.open_local_size = plan::OpenLocalSize::one_item;
+  if (is_pocl && pocl == 3 && is_root(next, device)) quirks.open_local_size = plan::OpenLocalSize::pocl3;
   quirks.crashes_on_mixed_offsets = pocl == 4 || pocl == 5;
   quirks.crashes_on_several_mixed_offsets = pocl != 0 && pocl <= 3 && threads_of(next, device) > 1;
   return quirks;

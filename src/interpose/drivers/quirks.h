@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/opencl.h"
+#include "plan/local_size.h"
 
 namespace cleave::interpose {
 
@@ -29,6 +30,8 @@ struct Quirks {
   // Its functions must not run on two threads at a time: it executes commands on the thread that waits for them, and
   // guards nothing. For whoever adds threads to the program's.
   bool needs_serial_calls = false;
+  // Not a bug: the local size that the driver chooses for a launch that names none. Programs can notice it.
+  plan::OpenLocalSize open_local_size = plan::OpenLocalSize::unknown;
   // Not a bug: the device belongs to a server, which splits, builds and waits there.
   bool remote = false;
 };

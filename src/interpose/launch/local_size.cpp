@@ -3,6 +3,7 @@
 #include <array>
 
 #include "plan/local_size.h"
+#include "plan/pocl_local_size.h"
 
 namespace cleave::interpose {
 namespace {
@@ -19,8 +20,8 @@ bool ask(const Table& next, cl_kernel kernel, cl_device_id device, cl_kernel_wor
   return next.clGetKernelWorkGroupInfo(kernel, device, what, sizeof value, &value, nullptr) == CL_SUCCESS;
 }
 
-std::optional<plan::Extent> own_choice(const Table& next, cl_device_id device, cl_kernel kernel,
-                                       const plan::NDRange& range, std::size_t slices) {
+std::optional<plan::LocalLimits> limits_of(const Table& next, cl_device_id device, cl_kernel kernel,
+                                           unsigned dims) {
   // A driver may have more dimensions than the three that launches can use here.
   constexpr std::size_t kMaxDims = 16;
   std::array<std::size_t, kMaxDims> largest{};
@@ -31,8 +32,20 @@ std::optional<plan::Extent> own_choice(const Table& next, cl_device_id device, c
           CL_SUCCESS) {
     return std::nullopt;
   }
-  for (unsigned d = 0; d < range.dims; ++d) limits.items[d] = largest[d];
-  return plan::choose_local_size(range, limits, slices);
+  for (unsigned d = 0; d < dims; ++d) limits.items[d] = largest[d];
+  return limits;
+}
+
+// What the driver would choose for the whole launch; empty if that is not known.
+std::optional<plan::Extent> known_choice(const Table& next, const QueueRecord& queue,
+                                         const plan::LocalLimits& limits, const plan::NDRange& range) {
+  if (queue.open_local_size == plan::OpenLocalSize::one_item) return plan::Extent{1, 1, 1};
+  if (queue.open_local_size != plan::OpenLocalSize::pocl3) return std::nullopt;
+  cl_uint units = 0;
+  if (next.clGetDeviceInfo(queue.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr) !=
+      CL_SUCCESS)
+    return std::nullopt;
+  return plan::pocl_local_size(range, limits, units);
 }
 
 }  // namespace
@@ -51,8 +64,12 @@ std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRe
                                local.data()) == CL_SUCCESS) {
     return usable(local, range.dims) ? std::optional(local) : std::nullopt;
   }
-  if (depends_on_grouping) return std::nullopt;
-  return own_choice(next, queue.device, kernel, range, slices);
+  const auto limits = limits_of(next, queue.device, kernel, range.dims);
+  if (!limits) return std::nullopt;
+  if (!depends_on_grouping) {
+    if (const auto own = plan::choose_local_size(range, *limits, slices)) return own;
+  }
+  return known_choice(next, queue, *limits, range);
 }
 
 }  // namespace cleave::interpose

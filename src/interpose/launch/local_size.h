@@ -8,8 +8,9 @@
 
 namespace cleave::interpose {
 
-// The driver's suggestion, or our own choice with at least `slices` groups if the kernel cannot tell the difference
-// (`depends_on_grouping` is false). Empty if neither gives one, or if the source requires a size: the launch is then not split.
+// The driver's suggestion; or our own choice with at least `slices` groups if the kernel cannot tell the difference
+// (`depends_on_grouping` is false); or the driver's choice where its rule is known (Quirks::open_local_size). Empty if none of
+// them gives one, or if the source requires a size: the launch is then not split.
 // `range.local` is not read.
 std::optional<plan::Extent> explicit_local_size(const Table& next, const QueueRecord& queue,
                                                 cl_command_queue handle, cl_kernel kernel,

@@ -16,6 +16,7 @@
 #include "kernels/program_scan.h"
 #include "observe/counters.h"
 #include "plan/decide.h"
+#include "plan/local_size.h"
 
 namespace cleave::interpose {
 
@@ -71,7 +72,8 @@ using SuggestLocalSize = cl_int(CL_API_CALL*)(cl_command_queue, cl_kernel, cl_ui
 
 struct QueueRecord {
   cl_device_id device = nullptr;
-  SuggestLocalSize suggest_local_size = nullptr;  // null if the driver does not have it
+  SuggestLocalSize suggest_local_size = nullptr;                       // null if the driver does not have it
+  plan::OpenLocalSize open_local_size = plan::OpenLocalSize::unknown;  // its choice without that function
   bool in_order = true;
   bool profiling = false;  // enabled by the program
   // False for queues with vendor-specific properties, whose effect on a launch is unknown, and for drivers that do not

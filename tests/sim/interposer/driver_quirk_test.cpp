@@ -219,6 +219,34 @@ TEST(DriverQuirk, HarmfulSuggestedLocalSizeIsNotQueried) {
   }
 }
 
+// A kernel that would notice another size.
+TEST(DriverQuirk, DriversLocalSizeIsUsedWhereItsRuleIsKnown) {
+  struct Driver {
+    const char* name;
+    const char* version;
+    std::size_t local;  // for 4096 work-items; 0: unknown
+  };
+  for (const Driver& known : {Driver{"Oclgrind", "OpenCL 1.2 (Oclgrind 21.10)", 1},
+                              Driver{kPoclsVendor, "OpenCL 3.0 PoCL 3.1  Linux", 1024},
+                              Driver{kPoclsVendor, "OpenCL 3.0 PoCL 6.0  Linux", 0},
+                              Driver{"Another", "OpenCL 3.0 PoCL 3.1  Linux", 0}}) {
+    SCOPED_TRACE(known.version);
+    sim::Options options = driver_called(known.name, known.version);
+    options.suggested_local_size = false;
+    InterposerFixture fixture(default_settings(), options);
+    const cl_kernel kernel = fixture.make_kernel(kUsesGroupId, "reads_group_id");
+    fixture.driver.forget();
+    ASSERT_EQ(fixture.cl.launch(fixture.queue, kernel, {InterposerFixture::kItems}), CL_SUCCESS);
+    EXPECT_EQ(InterposerFixture::unsplit(UnsplitReason::local_size), known.local == 0 ? 1U : 0U);
+    for (const auto& slice : fixture.driver.launches()) {
+      EXPECT_EQ(slice.null_local, known.local == 0);
+      if (known.local != 0) {
+        EXPECT_EQ(slice.local[0], known.local);
+      }
+    }
+  }
+}
+
 // It splits there, and could not see through a prelude of ours.
 TEST(DriverQuirk, RemoteServerGetsUnmodifiedPrograms) {
   for (const bool servers : {true, false}) {
