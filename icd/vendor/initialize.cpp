@@ -1,3 +1,4 @@
+#include <memory>
 #include <utility>
 
 #include "base/configuration.h"
@@ -25,11 +26,14 @@ std::string names_of(const std::vector<drivers::Driver>& drivers) {
 
 void wrap(const std::vector<drivers::Driver>& drivers) {
   for (const drivers::Driver& driver : drivers) {
+    WrappedPlatform& wrapped = vendor.platforms[vendor.platform_count];
+    wrapped.dispatch_table = std::make_unique<const Table>(vendor.dispatch_table);
     objects::Object* const platform =
-        vendor.objects.make_root(objects::Kind::platform, driver.platform, vendor.platform_count, nullptr);
+        vendor.objects.make_root(objects::Kind::platform, driver.platform, vendor.platform_count, nullptr,
+                                 wrapped.dispatch_table.get());
     if (platform == nullptr) return;
-    vendor.platforms[vendor.platform_count].driver = driver;
-    vendor.platforms[vendor.platform_count].platform = platform;
+    wrapped.driver = driver;
+    wrapped.platform = platform;
     ++vendor.platform_count;
   }
 }

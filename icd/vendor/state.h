@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/mutex.h"
@@ -21,6 +22,8 @@ using opencl::ExtensionFunctions;
 
 struct WrappedPlatform {
   drivers::Driver driver;
+  // What its objects point to. Equal for all, but each has its own, by which a server tells the drivers' handles apart.
+  std::unique_ptr<const Table> dispatch_table;
   objects::Object* platform = nullptr;
   ExtensionFunctions extensions;  // as the interposer returns them; they take the driver's handles
 };
@@ -30,7 +33,7 @@ struct Vendor {
   base::RecursiveMutex mutex;
   bool initialized CLEAVE_GUARDED_BY(mutex) = false;
   objects::Objects objects;
-  Table dispatch_table{};  // what our objects point to
+  Table dispatch_table{};  // of our functions
   Table routing_table{};   // calls the wrapped drivers
   // The interposer's table, or `routing_table` where memory ran out. Takes the drivers' handles.
   const Table* next = nullptr;

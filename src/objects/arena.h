@@ -1,7 +1,7 @@
 // The memory of objects: one range of addresses, so that checking whether a pointer is one of our handles takes a
 // subtraction, two comparisons and the check of a tag, and no lock.
 //
-// The range is reserved at once and committed in steps. A dead object stays readable forever and keeps its dispatch
+// The range is reserved at once and committed in steps. A dead object stays readable forever and keeps a dispatch
 // pointer, which loaders read before they call us. It is reused first in, first out, after kQuarantine others have died: a
 // handle that a program uses after its release gives the specified error, instead of naming another object. Memory grows
 // to the largest number of objects that were alive at once, plus the quarantine.
@@ -28,7 +28,7 @@ class Arena {
   // The number of dead objects that are kept before the oldest is reused.
   static constexpr std::size_t kQuarantine = 4096;
 
-  // Reserves the range; all objects get this dispatch pointer. Returns false if there is no memory. Called once.
+  // Reserves the range; all objects begin with this dispatch pointer. Returns false if there is no memory. Called once.
   bool begin(const Table& dispatch);
 
   // A slot with the tag of a dead object and otherwise stale members; null if there is no memory.

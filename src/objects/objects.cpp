@@ -18,6 +18,11 @@ ExtraParent* extra_parents_of(const Object& object) {
   return reinterpret_cast<ExtraParent*>(object.extra.load(std::memory_order_relaxed));
 }
 
+// Not written where it stays the same: loaders read it of stale handles, too.
+void set_dispatch(Object& object, const Table* dispatch) {
+  if (object.dispatch != dispatch) object.dispatch = dispatch;
+}
+
 }  // namespace
 
 bool Objects::begin(const Table& dispatch, Indexed indexed) {
@@ -27,6 +32,7 @@ bool Objects::begin(const Table& dispatch, Indexed indexed) {
     if (index_ == nullptr && indexed == Indexed::yes) index_ = new (std::nothrow) HandleIndex;
     if (index_ == nullptr && indexed == Indexed::yes) return false;
   }
+  dispatch_ = &dispatch;
   return arena_.begin(dispatch);
 }
 
@@ -39,6 +45,7 @@ Object* Objects::prepare(Kind kind, Object& parent) {
   object->kind = kind;
   object->root = false;
   object->driver = parent.driver;
+  set_dispatch(*object, parent.dispatch);
   object->dispatch_data = parent.dispatch_data;
   object->raw.store(nullptr, std::memory_order_relaxed);
   object->extra.store(0, std::memory_order_relaxed);
@@ -63,12 +70,14 @@ Object& Objects::publish(Object& object, void* raw, std::uint64_t counts) {
   return object;
 }
 
-Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data) {
+Object* Objects::make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data,
+                           const Table* dispatch) {
   Object* const object = arena_.allocate();
   if (object == nullptr) return nullptr;
   object->kind = kind;
   object->root = true;
   object->driver = driver;
+  set_dispatch(*object, dispatch != nullptr ? dispatch : dispatch_);
   object->dispatch_data = dispatch_data;
   object->parents = {};
   object->extra.store(0, std::memory_order_relaxed);
@@ -85,7 +94,7 @@ Object* Objects::wrap(Kind kind, void* raw, Object& asked) {
   if (Object* const known = index_->find(raw, kind)) return known;
   const base::MutexLock lock(wrap_mutex_);
   Object* const known = index_->find(raw, kind);
-  return known != nullptr ? known : make_root(kind, raw, asked.driver, asked.dispatch_data);
+  return known != nullptr ? known : make_root(kind, raw, asked.driver, asked.dispatch_data, asked.dispatch);
 }
 
 bool Objects::retain(Object& object) {

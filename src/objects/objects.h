@@ -52,8 +52,10 @@ class Objects {
   // `counts` is the initial value of Object::counts.
   Object& publish(Object& object, void* raw, std::uint64_t counts = kReference);
 
-  // A platform, or a device that is not a sub-device; never freed. Null if there is no memory.
-  Object* make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data);
+  // A platform, or a device that is not a sub-device; never freed. All that is made from it gets the same dispatch table:
+  // that of begin(), or another one with the same functions, by which others tell drivers apart. Null if there is no memory.
+  Object* make_root(Kind kind, void* raw, std::uint16_t driver, void* dispatch_data,
+                    const Table* dispatch = nullptr);
 
   // The object around a driver's handle that a query about `asked` returned. A handle that is not known yet (the driver
   // made it by itself) gets an object that is never freed. Null for null, and if there is no memory. Requires: an index.
@@ -92,6 +94,7 @@ class Objects {
   void invalidate(Object& object);
 
   Arena arena_;
+  const Table* dispatch_ = nullptr;
   HandleIndex* index_ = nullptr;
   Finalizer finalizer_ = nullptr;
   base::Mutex wrap_mutex_;  // so that concurrent queries make one object for a driver's handle

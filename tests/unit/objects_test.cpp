@@ -44,6 +44,22 @@ TEST_F(ObjectsTest, StartWithTheDispatchPointer) {
   EXPECT_EQ(context.driver, 3);
 }
 
+TEST_F(ObjectsTest, HaveTheDispatchTableOfTheirPlatform) {
+  static const Table kOther{};
+  Object* const other = objects->make_root(Kind::platform, raw(), 4, &data, &kOther);
+  ASSERT_NE(other, nullptr);
+  Object* const device = objects->wrap(Kind::device, raw(), *other);
+  ASSERT_NE(device, nullptr);
+  EXPECT_EQ(device->dispatch, &kOther);
+  // Longer than dead objects are kept, so that each platform gets objects that were the other's.
+  for (std::size_t i = 0; i < 3 * Arena::kQuarantine; ++i) {
+    Object& parent = i % 3 == 0 ? *other : *platform;
+    Object& context = make(Kind::context, parent);
+    ASSERT_EQ(context.dispatch, parent.dispatch) << i;
+    release(context);
+  }
+}
+
 TEST_F(ObjectsTest, FindsOwnObjectsOfTheKindOnly) {
   Object& context = make(Kind::context, *platform);
   EXPECT_EQ(objects->find(handle_of<cl_context>(&context)), &context);
