@@ -60,7 +60,9 @@ def loaded(way, cleave, driver, environment, own):
         elif way == "server":
             with _server(cleave, environment | own, folder) as address:
                 vendors = _vendors(folder, cleave.remote_client)
-                yield Loaded(variables={"OCL_ICD_VENDORS": vendors, "CLEAVE_REMOTE": address, "CLEAVE_CONFIG": "/dev/null"})
+                # Programs choose by platform names what they do, and PyOpenCL's tests what they test.
+                yield Loaded(variables={"OCL_ICD_VENDORS": vendors, "CLEAVE_REMOTE": address, "CLEAVE_CONFIG": "/dev/null",
+                                        "CLEAVE_REMOTE_NAME": "original"})
         else:
             yield Loaded()
 
