@@ -19,6 +19,7 @@ enum class ForkOrder : std::uint8_t {
   // The interposer.
   neighbours,
   registry_entry,
+  turns,
   tracer,
   device_times,
   traced_events,

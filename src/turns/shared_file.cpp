@@ -1,0 +1,307 @@
+#include "turns/shared_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/file_descriptor.h"
+#include "base/hash.h"
+
+namespace cleave::turns {
+namespace {
+
+constexpr std::uint32_t kLockCount = 1 << 10;
+
+// Who holds the lock for so long is stopped: a step takes microseconds.
+constexpr Ns kLongestStep = 100'000'000;
+constexpr Ns kLockPause = 20'000;
+
+struct flock byte_lock(short type, off_t offset) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = offset;
+  lock.l_len = 1;
+  return lock;
+}
+
+bool set_lock(int fd, short type, off_t offset) {
+  struct flock lock = byte_lock(type, offset);
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// As much of `size` bytes as the file has; the rest is zero.
+bool read_at(int fd, void* to, std::size_t size, std::size_t offset) {
+  std::memset(to, 0, size);
+  ssize_t got = 0;
+  do got = pread(fd, to, size, static_cast<off_t>(offset));
+  while (got < 0 && errno == EINTR);
+  return got >= 0;
+}
+
+bool write_at(int fd, const void* from, std::size_t size, std::size_t offset) {
+  ssize_t put = 0;
+  do put = pwrite(fd, from, size, static_cast<off_t>(offset));
+  while (put < 0 && errno == EINTR);
+  return put == static_cast<ssize_t>(size);
+}
+
+// With a smaller limit, writing would raise SIGXFSZ in the program.
+bool may_write() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= SharedFile::kSize;
+}
+
+constexpr std::size_t offset_of(std::uint32_t slot) { return sizeof(Header) + slot * sizeof(Participant); }
+
+void pause_for(Ns time) {
+  const timespec pause{0, static_cast<long>(time)};
+  nanosleep(&pause, nullptr);
+}
+
+// Writable for those who may write the folder.
+mode_t mode_in(int folder) {
+  struct stat status {};
+  if (fstat(folder, &status) != 0) return 0600;
+  return 0600 | ((status.st_mode & S_IWGRP) != 0 ? 0060 : 0) | ((status.st_mode & S_IWOTH) != 0 ? 0006 : 0);
+}
+
+// -1, with errno, if there can be none.
+int open_or_create(int folder, const std::string& name) {
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    // First without O_CREAT, which kernels refuse for others' files in a folder that all may write.
+    if (const int fd = openat(folder, name.c_str(), kFlags); fd >= 0) return fd;
+    if (errno == EACCES) {  // perhaps somebody is just making it
+      pause_for(1'000'000);
+      continue;
+    }
+    if (errno != ENOENT) return -1;
+    const int fd = openat(folder, name.c_str(), kFlags | O_CREAT | O_EXCL, 0600);
+    if (fd >= 0) return static_cast<void>(fchmod(fd, mode_in(folder))), fd;
+    if (errno != EEXIST) return -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Ns monotonic_now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<Ns>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+std::string SharedFile::name_for(const std::string& identity) {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "turns-%016llx",
+                static_cast<unsigned long long>(base::hash_of(identity)));
+  return name.data();
+}
+
+std::shared_ptr<SharedFile> SharedFile::open(const std::string& folder, const std::string& identity,
+                                             std::string& problem) {
+  if (mkdir(folder.c_str(), 0755) == 0) static_cast<void>(chmod(folder.c_str(), 01777));
+  const base::FileDescriptor registry(
+      ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const std::string path = folder + '/' + name_for(identity);
+  const int fd = registry.is_open() ? open_or_create(registry.get(), name_for(identity)) : -1;
+  if (fd < 0) {
+    problem = "cannot open " + path + ": " + std::strerror(errno);
+    return nullptr;
+  }
+  std::shared_ptr<SharedFile> file(new SharedFile(fd));
+  if (!file->map() || !file->update([](View, Ns) {})) {
+    problem = path + ": " + file->problem();
+    return nullptr;
+  }
+  return file;
+}
+
+SharedFile::~SharedFile() {
+  if (futexes_ != nullptr) munmap(futexes_, kSize);
+}
+
+// The mapping too keeps the parent's locks.
+void SharedFile::forget() {
+  file_.close();
+  if (futexes_ != nullptr) munmap(futexes_, kSize);
+  futexes_ = nullptr;
+}
+
+bool SharedFile::fail(const char* why) {
+  if (problem_.empty()) problem_ = why;
+  return false;
+}
+
+// Reserves the file's memory: on a full file system, only this fails, and no later write.
+bool SharedFile::fill() const {
+  return may_write() && posix_fallocate(file_.get(), 0, static_cast<off_t>(kSize)) == 0;
+}
+
+bool SharedFile::map() {
+  struct stat status {};
+  if (fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode)) return fail("not a plain file");
+  Header header;
+  if (!read_at(file_.get(), &header, sizeof header, 0)) return fail("it cannot be read");
+  const bool is_ours = header.magic == kFileMagic || header.magic == 0;
+  if (is_ours && status.st_size < static_cast<off_t>(kSize) && !fill()) return fail("no room for it");
+  void* const mapping = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (mapping == MAP_FAILED) return fail("it cannot be mapped");
+  futexes_ = mapping;
+  return true;
+}
+
+std::uint32_t SharedFile::claim_slot() {
+  for (std::uint32_t slot = 0; slot < kMaxParticipants; ++slot) {
+    if (set_lock(file_.get(), F_WRLCK, kSlotLocks + static_cast<off_t>(slot))) return own_slot_ = slot;
+  }
+  return kNobody;
+}
+
+void SharedFile::release_slot() const {
+  if (file_.is_valid()) set_lock(file_.get(), F_UNLCK, kSlotLocks + static_cast<off_t>(own_slot_));
+}
+
+bool SharedFile::is_alive(std::uint32_t slot) const {
+  if (slot == own_slot_) return true;
+  struct flock found = byte_lock(F_WRLCK, kSlotLocks + static_cast<off_t>(slot));
+  // If the system cannot tell, it counts as alive; its lease ends it all the same.
+  return fcntl(file_.get(), F_OFD_GETLK, &found) != 0 || found.l_type != F_UNLCK;
+}
+
+// Waits with short sleeps: a step takes microseconds, and a lock that could be waited for has no time-out.
+bool SharedFile::lock(std::uint32_t number) const {
+  const off_t offset = kLocks + static_cast<off_t>(number % kLockCount);
+  const Ns until = monotonic_now() + kLongestStep;
+  for (Ns pause = kLockPause;; pause = std::min<Ns>(2 * pause, 1'000'000)) {
+    if (set_lock(file_.get(), F_WRLCK, offset)) return true;
+    if (errno != EAGAIN && errno != EACCES) return false;
+    if (monotonic_now() > until) return errno = EAGAIN, false;
+    pause_for(pause);
+  }
+}
+
+void SharedFile::unlock() const {
+  struct flock all = byte_lock(F_UNLCK, kLocks);
+  all.l_len = kLockCount;
+  fcntl(file_.get(), F_OFD_SETLK, &all);
+}
+
+bool SharedFile::read_state(State& state, Ns now) const {
+  if (!read_at(file_.get(), &state.header, sizeof state.header, 0)) return false;
+  const std::uint32_t slots = std::min<std::uint32_t>(state.header.slots, kMaxParticipants);
+  if (!read_at(file_.get(), state.participants.data(), slots * sizeof(Participant), offset_of(0)))
+    return false;
+  sanitize(state.view(), now);
+  return true;
+}
+
+bool SharedFile::read(State& state) const {
+  return file_.is_valid() && read_state(state, monotonic_now()) && state.header.magic == kFileMagic &&
+         state.header.version == kFileVersion;
+}
+
+// The next lock byte replaces one whose holder is stopped.
+bool SharedFile::pass_broken_lock() {
+  const std::uint32_t next = before_.header.lock + 1;
+  if (!lock(next)) return errno == EAGAIN || fail("it cannot be locked");
+  Header now_there;
+  if (read_at(file_.get(), &now_there, sizeof now_there, 0) && now_there.lock + 1 == next) {
+    write_at(file_.get(), &next, sizeof next, offsetof(Header, lock));
+  }
+  unlock();
+  return true;
+}
+
+bool SharedFile::begin_update() {
+  if (!problem_.empty()) return false;
+  for (;;) {
+    if (!file_.is_valid()) {
+      file_.close();  // the number may soon be that of another descriptor of the same file
+      return fail("the program has closed it");
+    }
+    if (!may_write()) return fail("the limit on the size of files (RLIMIT_FSIZE) is too small");
+    Header first;
+    if (!read_at(file_.get(), &first, sizeof first, 0)) return fail("it cannot be read");
+    before_.header.lock = first.lock;
+    if (!lock(first.lock)) {
+      if (errno != EAGAIN) return fail("it cannot be locked");
+      if (!pass_broken_lock()) return false;
+      continue;
+    }
+    now_ = monotonic_now();
+    if (!read_state(before_, now_)) return unlock(), fail("it cannot be read");
+    if (before_.header.lock == first.lock) break;
+    unlock();
+  }
+  after_ = before_;
+  Header& header = after_.header;
+  if (header.magic == 0 && header.version == 0) {
+    header.magic = kFileMagic;
+    header.version = kFileVersion;
+  }
+  if (header.magic != kFileMagic) return unlock(), fail("it holds something else; delete it");
+  if (header.version != kFileVersion) return unlock(), fail("it is of another version of Cleave");
+  return true;
+}
+
+bool SharedFile::commit() {
+  // Whose step took so long was stopped, and others may have gone on without it.
+  if (monotonic_now() - now_ > kLongestStep / 2) return unlock(), false;
+  bool written = true;
+  const std::uint32_t slots = std::max(before_.header.slots, after_.header.slots);
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    if (after_.participants[slot] == before_.participants[slot]) continue;
+    written &= write_at(file_.get(), &after_.participants[slot], sizeof(Participant), offset_of(slot));
+  }
+  // Last: it says who holds the device.
+  if (after_.header != before_.header) written &= write_at(file_.get(), &after_.header, sizeof(Header), 0);
+  unlock();
+  if (!written) return fail("it cannot be written");
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    if (after_.participants[slot].wakes == before_.participants[slot].wakes) continue;
+    wake(offset_of(slot) + offsetof(Participant, wakes));
+  }
+  if (after_.header.members != before_.header.members) wake(offsetof(Header, members));
+  return true;
+}
+
+void SharedFile::show_life(Ns now) const {
+  if (file_.is_valid() && may_write()) write_at(file_.get(), &now, sizeof now, offsetof(Header, pulse));
+}
+
+void SharedFile::wake(std::size_t offset) const {
+  syscall(SYS_futex, static_cast<std::byte*>(futexes_) + offset, FUTEX_WAKE, 1 << 30, nullptr, nullptr, 0);
+}
+
+bool SharedFile::wait(std::size_t offset, std::uint32_t value, const Ns* until) const {
+  timespec time{};
+  if (until != nullptr) time = {*until / 1'000'000'000, static_cast<long>(*until % 1'000'000'000)};
+  const long result = syscall(SYS_futex, static_cast<std::byte*>(futexes_) + offset, FUTEX_WAIT_BITSET, value,
+                              until != nullptr ? &time : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+  if (result == 0 || errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR) return true;
+  // EFAULT: somebody has truncated the file.
+  return errno == EFAULT && file_.is_valid() && fill();
+}
+
+bool SharedFile::wait_for_wake(std::uint32_t slot, std::uint32_t value, Ns until) const {
+  return wait(offset_of(slot) + offsetof(Participant, wakes), value, &until);
+}
+
+bool SharedFile::wait_for_members(std::uint32_t value) const {
+  return wait(offsetof(Header, members), value, nullptr);
+}
+
+}  // namespace cleave::turns

@@ -1,0 +1,108 @@
+// The file in which the participants of one device keep their state: FOLDER/turns-HASH, where the hash is that of the device's
+// identity. It is one file for processes of all users and containers that share the folder.
+//
+// The file is not trusted. It is read and written with pread() and pwrite(), and what is read is made sane; it is mapped too, but
+// only the kernel uses the mapping, as the address of futexes. So a file that another process has truncated, where an access to the
+// mapping would end this process, is an error of a call here.
+//
+// Atomic steps: a step takes a lock on a byte of the file, which the kernel releases however a process ends. Who holds it
+// for too long is stopped; then the next lock byte is used, and what the stopped one writes later is dropped by itself. Each
+// participant holds a lock on the byte of its slot as long as it lives, which tells the others so; unlike a process id it
+// means the same in every container.
+//
+// Thread-safe but for update() and claim_slot(), which are for one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/verified_descriptor.h"
+#include "turns/protocol.h"
+
+namespace cleave::turns {
+
+inline constexpr std::uint32_t kFileMagic = 0x746c7663;  // "cvlt"
+inline constexpr std::uint32_t kFileVersion = 1;
+
+// A copy of the state, with room for all.
+struct State {
+  Header header;
+  std::array<Participant, kMaxParticipants> participants;
+  View view() { return {header, participants}; }
+};
+
+[[nodiscard]] Ns monotonic_now();
+
+class SharedFile final : public Census {
+ public:
+  // Where the bytes for locks are, far behind the end of the file: those of steps, and one for each slot.
+  static constexpr std::int64_t kLocks = 1 << 20;
+  static constexpr std::int64_t kSlotLocks = 1 << 21;
+  static constexpr std::size_t kSize = sizeof(Header) + kMaxParticipants * sizeof(Participant);
+
+  // Opens the file, or makes it and the folder. If that is not possible, null, and `problem` says why in one line. A new
+  // file may be written by those who may write the folder.
+  static std::shared_ptr<SharedFile> open(const std::string& folder, const std::string& identity,
+                                          std::string& problem);
+  static std::string name_for(const std::string& identity);
+  ~SharedFile() override;
+
+  // A slot that no living process uses, which is now this one's. kNobody if there is none.
+  [[nodiscard]] std::uint32_t claim_slot();
+  // Others may take this process for dead from now on.
+  void release_slot() const;
+
+  [[nodiscard]] bool is_alive(std::uint32_t slot) const override;
+
+  // Calls step(view, now) on the state and stores what it has changed, as one atomic step; then wakes whom it says.
+  // False: the file cannot be used any more, for the reason in problem().
+  template <typename Step>
+  bool update(Step step) {
+    while (begin_update()) {
+      step(after_.view(), now_);
+      if (commit()) return true;
+    }
+    return false;
+  }
+
+  // A copy of the state, sane but perhaps of different moments.
+  [[nodiscard]] bool read(State& state) const;
+  // The holder's sign of life, without a lock.
+  void show_life(Ns now) const;
+
+  // Waits until the number `value` of the slot's futex (or of the members') has changed, or the time has come. False if waiting
+  // is not possible.
+  [[nodiscard]] bool wait_for_wake(std::uint32_t slot, std::uint32_t value, Ns until) const;
+  [[nodiscard]] bool wait_for_members(std::uint32_t value) const;
+
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+  // In the child of a fork: gives up the copy, which would keep the parent's locks. Nothing else may be called then.
+  void forget();
+
+ private:
+  explicit SharedFile(int fd) { file_.open(fd); }
+  bool map();
+  bool begin_update();
+  bool commit();
+  bool lock(std::uint32_t number) const;
+  void unlock() const;
+  bool pass_broken_lock();
+  bool read_state(State& state, Ns now) const;
+  void wake(std::size_t offset) const;
+  bool wait(std::size_t offset, std::uint32_t value, const Ns* until) const;
+  bool fail(const char* why);
+  bool fill() const;
+
+  base::VerifiedDescriptor file_;
+  void* futexes_ = nullptr;  // never dereferenced
+  std::uint32_t own_slot_ = kNobody;
+  State before_;
+  State after_;
+  Ns now_ = 0;
+  std::string problem_;
+};
+
+}  // namespace cleave::turns

@@ -1,0 +1,226 @@
+#include "turns/turns.h"
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include <sys/random.h>
+
+namespace cleave::turns {
+namespace {
+
+constexpr Ns kSecond = 1'000'000'000;
+// A sign of life as often as that is enough.
+constexpr Ns kPulse = 1'000'000;
+
+std::uint64_t new_nonce() {
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce) {
+    nonce = static_cast<std::uint64_t>(monotonic_now()) << 22 | static_cast<std::uint64_t>(getpid());
+  }
+  return std::max<std::uint64_t>(nonce, 1);
+}
+
+bool has_company(const State& state) {
+  const auto end = state.participants.begin() + state.header.slots;
+  return std::count_if(state.participants.begin(), end, [](const Participant& p) { return p.nonce != 0; }) >
+         1;
+}
+
+// The thread that follows who joins and leaves. It reads the futex first: whoever changes entries changes that one last.
+void follow_members(const SharedFile& file, std::atomic<bool>& contended, const std::atomic<bool>& watching) {
+  State state;
+  while (watching && file.read(state)) {
+    contended = has_company(state);
+    if (!file.wait_for_members(state.header.members)) break;
+  }
+  if (watching) contended = false;
+}
+
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+Turns::Turns(base::ForkLocks& forks, Options options)
+    : options_(std::move(options)),
+      scheduler_(std::max(options_.quantum, Scheduler::kMinRequest)),
+      protocol_(scheduler_, options_.timing),
+      contended_(std::make_shared<std::atomic<bool>>(false)) {
+  forks.add<&Turns::reset_in_child>(base::ForkOrder::turns, mutex_, *this);
+}
+
+void Turns::reset_in_child() noexcept {
+  if (file_) file_->forget();
+  // The watching thread's share of it is lost with the thread.
+  file_.reset();
+  watching_.reset();
+  contended_->store(false);
+  users_ = 0;
+  self_ = {};
+}
+
+bool Turns::enter(std::string& problem) try {
+  const base::MutexLock lock(mutex_);
+  return file_ != nullptr || join(problem);
+} catch (...) {
+  problem = "out of memory";
+  return false;
+}
+
+bool Turns::join(std::string& problem) {
+  auto file = SharedFile::open(options_.folder, options_.identity, problem);
+  if (!file) return false;
+  self_ = {file->claim_slot(), new_nonce()};
+  if (self_.slot == kNobody) return problem = "too many processes use the device", false;
+  Participant newcomer;
+  newcomer.weight = std::clamp(options_.weight, 1U, kMaxWeight);
+  newcomer.priority = static_cast<std::uint8_t>(options_.priority);
+  newcomer.pid = static_cast<std::uint32_t>(getpid());
+  const bool joined = file->update([&, self = self_](View state, Ns now) {
+    protocol_.reap(state, self, now, *file);
+    protocol_.join(state, self, newcomer, now, *file);
+  });
+  if (!joined) return problem = file->problem(), false;
+  if (State state; file->read(state)) contended_->store(has_company(state));
+  watch(file);
+  file_ = std::move(file);
+  return true;
+}
+
+void Turns::watch(const std::shared_ptr<SharedFile>& file) {
+  mutex_.assert_held();
+  watching_ = std::make_shared<std::atomic<bool>>(true);
+  const BlockedSignals blocked;
+  std::thread([file, contended = contended_, watching = watching_] {
+    follow_members(*file, *contended, *watching);
+  }).detach();
+}
+
+void Turns::leave() noexcept {
+  const base::MutexLock lock(mutex_);
+  if (!file_) return;
+  watching_->store(false);
+  file_->update([this](View state, Ns now) {
+    mutex_.assert_held();
+    protocol_.leave(state, self_, now, *file_);
+  });
+  give_up();
+}
+
+// The file is closed when the last thread that waits on it has noticed.
+void Turns::give_up() {
+  contended_->store(false);
+  if (watching_) watching_->store(false);
+  if (file_) file_->release_slot();
+  file_.reset();
+}
+
+template <typename Step>
+bool Turns::step_and_wait(Step step) {
+  bool rejoined = false;
+  while (file_) {
+    Answer answer;
+    if (!file_->update([&answer, &step](View state, Ns now) { answer = step(state, now); })) break;
+    if (answer.standing == Standing::holds) return true;
+    if (answer.standing == Standing::gone) {  // somebody took this process for dead, or the file was emptied
+      std::string problem;
+      give_up();
+      if (rejoined || !join(problem)) break;
+      rejoined = true;
+      continue;
+    }
+    const std::shared_ptr<SharedFile> file = file_;
+    const std::uint32_t slot = self_.slot;
+    mutex_.unlock();
+    const bool waited = file->wait_for_wake(slot, answer.wakes, answer.look_at);
+    mutex_.lock();
+    if (!waited) break;
+  }
+  // Without turns from now on, until enter() is called again.
+  give_up();
+  return false;
+}
+
+bool Turns::begin() noexcept try {
+  const base::MutexLock lock(mutex_);
+  if (!file_) return false;
+  const Ns now = monotonic_now();
+  if (users_++ == 0 && ended_at_ != 0) grace_.observe_gap(now - ended_at_);
+  const bool reaps = now - reaped_at_ > kSecond;
+  if (reaps) reaped_at_ = now;
+  bool first = reaps;
+  const bool holds = step_and_wait([&](View state, Ns at) {
+    mutex_.assert_held();
+    if (std::exchange(first, false)) protocol_.reap(state, self_, at, *file_);
+    return protocol_.ask(state, self_, at, *file_);
+  });
+  if (!holds) users_ = 0;
+  return holds;
+} catch (...) {
+  return false;
+}
+
+bool Turns::should_yield() noexcept {
+  const base::MutexLock lock(mutex_);
+  State state;
+  if (!file_ || !file_->read(state)) return false;
+  const Ns now = monotonic_now();
+  const bool mine = state.header.holder == self_.slot;
+  if (mine && now - state.header.pulse > kPulse) file_->show_life(now);
+  return protocol_.should_pass(state.view(), self_, now);
+}
+
+bool Turns::yield() noexcept try {
+  const base::MutexLock lock(mutex_);
+  bool first = true;
+  return step_and_wait([&](View state, Ns now) {
+    mutex_.assert_held();
+    // Once it has been given away, it is waited for.
+    return std::exchange(first, false) ? protocol_.pass(state, self_, now, *file_)
+                                       : protocol_.look(state, self_, now, *file_);
+  });
+} catch (...) {
+  return false;
+}
+
+void Turns::end() noexcept {
+  const base::MutexLock lock(mutex_);
+  if (users_ == 0 || --users_ > 0 || !file_) return;
+  file_->update([this](View state, Ns now) {
+    mutex_.assert_held();
+    ended_at_ = now;
+    static_cast<void>(protocol_.idle(state, self_, grace_.grace(), now, *file_));
+  });
+}
+
+std::vector<Sight> Turns::snapshot() {
+  const base::MutexLock lock(mutex_);
+  std::vector<Sight> all;
+  State state;
+  if (!file_ || !file_->read(state)) return all;
+  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
+    const Participant& p = state.participants[slot];
+    if (p.nonce == 0) continue;
+    const bool holds = state.header.holder == slot;
+    all.push_back({p.pid, p.weight, static_cast<Priority>(p.priority), holds, p.asks != 0 && !holds, p.used,
+                   p.waited, p.turns});
+  }
+  return all;
+}
+
+}  // namespace cleave::turns

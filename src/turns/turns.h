@@ -1,0 +1,107 @@
+// This process's part in the turns on one device (docs/turns.md):
+//
+//   if (turns.contended()) {                 // one relaxed load; alone, nothing else is done
+//     if (turns.begin()) {                   // blocks until this process holds the device
+//       for (each slice) {
+//         if (turns.should_yield()) { wait for the slices in flight; turns.yield(); }
+//         enqueue the slice;
+//       }
+//       turns.end();                         // when all of it has ended on the device
+//     }
+//   }
+//
+// Threads of one process share its turns: while one is between begin() and end(), begin() of another returns at once.
+// Where turns are not possible (any more), begin() and yield() return false and the caller goes on without them; they never
+// wait for a file that cannot be used.
+//
+// One thread is started by enter(). It sleeps until somebody joins or leaves, blocks all signals, and ends after leave().
+//
+// Thread-safe. Nothing throws but the constructor and snapshot(), for want of memory.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fork_locks.h"
+#include "base/mutex.h"
+#include "turns/grace.h"
+#include "turns/scheduler.h"
+#include "turns/shared_file.h"
+
+namespace cleave::turns {
+
+struct Options {
+  std::string folder;    // the registry's
+  std::string identity;  // the device's: the same text in every process
+  std::uint32_t weight = kDefaultWeight;
+  Priority priority = Priority::normal;
+  Ns quantum = Scheduler::kDefaultQuantum;
+  Timing timing;
+};
+
+// A participant as others see it, for reports.
+struct Sight {
+  std::uint32_t pid = 0;  // in its own container's numbers
+  std::uint32_t weight = 0;
+  Priority priority = Priority::normal;
+  bool holds = false;
+  bool waits = false;
+  std::uint64_t used = 0;  // device time, ns
+  Ns waited = 0;
+  std::uint64_t turns = 0;
+};
+
+class Turns {
+ public:
+  // Must outlive the last fork for which `forks` is called.
+  Turns(base::ForkLocks& forks, Options options);
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+  ~Turns() { leave(); }
+
+  // Joins. False if that is not possible, and `problem` says why in one line. Does nothing when called again. A forked
+  // child has not joined, whatever its parent had.
+  bool enter(std::string& problem);
+  void leave() noexcept;
+
+  // Whether another process has joined.
+  [[nodiscard]] bool contended() const noexcept { return contended_->load(std::memory_order_relaxed); }
+
+  [[nodiscard]] bool begin() noexcept;
+  // Whether the device should be given away now. Also tells the others that this process goes on.
+  [[nodiscard]] bool should_yield() noexcept;
+  // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
+  // nothing of this process is on the device.
+  [[nodiscard]] bool yield() noexcept;
+  void end() noexcept;
+
+  // All participants. Empty if this process has not joined.
+  [[nodiscard]] std::vector<Sight> snapshot();
+
+ private:
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
+  bool join(std::string& problem) CLEAVE_REQUIRES(mutex_);
+  void give_up() CLEAVE_REQUIRES(mutex_);
+  void watch(const std::shared_ptr<SharedFile>& file);
+  // Makes `step` and, while it says so, waits. Joins again where the entry is gone.
+  template <typename Step>
+  bool step_and_wait(Step step) CLEAVE_REQUIRES(mutex_);
+
+  const Options options_;
+  const Scheduler scheduler_;
+  const Protocol protocol_;
+  const std::shared_ptr<std::atomic<bool>> contended_;
+
+  base::Mutex mutex_;  // held during a step, never while waiting for a turn
+  std::shared_ptr<SharedFile> file_ CLEAVE_GUARDED_BY(mutex_);
+  std::shared_ptr<std::atomic<bool>> watching_ CLEAVE_GUARDED_BY(mutex_);
+  Self self_ CLEAVE_GUARDED_BY(mutex_);
+  Grace grace_ CLEAVE_GUARDED_BY(mutex_);
+  unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
+  Ns ended_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace cleave::turns

@@ -1,0 +1,263 @@
+// Participants that take turns over a file, as threads of one process.
+#include "turns/turns.h"
+
+#include <atomic>
+#include <fcntl.h>
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "tests/kit/eventually.h"
+#include "tests/kit/threads.h"
+#include "tests/unit/turns/participant.h"
+
+namespace cleave::turns {
+namespace {
+
+struct TurnsTest : testing::Test {
+  kit::TemporaryFolder folder;
+  Options options = options_in(folder.path());
+  std::string file = folder.file(SharedFile::name_for(options.identity));
+
+  void write_bytes(const void* bytes, std::size_t size, off_t offset) const {
+    const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(pwrite(fd, bytes, size, offset), static_cast<ssize_t>(size));
+    close(fd);
+  }
+  void write_version(std::uint32_t version) const {
+    Header header;
+    header.magic = kFileMagic;
+    header.version = version;
+    write_bytes(&header, sizeof header, 0);
+  }
+};
+
+TEST_F(TurnsTest, WhoIsAloneIsNotContended) {
+  Member a(options);
+  ASSERT_TRUE(a.joined) << a.problem;
+  EXPECT_FALSE(a.turns.contended());
+  {
+    Member b(options);
+    EXPECT_TRUE(b.turns.contended());
+    EXPECT_TRUE(kit::eventually([&] { return a.turns.contended(); }));
+  }
+  EXPECT_TRUE(kit::eventually([&] { return !a.turns.contended(); }));
+}
+
+TEST_F(TurnsTest, DevicesHaveFilesOfTheirOwn) {
+  Member a(options);
+  Options others = options;
+  others.identity = "another device";
+  Member b(others);
+  EXPECT_FALSE(b.turns.contended());
+  EXPECT_TRUE(a.turns.begin());
+  EXPECT_TRUE(b.turns.begin());
+}
+
+TEST_F(TurnsTest, ASecondOneWaitsUntilTheFirstHasEnded) {
+  Member a(options);
+  Member b(options);
+  ASSERT_TRUE(a.turns.begin());
+  EXPECT_FALSE(a.turns.should_yield());
+  std::atomic<bool> ended{false};
+  std::jthread other([&] {
+    EXPECT_TRUE(b.turns.begin());
+    EXPECT_TRUE(ended);
+    b.turns.end();
+  });
+  // It gives signs of life, and goes on.
+  const auto waits = [](const Sight& sight) { return sight.waits; };
+  EXPECT_TRUE(kit::eventually([&] {
+    static_cast<void>(a.turns.should_yield());
+    const auto sights = a.turns.snapshot();
+    return std::any_of(sights.begin(), sights.end(), waits);
+  }));
+  ended = true;
+  a.turns.end();
+}
+
+TEST_F(TurnsTest, ThreadsOfOneProcessShareItsTurn) {
+  Member a(options);
+  Member b(options);
+  ASSERT_TRUE(a.turns.begin());
+  std::jthread([&] { EXPECT_TRUE(a.turns.begin()); }).join();
+  a.turns.end();
+  std::atomic<bool> last{false};
+  std::jthread other([&] {
+    EXPECT_TRUE(b.turns.begin());
+    EXPECT_TRUE(last);
+  });
+  EXPECT_TRUE(kit::eventually(
+      [&] { return static_cast<void>(a.turns.should_yield()), a.turns.snapshot()[1].waits; }));
+  last = true;
+  a.turns.end();
+}
+
+TEST_F(TurnsTest, OneAtATimeHoldsTheDevice) {
+  options.quantum = Scheduler::kMinRequest;
+  std::atomic<int> holders{0};
+  std::atomic<int> most{0};
+  kit::on_threads(4, [&](std::size_t) {
+    Member member(options);
+    ASSERT_TRUE(member.joined) << member.problem;
+    const auto hold = [&] {
+      most = std::max(most.load(), ++holders);
+      std::this_thread::sleep_for(std::chrono::microseconds(60));
+      --holders;
+    };
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(member.turns.begin());
+      hold();
+      if (member.turns.should_yield()) {
+        ASSERT_TRUE(member.turns.yield());
+      }
+      hold();
+      member.turns.end();
+    }
+  });
+  EXPECT_EQ(most, 1);
+}
+
+TEST_F(TurnsTest, ReportsSayWhoHoldsAndWhatEachHasHad) {
+  options.weight = 300;
+  options.priority = Priority::high;
+  Member a(options);
+  ASSERT_TRUE(a.turns.begin());
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  static_cast<void>(a.turns.yield());
+  const auto sights = a.turns.snapshot();
+  ASSERT_EQ(sights.size(), 1U);
+  EXPECT_EQ(sights[0].pid, static_cast<std::uint32_t>(getpid()));
+  EXPECT_EQ(sights[0].weight, 300U);
+  EXPECT_EQ(sights[0].priority, Priority::high);
+  EXPECT_TRUE(sights[0].holds);
+  EXPECT_GE(sights[0].used, 2'000'000U);
+}
+
+TEST_F(TurnsTest, AFileOfAnotherVersionIsLeftAloneAndSaid) {
+  write_version(kFileVersion + 1);
+  const std::string before = kit::file_contents(file);
+  Member a(options);
+  EXPECT_FALSE(a.joined);
+  EXPECT_NE(a.problem.find("another version"), std::string::npos) << a.problem;
+  EXPECT_FALSE(a.turns.begin());
+  EXPECT_EQ(kit::file_contents(file).substr(0, before.size()), before);
+}
+
+TEST_F(TurnsTest, AFileThatHoldsSomethingElseIsLeftAloneAndSaid) {
+  folder.write(SharedFile::name_for(options.identity), "somebody's notes");
+  Member a(options);
+  EXPECT_FALSE(a.joined);
+  EXPECT_NE(a.problem.find("delete it"), std::string::npos) << a.problem;
+  EXPECT_EQ(kit::file_contents(file), "somebody's notes");
+}
+
+TEST_F(TurnsTest, AVersionThatChangesEndsTheTurnsOfThoseThatWait) {
+  Member a(options);
+  Member b(options);
+  ASSERT_TRUE(a.turns.begin());
+  std::atomic<bool> over{false};
+  std::jthread other([&] {
+    EXPECT_FALSE(b.turns.begin());
+    over = true;
+  });
+  // Again and again, since a step that has begun may still write its own.
+  EXPECT_TRUE(kit::eventually([&] { return write_version(kFileVersion + 1), over.load(); }));
+  EXPECT_FALSE(a.turns.yield());
+  EXPECT_FALSE(a.turns.contended());
+  a.turns.end();
+}
+
+TEST_F(TurnsTest, ATruncatedFileIsNoHarm) {
+  options.timing.lease = 40'000'000;  // what was to wake somebody may be lost
+  Member a(options);
+  Member b(options);
+  ASSERT_TRUE(a.turns.begin());
+  std::jthread other([&] {
+    EXPECT_TRUE(b.turns.begin());
+    b.turns.end();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_EQ(truncate(file.c_str(), 0), 0);
+  static_cast<void>(a.turns.should_yield());
+  EXPECT_TRUE(a.turns.yield());
+  a.turns.end();
+  other.join();
+  ASSERT_EQ(truncate(file.c_str(), 100), 0);
+  EXPECT_TRUE(b.turns.begin());
+  b.turns.end();
+}
+
+TEST_F(TurnsTest, GarbageInTheFileStopsNobody) {
+  options.timing.lease = 40'000'000;  // what was to wake somebody may be lost
+  Member a(options);
+  Member b(options);
+  std::atomic<bool> done{false};
+  std::jthread vandal([&] {
+    std::mt19937_64 random(1);
+    while (!done) {
+      std::array<std::uint64_t, 8> bytes{};
+      for (std::uint64_t& each : bytes) each = random();
+      // Not the magic number, the version and the lock in use, which end the turns or cost time.
+      const off_t offset = 16 + static_cast<off_t>(random() % (SharedFile::kSize - 16 - sizeof bytes));
+      write_bytes(bytes.data(), sizeof bytes, offset);
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  });
+  const auto take_turns = [](Member& member) {
+    for (int i = 0; i < 50; ++i) {
+      if (!member.turns.begin()) static_cast<void>(member.turns.enter(member.problem));
+      static_cast<void>(member.turns.should_yield());
+      static_cast<void>(member.turns.yield());
+      member.turns.end();
+    }
+  };
+  {
+    std::jthread first([&] { take_turns(a); });
+    std::jthread second([&] { take_turns(b); });
+  }
+  done = true;
+  vandal.join();
+  static_cast<void>(a.turns.enter(a.problem));
+  EXPECT_TRUE(a.turns.begin());
+}
+
+TEST_F(TurnsTest, AProcessThatIsStoppedInTheMiddleOfAStepStopsNobody) {
+  Member a(options);
+  Member b(options);
+  // What a step holds meanwhile.
+  const int fd = open(file.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_start = SharedFile::kLocks;
+  lock.l_len = 1;
+  ASSERT_EQ(fcntl(fd, F_OFD_SETLK, &lock), 0);
+  EXPECT_TRUE(a.turns.begin());
+  a.turns.end();
+  EXPECT_TRUE(b.turns.begin());
+  close(fd);
+  b.turns.end();
+  EXPECT_TRUE(a.turns.begin());
+}
+
+TEST_F(TurnsTest, AProgramThatClosesItsDescriptorsJoinsNoMoreTurnsAndDoesNotHang) {
+  Member a(options);
+  ASSERT_TRUE(a.turns.begin());
+  a.turns.end();
+  for (int fd = 200; fd < 300; ++fd) {
+    struct stat theirs {};
+    struct stat ours {};
+    if (fstat(fd, &theirs) == 0 && stat(file.c_str(), &ours) == 0 && theirs.st_ino == ours.st_ino) {
+      syscall(SYS_close, fd);  // which ThreadSanitizer need not know of
+    }
+  }
+  EXPECT_FALSE(a.turns.begin());
+  EXPECT_TRUE(a.turns.enter(a.problem)) << a.problem;
+  EXPECT_TRUE(a.turns.begin());
+}
+
+}  // namespace
+}  // namespace cleave::turns
