@@ -47,6 +47,7 @@ class OtherProcess {
       close(pipe_[1]);
       return;
     }
+    close(pipe_[0]);  // so that writing fails once the test has ended
     body([this](char letter) { static_cast<void>(!write(pipe_[1], &letter, 1)); });
     for (;;) pause();
   }
