@@ -21,7 +21,7 @@ base::Settings slices(std::size_t count) {
 
 // Each work-item notes all that it sees, at its place in the whole launch.
 void record_all_ids(sim::Execution& execution) {
-  const auto data = execution.buffer<cl_int>(0);
+  const auto data = execution.buffer<cl_uint>(0);
   execution.for_each_item([&](const sim::Item& item) {
     const PreludeView seen(execution, item);
     std::size_t sum = seen.work_dim();
@@ -31,7 +31,7 @@ void record_all_ids(sim::Execution& execution) {
         sum = sum * 31 + value;
       }
     }
-    data[seen.global_linear_id()] += static_cast<cl_int>(sum);
+    data[seen.global_linear_id()] += static_cast<cl_uint>(sum);
   });
 }
 
