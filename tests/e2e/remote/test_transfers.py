@@ -13,10 +13,12 @@ class Transfers(RemoteTest):
         super().setUpClass()
         cls.server = cls.new_server("server")
         cls.addClassCleanup(cls.server.stop)
+        cls.native = None
 
     def assertTransfers(self, transport, memory):
-        native = self.run_native(*OPTIONS.program)
-        run = self.assertSameRemotely(native, "native", self.server.addresses[transport], *OPTIONS.program)
+        if Transfers.native is None:
+            Transfers.native = self.run_native(*OPTIONS.program)
+        run = self.assertSameRemotely(Transfers.native, "native", self.server.addresses[transport], *OPTIONS.program)
         self.assertEqual(run.err, memory + "\n")
 
     def test_unix_socket_uses_shared_memory(self):
