@@ -10,6 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "base/fork_locks.h"
@@ -47,7 +48,8 @@ class OtherProcess {
       close(pipe_[1]);
       return;
     }
-    close(pipe_[0]);  // so that writing fails once the test has ended
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a crashed test leaves nobody behind
+    close(pipe_[0]);                   // so that writing fails once the test has ended
     body([this](char letter) { static_cast<void>(!write(pipe_[1], &letter, 1)); });
     for (;;) pause();
   }
