@@ -54,7 +54,7 @@ class NaiveSplitter(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
                 [sys.executable, HERE / "fuzz.py", "--program", OPTIONS.program, "--library", OPTIONS.naive]
-                + ["--programs", "2", "--cases", "40", "--modes", "queued", "--counts", "2", "--jobs", "1"]
+                + ["--programs", "1", "--cases", "20", "--modes", "queued", "--counts", "2", "--jobs", "1"]
                 + ["--most-differences", "1", "--first-program", "5", "--reports", folder],
                 capture_output=True,
                 text=True,

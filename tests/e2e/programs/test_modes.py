@@ -23,7 +23,7 @@ MODES = (
 )
 
 # Of these, what programs in Python run in: their interpreter takes longer to start than the other programs take in all.
-FEWER_MODES = tuple(MODES[i] for i in (0, 3, 4, 6, 7))
+FEWER_MODES = tuple(MODES[i] for i in (0, 3, 6, 7))
 
 # Reasons to stay unsplit that lie in the launch itself, or in what the driver takes, and not in its kernel.
 LAUNCH_REASONS = ("one_group", "shape", "driver")
