@@ -60,21 +60,17 @@ base::FileDescriptor open_folder(const std::string& path) {
   return base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// Locks the folder until its descriptor is closed. Not open: it is in use, or not a folder.
-base::FileDescriptor lock_unused_folder(const std::string& path) {
-  base::FileDescriptor folder = open_folder(path);
-  if (folder.is_open() && ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) folder.close();
-  return folder;
+// Locks the folder until the descriptor is closed. False: another process has.
+bool lock_folder(const base::FileDescriptor& folder) {
+  return folder.is_open() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-// The same for one that this process has created: another one that looks for stale folders holds the lock for a moment at most.
-base::FileDescriptor lock_new_folder(const std::string& path) {
-  base::FileDescriptor folder = open_folder(path);
-  if (folder.is_open()) {
-    while (::flock(folder.get(), LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
-  return folder;
+// Whether the folder is this user's, and older than any that its process may not have locked yet.
+bool may_be_stale(const base::FileDescriptor& folder) {
+  constexpr std::time_t kMinStaleAge = 60;
+  struct stat status {};
+  return folder.is_open() && ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+         status.st_mtime + kMinStaleAge < std::time(nullptr);
 }
 
 // Calls visit(name, is_last) for each component of the path. False: a call returned false.
@@ -145,7 +141,8 @@ bool SourceFolder::make(std::uint64_t number) {
   const std::string path = path_prefix() + digits.data();
   if (::mkdir(path.c_str(), 0700) != 0) return false;
   path_ = path;
-  lock_ = lock_new_folder(path);
+  lock_ = open_folder(path);
+  static_cast<void>(lock_folder(lock_));  // not every file system has locks
   enter();
   return true;
 }
@@ -184,18 +181,13 @@ std::string SourceFolder::options(const IncludedFiles& files) const {
 }
 
 void remove_stale_source_folders() {
-  // A folder is not locked for a moment after it has been created.
-  constexpr std::time_t kMinStaleAge = 60;
   const std::filesystem::path prefix = path_prefix();
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(prefix.parent_path(), error)) {
     if (!entry.path().filename().string().starts_with(prefix.filename().string())) continue;
-    const base::FileDescriptor folder = lock_unused_folder(entry.path());
-    if (!folder.is_open()) continue;
-    struct stat status {};
-    const bool is_stale = ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid() &&
-                          status.st_mtime + kMinStaleAge < std::time(nullptr);
-    if (is_stale) std::filesystem::remove_all(entry.path(), error);
+    const base::FileDescriptor folder = open_folder(entry.path());
+    // A young one is not even locked: its process could not lock it at that moment, and would be without a lock.
+    if (may_be_stale(folder) && lock_folder(folder)) std::filesystem::remove_all(entry.path(), error);
   }
 }
 
