@@ -7,7 +7,7 @@ namespace cleave::turns {
 namespace {
 
 constexpr int kAll = 1024;
-// Below it, more is lost in vain than is won.
+// Of fewer short gaps, waiting costs more device time than it saves.
 constexpr int kWorthwhile = kAll / 4;
 // What a clock and a wake-up add.
 constexpr Ns kMargin = 10'000;

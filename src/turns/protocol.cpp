@@ -44,25 +44,25 @@ void Protocol::remove(View state, std::uint32_t slot) const {
     h.idle_until = 0;
   }
   if (h.guard == slot) h.guard = kNobody;
-  // The futex goes on, for whoever waits in this slot next.
+  // The counter continues, so that the slot's next participant never waits for a value that was there before.
   state.participants[slot] = {.wakes = state.participants[slot].wakes + 1};
   ++h.members;
   while (h.slots > 0 && state.participants[h.slots - 1].nonce == 0) --h.slots;
 }
 
 // Takes the device from a holder that is dead, or that has not shown itself for a lease.
-void Protocol::check_holder(View state, Self self, Ns now, const Census& census) const {
+void Protocol::check_holder(View state, Self self, Ns now, const Liveness& liveness) const {
   Header& h = state.header;
   if (h.holder == kNobody || h.holder == self.slot) return;
-  if (now - h.pulse >= timing_.check && !census.is_alive(h.holder)) return remove(state, h.holder);
+  if (now - h.pulse >= timing_.check && !liveness.is_alive(h.holder)) return remove(state, h.holder);
   if (h.idle_until == 0 && now - h.pulse >= timing_.lease) end_turn(state, now);
 }
 
 // Requires: there is no holder.
-void Protocol::grant(View state, Self self, Ns now, const Census& census) const {
+void Protocol::grant(View state, Self self, Ns now, const Liveness& liveness) const {
   Header& h = state.header;
   std::uint32_t next = policy_.pick(state);
-  while (next != kNobody && next != self.slot && !census.is_alive(next)) {
+  while (next != kNobody && next != self.slot && !liveness.is_alive(next)) {
     remove(state, next);
     next = policy_.pick(state);
   }
@@ -76,7 +76,7 @@ void Protocol::grant(View state, Self self, Ns now, const Census& census) const 
   if (p.waits_since != 0) p.waited += now - p.waits_since;
   p.waits_since = 0;
   if (next != self.slot) wake(state, next);
-  choose_guard(state, self, now, census);
+  choose_guard(state, self, now, liveness);
 }
 
 bool Protocol::is_guarded(View state, Ns now) const {
@@ -85,14 +85,14 @@ bool Protocol::is_guarded(View state, Ns now) const {
 }
 
 // The one that has asked longest, if there is no guard, or one that has not looked when it should have.
-void Protocol::choose_guard(View state, Self self, Ns now, const Census& census) const {
+void Protocol::choose_guard(View state, Self self, Ns now, const Liveness& liveness) const {
   Header& h = state.header;
   if (is_guarded(state, now)) return;
   const std::uint32_t before = h.guard;
   h.guard = kNobody;
   for (std::uint32_t slot = 0; slot < h.slots; ++slot) {
     if (slot == h.holder || slot == before || !asks(state, slot)) continue;
-    if (slot != self.slot && !census.is_alive(slot)) {
+    if (slot != self.slot && !liveness.is_alive(slot)) {
       remove(state, slot);
     } else if (h.guard == kNobody ||
                state.participants[slot].asked_at < state.participants[h.guard].asked_at) {
@@ -105,11 +105,11 @@ void Protocol::choose_guard(View state, Self self, Ns now, const Census& census)
 }
 
 // A holder, if anybody asks, and a guard, if anybody waits.
-void Protocol::appoint(View state, Self self, Ns now, const Census& census) const {
+void Protocol::appoint(View state, Self self, Ns now, const Liveness& liveness) const {
   if (state.header.holder == kNobody) {
-    grant(state, self, now, census);
+    grant(state, self, now, liveness);
   } else {
-    choose_guard(state, self, now, census);
+    choose_guard(state, self, now, liveness);
   }
 }
 
@@ -134,7 +134,8 @@ Answer Protocol::answer(View state, Self self, Ns now) const {
   return {Standing::waits, p.wakes, look_at};
 }
 
-void Protocol::join(View state, Self self, const Participant& newcomer, Ns now, const Census& census) const {
+void Protocol::join(View state, Self self, const Participant& newcomer, Ns now,
+                    const Liveness& liveness) const {
   assert(self.slot < state.participants.size() && self.nonce != 0);
   Header& h = state.header;
   remove(state, self.slot);
@@ -145,33 +146,33 @@ void Protocol::join(View state, Self self, const Participant& newcomer, Ns now, 
   p.nonce = self.nonce;
   p.wakes = wakes;
   policy_.enter(state, self.slot);
-  appoint(state, self, now, census);
+  appoint(state, self, now, liveness);
 }
 
-void Protocol::leave(View state, Self self, Ns now, const Census& census) const {
+void Protocol::leave(View state, Self self, Ns now, const Liveness& liveness) const {
   if (!is_mine(state, self)) return;
   if (state.header.holder == self.slot) charge_holder(state, now);
   remove(state, self.slot);
-  appoint(state, {}, now, census);
+  appoint(state, {}, now, liveness);
 }
 
-Answer Protocol::ask(View state, Self self, Ns now, const Census& census) const {
+Answer Protocol::ask(View state, Self self, Ns now, const Liveness& liveness) const {
   if (!is_mine(state, self)) return {};
   Header& h = state.header;
   end_idle_turn(state, now);
-  check_holder(state, self, now, census);
+  check_holder(state, self, now, liveness);
   charge_holder(state, now);
   if (state.participants[self.slot].asks == 0) policy_.ask(state, self.slot, now);
   if (h.holder == self.slot) {
     h.idle_until = 0;
     h.pulse = now;
   }
-  if (h.holder == kNobody) grant(state, self, now, census);
+  if (h.holder == kNobody) grant(state, self, now, liveness);
   return answer(state, self, now);
 }
 
-Answer Protocol::pass(View state, Self self, Ns now, const Census& census) const {
-  if (!is_mine(state, self) || state.header.holder != self.slot) return ask(state, self, now, census);
+Answer Protocol::pass(View state, Self self, Ns now, const Liveness& liveness) const {
+  if (!is_mine(state, self) || state.header.holder != self.slot) return ask(state, self, now, liveness);
   Header& h = state.header;
   charge_holder(state, now);
   h.pulse = now;
@@ -179,7 +180,7 @@ Answer Protocol::pass(View state, Self self, Ns now, const Census& census) const
   if (policy_.should_yield(state)) {
     h.holder = kNobody;
   }
-  appoint(state, self, now, census);
+  appoint(state, self, now, liveness);
   return answer(state, self, now);
 }
 
@@ -194,7 +195,7 @@ bool Protocol::should_pass(View state, Self self, Ns now) const {
   return false;
 }
 
-Answer Protocol::idle(View state, Self self, Ns grace, Ns now, const Census& census) const {
+Answer Protocol::idle(View state, Self self, Ns grace, Ns now, const Liveness& liveness) const {
   if (!is_mine(state, self)) return {};
   Header& h = state.header;
   if (h.holder != self.slot) {  // its turn was taken from it
@@ -208,10 +209,10 @@ Answer Protocol::idle(View state, Self self, Ns grace, Ns now, const Census& cen
   h.pulse = now;
   if (grace <= 0 || policy_.should_yield(state)) {
     end_turn(state, now);
-    grant(state, self, now, census);
+    grant(state, self, now, liveness);
   } else {
     h.idle_until = now + grace;
-    choose_guard(state, self, now, census);
+    choose_guard(state, self, now, liveness);
     if (asks(state, h.guard) && h.guard_until > h.idle_until + kSlack) {
       wake(state, h.guard);
       h.guard_until = h.idle_until;
@@ -220,11 +221,11 @@ Answer Protocol::idle(View state, Self self, Ns grace, Ns now, const Census& cen
   return answer(state, self, now);
 }
 
-void Protocol::reap(View state, Self self, Ns now, const Census& census) const {
+void Protocol::reap(View state, Self self, Ns now, const Liveness& liveness) const {
   for (std::uint32_t slot = state.header.slots; slot-- > 0;) {
-    if (slot != self.slot && exists(state, slot) && !census.is_alive(slot)) remove(state, slot);
+    if (slot != self.slot && exists(state, slot) && !liveness.is_alive(slot)) remove(state, slot);
   }
-  appoint(state, self, now, census);
+  appoint(state, self, now, liveness);
 }
 
 }  // namespace cleave::turns

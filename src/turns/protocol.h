@@ -33,12 +33,12 @@ struct Self {
 };
 
 // Tells whether the process of an existing entry lives.
-class Census {
+class Liveness {
  public:
-  Census() = default;
-  Census(const Census&) = delete;
-  Census& operator=(const Census&) = delete;
-  virtual ~Census() = default;
+  Liveness() = default;
+  Liveness(const Liveness&) = delete;
+  Liveness& operator=(const Liveness&) = delete;
+  virtual ~Liveness() = default;
   [[nodiscard]] virtual bool is_alive(std::uint32_t slot) const = 0;
 };
 
@@ -61,39 +61,39 @@ class Protocol {
 
   // Makes an entry in a slot that no living process uses.
   // Requires: self.slot is within the array; priority and weight are valid.
-  void join(View state, Self self, const Participant& newcomer, Ns now, const Census& census) const;
-  void leave(View state, Self self, Ns now, const Census& census) const;
+  void join(View state, Self self, const Participant& newcomer, Ns now, const Liveness& liveness) const;
+  void leave(View state, Self self, Ns now, const Liveness& liveness) const;
 
   // The participant has something to do. Does not change the place of one that waits already.
-  [[nodiscard]] Answer ask(View state, Self self, Ns now, const Census& census) const;
+  [[nodiscard]] Answer ask(View state, Self self, Ns now, const Liveness& liveness) const;
 
   // A participant that waits was woken, or its time has come.
-  [[nodiscard]] Answer look(View state, Self self, Ns now, const Census& census) const {
-    return ask(state, self, now, census);
+  [[nodiscard]] Answer look(View state, Self self, Ns now, const Liveness& liveness) const {
+    return ask(state, self, now, liveness);
   }
 
   // The holder is at a slice boundary, with nothing on the device any more: it goes on, or waits for its next turn.
-  [[nodiscard]] Answer pass(View state, Self self, Ns now, const Census& census) const;
+  [[nodiscard]] Answer pass(View state, Self self, Ns now, const Liveness& liveness) const;
 
   // Whether pass() would do more than show a sign of life. May be asked of a copy that is out of date.
   [[nodiscard]] bool should_pass(View state, Self self, Ns now) const;
 
   // The holder has nothing to do. It keeps the device for `grace`, unless somebody should have it before.
-  [[nodiscard]] Answer idle(View state, Self self, Ns grace, Ns now, const Census& census) const;
+  [[nodiscard]] Answer idle(View state, Self self, Ns grace, Ns now, const Liveness& liveness) const;
 
   // Removes the entries of dead processes.
-  void reap(View state, Self self, Ns now, const Census& census) const;
+  void reap(View state, Self self, Ns now, const Liveness& liveness) const;
 
  private:
   void charge_holder(View state, Ns until) const;
   void end_turn(View state, Ns now) const;
   void end_idle_turn(View state, Ns now) const;
-  void check_holder(View state, Self self, Ns now, const Census& census) const;
+  void check_holder(View state, Self self, Ns now, const Liveness& liveness) const;
   void remove(View state, std::uint32_t slot) const;
-  void grant(View state, Self self, Ns now, const Census& census) const;
+  void grant(View state, Self self, Ns now, const Liveness& liveness) const;
   [[nodiscard]] bool is_guarded(View state, Ns now) const;
-  void choose_guard(View state, Self self, Ns now, const Census& census) const;
-  void appoint(View state, Self self, Ns now, const Census& census) const;
+  void choose_guard(View state, Self self, Ns now, const Liveness& liveness) const;
+  void appoint(View state, Self self, Ns now, const Liveness& liveness) const;
   [[nodiscard]] Answer answer(View state, Self self, Ns now) const;
 
   const Policy& policy_;

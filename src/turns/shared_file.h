@@ -35,7 +35,7 @@ struct State {
 
 [[nodiscard]] Ns monotonic_now();
 
-class SharedFile final : public Census {
+class SharedFile final : public Liveness {
  public:
   // Where the bytes for locks are, far behind the end of the file: those of steps, and one for each slot.
   static constexpr std::int64_t kLocks = 1 << 20;

@@ -208,9 +208,9 @@ void Turns::end() noexcept {
   });
 }
 
-std::vector<Sight> Turns::snapshot() {
+std::vector<ParticipantReport> Turns::snapshot() {
   const base::MutexLock lock(mutex_);
-  std::vector<Sight> all;
+  std::vector<ParticipantReport> all;
   State state;
   if (!file_ || !file_->read(state)) return all;
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {

@@ -42,7 +42,7 @@ struct Options {
 };
 
 // A participant as others see it, for reports.
-struct Sight {
+struct ParticipantReport {
   std::uint32_t pid = 0;  // in its own container's numbers
   std::uint32_t weight = 0;
   Priority priority = Priority::normal;
@@ -78,7 +78,7 @@ class Turns {
   void end() noexcept;
 
   // All participants. Empty if this process has not joined.
-  [[nodiscard]] std::vector<Sight> snapshot();
+  [[nodiscard]] std::vector<ParticipantReport> snapshot();
 
  private:
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);

@@ -52,29 +52,29 @@ class AnyPolicy final : public Policy {
 
 enum class Doing : std::uint8_t { nothing_yet, resting, sleeping, holding, dead };
 
-// As many wakes in vain are told apart.
+// How many wakes without the device are allowed at most; the model keeps no larger number.
 inline constexpr std::uint8_t kAllowance = 2;
 
 // What is explored.
 struct Scope {
   enum class Kills : std::uint8_t { none, between_steps, anywhere };
   Kills kills = Kills::anywhere;
-  bool counts_wakes = true;  // wakes in vain are counted
+  bool counts_wakes = true;  // needless ones
 };
 
 struct Process {
   Doing doing = Doing::nothing_yet;
-  bool idle = false;         // holds, with nothing to do
-  bool woken = false;        // while it sleeps
-  bool robbed = false;       // believes to hold a turn that was taken from it after a lease
-  std::uint8_t in_vain = 0;  // how often it may still be woken without getting the device
+  bool idle = false;               // holds, with nothing to do
+  bool woken = false;              // while it sleeps
+  bool robbed = false;             // believes to hold a turn that was taken from it after a lease
+  std::uint8_t allowed_wakes = 0;  // how often it may still be woken without getting the device
   Ns look_at = 0;
 };
 
 template <unsigned kProcesses>
-struct Model final : Census {
+struct Model final : Liveness {
   Model() = default;
-  Model(const Model& other) : Census() { *this = other; }
+  Model(const Model& other) : Liveness() { *this = other; }
   Model& operator=(const Model& other) {
     header = other.header;
     participants = other.participants;
@@ -133,7 +133,7 @@ struct Model final : Census {
       const bool guard_lost = header.guard != header_before.guard && header_before.guard != kNobody;
       // Or it got the device, and may lose it again before it looks.
       const bool granted = header.holder == other && header_before.holder != other;
-      if ((idles || guard_lost || granted) && process.in_vain < kAllowance) ++process.in_vain;
+      if ((idles || guard_lost || granted) && process.allowed_wakes < kAllowance) ++process.allowed_wakes;
     }
     if (end != End::done) processes[i] = {.doing = Doing::dead};
     return answer;
@@ -161,10 +161,10 @@ struct Model final : Census {
         break;
       case Standing::waits:
         if (p.doing != Doing::sleeping) {
-          p.in_vain = 1;  // to become the guard
+          p.allowed_wakes = 1;  // to become the guard
         } else if (was_woken) {
-          if (p.in_vain == 0 && counted) failures += "woken in vain; ";
-          if (p.in_vain > 0) --p.in_vain;
+          if (p.allowed_wakes == 0 && counted) failures += "woken needlessly; ";
+          if (p.allowed_wakes > 0) --p.allowed_wakes;
         }
         p.doing = Doing::sleeping;
         p.look_at = answer.look_at;
@@ -286,7 +286,7 @@ struct Model final : Census {
       const bool sleeps = p.doing == Doing::sleeping;
       put(static_cast<std::uint64_t>(p.doing), 3);
       put((p.idle ? 1U : 0U) + (p.woken ? 2U : 0U) + (p.robbed ? 4U : 0U), 3);
-      put(scope.counts_wakes && sleeps ? p.in_vain : 0, 2);
+      put(scope.counts_wakes && sleeps ? p.allowed_wakes : 0, 2);
       put(sleeps ? ticks(p.look_at, 0, 4) : 0, 3);
       put(entry.nonce == 0 ? 2 : entry.asks, 2);
       // Who has asked longer decides who becomes the guard.

@@ -30,8 +30,8 @@ struct TurnsOfProcesses : testing::Test {
 
   // Whether this process's own participant waits.
   static bool waits(Member& member) {
-    for (const Sight& sight : member.turns.snapshot()) {
-      if (sight.pid == static_cast<std::uint32_t>(getpid()) && sight.waits) return true;
+    for (const ParticipantReport& report : member.turns.snapshot()) {
+      if (report.pid == static_cast<std::uint32_t>(getpid()) && report.waits) return true;
     }
     return false;
   }

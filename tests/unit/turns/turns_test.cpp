@@ -69,7 +69,7 @@ TEST_F(TurnsTest, ASecondOneWaitsUntilTheFirstHasEnded) {
     b.turns.end();
   });
   // It gives signs of life, and goes on.
-  const auto waits = [](const Sight& sight) { return sight.waits; };
+  const auto waits = [](const ParticipantReport& report) { return report.waits; };
   EXPECT_TRUE(kit::eventually([&] {
     static_cast<void>(a.turns.should_yield());
     const auto sights = a.turns.snapshot();
