@@ -67,6 +67,9 @@ const std::array<Shape, 12>& shapes() {
   return kShapes;
 }
 
+// A positive offset that becomes negative, the tag of a launch of one dimension, if only 32 bits of it are kept.
+constexpr Shape kWideOffset{{3, {0, 0, std::size_t{5} << 29U}, kLocal, kLocal}, 1};
+
 std::vector<cl_uint> expected(const plan::NDRange& range) {
   std::vector<cl_uint> all;
   const std::size_t count = plan::items(range.global);
@@ -190,6 +193,27 @@ std::string text_of(const Table& next, cl_device_id device, cl_device_info what)
   return text.data();
 }
 
+// The launch as the driver gets it: sizes and offsets, a slice's with its tag.
+void append_launch(std::string& text, const Shape& shape) {
+  const auto append = [&](const plan::Extent& extent) {
+    for (const std::size_t size : extent) text.append(std::to_string(size)).push_back(' ');
+  };
+  const plan::NDRange& range = shape.range;
+  text.append(std::to_string(range.dims)).append(": ");
+  for (const plan::Extent* extent : {&range.offset, &range.global, &range.local}) append(*extent);
+  if (shape.slices > 1) {
+    const plan::Cut cut(range, shape.slices);
+    const auto tag = plan::Tag::of(range, cut);
+    for (std::size_t i = 0; tag && i < cut.count(); ++i) {
+      const plan::Slice slice = cut.slice(i);
+      append(slice.offset);
+      append(slice.global);
+      text.append(std::to_string(tag->offset(slice))).push_back(' ');
+    }
+  }
+  text.push_back('\n');
+}
+
 // The text before `:shift+1:` in the line that reports the error.
 LogLines lines_in(const std::string& log, unsigned shift) {
   const std::string number = ":" + std::to_string(shift + 1) + ":";
@@ -217,11 +241,18 @@ std::optional<ProbeResult> probe_driver(const Table& next, base::Clock& clock, c
     facts.carries_tags = false;
     return facts;
   }
-  // A positive offset that becomes negative, the tag of a launch of one dimension, if only 32 bits of it are kept.
-  const auto seen = probe.run({{3, {0, 0, std::size_t{5} << 29U}, kLocal, kLocal}, 1});
+  const auto seen = probe.run(kWideOffset);
   if (probe.busy()) return std::nullopt;
   facts.truncates_offsets = seen.empty() || seen[0] != 3;
   return facts;
+}
+
+base::Digest probe_digest() {
+  std::string text =
+      std::string(kernels::prelude()).append(kernels::kPreludeOption).append("\n").append(kProbe);
+  for (const Shape& shape : shapes()) append_launch(text, shape);
+  append_launch(text, kWideOffset);
+  return base::digest_of(text);
 }
 
 std::string name_driver(const Table& next, cl_device_id device) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/opencl.h"
 
 namespace cleave::interpose {
@@ -19,10 +20,16 @@ struct ProbeResult {
       false;  // tagged slices show the whole launch, and untagged launches are as without prelude
   bool carries_volume_tags = false;  // the same for launches that use the third dimension themselves
   bool truncates_offsets = false;    // only 32 bits of an offset reach the kernel, sign-extended
+
+  friend bool operator==(const ProbeResult&, const ProbeResult&) = default;
 };
 
 // Runs the probe. Empty if the device was too busy to complete it.
 std::optional<ProbeResult> probe_driver(const Table& next, base::Clock& clock, cl_device_id device);
+
+// Of everything that a result depends on besides the driver: the prelude's text and the probe's, and its launches with their
+// slices and tags.
+base::Digest probe_digest();
 
 // The names and versions of the device and its driver, with the prelude's text: what the result depends on.
 std::string name_driver(const Table& next, cl_device_id device);

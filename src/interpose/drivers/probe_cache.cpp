@@ -5,6 +5,7 @@
 #include <span>
 #include <sstream>
 
+#include "interpose/drivers/known_drivers.h"
 #include "interpose/state/cache_folder.h"
 #include "kernels/prelude.h"
 
@@ -79,18 +80,24 @@ std::optional<ProbeResult> ProbeCache::known(cl_device_id device) noexcept try {
   return std::nullopt;
 }
 
+std::optional<ProbeResult> ProbeCache::kept_or_probed(cl_device_id device) {
+  const std::string driver = folder_.empty() ? "" : name_driver(next_, device);
+  const std::string key = folder_.empty() ? "" : key_of(std::as_bytes(std::span(driver)));
+  if (!key.empty()) {
+    if (const auto kept = read_facts(folder_, key)) return kept;
+  }
+  const auto found = probe_driver(next_, clock_, device);
+  if (found && !key.empty()) keep_facts(folder_, key, *found);
+  return found;
+}
+
 std::optional<ProbeResult> ProbeCache::facts(cl_device_id device) noexcept try {
   if (const auto known = look_up(device)) return known;
   if (!begin(device)) return std::nullopt;
   std::optional<ProbeResult> found;
   try {
-    const std::string driver = folder_.empty() ? "" : name_driver(next_, device);
-    const std::string key = folder_.empty() ? "" : key_of(std::as_bytes(std::span(driver)));
-    if (!key.empty()) found = read_facts(folder_, key);
-    if (!found) {
-      found = probe_driver(next_, clock_, device);
-      if (found && !key.empty()) keep_facts(folder_, key, *found);
-    }
+    found = known_facts(next_, device);
+    if (!found) found = kept_or_probed(device);
   } catch (...) {  // out of memory: unknown
   }
   end(device, found);

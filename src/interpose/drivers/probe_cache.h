@@ -1,7 +1,7 @@
-// Keeps what drivers were found to do with the prelude (driver_probe.h): in memory, and in a file for other processes, by
-// device, driver version and prelude.
+// What drivers do with the prelude: known beforehand (known_drivers.h) or found by the probe (driver_probe.h). Keeps it in
+// memory, and what was probed in a file for other processes, by device, driver version and prelude.
 //
-// Thread-safe. The first query of a device takes as long as a small build, later ones a map look-up.
+// Thread-safe. The first query of a device that is probed takes as long as a small build, later ones a map look-up.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ class ProbeCache {
   // `folder` keeps results between processes; empty: none does.
   ProbeCache(base::ForkLocks& forks, const Table& next, base::Clock& clock, std::string folder);
 
-  // Probes the driver if nothing is known yet. Empty while another thread does, or if the device is too busy.
+  // Probes the driver if nothing is known of it yet. Empty while another thread does, or if the device is too busy.
   std::optional<ProbeResult> facts(cl_device_id device) noexcept;
 
   // Does not probe.
@@ -33,6 +33,7 @@ class ProbeCache {
 
  private:
   std::optional<ProbeResult> look_up(cl_device_id device);
+  std::optional<ProbeResult> kept_or_probed(cl_device_id device);
   bool begin(cl_device_id device);
   void end(cl_device_id device, const std::optional<ProbeResult>& found);
   static bool may_need_line_shift(const std::string& log);
