@@ -1,4 +1,4 @@
-"""The suite `micro`: what calls, launches, slices, memory and loading cost.
+"""The suite `micro`: what calls, launches, slices, memory, loading and first starts cost.
 
 The launches are measured on the zero-cost driver of tests/sim, whose calls take a few nanoseconds, so that what is left is
 Cleave's own. A value is what Cleave adds to the native figure beside it.
@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import programs
-from results import Results, Row, Unmeasured, machine, median, spread
+from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
 
 class Bench:
@@ -127,6 +127,31 @@ def start_time(settings):
     return (time.perf_counter() - begin) * 1e3
 
 
+def first_start(kind, settings):
+    """The ms that a program takes whose caches, and the driver's, are empty. Under Cleave its launch must have been split."""
+    with tempfile.TemporaryDirectory() as folder:
+        stats = pathlib.Path(folder) / "stats"
+        caches = {name: f"{folder}/caches" for name in ("CLEAVE_CACHE", "CUDA_CACHE_PATH", "POCL_CACHE_DIR", "XDG_CACHE_HOME")}
+        begin = time.perf_counter()
+        status, _ = programs.run("first_start", kind,
+                                 settings=caches | {"CLEAVE_SPLIT": "fixed:20", "CLEAVE_MIN_ITEMS": "0",
+                                                    "CLEAVE_STATS": str(stats)} | settings)
+        took = (time.perf_counter() - begin) * 1e3
+        if status != 0:
+            raise Unmeasured(f"first_start {kind}: exit status {status}")
+        if settings and json.loads(stats.read_text())["split"] != 1:
+            raise Unmeasured(f"first_start {kind} was not split: {stats.read_text()}")
+    return took
+
+
+def measure_first_start(bench):
+    """A program that builds, launches and ends, with empty caches."""
+    for kind, words in (("group", "a kernel that is told of the whole launch"), ("item", "another kernel")):
+        native, cleave = in_turn(lambda settings: first_start(kind, settings), bench.repeats(15))  # noqa: B023
+        value, error = ratio(cleave, native)
+        bench.results.add(Row("first start", f"first start with empty caches, {words}", value, baseline=median(native), spread=error, asked=1.2))
+
+
 def measure_process(bench):
     native, cleave = in_turn(lambda settings: figure("rss", settings), bench.repeats(11))
     bench.add("memory", "resident memory of a program that prints its platforms", native, cleave, "KiB", 2048)
@@ -142,4 +167,5 @@ def measure(given):
     measure_vendor(bench)
     measure_slices(bench)
     measure_process(bench)
+    measure_first_start(bench)
     return bench.results
