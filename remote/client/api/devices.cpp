@@ -46,10 +46,11 @@ cl_int create_sub_devices(Connection& connection, Object& object, const std::vec
   return devices != nullptr && entries < available ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
+// Other bits are ignored next to these, as drivers do.
 bool is_a_type(cl_device_type type) {
   constexpr cl_device_type kKnown = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
                                     CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
-  return type == CL_DEVICE_TYPE_ALL || (type != 0 && (type & ~kKnown) == 0);
+  return (type & kKnown) != 0;
 }
 
 }  // namespace

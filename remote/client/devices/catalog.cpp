@@ -96,7 +96,8 @@ bool is_same(const DeviceState& device, const wire::Device& offered) {
 }
 
 bool is_of_type(const DeviceState& device, cl_device_type wanted, bool is_first) {
-  if (wanted == CL_DEVICE_TYPE_ALL) return (device.type & CL_DEVICE_TYPE_CUSTOM) == 0;
+  // Some programs keep the type in an int, which extends its sign.
+  if ((wanted & CL_DEVICE_TYPE_ALL) == CL_DEVICE_TYPE_ALL) return (device.type & CL_DEVICE_TYPE_CUSTOM) == 0;
   if ((wanted & CL_DEVICE_TYPE_DEFAULT) != 0 && is_first) return true;
   return (device.type & wanted & ~static_cast<cl_device_type>(CL_DEVICE_TYPE_DEFAULT)) != 0;
 }

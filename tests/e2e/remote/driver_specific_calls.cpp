@@ -1,8 +1,8 @@
-// Calls that drivers answer differently: empty wait lists, calls at a program's end, pipes; and the status of a command when
-// a later one has ended. Prints what each call returns. With an argument only those of that kind, since some of them crash
-// some drivers.
+// Calls that drivers answer differently: empty wait lists, device types with bits that mean nothing, calls at a program's
+// end, pipes; and the status of a command when a later one has ended. Prints what each call returns. With an argument only
+// those of that kind, since some of them crash some drivers.
 //
-//   driver_specific_calls [lists|infos|ends|queues|much|many|pipes|order]
+//   driver_specific_calls [lists|types|infos|ends|queues|much|many|pipes|order]
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS  // clSetProgramReleaseCallback
 #include <array>
 #include <chrono>
@@ -221,6 +221,25 @@ void try_order(const Rig& rig) {
   say("without times", untimed);
 }
 
+// Drivers ignore bits that mean nothing, next to one that does: some programs extend the sign of CL_DEVICE_TYPE_ALL.
+void try_device_types(const Rig& rig) {
+  const auto platform = cl.info<cl_platform_id>(rig.device, CL_DEVICE_PLATFORM);
+  const cl_device_type type = cl.info<cl_device_type>(rig.device, CL_DEVICE_TYPE);
+  constexpr cl_device_type kBeyond = cl_device_type{1} << 32U;
+  for (const cl_device_type wanted : {type, cl_device_type{CL_DEVICE_TYPE_ALL}, ~cl_device_type{0},
+                                      type | 1U << 5U, type | kBeyond, CL_DEVICE_TYPE_ALL | kBeyond}) {
+    cl_uint found = 0;
+    say("devices of a type", clGetDeviceIDs(platform, wanted, 0, nullptr, &found));
+    say("so many", found);
+    cl_int error = CL_SUCCESS;
+    const std::array<cl_context_properties, 3> on_platform{
+        CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(platform), 0};
+    const kit::Context context =
+        cl.own(clCreateContextFromType(on_platform.data(), wanted, nullptr, nullptr, &error));
+    say("a context of the type", error);
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -228,6 +247,7 @@ int main(int count, char** arguments) {
   const auto is_wanted = [&](const char* kind) { return count < 2 || std::strcmp(arguments[1], kind) == 0; };
   const Rig rig;
   if (is_wanted("lists")) try_lists(rig);
+  if (is_wanted("types")) try_device_types(rig);
   if (is_wanted("infos")) try_exec_infos(rig.kernel);
   if (is_wanted("ends")) try_program_end(rig);
   if (is_wanted("queues")) try_device_queues(rig);
