@@ -10,7 +10,7 @@ constexpr int kAll = 1024;
 // Of fewer short gaps, waiting costs more device time than it saves.
 constexpr int kWorthwhile = kAll / 4;
 // What a clock and a wake-up add.
-constexpr Ns kMargin = 10'000;
+constexpr Ns kMargin = 50'000;
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace cleave::turns {
 namespace {
 
 // How much faster than by its share one that rests is owed device time.
-constexpr std::int64_t kRestingRate = 2;
+constexpr std::int64_t kRestingRate = 3;
 
 // Device time at a weight, as virtual time.
 std::int64_t virtual_of(Ns time, std::uint64_t weight) {
@@ -151,8 +151,9 @@ bool Scheduler::should_yield(View state) const {
   for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
     const Participant& p = state.participants[slot];
     if (slot == holder || !asks(state, slot) || p.priority != mine.priority) continue;
-    const bool is_new = p.asked_at >= state.header.turn_began;
-    if (is_new && distance(origin, p.virtual_time) <= mean && is_before(p, mine, origin)) return true;
+    // One with little to do may have become eligible since.
+    const bool counts = p.asked_at >= state.header.turn_began || 2 * request_of(p) <= request_of(mine);
+    if (counts && distance(origin, p.virtual_time) <= mean && is_before(p, mine, origin)) return true;
   }
   return false;
 }

@@ -7,9 +7,9 @@
 //     eligible ones, the earliest deadline is next.
 //   - The stretch is learnt: what a participant usually uses until it rests, at most a quantum. So one with little to do
 //     has an early deadline, and is served at the next slice boundary, without anybody having marked it.
-//   - Who rests keeps what it is owed, and is owed its share of the time while it rests, twice, up to one quantum. (Twice, since
+//   - Who rests keeps what it is owed, and is owed its share of the time while it rests, three times, up to one quantum. (So much, since
 //     a program that is busy only now and then would otherwise wait in the middle of its work for what it has not yet earned;
-//     so one that rests at times may get up to twice its share, but never more.) A debt is remembered in the same way.
+//     so one that rests at times may get up to three times its share, but never more.) A debt is remembered in the same way.
 //   - The holder goes on until it has had its stretch; before that it gives the device away only to a higher class, or to
 //     somebody who has begun to ask since and has an earlier deadline.
 //
@@ -22,7 +22,7 @@ namespace cleave::turns {
 
 class Scheduler final : public Policy {
  public:
-  static constexpr Ns kDefaultQuantum = 5'000'000;
+  static constexpr Ns kDefaultQuantum = 10'000'000;
   static constexpr Ns kMinRequest = 50'000;
   static constexpr Ns kMaxDebt = 1'000'000'000;  // device time; what is beyond is forgiven to those who rest
 

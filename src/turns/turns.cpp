@@ -39,6 +39,18 @@ void follow_members(const SharedFile& file, std::atomic<bool>& contended, const 
   if (watching) contended = false;
 }
 
+// For those who hold the device: whether somebody asks now and then who should not wait long.
+bool has_light(const State& state, std::uint32_t self, Ns quantum, Ns now) {
+  if (self >= state.participants.size()) return false;
+  const Participant& mine = state.participants[self];
+  const auto is_light = [&](const Participant& p) {
+    if (p.nonce == 0 || &p == &mine || now - p.asked_at > kSecond) return false;
+    return p.priority < mine.priority || (p.priority == mine.priority && p.request <= quantum / 2);
+  };
+  const auto end = state.participants.begin() + state.header.slots;
+  return std::any_of(state.participants.begin(), end, is_light);
+}
+
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -160,7 +172,7 @@ bool Turns::begin() noexcept try {
   const base::MutexLock lock(mutex_);
   if (!file_) return false;
   const Ns now = monotonic_now();
-  if (users_++ == 0 && ended_at_ != 0) grace_.observe_gap(now - ended_at_);
+  ++users_;
   const bool reaps = now - reaped_at_ > kSecond;
   if (reaps) reaped_at_ = now;
   bool first = reaps;
@@ -182,6 +194,7 @@ bool Turns::should_yield() noexcept {
   const Ns now = monotonic_now();
   const bool mine = state.header.holder == self_.slot;
   if (mine && now - state.header.pulse > kPulse) file_->show_life(now);
+  has_light_neighbour_ = has_light(state, self_.slot, scheduler_.quantum(), now);
   return protocol_.should_pass(state.view(), self_, now);
 }
 
@@ -198,13 +211,12 @@ bool Turns::yield() noexcept try {
   return false;
 }
 
-void Turns::end() noexcept {
+void Turns::end(Ns grace) noexcept {
   const base::MutexLock lock(mutex_);
   if (users_ == 0 || --users_ > 0 || !file_) return;
-  file_->update([this](View state, Ns now) {
+  file_->update([&](View state, Ns now) {
     mutex_.assert_held();
-    ended_at_ = now;
-    static_cast<void>(protocol_.idle(state, self_, grace_.grace(), now, *file_));
+    static_cast<void>(protocol_.idle(state, self_, grace, now, *file_));
   });
 }
 

@@ -6,7 +6,7 @@
 //         if (turns.should_yield()) { wait for the slices in flight; turns.yield(); }
 //         enqueue the slice;
 //       }
-//       turns.end();                         // when all of it has ended on the device
+//       turns.end(grace);                    // when all of it has ended on the device
 //     }
 //   }
 //
@@ -26,7 +26,6 @@
 
 #include "base/fork_locks.h"
 #include "base/mutex.h"
-#include "turns/grace.h"
 #include "turns/scheduler.h"
 #include "turns/shared_file.h"
 
@@ -72,10 +71,17 @@ class Turns {
   [[nodiscard]] bool begin() noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] bool should_yield() noexcept;
+  // Whether another participant needs the device only briefly, or is of a higher class, and has asked for it in the last second:
+  // it should not wait long at a slice boundary. As of the latest should_yield().
+  [[nodiscard]] bool has_light_neighbour() const noexcept {
+    return has_light_neighbour_.load(std::memory_order_relaxed);
+  }
   // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
   // nothing of this process is on the device.
   [[nodiscard]] bool yield() noexcept;
-  void end() noexcept;
+  // This thread is done. If it was the last one, the process keeps the device for `grace` at most, so that a begin() until then
+  // finds it still held.
+  void end(Ns grace = 0) noexcept;
 
   // All participants. Empty if this process has not joined.
   [[nodiscard]] std::vector<ParticipantReport> snapshot();
@@ -93,14 +99,13 @@ class Turns {
   const Scheduler scheduler_;
   const Protocol protocol_;
   const std::shared_ptr<std::atomic<bool>> contended_;
+  std::atomic<bool> has_light_neighbour_{false};
 
   base::Mutex mutex_;  // held during a step, never while waiting for a turn
   std::shared_ptr<SharedFile> file_ CLEAVE_GUARDED_BY(mutex_);
   std::shared_ptr<std::atomic<bool>> watching_ CLEAVE_GUARDED_BY(mutex_);
   Self self_ CLEAVE_GUARDED_BY(mutex_);
-  Grace grace_ CLEAVE_GUARDED_BY(mutex_);
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
-  Ns ended_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };
 
