@@ -19,6 +19,8 @@ enum class ForkOrder : std::uint8_t {
   // The interposer.
   neighbours,
   registry_entry,
+  turn_devices,
+  device_turn,
   turns,
   tracer,
   device_times,

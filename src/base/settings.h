@@ -43,6 +43,19 @@ struct NeighbourSources {
   std::vector<std::string> files;  // paths
 };
 
+// Whether launches take turns with those of other processes (docs/turns.md): where they share a device that is not a
+// processor, or on all devices.
+enum class TurnMode : std::uint8_t { automatic, on, off };
+
+// Strict classes: one is served only while nobody of a higher one asks.
+enum class TurnPriority : std::uint8_t { high, normal, background };
+
+struct TurnSettings {
+  TurnMode mode = TurnMode::automatic;
+  unsigned weight = 100;  // the share of the device, among those of the same class
+  TurnPriority priority = TurnPriority::normal;
+};
+
 // The count that is used for a source whose last count is stale.
 struct StaleCount {
   enum class Kind : std::uint8_t { last, alone, number };
@@ -81,6 +94,7 @@ struct Settings {
   bool trust_binaries = false;           // programs made from unknown binaries may be split
   LaunchMode launch = LaunchMode::automatic;
   WaitMode wait = WaitMode::automatic;
+  TurnSettings turns;
   std::optional<unsigned> vms;  // empty: the sources are polled
   NeighbourSources sources;
   std::optional<Address> monitor;    // empty: the default addresses are tried

@@ -12,6 +12,7 @@ namespace cleave::base {
 namespace {
 
 constexpr std::uint64_t kMaxSlices = 1'000'000;
+constexpr std::uint64_t kMaxTurnWeight = 10'000;
 constexpr std::uint64_t kMaxVms = 100'000;
 constexpr double kMinQuantum = 0.1;  // milliseconds
 constexpr double kMaxQuantum = 60'000;
@@ -120,6 +121,19 @@ bool parse_wait_mode(Settings& settings, std::string_view text) {
                                            {"sleeping", WaitMode::sleeping},
                                            {"polite", WaitMode::sleeping}};  // see kRenamedValues
   return parse_choice(text, kChoices, settings.wait);
+}
+
+bool parse_turn_mode(Settings& settings, std::string_view text) {
+  constexpr Choice<TurnMode> kChoices[] = {
+      {"auto", TurnMode::automatic}, {"on", TurnMode::on}, {"off", TurnMode::off}};
+  return parse_choice(text, kChoices, settings.turns.mode);
+}
+
+bool parse_turn_priority(Settings& settings, std::string_view text) {
+  constexpr Choice<TurnPriority> kChoices[] = {{"high", TurnPriority::high},
+                                               {"normal", TurnPriority::normal},
+                                               {"background", TurnPriority::background}};
+  return parse_choice(text, kChoices, settings.turns.priority);
 }
 
 bool parse_deny(Settings& settings, std::string_view text) {
@@ -291,6 +305,12 @@ const std::vector<Setting>& settings_list() {
       {"CLEAVE_BINARIES", "split.binaries", "unsplit", "unsplit or trust", parse_binaries},
       {"CLEAVE_LAUNCH", "launch.mode", "auto", "auto, sequential, queued or pipelined", parse_launch_mode},
       {"CLEAVE_WAIT", "wait.mode", "auto", "auto, native or sleeping", parse_wait_mode},
+      {"CLEAVE_TURNS", "turns.mode", "auto", "auto, on or off", parse_turn_mode},
+      {"CLEAVE_WEIGHT", "turns.weight", "100", "a whole number from 1 to 10000",
+       [](Settings& s, std::string_view text) {
+         return parse_number(text, 1, kMaxTurnWeight, s.turns.weight);
+       }},
+      {"CLEAVE_PRIORITY", "turns.priority", "normal", "high, normal or background", parse_turn_priority},
       {"CLEAVE_VMS", "neighbours.count", "", "the number of running VMs, from 1 to 100000", parse_vms},
       {"CLEAVE_NEIGHBOURS", "neighbours.source", "monitor",
        "monitor, peers or file:PATH, or several of them separated by commas", parse_sources},

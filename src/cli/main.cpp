@@ -81,6 +81,10 @@ CLI::App& add_run(CLI::App& app, RunRequest& request) {
                      "off, alpha, budget, quantum:MS or fixed:N");
   add_setting_option(run, request, "--launch", "CLEAVE_LAUNCH", "MODE",
                      "auto, sequential, queued or pipelined");
+  add_setting_option(run, request, "--weight", "CLEAVE_WEIGHT", "W",
+                     "Its share of a device that other programs use too: 100 is usual");
+  add_setting_option(run, request, "--priority", "CLEAVE_PRIORITY", "CLASS",
+                     "high, normal or background, for its turns on such a device");
   add_setting_option(run, request, "--wait", "CLEAVE_WAIT", "MODE", "auto, native or sleeping");
   add_setting_option(
       run, request, "--remote", "CLEAVE_REMOTE", "ADDRESS[,...]",
