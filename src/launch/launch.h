@@ -45,7 +45,7 @@ enum class WaitResult : std::uint8_t {
   aborted,  // its status cannot be read, or pacing is to end
 };
 
-// How sequential mode waits between two slices.
+// How a launch is held back between two slices.
 class Pacer {
  public:
   virtual ~Pacer() = default;
@@ -54,7 +54,10 @@ class Pacer {
   // before that, so this flushes them.
   virtual void flush_upstream(std::span<const cl_event> wait_list) noexcept = 0;
 
-  // Waits for a slice, which has been flushed.
+  // Whether the next slice needs an event, with which wait() is called.
+  virtual bool wants_event() noexcept { return true; }
+
+  // Waits for a slice, which has been flushed, or only until the next one may be enqueued.
   virtual WaitResult wait(cl_event slice) noexcept = 0;
 };
 
@@ -68,7 +71,7 @@ struct Launch {
   const cl_event* wait_list = nullptr;
   bool wants_event = false;
   bool in_order = true;    // the queue
-  Pacer* pacer = nullptr;  // for sequential mode
+  Pacer* pacer = nullptr;  // sequential mode needs one; pipelined mode is held back if there is one
 };
 
 struct LaunchResult {

@@ -49,7 +49,8 @@ class Pipeline {
         helpers_(helpers),
         list_(launch),
         throttle_(next, clock, cut.count()),
-        chained_(!launch.in_order || launch.wants_event) {
+        chained_(!launch.in_order || launch.wants_event),
+        pacing_(launch.pacer != nullptr) {
     own_.queue = launch.queue;
   }
 
@@ -89,19 +90,33 @@ class Pipeline {
     const std::size_t count = cut_.count() - (launch_.wants_event ? 1 : 0);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t turn = i % lanes;
-      const bool event = throttle_.wants_event(i) || (turn != 0 && i + lanes >= count);
+      pace(turn == 0 ? lanes - 1 : turn - 1);
+      const bool awaited = pacing_ ? launch_.pacer->wants_event() : throttle_.wants_event(i);
+      const bool event = awaited || (turn != 0 && i + lanes >= count);
       const cl_int error = turn == 0 ? enqueue_own(cut_.slice(i), event)
                                      : enqueue_on(helpers_[turn - 1], cut_.slice(i), event);
       if (error != CL_SUCCESS) {
         result_.error = error;
         return i;
       }
-      if (throttle_.wants_event(i)) throttle_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
+      if (!pacing_ && awaited) throttle_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
       // On an out-of-order queue the helpers wait for this slice.
       if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
       if (i + 1 == lanes && count > 4 * lanes) begin();
     }
     return count;
+  }
+
+  // Holds the launch back after the latest slice, if there is one, which is on the lane of that number.
+  void pace(std::size_t lane) {
+    if (!pacing_ || result_.slices == 0) return;
+    if (result_.slices == 1) launch_.pacer->flush_upstream({launch_.wait_list, launch_.waits});
+    const Lane& latest = lane == 0 ? own_ : helpers_[lane - 1];
+    flush(latest.queue);
+    if (latest.lacks_event) return;
+    const WaitResult waited = launch_.pacer->wait(latest.last());
+    pacing_ = waited == WaitResult::complete;
+    result_.stalled = waited == WaitResult::stalled;
   }
 
   // For drivers that start nothing before a flush.
@@ -231,6 +246,7 @@ class Pipeline {
   WaitList list_;
   EnqueueThrottle throttle_;
   const bool chained_;  // each slice on the program's queue waits for the one before there
+  bool pacing_;
   Lane own_;
   Event marker_;
   LaunchResult result_;
