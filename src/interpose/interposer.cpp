@@ -78,6 +78,8 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       helpers(forks_, next),
       costs(forks_, next, clock, launch_timers, records),
       policy(make_policy({configuration.settings, costs.table()})),
+      turns(forks_, next, clock, configuration.settings),
+      turn_slices(make_turn_slices({configuration.settings, turns.durations()})),
       waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,
             owner, wait_statistics} {}
 
@@ -96,6 +98,7 @@ bool Interposer::begin() noexcept {
 
 void Interposer::end() noexcept {
   write_summary();
+  turns.leave();
   if (trace) trace->end();
   if (policy->measures_launches()) costs.save(settings().cache);
   neighbours.stop();

@@ -22,6 +22,7 @@
 #include "interpose/state/records.h"
 #include "interpose/state/split_owner.h"
 #include "interpose/trace/tracer.h"
+#include "interpose/turns/turn_devices.h"
 #include "interpose/waits/wait.h"
 #include "interpose/waits/wait_statistics.h"
 #include "neighbours/neighbours.h"
@@ -63,6 +64,8 @@ class Interposer {
   HelperQueues helpers;
   CostFeedback costs;
   const std::unique_ptr<Policy> policy;
+  TurnDevices turns;
+  const std::unique_ptr<Policy> turn_slices;
   const WaitContext waits;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }

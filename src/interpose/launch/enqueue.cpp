@@ -1,149 +1,26 @@
-// A launch, from the program's call to the driver's: decide whether to split and into how many slices, cut, enqueue,
-// remember the event. Where a split may be wrong, the launch is forwarded unsplit and the reason is counted.
+// A launch, from the program's call to the driver's: decide whether to split and into how many slices, in a turn if other
+// processes share the device. Where a split may be wrong, the launch is forwarded unsplit and the reason is counted.
 
-#include <algorithm>
-#include <cassert>
 #include <cstdint>
 #include <limits>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "base/log.h"
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
-#include "interpose/launch/driver_hazards.h"
-#include "interpose/launch/local_size.h"
+#include "interpose/launch/call.h"
+#include "interpose/launch/planned_launch.h"
+#include "interpose/launch/split_launch.h"
 #include "interpose/policies/policy.h"
 #include "interpose/state/callback_scope.h"
 #include "interpose/waits/slice_pacer.h"
-#include "launch/launch.h"
-#include "launch/pipeline.h"
-#include "plan/mode.h"
-#include "plan/tag.h"
 
 namespace cleave::interpose {
 namespace {
 
-using plan::Decision;
 using plan::UnsplitReason;
-
-// The arguments of the program's call.
-struct Call {
-  cl_command_queue queue;
-  cl_kernel kernel;
-  cl_uint dims;
-  const size_t* offset;
-  const size_t* global;
-  const size_t* local;
-  cl_uint waits;
-  const cl_event* wait_list;
-  cl_event* event;
-  LaunchTimers::Start start;     // for measured launches
-  LaunchTrace* trace = nullptr;  // null without CLEAVE_TRACE
-
-  [[nodiscard]] cl_int forward(const Table& next) const {
-    return next.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, waits, wait_list, event);
-  }
-
-  // Whether sizes and wait list can be read; if not, the driver reports the error.
-  [[nodiscard]] bool is_readable() const {
-    if (dims < 1 || dims > 3 || global == nullptr) return false;
-    if (waits != 0 && wait_list == nullptr) return false;
-    for (cl_uint d = 0; d < dims; ++d) {
-      if (global[d] == 0 || (local != nullptr && local[d] == 0)) return false;
-    }
-    return true;
-  }
-
-  [[nodiscard]] plan::NDRange range() const {
-    plan::NDRange range;
-    range.dims = dims;
-    for (cl_uint d = 0; d < dims; ++d) {
-      range.global[d] = global[d];
-      if (offset != nullptr) range.offset[d] = offset[d];
-      if (local != nullptr) range.local[d] = local[d];
-    }
-    return range;
-  }
-};
-
-bool is_uneven(const Call& call) {
-  if (call.local == nullptr) return false;
-  for (cl_uint d = 0; d < call.dims; ++d) {
-    if (call.global[d] % call.local[d] != 0) return true;
-  }
-  return false;
-}
-
-const Table& below(const Interposer& p, const Call& call) {
-  return call.trace != nullptr ? call.trace->table() : p.next;
-}
-
-cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why) {
-  const GateGuard guard(p.gates.of(call.queue));
-  const cl_int error = call.forward(below(p, call));
-  if (error == CL_SUCCESS) p.count_unsplit(*kernel.counters, why);
-  if (error == CL_SUCCESS && call.trace != nullptr) call.trace->unsplit_reason(why);
-  return error;
-}
-
-void note(CostFeedback& costs, const Call& call, const QueueRecord& queue, const MeasuredLaunch& measured) {
-  costs.note_launch({.queue = call.queue,
-                     .profiling = queue.profiling,
-                     .waits = call.waits != 0,
-                     .start = call.start,
-                     .event = call.event != nullptr ? *call.event : nullptr},
-                    measured);
-}
-
-plan::LaunchMethod choose_method_for(base::LaunchMode requested, const ObjectRecords& records,
-                                     const KernelRecord& kernel, const QueueRecord& queue,
-                                     const plan::NDRange& range, std::size_t slices) {
-  constexpr unsigned kMaxStalls = 3;
-  const plan::LaunchConditions conditions{.user_event_pending = !records.pending_user_events.empty(),
-                                          .pacing_stalls = queue.pacing_stalls >= kMaxStalls,
-                                          .in_callback = CallbackScope::inside(),
-                                          .can_add_queues = queue.queue_template.has_value()};
-  return plan::choose_method(requested, kernel.facts, queue.facts, range, slices, conditions);
-}
-
-// Gives the program its event, and remembers those of the slices with which the launch began.
-void return_event(const Table& next, RecordMap<SplitEventRecord>& split_events, const Call& call,
-                  launch::LaunchResult& result, std::span<launch::Lane> lanes) {
-  if (call.event == nullptr) return;
-  *call.event = result.last.release();
-  SplitEventRecord record;
-  std::size_t count = 0;
-  record.first_slices[count++] = result.first.release();
-  for (launch::Lane& lane : lanes) {  // the helper keeps its reference: the event may also be its newest
-    const cl_event first = lane.first.get();
-    if (first != nullptr && next.clRetainEvent(first) == CL_SUCCESS) record.first_slices[count++] = first;
-  }
-  try {
-    split_events.add(*call.event, record);
-  } catch (...) {  // out of memory: the event is valid, but reports the start of its last slice
-    for (std::size_t i = 0; i < count; ++i) next.clReleaseEvent(record.first_slices[i]);
-  }
-}
-
-bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
-  return std::find(devices.begin(), devices.end(), device) != devices.end();
-}
-
-// Why slices cannot tell this kernel about the whole launch; empty if they can. The driver is not probed here: this may
-// be a callback, or the device may be busy.
-std::optional<UnsplitReason> tag_obstacle(ProbeCache& drivers, const KernelRecord& kernel,
-                                          cl_device_id device, const plan::NDRange& range) {
-  if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device)))
-    return UnsplitReason::untagged_build;
-  const bool flat = plan::is_flat(range);
-  // A binary may lack the prelude, or have that of a version which did not know such tags.
-  if (kernel.trusted && !flat) return UnsplitReason::no_room_for_tag;
-  const auto facts = drivers.known(device);
-  const bool carries = facts && (flat ? facts->carries_tags : facts->carries_volume_tags);
-  return carries ? std::nullopt : std::optional(UnsplitReason::no_tags);
-}
 
 // The only launch that a kernel with the prelude would misinterpret: an offset in the third dimension that it sees as
 // a negative number.
@@ -165,156 +42,98 @@ cl_int refuse() {
   return CL_INVALID_GLOBAL_OFFSET;
 }
 
-// Enqueues the slices by the chosen method, or on one queue if there are no helpers for it; updates `method`.
-launch::LaunchResult enqueue_slices(Interposer& p, const Table& next, const launch::Launch& launch,
-                                    const plan::Cut& cut, const QueueRecord& queue,
-                                    plan::LaunchMethod& method, HelperQueues::Lease& lease) {
-  if (method.mode == plan::Mode::pipelined) {
-    if (!queue.has_helpers)
-      p.records.queues.update(launch.queue, [](QueueRecord& record) { record.has_helpers = true; });
-    p.helpers.acquire(lease, launch.queue, *queue.queue_template, queue.in_order, method.queues - 1);
-    if (!lease.lanes().empty()) {
-      launch::LaunchResult result = launch::pipeline(next, p.clock, launch, cut, lease.lanes());
-      if (!result.refused) return result;
-    }
-    const bool busy = lease.lanes().empty() && !lease.refused();
-    method =
-        plan::LaunchMethod::queue(busy ? plan::SingleQueueReason::busy : plan::SingleQueueReason::refused);
-  }
-  return launch::enqueue_slices(next, p.clock, launch, cut, method.mode);
-}
-
-cl_int split(Interposer& p, const Call& call, const KernelRecord& kernel, const QueueRecord& queue,
-             const plan::NDRange& range, std::size_t slices, learn::Key key) {
-  Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
-  const ExclusiveGate exclusive(gate);
-  if (gate != nullptr && !exclusive.is_exclusive())
-    return launch_unsplit(p, call, kernel, UnsplitReason::shared);
-  const plan::Cut cut(range, slices, plan::order_of(kernel.facts));
-  const bool tagged = kernel.facts.source == plan::Kernel::Source::tagged;
-  SlicePacer pacer(p.next, p.clock, p.records.queues, gate != nullptr ? &gate->waiting() : nullptr);
-  const launch::Launch launch{.queue = call.queue,
-                              .kernel = call.kernel,
-                              .range = range,
-                              .tag = tagged ? plan::Tag::of(range, cut) : std::nullopt,
-                              .waits = call.waits,
-                              .wait_list = call.wait_list,
-                              .wants_event = call.event != nullptr,
-                              .in_order = queue.in_order,
-                              .pacer = &pacer};
-  plan::LaunchMethod method =
-      choose_method_for(p.settings().launch, p.records, kernel, queue, range, cut.count());
-  HelperQueues::Lease lease(p.helpers);
-  if (call.trace != nullptr && method.mode == plan::Mode::sequential) call.trace->paced();
-  launch::LaunchResult result = enqueue_slices(p, below(p, call), launch, cut, queue, method, lease);
-  // Nothing has been enqueued: the driver's answer to the whole launch is what the program would get natively.
-  if (result.slices == 0) return launch_unsplit(p, call, kernel, UnsplitReason::driver);
-  p.count_split(*kernel.counters, result.slices, result.added, method);
-  if (call.trace != nullptr) [[unlikely]]
-    call.trace->split(result.slices, method);
-  if (method.mode == plan::Mode::sequential && (result.stalled || queue.pacing_stalls != 0)) {
-    p.records.queues.update(call.queue, [&](QueueRecord& record) {
-      record.pacing_stalls = result.stalled ? record.pacing_stalls + 1 : 0;
-    });
-  }
-  if (result.error == CL_SUCCESS) {
-    return_event(p.next, p.records.split_events, call, result, lease.lanes());
-    note(p.costs, call, queue, {key, result.slices});
-  }
-  return result.error;
-}
-
 KernelRecord known(Interposer& p, cl_kernel kernel) {
   KernelRecord unknown;
   unknown.counters = &p.unknown_kernel;
   return p.records.kernels.find(kernel).value_or(unknown);
 }
 
-// The program's launch, as the policy sees it.
-class PlannedLaunch final : public LaunchQuery {
- public:
-  PlannedLaunch(Interposer& p, const Call& call, const KernelRecord& kernel)
-      : p_(p), call_(call), kernel_(kernel), range_(call.range()), items_(plan::items(range_.global)) {}
+// The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
+void note_accepted_shape(Interposer& p, const Call& call, const PlannedLaunch& launch) {
+  if (!launch.refused_for_shape() || !call.is_uneven()) return;
+  const cl_device_id device = launch.queue().device;
+  p.records.kernels.update(call.kernel, [device](KernelRecord& record) { record.uneven_accepted = device; });
+}
 
-  [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
-  [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
-  [[nodiscard]] const QueueRecord& queue() const override {
-    assert(queue_);
-    return *queue_;
+// Whether the program's thread may wait in this call until commands before it have ended: none of them may depend on what
+// the thread does next (the rules of `sequential` mode, plan/mode.h).
+bool may_wait_for_turn(const Interposer& p, const QueueRecord& queue) {
+  return p.records.pending_user_events.empty() && queue.pacing_stalls < kMaxPacingStalls &&
+         !CallbackScope::inside();
+}
+
+// As one launch. What is in flight is counted, so that the device is not given away before it has ended. It is flushed, with
+// what it waits for, since its end may be waited for before the program flushes it.
+cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel,
+                              plan::UnsplitReason why, TurnUse& use, TurnCommand command) {
+  const bool has_room = use.make_room(command.expected);
+  count_stall(p.records.queues, call.queue, !has_room);
+  cl_event made = nullptr;
+  Call asked = call;
+  const bool own_event = has_room && call.event == nullptr && use.wants_event(command);
+  if (own_event) asked.event = &made;
+  const cl_int error = launch_unsplit(p, asked, kernel, why);
+  if (error != CL_SUCCESS || !has_room) return error;
+  const launch::Event ours(p.next, made);
+  if (asked.event != nullptr) {
+    SlicePacer(p.next, p.clock, p.records.queues, nullptr).flush_upstream({call.wait_list, call.waits});
+    p.next.clFlush(call.queue);
+    command.event = *asked.event;
   }
-  [[nodiscard]] const plan::NDRange& range() const override { return range_; }
+  use.enqueued(command);
+  return error;
+}
 
-  std::optional<UnsplitReason> kernel_obstacle() override {
-    return plan::obstacle(p_.settings(), kernel_.facts, plan::Device{.cores = 0}, items_);
+// Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
+// does not confirm itself.
+constexpr std::uint64_t kCertain = 4;
+
+// Empty if the launch takes no turn.
+std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel,
+                                      PlannedLaunch& launch) {
+  const auto queue = p.records.queues.find(call.queue);
+  if (!queue || !may_wait_for_turn(p, *queue)) return std::nullopt;
+  DeviceTurn* const turn = p.turns.of(queue->device);
+  if (turn == nullptr) return std::nullopt;
+  TurnUse use(*turn);
+  if (!use.holds()) return std::nullopt;
+  const PolicyDecision decision = p.turn_slices->decide(launch);
+  const CostKeys keys = cost_keys(p.settings().launch, kernel, *queue, launch.range());
+  const learn::SliceAdvice known = p.turns.durations().duration(
+      keys.launch, keys.size_family, static_cast<double>(plan::items(launch.range().global)),
+      [&] { return launch_name(kernel, launch.range()); });
+  if (!decision.unsplit_reason && use.make_room(base::Nanoseconds(0))) {
+    const bool certain = known.measured >= kCertain;
+    const LaunchTurn in_turn{use, certain ? known.duration : base::Nanoseconds(0)};
+    return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key},
+                        &in_turn);
   }
+  const auto why = decision.unsplit_reason.value_or(plan::UnsplitReason::shared);
+  const cl_int error = launch_unsplit_in_turn(
+      p, call, kernel, why, use, {.queue = call.queue, .expected = known.duration, .key = keys.launch});
+  if (error == CL_SUCCESS) note_accepted_shape(p, call, launch);
+  return error;
+}
 
-  std::optional<UnsplitReason> queue_obstacle() override {
-    queue_ = p_.records.queues.find(call_.queue);
-    if (!queue_) queue_ = query_queue(p_.next, p_.settings(), call_.queue);
-    if (!queue_) return UnsplitReason::queue_properties;
-    if (queue_->remote) return UnsplitReason::remote;
-    if (!queue_->plain) {
-      return queue_->crashes_on_mixed_offsets ? UnsplitReason::mixed_offsets
-                                              : UnsplitReason::queue_properties;
-    }
-    if (const auto hazard = driver_hazard(p_.next, p_.records, *queue_, {call_.wait_list, call_.waits}))
-      return hazard;
-    if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items_))
-      return reason;
-    if (kernel_.facts.source == plan::Kernel::Source::tagged) {
-      if (const auto reason = tag_obstacle(p_.drivers, kernel_, queue_->device, range_)) return reason;
-    }
-    if (queue_->copies_variables && kernel_.has_program_variables) return UnsplitReason::variable_copies;
-    return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
-  }
-
-  std::optional<UnsplitReason> fix_local_size(std::size_t slices) override {
-    if (call_.local != nullptr) return std::nullopt;
-    const auto local = explicit_local_size(p_.next, *queue_, call_.queue, call_.kernel,
-                                           kernel_.facts.depends_on_grouping, range_, slices);
-    if (!local) return UnsplitReason::local_size;
-    range_.local = *local;
-    return std::nullopt;
-  }
-
-  Decision cut(std::size_t slices) override {
-    const Decision decision = plan::validate_cut(range_, kernel_.facts, queue_->facts, slices,
-                                                 kernel_.uneven_accepted == queue_->device);
-    refused_for_shape_ =
-        decision.unsplit_reason && plan::kind_of(*decision.unsplit_reason) == UnsplitReason::shape;
-    return decision;
-  }
-
-  // Whether the latest cut() was refused because of smaller work-groups at the end, or other properties of the range.
-  [[nodiscard]] bool refused_for_shape() const { return refused_for_shape_; }
-
- private:
-  Interposer& p_;
-  const Call& call_;
-  const KernelRecord& kernel_;
-  plan::NDRange range_;
-  const std::size_t items_;
-  std::optional<QueueRecord> queue_;
-  bool refused_for_shape_ = false;
-};
+cl_int enqueue_planned(Interposer& p, const Call& call, const KernelRecord& kernel, PlannedLaunch& launch) {
+  const PolicyDecision decision = p.policy->decide(launch);
+  if (!decision.unsplit_reason)
+    return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key});
+  const cl_int error = launch_unsplit(p, call, kernel, *decision.unsplit_reason);
+  if (error != CL_SUCCESS) return error;
+  if (decision.key != 0) measure_launch(p.costs, call, launch.queue(), {decision.key, 1});
+  note_accepted_shape(p, call, launch);
+  return error;
+}
 
 cl_int enqueue(Interposer& p, const Call& call) {
   const KernelRecord kernel = known(p, call.kernel);
   if (is_mistaken_for_tag(p, call, kernel)) return refuse();
   PlannedLaunch launch(p, call, kernel);
-  const PolicyDecision decision = p.policy->decide(launch);
-  if (!decision.unsplit_reason)
-    return split(p, call, kernel, launch.queue(), launch.range(), decision.slices, decision.key);
-  const cl_int error = launch_unsplit(p, call, kernel, *decision.unsplit_reason);
-  if (error != CL_SUCCESS) return error;
-  if (decision.key != 0) note(p.costs, call, launch.queue(), {decision.key, 1});
-  // The driver's answer to the whole launch shows whether it accepts smaller work-groups, from then on.
-  if (launch.refused_for_shape() && is_uneven(call)) {
-    const cl_device_id device = launch.queue().device;
-    p.records.kernels.update(call.kernel,
-                             [device](KernelRecord& record) { record.uneven_accepted = device; });
+  if (p.turns.contended()) [[unlikely]] {
+    if (const auto error = enqueue_in_turn(p, call, kernel, launch)) return *error;
   }
-  return error;
+  return enqueue_planned(p, call, kernel, launch);
 }
 
 inline cl_int enqueue_any(Interposer& p, const Call& call) {

@@ -139,6 +139,9 @@ class MeasuredPolicy : public Policy {
 // The policy that the settings name.
 std::unique_ptr<Policy> make_policy(const PolicyContext& context);
 
+// The policy for launches in a turn, whatever the settings name.
+std::unique_ptr<Policy> make_turn_slices(const PolicyContext& context);
+
 #define CLEAVE_POLICY(name, value, needs_vms) \
   std::unique_ptr<Policy> make_##name##_policy(const PolicyContext& context);
 #include "base/split_policies.def"

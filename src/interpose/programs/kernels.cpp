@@ -68,7 +68,7 @@ void note(Interposer& p, cl_kernel kernel, cl_program made_from) noexcept {
     const auto program = p.records.programs.find(made_from);
     KernelRecord record = record_of(p.settings(), program, name);
     record.counters = &p.counters.of(name);
-    if (p.policy->measures_launches()) {
+    if (p.policy->measures_launches() || p.turns.may_take_turns()) {
       record.identity = identity_of_kernel(name, program ? &*program : nullptr);
       record.name = std::make_shared<const std::string>(name);
     }

@@ -46,10 +46,10 @@ cl_command_queue noted(Interposer& p, cl_command_queue queue,
           allows_helpers(p.next, p.settings().launch, record->device))
         record->queue_template = queue_template;
       p.wait_statistics.of(queue).forget();
-      if (p.policy->measures_launches()) {
+      if (p.policy->measures_launches() || p.turns.may_take_turns())
         record->identity = identity_of_driver(p.next, record->device);
-        p.launch_timers.add(queue);
-      }
+      if (p.policy->measures_launches()) p.launch_timers.add(queue);
+      p.turns.add(*record);
       p.records.queues.add(queue, *record);
       auto& entry = p.neighbours.entry();
       if (entry.has_registry()) entry.add_device(identity_of(p.next, record->device));

@@ -60,6 +60,7 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
     const LaunchTimers::Start start = p.launch_timers.begin(queue, p.clock);
     const Result result = wait_traced(p, {list, count}, queue, parameters...);
     if (!p.launch_timers.empty()) note_done(p, queue, start, result);
+    p.turns.settle(queue);
     return result;
   }
 

@@ -99,8 +99,10 @@ void finish_timed_launch(Interposer& p, cl_command_queue queue) noexcept {
 
 cl_int CL_API_CALL clFinish(cl_command_queue queue) {
   Interposer& p = interposer();
-  if (!p.trace && p.launch_timers.empty() && !may_sleep(p.waits, queue)) return p.next.clFinish(queue);
+  if (!p.trace && p.launch_timers.empty() && !p.turns.held() && !may_sleep(p.waits, queue))
+    return p.next.clFinish(queue);
   const cl_int error = p.launch_timers.empty() ? finish_untimed(p, queue) : finish_timed(p, queue);
+  p.turns.settle(queue);
   pthread_testcancel();
   return error;
 }
@@ -108,10 +110,11 @@ cl_int CL_API_CALL clFinish(cl_command_queue queue) {
 cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
   Interposer& p = interposer();
   const bool timed = count == 1 && events != nullptr && !p.launch_timers.empty();
-  if (!p.trace && !timed && (events == nullptr || !may_sleep(p.waits))) {
+  if (!p.trace && !timed && !p.turns.held() && (events == nullptr || !may_sleep(p.waits))) {
     return p.next.clWaitForEvents(count, events);
   }
   const cl_int error = timed ? wait_timed(p, *events) : wait_untimed(p, count, events);
+  p.turns.settle(nullptr);
   pthread_testcancel();
   return error;
 }

@@ -1,0 +1,81 @@
+#include "interpose/launch/planned_launch.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "interpose/drivers/device_queries.h"
+#include "interpose/launch/driver_hazards.h"
+#include "interpose/launch/local_size.h"
+#include "plan/tag.h"
+
+namespace cleave::interpose {
+namespace {
+
+using plan::Decision;
+using plan::UnsplitReason;
+
+bool is_among(const std::vector<cl_device_id>& devices, cl_device_id device) {
+  return std::find(devices.begin(), devices.end(), device) != devices.end();
+}
+
+// Why slices cannot tell this kernel about the whole launch; empty if they can. The driver is not probed here: this may
+// be a callback, or the device may be busy.
+std::optional<UnsplitReason> tag_obstacle(ProbeCache& drivers, const KernelRecord& kernel,
+                                          cl_device_id device, const plan::NDRange& range) {
+  if (!kernel.trusted && !(kernel.tagged && is_among(*kernel.tagged, device)))
+    return UnsplitReason::untagged_build;
+  const bool flat = plan::is_flat(range);
+  // A binary may lack the prelude, or have that of a version which did not know such tags.
+  if (kernel.trusted && !flat) return UnsplitReason::no_room_for_tag;
+  const auto facts = drivers.known(device);
+  const bool carries = facts && (flat ? facts->carries_tags : facts->carries_volume_tags);
+  return carries ? std::nullopt : std::optional(UnsplitReason::no_tags);
+}
+
+}  // namespace
+
+const QueueRecord& PlannedLaunch::queue() const {
+  assert(queue_);
+  return *queue_;
+}
+
+std::optional<UnsplitReason> PlannedLaunch::kernel_obstacle() {
+  return plan::obstacle(p_.settings(), kernel_.facts, plan::Device{.cores = 0}, items_);
+}
+
+std::optional<UnsplitReason> PlannedLaunch::queue_obstacle() {
+  queue_ = p_.records.queues.find(call_.queue);
+  if (!queue_) queue_ = query_queue(p_.next, p_.settings(), call_.queue);
+  if (!queue_) return UnsplitReason::queue_properties;
+  if (queue_->remote) return UnsplitReason::remote;
+  if (!queue_->plain) {
+    return queue_->crashes_on_mixed_offsets ? UnsplitReason::mixed_offsets : UnsplitReason::queue_properties;
+  }
+  if (const auto hazard = driver_hazard(p_.next, p_.records, *queue_, {call_.wait_list, call_.waits}))
+    return hazard;
+  if (const auto reason = plan::obstacle(p_.settings(), kernel_.facts, queue_->facts, items_)) return reason;
+  if (kernel_.facts.source == plan::Kernel::Source::tagged) {
+    if (const auto reason = tag_obstacle(p_.drivers, kernel_, queue_->device, range_)) return reason;
+  }
+  if (queue_->copies_variables && kernel_.has_program_variables) return UnsplitReason::variable_copies;
+  return items_ == 1 ? std::optional(UnsplitReason::one_group) : std::nullopt;
+}
+
+std::optional<UnsplitReason> PlannedLaunch::fix_local_size(std::size_t slices) {
+  if (call_.local != nullptr) return std::nullopt;
+  const auto local = explicit_local_size(p_.next, *queue_, call_.queue, call_.kernel,
+                                         kernel_.facts.depends_on_grouping, range_, slices);
+  if (!local) return UnsplitReason::local_size;
+  range_.local = *local;
+  return std::nullopt;
+}
+
+plan::Decision PlannedLaunch::cut(std::size_t slices) {
+  const Decision decision = plan::validate_cut(range_, kernel_.facts, queue_->facts, slices,
+                                               kernel_.uneven_accepted == queue_->device);
+  refused_for_shape_ =
+      decision.unsplit_reason && plan::kind_of(*decision.unsplit_reason) == UnsplitReason::shape;
+  return decision;
+}
+
+}  // namespace cleave::interpose

@@ -1,0 +1,44 @@
+// The program's launch, as policies see it.
+//
+// Not thread-safe: belongs to one call.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "interpose/interposer.h"
+#include "interpose/launch/call.h"
+#include "interpose/policies/policy.h"
+
+namespace cleave::interpose {
+
+class PlannedLaunch final : public LaunchQuery {
+ public:
+  // All must outlive this. Requires: call.is_readable().
+  PlannedLaunch(Interposer& p, const Call& call, const KernelRecord& kernel)
+      : p_(p), call_(call), kernel_(kernel), range_(call.range()), items_(plan::items(range_.global)) {}
+
+  [[nodiscard]] const KernelRecord& kernel() const override { return kernel_; }
+  [[nodiscard]] unsigned vms() const override { return p_.neighbours.vms(); }
+  [[nodiscard]] const QueueRecord& queue() const override;
+  [[nodiscard]] const plan::NDRange& range() const override { return range_; }
+
+  std::optional<plan::UnsplitReason> kernel_obstacle() override;
+  std::optional<plan::UnsplitReason> queue_obstacle() override;
+  std::optional<plan::UnsplitReason> fix_local_size(std::size_t slices) override;
+  plan::Decision cut(std::size_t slices) override;
+
+  // Whether the latest cut() was refused because of smaller work-groups at the end, or other properties of the range.
+  [[nodiscard]] bool refused_for_shape() const { return refused_for_shape_; }
+
+ private:
+  Interposer& p_;
+  const Call& call_;
+  const KernelRecord& kernel_;
+  plan::NDRange range_;
+  const std::size_t items_;
+  std::optional<QueueRecord> queue_;
+  bool refused_for_shape_ = false;
+};
+
+}  // namespace cleave::interpose

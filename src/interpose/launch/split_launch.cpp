@@ -1,0 +1,169 @@
+#include "interpose/launch/split_launch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <span>
+
+#include "interpose/state/callback_scope.h"
+#include "interpose/turns/turn_pacer.h"
+#include "interpose/waits/slice_pacer.h"
+#include "launch/launch.h"
+#include "launch/pipeline.h"
+#include "plan/mode.h"
+#include "plan/tag.h"
+
+namespace cleave::interpose {
+namespace {
+
+using plan::UnsplitReason;
+
+const Table& below(const Interposer& p, const Call& call) {
+  return call.trace != nullptr ? call.trace->table() : p.next;
+}
+
+plan::LaunchMethod choose_method_for(base::LaunchMode requested, const ObjectRecords& records,
+                                     const KernelRecord& kernel, const QueueRecord& queue,
+                                     const plan::NDRange& range, std::size_t slices) {
+  const plan::LaunchConditions conditions{.user_event_pending = !records.pending_user_events.empty(),
+                                          .pacing_stalls = queue.pacing_stalls >= kMaxPacingStalls,
+                                          .in_callback = CallbackScope::inside(),
+                                          .can_add_queues = queue.queue_template.has_value()};
+  return plan::choose_method(requested, kernel.facts, queue.facts, range, slices, conditions);
+}
+
+// Gives the program its event, and remembers those of the slices with which the launch began.
+void return_event(const Table& next, RecordMap<SplitEventRecord>& split_events, const Call& call,
+                  launch::LaunchResult& result, std::span<launch::Lane> lanes) {
+  if (call.event == nullptr) return;
+  *call.event = result.last.release();
+  SplitEventRecord record;
+  std::size_t count = 0;
+  record.first_slices[count++] = result.first.release();
+  for (launch::Lane& lane : lanes) {  // the helper keeps its reference: the event may also be its newest
+    const cl_event first = lane.first.get();
+    if (first != nullptr && next.clRetainEvent(first) == CL_SUCCESS) record.first_slices[count++] = first;
+  }
+  try {
+    split_events.add(*call.event, record);
+  } catch (...) {  // out of memory: the event is valid, but reports the start of its last slice
+    for (std::size_t i = 0; i < count; ++i) next.clReleaseEvent(record.first_slices[i]);
+  }
+}
+
+// Enqueues the slices by the chosen method, or on one queue if there are no helpers for it; updates `method`.
+launch::LaunchResult enqueue_by_method(Interposer& p, const Table& next, const launch::Launch& launch,
+                                       const plan::Cut& cut, const QueueRecord& queue,
+                                       plan::LaunchMethod& method, HelperQueues::Lease& lease) {
+  if (method.mode == plan::Mode::pipelined) {
+    if (!queue.has_helpers)
+      p.records.queues.update(launch.queue, [](QueueRecord& record) { record.has_helpers = true; });
+    p.helpers.acquire(lease, launch.queue, *queue.queue_template, queue.in_order, method.queues - 1);
+    if (!lease.lanes().empty()) {
+      launch::LaunchResult result = launch::pipeline(next, p.clock, launch, cut, lease.lanes());
+      if (!result.refused) return result;
+    }
+    const bool busy = lease.lanes().empty() && !lease.refused();
+    method =
+        plan::LaunchMethod::queue(busy ? plan::SingleQueueReason::busy : plan::SingleQueueReason::refused);
+  }
+  return launch::enqueue_slices(next, p.clock, launch, cut, method.mode);
+}
+
+// Few slices are in flight in a turn, so more queues would not help.
+plan::LaunchMethod held_back(plan::LaunchMethod method) {
+  constexpr unsigned kQueues = 2;
+  if (method.mode == plan::Mode::pipelined) {
+    method.queues = std::min(method.queues, kQueues);
+  } else {
+    method.mode = plan::Mode::sequential;
+  }
+  return method;
+}
+
+}  // namespace
+
+cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why) {
+  const GateGuard guard(p.gates.of(call.queue));
+  const cl_int error = call.forward(below(p, call));
+  if (error == CL_SUCCESS) p.count_unsplit(*kernel.counters, why);
+  if (error == CL_SUCCESS && call.trace != nullptr) call.trace->unsplit_reason(why);
+  return error;
+}
+
+void measure_launch(CostFeedback& costs, const Call& call, const QueueRecord& queue,
+                    const MeasuredLaunch& measured) {
+  costs.note_launch({.queue = call.queue,
+                     .profiling = queue.profiling,
+                     .waits = call.waits != 0,
+                     .start = call.start,
+                     .event = call.event != nullptr ? *call.event : nullptr},
+                    measured);
+}
+
+void count_stall(RecordMap<QueueRecord>& queues, cl_command_queue queue, bool stalled) {
+  const auto known = queues.find(queue);
+  if (!known || (!stalled && known->pacing_stalls == 0)) return;
+  queues.update(queue,
+                [&](QueueRecord& record) { record.pacing_stalls = stalled ? record.pacing_stalls + 1 : 0; });
+}
+
+cl_int launch_split(Interposer& p, const Call& call, const Split& split, const LaunchTurn* turn) {
+  const QueueRecord& queue = split.queue;
+  Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
+  const ExclusiveGate exclusive(gate);
+  if (gate != nullptr && !exclusive.is_exclusive())
+    return launch_unsplit(p, call, split.kernel, UnsplitReason::shared);
+  const plan::Cut cut(split.range, split.slices, plan::order_of(split.kernel.facts));
+  const bool tagged = split.kernel.facts.source == plan::Kernel::Source::tagged;
+  const std::atomic<int>* const abort = gate != nullptr ? &gate->waiting() : nullptr;
+  SlicePacer pacer(p.next, p.clock, p.records.queues, abort);
+  std::optional<TurnPacer> turn_pacer;
+  plan::LaunchMethod method =
+      choose_method_for(p.settings().launch, p.records, split.kernel, queue, split.range, cut.count());
+  if (turn != nullptr) {
+    turn_pacer.emplace(turn->use, pacer, p.clock, turn->expected, cut.count(), abort);
+    method = held_back(method);
+  }
+  const bool sequential = method.mode == plan::Mode::sequential;
+  launch::Pacer* const paced_by = turn_pacer   ? &*turn_pacer
+                                  : sequential ? static_cast<launch::Pacer*>(&pacer)
+                                               : nullptr;
+  const launch::Launch launch{.queue = call.queue,
+                              .kernel = call.kernel,
+                              .range = split.range,
+                              .tag = tagged ? plan::Tag::of(split.range, cut) : std::nullopt,
+                              .waits = call.waits,
+                              .wait_list = call.wait_list,
+                              .wants_event = call.event != nullptr,
+                              .in_order = queue.in_order,
+                              .pacer = paced_by};
+  HelperQueues::Lease lease(p.helpers);
+  if (call.trace != nullptr && paced_by != nullptr) call.trace->paced();
+  launch::LaunchResult result = enqueue_by_method(p, below(p, call), launch, cut, queue, method, lease);
+  // Nothing has been enqueued: the driver's answer to the whole launch is what the program would get natively.
+  if (result.slices == 0) return launch_unsplit(p, call, split.kernel, UnsplitReason::driver);
+  p.count_split(*split.kernel.counters, result.slices, result.added, method);
+  if (call.trace != nullptr) [[unlikely]]
+    call.trace->split(result.slices, method);
+  if (paced_by != nullptr) count_stall(p.records.queues, call.queue, result.stalled);
+  if (turn_pacer) {
+    const base::Nanoseconds measured = turn_pacer->measured();
+    const base::Nanoseconds since = turn_pacer->undisturbed_since();
+    const bool by_end = measured.count() == 0 && since.count() != 0;
+    p.next.clFlush(call.queue);
+    turn->use.enqueued({.queue = call.queue,
+                        .event = result.last.get(),
+                        .expected = turn_pacer->slice(),
+                        .key = by_end ? split.key : 0,
+                        .since = since});
+    p.turns.durations().observe(split.key, 1, measured);
+  }
+  if (result.error == CL_SUCCESS) {
+    return_event(p.next, p.records.split_events, call, result, lease.lanes());
+    if (!turn_pacer) measure_launch(p.costs, call, queue, {split.key, result.slices});
+  }
+  return result.error;
+}
+
+}  // namespace cleave::interpose

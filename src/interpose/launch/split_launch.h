@@ -1,0 +1,50 @@
+// Hands a launch to the driver, whole or in slices, and gives the program what the driver would: its result and its event.
+//
+// Thread-safe as far as OpenCL's own functions are.
+#pragma once
+
+#include <cstddef>
+
+#include "interpose/interposer.h"
+#include "interpose/launch/call.h"
+#include "interpose/turns/device_turn.h"
+#include "learn/cost_table.h"
+#include "plan/decide.h"
+#include "plan/ndrange.h"
+
+namespace cleave::interpose {
+
+// After so many launches in a row whose pacing was given up, those of a queue are not paced.
+inline constexpr unsigned kMaxPacingStalls = 3;
+
+// A launch on this queue had to be enqueued without waiting for those before it any longer, or not.
+void count_stall(RecordMap<QueueRecord>& queues, cl_command_queue queue, bool stalled);
+
+// As one launch, counted for this reason.
+cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, plan::UnsplitReason why);
+
+// The decision to split a launch.
+struct Split {
+  const KernelRecord& kernel;
+  const QueueRecord& queue;
+  const plan::NDRange& range;  // with the local size
+  std::size_t slices;          // at least 2
+  learn::Key key;              // under which the launch is measured; 0: it is not
+};
+
+// The turn in which a launch is enqueued.
+struct LaunchTurn {
+  TurnUse& use;                // which holds the device
+  base::Nanoseconds expected;  // how long the launch takes; 0: unknown
+};
+
+// As slices. If another thread is enqueueing on the same in-order queue, or the driver refuses the first slice, as one launch.
+// With a turn (may be null) few slices are in flight at a time, and the device is given away between two of them if others
+// should have it.
+cl_int launch_split(Interposer& p, const Call& call, const Split& split, const LaunchTurn* turn = nullptr);
+
+// The launch has been enqueued: what it takes is measured.
+void measure_launch(CostFeedback& costs, const Call& call, const QueueRecord& queue,
+                    const MeasuredLaunch& measured);
+
+}  // namespace cleave::interpose

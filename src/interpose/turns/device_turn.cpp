@@ -1,0 +1,368 @@
+#include "interpose/turns/device_turn.h"
+
+#include <algorithm>
+#include <csignal>
+#include <new>
+#include <pthread.h>
+#include <utility>
+
+#include "base/scoped_thread_state.h"
+
+namespace cleave::interpose {
+namespace {
+
+using turns::Ns;
+
+// Commands of so much device time may be in flight, however many they are.
+constexpr Ns kWindow = 2 * kTurnSlice.count();
+// Whole commands of so much device time need no event if the program wants none.
+constexpr Ns kMostUnmarked = 250'000;
+constexpr Ns kMicrosecond = 1'000;
+constexpr Ns kMillisecond = 1'000'000;
+
+// How long it takes until the next process is awake and has enqueued something. So much before its last command ends, the
+// device is given away.
+constexpr Ns kHandover = 100 * kMicrosecond;
+
+// How often others are asked after.
+constexpr Ns kAskAgain = 50 * kMicrosecond;
+
+// How much longer than expected a command may take before it no longer counts as ours.
+constexpr Ns kPatience = 1'000 * kMillisecond;
+constexpr int kTimesExpected = 4;
+
+// How long before its expected end a command is first looked at, and how often then.
+constexpr Ns kEarly = 0;
+constexpr Ns kEarlyAtTheEnd = 80 * kMicrosecond;
+constexpr Ns kShortestSleep = 15 * kMicrosecond;
+constexpr int kShareOfWait = 12;
+
+// The keeper's.
+constexpr Ns kWhileFed = kMillisecond;
+constexpr Ns kWhileIdle = 100 * kMicrosecond;
+
+// A command without an event counts as ended when it has taken so much longer than expected. The first one of a turn takes
+// longer, since the device changes from one process to the other.
+constexpr int kTimesGuessed = 2;
+constexpr Ns kGuessMargin = 500 * kMicrosecond;
+
+Ns or_slice(Ns expected) { return expected > 0 ? expected : kTurnSlice.count(); }
+
+}  // namespace
+
+DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
+                       turns::Options options)
+    : next_(next), clock_(clock), durations_(durations), turns_(forks_, std::move(options)) {
+  forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
+}
+
+DeviceTurn::~DeviceTurn() {
+  leave();
+  std::unique_ptr<std::thread> keeper;
+  {
+    const base::MutexLock lock(mutex_);
+    stopped_ = true;
+    keeper_wakes_.notify_all();
+    keeper = std::move(keeper_);
+  }
+  if (keeper) keeper->join();
+}
+
+// The parent's commands are not this process's, and its keeper does not run here.
+void DeviceTurn::reset_in_child() noexcept {
+  for (InFlight& each : flight_) static_cast<void>(each.event.release());
+  flight_.clear();
+  unmarked_ = {};
+  static_cast<void>(keeper_.release());
+  // The parent's threads waited on them.
+  new (&changed_) base::CondVar;
+  new (&keeper_wakes_) base::CondVar;
+  changing_ = false;
+  inside_ = 0;
+  last_end_ = idle_since_ = 0;
+  holds_ = false;
+  part_ = Part::none_yet;
+}
+
+bool DeviceTurn::enter(std::string& problem) noexcept {
+  if (part_ == Part::impossible) return false;
+  if (part_ == Part::joined) return true;
+  const bool joined = turns_.enter(problem);
+  part_ = joined ? Part::joined : Part::impossible;
+  return joined;
+}
+
+void DeviceTurn::leave() noexcept {
+  if (part_.exchange(Part::impossible) != Part::joined) return;
+  turns_.leave();
+}
+
+Ns DeviceTurn::now() const { return clock_.now().count(); }
+
+// Calls change(), which waits for the device, without the lock. Other threads wait until that is over.
+template <typename Change>
+bool DeviceTurn::change_holder(Change change) {
+  changing_ = true;
+  mutex_.unlock();
+  const bool holds = change();
+  mutex_.lock();
+  changing_ = false;
+  holds_ = holds;
+  ++number_;
+  if (!holds) part_ = Part::impossible;
+  changed_.notify_all();
+  return holds;
+}
+
+bool DeviceTurn::begin() noexcept try {
+  base::MutexLock lock(mutex_);
+  if (idle_since_ != 0) grace_.observe_gap(now() - std::exchange(idle_since_, 0));
+  if (!acquire(lock)) return false;
+  ++inside_;
+  return true;
+} catch (...) {
+  return false;
+}
+
+bool DeviceTurn::acquire(base::MutexLock& lock) {
+  while (changing_) changed_.wait(lock);
+  if (part_ != Part::joined) return false;
+  if (holds_) return true;
+  start_keeper();
+  if (!change_holder([this] { return turns_.begin(); })) return false;
+  keeper_wakes_.notify_one();
+  return true;
+}
+
+void DeviceTurn::finish() noexcept {
+  const base::MutexLock lock(mutex_);
+  if (inside_ > 0) --inside_;
+  if (inside_ == 0 && holds_ && is_empty()) note_idle();
+}
+
+// Others should have the device: waits until what is on it is about to end, gives it away, and waits until it comes back.
+bool DeviceTurn::pass_on() {
+  changing_ = true;
+  const auto is_about_to_end = [this] {
+    mutex_.assert_held();
+    return flight_.empty() ||
+           (flight_.size() == 1 && flight_.front().expected > 0 && flight_.front().expected < kMillisecond);
+  };
+  while (!is_about_to_end()) static_cast<void>(wait_for_oldest(kEarlyAtTheEnd, nullptr));
+  Ns end = unmarked_.count != 0 ? unmarked_.since + unmarked_.expected : 0;
+  if (!flight_.empty())
+    end = std::max(end, std::max(flight_.front().enqueued, last_end_) + flight_.front().expected);
+  const Ns left = std::min(end - kHandover - now(), kMillisecond);
+  if (left > 0) {
+    mutex_.unlock();
+    sleep_for(left);
+    mutex_.lock();
+  }
+  if (unmarked_.count != 0) unmarked_ended(false);
+  return change_holder([this] { return turns_.yield(); });
+}
+
+void DeviceTurn::sleep_for(Ns time) const {
+  const base::ScopedPreciseSleep undisturbed;
+  clock_.sleep_for(base::Nanoseconds(time));
+}
+
+void DeviceTurn::give_back() {
+  holds_ = false;
+  turns_.end();
+}
+
+bool DeviceTurn::make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept try {
+  base::MutexLock lock(mutex_);
+  for (;;) {
+    while (changing_) changed_.wait(lock);
+    if (!holds_) return false;
+    if (flight_.size() < 2 || work_in_flight() + or_slice(expected.count()) <= kWindow) break;
+    if (!wait_for_oldest(kEarly, abort)) return false;
+  }
+  const bool aborted = abort != nullptr && abort->load(std::memory_order_relaxed) != 0;
+  if (aborted) return false;
+  const Ns at = now();
+  if (at - asked_at_ < kAskAgain) return true;
+  asked_at_ = at;
+  return !turns_.should_yield() || pass_on();
+} catch (...) {
+  return false;
+}
+
+Ns DeviceTurn::work_in_flight() const {
+  Ns sum = unmarked_.expected;
+  for (const InFlight& each : flight_) sum += or_slice(each.expected);
+  return sum;
+}
+
+bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
+  const base::MutexLock lock(mutex_);
+  if (next.expected.count() <= 0) return true;
+  if (unmarked_.count != 0 && unmarked_.queue != next.queue) return true;
+  return unmarked_.expected + next.expected.count() > kMostUnmarked;
+}
+
+void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
+  const bool retained = command.event != nullptr && next_.clRetainEvent(command.event) == CL_SUCCESS;
+  launch::Event event(next_, retained ? command.event : nullptr);
+  const base::MutexLock lock(mutex_);
+  if (!holds_) return;
+  const Ns at = now();
+  const bool same_queue = unmarked_.count != 0 && unmarked_.queue == command.queue;
+  if (retained) {
+    const Ns before = same_queue ? std::exchange(unmarked_, {}).expected : 0;
+    flight_.push_back({std::move(event), command.queue, at, command.expected.count() + before,
+                       before == 0 ? command.key : 0, command.since.count()});
+    return;
+  }
+  const Ns since = command.since.count();
+  const bool alone = unmarked_.count == 0 && (since != 0 || flight_.empty());
+  if (unmarked_.count == 0) unmarked_.since = since != 0 ? since : at;
+  unmarked_.queue = unmarked_.count == 0 || same_queue ? command.queue : nullptr;
+  unmarked_.key = alone ? command.key : 0;
+  unmarked_.expected += or_slice(command.expected.count());
+  ++unmarked_.count;
+} catch (...) {  // out of memory: not counted
+}
+
+bool DeviceTurn::has_ended(cl_event event) const noexcept {
+  cl_int status = CL_COMPLETE;
+  return next_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+             CL_SUCCESS ||
+         status <= CL_COMPLETE;
+}
+
+launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
+                                     const std::atomic<int>* abort) const {
+  const Ns start = now();
+  const Ns until = start + kPatience + kTimesExpected * std::max<Ns>(0, expected_end - start);
+  const base::ScopedPreciseSleep undisturbed;
+  for (Ns at = start;; at = now()) {
+    if (has_ended(event)) return launch::WaitResult::complete;
+    if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return launch::WaitResult::aborted;
+    if (at > until) return launch::WaitResult::stalled;
+    const Ns usual = std::clamp((at - start) / kShareOfWait, kShortestSleep, kMillisecond);
+    clock_.sleep_for(base::Nanoseconds(std::max(usual, std::min(expected_end - early - at, kMillisecond))));
+  }
+}
+
+// Returns false if it does not end in time, or because of `abort`.
+bool DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>* abort) {
+  const InFlight& oldest = flight_.front();
+  const cl_event handle = oldest.event.get();
+  const Ns expected_end = std::max(oldest.enqueued, last_end_) + oldest.expected;
+  if (next_.clRetainEvent(handle) != CL_SUCCESS) return flight_.pop_front(), false;
+  const launch::Event event(next_, handle);
+  mutex_.unlock();
+  const launch::WaitResult how = await(handle, expected_end, early, abort);
+  mutex_.lock();
+  const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
+  if (how == launch::WaitResult::complete) {
+    if (is_there) oldest_ended();
+    return true;
+  }
+  if (how == launch::WaitResult::stalled && is_there) flight_.pop_front();
+  return false;
+}
+
+void DeviceTurn::oldest_ended() {
+  const InFlight oldest = std::move(flight_.front());
+  flight_.pop_front();
+  const Ns at = now();
+  const Ns took = at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_));
+  last_end_ = at;
+  if (oldest.key != 0) durations_.observe(oldest.key, 1, base::Nanoseconds(took));
+}
+
+// `seen`: the program has just waited for them.
+void DeviceTurn::unmarked_ended(bool seen) {
+  const Unmarked ended = std::exchange(unmarked_, {});
+  last_end_ = now();
+  if (seen && ended.count == 1 && ended.key != 0)
+    durations_.observe(ended.key, 1, base::Nanoseconds(last_end_ - ended.since));
+}
+
+// Removes what has ended from the front.
+void DeviceTurn::collect() {
+  while (!flight_.empty()) {
+    const cl_event handle = flight_.front().event.get();
+    if (next_.clRetainEvent(handle) != CL_SUCCESS) return flight_.pop_front();
+    const launch::Event event(next_, handle);
+    mutex_.unlock();
+    const bool ended = has_ended(handle);
+    mutex_.lock();
+    const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
+    if (!ended || !is_there) return;
+    oldest_ended();
+  }
+}
+
+void DeviceTurn::settle(cl_command_queue queue) noexcept try {
+  if (!holds_.load(std::memory_order_relaxed)) return;
+  base::MutexLock lock(mutex_);
+  if (changing_) return;
+  if (queue != nullptr && unmarked_.count != 0 && unmarked_.queue == queue) unmarked_ended(true);
+  collect();
+  if (holds_ && inside_ == 0 && idle_since_ == 0 && is_empty()) note_idle();
+} catch (...) {  // the keeper will find out
+}
+
+void DeviceTurn::note_idle() {
+  idle_since_ = now();
+  if (grace_.grace() == 0) give_back();
+}
+
+void DeviceTurn::start_keeper() {
+  if (keeper_) return;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    keeper_ = std::make_unique<std::thread>([this] { keep(); });
+  } catch (...) {  // then only the program's waits and launches end its turns, or their leases do
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void DeviceTurn::keep() noexcept {
+  const base::ScopedPreciseSleep undisturbed;
+  base::MutexLock lock(mutex_);
+  while (!stopped_) {
+    const Ns pause = holds_ ? look_after() : 0;
+    if (stopped_) return;
+    if (holds_) {
+      keeper_wakes_.wait_for(lock, base::Nanoseconds(std::max(pause, kShortestSleep)));
+    } else {
+      keeper_wakes_.wait(lock);
+    }
+  }
+}
+
+// Ends the turn when nothing is left on the device. Returns when to look again.
+Ns DeviceTurn::look_after() {
+  if (inside_ > 0 || changing_) return kWhileFed;
+  collect();
+  if (inside_ > 0 || changing_ || !holds_) return kWhileFed;
+  const Ns at = now();
+  if (unmarked_.count != 0 && at - unmarked_.since > kTimesGuessed * unmarked_.expected + kGuessMargin)
+    unmarked_ended(false);
+  if (!flight_.empty()) {
+    const InFlight& oldest = flight_.front();
+    const Ns age = at - std::max(oldest.enqueued, last_end_);
+    static_cast<void>(turns_.should_yield());  // a sign of life
+    if (age <= kPatience + kTimesExpected * oldest.expected)
+      return std::clamp(oldest.expected - age, age / kShareOfWait, kMillisecond);
+    flight_.pop_front();
+    return 0;
+  }
+  if (unmarked_.count != 0) return kWhileIdle;
+  if (idle_since_ == 0) note_idle();
+  if (!holds_) return 0;
+  const Ns left = idle_since_ + grace_.grace() - at;
+  if (left <= 0 || turns_.should_yield()) return give_back(), 0;
+  return std::min(left, kWhileIdle);
+}
+
+}  // namespace cleave::interpose

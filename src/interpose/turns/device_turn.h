@@ -1,0 +1,199 @@
+// This process's turns on one device (docs/turns.md): when its threads hold the device, what they have on it, and when it
+// is given away.
+//
+// A thread that launches uses it like this, with TurnUse:
+//
+//   TurnUse use(turn);                      // waits until the process holds the device
+//   if (!use.holds()) { launch as without turns }
+//   use.make_room(expected);                // waits while enough is in flight; gives the device away if others should have it
+//   enqueue;
+//   use.enqueued({...});                    // what is on the device now
+//
+// After that the process holds the device until what it has enqueued has ended, and for its grace (turns/grace.h). The end is
+// noticed by the program's own waits, which report to settle(), or else by a thread of ours that polls between sleeps
+// and exists from the first turn on.
+//
+// What keeps the program's thread waiting here is bounded: a command that does not begin, or that takes much longer than
+// expected, is no longer counted as ours, since it may depend on the program.
+//
+// Thread-safe. No lock is held while the driver is called or a turn is waited for. Does not throw.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/fork_locks.h"
+#include "base/mutex.h"
+#include "base/opencl.h"
+#include "launch/event.h"
+#include "launch/launch.h"
+#include "learn/cost_table.h"
+#include "turns/grace.h"
+#include "turns/turns.h"
+
+namespace cleave::interpose {
+
+// While other processes share the device, slices are about so long, and two of them are in flight: others wait for these when
+// they begin to ask, and with less the device would be idle between two slices. While nobody is there who should not
+// wait, slices are awaited in batches, which costs less processor time.
+inline constexpr base::Nanoseconds kTurnSlice{125'000};
+inline constexpr std::size_t kTurnBatch = 4;
+
+// A command that has been enqueued in a turn.
+struct TurnCommand {
+  cl_command_queue queue = nullptr;
+  cl_event event = nullptr;       // null: its end is seen when the program waits for the queue, or guessed
+  base::Nanoseconds expected{0};  // how long it takes; 0: unknown
+  learn::Key key = 0;             // under which its duration is kept; 0: it is not
+  base::Nanoseconds since{0};     // when that began, if not with this command; 0: with it
+};
+
+class DeviceTurn {
+ public:
+  // `durations` learns what commands take. Everything must outlive this.
+  DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations, turns::Options options);
+  DeviceTurn(const DeviceTurn&) = delete;
+  DeviceTurn& operator=(const DeviceTurn&) = delete;
+  ~DeviceTurn();
+
+  // Whether launches have to ask for turns, since other processes share the device; two relaxed loads. True also until
+  // enter().
+  [[nodiscard]] bool contended() const noexcept {
+    const Part part = part_.load(std::memory_order_relaxed);
+    return part == Part::none_yet || (part == Part::joined && turns_.contended());
+  }
+
+  // Whether the process holds the device.
+  [[nodiscard]] bool held() const noexcept { return holds_.load(std::memory_order_relaxed); }
+
+  // Joins when called for the first time. False if there are no turns on this device, and then contended() is false; the call
+  // that finds that out sets `problem`.
+  bool enter(std::string& problem) noexcept;
+  // Gives the device away and leaves for good.
+  void leave() noexcept;
+
+  // A wait of the program has ended: for everything on `queue`, or, if that is null, for something.
+  void settle(cl_command_queue queue) noexcept;
+
+  // Around fork().
+  void before_fork() { forks_.before_fork(); }
+  void after_fork_in_parent() { forks_.after_fork_in_parent(); }
+  void after_fork_in_child() { forks_.after_fork_in_child(); }
+
+  [[nodiscard]] turns::Turns& turns() { return turns_; }
+
+ private:
+  friend class TurnUse;
+
+  enum class Part : std::uint8_t { none_yet, joined, impossible };
+  struct InFlight {
+    launch::Event event;
+    cl_command_queue queue = nullptr;
+    turns::Ns enqueued = 0;
+    turns::Ns expected = 0;
+    learn::Key key = 0;
+    turns::Ns since = 0;  // what the key stands for; 0: when the command before it had ended
+  };
+  // Commands without an event since the last one that had one.
+  struct Unmarked {
+    cl_command_queue queue = nullptr;
+    unsigned count = 0;
+    turns::Ns since = 0;
+    turns::Ns expected = 0;
+    learn::Key key = 0;  // of the only one
+  };
+
+  // For TurnUse.
+  bool begin() noexcept;
+  void finish() noexcept;
+  bool make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
+  [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
+  void enqueued(const TurnCommand& command) noexcept;
+
+  // These may release the mutex meanwhile.
+  bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
+  bool pass_on() CLEAVE_REQUIRES(mutex_);
+  bool wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
+  void collect() CLEAVE_REQUIRES(mutex_);
+  turns::Ns look_after() CLEAVE_REQUIRES(mutex_);
+
+  template <typename Change>
+  bool change_holder(Change change) CLEAVE_REQUIRES(mutex_);
+  [[nodiscard]] bool is_empty() const CLEAVE_REQUIRES(mutex_) {
+    return flight_.empty() && unmarked_.count == 0;
+  }
+  [[nodiscard]] turns::Ns work_in_flight() const CLEAVE_REQUIRES(mutex_);
+  void oldest_ended() CLEAVE_REQUIRES(mutex_);
+  void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
+  void note_idle() CLEAVE_REQUIRES(mutex_);
+  void give_back() CLEAVE_REQUIRES(mutex_);
+  [[nodiscard]] turns::Ns now() const;
+  void sleep_for(turns::Ns time) const;
+  [[nodiscard]] bool has_ended(cl_event event) const noexcept;
+  [[nodiscard]] launch::WaitResult await(cl_event event, turns::Ns expected_end, turns::Ns early,
+                                         const std::atomic<int>* abort) const;
+
+  void start_keeper() CLEAVE_REQUIRES(mutex_);
+  void keep() noexcept;
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
+
+  const Table& next_;
+  base::Clock& clock_;
+  learn::CostTable& durations_;
+  base::ForkLocks forks_;
+  turns::Turns turns_;
+  std::atomic<Part> part_{Part::none_yet};
+  std::atomic<std::uint64_t> number_{0};  // of turns
+  std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
+
+  base::Mutex mutex_;
+  base::CondVar changed_;  // `changing_` is over
+  base::CondVar keeper_wakes_;
+  bool changing_ CLEAVE_GUARDED_BY(mutex_) = false;  // a thread waits for a turn, or gives it away
+  bool stopped_ CLEAVE_GUARDED_BY(mutex_) = false;
+  unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and finish()
+  std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
+  Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
+  turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;    // when a command was last seen to have ended
+  turns::Ns asked_at_ CLEAVE_GUARDED_BY(mutex_) = 0;    // whether others should have the device
+  turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // 0: not idle
+  turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
+  std::unique_ptr<std::thread> keeper_ CLEAVE_GUARDED_BY(mutex_);
+};
+
+// The part of one launch in the turns, for the duration of a scope.
+class TurnUse {
+ public:
+  explicit TurnUse(DeviceTurn& turn) : turn_(turn), holds_(turn.begin()) {}
+  TurnUse(const TurnUse&) = delete;
+  TurnUse& operator=(const TurnUse&) = delete;
+  ~TurnUse() {
+    if (holds_) turn_.finish();
+  }
+
+  [[nodiscard]] bool holds() const { return holds_; }
+
+  // Waits until a command that takes `expected` may be enqueued: at most one other is in flight, or together they are short. If others should have the device it is given away, and comes back. Returns false if a command did not
+  // end in time, or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
+  bool make_room(base::Nanoseconds expected, const std::atomic<int>* abort = nullptr) {
+    return turn_.make_room(expected, abort);
+  }
+  [[nodiscard]] bool has_light_neighbour() const { return turn_.turns_.has_light_neighbour(); }
+  // Changes whenever the device has been given away.
+  [[nodiscard]] std::uint64_t turn() const { return turn_.number_.load(std::memory_order_relaxed); }
+  // Whether the next command, for which the program wants no event, should have one.
+  [[nodiscard]] bool wants_event(const TurnCommand& next) { return turn_.wants_event(next); }
+  // Takes a reference of its own to the event.
+  void enqueued(const TurnCommand& command) { turn_.enqueued(command); }
+
+ private:
+  DeviceTurn& turn_;
+  const bool holds_;
+};
+
+}  // namespace cleave::interpose

@@ -1,0 +1,108 @@
+#include "interpose/turns/turn_devices.h"
+
+#include <string>
+
+#include "base/log.h"
+#include "interpose/drivers/device_queries.h"
+
+namespace cleave::interpose {
+namespace {
+
+turns::Priority priority_of(base::TurnPriority priority) {
+  switch (priority) {
+    case base::TurnPriority::high:
+      return turns::Priority::high;
+    case base::TurnPriority::background:
+      return turns::Priority::background;
+    case base::TurnPriority::normal:
+      break;
+  }
+  return turns::Priority::normal;
+}
+
+bool is_processor(const Table& next, cl_device_id device) {
+  cl_device_type type = 0;
+  return next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS ||
+         (type & CL_DEVICE_TYPE_CPU) != 0;
+}
+
+}  // namespace
+
+TurnDevices::TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock,
+                         const base::Settings& settings)
+    : next_(next), clock_(clock), settings_(settings), durations_(forks) {
+  forks.add<&TurnDevices::note_child>(base::ForkOrder::turn_devices, *this, *this);
+}
+
+bool TurnDevices::may_take_turns() const {
+  return settings_.turns.mode != base::TurnMode::off && !settings_.registry.empty();
+}
+
+void TurnDevices::add(const QueueRecord& queue) noexcept try {
+  if (!may_take_turns() || queue.remote || find(queue.device) != nullptr) return;
+  // The host's scheduler shares out its processors by itself.
+  if (settings_.turns.mode == base::TurnMode::automatic && is_processor(next_, queue.device)) return;
+  turns::Options options;
+  options.folder = settings_.registry;
+  options.identity = std::to_string(identity_of(next_, queue.device));
+  options.weight = settings_.turns.weight;
+  options.priority = priority_of(settings_.turns.priority);
+  const base::MutexLock lock(mutex_);
+  const unsigned count = count_.load(std::memory_order_relaxed);
+  if (count == devices_.size() || find(queue.device) != nullptr) return;
+  devices_[count].id = queue.device;
+  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, std::move(options));
+  count_.store(count + 1, std::memory_order_release);
+} catch (...) {  // out of memory: no turns on this device
+}
+
+DeviceTurn* TurnDevices::find(cl_device_id device) const noexcept {
+  const unsigned count = count_.load(std::memory_order_acquire);
+  for (unsigned i = 0; i < count; ++i) {
+    if (devices_[i].id == device) return devices_[i].turn.get();
+  }
+  return nullptr;
+}
+
+void TurnDevices::warn(const std::string& problem) {
+  if (problem.empty() || warned_.exchange(true)) return;
+  base::log_line("no turns with other processes on a shared device: " + problem +
+                 " (CLEAVE_REGISTRY names the folder; CLEAVE_TURNS=off does without)");
+}
+
+DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
+  DeviceTurn* const turn = find(device);
+  if (turn == nullptr || !turn->contended()) return nullptr;
+  std::string problem;
+  if (!turn->enter(problem)) warn(problem);
+  return turn->contended() ? turn : nullptr;
+} catch (...) {
+  return nullptr;
+}
+
+void TurnDevices::leave() noexcept {
+  const unsigned count = count_.load(std::memory_order_acquire);
+  for (unsigned i = 0; i < count; ++i) devices_[i].turn->leave();
+}
+
+void TurnDevices::lock() {
+  mutex_.lock();
+  for (Device& device : devices_) {
+    if (device.turn) device.turn->before_fork();
+  }
+}
+
+void TurnDevices::unlock() {
+  for (Device& device : devices_) {
+    if (!device.turn) continue;
+    if (in_child_) {
+      device.turn->after_fork_in_child();
+    } else {
+      device.turn->after_fork_in_parent();
+    }
+  }
+  in_child_ = false;
+  mutex_.unlock();
+}
+
+}  // namespace cleave::interpose

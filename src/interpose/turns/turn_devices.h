@@ -1,0 +1,91 @@
+// The devices on which this process takes turns with others, and which settings apply.
+//
+// Thread-safe. contended() costs a few relaxed loads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/fork_locks.h"
+#include "base/mutex.h"
+#include "base/opencl.h"
+#include "base/settings.h"
+#include "interpose/state/records.h"
+#include "interpose/turns/device_turn.h"
+#include "learn/cost_table.h"
+
+namespace cleave::interpose {
+
+class TurnDevices {
+ public:
+  // Everything must outlive this.
+  TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock, const base::Settings& settings);
+
+  // Whether the settings allow for turns at all.
+  [[nodiscard]] bool may_take_turns() const;
+
+  // The program has made a queue on this device.
+  void add(const QueueRecord& queue) noexcept;
+
+  // Whether the device of some queue is, or may be, shared.
+  [[nodiscard]] bool contended() const noexcept {
+    const unsigned count = count_.load(std::memory_order_acquire);
+    for (unsigned i = 0; i < count; ++i) {
+      if (devices_[i].turn->contended()) return true;
+    }
+    return false;
+  }
+
+  // The turns on the device, if it is shared; else null. Joins at the first call for a device.
+  DeviceTurn* of(cl_device_id device) noexcept;
+
+  // Whether this process holds a device.
+  [[nodiscard]] bool held() const noexcept {
+    const unsigned count = count_.load(std::memory_order_acquire);
+    for (unsigned i = 0; i < count; ++i) {
+      if (devices_[i].turn->held()) return true;
+    }
+    return false;
+  }
+
+  // See DeviceTurn. Costs two relaxed loads per device while this process does not hold it.
+  void settle(cl_command_queue queue) noexcept {
+    const unsigned count = count_.load(std::memory_order_acquire);
+    for (unsigned i = 0; i < count; ++i) devices_[i].turn->settle(queue);
+  }
+
+  // The process exits: gives all devices away.
+  void leave() noexcept;
+
+  // What launches take while the device is held.
+  [[nodiscard]] learn::CostTable& durations() { return durations_; }
+
+  // For fork(), which the analysis cannot follow.
+  void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS;
+  void unlock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS;
+
+ private:
+  struct Device {
+    cl_device_id id = nullptr;
+    std::unique_ptr<DeviceTurn> turn;
+  };
+  [[nodiscard]] DeviceTurn* find(cl_device_id device) const noexcept;
+  void warn(const std::string& problem);
+  void note_child() noexcept { in_child_ = true; }
+
+  const Table& next_;
+  base::Clock& clock_;
+  const base::Settings& settings_;
+  learn::CostTable durations_;
+  base::Mutex mutex_;
+  // Only grows; entries before `count_` do not change.
+  std::array<Device, 16> devices_;
+  std::atomic<unsigned> count_{0};
+  bool in_child_ = false;
+  std::atomic<bool> warned_{false};
+};
+
+}  // namespace cleave::interpose

@@ -1,0 +1,60 @@
+// Holds the slices of a launch back while other processes share the device, and measures what they take.
+//
+// Not thread-safe: belongs to one launch.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+
+#include "base/clock.h"
+#include "interpose/turns/device_turn.h"
+#include "interpose/waits/slice_pacer.h"
+#include "launch/launch.h"
+
+namespace cleave::interpose {
+
+class TurnPacer final : public launch::Pacer {
+ public:
+  // A launch in `slices` that is expected to take `expected`, or 0 if that is unknown. `upstream` flushes; `abort`: as for
+  // TurnUse::make_room(). Everything must outlive this.
+  TurnPacer(TurnUse& use, SlicePacer& upstream, base::Clock& clock, base::Nanoseconds expected,
+            std::size_t slices, const std::atomic<int>* abort)
+      : use_(use),
+        upstream_(upstream),
+        clock_(clock),
+        slice_(expected / static_cast<base::Nanoseconds::rep>(slices)),
+        slices_(slices),
+        abort_(abort) {}
+
+  void flush_upstream(std::span<const cl_event> wait_list) noexcept override {
+    upstream_.flush_upstream(wait_list);
+  }
+  bool wants_event() noexcept override;
+  launch::WaitResult wait(cl_event slice) noexcept override;
+
+  // The duration of the whole launch, by the slices between which the device was not given away; 0 if there were too few.
+  [[nodiscard]] base::Nanoseconds measured() const;
+  // When the launch began, if the device has not been given away since; else 0.
+  [[nodiscard]] base::Nanoseconds undisturbed_since() const;
+  // What one slice is expected to take.
+  [[nodiscard]] base::Nanoseconds slice() const { return slice_; }
+
+ private:
+  TurnUse& use_;
+  SlicePacer& upstream_;
+  base::Clock& clock_;
+  const base::Nanoseconds slice_;
+  const std::size_t slices_;
+  const std::atomic<int>* const abort_;
+  // Once the window is full, slices are enqueued as fast as earlier ones end.
+  std::size_t batch_ = 0;  // slices since the last one with an event
+  const base::Nanoseconds start_ = clock_.now();
+  const std::uint64_t turn_ = use_.turn();
+  std::size_t since_turn_ = 0;
+  base::Nanoseconds last_{0};
+  base::Nanoseconds time_{0};
+  std::size_t timed_ = 0;
+};
+
+}  // namespace cleave::interpose

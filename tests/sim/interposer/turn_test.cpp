@@ -1,0 +1,288 @@
+// Launches while another process shares the device: it is a second participant here, in the same folder.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "interpose/drivers/device_queries.h"
+#include "tests/kit/eventually.h"
+#include "tests/kit/temporary_folder.h"
+#include "tests/sim/interposer/interposer_fixture.h"
+#include "turns/turns.h"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+base::Settings in_turns(const std::string& folder, base::TurnMode mode = base::TurnMode::on) {
+  base::Settings settings = default_settings();
+  settings.registry = folder;
+  settings.top = false;
+  settings.turns.mode = mode;
+  return settings;
+}
+
+// Nobody loses a turn for being slow: tests may be stopped for long.
+turns::Options beside(const std::string& folder, const sim::Driver& driver) {
+  return {.folder = folder,
+          .identity = std::to_string(interpose::identity_of(sim::Driver::table(), driver.device())),
+          .timing = {.check = 5'000'000, .lease = 600'000'000'000}};
+}
+
+struct Folder {
+  kit::TemporaryFolder folder;
+};
+
+class TurnTest : public testing::Test, public Folder, public InterposerFixture {
+ protected:
+  explicit TurnTest(base::TurnMode mode = base::TurnMode::on)
+      : InterposerFixture(in_turns(folder.path(), mode)), other(forks, beside(folder.path(), driver)) {
+    // Long, so that it is worth being cut.
+    driver.cost("add", [](const sim::Launch& launch) {
+      return base::Nanoseconds(1'000) * static_cast<int>(launch.global[0]);
+    });
+  }
+
+  void share() {
+    std::string problem;
+    ASSERT_TRUE(other.enter(problem)) << problem;
+  }
+
+  // Lets the grace of this process end, in which it keeps the device.
+  void expect_device_is_given_back() {
+    driver.clock().sleep_for(1s);
+    EXPECT_TRUE(kit::eventually([&] {
+      const auto all = other.snapshot();
+      return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
+    }));
+  }
+
+  base::ForkLocks forks;
+  turns::Turns other;
+  const cl_kernel kernel = make_kernel();
+};
+
+std::size_t events_asked_for(const sim::Driver& driver) { return driver.live(sim::Kind::event); }
+
+TEST_F(TurnTest, AloneNothingIsHeldBack) {
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(driver.launches().size(), 20U);
+  EXPECT_EQ(events_asked_for(driver), 0U);
+  expect_each_item_ran(1);
+}
+
+TEST_F(TurnTest, SharedFewSlicesAreInFlight) {
+  share();
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  cl.clFinish(queue);
+  driver.forget();
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  const auto slices = driver.launches();
+  ASSERT_GT(slices.size(), 16U) << "4 ms of work";
+  constexpr std::size_t kInFlight = 2 * interpose::kTurnBatch;
+  for (std::size_t i = kInFlight; i < slices.size(); ++i)
+    EXPECT_GE(slices[i].queued, slices[i - kInFlight].ended);
+  expect_each_item_ran(2);
+  expect_device_is_given_back();
+}
+
+TEST_F(TurnTest, LaunchWaitsForTheDevice) {
+  share();
+  ASSERT_TRUE(other.begin());
+  std::jthread program([&] { EXPECT_EQ(launch(kernel), CL_SUCCESS); });
+  EXPECT_TRUE(kit::eventually([&] {
+    const auto all = other.snapshot();
+    return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
+  }));
+  EXPECT_EQ(driver.launches().size(), 0U);
+  other.end();
+  program.join();
+  expect_each_item_ran(1);
+  expect_device_is_given_back();
+}
+
+TEST_F(TurnTest, DeviceIsGivenAwayBetweenSlices) {
+  share();
+  std::jthread neighbour;
+  std::atomic<std::size_t> seen{0};
+  std::atomic<std::size_t> ended{0};
+  driver.kernel("add", [&](sim::Execution& e) {
+    const auto data = e.buffer<cl_int>(0);
+    e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[0]]; });
+    if (++ended != 5) return;
+    neighbour = std::jthread([&] {
+      EXPECT_TRUE(other.begin());
+      seen = ended.load();
+      other.end();
+    });
+    EXPECT_TRUE(kit::eventually([&] {
+      const auto all = other.snapshot();
+      return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
+    }));
+  });
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  cl.clFinish(queue);
+  expect_device_is_given_back();
+  neighbour.join();
+  EXPECT_LT(seen, ended) << "it waited for the whole launch";
+  expect_each_item_ran(1);
+}
+
+TEST_F(TurnTest, WholeLaunchesTakeTurnsToo) {
+  share();
+  const cl_kernel whole = make_kernel(kUsesGroupId, "reads_group_id");
+  driver.forget();  // the probe's launches
+  ASSERT_TRUE(other.begin());
+  std::jthread program([&] {
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(launch(whole), CL_SUCCESS);
+  });
+  EXPECT_TRUE(kit::eventually([&] {
+    const auto all = other.snapshot();
+    return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
+  }));
+  EXPECT_EQ(driver.launches().size(), 0U);
+  other.end();
+  program.join();
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  EXPECT_EQ(statistics().launches, 100U);
+  expect_device_is_given_back();
+}
+
+// Neither the program's queue nor that of its wait list is flushed by the program.
+TEST(ConfiguredTurns, NothingIsWaitedForThatIsNotFlushed) {
+  const kit::TemporaryFolder folder;
+  InterposerFixture fixture(in_turns(folder.path()), lazy_driver());
+  base::ForkLocks forks;
+  turns::Turns other(forks, beside(folder.path(), fixture.driver));
+  std::string problem;
+  ASSERT_TRUE(other.enter(problem)) << problem;
+  const cl_kernel kernel = fixture.make_kernel();
+  const cl_kernel whole = fixture.make_kernel(kUsesGroupId, "reads_group_id");
+  cl_command_queue elsewhere = fixture.make_queue();
+  const auto start = fixture.driver.clock().now();
+  for (int i = 0; i < 5; ++i) {
+    const kit::Event first = fixture.launch_event(i % 2 == 0 ? whole : kernel);
+    ASSERT_EQ(fixture.launch_on(elsewhere, whole, nullptr, {first}), CL_SUCCESS);
+    const kit::Event second = fixture.launch_event(whole, {first});
+    ASSERT_EQ(fixture.launch_on(elsewhere, kernel, nullptr, {second}), CL_SUCCESS);
+  }
+  EXPECT_LT(fixture.driver.clock().now() - start, 200ms) << "nothing had to be given up";
+  EXPECT_EQ(fixture.cl.clFinish(elsewhere), CL_SUCCESS);
+  EXPECT_EQ(fixture.cl.clFinish(fixture.queue), CL_SUCCESS);
+  EXPECT_EQ(InterposerFixture::statistics().launches, 20U);
+}
+
+// What is waited for must not depend on the waiting thread.
+TEST_F(TurnTest, BehindAPendingUserEventALaunchTakesNoTurn) {
+  share();
+  ASSERT_TRUE(other.begin());
+  const cl_event opens = user_event();
+  ASSERT_EQ(launch(kernel, nullptr, {opens}), CL_SUCCESS) << "although another process holds the device";
+  ASSERT_EQ(cl.clSetUserEventStatus(opens, CL_COMPLETE), CL_SUCCESS);
+  expect_each_item_ran(1);
+  other.end();
+}
+
+TEST_F(TurnTest, InACallbackALaunchTakesNoTurn) {
+  const cl_event opens = user_event();
+  const kit::Event marker = cl.marker_event(queue, {opens});
+  const kit::Setup::EventAction action = [&](cl_event, cl_int) { EXPECT_EQ(launch(kernel), CL_SUCCESS); };
+  at_status(marker, CL_COMPLETE, action);
+  share();
+  ASSERT_TRUE(other.begin());
+  ASSERT_EQ(cl.clSetUserEventStatus(opens, CL_COMPLETE), CL_SUCCESS);
+  cl.clFinish(queue);
+  expect_each_item_ran(1);
+  other.end();
+}
+
+TEST_F(TurnTest, ErrorsAreTheDrivers) {
+  share();
+  EXPECT_EQ(cl.launch(queue, kernel, {kItems, 17}, {}, nullptr), CL_SUCCESS);
+  EXPECT_EQ(cl.launch(queue, kernel, {kItems, 4096}, {}, nullptr), CL_INVALID_WORK_ITEM_SIZE);
+  driver.fail("clEnqueueNDRangeKernel", 1, CL_OUT_OF_RESOURCES);
+  driver.fail("clEnqueueNDRangeKernel", 2, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(launch(kernel), CL_OUT_OF_RESOURCES);
+  expect_each_item_ran(1);
+  expect_device_is_given_back();
+}
+
+TEST_F(TurnTest, FailedSliceFailsTheEvent) {
+  share();
+  driver.fail_execution("add", 3, CL_OUT_OF_RESOURCES);
+  const kit::Event event = launch_event(kernel);
+  EXPECT_NE(cl.wait({event}), CL_SUCCESS);
+  EXPECT_LT(status(event), 0);
+  expect_device_is_given_back();
+}
+
+TEST_F(TurnTest, ThreadsOfOneProcessShareItsTurn) {
+  share();
+  const auto kernels = make_kernels(4);
+  kit::on_threads(kernels.size(), [&](std::size_t thread) {
+    cl_command_queue own = cl.clCreateCommandQueue(context, device, 0, nullptr);
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(launch_on(own, kernels[thread]), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(own), CL_SUCCESS);
+    EXPECT_EQ(cl.clReleaseCommandQueue(own), CL_SUCCESS);
+  });
+  EXPECT_EQ(statistics().launches, 16U);
+  expect_device_is_given_back();
+}
+
+TEST_F(TurnTest, WhoHasTheDeviceNeverMissesTheEndOfTheOthers) {
+  share();
+  std::atomic<bool> done{false};
+  std::size_t turns = 0;
+  std::jthread neighbour([&] {
+    for (; !done; ++turns) {
+      EXPECT_TRUE(other.begin());
+      other.end();
+    }
+  });
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(launch(kernel), CL_SUCCESS);
+    EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+    driver.clock().sleep_for(1s);
+  }
+  done = true;
+  driver.clock().sleep_for(1s);
+  neighbour.join();
+  expect_each_item_ran(8);
+}
+
+class TurnsOff : public TurnTest {
+ protected:
+  TurnsOff() : TurnTest(base::TurnMode::off) {}
+};
+
+TEST_F(TurnsOff, NobodyIsWaitedFor) {
+  share();
+  ASSERT_TRUE(other.begin());
+  EXPECT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(other.snapshot().size(), 1U);
+  expect_each_item_ran(1);
+  other.end();
+}
+
+TEST(ConfiguredTurns, ProcessorsTakeTurnsOnlyIfTheUserSaysSo) {
+  for (const base::TurnMode mode : {base::TurnMode::automatic, base::TurnMode::on}) {
+    const kit::TemporaryFolder folder;
+    sim::Options processor = default_driver();
+    processor.device_type = CL_DEVICE_TYPE_CPU;
+    InterposerFixture fixture(in_turns(folder.path(), mode), processor);
+    base::ForkLocks forks;
+    turns::Turns other(forks, beside(folder.path(), fixture.driver));
+    std::string problem;
+    ASSERT_TRUE(other.enter(problem)) << problem;
+    EXPECT_EQ(fixture.launch(fixture.make_kernel()), CL_SUCCESS);
+    EXPECT_EQ(other.snapshot().size(), mode == base::TurnMode::on ? 2U : 1U);
+    fixture.expect_each_item_ran(1);
+  }
+}
+
+}  // namespace
+}  // namespace cleave
