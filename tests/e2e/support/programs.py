@@ -107,7 +107,8 @@ class ProgramTest(unittest.TestCase):
             return environment
         folder = cls.folder / "vendor-below"
         folder.mkdir(exist_ok=True)
-        (folder / "cleave.icd").write_text(f"{VENDOR}\n")
+        if not (folder / "cleave.icd").exists():  # a program that has been started may be reading it
+            (folder / "cleave.icd").write_text(f"{VENDOR}\n")
         return environment | {"OCL_ICD_VENDORS": f"{folder}/", "CLEAVE_ICD_WRAP": driver, "CLEAVE_ICD_NAME": name}
 
     def own_folder(self):

@@ -1,0 +1,105 @@
+"""Programs that take turns on one device: right results by every way in, and an end, whatever their neighbours do."""
+
+import os
+import signal
+import subprocess
+import threading
+
+from support.options import OPTIONS, main
+from support.programs import LOAD_METHODS, ProgramTest
+
+TIMEOUT = 120
+ROUNDS = 12
+
+
+class TurnsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.registry = str(self.folder / (self.id().rsplit(".", 1)[-1] + "-registry"))
+
+    def start(self, *arguments, method="preload", **settings):
+        prefix, variables = LOAD_METHODS[method]
+        settings.setdefault("CLEAVE_REGISTRY", self.registry)
+        environment = self.with_vendor_below(self.environment(
+            CLEAVE_TURNS="on", CLEAVE_MIN_ITEMS="0", CLEAVE_VMS="1", **variables, **settings))
+        command = [*prefix, *(["--"] if prefix else []), str(OPTIONS.programs / "turn_taker"), *map(str, arguments)]
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+
+    def start_endless(self, **settings):
+        process = self.start(0, **settings)
+        self.assertEqual(process.stdout.readline(), "began\n")
+        return process
+
+    def outcome(self, process):
+        """What it has printed. (Not communicate(), which misses what readline() has read ahead.)"""
+        status = process.wait(TIMEOUT)
+        out, err = process.stdout.read(), process.stderr.read()
+        self.assertEqual(status, 0, out + err)
+        return out, err
+
+    def expect_right(self, process):
+        out, err = self.outcome(process)
+        self.assertEqual((out.splitlines()[-1:], err), (["right"], ""))
+
+    def test_programs_get_their_results_beside_each_other_by_every_way_in(self):
+        for process in [self.start(ROUNDS, method=method) for method in ("preload", "layer", "run")]:
+            self.expect_right(process)
+        turns = [name for name in os.listdir(self.registry) if name.startswith("turns-")]
+        self.assertEqual(len(turns), 1, "one device")
+
+    def test_weights_and_classes(self):
+        processes = [self.start(ROUNDS, CLEAVE_PRIORITY=priority, CLEAVE_WEIGHT=weight)
+                     for priority, weight in (("high", 1), ("normal", 10000), ("background", 100))]
+        for process in processes:
+            self.expect_right(process)
+
+    def test_killed_neighbours_hold_nobody_up(self):
+        for _ in range(3):
+            neighbours = [self.start_endless() for _ in range(2)]
+            process = self.start(ROUNDS)
+            for neighbour in neighbours:
+                neighbour.kill()
+            self.expect_right(process)
+
+    def test_stopped_neighbour_holds_nobody_up_and_goes_on(self):
+        neighbour = self.start(2 * ROUNDS)
+        self.assertEqual(neighbour.stdout.readline(), "began\n")
+        neighbour.send_signal(signal.SIGSTOP)
+        self.expect_right(self.start(ROUNDS))
+        neighbour.send_signal(signal.SIGCONT)
+        self.expect_right(neighbour)
+
+    def test_programs_that_wait_for_each_other(self):
+        self.start_endless()
+        one, other = self.start(ROUNDS, "paired"), self.start(ROUNDS, "paired")
+        watchdog = threading.Timer(TIMEOUT, lambda: (one.kill(), other.kill()))
+        watchdog.start()
+        self.addCleanup(watchdog.cancel)
+        for _ in range(ROUNDS):
+            for each in (one, other):
+                each.stdin.write("go\n")
+                each.stdin.flush()
+                self.assertEqual(each.stdout.readline(), "next\n")
+        self.expect_right(one)
+        self.expect_right(other)
+
+    def test_folder_that_cannot_be_used_is_named_once(self):
+        self.start_endless()
+        process = self.start(ROUNDS, CLEAVE_REGISTRY="/proc/self/nothing")
+        out, err = self.outcome(process)
+        self.assertEqual(out.splitlines()[-1:], ["right"])
+        self.assertEqual(err.count("no turns"), 1, err)
+        self.assertIn("CLEAVE_TURNS=off", err)
+
+
+main()
