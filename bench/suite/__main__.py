@@ -5,6 +5,7 @@
     cleave bench neighbours    the paper's experiment: a job on the device beside 1 to 4 neighbours on the same cores
     cleave bench remote        the devices of a server on this machine, against the same devices natively
     cleave bench clients       one server's clients: what short kernels wait for beside long ones
+    cleave bench turns         processes that share a device, natively and taking turns
     cleave bench gpu           pipelined launches, waits and policies on one GPU
     cleave bench all           all of these; gpu only where there is a GPU
     cleave bench compare A B   two kept results, row by row
@@ -32,8 +33,10 @@ import remote
 import results
 import split
 import tune
+import turns
 
-SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "clients": clients, "gpu": gpu}
+SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "clients": clients, "turns": turns,
+          "gpu": gpu}
 
 
 def add_kept(command):
@@ -68,6 +71,18 @@ def add_clients(commands):
     suite.add_argument("--window", type=float, metavar="SECONDS", help="how long they run for one figure (10; --quick: 2)")
 
 
+def add_only(suite, parts):
+    suite.add_argument("--only", action="append", metavar="PART", choices=list(parts),
+                       help=f"one of {', '.join(parts)}; may be repeated")
+
+
+def add_turns(commands):
+    suite = add_suite(commands, "turns", "processes that share a device, natively and taking turns")
+    suite.add_argument("--seconds", type=float, help="how long the processes run for one figure (2; --quick: 0.3)")
+    suite.add_argument("--rounds", type=int, metavar="N", help="how often each figure is measured (2; --quick: 1)")
+    add_only(suite, turns.PARTS)
+
+
 def add_peer(suite):
     suite.add_argument("--peer", type=pathlib.Path, metavar="FOLDER",
                        help="where PoCL is installed with its remote driver and daemon (that of the pocld in PATH)")
@@ -95,9 +110,9 @@ def arguments():
     add_sharing(add_suite(commands, "neighbours", "the paper's experiment"))
     add_peer(add_suite(commands, "remote", "the devices of a server, against the same natively"))
     add_clients(commands)
+    add_turns(commands)
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")
-    suite.add_argument("--only", action="append", metavar="PART", choices=[name for name, _ in gpu.PARTS],
-                       help=f"one of {', '.join(name for name, _ in gpu.PARTS)}; may be repeated")
+    add_only(suite, [name for name, _ in gpu.PARTS])
     suite.add_argument("--way", choices=programs.WAYS, default=programs.WAYS[0],
                        help="how Cleave gets in: as the loader (preload) or as a vendor beside the driver (vendor)")
     add_sharing(add_peer(add_suite(commands, "all", "all of these; gpu only where there is a GPU")))
@@ -129,6 +144,7 @@ def measure(name, given):
 def measure_all(given):
     """Those that cannot be had here are named, and the others go on."""
     given.only, given.way, given.clients = None, programs.WAYS[0], 8
+    given.seconds, given.rounds = None, None
     probe, _ = programs.measure("stream", 1, *programs.target(given), "--repeats", 1)
     sound = True
     for name in SUITES:

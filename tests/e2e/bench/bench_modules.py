@@ -16,3 +16,4 @@ import remote
 import results
 import split
 import tune
+import turns
