@@ -23,14 +23,14 @@ class SingleQueueLaunch {
 
   LaunchResult enqueue_slices() && {
     const std::size_t count = cut_.count();
-    result_.error = enqueue(cut_.slice(0), pacing_ || chained_);
+    result_.error = enqueue(cut_.slice(0), needs_event());
     if (result_.error != CL_SUCCESS) return std::move(result_);
     const base::Nanoseconds start = clock_.now();
     if (pacing_) launch_.pacer->flush_upstream({launch_.wait_list, launch_.waits});
     for (std::size_t i = 1; i < count && result_.error == CL_SUCCESS; ++i) {
       pace();
       const bool last = i + 1 == count;
-      const bool event = last ? launch_.wants_event : pacing_ || chained_;
+      const bool event = last ? launch_.wants_event : needs_event();
       if (failed_ || enqueue(cut_.slice(i), event) != CL_SUCCESS) {
         result_.error = enqueue_remainder(i);
         break;
@@ -70,12 +70,19 @@ class SingleQueueLaunch {
         launch_.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
         launch_.range.local.data(), static_cast<cl_uint>(list.size()), list.data(), event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
+    has_event_ = made != nullptr;
     if (result_.slices++ == 0 && launch_.wants_event) {
       result_.first = Event(next_, made);
     } else if (made != nullptr) {
       previous_ = Event(next_, made);
     }
     return CL_SUCCESS;
+  }
+
+  // Of a slice that is not the last.
+  bool needs_event() {
+    const bool for_pacer = pacing_ && launch_.pacer->wants_event();
+    return chained_ || for_pacer;
   }
 
   cl_int enqueue_remainder(std::size_t from) {
@@ -92,6 +99,7 @@ class SingleQueueLaunch {
   void pace() {
     if (!pacing_) return;
     next_.clFlush(launch_.queue);
+    if (!has_event_) return;
     const WaitResult waited = launch_.pacer->wait(previous());
     pacing_ = waited == WaitResult::complete;
     failed_ = waited == WaitResult::failed;
@@ -116,7 +124,8 @@ class SingleQueueLaunch {
   const bool chained_;           // each slice waits for the one before
   std::vector<cl_event> chain_;  // the program's list, if there is one, and room for one more
   bool pacing_;
-  bool failed_ = false;  // a slice that was waited for has failed: later ones must not run
+  bool has_event_ = false;  // the latest slice
+  bool failed_ = false;     // a slice that was waited for has failed: later ones must not run
   Event previous_;
   LaunchResult result_;
 };
