@@ -125,6 +125,16 @@ void Turns::watch(const std::shared_ptr<SharedFile>& file) {
 
 void Turns::leave() noexcept {
   const base::MutexLock lock(mutex_);
+  leave_file();
+}
+
+void Turns::leave_at_exit() noexcept {
+  if (!mutex_.try_lock()) return;
+  const base::MutexLock lock(mutex_, std::adopt_lock);
+  leave_file();
+}
+
+void Turns::leave_file() {
   if (!file_) return;
   watching_->store(false);
   file_->update([this](View state, Ns now) {

@@ -64,6 +64,8 @@ class Turns {
   // child has not joined, whatever its parent had.
   bool enter(std::string& problem);
   void leave() noexcept;
+  // The same when the process exits, perhaps in a signal handler in the middle of a step: then the others notice by themselves.
+  void leave_at_exit() noexcept;
 
   // Whether another process has joined.
   [[nodiscard]] bool contended() const noexcept { return contended_->load(std::memory_order_relaxed); }
@@ -89,6 +91,7 @@ class Turns {
  private:
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   bool join(std::string& problem) CLEAVE_REQUIRES(mutex_);
+  void leave_file() CLEAVE_REQUIRES(mutex_);
   void give_up() CLEAVE_REQUIRES(mutex_);
   void watch(const std::shared_ptr<SharedFile>& file);
   // Makes `step` and, while it says so, waits. Joins again where the entry is gone.

@@ -15,7 +15,6 @@
 #include "interpose/launch/split_launch.h"
 #include "interpose/policies/policy.h"
 #include "interpose/state/callback_scope.h"
-#include "interpose/waits/slice_pacer.h"
 
 namespace cleave::interpose {
 namespace {
@@ -62,28 +61,6 @@ bool may_wait_for_turn(const Interposer& p, const QueueRecord& queue) {
          !CallbackScope::inside();
 }
 
-// As one launch. What is in flight is counted, so that the device is not given away before it has ended. It is flushed, with
-// what it waits for, since its end may be waited for before the program flushes it.
-cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel,
-                              plan::UnsplitReason why, TurnUse& use, TurnCommand command) {
-  const bool has_room = use.make_room(command.expected);
-  count_stall(p.records.queues, call.queue, !has_room);
-  cl_event made = nullptr;
-  Call asked = call;
-  const bool own_event = has_room && call.event == nullptr && use.wants_event(command);
-  if (own_event) asked.event = &made;
-  const cl_int error = launch_unsplit(p, asked, kernel, why);
-  if (error != CL_SUCCESS || !has_room) return error;
-  const launch::Event ours(p.next, made);
-  if (asked.event != nullptr) {
-    SlicePacer(p.next, p.clock, p.records.queues, nullptr).flush_upstream({call.wait_list, call.waits});
-    p.next.clFlush(call.queue);
-    command.event = *asked.event;
-  }
-  use.enqueued(command);
-  return error;
-}
-
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
 // does not confirm itself.
 constexpr std::uint64_t kCertain = 4;
@@ -96,21 +73,19 @@ std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const Ker
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
   TurnUse use(*turn);
-  if (!use.holds()) return std::nullopt;
+  // It may have been waited for long.
+  if (!use.holds() || !may_wait_for_turn(p, *queue)) return std::nullopt;
   const PolicyDecision decision = p.turn_slices->decide(launch);
   const CostKeys keys = cost_keys(p.settings().launch, kernel, *queue, launch.range());
-  const learn::SliceAdvice known = p.turns.durations().duration(
-      keys.launch, keys.size_family, static_cast<double>(plan::items(launch.range().global)),
-      [&] { return launch_name(kernel, launch.range()); });
-  if (!decision.unsplit_reason && use.make_room(base::Nanoseconds(0))) {
-    const bool certain = known.measured >= kCertain;
-    const LaunchTurn in_turn{use, certain ? known.duration : base::Nanoseconds(0)};
+  const learn::SliceAdvice known = p.turns.duration(keys, plan::items(launch.range().global));
+  const LaunchTurn in_turn{use, known.duration, known.measured >= kCertain, keys.launch};
+  const bool has_room = use.make_room(base::Nanoseconds(0)) == launch::WaitResult::complete;
+  if (!decision.unsplit_reason && has_room) {
     return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key},
                         &in_turn);
   }
   const auto why = decision.unsplit_reason.value_or(plan::UnsplitReason::shared);
-  const cl_int error = launch_unsplit_in_turn(
-      p, call, kernel, why, use, {.queue = call.queue, .expected = known.duration, .key = keys.launch});
+  const cl_int error = launch_unsplit_in_turn(p, call, kernel, why, in_turn);
   if (error == CL_SUCCESS) note_accepted_shape(p, call, launch);
   return error;
 }

@@ -81,6 +81,11 @@ plan::LaunchMethod held_back(plan::LaunchMethod method) {
   return method;
 }
 
+void count_stall(RecordMap<QueueRecord>& queues, cl_command_queue queue, bool stalled) {
+  queues.update(queue,
+                [&](QueueRecord& record) { record.pacing_stalls = stalled ? record.pacing_stalls + 1 : 0; });
+}
+
 }  // namespace
 
 cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why) {
@@ -101,19 +106,42 @@ void measure_launch(CostFeedback& costs, const Call& call, const QueueRecord& qu
                     measured);
 }
 
-void count_stall(RecordMap<QueueRecord>& queues, cl_command_queue queue, bool stalled) {
-  const auto known = queues.find(queue);
-  if (!known || (!stalled && known->pacing_stalls == 0)) return;
-  queues.update(queue,
-                [&](QueueRecord& record) { record.pacing_stalls = stalled ? record.pacing_stalls + 1 : 0; });
+cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel, UnsplitReason why,
+                              const LaunchTurn& turn) {
+  // It may wait for the program, which must not wait for it.
+  if (kernel.facts.communicates) return launch_unsplit(p, call, kernel, why);
+  static_cast<void>(turn.use.make_room(turn.expected));
+  TurnCommand command{.queue = call.queue, .expected = turn.expected, .key = turn.key};
+  cl_event made = nullptr;
+  Call asked = call;
+  const bool own_event = call.event == nullptr && turn.use.wants_event(command);
+  if (own_event) asked.event = &made;
+  cl_int error = launch_unsplit(p, asked, kernel, why);
+  // Perhaps for want of an event that the program did not ask for.
+  if (own_event && (error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY)) {
+    asked.event = nullptr;
+    error = launch_unsplit(p, asked, kernel, why);
+  }
+  if (error != CL_SUCCESS) return error;
+  const launch::Event ours(p.next, made);
+  if (asked.event != nullptr) {
+    SlicePacer(p.next, p.clock, p.records.queues, nullptr).flush_upstream({call.wait_list, call.waits});
+    p.next.clFlush(call.queue);
+    command.event = *asked.event;
+  }
+  turn.use.enqueued(command);
+  return error;
 }
 
 cl_int launch_split(Interposer& p, const Call& call, const Split& split, const LaunchTurn* turn) {
   const QueueRecord& queue = split.queue;
   Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
   const ExclusiveGate exclusive(gate);
-  if (gate != nullptr && !exclusive.is_exclusive())
-    return launch_unsplit(p, call, split.kernel, UnsplitReason::shared);
+  const auto unsplit = [&](UnsplitReason why) {
+    return turn != nullptr ? launch_unsplit_in_turn(p, call, split.kernel, why, *turn)
+                           : launch_unsplit(p, call, split.kernel, why);
+  };
+  if (gate != nullptr && !exclusive.is_exclusive()) return unsplit(UnsplitReason::shared);
   const plan::Cut cut(split.range, split.slices, plan::order_of(split.kernel.facts));
   const bool tagged = split.kernel.facts.source == plan::Kernel::Source::tagged;
   const std::atomic<int>* const abort = gate != nullptr ? &gate->waiting() : nullptr;
@@ -122,7 +150,8 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
   plan::LaunchMethod method =
       choose_method_for(p.settings().launch, p.records, split.kernel, queue, split.range, cut.count());
   if (turn != nullptr) {
-    turn_pacer.emplace(turn->use, pacer, p.clock, turn->expected, cut.count(), abort);
+    const auto expected = turn->is_certain ? turn->expected : base::Nanoseconds(0);
+    turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), abort);
     method = held_back(method);
   }
   const bool sequential = method.mode == plan::Mode::sequential;
@@ -142,11 +171,12 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
   if (call.trace != nullptr && paced_by != nullptr) call.trace->paced();
   launch::LaunchResult result = enqueue_by_method(p, below(p, call), launch, cut, queue, method, lease);
   // Nothing has been enqueued: the driver's answer to the whole launch is what the program would get natively.
-  if (result.slices == 0) return launch_unsplit(p, call, split.kernel, UnsplitReason::driver);
+  if (result.slices == 0) return unsplit(UnsplitReason::driver);
   p.count_split(*split.kernel.counters, result.slices, result.added, method);
   if (call.trace != nullptr) [[unlikely]]
     call.trace->split(result.slices, method);
-  if (paced_by != nullptr) count_stall(p.records.queues, call.queue, result.stalled);
+  if (!turn_pacer && sequential && (result.stalled || queue.pacing_stalls != 0))
+    count_stall(p.records.queues, call.queue, result.stalled);
   if (turn_pacer) {
     const base::Nanoseconds measured = turn_pacer->measured();
     const base::Nanoseconds since = turn_pacer->undisturbed_since();
@@ -157,7 +187,7 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
                         .expected = turn_pacer->slice(),
                         .key = by_end ? split.key : 0,
                         .since = since});
-    p.turns.durations().observe(split.key, 1, measured);
+    p.turns.observe(split.key, measured);
   }
   if (result.error == CL_SUCCESS) {
     return_event(p.next, p.records.split_events, call, result, lease.lanes());

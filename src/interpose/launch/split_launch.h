@@ -17,9 +17,6 @@ namespace cleave::interpose {
 // After so many launches in a row whose pacing was given up, those of a queue are not paced.
 inline constexpr unsigned kMaxPacingStalls = 3;
 
-// A launch on this queue had to be enqueued without waiting for those before it any longer, or not.
-void count_stall(RecordMap<QueueRecord>& queues, cl_command_queue queue, bool stalled);
-
 // As one launch, counted for this reason.
 cl_int launch_unsplit(Interposer& p, const Call& call, const KernelRecord& kernel, plan::UnsplitReason why);
 
@@ -36,7 +33,14 @@ struct Split {
 struct LaunchTurn {
   TurnUse& use;                // which holds the device
   base::Nanoseconds expected;  // how long the launch takes; 0: unknown
+  bool is_certain;             // measured more than now and then
+  learn::Key key;              // under which that is kept; 0: it is not
 };
+
+// As one launch that is counted as in flight, so that the device is not given away before it has ended. It is flushed, with what
+// it waits for, since its end may be waited for before the program flushes it.
+cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel,
+                              plan::UnsplitReason why, const LaunchTurn& turn);
 
 // As slices. If another thread is enqueueing on the same in-order queue, or the driver refuses the first slice, as one launch.
 // With a turn (may be null) few slices are in flight at a time, and the device is given away between two of them if others

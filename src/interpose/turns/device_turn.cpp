@@ -27,9 +27,15 @@ constexpr Ns kHandover = 100 * kMicrosecond;
 // How often others are asked after.
 constexpr Ns kAskAgain = 50 * kMicrosecond;
 
-// How much longer than expected a command may take before it no longer counts as ours.
-constexpr Ns kPatience = 1'000 * kMillisecond;
+// How much longer than expected a command may take before it no longer counts as ours: while the program waits for that, and
+// otherwise. It may depend on the program.
+constexpr Ns kPatience = 100 * kMillisecond;
+constexpr Ns kKeepersPatience = 1'000 * kMillisecond;
 constexpr int kTimesExpected = 4;
+constexpr Ns kLongestAllowance = 1'000 * kMillisecond;
+
+// After so many commands that did not end in time the program is not held back any more.
+constexpr unsigned kMaxStalls = 3;
 
 // How long before its expected end a command is first looked at, and how often then.
 constexpr Ns kEarly = 0;
@@ -48,11 +54,16 @@ constexpr Ns kGuessMargin = 500 * kMicrosecond;
 
 Ns or_slice(Ns expected) { return expected > 0 ? expected : kTurnSlice.count(); }
 
+Ns allowance(Ns expected) {
+  return std::clamp<Ns>(expected, 0, kLongestAllowance / kTimesExpected) * kTimesExpected;
+}
+
 }  // namespace
 
 DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
                        turns::Options options)
     : next_(next), clock_(clock), durations_(durations), turns_(forks_, std::move(options)) {
+  dead_.reserve(64);
   forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
 }
 
@@ -61,7 +72,6 @@ DeviceTurn::~DeviceTurn() {
   std::unique_ptr<std::thread> keeper;
   {
     const base::MutexLock lock(mutex_);
-    stopped_ = true;
     keeper_wakes_.notify_all();
     keeper = std::move(keeper_);
   }
@@ -71,6 +81,8 @@ DeviceTurn::~DeviceTurn() {
 // The parent's commands are not this process's, and its keeper does not run here.
 void DeviceTurn::reset_in_child() noexcept {
   for (InFlight& each : flight_) static_cast<void>(each.event.release());
+  for (launch::Event& each : dead_) static_cast<void>(each.release());
+  dead_.clear();
   flight_.clear();
   unmarked_ = {};
   static_cast<void>(keeper_.release());
@@ -87,14 +99,14 @@ void DeviceTurn::reset_in_child() noexcept {
 bool DeviceTurn::enter(std::string& problem) noexcept {
   if (part_ == Part::impossible) return false;
   if (part_ == Part::joined) return true;
-  const bool joined = turns_.enter(problem);
-  part_ = joined ? Part::joined : Part::impossible;
-  return joined;
+  Part before = Part::none_yet;  // unless the process exits meanwhile
+  part_.compare_exchange_strong(before, turns_.enter(problem) ? Part::joined : Part::impossible);
+  return part_ == Part::joined;
 }
 
 void DeviceTurn::leave() noexcept {
-  if (part_.exchange(Part::impossible) != Part::joined) return;
-  turns_.leave();
+  stopped_ = true;  // the keeper does not call the driver any more, which may be ending, too
+  if (part_.exchange(Part::impossible) == Part::joined) turns_.leave_at_exit();
 }
 
 Ns DeviceTurn::now() const { return clock_.now().count(); }
@@ -109,7 +121,10 @@ bool DeviceTurn::change_holder(Change change) {
   changing_ = false;
   holds_ = holds;
   ++number_;
-  if (!holds) part_ = Part::impossible;
+  if (!holds) {
+    part_ = Part::impossible;
+    forget_all();
+  }
   changed_.notify_all();
   return holds;
 }
@@ -138,17 +153,54 @@ void DeviceTurn::finish() noexcept {
   const base::MutexLock lock(mutex_);
   if (inside_ > 0) --inside_;
   if (inside_ == 0 && holds_ && is_empty()) note_idle();
+  release_dead();
+}
+
+// Releasing an event may call the program back, which may call us: never with the mutex, and not while this thread changes the
+// holder. Until then events are kept here.
+void DeviceTurn::bury(launch::Event event) noexcept {
+  try {
+    dead_.push_back(std::move(event));
+  } catch (...) {  // out of memory: never released
+    static_cast<void>(event.release());
+  }
+}
+
+void DeviceTurn::release_dead() {
+  if (dead_.empty()) return;
+  std::vector<launch::Event> dying;
+  dying.swap(dead_);
+  mutex_.unlock();
+  dying.clear();
+  mutex_.lock();
+}
+
+void DeviceTurn::forget_oldest() {
+  bury(std::move(flight_.front().event));
+  flight_.pop_front();
+}
+
+void DeviceTurn::forget_all() {
+  while (!flight_.empty()) forget_oldest();
+  unmarked_ = {};
 }
 
 // Others should have the device: waits until what is on it is about to end, gives it away, and waits until it comes back.
-bool DeviceTurn::pass_on() {
+// Not if `abort` says so before.
+bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
+  const auto is_aborted = [abort] { return abort != nullptr && abort->load(std::memory_order_relaxed) != 0; };
   changing_ = true;
   const auto is_about_to_end = [this] {
     mutex_.assert_held();
     return flight_.empty() ||
            (flight_.size() == 1 && flight_.front().expected > 0 && flight_.front().expected < kMillisecond);
   };
-  while (!is_about_to_end()) static_cast<void>(wait_for_oldest(kEarlyAtTheEnd, nullptr));
+  while (!is_about_to_end() && !is_aborted()) static_cast<void>(wait_for_oldest(kEarlyAtTheEnd, abort));
+  if (is_aborted()) {
+    changing_ = false;
+    changed_.notify_all();
+    return false;
+  }
   Ns end = unmarked_.count != 0 ? unmarked_.since + unmarked_.expected : 0;
   if (!flight_.empty())
     end = std::max(end, std::max(flight_.front().enqueued, last_end_) + flight_.front().expected);
@@ -172,22 +224,31 @@ void DeviceTurn::give_back() {
   turns_.end();
 }
 
-bool DeviceTurn::make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept try {
+launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept
+    try {
   base::MutexLock lock(mutex_);
+  const launch::WaitResult result = wait_for_room(lock, expected.count(), abort);
+  release_dead();
+  return result;
+} catch (...) {
+  return launch::WaitResult::aborted;
+}
+
+launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
+                                             const std::atomic<int>* abort) {
+  using launch::WaitResult;
   for (;;) {
     while (changing_) changed_.wait(lock);
-    if (!holds_) return false;
-    if (flight_.size() < 2 || work_in_flight() + or_slice(expected.count()) <= kWindow) break;
-    if (!wait_for_oldest(kEarly, abort)) return false;
+    if (!holds_) return WaitResult::aborted;
+    if (flight_.size() < 2 || work_in_flight() + or_slice(expected) <= kWindow) break;
+    const WaitResult how = wait_for_oldest(kEarly, abort);
+    if (how != WaitResult::complete) return how;
   }
-  const bool aborted = abort != nullptr && abort->load(std::memory_order_relaxed) != 0;
-  if (aborted) return false;
+  if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return WaitResult::aborted;
   const Ns at = now();
-  if (at - asked_at_ < kAskAgain) return true;
+  if (at - asked_at_ < kAskAgain) return WaitResult::complete;
   asked_at_ = at;
-  return !turns_.should_yield() || pass_on();
-} catch (...) {
-  return false;
+  return !turns_.should_yield() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
 }
 
 Ns DeviceTurn::work_in_flight() const {
@@ -236,7 +297,7 @@ bool DeviceTurn::has_ended(cl_event event) const noexcept {
 launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
                                      const std::atomic<int>* abort) const {
   const Ns start = now();
-  const Ns until = start + kPatience + kTimesExpected * std::max<Ns>(0, expected_end - start);
+  const Ns until = start + kPatience + allowance(expected_end - start);
   const base::ScopedPreciseSleep undisturbed;
   for (Ns at = start;; at = now()) {
     if (has_ended(event)) return launch::WaitResult::complete;
@@ -247,52 +308,56 @@ launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
   }
 }
 
-// Returns false if it does not end in time, or because of `abort`.
-bool DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>* abort) {
+launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>* abort) {
   const InFlight& oldest = flight_.front();
   const cl_event handle = oldest.event.get();
   const Ns expected_end = std::max(oldest.enqueued, last_end_) + oldest.expected;
-  if (next_.clRetainEvent(handle) != CL_SUCCESS) return flight_.pop_front(), false;
-  const launch::Event event(next_, handle);
+  if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest(), launch::WaitResult::aborted;
+  launch::Event event(next_, handle);
   mutex_.unlock();
   const launch::WaitResult how = await(handle, expected_end, early, abort);
   mutex_.lock();
   const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
-  if (how == launch::WaitResult::complete) {
-    if (is_there) oldest_ended();
-    return true;
+  bury(std::move(event));
+  if (how == launch::WaitResult::complete && is_there) oldest_ended();
+  if (how == launch::WaitResult::stalled) {
+    forget_all();
+    if (++stalls_ >= kMaxStalls) gave_up_ = true;
   }
-  if (how == launch::WaitResult::stalled && is_there) flight_.pop_front();
-  return false;
+  return how;
 }
 
 void DeviceTurn::oldest_ended() {
-  const InFlight oldest = std::move(flight_.front());
-  flight_.pop_front();
+  const InFlight& oldest = flight_.front();
   const Ns at = now();
-  const Ns took = at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_));
+  observe(oldest.key, at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_)));
   last_end_ = at;
-  if (oldest.key != 0) durations_.observe(oldest.key, 1, base::Nanoseconds(took));
+  forget_oldest();
+}
+
+void DeviceTurn::observe(learn::Key key, Ns took) const noexcept try {
+  if (key != 0) durations_.observe(key, 1, base::Nanoseconds(took));
+} catch (...) {  // out of memory: not learnt
 }
 
 // `seen`: the program has just waited for them.
 void DeviceTurn::unmarked_ended(bool seen) {
   const Unmarked ended = std::exchange(unmarked_, {});
   last_end_ = now();
-  if (seen && ended.count == 1 && ended.key != 0)
-    durations_.observe(ended.key, 1, base::Nanoseconds(last_end_ - ended.since));
+  if (seen && ended.count == 1) observe(ended.key, last_end_ - ended.since);
 }
 
 // Removes what has ended from the front.
 void DeviceTurn::collect() {
   while (!flight_.empty()) {
     const cl_event handle = flight_.front().event.get();
-    if (next_.clRetainEvent(handle) != CL_SUCCESS) return flight_.pop_front();
-    const launch::Event event(next_, handle);
+    if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest();
+    launch::Event event(next_, handle);
     mutex_.unlock();
     const bool ended = has_ended(handle);
     mutex_.lock();
     const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
+    bury(std::move(event));
     if (!ended || !is_there) return;
     oldest_ended();
   }
@@ -300,11 +365,13 @@ void DeviceTurn::collect() {
 
 void DeviceTurn::settle(cl_command_queue queue) noexcept try {
   if (!holds_.load(std::memory_order_relaxed)) return;
-  base::MutexLock lock(mutex_);
+  const base::ScopedCancelDisable uncancelled;
+  const base::MutexLock lock(mutex_);
   if (changing_) return;
   if (queue != nullptr && unmarked_.count != 0 && unmarked_.queue == queue) unmarked_ended(true);
   collect();
   if (holds_ && inside_ == 0 && idle_since_ == 0 && is_empty()) note_idle();
+  release_dead();
 } catch (...) {  // the keeper will find out
 }
 
@@ -332,6 +399,7 @@ void DeviceTurn::keep() noexcept {
   while (!stopped_) {
     const Ns pause = holds_ ? look_after() : 0;
     if (stopped_) return;
+    release_dead();
     if (holds_) {
       keeper_wakes_.wait_for(lock, base::Nanoseconds(std::max(pause, kShortestSleep)));
     } else {
@@ -342,7 +410,10 @@ void DeviceTurn::keep() noexcept {
 
 // Ends the turn when nothing is left on the device. Returns when to look again.
 Ns DeviceTurn::look_after() {
-  if (inside_ > 0 || changing_) return kWhileFed;
+  if (inside_ > 0 || changing_) {
+    if (holds_) static_cast<void>(turns_.should_yield());  // a sign of life
+    return kWhileFed;
+  }
   collect();
   if (inside_ > 0 || changing_ || !holds_) return kWhileFed;
   const Ns at = now();
@@ -352,9 +423,9 @@ Ns DeviceTurn::look_after() {
     const InFlight& oldest = flight_.front();
     const Ns age = at - std::max(oldest.enqueued, last_end_);
     static_cast<void>(turns_.should_yield());  // a sign of life
-    if (age <= kPatience + kTimesExpected * oldest.expected)
-      return std::clamp(oldest.expected - age, age / kShareOfWait, kMillisecond);
-    flight_.pop_front();
+    if (age <= kKeepersPatience + kTimesExpected * oldest.expected)
+      return std::min(std::max(oldest.expected - age, age / kShareOfWait), kMillisecond);
+    forget_oldest();
     return 0;
   }
   if (unmarked_.count != 0) return kWhileIdle;

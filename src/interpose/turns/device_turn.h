@@ -25,6 +25,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/fork_locks.h"
@@ -65,7 +66,8 @@ class DeviceTurn {
   // enter().
   [[nodiscard]] bool contended() const noexcept {
     const Part part = part_.load(std::memory_order_relaxed);
-    return part == Part::none_yet || (part == Part::joined && turns_.contended());
+    return part == Part::none_yet ||
+           (part == Part::joined && turns_.contended() && !gave_up_.load(std::memory_order_relaxed));
   }
 
   // Whether the process holds the device.
@@ -111,14 +113,16 @@ class DeviceTurn {
   // For TurnUse.
   bool begin() noexcept;
   void finish() noexcept;
-  bool make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
+  launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
   [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
   void enqueued(const TurnCommand& command) noexcept;
 
   // These may release the mutex meanwhile.
   bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
-  bool pass_on() CLEAVE_REQUIRES(mutex_);
-  bool wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
+  launch::WaitResult wait_for_room(base::MutexLock& lock, turns::Ns expected, const std::atomic<int>* abort)
+      CLEAVE_REQUIRES(mutex_);
+  bool pass_on(const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
+  launch::WaitResult wait_for_oldest(turns::Ns early, const std::atomic<int>* abort) CLEAVE_REQUIRES(mutex_);
   void collect() CLEAVE_REQUIRES(mutex_);
   turns::Ns look_after() CLEAVE_REQUIRES(mutex_);
 
@@ -128,6 +132,11 @@ class DeviceTurn {
     return flight_.empty() && unmarked_.count == 0;
   }
   [[nodiscard]] turns::Ns work_in_flight() const CLEAVE_REQUIRES(mutex_);
+  void forget_oldest() CLEAVE_REQUIRES(mutex_);
+  void forget_all() CLEAVE_REQUIRES(mutex_);
+  void bury(launch::Event event) noexcept CLEAVE_REQUIRES(mutex_);
+  void release_dead() CLEAVE_REQUIRES(mutex_);
+  void observe(learn::Key key, turns::Ns took) const noexcept;
   void oldest_ended() CLEAVE_REQUIRES(mutex_);
   void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
   void note_idle() CLEAVE_REQUIRES(mutex_);
@@ -148,6 +157,8 @@ class DeviceTurn {
   base::ForkLocks forks_;
   turns::Turns turns_;
   std::atomic<Part> part_{Part::none_yet};
+  std::atomic<bool> gave_up_{false};      // too many commands did not end in time
+  std::atomic<bool> stopped_{false};      // the keeper ends, and calls the driver no more
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
 
@@ -155,8 +166,9 @@ class DeviceTurn {
   base::CondVar changed_;  // `changing_` is over
   base::CondVar keeper_wakes_;
   bool changing_ CLEAVE_GUARDED_BY(mutex_) = false;  // a thread waits for a turn, or gives it away
-  bool stopped_ CLEAVE_GUARDED_BY(mutex_) = false;
-  unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and finish()
+  unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  std::vector<launch::Event> dead_ CLEAVE_GUARDED_BY(mutex_);  // to be released
+  unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;              // threads between begin() and finish()
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;    // when a command was last seen to have ended
@@ -178,9 +190,9 @@ class TurnUse {
 
   [[nodiscard]] bool holds() const { return holds_; }
 
-  // Waits until a command that takes `expected` may be enqueued: at most one other is in flight, or together they are short. If others should have the device it is given away, and comes back. Returns false if a command did not
-  // end in time, or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
-  bool make_room(base::Nanoseconds expected, const std::atomic<int>* abort = nullptr) {
+  // Waits until a command that takes `expected` may be enqueued: at most one other is in flight, or together they are short. If others should have the device it is given away, and comes back. Not `complete` if a command did not
+  // end in time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
+  launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort = nullptr) {
     return turn_.make_room(expected, abort);
   }
   [[nodiscard]] bool has_light_neighbour() const { return turn_.turns_.has_light_neighbour(); }

@@ -80,6 +80,19 @@ DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
   return nullptr;
 }
 
+learn::SliceAdvice TurnDevices::duration(const CostKeys& keys, std::size_t items) noexcept try {
+  if (keys.launch == 0) return {};
+  return durations_.duration(keys.launch, keys.size_family, static_cast<double>(items),
+                             [] { return std::string(); });
+} catch (...) {
+  return {};
+}
+
+void TurnDevices::observe(learn::Key key, base::Nanoseconds time) noexcept try {
+  if (key != 0) durations_.observe(key, 1, time);
+} catch (...) {
+}
+
 void TurnDevices::leave() noexcept {
   const unsigned count = count_.load(std::memory_order_acquire);
   for (unsigned i = 0; i < count; ++i) devices_[i].turn->leave();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/opencl.h"
 #include "base/settings.h"
+#include "interpose/policies/cost_keys.h"
 #include "interpose/state/records.h"
 #include "interpose/turns/device_turn.h"
 #include "learn/cost_table.h"
@@ -62,6 +64,9 @@ class TurnDevices {
 
   // What launches take while the device is held.
   [[nodiscard]] learn::CostTable& durations() { return durations_; }
+  // Nothing is known, or kept, for keys of 0 and without memory.
+  [[nodiscard]] learn::SliceAdvice duration(const CostKeys& keys, std::size_t items) noexcept;
+  void observe(learn::Key key, base::Nanoseconds time) noexcept;
 
   // For fork(), which the analysis cannot follow.
   void lock() CLEAVE_NO_THREAD_SAFETY_ANALYSIS;

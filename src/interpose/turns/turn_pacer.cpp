@@ -21,7 +21,8 @@ launch::WaitResult TurnPacer::wait(cl_event slice) noexcept {
   const std::size_t slices = std::max<std::size_t>(1, std::exchange(batch_, 0));
   use_.enqueued({.event = slice, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices)});
   const std::uint64_t turn = use_.turn();
-  if (!use_.make_room(slice_, abort_)) return launch::WaitResult::stalled;
+  const launch::WaitResult how = use_.make_room(slice_, abort_);
+  if (how != launch::WaitResult::complete) return how;
   const base::Nanoseconds now = clock_.now();
   if (use_.turn() != turn) {
     since_turn_ = 0;

@@ -200,12 +200,55 @@ TEST_F(TurnTest, InACallbackALaunchTakesNoTurn) {
   other.end();
 }
 
+// Cleave does not know of that event, so that only time tells.
+TEST_F(TurnTest, WhatDependsOnTheProgramIsNotWaitedForLong) {
+  share();
+  DriverOnlyEvent opens(*this);
+  const auto start = driver.clock().now();
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(launch(kernel, nullptr, {opens.get()}), CL_SUCCESS);
+  EXPECT_LT(driver.clock().now() - start, 2s);
+  opens.open();
+  expect_each_item_ran(20);
+}
+
+// The last reference to an event may be ours, and the event's to a context.
+TEST_F(TurnTest, ReleasedEventMayCallTheProgramBack) {
+  share();
+  struct Called {
+    InterposerFixture* test;
+    cl_kernel kernel;
+    std::atomic<bool> done{false};
+  } called{this, kernel};
+  {
+    const kit::Context context = cl.context(device);
+    const auto call = [](cl_context, void* data) {
+      auto& self = *static_cast<Called*>(data);
+      EXPECT_EQ(self.test->launch(self.kernel), CL_SUCCESS);
+      EXPECT_EQ(self.test->cl.clFinish(self.test->queue), CL_SUCCESS);
+      self.done = true;
+    };
+    ASSERT_EQ(cl.clSetContextDestructorCallback(context, call, &called), CL_SUCCESS);
+    const kit::Queue own_queue = cl.queue(context, device);
+    const kit::Buffer own_buffer = cl.buffer(context, std::vector<cl_int>(kItems, 0));
+    const kit::Program program = cl.build(context, kSplittable);
+    const kit::Kernel add = cl.kernel(program, "add", own_buffer, cl_int{1});
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(launch_on(own_queue, add), CL_SUCCESS);
+  }
+  EXPECT_TRUE(kit::eventually([&] {
+    driver.clock().sleep_for(10ms);
+    return called.done.load();
+  }));
+  expect_each_item_ran(1);
+  expect_device_is_given_back();
+}
+
 TEST_F(TurnTest, ErrorsAreTheDrivers) {
   share();
   EXPECT_EQ(cl.launch(queue, kernel, {kItems, 17}, {}, nullptr), CL_SUCCESS);
   EXPECT_EQ(cl.launch(queue, kernel, {kItems, 4096}, {}, nullptr), CL_INVALID_WORK_ITEM_SIZE);
   driver.fail("clEnqueueNDRangeKernel", 1, CL_OUT_OF_RESOURCES);
   driver.fail("clEnqueueNDRangeKernel", 2, CL_OUT_OF_RESOURCES);
+  driver.fail("clEnqueueNDRangeKernel", 3, CL_OUT_OF_RESOURCES);
   EXPECT_EQ(launch(kernel), CL_OUT_OF_RESOURCES);
   expect_each_item_ran(1);
   expect_device_is_given_back();
