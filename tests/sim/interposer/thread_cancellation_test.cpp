@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <thread>
 
+#include "interpose/drivers/device_queries.h"
+#include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
+#include "turns/turns.h"
 
 namespace cleave {
 namespace {
@@ -101,6 +104,28 @@ TEST_P(ThreadCancellation, BuildsAndWaitsAreNotRepeatedForever) {
       cl.read(queue, buffer, kit::Blocking::yes, std::span(&first, 1));
     }
   }));
+}
+
+// The end of a wait is noted for the turns, which calls the driver and the system.
+TEST(ConfiguredThreadCancellation, WaitsOfAProcessThatHoldsTheDevice) {
+  const kit::TemporaryFolder folder;
+  base::Settings settings = kit::with(default_settings(), &base::Settings::wait, base::WaitMode::native,
+                                      &base::Settings::registry, folder.path());
+  settings.turns.mode = base::TurnMode::on;
+  InterposerFixture fixture(settings, default_driver(), 0, cancelling_table());
+  base::ForkLocks forks;
+  const std::uint64_t identity = interpose::identity_of(sim::Driver::table(), fixture.driver.device());
+  turns::Turns other(forks, {.folder = folder.path(), .identity = std::to_string(identity), .timing = {}});
+  std::string problem;
+  ASSERT_TRUE(other.enter(problem)) << problem;
+  const cl_kernel kernel = fixture.make_kernel();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    EXPECT_TRUE(completes_when_cancelled([&] { fixture.cl.clFinish(fixture.queue); }));
+    kit::Event event = fixture.launch_event(kernel);
+    EXPECT_TRUE(completes_when_cancelled([&] { fixture.cl.wait({event}); }));
+  }
+  fixture.expect_each_item_ran(6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadCancellation,
