@@ -1,6 +1,7 @@
 // Threads that are cancelled inside the driver, as many are in whatever it waits for or reads there. Natively
 // they are unwound from that place; with Cleave they must go, too, and never end the process.
 
+#include <atomic>
 #include <pthread.h>
 #include <thread>
 
@@ -38,12 +39,10 @@ const Table& cancelling_table() {
   return all;
 }
 
-// Runs `action` on a thread that has a cancellation pending. Returns whether it was cancelled, inside or at the latest behind
-// it.
-bool completes_when_cancelled(const std::function<void()>& action) {
+// Runs `action` on a thread of its own. Returns whether that was cancelled, inside or at the latest behind it.
+bool is_cancelled(const std::function<void()>& action) {
   pthread_t thread{};
   const auto run = [](void* what) -> void* {
-    pthread_cancel(pthread_self());
     (*static_cast<const std::function<void()>*>(what))();
     pthread_testcancel();
     return nullptr;
@@ -52,6 +51,14 @@ bool completes_when_cancelled(const std::function<void()>& action) {
   void* result = nullptr;
   EXPECT_EQ(pthread_join(thread, &result), 0);
   return result == PTHREAD_CANCELED;
+}
+
+// The same on a thread that has a cancellation pending.
+bool completes_when_cancelled(const std::function<void()>& action) {
+  return is_cancelled([&] {
+    pthread_cancel(pthread_self());
+    action();
+  });
 }
 
 struct Mode {
@@ -119,11 +126,22 @@ TEST(ConfiguredThreadCancellation, WaitsOfAProcessThatHoldsTheDevice) {
   std::string problem;
   ASSERT_TRUE(other.enter(problem)) << problem;
   const cl_kernel kernel = fixture.make_kernel();
+  // The thread that waits is cancelled while it is in the driver, behind its place of cancellation.
+  std::atomic<bool> cancels{false};
+  fixture.driver.kernel("add", [&](sim::Execution& e) {
+    const auto data = e.buffer<cl_int>(0);
+    e.for_each_item([&](const sim::Item& item) { ++data[item.global_id[0]]; });
+    if (cancels) pthread_cancel(pthread_self());
+  });
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
-    EXPECT_TRUE(completes_when_cancelled([&] { fixture.cl.clFinish(fixture.queue); }));
-    kit::Event event = fixture.launch_event(kernel);
-    EXPECT_TRUE(completes_when_cancelled([&] { fixture.cl.wait({event}); }));
+    cancels = true;
+    EXPECT_TRUE(is_cancelled([&] { fixture.cl.clFinish(fixture.queue); }));
+    cancels = false;
+    const kit::Event event = fixture.launch_event(kernel);
+    cancels = true;
+    EXPECT_TRUE(is_cancelled([&] { fixture.cl.wait({event}); }));
+    cancels = false;
   }
   fixture.expect_each_item_ran(6);
 }
