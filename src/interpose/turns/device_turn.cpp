@@ -63,7 +63,7 @@ Ns allowance(Ns expected) {
 DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
                        turns::Options options)
     : next_(next), clock_(clock), durations_(durations), turns_(forks_, std::move(options)) {
-  dead_.reserve(64);
+  unreleased_.reserve(64);
   forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
 }
 
@@ -81,8 +81,8 @@ DeviceTurn::~DeviceTurn() {
 // The parent's commands are not this process's, and its keeper does not run here.
 void DeviceTurn::reset_in_child() noexcept {
   for (InFlight& each : flight_) static_cast<void>(each.event.release());
-  for (launch::Event& each : dead_) static_cast<void>(each.release());
-  dead_.clear();
+  for (launch::Event& each : unreleased_) static_cast<void>(each.release());
+  unreleased_.clear();
   flight_.clear();
   unmarked_ = {};
   static_cast<void>(keeper_.release());
@@ -153,30 +153,30 @@ void DeviceTurn::finish() noexcept {
   const base::MutexLock lock(mutex_);
   if (inside_ > 0) --inside_;
   if (inside_ == 0 && holds_ && is_empty()) note_idle();
-  release_dead();
+  release_events();
 }
 
 // Releasing an event may call the program back, which may call us: never with the mutex, and not while this thread changes the
 // holder. Until then events are kept here.
-void DeviceTurn::bury(launch::Event event) noexcept {
+void DeviceTurn::release_later(launch::Event event) noexcept {
   try {
-    dead_.push_back(std::move(event));
+    unreleased_.push_back(std::move(event));
   } catch (...) {  // out of memory: never released
     static_cast<void>(event.release());
   }
 }
 
-void DeviceTurn::release_dead() {
-  if (dead_.empty()) return;
+void DeviceTurn::release_events() {
+  if (unreleased_.empty()) return;
   std::vector<launch::Event> dying;
-  dying.swap(dead_);
+  dying.swap(unreleased_);
   mutex_.unlock();
   dying.clear();
   mutex_.lock();
 }
 
 void DeviceTurn::forget_oldest() {
-  bury(std::move(flight_.front().event));
+  release_later(std::move(flight_.front().event));
   flight_.pop_front();
 }
 
@@ -228,7 +228,7 @@ launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::
     try {
   base::MutexLock lock(mutex_);
   const launch::WaitResult result = wait_for_room(lock, expected.count(), abort);
-  release_dead();
+  release_events();
   return result;
 } catch (...) {
   return launch::WaitResult::aborted;
@@ -318,7 +318,7 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const launch::WaitResult how = await(handle, expected_end, early, abort);
   mutex_.lock();
   const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
-  bury(std::move(event));
+  release_later(std::move(event));
   if (how == launch::WaitResult::complete && is_there) oldest_ended();
   if (how == launch::WaitResult::stalled) {
     forget_all();
@@ -357,7 +357,7 @@ void DeviceTurn::collect() {
     const bool ended = has_ended(handle);
     mutex_.lock();
     const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
-    bury(std::move(event));
+    release_later(std::move(event));
     if (!ended || !is_there) return;
     oldest_ended();
   }
@@ -371,7 +371,7 @@ void DeviceTurn::settle(cl_command_queue queue) noexcept try {
   if (queue != nullptr && unmarked_.count != 0 && unmarked_.queue == queue) unmarked_ended(true);
   collect();
   if (holds_ && inside_ == 0 && idle_since_ == 0 && is_empty()) note_idle();
-  release_dead();
+  release_events();
 } catch (...) {  // the keeper will find out
 }
 
@@ -399,7 +399,7 @@ void DeviceTurn::keep() noexcept {
   while (!stopped_) {
     const Ns pause = holds_ ? look_after() : 0;
     if (stopped_) return;
-    release_dead();
+    release_events();
     if (holds_) {
       keeper_wakes_.wait_for(lock, base::Nanoseconds(std::max(pause, kShortestSleep)));
     } else {

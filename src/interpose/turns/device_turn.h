@@ -134,8 +134,8 @@ class DeviceTurn {
   [[nodiscard]] turns::Ns work_in_flight() const CLEAVE_REQUIRES(mutex_);
   void forget_oldest() CLEAVE_REQUIRES(mutex_);
   void forget_all() CLEAVE_REQUIRES(mutex_);
-  void bury(launch::Event event) noexcept CLEAVE_REQUIRES(mutex_);
-  void release_dead() CLEAVE_REQUIRES(mutex_);
+  void release_later(launch::Event event) noexcept CLEAVE_REQUIRES(mutex_);
+  void release_events() CLEAVE_REQUIRES(mutex_);
   void observe(learn::Key key, turns::Ns took) const noexcept;
   void oldest_ended() CLEAVE_REQUIRES(mutex_);
   void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
@@ -167,8 +167,8 @@ class DeviceTurn {
   base::CondVar keeper_wakes_;
   bool changing_ CLEAVE_GUARDED_BY(mutex_) = false;  // a thread waits for a turn, or gives it away
   unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
-  std::vector<launch::Event> dead_ CLEAVE_GUARDED_BY(mutex_);  // to be released
-  unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;              // threads between begin() and finish()
+  std::vector<launch::Event> unreleased_ CLEAVE_GUARDED_BY(mutex_);  // to be released
+  unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;                    // threads between begin() and finish()
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;    // when a command was last seen to have ended
