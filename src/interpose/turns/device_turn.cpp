@@ -400,6 +400,7 @@ void DeviceTurn::keep() noexcept {
     const Ns pause = holds_ ? look_after() : 0;
     if (stopped_) return;
     release_events();
+    if (stopped_) return;  // said so meanwhile, when nobody waited for it
     if (holds_) {
       keeper_wakes_.wait_for(lock, base::Nanoseconds(std::max(pause, kShortestSleep)));
     } else {

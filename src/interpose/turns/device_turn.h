@@ -16,7 +16,8 @@
 // What keeps the program's thread waiting here is bounded: a command that does not begin, or that takes much longer than
 // expected, is no longer counted as ours, since it may depend on the program.
 //
-// Thread-safe. No lock is held while the driver is called or a turn is waited for. Does not throw.
+// Thread-safe. No lock is held while the driver is called, but to take a reference to an event, or while a turn is waited
+// for. Does not throw.
 #pragma once
 
 #include <atomic>
@@ -190,8 +191,9 @@ class TurnUse {
 
   [[nodiscard]] bool holds() const { return holds_; }
 
-  // Waits until a command that takes `expected` may be enqueued: at most one other is in flight, or together they are short. If others should have the device it is given away, and comes back. Not `complete` if a command did not
-  // end in time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
+  // Waits until a command that takes `expected` may be enqueued: at most one other is in flight, or together they are
+  // short. If others should have the device it is given away, and comes back. Not `complete` if a command did not end in
+  // time (`stalled`), or because `abort` (may be null) is not 0: then the launch should be enqueued at once.
   launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort = nullptr) {
     return turn_.make_room(expected, abort);
   }
