@@ -88,8 +88,6 @@ class DeviceTurn {
   void after_fork_in_parent() { forks_.after_fork_in_parent(); }
   void after_fork_in_child() { forks_.after_fork_in_child(); }
 
-  [[nodiscard]] turns::Turns& turns() { return turns_; }
-
  private:
   friend class TurnUse;
 

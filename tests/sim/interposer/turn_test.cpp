@@ -52,6 +52,13 @@ class TurnTest : public testing::Test, public Folder, public InterposerFixture {
     ASSERT_TRUE(other.enter(problem)) << problem;
   }
 
+  void expect_somebody_waits() {
+    EXPECT_TRUE(kit::eventually([&] {
+      const auto all = other.snapshot();
+      return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
+    }));
+  }
+
   // Lets the grace of this process end, in which it keeps the device.
   void expect_device_is_given_back() {
     driver.clock().sleep_for(1s);
@@ -94,10 +101,7 @@ TEST_F(TurnTest, LaunchWaitsForTheDevice) {
   share();
   ASSERT_TRUE(other.begin());
   std::jthread program([&] { EXPECT_EQ(launch(kernel), CL_SUCCESS); });
-  EXPECT_TRUE(kit::eventually([&] {
-    const auto all = other.snapshot();
-    return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
-  }));
+  expect_somebody_waits();
   EXPECT_EQ(driver.launches().size(), 0U);
   other.end();
   program.join();
@@ -119,10 +123,7 @@ TEST_F(TurnTest, DeviceIsGivenAwayBetweenSlices) {
       seen = ended.load();
       other.end();
     });
-    EXPECT_TRUE(kit::eventually([&] {
-      const auto all = other.snapshot();
-      return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
-    }));
+    expect_somebody_waits();
   });
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   cl.clFinish(queue);
@@ -140,10 +141,7 @@ TEST_F(TurnTest, WholeLaunchesTakeTurnsToo) {
   std::jthread program([&] {
     for (int i = 0; i < 100; ++i) EXPECT_EQ(launch(whole), CL_SUCCESS);
   });
-  EXPECT_TRUE(kit::eventually([&] {
-    const auto all = other.snapshot();
-    return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.waits; });
-  }));
+  expect_somebody_waits();
   EXPECT_EQ(driver.launches().size(), 0U);
   other.end();
   program.join();
