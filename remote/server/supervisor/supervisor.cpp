@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/file_descriptor.h"
 #include "daemon/listening_socket.h"
 #include "daemon/service_manager.h"
 #include "remote/server/log.h"
@@ -38,6 +39,9 @@ using std::chrono::steady_clock;
 
 // The most connections in their handshake at a time; further ones are closed at once.
 constexpr std::size_t kMaxHandshaking = 32;
+// So many workers may end before they take a connection, until it is closed: a driver that crashes when it is loaded would
+// crash in every further one.
+constexpr unsigned kMaxAssignments = 3;
 // The pause after a worker has ended before it was ready, doubled each time: the driver is broken, and restarting workers
 // constantly would keep the processors busy.
 constexpr std::chrono::seconds kSpawnRetryDelay{1};
@@ -47,11 +51,20 @@ constexpr std::chrono::milliseconds kExitGrace{200};
 // After that time a killed worker counts as unkillable: its driver hangs in the kernel.
 constexpr std::chrono::seconds kKillGrace{2};
 
+// An accepted connection. The supervisor keeps its socket until a worker has taken it: another worker gets it if that one ends
+// first.
+struct Connection {
+  base::FileDescriptor socket;
+  Assignment assignment;
+  unsigned assignments = 0;
+};
+
 struct WorkerProcess {
   enum class State : std::uint8_t { spare, handshaking, query, client };
   State state = State::spare;
   pid_t process = -1;
-  int control = -1;  // -1: closed by the worker
+  int control = -1;       // -1: closed by the worker
+  Connection connection;  // that it has not taken yet
   std::string peer;
   std::string name;
   std::string end_reason;
@@ -96,7 +109,8 @@ class Supervisor {
   WorkerProcess* start_worker();
   void step();
   void accept_from(const EndpointListener& listener);
-  void assign(const EndpointListener& listener, int socket);
+  void assign(Connection connection);
+  void end_worker(WorkerProcess& worker);
   void read_message(WorkerProcess& worker);
   bool admit(WorkerProcess& worker, WorkerProcess::State as);
   void close_control(WorkerProcess& worker);
@@ -185,31 +199,38 @@ void Supervisor::update_client_count() {
 }
 
 void Supervisor::accept_from(const EndpointListener& listener) {
-  const int socket = ::accept4(listener.socket.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
-  if (socket < 0) return;
+  Connection connection;
+  connection.socket =
+      base::FileDescriptor(::accept4(listener.socket.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection.socket.is_open()) return;
   ++statistics_.connections;
   if (count(WorkerProcess::State::handshaking) >= kMaxHandshaking) {
     ++statistics_.rejected;
-  } else {
-    assign(listener, socket);
+    return;
   }
-  ::close(socket);
+  connection.assignment.tls = listener.endpoint.tls;
+  connection.assignment.is_unix = listener.endpoint.address.kind == base::Address::Kind::unix_socket;
+  connection.assignment.peer = daemon::peer_text(connection.socket.get());
+  assign(std::move(connection));
 }
 
-void Supervisor::assign(const EndpointListener& listener, int socket) {
-  const auto spare = std::find_if(workers_.begin(), workers_.end(), [](const WorkerProcess& one) {
-    return one.control >= 0 && one.state == WorkerProcess::State::spare;
-  });
-  WorkerProcess* const worker = spare != workers_.end() ? &*spare : start_worker();
-  if (worker == nullptr) return;
-  Assignment assignment;
-  assignment.tls = listener.endpoint.tls;
-  assignment.is_unix = listener.endpoint.address.kind == base::Address::Kind::unix_socket;
-  assignment.peer = daemon::peer_text(socket);
-  const std::string packet = encode(assignment);
-  send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), socket);
-  worker->state = WorkerProcess::State::handshaking;
-  worker->peer = assignment.peer;
+void Supervisor::assign(Connection connection) {
+  const std::string packet = encode(connection.assignment);
+  while (connection.assignments++ < kMaxAssignments) {
+    const auto spare = std::find_if(workers_.begin(), workers_.end(), [](const WorkerProcess& one) {
+      return one.control >= 0 && one.state == WorkerProcess::State::spare;
+    });
+    WorkerProcess* const worker = spare != workers_.end() ? &*spare : start_worker();
+    if (worker == nullptr) return;
+    if (!send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), connection.socket.get())) {
+      close_control(*worker);  // it has died
+      continue;
+    }
+    worker->state = WorkerProcess::State::handshaking;
+    worker->peer = connection.assignment.peer;
+    worker->connection = std::move(connection);
+    return;
+  }
 }
 
 // Tells a worker whether its client is admitted. Unkillable workers count as clients; workers that have just been killed do
@@ -231,9 +252,12 @@ void Supervisor::read_message(WorkerProcess& worker) {
   std::array<char, kMaxPacket> packet;
   const ssize_t got = ::recv(worker.control, packet.data(), packet.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return close_control(worker);
+  if (got <= 0) return end_worker(worker);
   const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
   switch (static_cast<WorkerMessage>(packet[0])) {
+    case WorkerMessage::taken:
+      worker.connection = {};
+      return;
     case WorkerMessage::client:
       worker.name = text;
       if (!admit(worker, WorkerProcess::State::client)) return;
@@ -265,6 +289,14 @@ void Supervisor::close_control(WorkerProcess& worker) {
   if (worker.state != WorkerProcess::State::spare) return;
   next_spawn_ = steady_clock::now() + spawn_retry_delay_;
   spawn_retry_delay_ = std::min(2 * spawn_retry_delay_, kMaxSpawnRetryDelay);
+}
+
+// A worker that has not taken its connection was a spare one until its end.
+void Supervisor::end_worker(WorkerProcess& worker) {
+  Connection connection = std::exchange(worker.connection, {});
+  if (connection.socket.is_open()) worker.state = WorkerProcess::State::spare;
+  close_control(worker);
+  if (connection.socket.is_open()) assign(std::move(connection));
 }
 
 // Does not wait: a driver may delay a worker's exit forever, and the other clients must still be served.
@@ -339,7 +371,8 @@ void Supervisor::step() {
     return;
   }
   for (std::size_t i = 0; i < polled.size(); ++i) {
-    if (descriptors[1 + listeners_.size() + i].revents != 0) read_message(*polled[i]);
+    const bool is_open = polled[i]->control >= 0;  // one that cannot get a connection is closed meanwhile
+    if (is_open && descriptors[1 + listeners_.size() + i].revents != 0) read_message(*polled[i]);
   }
   reap();
   for (std::size_t i = 0; i < listeners_.size(); ++i) {

@@ -1,7 +1,8 @@
 // The messages between supervisor and worker, over a SOCK_SEQPACKET socket pair (the control socket).
 //
-// The supervisor sends a worker its options, and later passes it one connection (Assignment). The worker reports its client, gets an Admission, reports
-// why the client has disconnected, and exits.
+// The supervisor sends a worker its options, and later passes it one connection (Assignment). The worker reports that it has
+// taken the connection, before it reads from it, and then its client; it gets an Admission, reports why the client has
+// disconnected, and exits.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +38,7 @@ bool decode(const std::string& text, Admission& admission);
 
 // The first character of a worker's packet; the rest is text.
 enum class WorkerMessage : char {
+  taken = 't',      // the connection: no other worker can serve it any more
   client = 'c',     // an authorised client: its name
   query = 'v',      // a client that only asks for the devices: its name
   refused = 'r',    // in the handshake: the reason

@@ -206,6 +206,7 @@ void Worker::serve(Stream& stream, FrameReader& input, const ClientInfo& client)
 int Worker::run() {
   if (!prepare()) return EXIT_FAILURE;
   if (!await_connection()) return EXIT_SUCCESS;
+  notify_supervisor(WorkerMessage::taken, "");
   std::string why;
   const Time until = steady_clock::now() + std::chrono::seconds(kHelloSeconds);
   const std::unique_ptr<Stream> stream = open(until, why);

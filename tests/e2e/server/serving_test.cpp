@@ -321,6 +321,22 @@ TEST_F(Serving, CrashedWorkerDoesNotAffectOtherClients) {
   EXPECT_TRUE(second.await_answer(1));
 }
 
+TEST_F(Serving, ConnectionOfAWorkerThatDiesFirstGoesToAnother) {
+  ServerProcess server({"--spare", "1"});
+  ASSERT_TRUE(kit::eventually([&] { return server.workers().size() == 1; }));
+  const pid_t spare = server.workers()[0];
+  ::kill(spare, SIGSTOP);
+  RawClient client(server.endpoint());
+  ASSERT_TRUE(client.send_hello());
+  // Its successor is started once the connection is the stopped one's.
+  ASSERT_TRUE(kit::eventually([&] { return server.workers().size() == 2; }));
+  ::kill(spare, SIGKILL);
+  const auto* const welcome = client.await_welcome();
+  ASSERT_NE(welcome, nullptr);
+  EXPECT_EQ(welcome->refusal(), wire::Refusal::none);
+  EXPECT_TRUE(server.logs("a worker could not start: its worker crashed: Killed"));
+}
+
 TEST_F(Serving, EditedOptionsFileAppliesFromTheNextStart) {
   const kit::TemporaryFolder folder;
   const std::string file = folder.write("serverd.toml", "memory-per-client = '1M'\n");
