@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/regular_file.h"
 #include "icd/elf_note.h"
 #include "icd/preload/linker_cache.h"
 #include "icd/preload/linker_folders.h"
@@ -20,7 +21,7 @@ constexpr const char* kLinkerCache = "/etc/ld.so.cache";
 
 std::string contents(const char* path) {
   std::string text;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return text;
   struct stat status {};
   constexpr off_t kLargest = 64 << 20;
@@ -45,6 +46,9 @@ std::vector<std::string> candidates() {
 
 // Null if there is no such library, or if it is Cleave.
 void* open_unless_cleave(const std::string& path) {
+  // The dynamic linker would wait for ever for the writer of a pipe. A name without a slash it searches for.
+  if (path.find('/') != std::string::npos && !base::irregularity_of(path, SIZE_MAX / 2).empty())
+    return nullptr;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
   const void* const symbol = dlsym(library, "clGetPlatformIDs");

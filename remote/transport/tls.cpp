@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/mutex.h"
+#include "base/regular_file.h"
 #include "remote/transport/tls_socket.h"
 
 #include <arpa/inet.h>
@@ -29,6 +30,8 @@ using std::chrono::steady_clock;
 
 using ContextPointer = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using SslPointer = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+constexpr std::size_t kMaxPemFile = 8 << 20;
 
 // A refused peer has this time to read why.
 constexpr std::chrono::seconds kRefusalDrainTime{1};
@@ -153,11 +156,18 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
     problem = file + " cannot be used (" + last_openssl_error() + ")";
     return ContextPointer(nullptr, SSL_CTX_free);
   };
+  // OpenSSL opens what it is given, and would wait for ever for the writer of a pipe.
+  const std::string& key_file = files.key.empty() ? files.certificate : files.key;
+  for (const std::string& file : {files.certificate, key_file, files.authority}) {
+    const std::string wrong = file.empty() ? "" : base::irregularity_of(file, kMaxPemFile);
+    if (wrong.empty()) continue;
+    problem = file + " " + wrong + ": name a PEM file";
+    return {nullptr, SSL_CTX_free};
+  }
   if (!files.certificate.empty()) {
     if (SSL_CTX_use_certificate_chain_file(raw, files.certificate.c_str()) != 1)
       return fail(files.certificate);
-    const std::string& key = files.key.empty() ? files.certificate : files.key;
-    if (SSL_CTX_use_PrivateKey_file(raw, key.c_str(), SSL_FILETYPE_PEM) != 1) return fail(key);
+    if (SSL_CTX_use_PrivateKey_file(raw, key_file.c_str(), SSL_FILETYPE_PEM) != 1) return fail(key_file);
   }
   const bool known = files.authority.empty() ? SSL_CTX_set_default_verify_paths(raw) == 1
                                              : SSL_CTX_load_verify_file(raw, files.authority.c_str()) == 1;

@@ -37,6 +37,11 @@ class Loader {
       if (!file.exists) {
         problem(std::string("CLEAVE_CONFIG=\"") + named + "\" does not exist: name a TOML file or unset it");
       }
+      if (file.unreadable) {
+        problem(std::string("CLEAVE_CONFIG=\"") + named + "\" " + file.error +
+                ": name a TOML file or unset it");
+        return;
+      }
       apply(named, file);
       return;
     }
@@ -67,7 +72,9 @@ class Loader {
   }
 
   void apply(const std::string& path, const TomlFile& file) {
-    if (!file.error.empty()) problem(path + ": " + file.error);
+    if (!file.error.empty())
+      problem(path + (file.unreadable ? " " : ": ") + file.error +
+              (file.unreadable ? ": put a TOML file there or remove it" : ""));
     for (const TomlValue& value : file.values) {
       apply(std::string(path).append(":").append(std::to_string(value.line)), value);
     }

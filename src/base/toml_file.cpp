@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
+
+#include "base/regular_file.h"
 
 // Some malformed files violate the library's assertions. With the assertions off, it goes on and reports them.
 #undef NDEBUG
@@ -26,33 +24,6 @@ constexpr std::size_t kMaxFileSize = 1 << 20;
 constexpr std::ptrdiff_t kMaxDots = 100;  // in one line: bounds the parts of a key
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-struct CloseFile {
-  void operator()(FILE* file) const { fclose(file); }
-};
-
-std::optional<std::string> contents(const std::string& path, TomlFile& result) {
-  const std::unique_ptr<FILE, CloseFile> file(fopen(path.c_str(), "re"));
-  if (!file) {
-    result.exists = errno != ENOENT && errno != ENOTDIR;
-    if (result.exists) result.error = std::string("cannot be read: ") + std::strerror(errno);
-    return std::nullopt;
-  }
-  result.exists = true;
-  std::string text;
-  std::array<char, 4096> block{};
-  for (std::size_t got = block.size(); got == block.size() && text.size() <= kMaxFileSize;) {
-    got = fread(block.data(), 1, block.size(), file.get());
-    text.append(block.data(), got);
-  }
-  if (ferror(file.get()) != 0) {
-    result.error = "cannot be read";
-  } else if (text.size() > kMaxFileSize) {
-    result.error = "is larger than 1 MiB";
-  }
-  if (!result.error.empty()) return std::nullopt;
-  return text;
-}
 
 // The library fails on non-ASCII characters in places where they are not allowed. So their bytes, and "%" itself,
 // are passed through it percent-encoded.
@@ -125,7 +96,11 @@ std::size_t line_with_too_many_dots(std::string_view text) {
 
 TomlFile read(const std::string& path) {
   TomlFile result;
-  auto text = contents(path, result);
+  FileText file = read_regular_file(path, kMaxFileSize);
+  result.exists = file.exists;
+  result.unreadable = file.exists && !file.text;
+  if (file.exists) result.error = file.problem;
+  std::optional<std::string>& text = file.text;
   if (!text) return result;
   if (text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
   if (const std::size_t line = line_with_too_many_dots(*text); line != 0) {
@@ -151,7 +126,7 @@ TomlFile read(const std::string& path) {
 
 TomlFile read_toml(const std::string& path) try { return read(path); } catch (...) {
   TomlFile failed;
-  failed.exists = true;
+  failed.exists = failed.unreadable = true;
   failed.error = "cannot be read: out of memory";
   return failed;
 }

@@ -17,7 +17,8 @@ struct TomlValue {
 
 struct TomlFile {
   bool exists = false;
-  std::string error;  // empty, or what is wrong, with the line
+  bool unreadable = false;  // it exists, but is no regular file, too large or not to be read
+  std::string error;        // empty, or what is wrong, with the line
   std::vector<TomlValue> values;
 };
 

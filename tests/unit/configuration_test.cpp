@@ -5,12 +5,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/kit/temporary_folder.h"
 
 namespace cleave::base {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -38,7 +40,6 @@ class ConfigurationTest : public testing::Test {
     return "(no such line)";
   }
 
- private:
   kit::TemporaryFolder folder_;
 };
 
@@ -206,8 +207,26 @@ TEST_F(ConfigurationTest, TomlSyntaxErrorNamesItsPosition) {
   EXPECT_THAT(with_file(std::string((1 << 20) + 10, '#')).problems, ElementsAre(HasSubstr("larger than")));
 }
 
-TEST_F(ConfigurationTest, DirectoryInPlaceOfAFileIsReported) {
-  EXPECT_EQ(with({{"CLEAVE_CONFIG", "/"}}).problems.size(), 1U);
+// None of them is waited for or read to its end.
+TEST_F(ConfigurationTest, WhatIsNoRegularFileIsReported) {
+  const std::string pipe = file_path() + ".pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::map<std::string, std::string> wrong = {
+      {"/", "is a folder"}, {pipe, "is a pipe"}, {"/dev/zero", "is a device"}, {"/dev/tty", "is a device"}};
+  for (const auto& [path, kind] : wrong) {
+    const Configuration configuration = with({{"CLEAVE_CONFIG", path}});
+    EXPECT_THAT(configuration.problems, ElementsAre(AllOf(HasSubstr("CLEAVE_CONFIG=\"" + path + "\" " + kind),
+                                                          HasSubstr("name a TOML file or unset it"))));
+    EXPECT_EQ(configuration.settings.policy.kind, SplitPolicy::Kind::off);
+  }
+}
+
+TEST_F(ConfigurationTest, PipeInPlaceOfTheUsersFileIsReported) {
+  const std::string home = folder_.file("home");
+  ASSERT_EQ(mkdir(home.c_str(), 0700), 0);
+  ASSERT_EQ(mkdir((home + "/cleave").c_str(), 0700), 0);
+  ASSERT_EQ(mkfifo((home + "/cleave/cleave.toml").c_str(), 0600), 0);
+  EXPECT_THAT(with({{"XDG_CONFIG_HOME", home}}).problems, ElementsAre(HasSubstr("cleave.toml is a pipe")));
 }
 
 TEST_F(ConfigurationTest, UnparsableFilesAreReported) {

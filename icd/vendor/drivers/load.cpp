@@ -3,13 +3,13 @@
 #include <cstring>
 #include <dirent.h>
 #include <dlfcn.h>
-#include <fstream>
 #include <link.h>
 #include <memory>
 #include <string_view>
 
 #include <sys/stat.h>
 
+#include "base/regular_file.h"
 #include "icd/elf_note.h"
 #include "icd/vendor/drivers/driver.h"
 
@@ -30,9 +30,9 @@ Function find_function(FindFunction find, void* library, const char* name) {
 
 // Only the first line of an .icd file counts, as for loaders.
 std::string library_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
+  constexpr std::size_t kMaxSize = 64 << 10;
+  const auto text = base::read_regular_file(path, kMaxSize).text;
+  std::string line = text ? text->substr(0, text->find('\n')) : std::string();
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
   return line;
 }
@@ -111,6 +111,13 @@ void add_platforms(void* library, FindFunction find, std::vector<Driver>& driver
 }
 
 void add_library(const std::string& path, std::vector<Driver>& drivers, std::vector<std::string>& problems) {
+  // The dynamic linker would wait for ever for the writer of a pipe. A name without a slash it searches for.
+  const std::string wrong =
+      path.find('/') != std::string::npos ? base::irregularity_of(path, SIZE_MAX / 2) : "";
+  if (!wrong.empty()) {
+    problems.push_back(path + " " + wrong + ": name an OpenCL driver");
+    return;
+  }
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const reason = dlerror();

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
+#include "base/regular_file.h"
 #include "remote/client/objects/client.h"
 #include "remote/protocol/features.h"
 #include "remote/protocol/verify.h"
@@ -29,7 +30,8 @@ using std::chrono::steady_clock;
 // How often the watcher checks whether other threads still read.
 constexpr milliseconds kMinRest{1};
 constexpr milliseconds kMaxRest{8};
-constexpr std::size_t kMaxTokenFile = 4096;
+constexpr std::size_t kMaxToken = 4096;
+constexpr std::size_t kMaxTokenFile = 64 << 10;
 // Shared virtual memory needs addresses of one size on both sides.
 constexpr std::uint64_t kSupportedFeatures = bit(Feature::pipes) | bit(Feature::includes) |
                                              bit(Feature::end_answers) |
@@ -40,9 +42,14 @@ constexpr milliseconds kTrimAfter{5000};
 
 std::string first_line(const std::string& path, std::string& problem) {
   if (path.empty()) return {};
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line) || line.size() > kMaxTokenFile) problem = "cannot read a token from " + path;
+  const base::FileText file = base::read_regular_file(path, kMaxTokenFile);
+  if (!file.text) {
+    problem =
+        "remote.token_file: " + path + " " + file.problem + ": name a file whose first line is the token";
+    return {};
+  }
+  std::string line = file.text->substr(0, file.text->find('\n'));
+  if (file.text->empty() || line.size() > kMaxToken) problem = "cannot read a token from " + path;
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
   return line;
 }

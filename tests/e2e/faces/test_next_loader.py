@@ -1,5 +1,6 @@
 """The library below the drop-in: another copy of it, a missing loader, a file that is no loader."""
 
+import os
 import re
 import shutil
 
@@ -68,6 +69,11 @@ class NextLoader(ProgramTest):
         text = self.folder / "libOpenCL.so.1"
         text.write_text("no library")
         self.assertNoPlatform(text)
+
+    def test_pipe_is_not_waited_for(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.assertNoPlatform(pipe)
 
     def test_library_without_opencl_gives_no_platform(self):
         with open("/proc/self/maps", encoding="utf-8") as maps:

@@ -2,6 +2,7 @@
 TLS, certificates that prove nothing. Every call of the client ends in time, the server forgets whom it refuses, and other
 clients are not affected."""
 
+import os
 import socket
 import ssl
 import subprocess
@@ -285,6 +286,13 @@ class Messages(TlsTest):
                                    "ours.key cannot be used"),
                                   ({"CLEAVE_REMOTE_CERT": self.folder / "absent.pem"}, "absent.pem cannot be used")):
             self.assertRegex(self.refusal(**settings), f"cannot be used: TLS: .*{message}")
+
+    def test_pipe_in_place_of_a_file_is_named(self):
+        pipe = self.own_folder() / "pipe"
+        os.mkfifo(pipe)
+        for setting, fix in (("CLEAVE_REMOTE_CA", "name a PEM file"), ("CLEAVE_REMOTE_CERT", "name a PEM file"),
+                             ("CLEAVE_REMOTE_TOKEN_FILE", "name a file whose first line is the token")):
+            self.assertRegex(self.refusal(**{setting: pipe}), f"{pipe} is a pipe, not a regular file: {fix}")
 
     def test_token_is_asked_for_over_tls(self):
         token, other = self.own_folder() / "token", self.own_folder() / "other"

@@ -1,5 +1,7 @@
 """A machine on which cleave.icd is the only vendor: programs find the wrapped driver, and their launches are split once."""
 
+import os
+
 from support.options import DROP_IN, LAYER, OPTIONS, VENDOR, main
 from support.programs import ProgramTest, clinfo, driver_icd
 
@@ -57,6 +59,15 @@ class Vendor(ProgramTest):
             run = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_WRAP=wrong)
             self.assertEqual(run.out, "", run)
             self.assertIn("cleave: CLEAVE_ICD_WRAP: ", run.err)
+
+    def test_pipes_are_not_waited_for(self):
+        library, icd = self.own_folder() / "lib.so", self.own_folder() / "pipe.icd"
+        for pipe in (library, icd):
+            os.mkfifo(pipe)
+        run = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_WRAP=library)
+        self.assertIn(f"{library} is a pipe, not a regular file: name an OpenCL driver\n", run.err)
+        run = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_WRAP=f"{icd}:{driver_icd()}")
+        self.assertEqual(run.status, 0, run)
 
     def test_no_driver_to_wrap_means_no_platform(self):
         run = self.run_vendor(*clinfo("--list"), CLEAVE_ICD_WRAP="/nonexistent/folder")

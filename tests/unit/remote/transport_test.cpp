@@ -5,12 +5,15 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "daemon/listening_socket.h"
 #include "remote/transport/connect.h"
 #include "remote/transport/descriptor_passing.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/frames.h"
+#include "remote/transport/tls.h"
+#include "tests/kit/temporary_folder.h"
 
 namespace cleave::remote {
 namespace {
@@ -248,6 +251,20 @@ TEST(Descriptors, ArriveWithTheFirstByteAndExtrasAreClosed) {
   EXPECT_EQ(descriptor, -1);
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+// OpenSSL would wait for the writer of a pipe.
+TEST(Tls, FilesThatAreNoneAreNamed) {
+  const kit::TemporaryFolder folder;
+  const std::string pipe = folder.file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const TlsFiles all[] = {
+      {pipe, "", ""}, {"", pipe, ""}, {"", "/dev/null", pipe}, {"", folder.write("x", "x"), pipe}};
+  for (const TlsFiles& files : all) {
+    std::string problem;
+    EXPECT_EQ(TlsServer::make(files, problem), nullptr);
+    EXPECT_NE(problem.find(", not a regular file: name a PEM file"), std::string::npos) << problem;
+  }
 }
 
 TEST(Connecting, FailureGivesTheReason) {

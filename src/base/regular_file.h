@@ -1,0 +1,26 @@
+// Reads files that settings name. Whatever a path leads to, it is opened without waiting, and nothing but a regular file of a
+// bounded size is read: a pipe would hold the program up until somebody writes to it, and a device might never end.
+//
+// Thread-safe. May throw std::bad_alloc.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace cleave::base {
+
+struct FileText {
+  std::optional<std::string> text;  // empty if it could not be read
+  bool exists = false;
+  std::string problem;  // if not: what the file is or why, such as "is a pipe, not a regular file"
+};
+
+// Reads the whole file, which has at most `most` bytes.
+FileText read_regular_file(const std::string& path, std::size_t most);
+
+// What is wrong with a file that something else is going to open and read; empty if it is a regular file of at most `most`
+// bytes, or cannot be looked at, which opening it will say better. Does not open it.
+std::string irregularity_of(const std::string& path, std::size_t most);
+
+}  // namespace cleave::base
