@@ -30,8 +30,8 @@ extern "C" {
 #define CLEAVE_REGISTRY_DEVICES 16
 #define CLEAVE_REGISTRY_PROGRAM 32
 
-/* Readers read no more files than that. */
-#define CLEAVE_REGISTRY_MAX_ENTRIES 1024
+/* Readers read no more files than that of one owner. */
+#define CLEAVE_REGISTRY_MAX_ENTRIES 256
 
 struct cleave_registry_entry {
   uint32_t magic;   /* written last when the entry is created */

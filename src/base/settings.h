@@ -56,6 +56,9 @@ struct TurnSettings {
   TurnPriority priority = TurnPriority::normal;
 };
 
+// Whose monitor is believed (neighbours/monitor_trust.h).
+enum class MonitorTrust : std::uint8_t { system, owner, any };
+
 // The count that is used for a source whose last count is stale.
 struct StaleCount {
   enum class Kind : std::uint8_t { last, alone, number };
@@ -100,6 +103,8 @@ struct Settings {
   std::optional<Address> monitor;    // empty: the default addresses are tried
   std::chrono::seconds max_age{10};  // after this time without confirmation a count is stale
   StaleCount stale;
+  unsigned max_vms = 256;  // larger counts of sources are not believed
+  MonitorTrust monitor_trust = MonitorTrust::owner;
   std::string registry;  // the folder of the process registry; empty: none
   bool top = true;       // this process publishes an entry there
   std::string stats;     // empty: none; "stderr"; or a path

@@ -178,6 +178,12 @@ bool parse_binaries(Settings& settings, std::string_view text) {
   return parse_choice(text, kChoices, settings.trust_binaries);
 }
 
+bool parse_monitor_trust(Settings& settings, std::string_view text) {
+  constexpr Choice<MonitorTrust> kChoices[] = {
+      {"system", MonitorTrust::system}, {"owner", MonitorTrust::owner}, {"any", MonitorTrust::any}};
+  return parse_choice(text, kChoices, settings.monitor_trust);
+}
+
 bool parse_vms(Settings& settings, std::string_view text) {
   unsigned count = 0;
   if (!parse_number(text, 1, kMaxVms, count)) return false;
@@ -320,6 +326,10 @@ const std::vector<Setting>& settings_list() {
        parse_max_age},
       {"CLEAVE_STALE", "neighbours.stale", "last", "last, alone or a number of VMs from 1 to 100000",
        parse_stale},
+      {"CLEAVE_MAX_VMS", "neighbours.max_count", "256",
+       "the highest number of VMs to believe, from 1 to 100000",
+       [](Settings& s, std::string_view text) { return parse_number(text, 1, kMaxVms, s.max_vms); }},
+      {"CLEAVE_MONITOR_TRUST", "neighbours.trust", "owner", "system, owner or any", parse_monitor_trust},
       {"CLEAVE_REGISTRY", "neighbours.registry", CLEAVE_REGISTRY_FOLDER, "off, or the full path of a folder",
        parse_registry},
       {"CLEAVE_STATS", "observe.stats", "", "stderr, or the path of a file",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cleave/monitor.h"
+#include "neighbours/monitor_trust.h"
 
 namespace cleave::neighbours {
 namespace {
@@ -37,11 +38,12 @@ std::vector<base::Address> default_addresses() {
 }
 
 MonitorSource::MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
-                             base::Nanoseconds max_age)
+                             base::Nanoseconds max_age, base::MonitorTrust trust)
     : addresses_((assert(!addresses.empty()), std::move(addresses))),
       named_(named),
       remote_(addresses_[0].kind == base::Address::Kind::tcp),
       max_age_(max_age),
+      trust_(trust),
       backoff_(seed) {}
 
 std::string MonitorSource::endpoint() const {
@@ -108,6 +110,11 @@ void MonitorSource::check_connecting(base::Nanoseconds now) {
     if (now - started_at_ < kConnectTimeout) return;
     connection_.drop(ETIMEDOUT);
   }
+  if (connection_.state() == NonblockingConnection::State::open && !is_trusted()) {
+    connection_.drop(0);
+    ++round_index_;
+    return connect_next(now);
+  }
   if (connection_.state() == NonblockingConnection::State::open) {
     started_at_ = now;
     protocol_.emplace(now);
@@ -116,6 +123,15 @@ void MonitorSource::check_connecting(base::Nanoseconds now) {
   if (named_) warn_unreachable();
   ++round_index_;
   connect_next(now);
+}
+
+bool MonitorSource::is_trusted() {
+  const base::Address& address = addresses_[round_[round_index_].address];
+  const std::string why = reason_for_distrust(connection_.fd(), address, trust_);
+  if (why.empty()) return true;
+  // Said of a default address, too: somebody has put something there.
+  warn(endpoint() + " " + why + " and is not believed: name another or set neighbours.trust");
+  return false;
 }
 
 void MonitorSource::receive(base::Nanoseconds now) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/settings.h"
 #include "neighbours/backoff.h"
 #include "neighbours/monitor_protocol.h"
 #include "neighbours/nonblocking_connection.h"
@@ -22,9 +23,10 @@ class MonitorSource final : public Source {
  public:
   // `named`: the user has named the address, so warn if it cannot be reached. `seed` spreads the attempts of different
   // processes. Warns, too, if the daemon's heartbeat is longer than `max_age`, after which a count is stale.
-  // Requires: at least one address.
+  // One that `trust` does not cover is not listened to, with a warning. Requires: at least one address.
   MonitorSource(std::vector<base::Address> addresses, bool named, std::uint64_t seed,
-                base::Nanoseconds max_age = base::Nanoseconds::max());
+                base::Nanoseconds max_age = base::Nanoseconds::max(),
+                base::MonitorTrust trust = base::MonitorTrust::owner);
 
   [[nodiscard]] std::string name() const override { return "monitor"; }
   [[nodiscard]] std::string endpoint() const override;
@@ -46,6 +48,7 @@ class MonitorSource final : public Source {
   void start_round(base::Nanoseconds now);
   void connect_next(base::Nanoseconds now);
   void check_connecting(base::Nanoseconds now);
+  bool is_trusted();
   void receive(base::Nanoseconds now);
   void check_heartbeat();
   void disconnect(base::Nanoseconds now);
@@ -57,6 +60,7 @@ class MonitorSource final : public Source {
   const bool named_;
   const bool remote_;
   const base::Nanoseconds max_age_;
+  const base::MonitorTrust trust_;
   Backoff backoff_;
   std::vector<Candidate> round_;
   std::size_t round_index_ = 0;  // in round_

@@ -89,6 +89,7 @@ void Neighbours::start_poller() {
     entry_.set_vms(vms);
   };
   observer.warning = [this](const std::string& warning) { warn(warning); };
+  observer.bounded = [this](const std::string& source, unsigned vms) { warn_of_bound(source, vms); };
   poller_ = SourcePoller::start(make_sources(), rules(), std::move(observer));
   if (poller_) poller_->wait_for_first_answers(kFirstAnswerTimeout);
 }
@@ -118,14 +119,19 @@ std::vector<std::unique_ptr<Source>> Neighbours::make_sources() const {
     const auto addresses = settings_.monitor ? std::vector{*settings_.monitor} : default_addresses();
     const auto seed = static_cast<std::uint64_t>(base::Clock::system().now().count()) ^
                       static_cast<std::uint64_t>(getpid()) << 40U;
-    sources.push_back(
-        std::make_unique<MonitorSource>(addresses, settings_.monitor.has_value(), seed, settings_.max_age));
+    sources.push_back(std::make_unique<MonitorSource>(addresses, settings_.monitor.has_value(), seed,
+                                                      settings_.max_age, settings_.monitor_trust));
   }
   return sources;
 }
 
 void Neighbours::warn(const std::string& warning) {
   if (!warned_.exchange(true)) base::log_line(warning + " (until then neighbours.stale applies)");
+}
+
+void Neighbours::warn_of_bound(const std::string& source, unsigned vms) {
+  base::log_line("neighbours.max_count: " + source + " reports " + std::to_string(vms) + " VMs, and " +
+                 std::to_string(settings_.max_vms) + " are believed: raise the setting if there are more");
 }
 
 Report Neighbours::report() const {

@@ -69,8 +69,11 @@ class Neighbours {
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   void start_poller() CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::unique_ptr<Source>> make_sources() const;
-  [[nodiscard]] StalenessRules rules() const { return {settings_.max_age, settings_.stale}; }
+  [[nodiscard]] StalenessRules rules() const {
+    return {settings_.max_age, settings_.stale, settings_.max_vms};
+  }
   void warn(const std::string& warning);
+  void warn_of_bound(const std::string& source, unsigned vms);
 
   const base::Settings& settings_;
   const bool needs_sources_;  // the policy needs a count, and the user has set none

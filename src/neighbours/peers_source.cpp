@@ -1,6 +1,8 @@
 #include "neighbours/peers_source.h"
 
 #include <algorithm>
+#include <map>
+#include <unistd.h>
 
 #include "neighbours/registry_folder.h"
 
@@ -8,6 +10,7 @@ namespace cleave::neighbours {
 namespace {
 
 constexpr base::Nanoseconds kScanPeriod = std::chrono::seconds(1);
+constexpr int kMaxShare = 200;  // scans take at most this part of the time
 
 bool shares_a_device(const RegistryEntry::Devices& ours, const cleave_registry_entry& theirs) {
   return std::any_of(ours.begin(), ours.end(), [&](std::uint64_t device) {
@@ -20,13 +23,19 @@ bool shares_a_device(const RegistryEntry::Devices& ours, const cleave_registry_e
 
 void PeersSource::step(base::Nanoseconds now) {
   if (now < next_scan_) return;
-  next_scan_ = now + kScanPeriod;
+  const base::Nanoseconds begin = base::Clock::system().now();
   const RegistryEntry::Devices ours = entry_.devices();
-  const auto others = live_entries(entry_.folder(), entry_.file());
-  const auto peers = std::count_if(others.begin(), others.end(), [&](const LiveEntry& theirs) {
-    return shares_a_device(ours, theirs.entry);
-  });
-  last_count_ = TimedCount{1 + static_cast<unsigned>(peers), now};
+  std::map<uid_t, unsigned> users;
+  for (const LiveEntry& theirs : live_entries(entry_.folder(), entry_.file())) {
+    if (shares_a_device(ours, theirs.entry)) ++users[theirs.user];
+  }
+  unsigned peers = 0;
+  for (const auto& [user, count] : users)
+    peers += user == geteuid() || user == 0 ? count : std::min(count, kMaxOfOtherUser);
+  last_count_ = TimedCount{1 + peers, now};
+  // Whoever fills the folder pays for it, not its readers.
+  const base::Nanoseconds taken = base::Clock::system().now() - begin;
+  next_scan_ = now + std::max(kScanPeriod, taken * kMaxShare);
 }
 
 }  // namespace cleave::neighbours

@@ -1,5 +1,7 @@
 // A source for desktops and containers, where the neighbours are no VMs: counts the processes under Cleave on this
-// machine, including this one, that share a device with this one. Counted once a second.
+// machine, including this one, that share a device with this one. Counted once a second, or less often where that would
+// take more than a small part of a processor. The processes of another user count as 32 at most, so that nobody can make other
+// users' launches much smaller.
 //
 // Not thread-safe.
 #pragma once
@@ -20,6 +22,7 @@ class PeersSource final : public Source {
   [[nodiscard]] std::optional<TimedCount> last_count() const override { return last_count_; }
   [[nodiscard]] WakeCondition wake_condition() const override { return {-1, 0, next_scan_}; }
   void step(base::Nanoseconds now) override;
+  static constexpr unsigned kMaxOfOtherUser = 32;
   [[nodiscard]] bool first_answer_known() const override { return last_count_.has_value(); }
 
  private:

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <unistd.h>
@@ -44,9 +45,17 @@ FileState state_of(int file, std::uint64_t& size) {
   return size == 0 && young ? FileState::incomplete : FileState::dead;
 }
 
-// Calls visit(name, file, state, size) for each file that may be an entry.
-template <typename Visit>
-void for_each_file(int folder, Visit visit) {
+struct EntryFile {
+  const char* name;
+  uid_t user;
+  int file;
+  FileState state;
+  std::uint64_t size;
+};
+
+// Calls visit() for each regular file among the first `most_names` that may be an entry, and of which `wants` its owner.
+template <typename Wants, typename Visit>
+void for_each_file(int folder, std::size_t most_names, Wants wants, Visit visit) {
   const auto done = [](DIR* list) { closedir(list); };
   const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, decltype(done)> list(again >= 0 ? fdopendir(again) : nullptr, done);
@@ -54,16 +63,21 @@ void for_each_file(int folder, Visit visit) {
     if (again >= 0) close(again);
     return;
   }
-  for (int i = 0; i < CLEAVE_REGISTRY_MAX_ENTRIES; ++i) {
+  for (std::size_t i = 0; i < most_names; ++i) {
     const dirent* const each = readdir(list.get());
     if (each == nullptr) return;
     if (!is_entry_name(each->d_name)) continue;
+    // The owner first: one who has more files than he may costs no more than that.
+    struct stat status {};
+    if (fstatat(folder, each->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+      continue;
+    if (!wants(status.st_uid)) continue;
     const base::FileDescriptor file(
         openat(folder, each->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file.is_open()) continue;
+    if (!file.is_open() || fstat(file.get(), &status) != 0) continue;
     std::uint64_t size = 0;
     const FileState state = state_of(file.get(), size);
-    visit(each->d_name, file.get(), state, size);
+    visit(EntryFile{each->d_name, status.st_uid, file.get(), state, size});
   }
 }
 
@@ -77,18 +91,24 @@ std::vector<LiveEntry> live_entries(const std::string& folder, const std::string
   std::vector<LiveEntry> entries;
   const base::FileDescriptor registry(open_registry(folder));
   if (!registry.is_open()) return entries;
-  for_each_file(registry.get(), [&](const char* name, int file, FileState state, std::uint64_t size) {
+  std::map<uid_t, std::size_t> files;
+  const auto wants = [&](uid_t user) { return files[user]++ < kMaxEntriesOfUser; };
+  for_each_file(registry.get(), SIZE_MAX, wants, [&](const EntryFile& each) {
     cleave_registry_entry entry;
-    if (state != FileState::live || name == own) return;
-    if (pread(file, &entry, sizeof entry, 0) != static_cast<ssize_t>(sizeof entry)) return;
-    if (cleave_registry_entry_is_sound(&entry, size) != 0) entries.push_back({name, entry});
+    if (each.state != FileState::live || each.name == own) return;
+    if (pread(each.file, &entry, sizeof entry, 0) != static_cast<ssize_t>(sizeof entry)) return;
+    if (cleave_registry_entry_is_sound(&entry, each.size) != 0)
+      entries.push_back({each.name, each.user, entry});
   });
   return entries;
 }
 
 void remove_dead_entries(int folder) {
-  for_each_file(folder, [&](const char* name, int, FileState state, std::uint64_t) {
-    if (state == FileState::dead) unlinkat(folder, name, 0);
+  constexpr std::size_t kMaxNames = 4096;
+  const uid_t self = geteuid();
+  const auto wants = [&](uid_t user) { return self == 0 || user == self; };
+  for_each_file(folder, kMaxNames, wants, [&](const EntryFile& each) {
+    if (each.state == FileState::dead) unlinkat(folder, each.name, 0);
   });
 }
 

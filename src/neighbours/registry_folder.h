@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "cleave/registry.h"
 
 namespace cleave::neighbours {
@@ -15,13 +17,20 @@ int open_registry(const std::string& folder);
 
 struct LiveEntry {
   std::string file;  // its name
+  uid_t user = 0;    // the owner, whom nobody else can claim to be
   cleave_registry_entry entry;
 };
+
+// The most files of one user that are looked at in a scan, so that nobody can hide other users' entries behind his own. All
+// files of the folder are counted, so that nobody can by their number either; their users' cost is theirs
+// (PeersSource looks less often where a scan takes long).
+constexpr std::size_t kMaxEntriesOfUser = CLEAVE_REGISTRY_MAX_ENTRIES;
 
 // The valid entries of live processes, except the one in the file `own`. Empty if there is no such folder.
 std::vector<LiveEntry> live_entries(const std::string& folder, const std::string& own = {});
 
-// Deletes the files of dead processes, as far as this process has the right to.
+// Deletes the files of dead processes of this process's user, or of all for root. Looks at no more than a few thousand
+// names, since a program waits for it.
 void remove_dead_entries(int folder);
 
 }  // namespace cleave::neighbours

@@ -88,8 +88,18 @@ void SourcePoller::step(base::Nanoseconds now) {
     if (const std::string warning = source->take_warning(); !warning.empty()) {
       observer_.warning(warning);
     }
+    check_bound(*source);
   }
   publish(now);
+}
+
+void SourcePoller::check_bound(const Source& source) {
+  const auto count = source.last_count();
+  if (bounded_ || !count || count->vms <= rules_.max_vms) return;
+  bounded_ = true;
+  if (!observer_.bounded) return;
+  const std::string endpoint = source.endpoint();
+  observer_.bounded(endpoint.empty() ? source.name() : endpoint, count->vms);
 }
 
 void SourcePoller::publish(base::Nanoseconds now) {

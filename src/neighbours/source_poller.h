@@ -40,6 +40,8 @@ class SourcePoller {
   struct Observer {
     std::function<void(unsigned vms)> count;
     std::function<void(const std::string& warning)> warning;
+    // The first time that a source reports more than StalenessRules::max_vms. May be empty.
+    std::function<void(const std::string& source, unsigned vms)> bounded;
   };
 
   // Starts the thread, with all signals blocked in it. Null if it cannot be started.
@@ -64,6 +66,7 @@ class SourcePoller {
  private:
   void run() noexcept;
   void step(base::Nanoseconds now);
+  void check_bound(const Source& source);
   void publish(base::Nanoseconds now) CLEAVE_EXCLUDES(mutex_);
   void wait(base::Nanoseconds now) const;
 
@@ -76,6 +79,7 @@ class SourcePoller {
   // Used by the thread only.
   std::vector<Freshness> freshness_;
   unsigned vms_ = 0;  // 0: not published yet
+  bool bounded_ = false;
 
   mutable base::Mutex mutex_;
   base::CondVar changed_;  // of the two flags

@@ -13,9 +13,9 @@ Freshness freshness_of(const std::optional<TimedCount>& count, const StalenessRu
 unsigned effective_count(const std::optional<TimedCount>& count, const StalenessRules& rules,
                          base::Nanoseconds now) {
   using Kind = base::StaleCount::Kind;
-  if (freshness_of(count, rules, now) == Freshness::fresh) return count->vms;
+  if (freshness_of(count, rules, now) == Freshness::fresh) return std::min(count->vms, rules.max_vms);
   if (rules.stale.kind == Kind::number) return rules.stale.vms;
-  return rules.stale.kind == Kind::last && count ? count->vms : 1;
+  return rules.stale.kind == Kind::last && count ? std::min(count->vms, rules.max_vms) : 1;
 }
 
 unsigned combined_count(std::span<const std::optional<TimedCount>> counts, const StalenessRules& rules,

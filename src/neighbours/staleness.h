@@ -3,6 +3,7 @@
 // Thread-safe: pure functions; the time is an argument.
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,12 +28,13 @@ enum class Freshness : std::uint8_t {
 struct StalenessRules {
   base::Nanoseconds max_age{0};
   base::StaleCount stale;
+  unsigned max_vms = UINT_MAX;  // a larger count of a source counts as this many
 };
 
 Freshness freshness_of(const std::optional<TimedCount>& count, const StalenessRules& rules,
                        base::Nanoseconds now);
 
-// The number to use for one source: a fresh count as it is, and what the rules say for a stale one. For a source that
+// The number to use for one source: a fresh count as it is, but at most `max_vms`, and what the rules say for a stale one. For a source that
 // never had a count, a number in the rules is used, else 1.
 unsigned effective_count(const std::optional<TimedCount>& count, const StalenessRules& rules,
                          base::Nanoseconds now);

@@ -75,6 +75,27 @@ TEST(NeighbourCount, FixedCountUsesNoSource) {
   EXPECT_FALSE(const_cast<FakeMonitor&>(listener).answer());
 }
 
+TEST(NeighbourCount, ImplausibleCountIsBounded) {
+  const Server liar(std::string(kFastGreeting) + "count 1 100000 0\n");
+  base::Settings settings = following(liar.listener());
+  testing::internal::CaptureStderr();
+  {
+    base::ForkLocks forks;
+    Neighbours neighbours(forks, settings);
+    neighbours.start();
+    EXPECT_TRUE(kit::eventually([&] { return neighbours.vms() != 1; }));
+    EXPECT_EQ(neighbours.vms(), 256U);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "cleave: neighbours.max_count: " + as_text(*settings.monitor) +
+                " reports 100000 VMs, and 256 are believed: raise the setting if there are more\n");
+  settings.max_vms = 100'000;
+  base::ForkLocks forks;
+  Neighbours trusting(forks, settings);
+  trusting.start();
+  EXPECT_TRUE(kit::eventually([&] { return trusting.vms() == 100'000; }));
+}
+
 TEST(NeighbourCount, PolicyWithoutACountUsesNoSource) {
   for (const auto kind : {base::SplitPolicy::Kind::off, base::SplitPolicy::Kind::fixed}) {
     FakeMonitor listener;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -17,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "base/file_descriptor.h"
 #include "neighbours/peers_source.h"
 #include "neighbours/registry_folder.h"
 #include "tests/kit/eventually.h"
@@ -208,6 +211,60 @@ TEST_F(ProcessRegistry, GarbageFilesAreIgnored) {
   EXPECT_TRUE(std::filesystem::exists(folder() + "/README"));
   EXPECT_TRUE(std::filesystem::exists(folder() + "/1.0123456789abcdef")) << "it may be in the making";
   EXPECT_FALSE(std::filesystem::exists(folder() + "/3.0123456789abcdef"));
+}
+
+// Files of another user, which only root can make.
+class StrangersFiles {
+ public:
+  StrangersFiles(const std::string& folder, int count, const std::string& content) {
+    for (int i = 0; i < count; ++i) {
+      std::array<char, 40> name{};
+      std::snprintf(name.data(), name.size(), "/%d.%016x", 100'000 + i, static_cast<unsigned>(i));
+      const std::string path = folder + name.data();
+      base::FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0444));
+      EXPECT_TRUE(file.is_open());
+      EXPECT_EQ(fchown(file.get(), kStranger, kStranger), 0);
+      if (content.empty()) continue;
+      EXPECT_TRUE(base::write_all(file.get(), content));
+      struct flock all {};
+      all.l_type = F_WRLCK;
+      EXPECT_EQ(fcntl(file.get(), F_OFD_SETLK, &all), 0);
+      locked_.push_back(std::move(file));
+    }
+  }
+
+ private:
+  static constexpr uid_t kStranger = 54'321;
+  std::vector<base::FileDescriptor> locked_;
+};
+
+TEST_F(ProcessRegistry, FloodOfAnotherUserHidesNobody) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can play another user";
+  std::vector<std::unique_ptr<RegistryEntry>> entries;
+  constexpr std::size_t kEntries = 20;
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    entries.push_back(std::make_unique<RegistryEntry>(forks_, folder()));
+    entries.back()->publish();
+  }
+  const StrangersFiles flood(folder(), 3000, "");
+  EXPECT_EQ(living().size(), kEntries);
+}
+
+TEST_F(ProcessRegistry, EntriesOfAnotherUserCountOnlySoFar) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can play another user";
+  RegistryEntry entry(forks_, folder());
+  entry.add_device(7);
+  entry.publish();
+  RegistryEntry second(forks_, folder());
+  second.add_device(7);
+  second.publish();
+  const std::string forged = kit::file_contents(folder() + "/" + second.file());
+  const StrangersFiles files(folder(), 400, forged);
+  EXPECT_EQ(living().size(), 2 + kMaxEntriesOfUser);
+  PeersSource peers(entry);
+  peers.step(std::chrono::seconds(1));
+  ASSERT_TRUE(peers.last_count());
+  EXPECT_EQ(peers.last_count()->vms, 2 + PeersSource::kMaxOfOtherUser);
 }
 
 TEST_F(ProcessRegistry, ValidatesEachField) {
