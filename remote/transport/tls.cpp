@@ -161,7 +161,8 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
   for (const std::string& file : {files.certificate, key_file, files.authority}) {
     const std::string wrong = file.empty() ? "" : base::irregularity_of(file, kMaxPemFile);
     if (wrong.empty()) continue;
-    problem = file + " " + wrong + ": name a PEM file";
+    problem = file;
+    problem.append(" ").append(wrong).append(": name a PEM file");
     return {nullptr, SSL_CTX_free};
   }
   if (!files.certificate.empty()) {

@@ -72,9 +72,11 @@ class Loader {
   }
 
   void apply(const std::string& path, const TomlFile& file) {
-    if (!file.error.empty())
-      problem(path + (file.unreadable ? " " : ": ") + file.error +
-              (file.unreadable ? ": put a TOML file there or remove it" : ""));
+    if (file.unreadable) {
+      problem(path + " " + file.error + ": put a TOML file there or remove it");
+    } else if (!file.error.empty()) {
+      problem(path + ": " + file.error);
+    }
     for (const TomlValue& value : file.values) {
       apply(std::string(path).append(":").append(std::to_string(value.line)), value);
     }
