@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/group_order.h"
 #include "kernels/harmless_atomics.h"
 #include "kernels/lexer.h"
 
@@ -116,9 +117,17 @@ CallGraph::CallGraph(const std::vector<Part>& parts, const JoinedText& options,
     for (const Tokens& definition : part.functions->definitions) append(definitions, definition);
   }
   const Macros known(definitions, defined);
+  std::vector<Seen> seen;
   Tokens callers = given;  // what may call functions, whatever is called
   Tokens users = given;    // what may use macros
-  for (const Part& part : parts) add_part(part, known, callers, users);
+  for (const Part& part : parts) add_part(part, known, callers, users, seen);
+  Tokens written;
+  for (const Part& part : parts) {
+    for (const Tokens& definition : part.functions->definitions) append(written, definition);
+  }
+  MacroExpansion macros(written, defined);
+  add_group_order(parts, seen, macros);
+  outside_.scan.open_loops |= may_wait(given, macros);
   outside_.add(findings_in(given, options));
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].reaches = all_named_in(bodies_[i]);
   bodies_.clear();
@@ -136,7 +145,26 @@ Findings findings_in_function(const Tokens& tokens, const JoinedText& text) {
 
 }  // namespace
 
-void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users) {
+void CallGraph::add_group_order(const std::vector<Part>& parts, const std::vector<Seen>& seen,
+                                MacroExpansion& macros) {
+  std::vector<const Function*> functions;
+  functions.reserve(seen.size());
+  for (const Seen& each : seen) functions.push_back(each.function);
+  const std::vector<GroupOrder> order = group_order_of(functions, macros);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    Findings& found = seen[i].node ? nodes_[*seen[i].node].findings : outside_;
+    found.scan.open_loops |= order[i].open_loops;
+    if (order[i].shared.empty()) continue;
+    found.scan.shares_stores = true;
+    // The pointer may be named in a macro of another text.
+    found.causes.note(found.scan, Cause::Way::stores_to, order[i].shared, *seen[i].text,
+                      seen[i].function->name);
+  }
+  for (const Part& part : parts) outside_.scan.open_loops |= may_wait(part.functions->declarations, macros);
+}
+
+void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users,
+                         std::vector<Seen>& seen) {
   const JoinedText& text = part.source->text;
   const bool words = !known.redefine_words();
   const auto add = [&](Names& names, std::string_view name, Findings findings, Tokens body) {
@@ -152,9 +180,11 @@ void CallGraph::add_part(const Part& part, const Macros& known, Tokens& callers,
   Tokens outside = part.functions->declarations;
   for (const Function& function : part.functions->list) {
     if (known.obscures(function)) {  // it may be called under another name
+      seen.push_back({&function, &text, std::nullopt});
       append(outside, function.tokens);
       append(callers, function.tokens);
     } else {
+      seen.push_back({&function, &text, nodes_.size()});
       add(functions_, function.name,
           words && !known.may_hide_code(function.tokens) ? findings_in_function(function.tokens, text)
                                                          : findings_in(function.tokens, text),
@@ -204,12 +234,14 @@ std::optional<Findings> CallGraph::of(const std::string& function) const {
     open.insert(open.end(), nodes_[next].reaches.begin(), nodes_[next].reaches.end());
   }
   answer.add(outside_);
-  if (answer.scan.adds_to_global && answer.scan.loops) {
-    answer.scan.communicates = true;
-    if (const Cause* cause = answer.causes.of(Cause::Finding::adds_to_global))
-      answer.causes.note(answer.scan, Cause(*cause), std::string(cause->construct));
-  }
+  conclude(answer);
   return answer;
+}
+
+Findings CallGraph::of_all() const {
+  Findings all = outside_;
+  for (const Node& node : nodes_) all.add(node.findings);
+  return all;
 }
 
 }  // namespace cleave::kernels

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/functions.h"
+#include "kernels/macro_expansion.h"
 #include "kernels/preprocess.h"
 #include "kernels/source_scan.h"
 
@@ -32,11 +33,21 @@ class CallGraph {
   // in the size of the program.
   [[nodiscard]] std::optional<Findings> of(const std::string& function) const;
 
+  // What any of the functions may do.
+  [[nodiscard]] Findings of_all() const;
+
  private:
   using Indices = std::vector<std::size_t>;
   using Names = std::unordered_map<std::string, Indices>;
 
   class Macros;
+
+  // A function, the text that it is in, and its node; none if macros hide what it is called.
+  struct Seen {
+    const Function* function;
+    const JoinedText* text;
+    std::optional<std::size_t> node;
+  };
 
   // A function, or the definition of a macro.
   struct Node {
@@ -44,7 +55,9 @@ class CallGraph {
     Indices reaches;
   };
 
-  void add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users);
+  void add_part(const Part& part, const Macros& known, Tokens& callers, Tokens& users,
+                std::vector<Seen>& seen);
+  void add_group_order(const std::vector<Part>& parts, const std::vector<Seen>& seen, MacroExpansion& macros);
   static void add_named(const Tokens& tokens, const Names& names, Indices& found);
   [[nodiscard]] Indices all_named_in(const Tokens& tokens) const;
 

@@ -10,7 +10,7 @@ namespace {
 using Finding = Cause::Finding;
 using Way = Cause::Way;
 
-constexpr std::array<std::pair<Finding, bool Scan::*>, 7> kFindings = {{
+constexpr std::array<std::pair<Finding, bool Scan::*>, 9> kFindings = {{
     {Finding::opaque, &Scan::opaque},
     {Finding::breaks_prelude, &Scan::breaks_prelude},
     {Finding::reads_ndrange, &Scan::reads_ndrange},
@@ -18,6 +18,8 @@ constexpr std::array<std::pair<Finding, bool Scan::*>, 7> kFindings = {{
     {Finding::keeps_state, &Scan::keeps_state},
     {Finding::pastes_tokens, &Scan::pastes_tokens},
     {Finding::adds_to_global, &Scan::adds_to_global},
+    {Finding::fences_global, &Scan::fences_global},
+    {Finding::shares_stores, &Scan::shares_stores},
 }};
 
 // Calls add(finding) for the findings of the scan that are not in the list.
@@ -43,6 +45,8 @@ std::string sentence(const Cause& cause) {
   switch (cause.way) {
     case Way::uses:
       return what + "is used " + place;
+    case Way::stores_to:
+      return what + "is stored to " + place + ", where another work-group may store or read";
     case Way::changes:
       return what + "is declared, redefined, tested or passed on " + place;
     case Way::makes_text:

@@ -25,6 +25,8 @@ struct Cause {
     keeps_state,     // keeps the kernel whole on drivers that keep several copies of a program's variables
     pastes_tokens,   // the whole text counts for every kernel
     adds_to_global,  // no finding of its own: communicates if there is a loop
+    fences_global,   // the same, if there is a loop that may wait
+    shares_stores,   // keeps slices in order; communicates if there is a loop that may wait
   };
   enum class Way : std::uint8_t {
     uses,               // the construct is a name that is used
@@ -38,7 +40,8 @@ struct Cause {
     declares,           // may declare a variable that keeps its value, or hides whether it does
     option,             // a build option, or the macro that one defines
     unsure_of_folders,  // an option or a variable of the environment that changes where files are searched
-    in_module           // a name, or the number of an instruction, that a SPIR-V module uses
+    in_module,          // a name, or the number of an instruction, that a SPIR-V module uses
+    stores_to  // a pointer through which work-groups may store to the same memory, or read what others store
   };
 
   Finding finding = Finding::opaque;
@@ -51,8 +54,8 @@ struct Cause {
   friend bool operator==(const Cause&, const Cause&) = default;
 };
 
-constexpr Cause::Finding kLastFinding = Cause::Finding::adds_to_global;
-constexpr Cause::Way kLastWay = Cause::Way::in_module;
+constexpr Cause::Finding kLastFinding = Cause::Finding::shares_stores;
+constexpr Cause::Way kLastWay = Cause::Way::stores_to;
 
 // The cause in one sentence without a full stop: "`atomic_add` is used in line 12".
 std::string sentence(const Cause& cause);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/functions.h"
+#include "kernels/group_order.h"
 #include "kernels/program_variables.h"
 #include "kernels/unused_macros.h"
 
@@ -37,6 +38,29 @@ void add_pasted_names(const std::deque<SourceText>& texts, const Tokens& options
   whole.scan.breaks_prelude = true;
   if (const Cause* paste = whole.causes.of(Cause::Finding::pastes_tokens))
     whole.causes.note(whole.scan, *paste, paste->construct);
+}
+
+// What the order of work-groups means to a program whose functions may not be told apart.
+Findings group_order_of_whole(const std::deque<SourceText>& texts, const std::vector<std::string>& defined) {
+  Tokens all;
+  for (const SourceText& text : texts)
+    all.list.insert(all.list.end(), text.compiled.list.begin(), text.compiled.list.end());
+  MacroExpansion macros(all, defined);
+  Findings found;
+  found.scan.open_loops = may_wait(all, macros);
+  for (const SourceText& text : texts) {
+    const auto split = split_functions(text.compiled);
+    if (!split) continue;
+    std::vector<const Function*> functions;
+    for (const Function& function : split->list) functions.push_back(&function);
+    const std::vector<GroupOrder> order = group_order_of(functions, macros);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (order[i].shared.empty()) continue;
+      found.scan.shares_stores = true;
+      found.causes.note(found.scan, Cause::Way::stores_to, order[i].shared, text.text, functions[i]->name);
+    }
+  }
+  return found;
 }
 
 // Texts in memory, of which each may be meant by any #include.
@@ -111,6 +135,8 @@ ProgramScan::ProgramScan(Preprocessed program, const BuildInputs& inputs) {
   const bool known = !whole.has_includes || (inputs.complete && !program.missing);
   if (known && !whole.pastes_tokens && !whole.ambiguous && !parsed.cpp)
     part.calls = call_graph_of(texts, options, parsed.macros);
+  part.whole.add(part.calls ? part.calls->of_all() : group_order_of_whole(texts, parsed.macros));
+  conclude(part.whole);
   whole_ = whole;
   causes_ = part.whole.causes;
   builds_.push_back(std::move(part));
@@ -140,11 +166,7 @@ Findings ProgramScan::of(const Build& build, const std::string& kernel) {
   return *own;
 }
 
-Scan ProgramScan::of(const std::string& kernel) const {
-  Scan all;
-  for (const Build& build : builds_) all = merge(all, of(build, kernel).scan);
-  return all;
-}
+Scan ProgramScan::of(const std::string& kernel) const { return findings_of(kernel).scan; }
 
 Findings ProgramScan::findings_of(const std::string& kernel) const {
   Findings all;
@@ -154,6 +176,7 @@ Findings ProgramScan::findings_of(const std::string& kernel) const {
       if (const Cause* cause = build.whole.causes.of(finding)) all.causes.add({*cause});
     }
   }
+  conclude(all);
   return all;
 }
 

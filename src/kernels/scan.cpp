@@ -17,6 +17,9 @@ Scan merge(const Scan& a, const Scan& b) {
   all.keeps_state |= b.keeps_state;
   all.loops |= b.loops;
   all.adds_to_global |= b.adds_to_global;
+  all.fences_global |= b.fences_global;
+  all.open_loops |= b.open_loops;
+  all.shares_stores |= b.shares_stores;
   return all;
 }
 

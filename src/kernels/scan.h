@@ -24,10 +24,15 @@ struct Scan {
   bool loops = false;                      // may do something more than once
   bool adds_to_global =
       false;  // has operations that communicate only if it loops (kernels/harmless_atomics.h)
+  bool fences_global = false;  // has barriers of global memory, which communicate only if it has open loops
+  bool open_loops = false;     // has loops that may wait for another work-group (kernels/open_loops.h)
+  // A work-group may read or overwrite what another one stores by plain accesses (kernels/shared_stores.h). With open
+  // loops that is communication.
+  bool shares_stores = false;
 
   // Nothing is known: everything is assumed.
   static Scan worst_case() {
-    return {true, true, true, true, true, true, true, true, true, true, true, true, true};
+    return {true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true};
   }
 
   friend bool operator==(const Scan&, const Scan&) = default;

@@ -26,6 +26,8 @@ constexpr std::array<Text, 7> kCommunicates = {"volatile",           "__volatile
 // printf waits for the reader of its output, which may be the launching thread.
 constexpr std::array<Text, 6> kCommunicatesWithin = {"atomic",           "atom_", "__sync_",
                                                      "memory_scope_all", "_pipe", "printf"};
+constexpr std::array<Text, 3> kBarriers = {"barrier", "work_group_barrier", "sub_group_barrier"};
+constexpr Text kLocalFence = "CLK_LOCAL_MEM_FENCE";
 constexpr std::array<Text, 4> kLoops = {"for", "while", "do", "goto"};
 constexpr std::array<Text, 2> kGroups = {"local", "__local"};
 constexpr std::array<Text, 8> kGroupsWithin = {"get_local_", "get_enqueued_", "get_group_", "get_num_",
@@ -106,7 +108,8 @@ class Scanner {
 
   void note(Way way, Text construct) const { notes_.note(scan_, way, construct, construct); }
 
-  void name(Text name) {
+  void name(std::size_t at) {
+    const Text name = list_[at].text;
     const bool ambiguous = scan_.ambiguous;
     const bool communicates = scan_.communicates;
     classify_name(name, scan_);
@@ -114,11 +117,17 @@ class Scanner {
       scan_.communicates = communicates;
       scan_.adds_to_global |= harmless_->add_to_global;
     }
+    scan_.fences_global |= contains(kBarriers, name) && !is_local_barrier(at);
     if (scan_.ambiguous && !ambiguous) unreadable_ = name;
     note(Way::uses, name);
   }
 
   bool follows(std::size_t at, Text sign) const { return at + 1 < list_.size() && list_[at + 1].is(sign); }
+
+  // A barrier that orders accesses to local memory only.
+  [[nodiscard]] bool is_local_barrier(std::size_t at) const {
+    return follows(at, "(") && follows(at + 1, kLocalFence) && (follows(at + 2, ")") || follows(at + 2, ","));
+  }
 
   void code(const Token& token) {
     if (token.is("##")) pastes(token.text);
@@ -128,7 +137,7 @@ class Scanner {
       depth_ -= depth_ > 0 ? 1 : 0;
     }
     if (token.kind != Token::Kind::name) return;
-    name(token.text);
+    name(at_);
     if (is_replaced(token.text)) replaced();
   }
 
@@ -195,6 +204,7 @@ class Scanner {
       scan_.breaks_prelude = true;
       note(Way::changes, list_[begin].text);
     }
+    scan_.fences_global |= begin < end && list_[begin].is(kLocalFence);
     for (std::size_t i = begin; i < end; ++i) {
       if (list_[i].is("##")) pastes(list_[i].text);
       // Turned into a string, a replaced name would be visible; so would one that a condition tests.
@@ -203,7 +213,7 @@ class Scanner {
         note(Way::makes_text, list_[i].text);
       }
       if (list_[i].kind != Token::Kind::name) continue;
-      name(list_[i].text);
+      name(i);
       // Another macro could paste something to the replaced name.
       if (is_replaced(list_[i].text) && !follows(i, "(")) scan_.breaks_prelude_if_pasting = true;
     }
@@ -212,7 +222,7 @@ class Scanner {
   void condition(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (list_[i].kind != Token::Kind::name) continue;
-      name(list_[i].text);
+      name(i);
       scan_.breaks_prelude |= is_replaced(list_[i].text);
       note(Way::changes, list_[i].text);
       // A macro that could paste a replaced name here.
@@ -274,6 +284,18 @@ std::string definition_of(Text operand, bool undefines) {
 
 }  // namespace
 
+void conclude(Findings& found) {
+  const auto communicates = [&](bool does, Cause::Finding by) {
+    if (!does) return;
+    found.scan.communicates = true;
+    if (const Cause* cause = found.causes.of(by))
+      found.causes.note(found.scan, Cause(*cause), std::string(cause->construct));
+  };
+  communicates(found.scan.adds_to_global && found.scan.loops, Cause::Finding::adds_to_global);
+  communicates(found.scan.fences_global && found.scan.open_loops, Cause::Finding::fences_global);
+  communicates(found.scan.shares_stores && found.scan.open_loops, Cause::Finding::shares_stores);
+}
+
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes) {
   return Scanner(tokens, nullptr, notes).run();
 }
@@ -307,6 +329,8 @@ Scan scan_pasted_names(const std::vector<const Tokens*>& texts, const Tokens& op
   for (const Text name : kCommunicates) found(&Scan::communicates, name, pasting.can_form(name));
   for (const Text part : kCommunicatesWithin)
     found(&Scan::communicates, part, pasting.can_form_containing(part));
+  for (const Text name : kBarriers) found(&Scan::fences_global, name, pasting.can_join(name));
+  for (const Text name : kLoops) scan.open_loops |= pasting.can_join(name);
   for (const Text name : kGroups) scan.reads_work_group |= pasting.can_form(name);
   for (const Text part : kGroupsWithin) scan.reads_work_group |= pasting.can_form_containing(part);
   return scan;
@@ -338,6 +362,7 @@ Scan scan_options(std::string_view options, Causes* causes) {
     // A macro with a name from the prelude would change the prelude.
     for_each_name(prelude(), [&](Text name) { scan.breaks_prelude |= name == macro; });
     scan.breaks_prelude |= Text(macro).find(kReservedPrefix) != Text::npos;
+    scan.fences_global |= macro == kLocalFence;  // it may be another fence
     note(macro);
   }
   return scan;

@@ -40,6 +40,9 @@ struct Findings {
   }
 };
 
+// Adds what follows from findings of which each alone is harmless: they communicate together with a loop that may wait.
+void conclude(Findings& found);
+
 // Scans the tokens of text without line splices. Includes are not followed, and pasted names are not formed.
 Scan scan_tokens(const Tokens& tokens, const CauseNotes& notes = {});
 // The same for one function, of which some tokens are known not to communicate.

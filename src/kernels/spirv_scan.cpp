@@ -28,6 +28,11 @@ constexpr Scan kMayCommunicate{.communicates = true};
 constexpr Scan kReadsWorkGroup{.reads_work_group = true};
 constexpr Scan kKeepsState{.keeps_state = true};
 constexpr Scan kReadsBoth{.reads_ndrange = true, .reads_work_group = true};
+constexpr Word kLocalFence = static_cast<Word>(spv::MemorySemanticsMask::WorkgroupMemory) |
+                             static_cast<Word>(spv::MemorySemanticsMask::Acquire) |
+                             static_cast<Word>(spv::MemorySemanticsMask::Release) |
+                             static_cast<Word>(spv::MemorySemanticsMask::AcquireRelease) |
+                             static_cast<Word>(spv::MemorySemanticsMask::SequentiallyConsistent);
 constexpr Scan kWorstCase{
     .reads_ndrange = true, .opaque = true, .communicates = true, .reads_work_group = true};
 
@@ -210,6 +215,7 @@ class ModuleReader {
       if (!sound_) return std::nullopt;
       if (!(scan_ == before)) note_causes();
     }
+    conclude();
     return scan_;
   }
 
@@ -219,6 +225,13 @@ class ModuleReader {
     construct_ = why;
     note_causes();
     return scan_;
+  }
+
+  // A barrier of global memory in a module with a loop may be how work-groups wait for each other.
+  void conclude() {
+    if (!fences_global_ || !loops_ || scan_.communicates) return;
+    scan_.communicates = true;
+    if (causes_ != nullptr) causes_->note(scan_, Cause::Way::in_module, "a barrier of global memory");
   }
 
   void note_causes() {
@@ -247,6 +260,8 @@ class ModuleReader {
     if (version < kOldestVersion || version > kNewestVersion || (version & 0xFF) != 0) return false;
     if (bound > kMaxBound || word(4) != 0) return false;
     narrow_scopes_.resize(bound);
+    local_fences_.resize(bound);
+    labels_.resize(bound);
     return true;
   }
 
@@ -313,6 +328,18 @@ class ModuleReader {
         return add_if(operand(3) == static_cast<Word>(spv::StorageClass::CrossWorkgroup), kKeepsState);
       case Op::OpConstant:
         return constant();
+      case Op::OpLabel:
+        return label();
+      case Op::OpLoopMerge:
+        loops_ = true;
+        return;
+      case Op::OpBranch:
+        return target(1);
+      case Op::OpBranchConditional:
+        target(2);
+        return target(3);
+      case Op::OpSwitch:
+        return targets();
       default:
         return memory(static_cast<Op>(opcode));
     }
@@ -322,10 +349,13 @@ class ModuleReader {
     switch (op) {
       case Op::OpControlBarrier:
         scope(1);
+        fence(3);
         return scope(2);
       case Op::OpMemoryBarrier:
+        fence(2);
         return scope(1);
       case Op::OpMemoryNamedBarrier:
+        fence(3);
         return scope(2);
       case Op::OpStore:
         return access(3);
@@ -386,6 +416,7 @@ class ModuleReader {
     } else if (count_ == 4) {
       narrow_scopes_[id] = value >= static_cast<Word>(spv::Scope::Workgroup) &&
                            value <= static_cast<Word>(spv::Scope::Invocation);
+      local_fences_[id] = (value & ~kLocalFence) == 0;
     }
   }
 
@@ -393,6 +424,32 @@ class ModuleReader {
   void scope(std::size_t at) {
     const Word id = operand(at);
     add_if(id >= narrow_scopes_.size() || !narrow_scopes_[id], kMayCommunicate);
+  }
+
+  // What is not certainly a fence of local memory only.
+  void fence(std::size_t at) {
+    const Word id = operand(at);
+    fences_global_ |= id >= local_fences_.size() || !local_fences_[id];
+  }
+
+  void label() {
+    const Word id = operand(1);
+    sound_ &= id < labels_.size();
+    if (sound_) labels_[id] = true;
+  }
+
+  // A branch to a block that came before: a loop.
+  void target(std::size_t at) {
+    const Word id = operand(at);
+    loops_ |= id >= labels_.size() || labels_[id];
+  }
+
+  // Its literals may have one word or two, so each word counts as a label.
+  void targets() {
+    for (std::size_t at = 2; has(at); ++at) {
+      const Word id = operand(at);
+      loops_ |= id < labels_.size() && labels_[id];
+    }
   }
 
   void access(std::size_t at) {
@@ -419,6 +476,10 @@ class ModuleReader {
   std::size_t count_ = 0;  // of its words
   bool sound_ = true;
   std::vector<bool> narrow_scopes_;  // by id
+  std::vector<bool> local_fences_;   // by id
+  std::vector<bool> labels_;         // of the blocks so far, by id
+  bool fences_global_ = false;       // has a barrier that may order global memory
+  bool loops_ = false;
   Scan scan_;
   Causes* const causes_;
   std::string construct_;  // what the current instruction names

@@ -24,7 +24,7 @@
 //     all slices of the helpers. If that fails too, its error is the call's, and a marker keeps the order if the
 //     driver accepts one.
 //
-// Requires: the kernel's work-groups do not exchange data (plan::Kernel::communicates).
+// Requires: the kernel's work-groups do not exchange data (plan::needs_order).
 //
 // Thread-safe as launch.h is.
 #pragma once

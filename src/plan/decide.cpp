@@ -78,7 +78,7 @@ std::size_t alpha_slices(const base::Settings& settings, const Kernel& kernel, c
 
 bool may_overlap(base::LaunchMode mode, const Kernel& kernel, const Device& device) {
   using Mode = base::LaunchMode;
-  return !kernel.communicates &&
+  return !needs_order(kernel) &&
          (mode == Mode::pipelined || (mode == Mode::automatic && device.gains_from_pipelining));
 }
 

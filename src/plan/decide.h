@@ -72,13 +72,16 @@ struct Kernel {
   // Work-groups may exchange data through global memory. One may then wait for another, which is valid only if the
   // device holds all of them at once.
   bool communicates = false;
+  // Work-groups may read or overwrite what others store by plain accesses, without waiting for it.
+  bool shares_stores = false;
   // The kernel may depend on the local size chosen for a launch that names none.
   bool depends_on_grouping = true;
   unsigned alpha = 0;  // α for this kernel, 0: the device's or the general one
 };
 
 // A group that reads results of earlier groups finds them complete only if these are in earlier slices.
-inline Order order_of(const Kernel& kernel) { return kernel.communicates ? Order::ascending : Order::any; }
+inline bool needs_order(const Kernel& kernel) { return kernel.communicates || kernel.shares_stores; }
+inline Order order_of(const Kernel& kernel) { return needs_order(kernel) ? Order::ascending : Order::any; }
 
 // What is known of a device.
 struct Device {

@@ -83,7 +83,7 @@ LaunchMethod choose_method(base::LaunchMode requested, const Kernel& kernel, con
   }
   if (requested == Wanted::automatic && !device.gains_from_pipelining)
     return LaunchMethod::queue(SingleQueueReason::device);
-  if (kernel.communicates) return LaunchMethod::queue(SingleQueueReason::communicates);
+  if (needs_order(kernel)) return LaunchMethod::queue(SingleQueueReason::communicates);
   if (slices < kMinPipelinedSlices) return LaunchMethod::queue(SingleQueueReason::few);
   if (conditions.user_event_pending) return LaunchMethod::queue(SingleQueueReason::pending);
   if (!conditions.can_add_queues) return LaunchMethod::queue(SingleQueueReason::queue);

@@ -96,7 +96,7 @@ MUTANTS = {
                                            "launch_.queue) offset[2]"}),
     "helpers_given_away_while_busy": ("src/interpose/queues/helper_queues.cpp", {"      status > CL_COMPLETE)\n    return false;":
                                                                     "      status > CL_QUEUED)\n    return false;"}),
-    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (kernel.communicates) return LaunchMethod::queue(SingleQueueReason::communicates);": ""}),
+    "talking_kernels_pipelined": ("src/plan/mode.cpp", {"if (needs_order(kernel)) return LaunchMethod::queue(SingleQueueReason::communicates);": ""}),
     "start_of_the_own_queues_first_slice": (
         "src/interpose/launch/split_launch.cpp",
         {"if (first != nullptr && next.clRetainEvent(first)": "if (false && next.clRetainEvent(first)"},

@@ -131,7 +131,7 @@ TEST(Causes, OfSeveralBuildsAreTheFirstOfEachFinding) {
 TEST(Causes, OfAProgramWithoutSourceAreThoseGiven) {
   Causes causes;
   causes.note(Scan::worst_case(), Cause::Way::uses, "x");
-  EXPECT_EQ(ProgramScan(Scan::worst_case(), causes.list()).causes_of("any").size(), 7U);
+  EXPECT_EQ(ProgramScan(Scan::worst_case(), causes.list()).causes_of("any").size(), 9U);
   EXPECT_TRUE(ProgramScan(Scan::worst_case()).causes_of("any").empty());
 }
 

@@ -40,6 +40,17 @@ LaunchMethod choose(LaunchMode wanted_slices, const Kernel& kernel = kFromSource
   return choose_method(wanted_slices, kernel, device, product(), slices, conditions);
 }
 
+// They wait for nobody, so they may be waited for.
+TEST(LaunchMethod, KernelsThatSeeOthersStoresStayInOrder) {
+  const Kernel kernel{.source = Kernel::Source::splittable, .shares_stores = true};
+  EXPECT_EQ(choose(LaunchMode::pipelined, kernel).why, SingleQueueReason::communicates);
+  EXPECT_EQ(choose(LaunchMode::automatic, kernel).mode, Mode::queued);
+  EXPECT_EQ(choose(LaunchMode::sequential, kernel).mode, Mode::sequential);
+  EXPECT_EQ(order_of(kernel), Order::ascending);
+  EXPECT_EQ(order_of(kFromSource), Order::any);
+  EXPECT_FALSE(may_overlap(LaunchMode::pipelined, kernel, h200()));
+}
+
 TEST(LaunchMethod, AutomaticPipelinesWhereTheDeviceBenefits) {
   EXPECT_EQ(choose(LaunchMode::automatic).mode, Mode::pipelined);
   EXPECT_EQ(choose(LaunchMode::pipelined).mode, Mode::pipelined);

@@ -274,6 +274,28 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Spirv, PlainModuleIsHarmless) { EXPECT_EQ(scan(plain()), kHarmless); }
 
+// A barrier of global memory is how groups may wait for each other, if there is a loop. 0x100 is local memory, 0x200 global.
+TEST(Spirv, GlobalBarrierCommunicatesInAModuleWithALoop) {
+  const Words jump_back = instruction(Op::OpLabel, {31}) + instruction(Op::OpBranch, {31});
+  const Words loops[] = {jump_back, instruction(Op::OpLoopMerge, {50, 51, 0}),
+                         instruction(Op::OpLabel, {31}) + instruction(Op::OpBranchConditional, {40, 50, 31}),
+                         instruction(Op::OpLabel, {31}) + instruction(Op::OpSwitch, {40, 50, 1, 31})};
+  const auto communicates = [](Word semantics, const Words& loop) {
+    const auto found = scan(header() + scopes() + instruction(Op::OpConstant, {10, 61, semantics}) +
+                            instruction(Op::OpControlBarrier, {2, 2, 61}) + loop);
+    return found && found->communicates;
+  };
+  for (const Words& loop : loops) {
+    EXPECT_TRUE(communicates(0x210, loop));
+    EXPECT_TRUE(communicates(0x310, loop));
+    EXPECT_FALSE(communicates(0x110, loop));
+    EXPECT_TRUE(scan(plain() + loop)->communicates) << "what it orders is not known";
+  }
+  EXPECT_FALSE(communicates(0x310, instruction(Op::OpLabel, {31}) + instruction(Op::OpBranch, {32})));
+  const auto causes = constructs(plain() + jump_back);
+  EXPECT_EQ(causes, (std::vector<std::string>{"a barrier of global memory"}));
+}
+
 TEST(Spirv, ModuleMayBeUnaligned) {
   const Words module = plain() + decorate(BuiltIn::WorkDim);
   std::vector<std::byte> bytes(module.size() * sizeof(Word) + 1);

@@ -54,6 +54,8 @@ KernelRecord record_of(const base::Settings& settings, const std::optional<Progr
   const kernels::Scan scan = program->scan->of(name);
   record.facts.source = source_of(scan, *program);
   record.facts.communicates = scan.communicates;
+  // Variables of the program's own are such memory, too.
+  record.facts.shares_stores = scan.shares_stores || scan.keeps_state;
   record.facts.depends_on_grouping = scan.reads_work_group;
   record.has_program_variables = scan.keeps_state;
   if (!program->tagged.empty()) {

@@ -1,0 +1,55 @@
+// The text of a function with the macros of its program expanded, for readers that follow expressions.
+//
+// Left as they are: macros with several definitions, those that are undefined anywhere, that take variable arguments, use
+// # or ##, or lead to themselves, and those from build options, which drivers split in different ways.
+//
+// Source: C99 6.10.3 "Macro replacement".
+//
+// Not thread-safe. May throw std::bad_alloc.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/lexer.h"
+#include "kernels/macro_table.h"
+
+namespace cleave::kernels {
+
+class MacroExpansion {
+ public:
+  // `definitions` holds the #define and #undef directives of the program, `defined` the names that options define. Their
+  // texts must outlive this.
+  MacroExpansion(const Tokens& definitions, const std::vector<std::string>& defined);
+
+  // Without directives. Empty if all texts together become so long that a reader should not follow them.
+  [[nodiscard]] std::optional<std::vector<Token>> expand(const std::vector<Token>& text);
+
+  // Whether the name is a macro that is left as it is and may stand for more than a number or a name.
+  [[nodiscard]] bool hides_code(std::string_view name) const;
+  // The same for a loop.
+  [[nodiscard]] bool hides_loop(std::string_view name) const;
+
+ private:
+  struct Meaning {
+    Macro macro;
+    bool left = false;
+    bool code = false;
+    bool loop = false;
+  };
+  using Arguments = std::vector<std::vector<Token>>;
+
+  void add(const std::vector<Token>& list, std::size_t name, std::size_t end);
+  void leave_recursive();
+  [[nodiscard]] const Meaning* expandable(const Token& token) const;
+  static void push_text(const Macro& macro, const Arguments& arguments, std::vector<Token>& open);
+
+  std::unordered_map<std::string_view, Meaning> meanings_;
+  std::size_t steps_left_ = 1'000'000;  // some tens of milliseconds
+};
+
+}  // namespace cleave::kernels

@@ -1,0 +1,7 @@
+// waits: -cl-std=CL3.0
+// The same with the barrier of OpenCL 2.
+kernel void k(global int* data, global int* out, int n) {
+  const int group = get_group_id(0);
+  while (group > 0 && out[group - 1] == 0) work_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  if (get_local_id(0) == 0) out[group] = (group > 0 ? out[group - 1] : 0) + data[group] + 1;
+}
