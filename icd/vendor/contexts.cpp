@@ -6,7 +6,7 @@ namespace cleave::vendor {
 namespace {
 
 // A copy of a property list, with the driver's platform in it.
-class Properties {
+class ContextProperties {
  public:
   // CL_INVALID_PLATFORM if the list names a platform that is not ours.
   cl_int take(const cl_context_properties* given) {
@@ -58,7 +58,7 @@ Object* prepare_context(cl_uint count, const cl_device_id* devices, Object* plat
   return made;
 }
 
-cl_context create(const Properties& properties, cl_uint count, const cl_device_id* devices,
+cl_context create(const ContextProperties& properties, cl_uint count, const cl_device_id* devices,
                   const cl_device_id* raw_devices, ContextNotify notify, void* user_data, cl_int* error_ret) {
   if (properties.platform() == nullptr) return fail<cl_context>(CL_INVALID_PLATFORM, error_ret);
   Object* const made = prepare_context(count, devices, properties.platform());
@@ -72,7 +72,7 @@ cl_context create(const Properties& properties, cl_uint count, const cl_device_i
 cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,
                                        const cl_device_id* devices, ContextNotify notify, void* user_data,
                                        cl_int* error_ret) {
-  Properties list;
+  ContextProperties list;
   HandleListArgument<cl_device_id, CL_INVALID_DEVICE> raw_devices;
   const cl_int list_error = list.take(properties);
   const cl_int device_error = raw_devices.take(devices, count);
@@ -87,7 +87,7 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
 
 cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type type,
                                                ContextNotify notify, void* user_data, cl_int* error_ret) {
-  Properties list;
+  ContextProperties list;
   cl_int error = list.take(properties);
   if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
   Object* const made =
@@ -124,7 +124,7 @@ cl_int CL_API_CALL clGetContextInfo(cl_context handle, cl_context_info name, siz
 
 cl_int CL_API_CALL clGetGLContextInfoKHR(const cl_context_properties* properties, cl_gl_context_info name,
                                          size_t size, void* value, size_t* size_ret) {
-  Properties list;
+  ContextProperties list;
   cl_int error = list.take(properties);
   if (error == CL_SUCCESS && list.platform() == nullptr) error = CL_INVALID_PLATFORM;
   if (error == CL_SUCCESS) {

@@ -14,7 +14,7 @@ constexpr cl_uint kAllocationDevice = 0x419D;  // CL_MEM_ALLOC_DEVICE_INTEL
 // A property list with devices in it is rare and short.
 constexpr std::size_t kMaxProperties = 128;
 
-class Properties {
+class MemoryProperties {
  public:
   // CL_INVALID_DEVICE if the list names a device that is not ours, CL_INVALID_PROPERTY if it is too long.
   cl_int take(const cl_mem_properties* given) {
@@ -102,7 +102,7 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context handle, const cl_mem_p
                                                cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
-  Properties list;
+  MemoryProperties list;
   const cl_int error = list.take(properties);
   if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
   cl_image_desc copy;
@@ -120,7 +120,7 @@ cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_
                                                 cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
-  Properties list;
+  MemoryProperties list;
   const cl_int error = list.take(properties);
   if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
   return create(*context, nullptr, error_ret, [&] {
@@ -134,7 +134,7 @@ cl_mem CL_API_CALL clCreateBufferWithPropertiesINTEL(cl_context handle, const cl
                                                      cl_int* error_ret) {
   Object* const context = vendor.objects.find(handle);
   if (context == nullptr) return fail<cl_mem>(CL_INVALID_CONTEXT, error_ret);
-  Properties list;
+  MemoryProperties list;
   const cl_int error = list.take(properties);
   if (error != CL_SUCCESS) return fail<cl_mem>(error, error_ret);
   return create(*context, nullptr, error_ret, [&] {

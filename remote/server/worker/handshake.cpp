@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 // Slows down guessing of tokens.
 constexpr std::chrono::milliseconds kWrongTokenDelay{500};
 
-std::uint64_t now() {
+std::uint64_t time_of_welcome() {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
 }
 
@@ -96,7 +96,7 @@ std::span<const std::byte> DeviceCatalog::welcome(const Options& options, std::u
   welcome.add_heartbeat(static_cast<std::uint32_t>(options.heartbeat.count()));
   welcome.add_load(load);
   welcome.add_name(name);
-  welcome.add_time(now());
+  welcome.add_time(time_of_welcome());
   builder_.Finish(welcome.Finish());
   return std::as_bytes(std::span(builder_.GetBufferPointer(), builder_.GetSize()));
 }

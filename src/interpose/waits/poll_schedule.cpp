@@ -22,12 +22,12 @@ constexpr int kFar = 48;
 constexpr int kNear = 512;
 
 // "Around" is this share of the prediction, to either side.
-constexpr int kWindow = 16;
+constexpr int kAround = 16;
 
 }  // namespace
 
 Nanoseconds PollSchedule::next(Nanoseconds waited) const {
-  const Nanoseconds window = predicted_ / kWindow;
+  const Nanoseconds window = predicted_ / kAround;
   const Nanoseconds until_near = predicted_ - window - waited;
   if (until_near > kShortest) {
     return std::clamp(std::min(waited / kFar, until_near), kShortest, kLongestFar);

@@ -9,9 +9,9 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr TimePoint kStart{seconds(1000)};
+constexpr TimePoint kListed{seconds(1000)};
 
-Report report_with(unsigned running, unsigned busy, TimePoint listed = kStart) {
+Report report_with(unsigned running, unsigned busy, TimePoint listed = kListed) {
   Report report;
   report.connected = true;
   report.counts = Counts{running, busy};
@@ -28,9 +28,9 @@ TEST(Totals, StartsUnknown) {
 
 TEST(Totals, SumsAllHypervisors) {
   Totals tally(2, seconds(5));
-  EXPECT_FALSE(tally.report(0, report_with(3, 1), kStart));
+  EXPECT_FALSE(tally.report(0, report_with(3, 1), kListed));
   EXPECT_FALSE(tally.total().known);
-  EXPECT_TRUE(tally.report(1, report_with(4, 2), kStart));
+  EXPECT_TRUE(tally.report(1, report_with(4, 2), kListed));
   EXPECT_TRUE(tally.total().known);
   EXPECT_EQ(tally.total().counts, (Counts{7, 3}));
   EXPECT_EQ(tally.total().sequence, 2U);
@@ -38,40 +38,40 @@ TEST(Totals, SumsAllHypervisors) {
 
 TEST(Totals, IsUnknownIfOneHypervisorIs) {
   Totals tally(2, seconds(5));
-  tally.report(0, report_with(3, 1), kStart);
-  tally.report(1, report_with(4, 2), kStart);
-  EXPECT_TRUE(tally.report(1, Report{}, kStart));
+  tally.report(0, report_with(3, 1), kListed);
+  tally.report(1, report_with(4, 2), kListed);
+  EXPECT_TRUE(tally.report(1, Report{}, kListed));
   EXPECT_FALSE(tally.total().known);
   EXPECT_EQ(tally.connected(), 1U);
-  EXPECT_TRUE(tally.report(1, report_with(4, 2), kStart));
+  EXPECT_TRUE(tally.report(1, report_with(4, 2), kListed));
   EXPECT_EQ(tally.total().sequence, 4U);
 }
 
 TEST(Totals, UnchangedReportIsNoChange) {
   Totals tally(1, seconds(5));
-  EXPECT_TRUE(tally.report(0, report_with(3, 1), kStart));
-  EXPECT_FALSE(tally.report(0, report_with(3, 1), kStart));
-  EXPECT_TRUE(tally.report(0, report_with(3, 2), kStart));
+  EXPECT_TRUE(tally.report(0, report_with(3, 1), kListed));
+  EXPECT_FALSE(tally.report(0, report_with(3, 1), kListed));
+  EXPECT_TRUE(tally.report(0, report_with(3, 2), kListed));
   EXPECT_EQ(tally.total().sequence, 3U);
 }
 
 TEST(Totals, UnconfirmedCountExpires) {
   Totals tally(1, seconds(5));
-  tally.report(0, report_with(3, 1), kStart);
-  EXPECT_FALSE(tally.expire(kStart + seconds(5)));
-  EXPECT_TRUE(tally.expire(kStart + seconds(6)));
+  tally.report(0, report_with(3, 1), kListed);
+  EXPECT_FALSE(tally.expire(kListed + seconds(5)));
+  EXPECT_TRUE(tally.expire(kListed + seconds(6)));
   EXPECT_FALSE(tally.total().known);
   EXPECT_EQ(tally.connected(), 0U);
   // An event alone does not bring it back.
-  EXPECT_FALSE(tally.report(0, report_with(4, 1), kStart + seconds(7)));
-  EXPECT_TRUE(tally.report(0, report_with(4, 1, kStart + seconds(8)), kStart + seconds(8)));
+  EXPECT_FALSE(tally.report(0, report_with(4, 1), kListed + seconds(7)));
+  EXPECT_TRUE(tally.report(0, report_with(4, 1, kListed + seconds(8)), kListed + seconds(8)));
   EXPECT_EQ(tally.total().counts.running, 4U);
 }
 
 TEST(Totals, TotalIsCappedAtTheProtocolLimit) {
   Totals tally(2, seconds(5));
-  tally.report(0, report_with(base::kMaxMachines, 1), kStart);
-  tally.report(1, report_with(base::kMaxMachines, 1), kStart);
+  tally.report(0, report_with(base::kMaxMachines, 1), kListed);
+  tally.report(1, report_with(base::kMaxMachines, 1), kListed);
   EXPECT_EQ(tally.total().counts, (Counts{base::kMaxMachines, 2}));
 }
 
