@@ -220,7 +220,11 @@ cl_uint steps_for(Device& device, std::size_t waves, double ms) {
     for (int i = 0; i < more; ++i) took = std::min(took, device.milliseconds(work));
   };
   const auto scale = [&](double factor) { steps = std::clamp(steps * factor, 1.0, kMostSteps); };
-  for (measure(); took < ms / 3 && steps < kMostSteps; measure()) scale(std::clamp(ms / took, 1.5, 8.0));
+  measure();
+  while (took < ms / 3 && steps < kMostSteps) {
+    scale(std::clamp(ms / took, 1.5, 8.0));
+    measure();
+  }
   for (int i = 0; i < 2; ++i) {
     scale(ms / took);
     measure();

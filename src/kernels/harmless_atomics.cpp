@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "kernels/name_list.h"
+
 namespace cleave::kernels {
 namespace {
 
@@ -17,11 +19,6 @@ constexpr std::array<Text, 3> kFences = {"mem_fence", "read_mem_fence", "write_m
 constexpr std::array<Text, 9> kHidden = {"struct",     "union",    "enum",          "typedef",    "typeof",
                                          "__typeof__", "__typeof", "__attribute__", "__attribute"};
 constexpr std::array<Text, 5> kStatementWords = {"return", "else", "do", "case", "goto"};
-
-template <std::size_t N>
-bool is_in(const std::array<Text, N>& list, Text text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 // What the name says behind atomic_ or atom_; empty for other names.
 Text operation_of(Text name) {

@@ -28,11 +28,11 @@ constexpr Scan kMayCommunicate{.communicates = true};
 constexpr Scan kReadsWorkGroup{.reads_work_group = true};
 constexpr Scan kKeepsState{.keeps_state = true};
 constexpr Scan kReadsBoth{.reads_ndrange = true, .reads_work_group = true};
-constexpr Word kLocalFence = static_cast<Word>(spv::MemorySemanticsMask::WorkgroupMemory) |
-                             static_cast<Word>(spv::MemorySemanticsMask::Acquire) |
-                             static_cast<Word>(spv::MemorySemanticsMask::Release) |
-                             static_cast<Word>(spv::MemorySemanticsMask::AcquireRelease) |
-                             static_cast<Word>(spv::MemorySemanticsMask::SequentiallyConsistent);
+constexpr Word kLocalFenceSemantics = static_cast<Word>(spv::MemorySemanticsMask::WorkgroupMemory) |
+                                      static_cast<Word>(spv::MemorySemanticsMask::Acquire) |
+                                      static_cast<Word>(spv::MemorySemanticsMask::Release) |
+                                      static_cast<Word>(spv::MemorySemanticsMask::AcquireRelease) |
+                                      static_cast<Word>(spv::MemorySemanticsMask::SequentiallyConsistent);
 constexpr Scan kWorstCase{
     .reads_ndrange = true, .opaque = true, .communicates = true, .reads_work_group = true};
 
@@ -416,7 +416,7 @@ class ModuleReader {
     } else if (count_ == 4) {
       narrow_scopes_[id] = value >= static_cast<Word>(spv::Scope::Workgroup) &&
                            value <= static_cast<Word>(spv::Scope::Invocation);
-      local_fences_[id] = (value & ~kLocalFence) == 0;
+      local_fences_[id] = (value & ~kLocalFenceSemantics) == 0;
     }
   }
 

@@ -1,11 +1,11 @@
 #include "kernels/store_reader.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 
 #include "kernels/expression.h"
+#include "kernels/name_list.h"
 
 namespace cleave::kernels {
 namespace {
@@ -19,11 +19,6 @@ constexpr std::array<Text, 2> kIds = {"get_global_id", "get_group_id"};
 constexpr std::array<Text, 2> kLinearIds = {"get_global_linear_id", "get_group_linear_id"};
 // A name that depends on everything: its value is not known here.
 constexpr Dimensions kUnknown = 8 | kAllDimensions;
-
-template <std::size_t N>
-bool is_in(const std::array<Text, N>& list, Text text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 class StoreReader {
  public:
