@@ -1,7 +1,8 @@
-// Settings of the calling thread for the length of a scope. The thread belongs to the program, so both are put
-// back at the end.
+// Settings of the calling thread for the length of a scope. The thread belongs to the program, so they
+// are put back at the end.
 #pragma once
 
+#include <csignal>
 #include <pthread.h>
 
 #include <sys/prctl.h>
@@ -19,6 +20,22 @@ class ScopedCancelDisable {
 
  private:
   int state_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// Blocks all signals. A thread that is started meanwhile inherits that: the program's handlers expect to run on its own threads.
+class ScopedSignalBlock {
+ public:
+  ScopedSignalBlock() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ScopedSignalBlock(const ScopedSignalBlock&) = delete;
+  ScopedSignalBlock& operator=(const ScopedSignalBlock&) = delete;
+  ~ScopedSignalBlock() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
 };
 
 // Makes the thread's sleeps end on time (timer slack of 1 ns), and defers cancellation in them.

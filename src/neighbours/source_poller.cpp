@@ -1,7 +1,6 @@
 #include "neighbours/source_poller.h"
 
 #include <algorithm>
-#include <csignal>
 #include <poll.h>
 #include <thread>
 #include <unistd.h>
@@ -9,26 +8,12 @@
 
 #include <sys/eventfd.h>
 
+#include "base/scoped_thread_state.h"
+
 namespace cleave::neighbours {
 namespace {
 
 using namespace std::chrono_literals;
-
-// A new thread inherits the mask. The program's signal handlers expect to run on its own threads.
-class ScopedBlockSignals {
- public:
-  ScopedBlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ScopedBlockSignals(const ScopedBlockSignals&) = delete;
-  ScopedBlockSignals& operator=(const ScopedBlockSignals&) = delete;
-  ~ScopedBlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 std::vector<std::optional<TimedCount>> last_counts(const std::vector<std::unique_ptr<Source>>& sources) {
   std::vector<std::optional<TimedCount>> last_count;
@@ -59,7 +44,7 @@ std::shared_ptr<SourcePoller> SourcePoller::start(std::vector<std::unique_ptr<So
                                                   const StalenessRules& rules, Observer observer) noexcept
     try {
   auto made = std::make_shared<SourcePoller>(std::move(sources), rules, std::move(observer));
-  const ScopedBlockSignals blocked;
+  const base::ScopedSignalBlock blocked;
   std::thread([made] { made->run(); }).detach();
   return made;
 } catch (...) {

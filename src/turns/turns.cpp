@@ -1,12 +1,13 @@
 #include "turns/turns.h"
 
 #include <algorithm>
-#include <csignal>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include <sys/random.h>
+
+#include "base/scoped_thread_state.h"
 
 namespace cleave::turns {
 namespace {
@@ -50,21 +51,6 @@ bool has_light(const State& state, std::uint32_t self, Ns quantum, Ns now) {
   const auto end = state.participants.begin() + state.header.slots;
   return std::any_of(state.participants.begin(), end, is_light);
 }
-
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 
@@ -117,7 +103,7 @@ bool Turns::join(std::string& problem) {
 void Turns::watch(const std::shared_ptr<SharedFile>& file) {
   mutex_.assert_held();
   watching_ = std::make_shared<std::atomic<bool>>(true);
-  const BlockedSignals blocked;
+  const base::ScopedSignalBlock blocked;
   std::thread([file, contended = contended_, watching = watching_] {
     follow_members(*file, *contended, *watching);
   }).detach();
@@ -153,7 +139,7 @@ void Turns::give_up() {
 }
 
 template <typename Step>
-bool Turns::step_and_wait(Step step) {
+bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
   bool rejoined = false;
   while (file_) {
     Answer answer;
@@ -165,6 +151,11 @@ bool Turns::step_and_wait(Step step) {
       if (rejoined || !join(problem)) break;
       rejoined = true;
       continue;
+    }
+    if (interrupt != nullptr && interrupt->load() != 0) {
+      users_ = 0;
+      idle(0);
+      return false;
     }
     const std::shared_ptr<SharedFile> file = file_;
     const std::uint32_t slot = self_.slot;
@@ -208,22 +199,27 @@ bool Turns::should_yield() noexcept {
   return protocol_.should_pass(state.view(), self_, now);
 }
 
-bool Turns::yield() noexcept try {
+bool Turns::yield(const std::atomic<int>* interrupt) noexcept try {
   const base::MutexLock lock(mutex_);
   bool first = true;
-  return step_and_wait([&](View state, Ns now) {
-    mutex_.assert_held();
-    // Once it has been given away, it is waited for.
-    return std::exchange(first, false) ? protocol_.pass(state, self_, now, *file_)
-                                       : protocol_.look(state, self_, now, *file_);
-  });
+  return step_and_wait(
+      [&](View state, Ns now) {
+        mutex_.assert_held();
+        // Once it has been given away, it is waited for.
+        return std::exchange(first, false) ? protocol_.pass(state, self_, now, *file_)
+                                           : protocol_.look(state, self_, now, *file_);
+      },
+      interrupt);
 } catch (...) {
   return false;
 }
 
 void Turns::end(Ns grace) noexcept {
   const base::MutexLock lock(mutex_);
-  if (users_ == 0 || --users_ > 0 || !file_) return;
+  if (users_ != 0 && --users_ == 0 && file_) idle(grace);
+}
+
+void Turns::idle(Ns grace) {
   file_->update([&](View state, Ns now) {
     mutex_.assert_held();
     static_cast<void>(protocol_.idle(state, self_, grace, now, *file_));

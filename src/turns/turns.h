@@ -67,6 +67,11 @@ class Turns {
   // The same when the process exits, perhaps in a signal handler in the middle of a step: then the others notice by themselves.
   void leave_at_exit() noexcept;
 
+  // Whether this process takes part. Not any more if begin() or yield() could not wait.
+  [[nodiscard]] bool has_joined() noexcept {
+    const base::MutexLock lock(mutex_);
+    return file_ != nullptr;
+  }
   // Whether another process has joined.
   [[nodiscard]] bool contended() const noexcept { return contended_->load(std::memory_order_relaxed); }
 
@@ -79,8 +84,9 @@ class Turns {
     return has_light_neighbour_.load(std::memory_order_relaxed);
   }
   // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
-  // nothing of this process is on the device.
-  [[nodiscard]] bool yield() noexcept;
+  // nothing of this process is on the device. While it waits it looks at `interrupt` (may be null), at least once in a lease: if
+  // that is not 0, the process does not ask for the device any more, as after end(), and the result is false.
+  [[nodiscard]] bool yield(const std::atomic<int>* interrupt = nullptr) noexcept;
   // This thread is done. If it was the last one, the process keeps the device for `grace` at most, so that a begin() until then
   // finds it still held.
   void end(Ns grace = 0) noexcept;
@@ -91,12 +97,13 @@ class Turns {
  private:
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
   bool join(std::string& problem) CLEAVE_REQUIRES(mutex_);
+  void idle(Ns grace) CLEAVE_REQUIRES(mutex_);
   void leave_file() CLEAVE_REQUIRES(mutex_);
   void give_up() CLEAVE_REQUIRES(mutex_);
   void watch(const std::shared_ptr<SharedFile>& file);
   // Makes `step` and, while it says so, waits. Joins again where the entry is gone.
   template <typename Step>
-  bool step_and_wait(Step step) CLEAVE_REQUIRES(mutex_);
+  bool step_and_wait(Step step, const std::atomic<int>* interrupt = nullptr) CLEAVE_REQUIRES(mutex_);
 
   const Options options_;
   const Scheduler scheduler_;
