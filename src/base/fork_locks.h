@@ -19,6 +19,7 @@ enum class ForkOrder : std::uint8_t {
   // The interposer.
   neighbours,
   registry_entry,
+  feeder,
   turn_devices,
   device_turn,
   turns,

@@ -80,6 +80,7 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       policy(make_policy({configuration.settings, costs.table()})),
       turns(forks_, next, clock, configuration.settings),
       turn_slices(make_turn_slices({configuration.settings, turns.durations()})),
+      feeder(forks_, gates),
       waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,
             owner, wait_statistics} {}
 
@@ -99,6 +100,7 @@ bool Interposer::begin() noexcept {
 void Interposer::end() noexcept {
   write_summary();
   turns.leave();
+  feeder.end();
   if (trace) trace->end();
   if (policy->measures_launches()) costs.save(settings().cache);
   neighbours.stop();

@@ -13,6 +13,7 @@
 #include "interpose/drivers/probe_cache.h"
 #include "interpose/explain/kernel_findings.h"
 #include "interpose/launch/cost_feedback.h"
+#include "interpose/launch/feeder.h"
 #include "interpose/launch/launch_timers.h"
 #include "interpose/policies/policy.h"
 #include "interpose/programs/known_binaries.h"
@@ -66,6 +67,7 @@ class Interposer {
   const std::unique_ptr<Policy> policy;
   TurnDevices turns;
   const std::unique_ptr<Policy> turn_slices;
+  Feeder feeder;
   const WaitContext waits;
 
   [[nodiscard]] const base::Settings& settings() const { return configuration.settings; }

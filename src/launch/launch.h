@@ -1,7 +1,8 @@
 // Enqueues the slices of a launch on the program's queue so that they appear to the program as one command.
 //
 // In every mode:
-//   - All slices are enqueued before the call returns, so they use the arguments that the program has set.
+//   - All slices are enqueued before the function returns, so they use the arguments that the program has set, if these
+//     are not changed meanwhile.
 //   - Every slice waits for the program's wait list, so that no slice runs if an event in it fails. (Some drivers
 //     propagate a failure only to commands that wait for the failed one directly.) On an out-of-order queue, and if
 //     the program wants an event, each slice also waits for the one before, so that the program's event fails if any

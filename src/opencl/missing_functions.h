@@ -4,6 +4,7 @@
 // Thread-safe: without state.
 #pragma once
 
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
 
@@ -15,6 +16,25 @@ namespace cleave::opencl {
 // (cl_khr_icd).
 inline constexpr cl_int kPlatformNotFound = -1001;
 
+// What a call that fails with this error returns: the error, or null and the error where the last parameter points.
+template <typename Result, typename... Parameters>
+Result failed(cl_int error, Parameters... parameters) noexcept {
+  if constexpr (std::is_same_v<Result, cl_int>) {
+    return error;
+  } else if constexpr (std::is_pointer_v<Result>) {
+    constexpr std::size_t kCount = sizeof...(Parameters);
+    if constexpr (kCount > 0) {
+      if constexpr (std::is_same_v<std::tuple_element_t<kCount - 1, std::tuple<Parameters...>>, cl_int*>) {
+        cl_int* const into = std::get<kCount - 1>(std::tie(parameters...));
+        if (into != nullptr) *into = error;
+      }
+    }
+    return nullptr;
+  } else {
+    static_assert(std::is_void_v<Result>);
+  }
+}
+
 // `kError` is the result of functions that return an error code. The others set theirs to CL_INVALID_OPERATION.
 template <typename Function, cl_int kError = kPlatformNotFound>
 struct MissingFunction;
@@ -22,27 +42,7 @@ struct MissingFunction;
 template <typename Result, typename... Parameters, cl_int kError>
 struct MissingFunction<Result(CL_API_CALL*)(Parameters...), kError> {
   static Result CL_API_CALL call(Parameters... parameters) noexcept {
-    if constexpr (std::is_same_v<Result, cl_int>) {
-      return kError;
-    } else if constexpr (std::is_pointer_v<Result>) {
-      if constexpr (ends_in_error_pointer()) {
-        cl_int* const error = std::get<sizeof...(Parameters) - 1>(std::tie(parameters...));
-        if (error != nullptr) *error = CL_INVALID_OPERATION;
-      }
-      return nullptr;
-    } else {
-      static_assert(std::is_void_v<Result>);
-    }
-  }
-
- private:
-  static constexpr bool ends_in_error_pointer() {
-    if constexpr (sizeof...(Parameters) == 0) {
-      return false;
-    } else {
-      return std::is_same_v<std::tuple_element_t<sizeof...(Parameters) - 1, std::tuple<Parameters...>>,
-                            cl_int*>;
-    }
+    return failed<Result>(std::is_same_v<Result, cl_int> ? kError : CL_INVALID_OPERATION, parameters...);
   }
 };
 

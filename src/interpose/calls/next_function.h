@@ -11,21 +11,22 @@
 
 namespace cleave::interpose {
 
-// For a function whose first parameter is `queue`. Where there is none for this queue, the result answers
-// CL_INVALID_COMMAND_QUEUE.
-template <auto Entry>
-opencl::FunctionAt<Entry> next_function(const Table& next, [[maybe_unused]] cl_command_queue queue) noexcept {
+// What a call of a function that the driver lacks returns.
+inline constexpr cl_int invalid(cl_command_queue) { return CL_INVALID_COMMAND_QUEUE; }
+inline constexpr cl_int invalid(cl_context) { return CL_INVALID_CONTEXT; }
+inline constexpr cl_int invalid(cl_kernel) { return CL_INVALID_KERNEL; }
+
+// For a function whose first parameter is `object`: of an extension, a queue, a context or a kernel. Where there is none for this
+// object, the result answers that it is invalid.
+template <auto Entry, typename Object>
+opencl::FunctionAt<Entry> next_function(const Table& next, [[maybe_unused]] Object object) noexcept {
   using Function = opencl::FunctionAt<Entry>;
   if constexpr (std::is_same_v<typename opencl::EntryTraits<Entry>::Table, Table>) {
     return next.*Entry;
   } else {
-    cl_device_id device = nullptr;
-    void* const found =
-        next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr) == CL_SUCCESS
-            ? find_extension_function(next, device, opencl::kNameOf<Entry>.data())
-            : nullptr;
+    void* const found = find_extension_function(next, object, opencl::kNameOf<Entry>.data());
     return found != nullptr ? reinterpret_cast<Function>(found)
-                            : opencl::MissingFunction<Function, CL_INVALID_COMMAND_QUEUE>::call;
+                            : opencl::MissingFunction<Function, invalid(Object{})>::call;
   }
 }
 

@@ -26,6 +26,7 @@ enum class Role : std::uint8_t {
   waits,
   retains,
   releases,
+  withdraws,
   overridden,
   cancellable,
 };

@@ -1,6 +1,8 @@
 // Retain and release of objects that have records: the same for all kinds.
 #pragma once
 
+#include <type_traits>
+
 #include "interpose/interposer.h"
 #include "opencl/function_traits.h"
 
@@ -35,6 +37,9 @@ template <auto Entry, typename Handle>
 struct Release<Entry, cl_int(CL_API_CALL*)(Handle)> {
   static cl_int CL_API_CALL call(Handle handle) noexcept {
     Interposer& p = interposer();
+    if constexpr (std::is_same_v<Handle, cl_kernel>) {
+      if (p.feeder.feeds(handle)) p.feeder.wait();
+    }
     records_of(p.records, handle).release(handle);
     return (p.next.*Entry)(handle);
   }

@@ -10,6 +10,7 @@
 #include "interpose/interposer.h"
 #include "interpose/waits/blocking_calls.h"
 #include "opencl/extension_functions.h"
+#include "opencl/missing_functions.h"
 
 namespace cleave::interpose {
 namespace {
@@ -48,9 +49,30 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Interposer& p = interposer();
     p.note_command(queue);
+    if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
+      return opencl::failed<Result>(error, parameters...);
     const GateGuard guard(p.gates.of(queue));
     return next_function<Entry>(p.next, queue)(queue, parameters...);
   }
+};
+
+// A function that takes away or changes what a launch uses: arguments of the kernel that is its first parameter, or memory.
+template <auto Entry, typename Function = FunctionAt<Entry>>
+struct Withdrawing;
+
+template <auto Entry, typename Result, typename Object, typename... Parameters>
+struct Withdrawing<Entry, Result(CL_API_CALL*)(Object, Parameters...)> {
+  // Without cleanup around the driver's call, where the thread may be cancelled.
+  static Result CL_API_CALL call(Object object, Parameters... parameters) {
+    Interposer& p = interposer();
+    if (is_used(p.feeder, object)) [[unlikely]]
+      p.feeder.wait();
+    return next_function<Entry>(p.next, object)(object, parameters...);
+  }
+
+ private:
+  static bool is_used(const Feeder& feeder, cl_kernel kernel) { return feeder.feeds(kernel); }
+  static bool is_used(const Feeder& feeder, const void*) { return feeder.feeds(); }
 };
 
 // A function that may wait for its command. It is a cancellation point only if it waits.
@@ -80,6 +102,8 @@ constexpr FunctionAt<Entry> override_of() {
     return CancelSafe<&Retain<Entry>::call>::call;
   } else if constexpr (kIs == Role::releases) {
     return CancelSafe<&Release<Entry>::call>::call;
+  } else if constexpr (kIs == Role::withdraws) {
+    return Withdrawing<Entry>::call;
   } else if constexpr (kIs == Role::overridden) {
     return CancelSafe<kByHand>::call;
   } else if constexpr (kIs == Role::cancellable) {

@@ -133,6 +133,28 @@ void* find_extension_function(const Table& next, cl_device_id device, const char
   return found != nullptr ? found : next.clGetExtensionFunctionAddress(name);
 }
 
+void* find_extension_function(const Table& next, cl_command_queue queue, const char* name) noexcept {
+  cl_device_id device = nullptr;
+  next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, static_cast<void*>(&device), nullptr);
+  return device != nullptr ? find_extension_function(next, device, name) : nullptr;
+}
+
+void* find_extension_function(const Table& next, cl_context context, const char* name) noexcept try {
+  std::size_t size = 0;
+  next.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &size);
+  std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
+  next.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, static_cast<void*>(devices.data()), nullptr);
+  return !devices.empty() ? find_extension_function(next, devices.front(), name) : nullptr;
+} catch (...) {  // out of memory
+  return nullptr;
+}
+
+void* find_extension_function(const Table& next, cl_kernel kernel, const char* name) noexcept {
+  cl_context context = nullptr;
+  next.clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof context, static_cast<void*>(&context), nullptr);
+  return context != nullptr ? find_extension_function(next, context, name) : nullptr;
+}
+
 std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& settings,
                                        cl_command_queue queue) noexcept {
   QueueRecord record;

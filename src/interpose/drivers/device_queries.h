@@ -22,6 +22,10 @@ bool lacks_markers(const Table& next, cl_device_id device) noexcept;
 // The driver's own function of an extension for which a program got ours; null if the driver has none for this device.
 // The platform is asked first. A program may have used the older query, which some layers below answer alone.
 void* find_extension_function(const Table& next, cl_device_id device, const char* name) noexcept;
+// The same by an object of the driver.
+void* find_extension_function(const Table& next, cl_command_queue queue, const char* name) noexcept;
+void* find_extension_function(const Table& next, cl_context context, const char* name) noexcept;
+void* find_extension_function(const Table& next, cl_kernel kernel, const char* name) noexcept;
 
 // Empty if the driver does not know the queue.
 std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& settings,

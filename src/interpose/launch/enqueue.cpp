@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "base/log.h"
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
 #include "interpose/launch/call.h"
+#include "interpose/launch/fed_launch.h"
 #include "interpose/launch/planned_launch.h"
 #include "interpose/launch/split_launch.h"
 #include "interpose/policies/policy.h"
@@ -81,8 +81,9 @@ std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const Ker
   const LaunchTurn in_turn{use, known.duration, known.measured >= kCertain, keys.launch};
   const bool has_room = use.make_room(base::Nanoseconds(0)) == launch::WaitResult::complete;
   if (!decision.unsplit_reason && has_room) {
-    return launch_split(p, call, {kernel, launch.queue(), launch.range(), decision.slices, decision.key},
-                        &in_turn);
+    const Split split{kernel, launch.queue(), launch.range(), decision.slices, decision.key};
+    if (const auto fed = feed(p, *turn, call, split, in_turn)) return fed;
+    return launch_split(p, call, split, &in_turn);
   }
   const auto why = decision.unsplit_reason.value_or(plan::UnsplitReason::shared);
   const cl_int error = launch_unsplit_in_turn(p, call, kernel, why, in_turn);
@@ -150,18 +151,6 @@ inline cl_int enqueue_any(Interposer& p, const Call& call) {
 using Command = cl_int(CL_API_CALL*)(void*, cl_command_queue, const void*, cl_kernel, cl_uint, const size_t*,
                                      const size_t*, const size_t*, cl_uint, const cl_uint*, cl_uint*, void*);
 
-// The driver's own function. The program got ours in its place, so the kernel's platform has it.
-Command find_command(const Table& next, cl_kernel kernel) {
-  cl_context context = nullptr;
-  cl_uint count = 0;
-  next.clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(cl_context), &context, nullptr);
-  next.clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr);
-  std::vector<cl_device_id> devices(count);
-  next.clGetContextInfo(context, CL_CONTEXT_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
-  if (devices.empty()) return nullptr;
-  return reinterpret_cast<Command>(find_extension_function(next, devices[0], "clCommandNDRangeKernelKHR"));
-}
-
 }  // namespace
 
 cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
@@ -173,6 +162,8 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event, start};
   if (!p.begin_splitting()) return call.forward(p.next);
   p.wait_statistics.of(queue).note_work();
+  if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
+    return error;
   if (p.trace) [[unlikely]]
     return enqueue_traced(p, call);
   return enqueue_any(p, call);
@@ -183,6 +174,7 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_ui
                                  const cl_event* wait_list, cl_event* event) noexcept {
   Interposer& p = interposer();
   p.note_command(queue);
+  if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) return error;
   if (p.trace && p.begin_splitting()) return enqueue_task_traced(p, queue, kernel, waits, wait_list, event);
   const GateGuard guard(p.gates.of(queue));
   const cl_int error = p.next.clEnqueueTask(queue, kernel, waits, wait_list, event);
@@ -199,7 +191,9 @@ cl_int CL_API_CALL clCommandNDRangeKernelKHR(void* command_buffer, cl_command_qu
                                              cl_uint points, const cl_uint* point_list, cl_uint* point,
                                              void* mutable_handle) noexcept try {
   Interposer& p = interposer();
-  const Command command = find_command(p.next, kernel);
+  // The program got ours in place of the driver's, so the kernel's platform has one.
+  const auto command =
+      reinterpret_cast<Command>(find_extension_function(p.next, kernel, "clCommandNDRangeKernelKHR"));
   if (command == nullptr) return CL_INVALID_KERNEL;
   const cl_int error = command(command_buffer, queue, properties, kernel, dims, offset, global, local, points,
                                point_list, point, mutable_handle);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <pthread.h>
 #include <span>
 
 #include "interpose/state/callback_scope.h"
@@ -136,7 +137,8 @@ cl_int launch_unsplit_in_turn(Interposer& p, const Call& call, const KernelRecor
 cl_int launch_split(Interposer& p, const Call& call, const Split& split, const LaunchTurn* turn) {
   const QueueRecord& queue = split.queue;
   Gate* const gate = queue.in_order ? &p.gates.of(call.queue) : nullptr;
-  const ExclusiveGate exclusive(gate);
+  const bool is_fed = turn != nullptr && turn->caller != nullptr;
+  const ExclusiveGate exclusive(gate, is_fed ? turn->caller->thread() : pthread_self());
   const auto unsplit = [&](UnsplitReason why) {
     return turn != nullptr ? launch_unsplit_in_turn(p, call, split.kernel, why, *turn)
                            : launch_unsplit(p, call, split.kernel, why);
@@ -151,7 +153,7 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
       choose_method_for(p.settings().launch, p.records, split.kernel, queue, split.range, cut.count());
   if (turn != nullptr) {
     const auto expected = turn->is_certain ? turn->expected : base::Nanoseconds(0);
-    turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), abort);
+    turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), abort, turn->caller);
     method = held_back(method);
   }
   const bool sequential = method.mode == plan::Mode::sequential;

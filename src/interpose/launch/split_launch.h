@@ -35,6 +35,9 @@ struct LaunchTurn {
   base::Nanoseconds expected;  // how long the launch takes; 0: unknown
   bool is_certain;             // measured more than now and then
   learn::Key key;              // under which that is kept; 0: it is not
+  // The call for which the feeder makes the launch, to be told when the driver has accepted the first slice. Null: the thread
+  // is the program's.
+  Feeder::Caller* caller = nullptr;
 };
 
 // As one launch that is counted as in flight, so that the device is not given away before it has ended. It is flushed, with what

@@ -1,5 +1,7 @@
 #include "interpose/queues/gate.h"
 
+#include "interpose/state/callback_scope.h"
+
 namespace cleave::interpose {
 
 // enter() announces itself and then checks; close() closes and then checks. Both are sequentially consistent, so at
@@ -14,13 +16,14 @@ void Gate::enter() noexcept {
   }
 }
 
-bool Gate::close() noexcept {
+bool Gate::close(pthread_t caller) noexcept {
   int open = 0;
   while (!closed_.compare_exchange_strong(open, 1, std::memory_order_seq_cst)) {
     if (ours()) return false;
     wait_until_open();
     open = 0;
   }
+  caller_.store(caller, std::memory_order_relaxed);
   owner_.store(pthread_self(), std::memory_order_relaxed);
   if (inside_.load(std::memory_order_seq_cst) == 0) return true;
   this->open();
@@ -34,9 +37,11 @@ void Gate::open() noexcept {
 }
 
 void Gate::wait_until_open() noexcept {
-  waiting_.fetch_add(1, std::memory_order_relaxed);
+  const bool is_callers = pthread_equal(caller_.load(std::memory_order_relaxed), pthread_self()) != 0;
+  const int counted = is_callers && !CallbackScope::inside() ? 0 : 1;
+  waiting_.fetch_add(counted, std::memory_order_relaxed);
   closed_.wait(1, std::memory_order_seq_cst);
-  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  waiting_.fetch_sub(counted, std::memory_order_relaxed);
 }
 
 void Gate::reset() noexcept {
@@ -44,6 +49,7 @@ void Gate::reset() noexcept {
   closed_.store(0);
   waiting_.store(0);
   owner_.store(pthread_t{});
+  caller_.store(pthread_t{});
 }
 
 }  // namespace cleave::interpose

@@ -4,7 +4,8 @@
 // Every call that enqueues something passes the queue's gate, and a split launch closes it while it enqueues slices.
 // Closing never waits for threads inside (one of them may be in a blocking call that waits for this thread): if there
 // is one, the launch is not split. Threads that arrive at a closed gate wait; the owner sees their number and stops
-// pacing.
+// pacing. Not so for the thread whose launch it is, if another one enqueues that for it (launch/feeder.h): as in its own call it
+// would wait anyway. In a callback it counts, since the driver may need the thread.
 //
 // Queues are mapped to gates by address. If two queues share a gate, a launch is not split now and then.
 //
@@ -26,11 +27,12 @@ class alignas(64) Gate {
   void enter() noexcept;
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_seq_cst); }
 
-  // Closes the gate if no thread is inside; returns whether it did. Waits for another thread that has it closed.
-  bool close() noexcept;
+  // Closes the gate, for a launch that `caller` has made, if no thread is inside; returns whether it did. Waits for another
+  // thread that has it closed.
+  bool close(pthread_t caller = pthread_self()) noexcept;
   void open() noexcept;
 
-  // The number of threads waiting to enter. For the owner only.
+  // The number of threads waiting to enter, without the caller. For the owner only.
   [[nodiscard]] const std::atomic<int>& waiting() const { return waiting_; }
 
   // For the child of a fork, in which the owner does not exist.
@@ -44,6 +46,7 @@ class alignas(64) Gate {
   std::atomic<int> closed_{0};
   std::atomic<int> waiting_{0};
   std::atomic<pthread_t> owner_{};
+  std::atomic<pthread_t> caller_{};
 };
 
 class Gates {
@@ -75,7 +78,9 @@ class GateGuard {
 // Keeps a gate closed for the duration of a scope, if it could be closed.
 class ExclusiveGate {
  public:
-  explicit ExclusiveGate(Gate* gate) : gate_(gate), closed_(gate != nullptr && gate->close()) {}
+  // `caller`: the thread that has made the launch.
+  explicit ExclusiveGate(Gate* gate, pthread_t caller = pthread_self())
+      : gate_(gate), closed_(gate != nullptr && gate->close(caller)) {}
   ExclusiveGate(const ExclusiveGate&) = delete;
   ExclusiveGate& operator=(const ExclusiveGate&) = delete;
   ~ExclusiveGate() {

@@ -118,6 +118,8 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
 // queue, since they may wait for its commands.
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) noexcept {
   Interposer& p = interposer();
+  // The error of a launch that could not be enqueued to its end goes with the queue.
+  static_cast<void>(p.feeder.settle(queue));
   HelperQueues::Retired retired(p.next);
   const auto last = p.records.queues.release(queue);
   if (last && p.trace) p.trace->queue_released(queue);

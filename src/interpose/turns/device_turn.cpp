@@ -1,9 +1,7 @@
 #include "interpose/turns/device_turn.h"
 
 #include <algorithm>
-#include <csignal>
 #include <new>
-#include <pthread.h>
 #include <utility>
 
 #include "base/scoped_thread_state.h"
@@ -122,7 +120,7 @@ bool DeviceTurn::change_holder(Change change) {
   holds_ = holds;
   ++number_;
   if (!holds) {
-    part_ = Part::impossible;
+    if (!turns_.has_joined()) part_ = Part::impossible;
     forget_all();
   }
   changed_.notify_all();
@@ -211,7 +209,7 @@ bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
     mutex_.lock();
   }
   if (unmarked_.count != 0) unmarked_ended(false);
-  return change_holder([this] { return turns_.yield(); });
+  return change_holder([this, abort] { return turns_.yield(abort); });
 }
 
 void DeviceTurn::sleep_for(Ns time) const {
@@ -382,15 +380,11 @@ void DeviceTurn::note_idle() {
 
 void DeviceTurn::start_keeper() {
   if (keeper_) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const base::ScopedSignalBlock blocked;
   try {
     keeper_ = std::make_unique<std::thread>([this] { keep(); });
   } catch (...) {  // then only the program's waits and launches end its turns, or their leases do
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void DeviceTurn::keep() noexcept {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/clock.h"
+#include "interpose/launch/feeder.h"
 #include "interpose/turns/device_turn.h"
 #include "interpose/waits/slice_pacer.h"
 #include "launch/launch.h"
@@ -17,18 +18,21 @@ namespace cleave::interpose {
 class TurnPacer final : public launch::Pacer {
  public:
   // A launch in `slices` that is expected to take `expected`, or 0 if that is unknown. `upstream` flushes; `abort`: as for
-  // TurnUse::make_room(). Everything must outlive this.
+  // TurnUse::make_room(). `caller` may be null; it may return when the first slice has been accepted. Everything must
+  // outlive this.
   TurnPacer(TurnUse& use, SlicePacer& upstream, base::Clock& clock, base::Nanoseconds expected,
-            std::size_t slices, const std::atomic<int>* abort)
+            std::size_t slices, const std::atomic<int>* abort, Feeder::Caller* caller)
       : use_(use),
         upstream_(upstream),
         clock_(clock),
         slice_(expected / static_cast<base::Nanoseconds::rep>(slices)),
         slices_(slices),
-        abort_(abort) {}
+        abort_(abort),
+        caller_(caller) {}
 
   void flush_upstream(std::span<const cl_event> wait_list) noexcept override {
     upstream_.flush_upstream(wait_list);
+    if (caller_ != nullptr) caller_->may_return();
   }
   bool wants_event() noexcept override;
   launch::WaitResult wait(cl_event slice) noexcept override;
@@ -47,6 +51,7 @@ class TurnPacer final : public launch::Pacer {
   const base::Nanoseconds slice_;
   const std::size_t slices_;
   const std::atomic<int>* const abort_;
+  Feeder::Caller* const caller_;
   // Once the window is full, slices are enqueued as fast as earlier ones end.
   std::size_t batch_ = 0;  // slices since the last one with an event
   const base::Nanoseconds start_ = clock_.now();

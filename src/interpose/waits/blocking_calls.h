@@ -16,6 +16,7 @@
 #include "interpose/calls/reference_counts.h"
 #include "interpose/waits/finish_and_wait_for_events.h"
 #include "interpose/waits/wait.h"
+#include "opencl/missing_functions.h"
 
 namespace cleave::interpose {
 
@@ -46,6 +47,8 @@ struct Blocking<Entry, name, Result(CL_API_CALL*)(cl_command_queue, Parameters..
 
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Interposer& p = interposer();
+    if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
+      return opencl::failed<Result>(error, parameters...);
     if (!waits(parameters...)) {
       p.note_command(queue);
       return enqueue(p, queue, parameters...);

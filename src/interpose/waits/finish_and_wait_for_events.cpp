@@ -99,6 +99,8 @@ void finish_timed_launch(Interposer& p, cl_command_queue queue) noexcept {
 
 cl_int CL_API_CALL clFinish(cl_command_queue queue) {
   Interposer& p = interposer();
+  if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
+    return error;
   if (!p.trace && p.launch_timers.empty() && !p.turns.held() && !may_sleep(p.waits, queue))
     return p.next.clFinish(queue);
   const cl_int error = p.launch_timers.empty() ? finish_untimed(p, queue) : finish_timed(p, queue);

@@ -93,6 +93,11 @@ class TurnsTest(ProgramTest):
         self.expect_right(one)
         self.expect_right(other)
 
+    def test_programs_may_exit_without_waiting(self):
+        self.start_endless()
+        for method in ("preload", "layer"):
+            self.expect_right(self.start(ROUNDS, "left", method=method))
+
     def test_folder_that_cannot_be_used_is_named_once(self):
         self.start_endless()
         process = self.start(ROUNDS, CLEAVE_REGISTRY="/proc/self/nothing")

@@ -3,13 +3,14 @@
 //
 //   turn_taker ROUNDS           one round after another
 //   turn_taker ROUNDS paired    a line is read before each round, and one is written after it
+//   turn_taker ROUNDS left      at the end, a launch is left alone: the program exits without waiting for it
 //
 // Without an end if ROUNDS is 0.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/kit/failures.h"
@@ -74,7 +75,8 @@ struct Program {
 
 int main(int count, char** arguments) {
   const unsigned rounds = count > 1 ? static_cast<unsigned>(std::strtoul(arguments[1], nullptr, 10)) : 0;
-  const bool paired = count > 2 && std::strcmp(arguments[2], "paired") == 0;
+  const std::string_view mode = count > 2 ? arguments[2] : "";
+  const bool paired = mode == "paired";
   Program program;
   std::string line;
   for (unsigned round = 0; rounds == 0 || round < rounds; ++round) {
@@ -85,5 +87,10 @@ int main(int count, char** arguments) {
   }
   program.expect_results();
   std::puts("right");
+  if (mode == "left") {
+    std::fflush(stdout);
+    for (unsigned i = 0; i < 3; ++i) program.launch(program.queue, program.long_steps);
+    std::exit(0);
+  }
   return 0;
 }

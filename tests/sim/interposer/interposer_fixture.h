@@ -13,6 +13,7 @@
 #include "base/configuration.h"
 #include "interpose/calls/table.h"
 #include "interpose/interposer.h"
+#include "tests/kit/eventually.h"
 #include "tests/kit/gtest.h"
 #include "tests/kit/setup.h"
 #include "tests/kit/threads.h"
@@ -161,6 +162,11 @@ class InterposerFixture : public InterposedDriver, public kit::Setup {
   void expect_each_item_ran(cl_int times) const {
     EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
     EXPECT_EQ(read(), std::vector<cl_int>(kItems, times));
+  }
+
+  // Until the latest launch has been enqueued to its last slice.
+  static void await_feeder() {
+    EXPECT_TRUE(kit::eventually([] { return !interpose::interposer().feeder.feeds(); }));
   }
 
   static observe::KernelStatistics statistics() {

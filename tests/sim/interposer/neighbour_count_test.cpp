@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "tests/kit/eventually.h"
+#include "tests/kit/sanitizers.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "tests/unit/fake_monitor.h"
 
@@ -89,19 +90,8 @@ TEST(ConfiguredNeighbourCount, FirstLaunchWaitsForTheMonitor) {
   EXPECT_EQ(slices, 12U);
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define CLEAVE_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CLEAVE_THREAD_SANITIZER 1
-#endif
-#endif
-
 TEST_F(LiveNeighbourCount, ForkedChildFollowsIndependently) {
-#ifdef CLEAVE_THREAD_SANITIZER
-  GTEST_SKIP()
-      << "ThreadSanitizer keeps account of 64 locks that a thread holds, and there are more around a fork";
-#endif
+  if (kit::kThreadSanitizer) GTEST_SKIP() << "it cannot follow a fork";
   EXPECT_EQ(launch(kernel), CL_SUCCESS);
   ASSERT_NO_FATAL_FAILURE(answer());
   driver.run_until_idle();

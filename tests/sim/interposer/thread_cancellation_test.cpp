@@ -126,6 +126,7 @@ TEST(ConfiguredThreadCancellation, WaitsOfAProcessThatHoldsTheDevice) {
   std::string problem;
   ASSERT_TRUE(other.enter(problem)) << problem;
   const cl_kernel kernel = fixture.make_kernel();
+  interpose::interposer().feeder.stop();  // all slices run on the program's threads
   // The thread that waits is cancelled while it is in the driver, behind its place of cancellation.
   std::atomic<bool> cancels{false};
   fixture.driver.kernel("add", [&](sim::Execution& e) {

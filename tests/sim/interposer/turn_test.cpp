@@ -1,4 +1,4 @@
-// Launches while another process shares the device: it is a second participant here, in the same folder.
+// Launches while another process shares the device.
 
 #include <algorithm>
 #include <atomic>
@@ -7,37 +7,16 @@
 #include <thread>
 #include <vector>
 
-#include "interpose/drivers/device_queries.h"
 #include "tests/kit/eventually.h"
 #include "tests/kit/temporary_folder.h"
-#include "tests/sim/interposer/interposer_fixture.h"
-#include "turns/turns.h"
+#include "tests/sim/interposer/turns_setup.h"
 
 namespace cleave {
 namespace {
 
 using namespace std::chrono_literals;
 
-base::Settings in_turns(const std::string& folder, base::TurnMode mode = base::TurnMode::on) {
-  base::Settings settings = default_settings();
-  settings.registry = folder;
-  settings.top = false;
-  settings.turns.mode = mode;
-  return settings;
-}
-
-// Nobody loses a turn for being slow: tests may be stopped for long.
-turns::Options beside(const std::string& folder, const sim::Driver& driver) {
-  return {.folder = folder,
-          .identity = std::to_string(interpose::identity_of(sim::Driver::table(), driver.device())),
-          .timing = {.check = 5'000'000, .lease = 600'000'000'000}};
-}
-
-struct Folder {
-  kit::TemporaryFolder folder;
-};
-
-class TurnTest : public testing::Test, public Folder, public InterposerFixture {
+class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixture {
  protected:
   explicit TurnTest(base::TurnMode mode = base::TurnMode::on)
       : InterposerFixture(in_turns(folder.path(), mode)), other(forks, beside(folder.path(), driver)) {
@@ -88,6 +67,7 @@ TEST_F(TurnTest, SharedFewSlicesAreInFlight) {
   cl.clFinish(queue);
   driver.forget();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  await_feeder();
   const auto slices = driver.launches();
   ASSERT_GT(slices.size(), 16U) << "4 ms of work";
   constexpr std::size_t kInFlight = 2 * interpose::kTurnBatch;

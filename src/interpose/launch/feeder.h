@@ -1,0 +1,129 @@
+// A thread of ours that enqueues the slices of one launch at a time while the program goes on.
+//
+// In a turn few slices are in flight, so a launch of 300 ms would keep the program in its call for 300 ms, which natively
+// returns at once. If the program wants no event, the feeder makes the call instead: the program's call waits until the
+// driver has accepted the first slice, and with it kernel, arguments and sizes, and returns.
+//
+// From then on, until the last slice is enqueued:
+//   - The queue's gate is closed, so that what the program enqueues there next comes after the last slice.
+//   - What takes away or changes what the launch uses waits at that gate: the last release of the kernel, of the queue, or
+//     of any memory object; setting the kernel's arguments (the role `withdraws` in opencl/functions.def).
+//   - If a later slice and the remainder are refused, the error is that of the next call for this queue, as that of a command
+//     that has failed is.
+//
+// Thread-safe. Does not throw. No lock is held while a launch is fed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <pthread.h>
+#include <thread>
+#include <vector>
+
+#include "base/fork_locks.h"
+#include "base/mutex.h"
+#include "base/opencl.h"
+#include "interpose/queues/gate.h"
+
+namespace cleave::interpose {
+
+class Feeder {
+ public:
+  // The program's call, which waits.
+  class Caller {
+   public:
+    [[nodiscard]] pthread_t thread() const { return thread_; }
+    // Lets it return CL_SUCCESS. Only the first call has an effect.
+    void may_return() noexcept { feeder_.answer(CL_SUCCESS); }
+
+   private:
+    friend class Feeder;
+    Caller(Feeder& feeder, pthread_t thread) : feeder_(feeder), thread_(thread) {}
+    Feeder& feeder_;
+    const pthread_t thread_;
+  };
+
+  // One launch. Destroyed on the feeder's thread.
+  class Task {
+   public:
+    Task() = default;
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+    virtual ~Task() = default;
+    // Enqueues it with the queue's gate closed. Returns the driver's answer.
+    virtual cl_int run(Caller& caller) noexcept = 0;
+  };
+
+  Feeder(base::ForkLocks& forks, Gates& gates);
+  Feeder(const Feeder&) = delete;
+  Feeder& operator=(const Feeder&) = delete;
+  ~Feeder();
+
+  // Runs `task` on the feeder's thread; returns what it returns, or CL_SUCCESS as soon as it says so. Empty, and then the task
+  // has not run: there is no thread, or it feeds a launch that another thread made or that is on another queue.
+  std::optional<cl_int> run(cl_command_queue queue, cl_kernel kernel, std::unique_ptr<Task> task) noexcept;
+
+  // Whether a launch is being fed, and whether it uses this. True for a moment longer. Two loads at most.
+  [[nodiscard]] bool feeds() const noexcept { return feeding_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool feeds(cl_command_queue queue) const noexcept {
+    return feeds() && queue_.load(std::memory_order_relaxed) == queue;
+  }
+  [[nodiscard]] bool feeds(cl_kernel kernel) const noexcept {
+    return feeds() && kernel_.load(std::memory_order_relaxed) == kernel;
+  }
+
+  // Waits until the launch that is being fed has been enqueued. If the waiting thread is not the one that made the launch, or is
+  // in a callback, it is enqueued at once (Gate). Returns at once on the feeder's own thread, where a driver calls the
+  // program back.
+  void wait() noexcept;
+
+  // A call for the queue comes next: waits for its launch, and returns the error of one that could not be enqueued to its
+  // end, once; else CL_SUCCESS.
+  [[nodiscard]] cl_int settle(cl_command_queue queue) noexcept {
+    if (feeds(queue)) [[unlikely]]
+      wait();
+    return has_errors_.load(std::memory_order_relaxed) ? take_error(queue) : CL_SUCCESS;
+  }
+
+  // Nothing more is fed from now on: the program may use functions that do not wait for it.
+  void stop() noexcept { stopped_ = true; }
+  // The process exits: the same, and waits up to a second for what is being fed. Requires: nobody holds it back any more.
+  void end() noexcept;
+
+ private:
+  struct Failure {
+    cl_command_queue queue;
+    cl_int error;
+  };
+
+  bool has_thread() CLEAVE_REQUIRES(mutex_);
+  void serve() noexcept;
+  void run(std::unique_ptr<Task> task) noexcept CLEAVE_REQUIRES(mutex_);
+  void answer(cl_int error) noexcept;
+  cl_int take_error(cl_command_queue queue) noexcept;
+  void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
+
+  Gates& gates_;
+  std::atomic<bool> feeding_{false};
+  std::atomic<cl_command_queue> queue_{nullptr};  // of the latest launch
+  std::atomic<cl_kernel> kernel_{nullptr};
+  std::atomic<pthread_t> served_by_{};
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> has_errors_{false};
+
+  base::Mutex mutex_;
+  base::CondVar wakes_;    // the feeder's thread
+  base::CondVar changed_;  // the program's: a task has been accepted, or has ended
+  bool ending_ CLEAVE_GUARDED_BY(mutex_) = false;
+  std::uint64_t number_ CLEAVE_GUARDED_BY(mutex_) = 0;    // of the latest launch
+  pthread_t caller_ CLEAVE_GUARDED_BY(mutex_){};          // its thread
+  std::unique_ptr<Task> task_ CLEAVE_GUARDED_BY(mutex_);  // to be run
+  // On the stack of the program's call, while it waits.
+  std::optional<cl_int>* answer_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
+  std::vector<Failure> failures_ CLEAVE_GUARDED_BY(mutex_);
+  std::unique_ptr<std::thread> thread_ CLEAVE_GUARDED_BY(mutex_);
+};
+
+}  // namespace cleave::interpose

@@ -1,0 +1,33 @@
+// For tests in which another process shares the device: it is a second participant here, in the same folder.
+#pragma once
+
+#include <string>
+
+#include "interpose/drivers/device_queries.h"
+#include "tests/kit/temporary_folder.h"
+#include "tests/sim/interposer/interposer_fixture.h"
+#include "turns/turns.h"
+
+namespace cleave {
+
+inline base::Settings in_turns(const std::string& folder, base::TurnMode mode = base::TurnMode::on) {
+  base::Settings settings = default_settings();
+  settings.registry = folder;
+  settings.top = false;
+  settings.turns.mode = mode;
+  return settings;
+}
+
+// Nobody loses a turn for being slow: tests may be stopped for long.
+inline turns::Options beside(const std::string& folder, const sim::Driver& driver) {
+  return {.folder = folder,
+          .identity = std::to_string(interpose::identity_of(sim::Driver::table(), driver.device())),
+          .timing = {.check = 5'000'000, .lease = 600'000'000'000}};
+}
+
+// For fixtures that need it before their other bases.
+struct TurnsFolder {
+  kit::TemporaryFolder folder;
+};
+
+}  // namespace cleave
