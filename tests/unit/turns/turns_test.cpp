@@ -96,6 +96,28 @@ TEST_F(TurnsTest, ThreadsOfOneProcessShareItsTurn) {
   a.turns.end();
 }
 
+TEST_F(TurnsTest, WaitThatIsInterruptedAsksNoMore) {
+  options.timing.lease = 40'000'000;
+  Member a(options);
+  Member b(options);
+  ASSERT_TRUE(a.turns.begin());
+  std::atomic<bool> done{false};
+  std::jthread other([&] {
+    EXPECT_TRUE(b.turns.begin());
+    EXPECT_TRUE(kit::eventually([&] { return static_cast<void>(b.turns.should_yield()), done.load(); }));
+    b.turns.end();
+  });
+  ASSERT_TRUE(kit::eventually([&] { return a.turns.should_yield(); }));
+  const std::atomic<int> interrupt{1};
+  EXPECT_FALSE(a.turns.yield(&interrupt));
+  EXPECT_TRUE(a.turns.has_joined());
+  EXPECT_FALSE(a.turns.snapshot()[0].waits);
+  done = true;
+  other.join();
+  EXPECT_TRUE(a.turns.begin());
+  a.turns.end();
+}
+
 TEST_F(TurnsTest, OneAtATimeHoldsTheDevice) {
   options.quantum = Scheduler::kMinRequest;
   std::atomic<int> holders{0};
