@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/file_descriptor.h"
 
@@ -28,7 +29,13 @@ std::string too_large(std::size_t most) {
          (mebibytes ? " MiB" : " KiB");
 }
 
+// Which users name where nothing is to be read.
+bool is_null_device(const struct stat& status) {
+  return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+}
+
 std::string irregularity(const struct stat& status, std::size_t most) {
+  if (is_null_device(status)) return {};
   if (!S_ISREG(status.st_mode)) return std::string(kind_of(status.st_mode)) + ", not a regular file";
   return status.st_size > static_cast<off_t>(most) ? too_large(most) : std::string();
 }

@@ -1,5 +1,6 @@
 // Reads files that settings name. Whatever a path leads to, it is opened without waiting, and nothing but a regular file of a
-// bounded size is read: a pipe would hold the program up until somebody writes to it, and a device might never end.
+// bounded size is read: a pipe would hold the program up until somebody writes to it, and a device might never end. /dev/null
+// counts as an empty file.
 //
 // Thread-safe. May throw std::bad_alloc.
 #pragma once

@@ -60,6 +60,12 @@ TEST_F(RegularFile, NothingElseIsOpened) {
   EXPECT_EQ(problem(folder.file("socket")), "is a socket, not a regular file");
 }
 
+TEST_F(RegularFile, NullDeviceIsAnEmptyFile) {
+  const FileText read = read_regular_file("/dev/null", 100);
+  EXPECT_EQ(read.text, "");
+  EXPECT_EQ(read.problem, "");
+}
+
 TEST_F(RegularFile, OneThatIsMissingIsSaidSo) {
   const FileText read = read_regular_file(folder.file("none"), 100);
   EXPECT_FALSE(read.exists);
