@@ -73,7 +73,7 @@ void Protocol::grant(View state, Self self, Ns now, const Liveness& liveness) co
   ++h.turn;
   Participant& p = state.participants[next];
   ++p.turns;
-  if (p.waits_since != 0) p.waited += now - p.waits_since;
+  if (p.waits_since != 0) note_wait(p, now - p.waits_since, now);
   p.waits_since = 0;
   if (next != self.slot) wake(state, next);
   choose_guard(state, self, now, liveness);

@@ -9,6 +9,9 @@ namespace {
 // No guard and no idle holder makes others wait longer than that, whatever the file says.
 constexpr Ns kLongestPromise = 1'000'000'000;
 
+// How long a longest wait is remembered, at least.
+constexpr Ns kPeriod = 10'000'000'000;
+
 std::uint64_t near(std::uint64_t origin, std::uint64_t time) {
   return origin + static_cast<std::uint64_t>(std::clamp(distance(origin, time), -kMaxSpread, kMaxSpread));
 }
@@ -26,7 +29,9 @@ void sanitize(Participant& p, const Header& header, Ns now) {
   p.stretch = std::clamp<Ns>(p.stretch, 0, kMaxSpread);
   p.asked_at = std::clamp<Ns>(p.asked_at, 0, now);
   p.waits_since = std::clamp<Ns>(p.waits_since, 0, now);
-  p.waited = std::clamp<Ns>(p.waited, 0, std::numeric_limits<Ns>::max() / 2);
+  p.waits_from = std::clamp<Ns>(p.waits_from, 0, now);
+  for (Ns* const time : {&p.waited, &p.longest_wait, &p.longest_before})
+    *time = std::clamp<Ns>(*time, 0, std::numeric_limits<Ns>::max() / 2);
 }
 
 }  // namespace
@@ -44,6 +49,35 @@ void sanitize(View state, Ns now) {
   h.charged_until = std::max(h.charged_until, h.turn_began);
   h.guard_until = std::clamp<Ns>(h.guard_until, 0, now + kLongestPromise);
   h.idle_until = std::clamp<Ns>(h.idle_until, 0, now + kLongestPromise);
+}
+
+void note_wait(Participant& p, Ns waited, Ns now) {
+  p.waited += waited;
+  const Ns age = now - p.waits_from;
+  if (age >= kPeriod) {
+    p.longest_before = age < 2 * kPeriod ? p.longest_wait : 0;
+    p.longest_wait = 0;
+    p.waits_from = now;
+  }
+  p.longest_wait = std::max(p.longest_wait, waited);
+}
+
+Ns longest_recent_wait(const Participant& p, Ns now) {
+  const Ns age = now - p.waits_from;
+  if (age >= 2 * kPeriod) return 0;
+  return age >= kPeriod ? p.longest_wait : std::max(p.longest_wait, p.longest_before);
+}
+
+void set_device_name(Header& header, std::string_view name) {
+  header.device = {};
+  std::copy_n(name.begin(), std::min(name.size(), header.device.size()), header.device.begin());
+}
+
+std::string device_name(const Header& header) {
+  std::string name(header.device.begin(), std::find(header.device.begin(), header.device.end(), '\0'));
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+  return name;
 }
 
 }  // namespace cleave::turns

@@ -5,12 +5,14 @@
 // Times are nanoseconds of the system's monotonic clock. Virtual times are nanoseconds of device time at the default
 // weight, and wrap around: only differences of them mean anything.
 //
-// Thread-safe: pure functions over the caller's memory.
+// Thread-safe: pure functions over the caller's memory. Nothing throws but device_name(), for want of memory.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace cleave::turns {
 
@@ -37,6 +39,9 @@ struct Participant {
   Ns asked_at = 0;                 // when it began to ask
   Ns waits_since = 0;              // 0: it does not wait
   Ns waited = 0;                   // for turns, in total
+  Ns longest_wait = 0;             // since `waits_from`: for reports
+  Ns longest_before = 0;           // in the period before that
+  Ns waits_from = 0;               // when the present period of `longest_wait` began
   std::uint64_t used = 0;          // device time in total, ns: for reports
   std::uint64_t turns = 0;
   std::uint32_t weight = kDefaultWeight;
@@ -48,7 +53,7 @@ struct Participant {
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
-static_assert(sizeof(Participant) == 112);
+static_assert(sizeof(Participant) == 136);
 
 struct Header {
   std::uint32_t magic = 0;
@@ -68,10 +73,11 @@ struct Header {
   std::uint64_t fair_clock =
       0;  // what each participant of weight 100 that asked all the time has been entitled to
   std::array<std::uint64_t, kPriorities> origin{};  // a virtual time near all those of a class
+  std::array<char, 64> device{};                    // its name, for reports; not always with a final NUL
 
   friend bool operator==(const Header&, const Header&) = default;
 };
-static_assert(sizeof(Header) == 112);
+static_assert(sizeof(Header) == 176);
 
 // A state that functions read and change.
 struct View {
@@ -93,6 +99,14 @@ void sanitize(View state, Ns now);
 [[nodiscard]] inline bool asks(const View& state, std::uint32_t slot) {
   return exists(state, slot) && state.participants[slot].asks != 0;
 }
+
+// A wait of the participant for its turn has ended. The longest one is known for the last 10 to 20 s.
+void note_wait(Participant& p, Ns waited, Ns now);
+[[nodiscard]] Ns longest_recent_wait(const Participant& p, Ns now);
+
+// The device's name: what of it is printable, at most until its first NUL.
+void set_device_name(Header& header, std::string_view name);
+[[nodiscard]] std::string device_name(const Header& header);
 
 // How far `time` is ahead of `origin`.
 [[nodiscard]] inline std::int64_t distance(std::uint64_t origin, std::uint64_t time) {

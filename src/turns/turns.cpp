@@ -70,6 +70,7 @@ void Turns::reset_in_child() noexcept {
   contended_->store(false);
   users_ = 0;
   self_ = {};
+  problem_.clear();
 }
 
 bool Turns::enter(std::string& problem) try {
@@ -92,6 +93,7 @@ bool Turns::join(std::string& problem) {
   const bool joined = file->update([&, self = self_](View state, Ns now) {
     protocol_.reap(state, self, now, *file);
     protocol_.join(state, self, newcomer, now, *file);
+    if (!options_.device.empty()) set_device_name(state.header, options_.device);
   });
   if (!joined) return problem = file->problem(), false;
   if (State state; file->read(state)) contended_->store(has_company(state));
@@ -141,14 +143,19 @@ void Turns::give_up() {
 template <typename Step>
 bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
   bool rejoined = false;
+  bool waits = false;
   while (file_) {
     Answer answer;
-    if (!file_->update([&answer, &step](View state, Ns now) { answer = step(state, now); })) break;
+    if (!file_->update([&answer, &step](View state, Ns now) { answer = step(state, now); })) {
+      problem_ = file_->problem();
+      break;
+    }
     if (answer.standing == Standing::holds) return true;
     if (answer.standing == Standing::gone) {  // somebody took this process for dead, or the file was emptied
-      std::string problem;
       give_up();
-      if (rejoined || !join(problem)) break;
+      problem_ = "it is written by others";
+      if (rejoined || !join(problem_)) break;
+      problem_.clear();
       rejoined = true;
       continue;
     }
@@ -159,10 +166,14 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
     }
     const std::shared_ptr<SharedFile> file = file_;
     const std::uint32_t slot = self_.slot;
+    if (!std::exchange(waits, true)) waits_.fetch_add(1, std::memory_order_relaxed);
     mutex_.unlock();
     const bool waited = file->wait_for_wake(slot, answer.wakes, answer.look_at);
     mutex_.lock();
-    if (!waited) break;
+    if (!waited) {
+      problem_ = "it cannot be waited for";
+      break;
+    }
   }
   // Without turns from now on, until enter() is called again.
   give_up();
@@ -226,19 +237,18 @@ void Turns::idle(Ns grace) {
   });
 }
 
+std::string Turns::problem() noexcept try {
+  const base::MutexLock lock(mutex_);
+  return problem_;
+} catch (...) {
+  return {};
+}
+
 std::vector<ParticipantReport> Turns::snapshot() {
   const base::MutexLock lock(mutex_);
-  std::vector<ParticipantReport> all;
   State state;
-  if (!file_ || !file_->read(state)) return all;
-  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
-    const Participant& p = state.participants[slot];
-    if (p.nonce == 0) continue;
-    const bool holds = state.header.holder == slot;
-    all.push_back({p.pid, p.weight, static_cast<Priority>(p.priority), holds, p.asks != 0 && !holds, p.used,
-                   p.waited, p.turns});
-  }
-  return all;
+  if (!file_ || !file_->read(state)) return {};
+  return participants_of(state.view(), monotonic_now());
 }
 
 }  // namespace cleave::turns

@@ -26,6 +26,7 @@
 
 #include "base/fork_locks.h"
 #include "base/mutex.h"
+#include "turns/report.h"
 #include "turns/scheduler.h"
 #include "turns/shared_file.h"
 
@@ -34,22 +35,11 @@ namespace cleave::turns {
 struct Options {
   std::string folder;    // the registry's
   std::string identity;  // the device's: the same text in every process
+  std::string device{};  // its name, for reports
   std::uint32_t weight = kDefaultWeight;
   Priority priority = Priority::normal;
   Ns quantum = Scheduler::kDefaultQuantum;
   Timing timing;
-};
-
-// A participant as others see it, for reports.
-struct ParticipantReport {
-  std::uint32_t pid = 0;  // in its own container's numbers
-  std::uint32_t weight = 0;
-  Priority priority = Priority::normal;
-  bool holds = false;
-  bool waits = false;
-  std::uint64_t used = 0;  // device time, ns
-  Ns waited = 0;
-  std::uint64_t turns = 0;
 };
 
 class Turns {
@@ -91,6 +81,11 @@ class Turns {
   // finds it still held.
   void end(Ns grace = 0) noexcept;
 
+  // How often a begin() or yield() has had to wait.
+  [[nodiscard]] std::uint64_t waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
+  // Why a begin() or yield() has ended the turns of this process, in a line; empty if none has.
+  [[nodiscard]] std::string problem() noexcept;
+
   // All participants. Empty if this process has not joined.
   [[nodiscard]] std::vector<ParticipantReport> snapshot();
 
@@ -110,6 +105,7 @@ class Turns {
   const Protocol protocol_;
   const std::shared_ptr<std::atomic<bool>> contended_;
   std::atomic<bool> has_light_neighbour_{false};
+  std::atomic<std::uint64_t> waits_{0};
 
   base::Mutex mutex_;  // held during a step, never while waiting for a turn
   std::shared_ptr<SharedFile> file_ CLEAVE_GUARDED_BY(mutex_);
@@ -117,6 +113,7 @@ class Turns {
   Self self_ CLEAVE_GUARDED_BY(mutex_);
   unsigned users_ CLEAVE_GUARDED_BY(mutex_) = 0;  // threads between begin() and end()
   Ns reaped_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
+  std::string problem_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave::turns
