@@ -45,7 +45,7 @@ struct cleave_registry_entry {
   uint64_t slices;                           /* the driver launches that these became */
   uint64_t unsplit;                          /* launches that were not split */
   /* Nanoseconds that split launches took in the program's thread after their first driver launch: to enqueue the other
-   * slices, and in sequential mode to wait for them. Not time on the device. */
+   * slices, and in sequential mode or in a turn to wait for them, but not for others' turns. Not time on the device. */
   uint64_t added_ns;
 };
 

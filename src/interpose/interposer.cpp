@@ -78,7 +78,7 @@ Interposer::Interposer(const Table& below, Face above, base::Configuration loade
       helpers(forks_, next),
       costs(forks_, next, clock, launch_timers, records),
       policy(make_policy({configuration.settings, costs.table()})),
-      turns(forks_, next, clock, configuration.settings),
+      turns(forks_, next, clock, configuration.settings, trace.get()),
       turn_slices(make_turn_slices({configuration.settings, turns.durations()})),
       feeder(forks_, gates),
       waits{next,  clock,          configuration.settings.wait, neighbours, launch_timers, records,
@@ -125,6 +125,7 @@ observe::SummaryContext Interposer::summary_context() const {
   const neighbours::Report report = neighbours.report();
   summary_context.waits = {wait_statistics.sleeping(), wait_statistics.slept()};
   summary_context.neighbours = {report.source, neighbours::name(report.state), report.stale, report.changes};
+  summary_context.turns = turns.report();
   if (policy->measures_launches()) {
     for (const learn::CostReport& cost : costs.table().reports(kMaxCostReports)) {
       summary_context.costs.push_back({cost.name, learn::describe(cost.advice), cost.advice.slices,

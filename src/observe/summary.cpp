@@ -91,6 +91,51 @@ std::string json_of(const CostFigures& cost) {
       .text();
 }
 
+std::string json_of(const TurnFigures& figures) {
+  return base::JsonObject()
+      .add("device", figures.device)
+      .add("file", figures.file)
+      .add("state", figures.state)
+      .add("problem", figures.problem)
+      .add("launches", figures.launches)
+      .add("turns", figures.turns)
+      .add("waited_ns", figures.waited.count())
+      .add("longest_wait_ns", figures.longest_wait.count())
+      .add("held_ns", figures.held.count())
+      .add("stalls", figures.stalls)
+      .text();
+}
+
+std::string json_of(const TurnsSummary& turns) {
+  base::JsonList devices;
+  for (const TurnFigures& figures : turns.devices) devices.add_json(json_of(figures));
+  base::JsonObject exempt;
+  for (const auto& [reason, launches] : turns.exempt) exempt.add(reason, launches);
+  return base::JsonObject().add_json("devices", devices.text()).add_json("exempt", exempt.text()).text();
+}
+
+// A line for each device that was shared, or that should have been.
+std::string text_of(const TurnsSummary& turns) {
+  std::string text;
+  for (const TurnFigures& figures : turns.devices) {
+    const char* const device = figures.device.c_str();
+    if (figures.launches != 0) {
+      text += formatted("cleave: %s: %" PRIu64 " launch%s in %" PRIu64 " turn%s, held %s, waited %s", device,
+                        figures.launches, figures.launches == 1 ? "" : "es", figures.turns,
+                        figures.turns == 1 ? "" : "s", base::as_text(figures.held).c_str(),
+                        base::as_text(figures.waited).c_str());
+      text += formatted(" (%s at most)\n", base::as_text(figures.longest_wait).c_str());
+    }
+    if (!figures.problem.empty())
+      text += formatted("cleave: %s: no turns: ", device) + figures.problem + "\n";
+  }
+  std::string exempt;
+  for (const auto& [reason, launches] : turns.exempt) {
+    if (launches != 0) exempt += formatted("%s%" PRIu64 " %s", exempt.empty() ? "" : ", ", launches, reason);
+  }
+  return exempt.empty() ? text : text + "cleave: launches that took no turn: " + exempt + "\n";
+}
+
 }  // namespace
 
 std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
@@ -118,7 +163,7 @@ std::string as_text(const std::vector<Counters::Named>& kernels, const SummaryCo
                       summary_context.waits.sleeping == 1 ? "" : "s",
                       base::as_text(summary_context.waits.slept).c_str());
   }
-  return text;
+  return text + text_of(summary_context.turns);
 }
 
 std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryContext& summary_context) {
@@ -151,6 +196,7 @@ std::string as_json(const std::vector<Counters::Named>& kernels, const SummaryCo
   base::JsonList costs;
   for (const CostFigures& cost : summary_context.costs) costs.add_json(json_of(cost));
   if (!summary_context.costs.empty()) object.add_json("learnt", costs.text());
+  object.add_json("turns", json_of(summary_context.turns));
   return object.text() + "\n";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "observe/counters.h"
@@ -33,11 +34,32 @@ struct CostFigures {
   std::uint64_t measured = 0;  // launches
 };
 
+// What the process has had of the turns on one device.
+struct TurnFigures {
+  std::string device;          // its name
+  std::string file;            // of those that share it, in the registry's folder
+  std::string state;           // in the words of the statistics
+  std::string problem;         // why there are no turns; empty: there are, or may be
+  std::uint64_t launches = 0;  // made in turns
+  std::uint64_t turns = 0;
+  std::uint64_t stalls = 0;  // times that a command did not end in time
+  base::Nanoseconds waited{0};
+  base::Nanoseconds longest_wait{0};
+  base::Nanoseconds held{0};
+};
+
+struct TurnsSummary {
+  std::vector<TurnFigures> devices;
+  // Launches that took no turn on a shared device, by reason.
+  std::vector<std::pair<const char*, std::uint64_t>> exempt;
+};
+
 // Everything a summary needs beside the counters.
 struct SummaryContext {
   unsigned vms = 1;
   NeighbourFigures neighbours;
   WaitFigures waits;
+  TurnsSummary turns;
   std::vector<CostFigures> costs;
   std::string policy;                                      // as the user would write it
   std::array<const char*, kUnsplitReasonCount> reasons{};  // what has the same name is counted together

@@ -150,7 +150,7 @@ void TraceWriter::begin() {
 }
 
 void TraceWriter::name_thread(Track thread) {
-  if (threads_.size() >= kMaxNamedThreads || !threads_.insert(thread).second) return;
+  if (thread >= kOwnTracks || threads_.size() >= kMaxNamedThreads || !threads_.insert(thread).second) return;
   std::array<char, 32> name{};
   if (pthread_getname_np(pthread_self(), name.data(), name.size()) != 0) return;
   TraceEvents events;

@@ -35,7 +35,7 @@ class TraceWriter {
   TraceWriter& operator=(const TraceWriter&) = delete;
   ~TraceWriter();
 
-  // Adds events; `thread` is named in the file if it is new there.
+  // Adds events; `thread` is named in the file if it is new there, and no row of our own.
   void add(const TraceEvents& events, Track thread) noexcept;
 
   // Writes what is buffered, before a call that may take long or never return.

@@ -11,6 +11,7 @@ namespace cleave::observe {
 namespace {
 
 using testing::HasSubstr;
+using namespace std::chrono_literals;
 
 SummaryContext summary_context() {
   SummaryContext result;
@@ -18,6 +19,9 @@ SummaryContext summary_context() {
   result.neighbours = {"monitor", "known", 2, 7};
   result.waits = {3, std::chrono::milliseconds(1500)};
   result.policy = "alpha";
+  result.turns.devices = {{"GPU", "turns-1", "joined", "", 3, 2, 0, 1500us, 1200us, 4ms},
+                          {"other", "turns-2", "impossible", "cannot open it", 0, 0, 0, 0ns, 0ns, 0ns}};
+  result.turns.exempt = {{"user_event", 1}, {"queue", 0}};
   result.reasons = {"policy",    "denied", "alone",         "one_group", "small",
                     "binary",    "kernel", "shape",         "shared",    "recorded",
                     "measuring", "costly", "below_quantum", "remote",    "resident"};
@@ -73,7 +77,10 @@ TEST(Summary, JsonHasTheDocumentedFields) {
       R"("pipelined":0,"queued":{"device":0,"communicates":0,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}},)"
       R"({"name":"mm\"\\\u000a","launches":1,"split":1,"slices":20,"added_ns":500,)"
       R"("unsplit":{"policy":0,"denied":0,"alone":0,"one_group":0,"small":0,"binary":0,"kernel":0,"shape":0,"shared":0,"recorded":0,"measuring":0,"costly":0,"below_quantum":0,"remote":0,"resident":0,"driver":0},)"
-      R"("pipelined":1,"queued":{"device":0,"communicates":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}}]})"
+      R"("pipelined":1,"queued":{"device":0,"communicates":2,"few":0,"pending":0,"queue":0,"busy":0,"refused":0}}],)"
+      R"("turns":{"devices":[{"device":"GPU","file":"turns-1","state":"joined","problem":"","launches":3,"turns":2,"waited_ns":1500000,"longest_wait_ns":1200000,"held_ns":4000000,"stalls":0},)"
+      R"({"device":"other","file":"turns-2","state":"impossible","problem":"cannot open it","launches":0,"turns":0,"waited_ns":0,"longest_wait_ns":0,"held_ns":0,"stalls":0}],)"
+      R"("exempt":{"user_event":1,"queue":0}}})"
       "\n");
 }
 
@@ -87,6 +94,10 @@ TEST(Summary, TextGivesReasonsAndConsistentTotals) {
   EXPECT_THAT(text, HasSubstr("1.5 ms"));
   EXPECT_THAT(text, HasSubstr("\ncleave: all "));
   EXPECT_THAT(text, HasSubstr("\ncleave: 3 sleeping waits, 1.50 s slept\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\ncleave: GPU: 3 launches in 2 turns, held 4.0 ms, waited 1.5 ms (1.2 ms at most)\n"
+                        "cleave: other: no turns: cannot open it\n"
+                        "cleave: launches that took no turn: 1 user_event\n"));
   EXPECT_EQ(as_text({}, summary_context()), "");
 }
 
@@ -120,7 +131,7 @@ TEST(Explanation, JsonIsPartOfTheKernels) {
       HasSubstr(
           R"("causes":[{"reason":"kernel","launches":2,"cause":"the kernel may notice the split","advice":"remove the line",)"
           R"("findings":[{"text":"`a.h` is included in line 12 of b.h and was not found","construct":"a.h","file":"b.h","line":12}]},)"
-          R"({"reason":"driver","launches":1,"cause":"the driver may crash","advice":"nothing","findings":[]}]}]})"));
+          R"({"reason":"driver","launches":1,"cause":"the driver may crash","advice":"nothing","findings":[]}]}],)"));
 }
 
 TEST(Explanation, TextSaysForEachReasonWhatToDo) {

@@ -54,11 +54,13 @@ void note_accepted_shape(Interposer& p, const Call& call, const PlannedLaunch& l
   p.records.kernels.update(call.kernel, [device](KernelRecord& record) { record.uneven_accepted = device; });
 }
 
-// Whether the program's thread may wait in this call until commands before it have ended: none of them may depend on what
-// the thread does next (the rules of `sequential` mode, plan/mode.h).
-bool may_wait_for_turn(const Interposer& p, const QueueRecord& queue) {
-  return p.records.pending_user_events.empty() && queue.pacing_stalls < kMaxPacingStalls &&
-         !CallbackScope::inside();
+// Why the program's thread may not wait in this call until commands before it have ended: some of them may depend on what the
+// thread does next (the rules of `sequential` mode, plan/mode.h). Empty if none can.
+std::optional<TurnExemption> exemption(const Interposer& p, const QueueRecord& queue) {
+  if (!p.records.pending_user_events.empty()) return TurnExemption::user_event;
+  if (queue.pacing_stalls >= kMaxPacingStalls) return TurnExemption::queue;
+  if (CallbackScope::inside()) return TurnExemption::callback;
+  return std::nullopt;
 }
 
 // Before so many launches have been measured, the end of a slice is looked for often, so that an estimate that is too long
@@ -69,12 +71,19 @@ constexpr std::uint64_t kCertain = 4;
 std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const KernelRecord& kernel,
                                       PlannedLaunch& launch) {
   const auto queue = p.records.queues.find(call.queue);
-  if (!queue || !may_wait_for_turn(p, *queue)) return std::nullopt;
+  if (!queue) return std::nullopt;
+  const auto exempt = [&] {
+    const auto why = exemption(p, *queue);
+    if (why) p.turns.count_exempt(queue->device, *why);
+    return why.has_value();
+  };
+  if (exempt()) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
   TurnUse use(*turn);
   // It may have been waited for long.
-  if (!use.holds() || !may_wait_for_turn(p, *queue)) return std::nullopt;
+  if (!use.holds() || exempt()) return std::nullopt;
+  use.count_launch();
   const PolicyDecision decision = p.turn_slices->decide(launch);
   const CostKeys keys = cost_keys(p.settings().launch, kernel, *queue, launch.range());
   const learn::SliceAdvice known = p.turns.duration(keys, plan::items(launch.range().global));

@@ -174,7 +174,10 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
   launch::LaunchResult result = enqueue_by_method(p, below(p, call), launch, cut, queue, method, lease);
   // Nothing has been enqueued: the driver's answer to the whole launch is what the program would get natively.
   if (result.slices == 0) return unsplit(UnsplitReason::driver);
-  p.count_split(*split.kernel.counters, result.slices, result.added, method);
+  const base::Nanoseconds others = turn_pacer ? turn_pacer->others() : base::Nanoseconds(0);
+  // A call whose launch is fed has returned.
+  const base::Nanoseconds added = is_fed ? base::Nanoseconds(0) : result.added - others;
+  p.count_split(*split.kernel.counters, result.slices, added, method);
   if (call.trace != nullptr) [[unlikely]]
     call.trace->split(result.slices, method);
   if (!turn_pacer && sequential && (result.stalled || queue.pacing_stalls != 0))

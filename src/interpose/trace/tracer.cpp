@@ -207,6 +207,32 @@ void Tracer::queue_released(cl_command_queue queue) noexcept try {
   times_.forget(queue);
 }
 
+// The writer names threads that it does not know, so it is given the row, which has a name.
+void Tracer::add_turn(const void* row, const std::string& device, const TurnSpan& span) noexcept try {
+  const base::ScopedCancelDisable uncancelled;  // it may write a file
+  observe::TraceEvents events;
+  observe::Track track = 0;
+  {
+    const base::MutexLock lock(mutex_);
+    const auto [found, is_new] = turn_rows_.try_emplace(row, 0);
+    if (is_new) found->second = times_.new_track();
+    track = found->second;
+    if (is_new) events.name_track(track, "turns on " + device);
+  }
+  base::JsonObject arguments;
+  if (span.launch != 0) arguments.add("launch", span.launch);
+  if (span.ended != nullptr) arguments.add("ended", span.ended);
+  const bool holds = span.what == TurnSpan::What::hold;
+  events.span(track, span.begin, span.end,
+              {holds ? "has the device" : "wait for the device", "turn", arguments.text()});
+  trace_.add(events, track);
+} catch (...) {
+}
+
+std::uint64_t Tracer::launch_in_progress() noexcept {
+  return LaunchTrace::current_ != nullptr ? LaunchTrace::current_->number_ : 0;
+}
+
 void Tracer::end() noexcept try {
   observe::TraceEvents events;
   {
@@ -225,6 +251,7 @@ void Tracer::end() noexcept try {
 
 void Tracer::reset_in_child() noexcept {
   queues_.clear();
+  turn_rows_.clear();
   vms_.store(0, std::memory_order_relaxed);
 }
 

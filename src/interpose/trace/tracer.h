@@ -50,6 +50,16 @@ struct WaitTrace {
   std::uint64_t newest = 0;  // the newest launch on that queue when the wait began
 };
 
+// A part of this process's turns on a device (src/interpose/turns).
+struct TurnSpan {
+  enum class What : std::uint8_t { wait, hold };
+  What what = What::wait;
+  base::Nanoseconds begin{0};
+  base::Nanoseconds end{0};
+  std::uint64_t launch = 0;     // for which the device was asked for; 0: unknown
+  const char* ended = nullptr;  // of `hold`: why
+};
+
 // What the tracer reads. Everything must outlive the tracer.
 struct TraceSources {
   base::ForkLocks& forks;
@@ -86,6 +96,11 @@ class Tracer {
   void event_ended(cl_event event) noexcept;
   // The program is about to release its last reference to the queue.
   void queue_released(cl_command_queue queue) noexcept;
+
+  // Adds a span to the row of turns on `device`, its name. `row` stands for the device.
+  void add_turn(const void* row, const std::string& device, const TurnSpan& span) noexcept;
+  // The number of the launch that the calling thread is making; 0: none.
+  [[nodiscard]] static std::uint64_t launch_in_progress() noexcept;
 
   // The process exits.
   void end() noexcept;
@@ -128,6 +143,7 @@ class Tracer {
   RecordMap<TracedEvent> events_;
   base::Mutex mutex_;
   std::map<cl_command_queue, Queue> queues_ CLEAVE_GUARDED_BY(mutex_);
+  std::map<const void*, observe::Track> turn_rows_ CLEAVE_GUARDED_BY(mutex_);
   std::map<const observe::KernelCounters*, std::string> names_ CLEAVE_GUARDED_BY(mutex_);
   unsigned count_ CLEAVE_GUARDED_BY(mutex_) = 0;  // queues so far
   std::atomic<std::uint64_t> launches_{0};

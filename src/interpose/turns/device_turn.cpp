@@ -59,8 +59,13 @@ Ns allowance(Ns expected) {
 }  // namespace
 
 DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
-                       turns::Options options)
-    : next_(next), clock_(clock), durations_(durations), turns_(forks_, std::move(options)) {
+                       const turns::Options& options, Tracer* trace, std::string name)
+    : next_(next),
+      clock_(clock),
+      durations_(durations),
+      turns_(forks_, options),
+      file_(turns::SharedFile::name_for(options.identity)),
+      log_(trace, std::move(name)) {
   unreleased_.reserve(64);
   forks_.add<&DeviceTurn::reset_in_child>(base::ForkOrder::device_turn, mutex_, *this);
 }
@@ -74,6 +79,8 @@ DeviceTurn::~DeviceTurn() {
     keeper = std::move(keeper_);
   }
   if (keeper) keeper->join();
+  log_.gave_away(clock_.now(), "the process ends");
+  log_.write(log_.take_span());
 }
 
 // The parent's commands are not this process's, and its keeper does not run here.
@@ -90,6 +97,10 @@ void DeviceTurn::reset_in_child() noexcept {
   changing_ = false;
   inside_ = 0;
   last_end_ = idle_since_ = 0;
+  stalls_ = 0;
+  gave_up_ = false;
+  problem_.clear();
+  log_.reset();
   holds_ = false;
   part_ = Part::none_yet;
 }
@@ -99,12 +110,50 @@ bool DeviceTurn::enter(std::string& problem) noexcept {
   if (part_ == Part::joined) return true;
   Part before = Part::none_yet;  // unless the process exits meanwhile
   part_.compare_exchange_strong(before, turns_.enter(problem) ? Part::joined : Part::impossible);
-  return part_ == Part::joined;
+  if (part_ == Part::joined) return true;
+  const base::MutexLock lock(mutex_);
+  note_problem(problem);
+  return false;
+}
+
+void DeviceTurn::note_problem(const std::string& problem) noexcept try {
+  problem_ = problem;
+} catch (...) {  // out of memory: the report lacks it
 }
 
 void DeviceTurn::leave() noexcept {
   stopped_ = true;  // the keeper does not call the driver any more, which may be ending, too
-  if (part_.exchange(Part::impossible) == Part::joined) turns_.leave_at_exit();
+  if (part_.exchange(Part::impossible) != Part::joined) return;
+  turns_.leave_at_exit();
+  if (!mutex_.try_lock()) return;
+  base::MutexLock lock(mutex_, std::adopt_lock);
+  log_.gave_away(clock_.now(), "the process ends");
+  const auto span = log_.take_span();
+  lock.unlock();
+  log_.write(span);
+}
+
+observe::TurnFigures DeviceTurn::report() {
+  observe::TurnFigures report;
+  report.device = log_.device();
+  report.file = file_;
+  const TurnFigures figures = log_.figures(clock_.now());
+  report.launches = figures.launches;
+  report.turns = figures.turns;
+  report.waited = figures.waited;
+  report.longest_wait = figures.longest_wait;
+  report.held = figures.held;
+  report.stalls = figures.stalls;
+  const Part part = part_;
+  report.state = gave_up_                   ? "given up"
+                 : part == Part::none_yet   ? "not joined"
+                 : part == Part::impossible ? "impossible"
+                                            : "joined";
+  if (gave_up_) report.problem = "commands did not end in time";
+  if (part != Part::impossible || !mutex_.try_lock()) return report;
+  const base::MutexLock lock(mutex_, std::adopt_lock);
+  report.problem = problem_;
+  return report;
 }
 
 Ns DeviceTurn::now() const { return clock_.now().count(); }
@@ -114,13 +163,23 @@ template <typename Change>
 bool DeviceTurn::change_holder(Change change) {
   changing_ = true;
   mutex_.unlock();
+  const base::Nanoseconds asked = clock_.now();
+  const std::uint64_t waits = turns_.waits();
   const bool holds = change();
+  log_.answered({.asked = asked,
+                 .now = clock_.now(),
+                 .waited = turns_.waits() != waits,
+                 .holds = holds,
+                 .joined = holds || turns_.has_joined()});
   mutex_.lock();
   changing_ = false;
   holds_ = holds;
   ++number_;
   if (!holds) {
-    if (!turns_.has_joined()) part_ = Part::impossible;
+    if (!turns_.has_joined()) {
+      part_ = Part::impossible;
+      note_problem(turns_.problem());
+    }
     forget_all();
   }
   changed_.notify_all();
@@ -165,11 +224,13 @@ void DeviceTurn::release_later(launch::Event event) noexcept {
 }
 
 void DeviceTurn::release_events() {
-  if (unreleased_.empty()) return;
+  if (unreleased_.empty() && !log_.has_span()) return;
   std::vector<launch::Event> dying;
   dying.swap(unreleased_);
+  const auto span = log_.take_span();
   mutex_.unlock();
   dying.clear();
+  log_.write(span);
   mutex_.lock();
 }
 
@@ -220,6 +281,7 @@ void DeviceTurn::sleep_for(Ns time) const {
 void DeviceTurn::give_back() {
   holds_ = false;
   turns_.end();
+  log_.gave_away(clock_.now(), "nothing to do");
 }
 
 launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept
@@ -320,6 +382,7 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   if (how == launch::WaitResult::complete && is_there) oldest_ended();
   if (how == launch::WaitResult::stalled) {
     forget_all();
+    log_.count_stall();
     if (++stalls_ >= kMaxStalls) gave_up_ = true;
   }
   return how;

@@ -32,9 +32,11 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "interpose/turns/turn_log.h"
 #include "launch/event.h"
 #include "launch/launch.h"
 #include "learn/cost_table.h"
+#include "observe/summary.h"
 #include "turns/grace.h"
 #include "turns/turns.h"
 
@@ -57,8 +59,9 @@ struct TurnCommand {
 
 class DeviceTurn {
  public:
-  // `durations` learns what commands take. Everything must outlive this.
-  DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations, turns::Options options);
+  // `durations` learns what commands take. `trace` may be null. `name`: the device's. Everything must outlive this.
+  DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
+             const turns::Options& options, Tracer* trace, std::string name);
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
   ~DeviceTurn();
@@ -70,6 +73,13 @@ class DeviceTurn {
     return part == Part::none_yet ||
            (part == Part::joined && turns_.contended() && !gave_up_.load(std::memory_order_relaxed));
   }
+
+  // Whether it shares the device in turns now.
+  [[nodiscard]] bool takes_part() const noexcept {
+    return part_.load(std::memory_order_relaxed) == Part::joined && contended();
+  }
+  // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
+  [[nodiscard]] observe::TurnFigures report();
 
   // Whether the process holds the device.
   [[nodiscard]] bool held() const noexcept { return holds_.load(std::memory_order_relaxed); }
@@ -140,6 +150,7 @@ class DeviceTurn {
   void unmarked_ended(bool seen) CLEAVE_REQUIRES(mutex_);
   void note_idle() CLEAVE_REQUIRES(mutex_);
   void give_back() CLEAVE_REQUIRES(mutex_);
+  void note_problem(const std::string& problem) noexcept CLEAVE_REQUIRES(mutex_);
   [[nodiscard]] turns::Ns now() const;
   void sleep_for(turns::Ns time) const;
   [[nodiscard]] bool has_ended(cl_event event) const noexcept;
@@ -155,6 +166,8 @@ class DeviceTurn {
   learn::CostTable& durations_;
   base::ForkLocks forks_;
   turns::Turns turns_;
+  const std::string file_;
+  TurnLog log_;
   std::atomic<Part> part_{Part::none_yet};
   std::atomic<bool> gave_up_{false};      // too many commands did not end in time
   std::atomic<bool> stopped_{false};      // the keeper ends, and calls the driver no more
@@ -174,6 +187,7 @@ class DeviceTurn {
   turns::Ns asked_at_ CLEAVE_GUARDED_BY(mutex_) = 0;    // whether others should have the device
   turns::Ns idle_since_ CLEAVE_GUARDED_BY(mutex_) = 0;  // 0: not idle
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
+  std::string problem_ CLEAVE_GUARDED_BY(mutex_);  // why there are no turns
   std::unique_ptr<std::thread> keeper_ CLEAVE_GUARDED_BY(mutex_);
 };
 
@@ -198,6 +212,10 @@ class TurnUse {
   [[nodiscard]] bool has_light_neighbour() const { return turn_.turns_.has_light_neighbour(); }
   // Changes whenever the device has been given away.
   [[nodiscard]] std::uint64_t turn() const { return turn_.number_.load(std::memory_order_relaxed); }
+  // For the statistics: a launch of the program is made in this turn.
+  void count_launch() { turn_.log_.count_launch(); }
+  // How long the process has waited for turns since it began.
+  [[nodiscard]] base::Nanoseconds waited() const { return turn_.log_.waited(); }
   // Whether the next command, for which the program wants no event, should have one.
   [[nodiscard]] bool wants_event(const TurnCommand& next) { return turn_.wants_event(next); }
   // Takes a reference of its own to the event.

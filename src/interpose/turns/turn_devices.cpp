@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "interpose/drivers/device_queries.h"
+#include "interpose/drivers/quirks.h"
 
 namespace cleave::interpose {
 namespace {
@@ -26,11 +27,27 @@ bool is_processor(const Table& next, cl_device_id device) {
          (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
+std::string name_of(const Table& next, cl_device_id device) {
+  std::array<char, 256> name{};
+  if (next.clGetDeviceInfo(device, CL_DEVICE_NAME, name.size() - 1, name.data(), nullptr) != CL_SUCCESS)
+    return {};
+  return name.data();
+}
+
 }  // namespace
 
+std::string turn_identity(const Table& next, cl_device_id device) {
+  return std::to_string(identity_of(next, device));
+}
+
+const char* turn_kind(const Table& next, cl_device_id device) noexcept {
+  if (quirks_of(next, device).remote) return "remote";
+  return is_processor(next, device) ? "processor" : "device";
+}
+
 TurnDevices::TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock,
-                         const base::Settings& settings)
-    : next_(next), clock_(clock), settings_(settings), durations_(forks) {
+                         const base::Settings& settings, Tracer* trace)
+    : next_(next), clock_(clock), settings_(settings), trace_(trace), durations_(forks) {
   forks.add<&TurnDevices::note_child>(base::ForkOrder::turn_devices, *this, *this);
 }
 
@@ -44,14 +61,17 @@ void TurnDevices::add(const QueueRecord& queue) noexcept try {
   if (settings_.turns.mode == base::TurnMode::automatic && is_processor(next_, queue.device)) return;
   turns::Options options;
   options.folder = settings_.registry;
-  options.identity = std::to_string(identity_of(next_, queue.device));
+  options.identity = turn_identity(next_, queue.device);
+  options.device = name_of(next_, queue.device);
+  std::string name = options.device;
   options.weight = settings_.turns.weight;
   options.priority = priority_of(settings_.turns.priority);
   const base::MutexLock lock(mutex_);
   const unsigned count = count_.load(std::memory_order_relaxed);
   if (count == devices_.size() || find(queue.device) != nullptr) return;
   devices_[count].id = queue.device;
-  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, std::move(options));
+  devices_[count].turn =
+      std::make_unique<DeviceTurn>(next_, clock_, durations_, options, trace_, std::move(name));
   count_.store(count + 1, std::memory_order_release);
 } catch (...) {  // out of memory: no turns on this device
 }
@@ -78,6 +98,26 @@ DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
   return turn->contended() ? turn : nullptr;
 } catch (...) {
   return nullptr;
+}
+
+void TurnDevices::count_exempt(cl_device_id device, TurnExemption why) noexcept {
+  const DeviceTurn* const turn = find(device);
+  if (turn == nullptr || !turn->takes_part()) return;
+  exempt_[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+}
+
+observe::TurnsSummary TurnDevices::report() const {
+  observe::TurnsSummary summary;
+  const unsigned count = count_.load(std::memory_order_acquire);
+  for (unsigned i = 0; i < count; ++i) summary.devices.push_back(devices_[i].turn->report());
+  for (std::size_t i = 0; i < exempt_.size(); ++i)
+    summary.exempt.emplace_back(kTurnExemptions[i], exempt_[i].load(std::memory_order_relaxed));
+  return summary;
+}
+
+void TurnDevices::note_child() noexcept {
+  in_child_ = true;
+  for (auto& count : exempt_) count.store(0, std::memory_order_relaxed);
 }
 
 learn::SliceAdvice TurnDevices::duration(const CostKeys& keys, std::size_t items) noexcept try {

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,13 +19,28 @@
 #include "interpose/state/records.h"
 #include "interpose/turns/device_turn.h"
 #include "learn/cost_table.h"
+#include "observe/summary.h"
 
 namespace cleave::interpose {
+
+// Why a launch takes no turn.
+enum class TurnExemption : std::uint8_t {
+  user_event,  // one is pending, on which it may depend
+  queue,       // pacing had to be given up on its queue
+  callback,    // it is made in a callback of the program
+};
+inline constexpr std::array<const char*, 3> kTurnExemptions = {"user_event", "queue", "callback"};
+
+// What the file of a device's participants is named after: the same in every process.
+std::string turn_identity(const Table& next, cl_device_id device);
+// What the device is for turns, as CL_CLEAVE_DEVICE_TURNS says it.
+const char* turn_kind(const Table& next, cl_device_id device) noexcept;
 
 class TurnDevices {
  public:
   // Everything must outlive this.
-  TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock, const base::Settings& settings);
+  TurnDevices(base::ForkLocks& forks, const Table& next, base::Clock& clock, const base::Settings& settings,
+              Tracer* trace);
 
   // Whether the settings allow for turns at all.
   [[nodiscard]] bool may_take_turns() const;
@@ -43,6 +59,11 @@ class TurnDevices {
 
   // The turns on the device, if it is shared; else null. Joins at the first call for a device.
   DeviceTurn* of(cl_device_id device) noexcept;
+
+  // A launch on the device takes no turn, although others share it.
+  void count_exempt(cl_device_id device, TurnExemption why) noexcept;
+  // What this process has had.
+  [[nodiscard]] observe::TurnsSummary report() const;
 
   // Whether this process holds a device.
   [[nodiscard]] bool held() const noexcept {
@@ -79,16 +100,18 @@ class TurnDevices {
   };
   [[nodiscard]] DeviceTurn* find(cl_device_id device) const noexcept;
   void warn(const std::string& problem);
-  void note_child() noexcept { in_child_ = true; }
+  void note_child() noexcept;
 
   const Table& next_;
   base::Clock& clock_;
   const base::Settings& settings_;
+  Tracer* const trace_;
   learn::CostTable durations_;
   base::Mutex mutex_;
   // Only grows; entries before `count_` do not change.
   std::array<Device, 16> devices_;
   std::atomic<unsigned> count_{0};
+  std::array<std::atomic<std::uint64_t>, kTurnExemptions.size()> exempt_{};
   bool in_child_ = false;
   std::atomic<bool> warned_{false};
 };

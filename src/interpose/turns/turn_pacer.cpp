@@ -21,7 +21,11 @@ launch::WaitResult TurnPacer::wait(cl_event slice) noexcept {
   const std::size_t slices = std::max<std::size_t>(1, std::exchange(batch_, 0));
   use_.enqueued({.event = slice, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices)});
   const std::uint64_t turn = use_.turn();
+  const base::Nanoseconds waited = use_.waited();
+  const base::Nanoseconds start = clock_.now();
   const launch::WaitResult how = use_.make_room(slice_, abort_);
+  // What another thread of the process has begun to wait for before counts from here.
+  others_ += std::min(use_.waited() - waited, clock_.now() - start);
   if (how != launch::WaitResult::complete) return how;
   const base::Nanoseconds now = clock_.now();
   if (use_.turn() != turn) {

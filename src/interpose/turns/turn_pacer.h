@@ -41,6 +41,8 @@ class TurnPacer final : public launch::Pacer {
   [[nodiscard]] base::Nanoseconds measured() const;
   // When the launch began, if the device has not been given away since; else 0.
   [[nodiscard]] base::Nanoseconds undisturbed_since() const;
+  // The time in which others had the device instead of this launch.
+  [[nodiscard]] base::Nanoseconds others() const { return others_; }
   // What one slice is expected to take.
   [[nodiscard]] base::Nanoseconds slice() const { return slice_; }
 
@@ -57,6 +59,7 @@ class TurnPacer final : public launch::Pacer {
   const base::Nanoseconds start_ = clock_.now();
   const std::uint64_t turn_ = use_.turn();
   std::size_t since_turn_ = 0;
+  base::Nanoseconds others_{0};
   base::Nanoseconds last_{0};
   base::Nanoseconds time_{0};
   std::size_t timed_ = 0;

@@ -1,6 +1,7 @@
 // The trace of launches and waits: what is in it, once and in order, and that the program notices nothing.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include "tests/kit/temporary_folder.h"
 #include "tests/sim/interposer/interposer_fixture.h"
 #include "tests/sim/interposer/pipelined_fixture.h"
+#include "tests/sim/interposer/turns_setup.h"
 #include "tests/unit/fake_monitor.h"
 
 namespace cleave {
@@ -321,6 +323,69 @@ TEST_F(Trace, DoesNotKeepTheCallersEvents) {
   EXPECT_EQ(fixture.cl.clReleaseEvent(event), CL_SUCCESS);
   EXPECT_EQ(sim::Driver::table().clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, 0, nullptr, nullptr),
             CL_INVALID_EVENT);
+}
+
+// It is given away between two slices of a launch, and in the end by a thread of ours.
+TEST_F(Trace, TurnsAreSpansOnARowOfTheirDevice) {
+  const kit::TemporaryFolder folder;
+  {
+    InterposerFixture fixture(traced(in_turns(folder.path())));
+    base::ForkLocks forks;
+    turns::Turns other(forks, beside(folder.path(), fixture.driver));
+    const auto someone = [&](bool turns::ParticipantReport::*does) {
+      const auto all = other.snapshot();
+      return std::any_of(all.begin(), all.end(), [does](const auto& each) { return each.*does; });
+    };
+    std::string problem;
+    ASSERT_TRUE(other.enter(problem)) << problem;
+    const cl_kernel kernel = fixture.make_kernel();
+    fixture.driver.cost("add", [](const sim::Launch& launch) {
+      return base::Nanoseconds(1'000) * static_cast<int>(launch.global[0]);
+    });
+    std::jthread neighbour;
+    std::atomic<int> slices{0};
+    fixture.driver.kernel("add", [&](sim::Execution&) {
+      if (++slices != 5) return;
+      neighbour = std::jthread([&] {
+        EXPECT_TRUE(other.begin());
+        other.end();
+      });
+      EXPECT_TRUE(kit::eventually([&] { return someone(&turns::ParticipantReport::waits); }));
+    });
+    EXPECT_EQ(fixture.launch(kernel), CL_SUCCESS);
+    neighbour.join();
+    EXPECT_TRUE(kit::eventually([&] {
+      fixture.driver.clock().sleep_for(1s);
+      return !someone(&turns::ParticipantReport::holds);
+    }));
+  }
+  const auto spans = events("turn");
+  ASSERT_EQ(spans.size(), 3U);
+  for (const Event& hold : {spans[0], spans[2]}) {
+    EXPECT_EQ(hold.value("name"), "has the device");
+    EXPECT_GT(hold.number("dur"), 0.0);
+  }
+  EXPECT_EQ(spans[0].value("ended"), "others should have it");
+  EXPECT_EQ(spans[1].value("name"), "wait for the device");
+  constexpr double kRounding = 0.01;
+  EXPECT_NEAR(spans[1].begin(), spans[0].end(), kRounding);
+  EXPECT_NEAR(spans[2].begin(), spans[1].end(), kRounding);
+  EXPECT_EQ(spans[2].value("ended"), "nothing to do");
+  const auto launches = events("launch");
+  ASSERT_EQ(launches.size(), 1U);
+  for (const Event& span : spans) {
+    EXPECT_EQ(span.value("launch"), launches[0].value("launch"));
+    EXPECT_GE(span.number("tid"), static_cast<double>(observe::kOwnTracks));
+    EXPECT_EQ(span.value("tid"), spans[0].value("tid"));
+  }
+  EXPECT_GE(launches[0].end(), spans[1].end());
+  const auto all = events();
+  EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                          [&](const Event& each) {
+                            return each.value("ph") == "M" && each.value("tid") == spans[0].value("tid");
+                          }),
+            1)
+      << "the row has one name";
 }
 
 // A driver sees the same calls, whether there is a trace or not, where there is no profiling.

@@ -1,0 +1,80 @@
+// What this process has had of the turns on one device: figures for the statistics, spans for the trace.
+//
+// Thread-safe as far as DeviceTurn is: figures are read at any time, without a lock; everything else is for the thread that holds
+// its lock, or that changes the holder. Nothing throws. Without a trace, only figures are kept.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "interpose/trace/tracer.h"
+
+namespace cleave::interpose {
+
+// What the process has had since it began, or was forked.
+struct TurnFigures {
+  std::uint64_t launches = 0;  // that were made in turns
+  std::uint64_t turns = 0;
+  std::uint64_t stalls = 0;  // times that a command did not end in time
+  base::Nanoseconds waited{0};
+  base::Nanoseconds longest_wait{0};
+  base::Nanoseconds held{0};
+};
+
+class TurnLog {
+ public:
+  // `trace` may be null; else it must outlive this. `device`: its name.
+  TurnLog(Tracer* trace, std::string device) : trace_(trace), device_(std::move(device)) {}
+
+  void count_launch() noexcept { launches_.fetch_add(1, kRelaxed); }
+  void count_stall() noexcept { stalls_.fetch_add(1, kRelaxed); }
+
+  // The process has asked for the device, or offered it to others, and got an answer. No lock is held.
+  struct Answer {
+    base::Nanoseconds asked;
+    base::Nanoseconds now;
+    bool waited = false;  // others had the device meanwhile
+    bool holds = false;   // now; if not, the launch goes on without a turn
+    bool joined = false;  // it still takes part
+  };
+  void answered(const Answer& answer) noexcept;
+
+  // The device has been given away. With the lock held, so that the span is to be written later without.
+  void gave_away(base::Nanoseconds now, const char* why) noexcept;
+  [[nodiscard]] bool has_span() const noexcept { return ended_.has_value(); }
+  [[nodiscard]] std::optional<TurnSpan> take_span() noexcept;
+  void write(const std::optional<TurnSpan>& span) const noexcept {
+    if (span) trace_->add_turn(this, device_, *span);
+  }
+
+  [[nodiscard]] TurnFigures figures(base::Nanoseconds now) const noexcept;
+  // Time waited so far.
+  [[nodiscard]] base::Nanoseconds waited() const noexcept {
+    return base::Nanoseconds(waited_.load(kRelaxed));
+  }
+  [[nodiscard]] const std::string& device() const { return device_; }
+
+  // For the child of a fork.
+  void reset() noexcept;
+
+ private:
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+  std::optional<TurnSpan> end_turn(base::Nanoseconds now, const char* why) noexcept;
+
+  Tracer* const trace_;
+  const std::string device_;
+  std::atomic<std::uint64_t> launches_{0};
+  std::atomic<std::uint64_t> turns_{0};
+  std::atomic<std::uint64_t> stalls_{0};
+  std::atomic<std::int64_t> waited_{0};
+  std::atomic<std::int64_t> longest_wait_{0};
+  std::atomic<std::int64_t> held_{0};    // in turns that have ended
+  std::atomic<std::int64_t> since_{-1};  // when the present turn began; -1: there is none
+  std::uint64_t launch_ = 0;             // for which it began, as the trace counts; 0: none
+  std::optional<TurnSpan> ended_;        // to be written
+};
+
+}  // namespace cleave::interpose
