@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "src/objects": {"src/base"},
     "src/interpose": {"src/base", "src/plan", "src/kernels", "src/neighbours", "src/learn", "src/turns",
                       "src/launch", "src/observe", "src/opencl", "include/cleave"},
-    "src/cli": {"src/base", "src/neighbours", "include/cleave"},
+    "src/cli": {"src/base", "src/neighbours", "src/turns", "include/cleave"},
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
     "remote/client": {"src/base", "src/kernels", "src/objects", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},

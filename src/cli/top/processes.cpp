@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "neighbours/registry_folder.h"
+#include "turns/shared_file.h"
 
 namespace cleave::cli {
 namespace {
@@ -22,8 +23,10 @@ RunningProcess process_of(const neighbours::LiveEntry& live) {
   process.pid = entry.pid;
   process.program = printable(entry.program);
   process.vms = entry.vms;
-  process.devices = static_cast<unsigned>(std::count_if(std::begin(entry.devices), std::end(entry.devices),
-                                                        [](std::uint64_t device) { return device != 0; }));
+  for (const std::uint64_t device : entry.devices) {
+    if (device != 0) process.turn_files.push_back(turns::SharedFile::name_for(std::to_string(device)));
+  }
+  process.devices = static_cast<unsigned>(process.turn_files.size());
   process.started = entry.started;
   process.launches = entry.split + entry.unsplit;
   process.split = entry.split;

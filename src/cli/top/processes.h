@@ -13,7 +13,8 @@ struct RunningProcess {
   std::string program;  // printable ASCII; other characters are replaced by '?'
   unsigned vms = 1;
   unsigned devices = 0;
-  std::uint64_t started = 0;  // seconds since 1970
+  std::vector<std::string> turn_files;  // of these devices (src/turns/shared_file.h)
+  std::uint64_t started = 0;            // seconds since 1970
   std::uint64_t launches = 0;
   std::uint64_t split = 0;
   std::uint64_t slices = 0;

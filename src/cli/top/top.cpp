@@ -6,6 +6,7 @@
 #include <optional>
 #include <poll.h>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -77,23 +78,40 @@ class NeighbourProbe {
   std::string registry_ = CLEAVE_REGISTRY_FOLDER;
 };
 
+// Long enough for shares, and hardly to be noticed.
+constexpr std::chrono::milliseconds second_look{250};
+
 Snapshot take_snapshot(const NeighbourProbe& neighbours) {
-  return {neighbours.vms(), neighbours.sources(), running_processes(neighbours.registry()), Clock::now()};
+  std::vector<RunningProcess> processes = running_processes(neighbours.registry());
+  std::vector<SharedDevice> devices = shared_devices(neighbours.registry(), processes);
+  return {neighbours.vms(), neighbours.sources(), std::move(processes), std::move(devices), Clock::now()};
 }
 
 void print(const TopRequest& request, const Snapshot& look, const Snapshot* before) {
   if (request.json) {
-    std::fputs(as_json(look).c_str(), stdout);
+    std::fputs(as_json(look, before).c_str(), stdout);
   } else {
     for (const std::string& line : as_lines(look, before, 0)) std::printf("%s\n", line.c_str());
   }
   std::fflush(stdout);
 }
 
+// Where devices are shared, who has how much of them is seen by a second look.
+void print_once(const TopRequest& request, const NeighbourProbe& neighbours) {
+  const Snapshot look = take_snapshot(neighbours);
+  const auto is_shared = [](const SharedDevice& device) { return device.is_shared(); };
+  if (std::none_of(look.devices.begin(), look.devices.end(), is_shared)) return print(request, look, nullptr);
+  std::this_thread::sleep_for(second_look);
+  print(request, take_snapshot(neighbours), &look);
+}
+
 // Prints one object per line until the reader has gone.
 void print_on(const TopRequest& request, NeighbourProbe& neighbours) {
+  std::optional<Snapshot> before;
   while (std::ferror(stdout) == 0) {
-    print(request, take_snapshot(neighbours), nullptr);
+    Snapshot look = take_snapshot(neighbours);
+    print(request, look, before ? &*before : nullptr);
+    before = std::move(look);
     const auto next = Clock::now() + request.interval;
     for (auto now = Clock::now(); now < next; now = Clock::now()) {
       pollfd stream{neighbours.stream(), POLLIN, 0};
@@ -135,7 +153,7 @@ int top(const TopRequest& request) {
   NeighbourProbe neighbours;
   neighbours.await(library_timeout);
   if (request.once) {
-    print(request, take_snapshot(neighbours), nullptr);
+    print_once(request, neighbours);
   } else if (request.json) {
     print_on(request, neighbours);
   } else {

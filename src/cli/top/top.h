@@ -1,4 +1,5 @@
-// `cleave top`: shows the processes under Cleave on this machine, and the number of VMs on the host.
+// `cleave top`: shows the processes under Cleave on this machine, who has which device, and the number of VMs on
+// the host.
 #pragma once
 
 #include <chrono>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <optional>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -42,6 +43,35 @@ class Rates {
   double seconds_ = 0;
 };
 
+// The figures of a participant since the last snapshot.
+class TurnRates {
+ public:
+  TurnRates(const Snapshot& look, const Snapshot* before, const SharedDevice& device,
+            const turns::ParticipantReport& now)
+      : now_(now) {
+    if (before == nullptr) return;
+    nanoseconds_ = std::chrono::duration<double, std::nano>(look.at - before->at).count();
+    for (const SharedDevice& candidate : before->devices) {
+      if (candidate.file != device.file) continue;
+      for (const TurnTaker& taker : candidate.takers) {
+        if (taker.report.id == now.id) then_ = &taker.report;
+      }
+    }
+  }
+
+  // Of the device's time, from 0 to 1.
+  [[nodiscard]] std::optional<double> share() const {
+    if (then_ == nullptr || nanoseconds_ <= 0) return std::nullopt;
+    const double used = now_.used < then_->used ? 0 : static_cast<double>(now_.used - then_->used);
+    return std::min(used / nanoseconds_, 1.0);
+  }
+
+ private:
+  const turns::ParticipantReport& now_;
+  const turns::ParticipantReport* then_ = nullptr;
+  double nanoseconds_ = 0;
+};
+
 std::string heading(const Snapshot& look) {
   const std::string vms = look.vms.empty() ? "unknown number of VMs"
                                            : look.vms + (look.vms == "1" ? " VM" : " VMs") + " on the host";
@@ -61,6 +91,79 @@ std::string row(const Snapshot& look, const Snapshot* before, const RunningProce
                    base::as_text(added).c_str(), rates.share(process).c_str());
 }
 
+std::string time_text(turns::Ns time) { return base::as_text(base::Nanoseconds(time)); }
+
+const char* standing(const turns::ParticipantReport& taker) {
+  if (!taker.alive) return "ended";
+  if (taker.holds) return "holds";
+  return taker.waits ? "waits" : "rests";
+}
+
+std::string heading(const SharedDevice& device) {
+  std::string text =
+      "turns on " + (device.device.empty() ? "a device" : device.device) + " (" + device.file + ")";
+  if (!device.problem.empty()) return text + ": " + device.problem;
+  std::size_t waiting = 0;
+  std::string holder = "held by nobody";
+  for (const TurnTaker& taker : device.takers) {
+    if (taker.report.waits && taker.report.alive) ++waiting;
+    if (taker.report.holds)
+      holder = "held by " + std::to_string(taker.report.pid) + " for " + time_text(taker.report.since);
+  }
+  return text + ": " + holder + ", " + std::to_string(waiting) + (waiting == 1 ? " waits" : " wait");
+}
+
+std::string row(const Snapshot& look, const Snapshot* before, const SharedDevice& device,
+                const TurnTaker& taker) {
+  const turns::ParticipantReport& is = taker.report;
+  const auto share = TurnRates(look, before, device, is).share();
+  const bool lasts = is.alive && (is.holds || is.waits);
+  return formatted("%8u %-16.16s %-10s %6u %7s %10" PRIu64 " %10s %10s  %s", is.pid,
+                   taker.program.empty() ? "-" : taker.program.c_str(), name(is.priority), is.weight,
+                   share ? formatted("%.1f%%", *share * 100).c_str() : "-", is.turns,
+                   time_text(is.waited).c_str(), time_text(is.longest_wait).c_str(),
+                   lasts ? (standing(is) + (" for " + time_text(is.since))).c_str() : standing(is));
+}
+
+// Files of which nothing is left to say are left out.
+void add_turns(std::vector<std::string>& lines, const Snapshot& look, const Snapshot* before) {
+  for (const SharedDevice& device : look.devices) {
+    if (device.takers.empty() && device.problem.empty()) continue;
+    lines.insert(lines.end(), {"", heading(device)});
+    if (device.takers.empty()) continue;
+    lines.push_back(formatted("%8s %-16s %-10s %6s %7s %10s %10s %10s  %s", "pid", "program", "class",
+                              "weight", "share", "turns", "waited", "longest", "now"));
+    for (const TurnTaker& taker : device.takers) lines.push_back(row(look, before, device, taker));
+  }
+}
+
+std::string json_of(const Snapshot& look, const Snapshot* before, const SharedDevice& device) {
+  base::JsonList participants;
+  for (const TurnTaker& taker : device.takers) {
+    const turns::ParticipantReport& is = taker.report;
+    const auto share = TurnRates(look, before, device, is).share();
+    participants.add_json(base::JsonObject()
+                              .add("pid", is.pid)
+                              .add("program", taker.program)
+                              .add("class", name(is.priority))
+                              .add("weight", is.weight)
+                              .add("state", standing(is))
+                              .add("since_ns", is.since)
+                              .add_json("share", share ? formatted("%.4f", *share) : "null")
+                              .add("used_ns", is.used)
+                              .add("turns", is.turns)
+                              .add("waited_ns", is.waited)
+                              .add("longest_wait_ns", is.longest_wait)
+                              .text());
+  }
+  return base::JsonObject()
+      .add("file", device.file)
+      .add("device", device.device)
+      .add("problem", device.problem)
+      .add_json("participants", participants.text())
+      .text();
+}
+
 }  // namespace
 
 std::vector<std::string> as_lines(const Snapshot& look, const Snapshot* before, std::size_t width) {
@@ -68,13 +171,14 @@ std::vector<std::string> as_lines(const Snapshot& look, const Snapshot* before, 
   lines.push_back(formatted("%8s %-16s %5s %10s %9s %10s %12s %10s %10s %10s %7s", "pid", "program", "VMs",
                             "launches", "/s", "split", "slices", "/s", "unsplit", "added", "of time"));
   for (const RunningProcess& process : look.processes) lines.push_back(row(look, before, process));
+  add_turns(lines, look, before);
   for (std::string& line : lines) {
     if (width != 0 && line.size() > width) line.resize(width);
   }
   return lines;
 }
 
-std::string as_json(const Snapshot& look) {
+std::string as_json(const Snapshot& look, const Snapshot* before) {
   base::JsonList processes;
   for (const RunningProcess& process : look.processes) {
     processes.add_json(base::JsonObject()
@@ -90,11 +194,14 @@ std::string as_json(const Snapshot& look) {
                            .add("added_ns", process.added_ns)
                            .text());
   }
+  base::JsonList devices;
+  for (const SharedDevice& device : look.devices) devices.add_json(json_of(look, before, device));
   return base::JsonObject()
              .add("version", 1)
              .add_json("vms", look.vms.empty() ? "null" : look.vms)
              .add("neighbours", look.sources)
              .add_json("processes", processes.text())
+             .add_json("devices", devices.text())
              .text() +
          "\n";
 }
