@@ -55,6 +55,11 @@ typedef cl_uint cl_cleave_info;
  * launch does; they may take a moment to answer. */
 #define CL_CLEAVE_NEIGHBOURS 0x4C08
 
+/* char[], needs `device`: the name of the file, in the registry's folder, through which processes take turns on the device, and
+ * separated by a tab what it is for them: "device", "processor" (turns only if the settings say so), or "remote" (its server
+ * takes them). */
+#define CL_CLEAVE_DEVICE_TURNS 0x4C09
+
 /* Like OpenCL's clGet...Info functions. `device` is NULL unless the name needs one. `param_value`, of `param_value_size`
  * bytes, receives the value, `param_value_size_ret` its size in bytes, including the final NUL of texts; either may be NULL.
  * Texts that change while the program runs may be longer in the next call: leave room. Returns CL_SUCCESS,

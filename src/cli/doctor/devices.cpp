@@ -99,15 +99,15 @@ void report_device(const DoctorRequest& request, const Record& device, Report& r
 
 }  // namespace
 
-void report_devices(const DoctorRequest& request, Report& report) {
+std::vector<Record> report_devices(const DoctorRequest& request, Report& report) {
   report.section("Platforms and devices");
   const ChildResult child = probe(request, {"devices"});
-  const std::vector<Record> records = decode(child.output);
+  std::vector<Record> records = decode(child.output);
   if (!child.succeeded()) {
     report.problem("a process that listed the devices" + failure_reason(child, records),
                    "the cause is one of the drivers in " + driver_folder().string() + ":");
     report_faulty_drivers(request, report);
-    return;
+    return records;
   }
   if (find(records, "device") == nullptr) {
     report.problem("there is no OpenCL device",
@@ -118,6 +118,7 @@ void report_devices(const DoctorRequest& request, Report& report) {
       report.note("platform " + record[2] + " (" + record[3] + ")");
     if (record[0] == "device" && record.size() >= 8) report_device(request, record, report);
   }
+  return records;
 }
 
 }  // namespace cleave::cli

@@ -136,8 +136,9 @@ int doctor(const DoctorRequest& request) {
   if (child.succeeded()) report_loader(request, cleave, loader_of(records), report);
   const bool registered = report_vendor(request, loader_of(records), report);
   if (child.succeeded()) {
-    report_devices(request, report);
+    const std::vector<Record> devices = report_devices(request, report);
     report_neighbours(records, report);
+    report_turns(records, devices, report);
     report_servers(request, records, report);
   }
   if (!request.program.empty()) report_program(request, cleave, registered, report);

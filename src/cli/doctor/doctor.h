@@ -21,8 +21,11 @@ struct DoctorRequest {
 int doctor(const DoctorRequest& request);
 
 // The sections of the report with files of their own. `records` are those of probe_library().
-void report_devices(const DoctorRequest& request, Report& report);
+// Returns the records of probe_devices().
+std::vector<Record> report_devices(const DoctorRequest& request, Report& report);
 void report_neighbours(const std::vector<Record>& records, Report& report);
+// `devices` are those of probe_devices().
+void report_turns(const std::vector<Record>& records, const std::vector<Record>& devices, Report& report);
 void report_servers(const DoctorRequest& request, const std::vector<Record>& records, Report& report);
 // Returns whether programs without `cleave run` are intercepted. `loader` is the one that they use.
 bool report_vendor(const DoctorRequest& request, const std::string& loader, Report& report);
@@ -32,5 +35,7 @@ void report_program(const DoctorRequest& request, const Installation& cleave, bo
 
 // The record of a setting with its value and origin, or null.
 const Record* find_setting(const std::vector<Record>& records, std::string_view key);
+// Its value; empty if there is no record.
+std::string value_of_setting(const std::vector<Record>& records, std::string_view key);
 
 }  // namespace cleave::cli

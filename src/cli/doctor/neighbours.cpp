@@ -3,11 +3,6 @@
 namespace cleave::cli {
 namespace {
 
-std::string value_of(const std::vector<Record>& records, std::string_view key) {
-  const Record* setting = find_setting(records, key);
-  return setting != nullptr ? (*setting)[2] : "";
-}
-
 std::string machines(const std::string& count) {
   return count + (count == "1" ? " virtual machine" : " virtual machines");
 }
@@ -45,6 +40,11 @@ const Record* find_setting(const std::vector<Record>& records, std::string_view 
   return nullptr;
 }
 
+std::string value_of_setting(const std::vector<Record>& records, std::string_view key) {
+  const Record* setting = find_setting(records, key);
+  return setting != nullptr ? (*setting)[2] : "";
+}
+
 void report_neighbours(const std::vector<Record>& records, Report& report) {
   report.section("Neighbours");
   const Record* vms = find(records, "vms", 2);
@@ -55,14 +55,14 @@ void report_neighbours(const std::vector<Record>& records, Report& report) {
   const Record* count = find_setting(records, "neighbours.count");
   const bool fixed = count != nullptr && !(*count)[2].empty();
   const std::string from =
-      fixed ? (*count)[3] : "neighbours.source=" + value_of(records, "neighbours.source");
+      fixed ? (*count)[3] : "neighbours.source=" + value_of_setting(records, "neighbours.source");
   report.ok("the next launch counts " + machines((*vms)[1]) + ", including this one (from: " + from + ")");
   for (const Record& record : records) {
     if (record[0] == "neighbour" && record.size() > 6) {
-      report_source(record, value_of(records, "neighbours.stale"), report);
+      report_source(record, value_of_setting(records, "neighbours.stale"), report);
     }
   }
-  const std::string policy = value_of(records, "split.policy");
+  const std::string policy = value_of_setting(records, "split.policy");
   if ((*vms)[1] == "1" && (policy == "alpha" || policy == "budget")) {
     report.note("with one VM, launches are not split",
                 "to try splitting, set CLEAVE_VMS or use `cleave run --vms N`");

@@ -1,6 +1,7 @@
 #include "cli/probe/probe.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
@@ -107,6 +108,18 @@ std::string cores_of(clGetCleaveInfo_fn info, cl_device_id device) {
   return std::to_string(cores);
 }
 
+// The name of the file of those that take turns on the device, and which kind it is for them; empty if Cleave does not say.
+std::array<std::string, 2> turns_of(clGetCleaveInfo_fn info, cl_device_id device) {
+  std::array<char, 256> text{};
+  if (info == nullptr ||
+      info(device, CL_CLEAVE_DEVICE_TURNS, text.size() - 1, text.data(), nullptr) != CL_SUCCESS)
+    return {};
+  const std::string_view both = text.data();
+  const std::size_t tab = both.find('\t');
+  if (tab == std::string_view::npos) return {};
+  return {std::string(both.substr(0, tab)), std::string(both.substr(tab + 1))};
+}
+
 }  // namespace
 
 OpenClLibrary::OpenClLibrary(const std::string& path)
@@ -207,10 +220,12 @@ int probe_devices() {
       for (std::size_t d = 0; d < devices.size(); ++d) {
         cl_device_type type = 0;
         device_info(devices[d], CL_DEVICE_TYPE, sizeof type, &type, nullptr);
+        const std::array<std::string, 2> turns = turns_of(info, devices[d]);
         writer.write({"device", std::to_string(p), std::to_string(d),
                       text_of(devices[d], device_info, CL_DEVICE_NAME), type_name(type),
                       text_of(devices[d], device_info, CL_DEVICE_VERSION),
-                      text_of(devices[d], device_info, CL_DRIVER_VERSION), cores_of(info, devices[d])});
+                      text_of(devices[d], device_info, CL_DRIVER_VERSION), cores_of(info, devices[d]),
+                      turns[0], turns[1]});
       }
     }
   });

@@ -7,6 +7,7 @@
 #include "interpose/calls/overrides.h"
 #include "interpose/drivers/device_queries.h"
 #include "interpose/interposer.h"
+#include "turns/shared_file.h"
 
 namespace cleave::interpose {
 namespace {
@@ -68,6 +69,11 @@ std::string statistics_text(const Interposer& p) {
   return observe::as_json(kernels, context);
 }
 
+bool is_device(const Table& next, cl_device_id device) {
+  cl_device_type type = 0;
+  return next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) == CL_SUCCESS;
+}
+
 cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, void* value, size_t* size_ret) {
   switch (name) {
     case CL_CLEAVE_VERSION:
@@ -91,13 +97,15 @@ cl_int answer(Interposer& p, cl_device_id device, cl_uint name, size_t size, voi
       return give(&vms, sizeof vms, size, value, size_ret);
     }
     case CL_CLEAVE_DEVICE_CORES: {
-      cl_device_type type = 0;
-      if (p.next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr) != CL_SUCCESS) {
-        return CL_INVALID_DEVICE;
-      }
+      if (!is_device(p.next, device)) return CL_INVALID_DEVICE;
       const cl_ulong cores = query_device(p.next, p.settings(), device).cores;
       return give(&cores, sizeof cores, size, value, size_ret);
     }
+    case CL_CLEAVE_DEVICE_TURNS:
+      if (!is_device(p.next, device)) return CL_INVALID_DEVICE;
+      return give(
+          turns::SharedFile::name_for(turn_identity(p.next, device)) + "\t" + turn_kind(p.next, device), size,
+          value, size_ret);
     default:
       return CL_INVALID_VALUE;
   }

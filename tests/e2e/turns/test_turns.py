@@ -1,11 +1,13 @@
 """Programs that take turns on one device: right results by every way in, and an end, whatever their neighbours do."""
 
+import json
 import os
 import signal
 import subprocess
 import threading
 
 from support.options import OPTIONS, main
+from support.processes import cleave, wait_until
 from support.programs import LOAD_METHODS, ProgramTest
 
 TIMEOUT = 120
@@ -54,8 +56,7 @@ class TurnsTest(ProgramTest):
     def test_programs_get_their_results_beside_each_other_by_every_way_in(self):
         for process in [self.start(ROUNDS, method=method) for method in ("preload", "layer", "run")]:
             self.expect_right(process)
-        turns = [name for name in os.listdir(self.registry) if name.startswith("turns-")]
-        self.assertEqual(len(turns), 1, "one device")
+        self.assertTrue(self.turns_file(), "one device")
 
     def test_weights_and_classes(self):
         processes = [self.start(ROUNDS, CLEAVE_PRIORITY=priority, CLEAVE_WEIGHT=weight)
@@ -97,6 +98,65 @@ class TurnsTest(ProgramTest):
         self.start_endless()
         for method in ("preload", "layer"):
             self.expect_right(self.start(ROUNDS, "left", method=method))
+
+    def cleave(self, *arguments, **settings):
+        usual = {"CLEAVE_TURNS": "on", "CLEAVE_VMS": "1", "CLEAVE_REGISTRY": self.registry}
+        return cleave(*arguments, environment=self.environment(**{**usual, **settings}))
+
+    def top(self):
+        done = self.cleave("top", "--once", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)["devices"]
+
+    def test_top_and_doctor_show_who_shares_the_device(self):
+        self.assertEqual(self.top(), [])
+        light, heavy = (self.start_endless(CLEAVE_WEIGHT=weight) for weight in (100, 300))
+        wait_until(lambda: sum(each["turns"] > 3 for device in self.top() for each in device["participants"]) == 2,
+                   "they do not take turns")
+        (device,) = self.top()
+        self.assertTrue(device["device"])
+        self.assertEqual((device["file"], device["problem"]), (self.turns_file(), ""))
+        by_pid = {each["pid"]: each for each in device["participants"]}
+        self.assertEqual({pid: (each["weight"], each["class"], each["program"]) for pid, each in by_pid.items()},
+                         {light.pid: (100, "normal", "turn_taker"), heavy.pid: (300, "normal", "turn_taker")})
+        for each in by_pid.values():
+            self.assertIn(each["state"], ("holds", "waits", "rests"))
+            self.assertGreater(each["used_ns"], 0)
+            self.assertGreaterEqual(each["waited_ns"], each["longest_wait_ns"] if each["state"] != "waits" else 0)
+        self.assertTrue(0 < sum(each["share"] for each in by_pid.values()) <= 1.1, by_pid)
+        text = self.cleave("top", "--once").stdout
+        self.assertRegex(text, rf"(?m)^turns on .+ \({self.turns_file()}\): held by ")
+        self.assertRegex(text, rf"(?m)^ *{heavy.pid} turn_taker +normal +300 +\d+\.\d% ")
+
+        report = self.cleave("doctor").stdout
+        self.assertRegex(report, r"(?m)^Turns$")
+        self.assertRegex(report, rf"in turns, now with 2 processes: .*\b{heavy.pid} turn_taker \(weight 300, normal")
+        light.kill()
+        light.wait()
+        wait_until(lambda: [each["pid"] for each in self.top()[0]["participants"]] == [heavy.pid],
+                   "the ended process is not removed")
+
+    def test_doctor_says_why_there_are_no_turns(self):
+        self.expect_right(self.start(2))
+        file = os.path.join(self.registry, self.turns_file())
+        for settings, reason, status in (
+                ({"CLEAVE_TURNS": "off"}, "no turns: CLEAVE_TURNS=off", 0),
+                ({"CLEAVE_REGISTRY": "off"}, "no turns: CLEAVE_REGISTRY=off", 0),
+                ({"CLEAVE_REGISTRY": file}, f"no turns: {file} is not a folder", 1)):
+            done = self.cleave("doctor", **settings)
+            self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
+            self.assertIn(reason, done.stdout)
+        with open(file, "r+b") as stream:
+            stream.seek(4)
+            stream.write(bytes([99]))
+        self.assertEqual(self.top()[0]["problem"], "it is of another version of Cleave")
+        done = self.cleave("doctor")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, rf"problem .*no turns: {file}: it is of another version(.|\n)*delete it when")
+
+    def turns_file(self):
+        (name,) = [name for name in os.listdir(self.registry) if name.startswith("turns-")]
+        return name
 
     def test_folder_that_cannot_be_used_is_named_once(self):
         self.start_endless()

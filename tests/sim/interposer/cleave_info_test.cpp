@@ -1,7 +1,12 @@
 // What a program may ask of the Cleave under it, and the doors through which it asks.
 
+#include <array>
+#include <string>
+
 #include "cleave/cleave.h"
+#include "interpose/turns/turn_devices.h"
 #include "tests/sim/interposer/interposer_fixture.h"
+#include "turns/shared_file.h"
 
 namespace cleave {
 namespace {
@@ -37,6 +42,11 @@ TEST_F(CleaveInfo, AnswersTheDocumentedQueries) {
   cl_ulong cores = 0;
   EXPECT_EQ(info(driver.device(), CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_SUCCESS);
   EXPECT_EQ(cores, 128U);
+  std::array<char, 64> turns{};
+  EXPECT_EQ(info(driver.device(), CL_CLEAVE_DEVICE_TURNS, turns.size(), turns.data(), nullptr), CL_SUCCESS);
+  EXPECT_EQ(std::string(turns.data()),
+            turns::SharedFile::name_for(interpose::turn_identity(sim::Driver::table(), driver.device())) +
+                "\tdevice");
   ASSERT_EQ(launch(make_kernel()), CL_SUCCESS);
   EXPECT_NE(text(info, CL_CLEAVE_STATISTICS).find("\"slices\":20"), std::string::npos);
 }
@@ -47,7 +57,8 @@ TEST_F(CleaveInfo, InvalidQueriesAreErrors) {
   EXPECT_EQ(info(nullptr, 0x1234, sizeof value, &value, nullptr), CL_INVALID_VALUE);
   EXPECT_EQ(info(nullptr, CL_CLEAVE_VMS, 1, &value, nullptr), CL_INVALID_VALUE);
   cl_ulong cores = 0;
-  EXPECT_EQ(info(nullptr, CL_CLEAVE_DEVICE_CORES, sizeof cores, &cores, nullptr), CL_INVALID_DEVICE);
+  for (const cl_uint name : {CL_CLEAVE_DEVICE_CORES, CL_CLEAVE_DEVICE_TURNS})
+    EXPECT_EQ(info(nullptr, name, sizeof cores, &cores, nullptr), CL_INVALID_DEVICE);
 }
 
 TEST_F(Extensions, OnlyOverriddenFunctionsAreReplaced) {
