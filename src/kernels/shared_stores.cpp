@@ -16,7 +16,7 @@ struct Use {
 
 class Program {
  public:
-  explicit Program(const std::vector<FunctionStores>& functions) : functions_(functions) {
+  explicit Program(const std::vector<FunctionStores>& functions) {
     for (const FunctionStores& function : functions) uses_[function.name].resize(function.parameters.size());
     // Each round follows the calls one level further.
     constexpr int kMaxLevels = 16;
@@ -92,7 +92,6 @@ class Program {
     return access.dimensions != 0 && (function.dimensions & ~access.dimensions) == 0;
   }
 
-  const std::vector<FunctionStores>& functions_;
   std::map<std::string_view, std::vector<Use>> uses_;
 };
 
