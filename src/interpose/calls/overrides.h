@@ -27,6 +27,7 @@ enum class Role : std::uint8_t {
   retains,
   releases,
   withdraws,
+  calls_back,
   overridden,
   cancellable,
 };

@@ -40,6 +40,14 @@ struct CancelSafe<Override, Result(CL_API_CALL*)(Parameters...) noexcept> {
 
 using opencl::ExtensionFunctions;
 
+// Whether a function enqueues a command that calls the program.
+template <auto Entry>
+constexpr bool kCallsBack = false;
+template <>
+constexpr bool kCallsBack<&Table::clEnqueueNativeKernel> = true;
+template <>
+constexpr bool kCallsBack<&Table::clEnqueueSVMFree> = true;
+
 // A function that enqueues a command, called within the gate of its queue.
 template <auto Entry, typename Function = FunctionAt<Entry>>
 struct Gated;
@@ -49,6 +57,7 @@ struct Gated<Entry, Result(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   static Result CL_API_CALL call(cl_command_queue queue, Parameters... parameters) noexcept {
     Interposer& p = interposer();
     p.note_command(queue);
+    if constexpr (kCallsBack<Entry>) p.feeder.stop();
     if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
       return opencl::failed<Result>(error, parameters...);
     const GateGuard guard(p.gates.of(queue));
@@ -65,14 +74,40 @@ struct Withdrawing<Entry, Result(CL_API_CALL*)(Object, Parameters...)> {
   // Without cleanup around the driver's call, where the thread may be cancelled.
   static Result CL_API_CALL call(Object object, Parameters... parameters) {
     Interposer& p = interposer();
-    if (is_used(p.feeder, object)) [[unlikely]]
+    if (p.feeder.feeds() && is_used(p, object)) [[unlikely]]
       p.feeder.wait();
     return next_function<Entry>(p.next, object)(object, parameters...);
   }
 
  private:
-  static bool is_used(const Feeder& feeder, cl_kernel kernel) { return feeder.feeds(kernel); }
-  static bool is_used(const Feeder& feeder, const void*) { return feeder.feeds(); }
+  static bool is_used(const Interposer& p, cl_kernel kernel) { return p.feeder.feeds(kernel); }
+  // Of the last reference.
+  static bool is_used(const Interposer& p, cl_mem memory) {
+    cl_uint count = 0;
+    return p.next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof count, &count, nullptr) ==
+               CL_SUCCESS &&
+           count == 1;
+  }
+  static bool is_used(const Interposer& p, cl_sampler sampler) {
+    cl_uint count = 0;
+    return p.next.clGetSamplerInfo(sampler, CL_SAMPLER_REFERENCE_COUNT, sizeof count, &count, nullptr) ==
+               CL_SUCCESS &&
+           count == 1;
+  }
+  static bool is_used(const Interposer&, cl_context) { return true; }
+};
+
+// A function after which the driver may call the program back, perhaps on a thread of ours.
+template <auto Entry, typename Function = FunctionAt<Entry>>
+struct CallingBack;
+
+template <auto Entry, typename Result, typename Object, typename... Parameters>
+struct CallingBack<Entry, Result(CL_API_CALL*)(Object, Parameters...)> {
+  static Result CL_API_CALL call(Object object, Parameters... parameters) {
+    Interposer& p = interposer();
+    p.feeder.stop();
+    return next_function<Entry>(p.next, object)(object, parameters...);
+  }
 };
 
 // A function that may wait for its command. It is a cancellation point only if it waits.
@@ -102,6 +137,8 @@ constexpr FunctionAt<Entry> override_of() {
     return CancelSafe<&Retain<Entry>::call>::call;
   } else if constexpr (kIs == Role::releases) {
     return CancelSafe<&Release<Entry>::call>::call;
+  } else if constexpr (kIs == Role::calls_back) {
+    return CallingBack<Entry>::call;
   } else if constexpr (kIs == Role::withdraws) {
     return Withdrawing<Entry>::call;
   } else if constexpr (kIs == Role::overridden) {

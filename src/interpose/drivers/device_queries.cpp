@@ -171,6 +171,7 @@ std::optional<QueueRecord> query_queue(const Table& next, const base::Settings& 
   record.plain = (properties & ~kPlainProperties) == 0 && !quirks.crashes_on_mixed_offsets;
   record.crashes_on_mixed_offsets = quirks.crashes_on_mixed_offsets;
   record.crashes_on_late_failure = quirks.crashes_on_late_failure;
+  record.needs_serial_calls = quirks.needs_serial_calls;
   record.crashes_on_shared_failure = quirks.crashes_on_shared_failure;
   record.copies_variables = quirks.copies_variables;
   record.crashes_on_several_mixed_offsets = quirks.crashes_on_several_mixed_offsets;

@@ -169,10 +169,10 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
   Interposer& p = interposer();
   const LaunchTimers::Start start = p.launch_timers.begin(queue, p.clock);
   const Call call{queue, kernel, dims, offset, global, local, waits, wait_list, event, start};
-  if (!p.begin_splitting()) return call.forward(p.next);
-  p.wait_statistics.of(queue).note_work();
   if (const cl_int error = p.feeder.settle(queue); error != CL_SUCCESS) [[unlikely]]
     return error;
+  if (!p.begin_splitting()) return call.forward(p.next);
+  p.wait_statistics.of(queue).note_work();
   if (p.trace) [[unlikely]]
     return enqueue_traced(p, call);
   return enqueue_any(p, call);

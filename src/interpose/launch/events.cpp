@@ -155,6 +155,7 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info nam
 cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int type, EventNotify notify, void* data) noexcept {
   Interposer& p = interposer();
   if (notify == nullptr) return p.next.clSetEventCallback(event, type, notify, data);
+  p.feeder.stop();
   const auto record = p.records.split_events.find(event);
   if (!record && !must_track_callbacks(p.settings())) {
     return p.next.clSetEventCallback(event, type, notify, data);

@@ -92,8 +92,8 @@ class FedLaunch final : public Feeder::Task {
 };
 
 bool is_worth_feeding(const Call& call, const Split& split, const LaunchTurn& turn) {
-  if (call.event != nullptr || call.trace != nullptr || !split.queue.in_order || CallbackScope::inside())
-    return false;
+  if (call.event != nullptr || call.trace != nullptr || CallbackScope::inside()) return false;
+  if (!split.queue.in_order || split.queue.needs_serial_calls) return false;
   return turn.expected.count() == 0 || turn.expected >= kWorthFeeding;
 }
 

@@ -39,8 +39,9 @@ void Feeder::reset_in_child() noexcept {
   // The parent's threads waited on them.
   new (&wakes_) base::CondVar;
   new (&changed_) base::CondVar;
-  feeding_ = false;
+  feeding_ = busy_ = false;
   answer_ = nullptr;
+  served_by_ = pthread_t{};
 }
 
 bool Feeder::has_thread() {
@@ -54,7 +55,7 @@ std::optional<cl_int> Feeder::run(cl_command_queue queue, cl_kernel kernel,
                                   std::unique_ptr<Task> task) noexcept try {
   base::MutexLock lock(mutex_);
   // The thread may not be done yet with the launch before, for which this one has waited at the gate.
-  while (feeding_) {
+  while (busy_) {
     if (queue_ != queue || pthread_equal(caller_, pthread_self()) == 0) return std::nullopt;
     changed_.wait(lock);
   }
@@ -66,7 +67,7 @@ std::optional<cl_int> Feeder::run(cl_command_queue queue, cl_kernel kernel,
   kernel_ = kernel;
   caller_ = pthread_self();
   ++number_;
-  feeding_ = true;
+  busy_ = true;
   wakes_.notify_one();
   while (!answer) changed_.wait(lock);
   return answer;
@@ -101,28 +102,30 @@ void Feeder::run(std::unique_ptr<Task> task) noexcept {
     } catch (...) {  // out of memory as well: the program learns of it from its own calls
     }
   }
-  feeding_ = false;
+  feeding_ = busy_ = false;
   changed_.notify_all();
 }
 
-void Feeder::answer(cl_int error) noexcept {
+void Feeder::accept() noexcept {
   const base::MutexLock lock(mutex_);
   if (answer_ == nullptr) return;
-  *std::exchange(answer_, nullptr) = error;
+  *std::exchange(answer_, nullptr) = CL_SUCCESS;
+  feeding_ = true;
   changed_.notify_all();
 }
 
-void Feeder::wait() noexcept {
+void Feeder::wait(bool urgently) noexcept {
   if (pthread_equal(served_by_, pthread_self()) != 0) return;
   const base::ScopedCancelDisable uncancelled;
   base::MutexLock lock(mutex_);
   const std::uint64_t number = number_;
-  while (feeding_ && number_ == number) {
+  while (busy_ && number_ == number) {
+    Gate& gate = gates_.of(queue_);
     lock.unlock();
-    { const GateGuard guard(gates_.of(queue_)); }
+    urgently ? gate.pass_urgently() : gate.pass();
     lock.lock();
     // It is open, since the thread has yet to close it or is about to be done.
-    if (feeding_ && number_ == number) changed_.wait_for(lock, kSoon);
+    if (busy_ && number_ == number) changed_.wait_for(lock, kSoon);
   }
 }
 
@@ -137,12 +140,20 @@ cl_int Feeder::take_error(cl_command_queue queue) noexcept {
   return error;
 }
 
+void Feeder::stop() noexcept {
+  {
+    const base::MutexLock lock(mutex_);
+    stopped_ = true;
+  }
+  wait(true);
+}
+
 void Feeder::end() noexcept {
-  stop();
   if (pthread_equal(served_by_, pthread_self()) != 0) return;
   const auto until = std::chrono::steady_clock::now() + kLongestExit;
   base::MutexLock lock(mutex_);
-  while (feeding_ && changed_.wait_until(lock, until)) {
+  stopped_ = true;
+  while (busy_ && changed_.wait_until(lock, until)) {
   }
 }
 

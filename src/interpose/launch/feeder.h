@@ -6,10 +6,13 @@
 //
 // From then on, until the last slice is enqueued:
 //   - The queue's gate is closed, so that what the program enqueues there next comes after the last slice.
-//   - What takes away or changes what the launch uses waits at that gate: the last release of the kernel, of the queue, or
-//     of any memory object; setting the kernel's arguments (the role `withdraws` in opencl/functions.def).
+//   - What takes away or changes what the launch uses waits for it: the last release of the queue or of any memory object, a
+//     release of the kernel, setting its arguments (the role `withdraws` in opencl/functions.def).
 //   - If a later slice and the remainder are refused, the error is that of the next call for this queue, as that of a command
 //     that has failed is.
+//
+// Nothing is fed in programs that a driver may call back, since that may be on the feeder's thread, and the program may wait for
+// the feeder meanwhile or change what the launch uses; nor in those that may use functions which we do not know.
 //
 // Thread-safe. Does not throw. No lock is held while a launch is fed.
 #pragma once
@@ -36,7 +39,7 @@ class Feeder {
    public:
     [[nodiscard]] pthread_t thread() const { return thread_; }
     // Lets it return CL_SUCCESS. Only the first call has an effect.
-    void may_return() noexcept { feeder_.answer(CL_SUCCESS); }
+    void may_return() noexcept { feeder_.accept(); }
 
    private:
     friend class Feeder;
@@ -65,7 +68,7 @@ class Feeder {
   // has not run: there is no thread, or it feeds a launch that another thread made or that is on another queue.
   std::optional<cl_int> run(cl_command_queue queue, cl_kernel kernel, std::unique_ptr<Task> task) noexcept;
 
-  // Whether a launch is being fed, and whether it uses this. True for a moment longer. Two loads at most.
+  // Whether a launch is being fed whose call has returned, and whether it uses this. True for a moment longer. Two loads at most.
   [[nodiscard]] bool feeds() const noexcept { return feeding_.load(std::memory_order_acquire); }
   [[nodiscard]] bool feeds(cl_command_queue queue) const noexcept {
     return feeds() && queue_.load(std::memory_order_relaxed) == queue;
@@ -74,10 +77,9 @@ class Feeder {
     return feeds() && kernel_.load(std::memory_order_relaxed) == kernel;
   }
 
-  // Waits until the launch that is being fed has been enqueued. If the waiting thread is not the one that made the launch, or is
-  // in a callback, it is enqueued at once (Gate). Returns at once on the feeder's own thread, where a driver calls the
-  // program back.
-  void wait() noexcept;
+  // Waits until the launch that is being fed has been enqueued. If the waiting thread is not the one that made the launch, it is
+  // enqueued at once (Gate). Returns at once on the feeder's own thread.
+  void wait() noexcept { wait(false); }
 
   // A call for the queue comes next: waits for its launch, and returns the error of one that could not be enqueued to its
   // end, once; else CL_SUCCESS.
@@ -86,9 +88,14 @@ class Feeder {
       wait();
     return has_errors_.load(std::memory_order_relaxed) ? take_error(queue) : CL_SUCCESS;
   }
+  // The program releases its last reference to the queue: the same, but nobody is told of errors.
+  void forget(cl_command_queue queue) noexcept {
+    while (settle(queue) != CL_SUCCESS) {
+    }
+  }
 
-  // Nothing more is fed from now on: the program may use functions that do not wait for it.
-  void stop() noexcept { stopped_ = true; }
+  // Nothing more is fed from now on. What is being fed is enqueued at once, and waited for.
+  void stop() noexcept;
   // The process exits: the same, and waits up to a second for what is being fed. Requires: nobody holds it back any more.
   void end() noexcept;
 
@@ -101,7 +108,8 @@ class Feeder {
   bool has_thread() CLEAVE_REQUIRES(mutex_);
   void serve() noexcept;
   void run(std::unique_ptr<Task> task) noexcept CLEAVE_REQUIRES(mutex_);
-  void answer(cl_int error) noexcept;
+  void accept() noexcept;
+  void wait(bool urgently) noexcept;
   cl_int take_error(cl_command_queue queue) noexcept;
   void reset_in_child() noexcept CLEAVE_REQUIRES(mutex_);
 
@@ -110,13 +118,14 @@ class Feeder {
   std::atomic<cl_command_queue> queue_{nullptr};  // of the latest launch
   std::atomic<cl_kernel> kernel_{nullptr};
   std::atomic<pthread_t> served_by_{};
-  std::atomic<bool> stopped_{false};
   std::atomic<bool> has_errors_{false};
 
   base::Mutex mutex_;
   base::CondVar wakes_;    // the feeder's thread
   base::CondVar changed_;  // the program's: a task has been accepted, or has ended
   bool ending_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool stopped_ CLEAVE_GUARDED_BY(mutex_) = false;
+  bool busy_ CLEAVE_GUARDED_BY(mutex_) = false;           // with a launch, accepted or not
   std::uint64_t number_ CLEAVE_GUARDED_BY(mutex_) = 0;    // of the latest launch
   pthread_t caller_ CLEAVE_GUARDED_BY(mutex_){};          // its thread
   std::unique_ptr<Task> task_ CLEAVE_GUARDED_BY(mutex_);  // to be run

@@ -1,7 +1,5 @@
 #include "interpose/queues/gate.h"
 
-#include "interpose/state/callback_scope.h"
-
 namespace cleave::interpose {
 
 // enter() announces itself and then checks; close() closes and then checks. Both are sequentially consistent, so at
@@ -31,14 +29,16 @@ bool Gate::close(pthread_t caller) noexcept {
 }
 
 void Gate::open() noexcept {
-  owner_.store(pthread_t{}, std::memory_order_relaxed);  // before the next thread can close it
+  // Before the next thread can close it.
+  owner_.store(pthread_t{}, std::memory_order_relaxed);
+  caller_.store(pthread_t{}, std::memory_order_relaxed);
   closed_.store(0, std::memory_order_seq_cst);
   closed_.notify_all();
 }
 
 void Gate::wait_until_open() noexcept {
   const bool is_callers = pthread_equal(caller_.load(std::memory_order_relaxed), pthread_self()) != 0;
-  const int counted = is_callers && !CallbackScope::inside() ? 0 : 1;
+  const int counted = is_callers ? 0 : 1;
   waiting_.fetch_add(counted, std::memory_order_relaxed);
   closed_.wait(1, std::memory_order_seq_cst);
   waiting_.fetch_sub(counted, std::memory_order_relaxed);

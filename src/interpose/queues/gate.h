@@ -5,7 +5,7 @@
 // Closing never waits for threads inside (one of them may be in a blocking call that waits for this thread): if there
 // is one, the launch is not split. Threads that arrive at a closed gate wait; the owner sees their number and stops
 // pacing. Not so for the thread whose launch it is, if another one enqueues that for it (launch/feeder.h): as in its own call it
-// would wait anyway. In a callback it counts, since the driver may need the thread.
+// would wait anyway.
 //
 // Queues are mapped to gates by address. If two queues share a gate, a launch is not split now and then.
 //
@@ -26,6 +26,16 @@ class alignas(64) Gate {
   // an enqueue. Each enter() is paired with a leave().
   void enter() noexcept;
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_seq_cst); }
+  void pass() noexcept {
+    enter();
+    leave();
+  }
+  // The same, and the owner stops pacing, whoever waits.
+  void pass_urgently() noexcept {
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    pass();
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   // Closes the gate, for a launch that `caller` has made, if no thread is inside; returns whether it did. Waits for another
   // thread that has it closed.

@@ -99,6 +99,8 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context co
 cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_properties properties,
                                              cl_bool enable, cl_command_queue_properties* old) noexcept {
   Interposer& p = interposer();
+  if (const cl_int late = p.feeder.settle(queue); late != CL_SUCCESS) return late;
+  const GateGuard guard(p.gates.of(queue));
   const cl_int error = p.next.clSetCommandQueueProperty(queue, properties, enable, old);
   if (const auto record = query_queue(p.next, p.settings(), queue)) {
     p.records.queues.update(queue, [&](QueueRecord& known) {
@@ -118,10 +120,9 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
 // queue, since they may wait for its commands.
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) noexcept {
   Interposer& p = interposer();
-  // The error of a launch that could not be enqueued to its end goes with the queue.
-  static_cast<void>(p.feeder.settle(queue));
   HelperQueues::Retired retired(p.next);
   const auto last = p.records.queues.release(queue);
+  if (last) p.feeder.forget(queue);
   if (last && p.trace) p.trace->queue_released(queue);
   if (last && last->has_helpers) p.helpers.queue_released(queue, retired);
   if (last) p.launch_timers.forget(queue);

@@ -82,6 +82,7 @@ struct QueueRecord {
   // The driver crashes if a launch fails after its event was released. Slices fail like that when a user event that
   // they wait for is set to an error.
   bool crashes_on_late_failure = false;
+  bool needs_serial_calls = false;
   // The driver crashes, or runs commands that it must not, if several slices fail.
   bool crashes_on_shared_failure = false;
   // The driver gives launches with an offset separate copies of program-scope variables.

@@ -297,14 +297,16 @@ launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::
 launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
                                              const std::atomic<int>* abort) {
   using launch::WaitResult;
+  const auto is_aborted = [abort] { return abort != nullptr && abort->load(std::memory_order_relaxed) != 0; };
   for (;;) {
-    while (changing_) changed_.wait(lock);
-    if (!holds_) return WaitResult::aborted;
+    // Another thread of the program waits for the device, perhaps for longer than this one may.
+    while (changing_ && !is_aborted()) changed_.wait_for(lock, base::Nanoseconds(kMillisecond));
+    if (changing_ || !holds_) return WaitResult::aborted;
     if (flight_.size() < 2 || work_in_flight() + or_slice(expected) <= kWindow) break;
     const WaitResult how = wait_for_oldest(kEarly, abort);
     if (how != WaitResult::complete) return how;
   }
-  if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return WaitResult::aborted;
+  if (is_aborted()) return WaitResult::aborted;
   const Ns at = now();
   if (at - asked_at_ < kAskAgain) return WaitResult::complete;
   asked_at_ = at;

@@ -214,28 +214,63 @@ TEST_F(FedLaunch, LateRefusalReachesAMappingToo) {
   EXPECT_EQ(error, CL_OUT_OF_RESOURCES);
 }
 
-// The driver may need the thread, so that nobody goes on if it waits for another process.
-TEST_F(FedLaunch, InACallbackNothingIsHeldBack) {
-  cl_command_queue elsewhere = make_queue();
-  kit::Buffer unused = cl.buffer(context, std::vector<cl_int>(kItems, 0));
+// It may come on the feeder's thread, and do what waits for the feeder.
+TEST_F(FedLaunch, ProgramsWithCallbacksAreNotFed) {
+  const kit::Event marker = cl.marker_event(make_queue());
   launch_and_stop();
-  const cl_event opens = user_event();
-  const kit::Event marker = cl.marker_event(elsewhere, {opens});
-  std::atomic<bool> called{false};
-  const kit::Setup::EventAction action = [&](cl_event, cl_int) {
-    unused.reset();
-    called = true;
-  };
+  const kit::Setup::EventAction action = [](cl_event, cl_int) {};
   at_status(marker, CL_COMPLETE, action);
-  std::jthread releases([&] {
-    ASSERT_TRUE(kit::eventually([&] { return called || has_gone_on(); }));
-    go_on();
-  });
-  ASSERT_EQ(cl.clSetUserEventStatus(opens, CL_COMPLETE), CL_SUCCESS);
-  EXPECT_EQ(cl.clFinish(elsewhere), CL_SUCCESS);
-  releases.join();
-  EXPECT_TRUE(called);
+  EXPECT_FALSE(interpose::interposer().feeder.feeds());
+  EXPECT_FALSE(has_gone_on()) << "it waited for the other process";
+  go_on();
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_FALSE(interpose::interposer().feeder.feeds());
+  expect_each_item_ran(2);
+}
+
+TEST_F(FedLaunch, ProgramsWithDestructorCallbacksAreNotFed) {
+  kit::Buffer watched = cl.buffer(context, std::vector<cl_int>(kItems, 0));
+  const auto nothing = [](cl_mem, void*) {};
+  ASSERT_EQ(cl.clSetMemObjectDestructorCallback(watched, nothing, nullptr), CL_SUCCESS);
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_FALSE(interpose::interposer().feeder.feeds());
   expect_each_item_ran(1);
+}
+
+TEST_F(FedLaunch, OtherReferencesAreReleasedAtOnce) {
+  ASSERT_EQ(cl.clRetainMemObject(buffer), CL_SUCCESS);
+  ASSERT_EQ(cl.clRetainCommandQueue(queue), CL_SUCCESS);
+  launch_and_stop();
+  EXPECT_EQ(cl.clReleaseMemObject(buffer), CL_SUCCESS);
+  EXPECT_EQ(cl.clReleaseCommandQueue(queue), CL_SUCCESS);
+  EXPECT_FALSE(has_gone_on());
+  go_on();
+  expect_each_item_ran(1);
+}
+
+TEST_F(FedLaunch, ReleaseOfOneReferenceKeepsTheError) {
+  ASSERT_EQ(cl.clRetainCommandQueue(queue), CL_SUCCESS);
+  launch_and_stop();
+  for (unsigned i = 1; i <= 4; ++i) driver.fail("clEnqueueNDRangeKernel", i, CL_OUT_OF_RESOURCES);
+  go_on();
+  EXPECT_EQ(cl.clReleaseCommandQueue(queue), CL_SUCCESS);
+  EXPECT_EQ(cl.clFinish(queue), CL_OUT_OF_RESOURCES);
+}
+
+TEST_F(FedLaunch, PropertiesOfItsQueueAreSetAfterIt) {
+  launch_and_stop();
+  go_on_soon();
+  cl.clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr);
+  EXPECT_TRUE(has_gone_on());
+  expect_each_item_ran(1);
+}
+
+TEST_F(FedLaunch, AnotherThreadOnItsQueueDoesNotWaitForTheDevice) {
+  launch_and_stop();
+  std::jthread([&] { EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS); }).join();
+  EXPECT_FALSE(has_gone_on());
+  expect_each_item_ran(1);
+  go_on();
 }
 
 TEST_F(FedLaunch, ChildOfAForkIsNotFed) {
@@ -266,13 +301,17 @@ TEST_F(FedLaunch, ExitDoesNotWaitForTheDevice) {
 
 // What Cleave does not know it cannot keep from coming between two slices.
 TEST_F(FedLaunch, ProgramsThatUseUnknownFunctionsAreNotFed) {
+  launch_and_stop();
   int unknown = 0;
   driver.extension("clEnqueueSomethingEXT", &unknown);
   EXPECT_EQ(cl.clGetExtensionFunctionAddressForPlatform(driver.platform(), "clEnqueueSomethingEXT"),
             &unknown);
+  EXPECT_FALSE(interpose::interposer().feeder.feeds());
+  EXPECT_FALSE(has_gone_on());
+  go_on();
   ASSERT_EQ(launch(kernel), CL_SUCCESS);
   EXPECT_FALSE(interpose::interposer().feeder.feeds());
-  expect_each_item_ran(1);
+  expect_each_item_ran(2);
 }
 
 }  // namespace
