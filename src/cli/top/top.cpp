@@ -22,7 +22,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Until then the view has no number of VMs. What is printed once waits longer: it is not updated.
 constexpr std::chrono::milliseconds library_timeout{3000};
+constexpr std::chrono::milliseconds library_timeout_once{20'000};
 
 // Without layers and drivers, like the probe of `cleave doctor`; a driver could crash it.
 ChildRequest watch_neighbours(const DriverSelection& none) {
@@ -151,7 +153,7 @@ int top(const TopRequest& request) {
     return 2;
   }
   NeighbourProbe neighbours;
-  neighbours.await(library_timeout);
+  neighbours.await(request.once || request.json ? library_timeout_once : library_timeout);
   if (request.once) {
     print_once(request, neighbours);
   } else if (request.json) {
