@@ -105,8 +105,9 @@ Ns monotonic_now() {
 
 std::string SharedFile::name_for(const std::string& identity) {
   std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "turns-%016llx",
-                static_cast<unsigned long long>(base::hash_of(identity)));
+  std::snprintf(
+      name.data(), name.size(), "turns-%016llx",
+      static_cast<unsigned long long>(base::hash_of(identity + '\n' + std::to_string(kFileVersion))));
   return name.data();
 }
 

@@ -1,5 +1,6 @@
 // The file in which the participants of one device keep their state: FOLDER/turns-HASH, where the hash is that of the device's
-// identity. It is one file for processes of all users and containers that share the folder.
+// identity and the file's version, so that what another version of Cleave has left is in nobody's way. It is one file for
+// processes of all users and containers that share the folder.
 //
 // The file is not trusted. It is read and written with pread() and pwrite(), and what is read is made sane; it is mapped too, but
 // only the kernel uses the mapping, as the address of futexes. So a file that another process has truncated, where an access to the

@@ -56,7 +56,7 @@ class FedLaunch : public testing::Test, public TurnsFolder, public InterposerFix
     stops_ = true;
     ASSERT_EQ(launch_on(where, which, nullptr, waits), CL_SUCCESS);
     ASSERT_TRUE(kit::eventually([&] { return has_device_.load(); }));
-    ASSERT_TRUE(interpose::interposer().feeder.feeds());
+    ASSERT_TRUE(interpose::interposer().feeder.feeds() || !has_device());
   }
   void go_on() { goes_on_ = true; }
   // After the program's next call has had the time to go wrong. What is right waits for this.
@@ -67,17 +67,25 @@ class FedLaunch : public testing::Test, public TurnsFolder, public InterposerFix
     });
   }
   [[nodiscard]] bool has_gone_on() const { return goes_on_; }
+  // The program's call has. On a machine that is very busy the other participant may have lost the device for want of life.
+  [[nodiscard]] bool has_waited() { return goes_on_ || !has_device(); }
 
   const cl_kernel kernel = make_kernel();
 
  private:
   static constexpr int kSlicesBefore = 5;
 
+  // The other one, which has joined first.
+  bool has_device() { return other_.snapshot().front().holds; }
+
   void stop() {
     neighbour_ = std::jthread([this] {
       EXPECT_TRUE(other_.begin());
       has_device_ = true;
-      EXPECT_TRUE(kit::eventually([this] { return goes_on_.load(); }));
+      EXPECT_TRUE(kit::eventually([this] {
+        static_cast<void>(other_.should_yield());  // a sign of life
+        return goes_on_.load();
+      }));
       other_.end();
     });
     EXPECT_TRUE(kit::eventually([this] {
@@ -111,7 +119,7 @@ TEST_F(FedLaunch, FinishWaitsForTheLastSlice) {
   launch_and_stop();
   go_on_soon();
   EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
-  EXPECT_TRUE(has_gone_on());
+  EXPECT_TRUE(has_waited());
   expect_each_item_ran(1);
 }
 
@@ -119,7 +127,7 @@ TEST_F(FedLaunch, ArgumentsAreThoseOfTheCall) {
   launch_and_stop();
   go_on_soon();
   EXPECT_EQ(cl.set_arguments(kernel, buffer, cl_int{100}), CL_SUCCESS);
-  EXPECT_TRUE(has_gone_on());
+  EXPECT_TRUE(has_waited());
   expect_each_item_ran(1);
 }
 
@@ -170,7 +178,7 @@ TEST_F(FedLaunch, ObjectsMayBeReleasedAtOnce) {
   launch_and_stop(own_queue, add);
   go_on_soon();
   add.reset();
-  EXPECT_TRUE(has_gone_on());
+  EXPECT_TRUE(has_waited());
   program.reset();
   own_buffer.reset();
   own_queue.reset();
@@ -183,7 +191,7 @@ TEST_F(FedLaunch, MemoryMayBeReleasedAtOnce) {
   launch_and_stop();
   go_on_soon();
   own_buffer.reset();
-  EXPECT_TRUE(has_gone_on());
+  EXPECT_TRUE(has_waited());
   EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
 }
 
@@ -261,7 +269,7 @@ TEST_F(FedLaunch, PropertiesOfItsQueueAreSetAfterIt) {
   launch_and_stop();
   go_on_soon();
   cl.clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr);
-  EXPECT_TRUE(has_gone_on());
+  EXPECT_TRUE(has_waited());
   expect_each_item_ran(1);
 }
 
