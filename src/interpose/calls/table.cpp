@@ -81,20 +81,8 @@ struct Withdrawing<Entry, Result(CL_API_CALL*)(Object, Parameters...)> {
 
  private:
   static bool is_used(const Interposer& p, cl_kernel kernel) { return p.feeder.feeds(kernel); }
-  // Of the last reference.
-  static bool is_used(const Interposer& p, cl_mem memory) {
-    cl_uint count = 0;
-    return p.next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof count, &count, nullptr) ==
-               CL_SUCCESS &&
-           count == 1;
-  }
-  static bool is_used(const Interposer& p, cl_sampler sampler) {
-    cl_uint count = 0;
-    return p.next.clGetSamplerInfo(sampler, CL_SAMPLER_REFERENCE_COUNT, sizeof count, &count, nullptr) ==
-               CL_SUCCESS &&
-           count == 1;
-  }
-  static bool is_used(const Interposer&, cl_context) { return true; }
+  // Also with other references left: two threads may release the last two at the same time.
+  static bool is_used(const Interposer&, const void*) { return true; }
 };
 
 // A function after which the driver may call the program back, perhaps on a thread of ours.

@@ -6,8 +6,8 @@
 //
 // From then on, until the last slice is enqueued:
 //   - The queue's gate is closed, so that what the program enqueues there next comes after the last slice.
-//   - What takes away or changes what the launch uses waits for it: the last release of the queue or of any memory object, a
-//     release of the kernel, setting its arguments (the role `withdraws` in opencl/functions.def).
+//   - What takes away or changes what the launch uses waits for it: the last release of the queue, a release of the kernel or of
+//     any memory object, setting its arguments (the role `withdraws` in opencl/functions.def).
 //   - If a later slice and the remainder are refused, the error is that of the next call for this queue, as that of a command
 //     that has failed is.
 //
