@@ -60,6 +60,7 @@ std::optional<cl_int> Feeder::run(cl_command_queue queue, cl_kernel kernel,
     changed_.wait(lock);
   }
   if (stopped_ || !has_thread()) return std::nullopt;
+  failures_.reserve(failures_.size() + 1);  // so that none is lost for want of memory
   std::optional<cl_int> answer;
   answer_ = &answer;
   task_ = std::move(task);
@@ -71,7 +72,7 @@ std::optional<cl_int> Feeder::run(cl_command_queue queue, cl_kernel kernel,
   wakes_.notify_one();
   while (!answer) changed_.wait(lock);
   return answer;
-} catch (...) {  // no thread
+} catch (...) {  // no thread, or no memory
   return std::nullopt;
 }
 
@@ -96,11 +97,8 @@ void Feeder::run(std::unique_ptr<Task> task) noexcept {
   if (answer_ != nullptr) {
     *std::exchange(answer_, nullptr) = error;
   } else if (error != CL_SUCCESS) {
-    try {
-      failures_.push_back({queue, error});
-      has_errors_ = true;
-    } catch (...) {  // out of memory as well: the program learns of it from its own calls
-    }
+    failures_.push_back({queue, error});
+    has_errors_ = true;
   }
   feeding_ = busy_ = false;
   changed_.notify_all();
