@@ -68,6 +68,7 @@ void Turns::reset_in_child() noexcept {
   file_.reset();
   watching_.reset();
   contended_->store(false);
+  leaving_ = false;
   users_ = 0;
   self_ = {};
   problem_.clear();
@@ -117,6 +118,7 @@ void Turns::leave() noexcept {
 }
 
 void Turns::leave_at_exit() noexcept {
+  leaving_ = true;
   if (!mutex_.try_lock()) return;
   const base::MutexLock lock(mutex_, std::adopt_lock);
   leave_file();
@@ -145,6 +147,10 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
   bool rejoined = false;
   bool waits = false;
   while (file_) {
+    if (leaving_) {
+      leave_file();
+      return false;
+    }
     Answer answer;
     if (!file_->update([&answer, &step](View state, Ns now) { answer = step(state, now); })) {
       problem_ = file_->problem();

@@ -54,7 +54,8 @@ class Turns {
   // child has not joined, whatever its parent had.
   bool enter(std::string& problem);
   void leave() noexcept;
-  // The same when the process exits, perhaps in a signal handler in the middle of a step: then the others notice by themselves.
+  // The same when the process exits, perhaps in a signal handler in the middle of a step. Then, or in the middle of another
+  // thread's, the next step leaves, at most a lease later; if there is none, the others notice by themselves.
   void leave_at_exit() noexcept;
 
   // Whether this process takes part. Not any more if begin() or yield() could not wait.
@@ -105,6 +106,7 @@ class Turns {
   const Protocol protocol_;
   const std::shared_ptr<std::atomic<bool>> contended_;
   std::atomic<bool> has_light_neighbour_{false};
+  std::atomic<bool> leaving_{false};  // leave_at_exit() has been called
   std::atomic<std::uint64_t> waits_{0};
 
   base::Mutex mutex_;  // held during a step, never while waiting for a turn

@@ -118,6 +118,34 @@ TEST_F(TurnsTest, WaitThatIsInterruptedAsksNoMore) {
   a.turns.end();
 }
 
+TEST_F(TurnsTest, WaitEndsWhenItsProcessExitsInTheMiddleOfAStep) {
+  Member a(options);
+  ASSERT_TRUE(a.turns.begin());
+  for (int round = 0; round < 50; ++round) {
+    Member b(options);
+    std::atomic<bool> waited{false};
+    std::jthread waiter([&] {
+      EXPECT_FALSE(b.turns.begin());
+      waited = true;
+    });
+    std::jthread stepper([&] {
+      while (!waited) static_cast<void>(b.turns.snapshot());
+    });
+    EXPECT_TRUE(kit::eventually([&] {
+      static_cast<void>(a.turns.should_yield());  // a sign of life
+      return b.turns.waits() != 0;
+    }));
+    b.turns.leave_at_exit();
+    EXPECT_TRUE(kit::eventually([&] {
+      static_cast<void>(a.turns.should_yield());
+      return waited.load();
+    }));
+    a.turns.end();  // lets one that still waits go on
+    waiter.join();
+    ASSERT_TRUE(a.turns.begin());
+  }
+}
+
 TEST_F(TurnsTest, OneAtATimeHoldsTheDevice) {
   options.quantum = Scheduler::kMinRequest;
   std::atomic<int> holders{0};
