@@ -11,9 +11,6 @@
 namespace cleave::remote {
 namespace {
 
-// More than expected: descriptors that do not fit would stay open in this process.
-constexpr std::size_t kMaxDescriptors = 8;
-
 bool send_rest(int socket, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -31,20 +28,22 @@ bool send_rest(int socket, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor) {
-  assert(!bytes.empty());
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+bool send_with_descriptors(int socket, std::span<const std::byte> bytes, std::span<const int> descriptors) {
+  assert(!bytes.empty() && descriptors.size() <= kMaxDescriptors);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)] = {};
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof descriptor);
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  if (!descriptors.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  }
   ssize_t sent = -1;
   while (sent < 0) {
     sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
@@ -56,8 +55,14 @@ bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int desc
   return send_rest(socket, bytes.subspan(static_cast<std::size_t>(sent)));
 }
 
-long receive_with_descriptor(int socket, std::span<std::byte> into, int& descriptor, int flags) {
-  descriptor = -1;
+bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor) {
+  return send_with_descriptors(socket, bytes, std::span(&descriptor, 1));
+}
+
+long receive_with_descriptors(int socket, std::span<std::byte> into,
+                              std::vector<base::FileDescriptor>& descriptors, int flags) {
+  descriptors.clear();
+  // Descriptors for which there is no room would stay open in this process.
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)] = {};
   iovec part{into.data(), into.size()};
   msghdr message{};
@@ -73,13 +78,16 @@ long receive_with_descriptor(int socket, std::span<std::byte> into, int& descrip
     for (std::size_t i = 0; i < count; ++i) {
       int one = -1;
       std::memcpy(&one, CMSG_DATA(header) + i * sizeof one, sizeof one);
-      if (descriptor < 0) {
-        descriptor = one;
-      } else {
-        ::close(one);
-      }
+      descriptors.emplace_back(one);
     }
   }
+  return got;
+}
+
+long receive_with_descriptor(int socket, std::span<std::byte> into, int& descriptor, int flags) {
+  std::vector<base::FileDescriptor> descriptors;
+  const long got = receive_with_descriptors(socket, into, descriptors, flags);
+  descriptor = descriptors.empty() ? -1 : descriptors.front().release();
   return got;
 }
 

@@ -5,13 +5,23 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
+
+#include "base/file_descriptor.h"
 
 namespace cleave::remote {
 
-// Sends the bytes, at least one, and `descriptor` with the first of them; the descriptor stays the caller's. Waits. False:
-// failed.
+// At most so many descriptors are passed at a time.
+inline constexpr std::size_t kMaxDescriptors = 8;
+
+// Sends the bytes, at least one, and the descriptors with the first of them; they stay the caller's. Waits. False: failed.
+bool send_with_descriptors(int socket, std::span<const std::byte> bytes, std::span<const int> descriptors);
 bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor);
 
+// Receives at most `into.size()` bytes and the descriptors that came with them, which are closed on exec. Returns what
+// recvmsg(2) returned.
+long receive_with_descriptors(int socket, std::span<std::byte> into,
+                              std::vector<base::FileDescriptor>& descriptors, int flags);
 // Receives at most `into.size()` bytes and the descriptor that came with them (-1: none), which is the caller's and closed on
 // exec. Further descriptors are closed. Returns what recvmsg(2) returned.
 long receive_with_descriptor(int socket, std::span<std::byte> into, int& descriptor, int flags);
