@@ -147,7 +147,9 @@ ContextPointer make_context(const SSL_METHOD* method, const TlsFiles& files, std
     return context;
   }
   SSL_CTX* const raw = context.get();
+  // Forward secrecy: who gets the key later cannot read what was sent before. TLS 1.3 has nothing else.
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+  SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20");
   // A key with a password cannot be used: a daemon cannot ask for it.
   SSL_CTX_set_default_passwd_cb(raw, [](char*, int, int, void*) { return 0; });
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
