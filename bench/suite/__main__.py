@@ -4,6 +4,7 @@
     cleave bench micro         what a call, a launch and a slice cost
     cleave bench neighbours    the paper's experiment: a job on the device beside 1 to 4 neighbours on the same cores
     cleave bench remote        the devices of a server on this machine, against the same devices natively
+    cleave bench admission     how long a server's client waits to be let in, beside hostile connections
     cleave bench clients       one server's clients: what short kernels wait for beside long ones
     cleave bench turns         processes that share a device, natively and taking turns
     cleave bench gpu           pipelined launches, waits and policies on one GPU
@@ -21,6 +22,7 @@ import argparse
 import pathlib
 import sys
 
+import admission
 import clients
 import compare
 import gpu
@@ -35,7 +37,7 @@ import split
 import tune
 import turns
 
-SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "clients": clients, "turns": turns,
+SUITES = {"micro": micro, "split": split, "neighbours": neighbours, "remote": remote, "admission": admission, "clients": clients, "turns": turns,
           "gpu": gpu}
 
 
@@ -109,6 +111,7 @@ def arguments():
     add_suite(commands, "split", "every kernel whole and in slices")
     add_sharing(add_suite(commands, "neighbours", "the paper's experiment"))
     add_peer(add_suite(commands, "remote", "the devices of a server, against the same natively"))
+    add_suite(commands, "admission", "how long a server's client waits to be let in")
     add_clients(commands)
     add_turns(commands)
     suite = add_suite(commands, "gpu", "pipelined launches, waits, policies on one GPU", "NVIDIA")

@@ -21,16 +21,16 @@ PRODUCTS = (64, 128, 256, 512)
 
 
 @contextlib.contextmanager
-def server(address, settings=None):
-    """A server of all devices here, until the end."""
+def server(address, settings=None, options=()):
+    """A server of all devices here, until the end: its process."""
     command = programs.library().parent.parent.parent / "bin" / "cleave-serverd"
     if not command.exists():
         raise Unmeasured(f"{command} is missing: Cleave was built without the remote backend")
-    process = subprocess.Popen([command, "--listen", address], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    process = subprocess.Popen([command, "--listen", address, *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                env=programs.environment(settings or {}), text=True)
     try:
         wait_for(address, process)
-        yield
+        yield process
     finally:
         process.terminate()
         process.communicate()
