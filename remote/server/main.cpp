@@ -1,9 +1,10 @@
-// cleave-serverd: reads its options and runs as the supervisor, or as a worker that the supervisor has started.
+// cleave-serverd: reads its options and runs as the supervisor, or as its front or one of its workers.
 #include <cstdlib>
 #include <exception>
 #include <span>
 #include <string_view>
 
+#include "remote/server/front/front.h"
 #include "remote/server/log.h"
 #include "remote/server/options.h"
 #include "remote/server/supervisor/spawn.h"
@@ -16,7 +17,9 @@ namespace {
 constexpr int kUsage = 2;
 
 int start(std::span<const char* const> arguments) try {
-  if (arguments.size() == 2 && std::string_view(arguments[1]) == kWorkerArgument) return run_worker();
+  const std::string_view argument = arguments.size() == 2 ? arguments[1] : "";
+  if (argument == kFrontArgument) return run_front();
+  if (argument == kWorkerArgument) return run_worker();
   const auto options = read_options(arguments);
   if (!options) return EXIT_SUCCESS;
   if (!options->token_file.empty()) read_tokens(options->token_file);

@@ -70,6 +70,9 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
   ClientLimits& limits = options.limits;
   table.push_back(number_option("max-clients", "N", "Clients at a time (16)", 1, 10'000,
                                 [&](auto number) { options.max_clients = static_cast<unsigned>(number); }));
+  table.push_back(number_option(
+      "clients-per-peer", "N", "Clients at a time of one address, guest or local user (0: --max-clients)", 0,
+      10'000, [&](auto number) { options.clients_per_peer = static_cast<unsigned>(number); }));
   table.push_back(number_option("spare", "N", "Workers that are kept ready for new clients (1)", 0, 64,
                                 [&](auto number) { options.spare = static_cast<unsigned>(number); }));
   table.push_back(size_option("memory-per-client", "All memory objects of one client together (no limit)",

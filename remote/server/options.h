@@ -28,6 +28,7 @@ struct Options {
   std::string token_file;
   TlsFiles tls;
   unsigned max_clients = 16;
+  unsigned clients_per_peer = 0;     // of one address or user; 0: as many as there are
   unsigned spare = 1;                // workers that have loaded the driver before a client needs them
   std::vector<std::string> devices;  // shell patterns of names; empty: all
   std::string user;                  // of the workers; empty: the supervisor's

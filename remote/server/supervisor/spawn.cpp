@@ -1,5 +1,7 @@
 #include "remote/server/supervisor/spawn.h"
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -37,7 +39,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-[[noreturn]] void exec_worker(int control, char* const* arguments, char* const* variables) {
+[[noreturn]] void exec_server(int control, char* const* arguments, char* const* variables) {
   ::dup2(control, STDIN_FILENO);
   // Descriptors that the server has inherited are not for workers.
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -50,19 +52,30 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-Spawned spawn_worker(const std::vector<daemon::GivenValue>& options, const std::string& neighbours) {
+std::vector<daemon::GivenValue> options_of_workers(const std::vector<daemon::GivenValue>& options) {
+  constexpr std::array kFronts{"listen",  "socket-mode", "token-file", "tls-cert",
+                               "tls-key", "client-ca",   "metrics"};
+  std::vector<daemon::GivenValue> left = options;
+  std::erase_if(left, [&](const daemon::GivenValue& each) {
+    return std::find(kFronts.begin(), kFronts.end(), each.option) != kFronts.end();
+  });
+  return left;
+}
+
+Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& options,
+              const std::string& neighbours) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return {};
-  const base::FileDescriptor workers_end(ends[1]);
+  const base::FileDescriptor their_end(ends[1]);
   base::FileDescriptor control(ends[0]);
   const std::string packet = encode(options);
   if (::send(control.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return {};
-  std::vector<std::string> texts{"cleave-serverd", kWorkerArgument};
+  std::vector<std::string> texts{"cleave-serverd", argument};
   std::vector<std::string> variables = environment(neighbours);
   const std::vector<char*> argv = pointers(texts);
   const std::vector<char*> envp = pointers(variables);
   const pid_t process = ::fork();
-  if (process == 0) exec_worker(workers_end.get(), argv.data(), envp.data());
+  if (process == 0) exec_server(their_end.get(), argv.data(), envp.data());
   if (process < 0) return {};
   return {process, control.release()};
 }

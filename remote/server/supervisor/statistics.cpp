@@ -14,12 +14,12 @@ std::string ServerStatistics::as_text() const {
   };
   gauge("cleave_server_clients", "Clients that are connected now.", clients);
   gauge("cleave_server_max_clients", "The maximum number of clients at a time.", max_clients);
-  counter("cleave_server_connections_total", "Connections that were accepted.", connections);
+  counter("cleave_server_connections_total", "Connections that were accepted.", front.connections);
   counter("cleave_server_admitted_total", "Clients that were admitted.", admitted);
   counter("cleave_server_queries_total", "Connections that only asked for the devices.", queries);
-  counter("cleave_server_refused_total", "Connections refused in the handshake.", refused);
+  counter("cleave_server_refused_total", "Connections refused in the handshake.", front.refused);
   counter("cleave_server_rejected_total",
-          "Connections closed at once because too many were in their handshake.", rejected);
+          "Connections closed at once because too many were in their handshake.", front.rejected);
   counter("cleave_server_protocol_violations_total", "Clients that violated the protocol.", violations);
   counter("cleave_server_crashed_total", "Workers that were ended by a signal.", crashed);
   return list.as_text();

@@ -7,18 +7,20 @@
 #include <cstdint>
 #include <string>
 
+#include "remote/server/supervisor/front_counters.h"
+
 namespace cleave::remote::server {
 
 struct ServerStatistics {
+  explicit ServerStatistics(const FrontCounters& by_front) : front(by_front) {}
+
+  const FrontCounters& front;
   std::atomic<std::uint64_t> clients{0};  // now
   std::atomic<std::uint64_t> max_clients{0};
-  std::atomic<std::uint64_t> connections{0};  // accepted since the start, and so on
-  std::atomic<std::uint64_t> admitted{0};
-  std::atomic<std::uint64_t> queries{0};  // connections that only asked for the devices
-  std::atomic<std::uint64_t> refused{0};
+  std::atomic<std::uint64_t> admitted{0};  // since the start, and so on
+  std::atomic<std::uint64_t> queries{0};   // connections that only asked for the devices
   std::atomic<std::uint64_t> violations{0};
   std::atomic<std::uint64_t> crashed{0};
-  std::atomic<std::uint64_t> rejected{0};  // closed before anything was read
 
   // In Prometheus' text format.
   [[nodiscard]] std::string as_text() const;

@@ -24,6 +24,8 @@
 #include "daemon/service_manager.h"
 #include "remote/server/log.h"
 #include "remote/server/supervisor/client_count_file.h"
+#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/metrics_server.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/statistics.h"
@@ -37,8 +39,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// The most connections in their handshake at a time; further ones are closed at once.
-constexpr std::size_t kMaxHandshaking = 32;
 // So many workers may end before they take a connection, until it is closed: a driver that crashes when it is loaded would
 // crash in every further one.
 constexpr unsigned kMaxAssignments = 3;
@@ -51,21 +51,24 @@ constexpr std::chrono::milliseconds kExitGrace{200};
 // After that time a killed worker counts as unkillable: its driver hangs in the kernel.
 constexpr std::chrono::seconds kKillGrace{2};
 
-// An accepted connection. The supervisor keeps its socket until a worker has taken it: another worker gets it if that one ends
-// first.
+// An admitted client's. The supervisor keeps its descriptors until a worker has taken them: another worker gets them if that
+// one ends first.
 struct Connection {
-  base::FileDescriptor socket;
-  Assignment assignment;
+  Introduction introduction;
+  std::vector<base::FileDescriptor> descriptors;
   unsigned assignments = 0;
+
+  [[nodiscard]] bool is_open() const { return !descriptors.empty(); }
 };
 
 struct WorkerProcess {
-  enum class State : std::uint8_t { spare, handshaking, query, client };
+  enum class State : std::uint8_t { spare, query, client };
   State state = State::spare;
   pid_t process = -1;
   int control = -1;       // -1: closed by the worker
   Connection connection;  // that it has not taken yet
   std::string peer;
+  std::string peer_key;
   std::string name;
   std::string end_reason;
   Time kill_deadline = Time::max();  // if it has not exited by then
@@ -97,7 +100,11 @@ daemon::ListeningSocket open_socket(const char* option, const Endpoint& endpoint
 
 class Supervisor {
  public:
-  explicit Supervisor(const Options& options) : options_(options), count_(options.state) {
+  explicit Supervisor(const Options& options)
+      : options_(options),
+        workers_options_(options_of_workers(options.given)),
+        count_(options.state),
+        front_(options.given, front_counters_) {
     statistics_.max_clients = options.max_clients;
   }
 
@@ -108,11 +115,11 @@ class Supervisor {
   void keep_spares();
   WorkerProcess* start_worker();
   void step();
-  void accept_from(const EndpointListener& listener);
+  void read_front();
+  [[nodiscard]] bool has_room_for(const Introduction& newcomer) const;
   void assign(Connection connection);
   void end_worker(WorkerProcess& worker);
   void read_message(WorkerProcess& worker);
-  bool admit(WorkerProcess& worker, WorkerProcess::State as);
   void close_control(WorkerProcess& worker);
   void reap();
   void log_and_forget(WorkerProcess& worker, int status);
@@ -121,12 +128,16 @@ class Supervisor {
   [[nodiscard]] int poll_timeout() const;
   void update_client_count();
   [[nodiscard]] std::size_t count(WorkerProcess::State state) const;
+  [[nodiscard]] std::size_t count(WorkerProcess::State state, const std::string& peer_key) const;
   bool is_stop_requested();
 
   const Options& options_;
+  const std::vector<daemon::GivenValue> workers_options_;
   ClientCountFile count_;
-  ServerStatistics statistics_;
+  SharedCounters front_counters_ = SharedCounters::make();
+  ServerStatistics statistics_{*front_counters_};
   std::vector<EndpointListener> listeners_;
+  FrontProcess front_;
   std::unique_ptr<MetricsServer> metrics_;
   std::list<WorkerProcess> workers_;
   int signals_ = -1;
@@ -151,7 +162,11 @@ void Supervisor::listen() {
     if (endpoint.address.kind == base::Address::Kind::tcp)
       listener.endpoint.address.port = daemon::bound_address(listener.socket.socket.get()).port;
   }
-  for (const EndpointListener& listener : listeners_) log_line("listening on " + as_text(listener.endpoint));
+  for (const EndpointListener& one : listeners_) {
+    const bool is_unix = one.endpoint.address.kind == base::Address::Kind::unix_socket;
+    front_.listen_on({one.socket.socket.get(), {one.endpoint.tls, is_unix}});
+    log_line("listening on " + as_text(one.endpoint));
+  }
   if (!options_.metrics) return;
   metrics_ =
       std::make_unique<MetricsServer>(open_socket("--metrics", *options_.metrics, options_), statistics_);
@@ -162,6 +177,13 @@ std::size_t Supervisor::count(WorkerProcess::State state) const {
   return static_cast<std::size_t>(std::count_if(
       workers_.begin(), workers_.end(),
       [&](const WorkerProcess& worker) { return worker.control >= 0 && worker.state == state; }));
+}
+
+std::size_t Supervisor::count(WorkerProcess::State state, const std::string& peer_key) const {
+  return static_cast<std::size_t>(
+      std::count_if(workers_.begin(), workers_.end(), [&](const WorkerProcess& worker) {
+        return worker.control >= 0 && worker.state == state && worker.peer_key == peer_key;
+      }));
 }
 
 std::size_t Supervisor::unkillable_workers() const {
@@ -182,7 +204,7 @@ void Supervisor::keep_spares() {
 
 // A spare one; null where it cannot be started, which is logged.
 WorkerProcess* Supervisor::start_worker() {
-  const Spawned spawned = spawn_worker(options_.given, count_.path());
+  const Spawned spawned = spawn(kWorkerArgument, workers_options_, count_.path());
   if (spawned.process < 0) {
     log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
     return nullptr;
@@ -198,54 +220,48 @@ void Supervisor::update_client_count() {
   if (statistics_.clients.exchange(clients) != clients) count_.write(clients);
 }
 
-void Supervisor::accept_from(const EndpointListener& listener) {
-  Connection connection;
-  connection.socket =
-      base::FileDescriptor(::accept4(listener.socket.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!connection.socket.is_open()) return;
-  ++statistics_.connections;
-  if (count(WorkerProcess::State::handshaking) >= kMaxHandshaking) {
-    ++statistics_.rejected;
-    return;
-  }
-  connection.assignment.tls = listener.endpoint.tls;
-  connection.assignment.is_unix = listener.endpoint.address.kind == base::Address::Kind::unix_socket;
-  connection.assignment.peer = daemon::peer_text(connection.socket.get());
-  assign(std::move(connection));
+// Unkillable workers count as clients; workers that have just been killed do not. Queries have as many places of their own.
+bool Supervisor::has_room_for(const Introduction& newcomer) const {
+  using State = WorkerProcess::State;
+  const State as = newcomer.client.is_query ? State::query : State::client;
+  if (count(as) + unkillable_workers() >= options_.max_clients) return false;
+  return options_.clients_per_peer == 0 || count(as, newcomer.peer_key) < options_.clients_per_peer;
+}
+
+void Supervisor::read_front() {
+  auto newcomer = front_.read();
+  if (!newcomer) return;
+  const Introduction& introduction = newcomer->introduction;
+  const bool admitted = has_room_for(introduction);
+  front_.answer({introduction.id, admitted});
+  if (!admitted) return;
+  ++(introduction.client.is_query ? statistics_.queries : statistics_.admitted);
+  assign({introduction, std::move(newcomer->descriptors)});
 }
 
 void Supervisor::assign(Connection connection) {
-  const std::string packet = encode(connection.assignment);
+  const ClientInfo& client = connection.introduction.client;
+  const auto clients = static_cast<unsigned>(count(WorkerProcess::State::client));
+  const std::string packet = encode(Assignment{client, clients + (client.is_query ? 0 : 1)});
+  std::vector<int> descriptors;
+  for (const base::FileDescriptor& each : connection.descriptors) descriptors.push_back(each.get());
   while (connection.assignments++ < kMaxAssignments) {
     const auto spare = std::find_if(workers_.begin(), workers_.end(), [](const WorkerProcess& one) {
       return one.control >= 0 && one.state == WorkerProcess::State::spare;
     });
     WorkerProcess* const worker = spare != workers_.end() ? &*spare : start_worker();
     if (worker == nullptr) return;
-    if (!send_with_descriptor(worker->control, std::as_bytes(std::span(packet)), connection.socket.get())) {
+    if (!send_with_descriptors(worker->control, std::as_bytes(std::span(packet)), descriptors)) {
       close_control(*worker);  // it has died
       continue;
     }
-    worker->state = WorkerProcess::State::handshaking;
-    worker->peer = connection.assignment.peer;
+    worker->state = client.is_query ? WorkerProcess::State::query : WorkerProcess::State::client;
+    worker->peer = connection.introduction.peer;
+    worker->peer_key = connection.introduction.peer_key;
+    worker->name = client.name;
     worker->connection = std::move(connection);
-    return;
+    return update_client_count();
   }
-}
-
-// Tells a worker whether its client is admitted. Unkillable workers count as clients; workers that have just been killed do
-// not. Queries are always admitted.
-bool Supervisor::admit(WorkerProcess& worker, WorkerProcess::State as) {
-  Admission admission;
-  admission.admitted = as == WorkerProcess::State::query ||
-                       count(WorkerProcess::State::client) + unkillable_workers() < options_.max_clients;
-  if (admission.admitted) worker.state = as;
-  spawn_retry_delay_ = kSpawnRetryDelay;  // the worker has started
-  update_client_count();
-  admission.clients = static_cast<unsigned>(count(WorkerProcess::State::client));
-  const std::string packet = encode(admission);
-  ::send(worker.control, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  return admission.admitted;
 }
 
 void Supervisor::read_message(WorkerProcess& worker) {
@@ -257,19 +273,13 @@ void Supervisor::read_message(WorkerProcess& worker) {
   switch (static_cast<WorkerMessage>(packet[0])) {
     case WorkerMessage::taken:
       worker.connection = {};
-      return;
-    case WorkerMessage::client:
-      worker.name = text;
-      if (!admit(worker, WorkerProcess::State::client)) return;
-      ++statistics_.admitted;
-      return log_line("client " + worker.peer + " " + worker.name + ": connected (process " +
-                      std::to_string(worker.process) + ")");
-    case WorkerMessage::query:
-      ++statistics_.queries;
-      admit(worker, WorkerProcess::State::query);
+      spawn_retry_delay_ = kSpawnRetryDelay;
+      if (worker.state == WorkerProcess::State::client)
+        log_line("client " + worker.peer + " " + worker.name + ": connected (process " +
+                 std::to_string(worker.process) + ")");
       return;
     case WorkerMessage::refused:
-      ++statistics_.refused;
+      ++front_counters_->refused;
       worker.end_reason = "refused: " + text;
       return;
     case WorkerMessage::violation:
@@ -294,9 +304,9 @@ void Supervisor::close_control(WorkerProcess& worker) {
 // A worker that has not taken its connection was a spare one until its end.
 void Supervisor::end_worker(WorkerProcess& worker) {
   Connection connection = std::exchange(worker.connection, {});
-  if (connection.socket.is_open()) worker.state = WorkerProcess::State::spare;
+  if (connection.is_open()) worker.state = WorkerProcess::State::spare;
   close_control(worker);
-  if (connection.socket.is_open()) assign(std::move(connection));
+  if (connection.is_open()) assign(std::move(connection));
 }
 
 // Does not wait: a driver may delay a worker's exit forever, and the other clients must still be served.
@@ -349,6 +359,7 @@ bool Supervisor::is_stop_requested() {
 int Supervisor::poll_timeout() const {
   constexpr std::chrono::milliseconds kMax{1000};
   Time until = steady_clock::now() + kMax;
+  if (front_.control() < 0) until = std::min(until, front_.next_start());
   for (const WorkerProcess& worker : workers_) {
     if (!worker.is_killed) until = std::min(until, worker.kill_deadline);
   }
@@ -357,8 +368,7 @@ int Supervisor::poll_timeout() const {
 }
 
 void Supervisor::step() {
-  std::vector<pollfd> descriptors{{signals_, POLLIN, 0}};
-  for (const EndpointListener& one : listeners_) descriptors.push_back({one.socket.socket.get(), POLLIN, 0});
+  std::vector<pollfd> descriptors{{signals_, POLLIN, 0}, {front_.control(), POLLIN, 0}};  // -1 is skipped
   std::vector<WorkerProcess*> polled;
   for (WorkerProcess& worker : workers_) {
     if (worker.control < 0) continue;
@@ -372,12 +382,10 @@ void Supervisor::step() {
   }
   for (std::size_t i = 0; i < polled.size(); ++i) {
     const bool is_open = polled[i]->control >= 0;  // one that cannot get a connection is closed meanwhile
-    if (is_open && descriptors[1 + listeners_.size() + i].revents != 0) read_message(*polled[i]);
+    if (is_open && descriptors[2 + i].revents != 0) read_message(*polled[i]);
   }
   reap();
-  for (std::size_t i = 0; i < listeners_.size(); ++i) {
-    if (descriptors[1 + i].revents != 0) accept_from(listeners_[i]);
-  }
+  if (descriptors[1].revents != 0) read_front();
 }
 
 int Supervisor::run() {
@@ -391,14 +399,17 @@ int Supervisor::run() {
   signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) return EXIT_FAILURE;
   listen();
+  front_.keep_running();
   daemon::notify("READY=1");
   while (!stopping_) {
+    front_.keep_running();
     keep_spares();
     step();
   }
   daemon::notify("STOPPING=1");
   listeners_.clear();
   stop_workers();
+  front_.stop();
   return EXIT_SUCCESS;
 }
 

@@ -1,6 +1,10 @@
 #include "remote/server/supervisor/worker_messages.h"
 
+#include <climits>
 #include <sstream>
+#include <string_view>
+
+#include "base/number.h"
 
 namespace cleave::remote::server {
 
@@ -30,26 +34,15 @@ bool decode(const std::string& text, std::vector<daemon::GivenValue>& options) {
 }
 
 std::string encode(const Assignment& assignment) {
-  std::ostringstream text;
-  text << assignment.tls << ' ' << assignment.is_unix << ' ' << assignment.peer;
-  return text.str();
+  return std::to_string(assignment.clients) + " " + encode(assignment.client);
 }
 
 bool decode(const std::string& text, Assignment& assignment) {
-  std::istringstream stream(text);
-  stream >> assignment.tls >> assignment.is_unix;
-  if (!stream) return false;
-  std::getline(stream >> std::ws, assignment.peer);
-  return true;
-}
-
-std::string encode(const Admission& admission) {
-  return std::to_string(static_cast<int>(admission.admitted)) + " " + std::to_string(admission.clients);
-}
-
-bool decode(const std::string& text, Admission& admission) {
-  std::istringstream stream(text);
-  return static_cast<bool>(stream >> admission.admitted >> admission.clients);
+  const std::size_t space = text.find(' ');
+  const auto clients = base::parse_unsigned(std::string_view(text).substr(0, space), 0, UINT_MAX);
+  if (space == std::string::npos || !clients) return false;
+  assignment.clients = static_cast<unsigned>(*clients);
+  return decode(text.substr(space + 1), assignment.client);
 }
 
 }  // namespace cleave::remote::server

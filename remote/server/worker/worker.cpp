@@ -14,16 +14,17 @@
 
 #include "interpose/calls/table.h"
 #include "remote/protocol/features.h"
+#include "remote/server/front/greeting.h"
 #include "remote/server/log.h"
 #include "remote/server/options.h"
 #include "remote/server/session/session.h"
+#include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/worker_messages.h"
-#include "remote/server/worker/handshake.h"
 #include "remote/server/worker/opencl_loader.h"
 #include "remote/server/worker/privileges.h"
+#include "remote/server/worker/welcome.h"
 #include "remote/transport/descriptor_passing.h"
-#include "remote/transport/tls.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -37,16 +38,9 @@ constexpr std::chrono::milliseconds kWatchPeriod{100};
 constexpr std::chrono::seconds kUnusedMemoryTime{5};
 // The exit writes statistics; it is forced after this time.
 constexpr unsigned kExitSeconds = 2;
-
-// The first message, which the supervisor has sent before it started this process.
-Options receive_options() {
-  const ssize_t size = ::recv(STDIN_FILENO, nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-  std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
-  std::vector<daemon::GivenValue> given;
-  if (::recv(STDIN_FILENO, text.data(), text.size(), MSG_DONTWAIT) <= 0 || !decode(text, given))
-    throw OptionError(std::string(kWorkerArgument) + ": is only for processes that the server starts");
-  return options_from(std::move(given));
-}
+// A client that only asks for the devices has this time to read the answer and to go.
+constexpr std::chrono::seconds kQueryTime{10};
+constexpr const char* kNoDevice = "no device to offer";
 
 class Worker {
  public:
@@ -57,20 +51,16 @@ class Worker {
  private:
   bool prepare();
   bool await_connection();
-  std::unique_ptr<Stream> open(Time until, std::string& why);
-  void serve(Stream& stream, FrameReader& input, const ClientInfo& client);
+  bool welcome(Stream& stream, std::uint64_t features);
+  void serve(Stream& stream, std::uint64_t features);
   void watch_connection(Stream& stream, Outbox& outbox, ClientSession& session);
   void notify_supervisor(WorkerMessage word, const std::string& text) const;
-  [[nodiscard]] Admission admit(const ClientInfo& client) const;
   [[noreturn]] void exit_worker(WorkerMessage word, const std::string& why);
 
   const Options& options_;
   int control_ = -1;
   int socket_ = -1;
   Assignment assignment_;
-  std::string certificate_name_;  // of the client; empty: it has none
-  std::vector<std::string> tokens_;
-  std::unique_ptr<TlsServer> tls_;
   const Table* cl_ = nullptr;
   std::vector<OfferedPlatform> platforms_;
   std::unique_ptr<DeviceCatalog> catalog_;
@@ -86,11 +76,6 @@ bool Worker::prepare() {
   if (control_ < 0 || nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
   ::close(nothing);
   std::string problem;
-  if (!options_.token_file.empty()) tokens_ = read_tokens(options_.token_file);
-  if (!options_.tls.certificate.empty()) {
-    tls_ = TlsServer::make(options_.tls, problem);
-    if (!tls_) throw OptionError("TLS: " + problem);
-  }
   drop_privileges(options_.user);
   if (!kernel_output_.redirect_stdout()) return false;
   cl_ = load_opencl(options_.opencl, problem);
@@ -105,44 +90,21 @@ bool Worker::prepare() {
 
 bool Worker::await_connection() {
   std::string text(kMaxPacket, '\0');
-  while (true) {
-    const long got = receive_with_descriptor(control_, std::as_writable_bytes(std::span(text)), socket_, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || socket_ < 0) return false;
-    text.resize(static_cast<std::size_t>(got));
-    return decode(text, assignment_);
-  }
-}
-
-std::unique_ptr<Stream> Worker::open(Time until, std::string& why) {
-  if (assignment_.tls) {
-    std::string name;
-    ConnectResult connected = tls_->accept(socket_, until, name);
-    certificate_name_ = name;
-    why = connected.problem;
-    return std::move(connected.stream);
-  }
-  if (assignment_.is_unix && wait_for(socket_, POLLIN, until)) {
-    const int descriptor = peek_descriptor(socket_);
-    if (descriptor >= 0) shared_ = SharedMemory::map(descriptor);
-  }
-  return make_socket_stream(socket_);
+  std::vector<base::FileDescriptor> descriptors;
+  long got = -1;
+  do {
+    got = receive_with_descriptors(control_, std::as_writable_bytes(std::span(text)), descriptors, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got <= 0 || descriptors.empty()) return false;
+  text.resize(static_cast<std::size_t>(got));
+  socket_ = descriptors[0].release();
+  if (descriptors.size() > 1) shared_ = SharedMemory::map(descriptors[1].release());
+  return decode(text, assignment_);
 }
 
 void Worker::notify_supervisor(WorkerMessage word, const std::string& text) const {
   const std::string packet = static_cast<char>(word) + text.substr(0, kMaxPacket - 1);
   ::send(control_, packet.data(), packet.size(), MSG_NOSIGNAL);
-}
-
-Admission Worker::admit(const ClientInfo& client) const {
-  const std::string name =
-      certificate_name_.empty() ? client.name : client.name + " (" + certificate_name_ + ")";
-  notify_supervisor(client.is_query ? WorkerMessage::query : WorkerMessage::client, name);
-  std::string text(kMaxPacket, '\0');
-  const ssize_t got = ::recv(control_, text.data(), text.size(), 0);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  Admission admission;
-  return decode(text, admission) ? admission : Admission{};
 }
 
 void Worker::exit_worker(WorkerMessage word, const std::string& why) {
@@ -177,18 +139,25 @@ void Worker::watch_connection(Stream& stream, Outbox& outbox, ClientSession& ses
   }
 }
 
-void Worker::serve(Stream& stream, FrameReader& input, const ClientInfo& client) {
+// False: the client is gone.
+bool Worker::welcome(Stream& stream, std::uint64_t features) {
+  const auto text = catalog_->welcome(options_, assignment_, features);
+  return write_frame(stream, FrameKind::welcome, text, {}, std::chrono::seconds(kHelloSeconds));
+}
+
+void Worker::serve(Stream& stream, std::uint64_t features) {
+  const std::chrono::milliseconds heartbeat(assignment_.client.heartbeat);
   ClientLimits limits = options_.limits;
-  limits.silence = client.heartbeat.count() > 0 ? std::max(options_.timeout, 3 * client.heartbeat)
-                                                : std::chrono::milliseconds(std::chrono::hours(24));
-  input.set_stall_timeout(limits.silence);
+  limits.silence = heartbeat.count() > 0 ? std::max(options_.timeout, 3 * heartbeat)
+                                         : std::chrono::milliseconds(std::chrono::hours(24));
+  const auto input = std::make_unique<FrameReader>(stream, limits.silence);
   kernel_output_.take();  // drops what drivers have printed while they were loaded
   Outbox outbox(stream, kernel_output_, options_.timeout,
                 [this] { exit_worker(WorkerMessage::ended, "disconnected"); });
   ObjectTable objects;
   register_platforms(platforms_, objects);
-  const bool shares = (client.features & bit(Feature::shared_memory)) != 0;
-  ClientSession session(*cl_, input, outbox, objects, limits, shares ? shared_.get() : nullptr);
+  const bool shares = (features & bit(Feature::shared_memory)) != 0;
+  ClientSession session(*cl_, *input, outbox, objects, limits, shares ? shared_.get() : nullptr);
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
   // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.
   std::thread([&] {
@@ -207,19 +176,21 @@ int Worker::run() {
   if (!prepare()) return EXIT_FAILURE;
   if (!await_connection()) return EXIT_SUCCESS;
   notify_supervisor(WorkerMessage::taken, "");
-  std::string why;
-  const Time until = steady_clock::now() + std::chrono::seconds(kHelloSeconds);
-  const std::unique_ptr<Stream> stream = open(until, why);
-  if (!stream) exit_worker(WorkerMessage::refused, why);
-  const auto input = std::make_unique<FrameReader>(*stream, std::chrono::seconds(kHelloSeconds));
+  const std::unique_ptr<Stream> stream = make_socket_stream(socket_);
+  if (catalog_->empty()) {
+    send_refusal(*stream, wire::Refusal::no_device, kNoDevice);
+    exit_worker(WorkerMessage::refused, kNoDevice);
+  }
   std::uint64_t features =
       bit(Feature::svm) | bit(Feature::pipes) | bit(Feature::includes) | bit(Feature::end_answers);
   if (shared_) features |= bit(Feature::shared_memory) | bit(Feature::shared_ring);
-  const HandshakeParams params{options_, until, tokens_, features,
-                               [this](const ClientInfo& client) { return admit(client); }};
-  const auto client = handshake(params, *catalog_, *stream, *input, why);
-  if (!client) exit_worker(WorkerMessage::refused, why);
-  serve(*stream, *input, *client);
+  features &= assignment_.client.features;
+  if (!welcome(*stream, features)) exit_worker(WorkerMessage::ended, "disconnected during the handshake");
+  if (assignment_.client.is_query) {
+    wait_for(stream->descriptor(), POLLIN, steady_clock::now() + kQueryTime);
+    exit_worker(WorkerMessage::ended, "it has its answer");
+  }
+  serve(*stream, features);
   return EXIT_SUCCESS;
 }
 
@@ -227,7 +198,7 @@ int Worker::run() {
 
 int run_worker() {
   ::signal(SIGPIPE, SIG_IGN);
-  const Options options = receive_options();
+  const Options options = receive_options(kWorkerArgument);
   interpose::at_load();
   Worker worker(options);
   return worker.run();

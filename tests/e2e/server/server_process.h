@@ -96,10 +96,11 @@ class ServerProcess {
     return status_;
   }
 
-  [[nodiscard]] std::vector<pid_t> workers() const {
-    const std::string id = std::to_string(process_);
-    std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-    return {std::istream_iterator<pid_t>(children), {}};
+  [[nodiscard]] std::vector<pid_t> workers() const { return children("--worker"); }
+  // -1: it is being started.
+  [[nodiscard]] pid_t front() const {
+    const std::vector<pid_t> fronts = children("--front");
+    return fronts.empty() ? -1 : fronts.front();
   }
 
   // The number of clients in the file that its splitters read.
@@ -110,6 +111,17 @@ class ServerProcess {
   }
 
  private:
+  [[nodiscard]] std::vector<pid_t> children(const char* argument) const {
+    const std::string id = std::to_string(process_);
+    std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+    std::vector<pid_t> found{std::istream_iterator<pid_t>(file), {}};
+    std::erase_if(found, [argument](pid_t each) {
+      const std::string command = kit::file_contents("/proc/" + std::to_string(each) + "/cmdline");
+      return command.find(argument) == std::string::npos;
+    });
+    return found;
+  }
+
   const kit::TemporaryFolder state_;
   std::string text_;
   pid_t process_ = -1;

@@ -53,6 +53,14 @@ def process_status(process):
     return None if fields[0] == "Z" else fields
 
 
+def command_line(process):
+    """Its arguments; none of one that has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text().split("\0")[:-1]
+    except OSError:
+        return []
+
+
 def processes_of_session(session):
     found = []
     for entry in Path("/proc").iterdir():

@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 
 from support.options import OPTIONS, REMOTE_CLIENT, SERVERD
-from support.processes import TIMEOUT, processes_of_session, run, wait_until
+from support.processes import TIMEOUT, command_line, processes_of_session, run, wait_until
 from support.programs import ProgramTest, stop_process
 
 # For every server, such as "--commands-per-client 64 --data-per-client 4K".
@@ -76,7 +76,7 @@ class Server:
 
     def workers(self):
         """Its worker processes, spare ones included."""
-        return [one for one in processes_of_session(self.process.pid) if one != self.process.pid]
+        return [one for one in processes_of_session(self.process.pid) if "--worker" in command_line(one)]
 
     def metric(self, name):
         """Of a server with the options METRICS."""

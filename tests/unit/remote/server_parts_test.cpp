@@ -229,13 +229,29 @@ TEST(Tokens, AreReadFromAPrivateFile) {
 }
 
 TEST(Control, TextRoundTrips) {
-  Assignment assignment{true, false, "127.0.0.1:5 with spaces"};
-  Assignment read_back;
-  ASSERT_TRUE(decode(encode(assignment), read_back));
-  EXPECT_TRUE(read_back.tls);
-  EXPECT_FALSE(read_back.is_unix);
-  EXPECT_EQ(read_back.peer, assignment.peer);
-  EXPECT_FALSE(decode("", read_back));
+  const ClientInfo client{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true};
+  Assignment assignment;
+  ASSERT_TRUE(decode(encode(Assignment{client, 12}), assignment));
+  EXPECT_EQ(assignment.clients, 12U);
+  EXPECT_EQ(assignment.client, client);
+  Introduction introduction;
+  ASSERT_TRUE(decode(encode(Introduction{7, "127.0.0.1:5 with spaces", "", client}), introduction));
+  EXPECT_EQ(introduction.id, 7U);
+  EXPECT_EQ(introduction.peer, "127.0.0.1:5 with spaces");
+  EXPECT_EQ(introduction.peer_key, "");
+  EXPECT_EQ(introduction.client, client);
+  Verdict verdict;
+  ASSERT_TRUE(decode(encode(Verdict{8, true}), verdict));
+  EXPECT_EQ(verdict.id, 8U);
+  EXPECT_TRUE(verdict.admitted);
+  ListenerKind kind;
+  ASSERT_TRUE(decode(encode(ListenerKind{false, true}), kind));
+  EXPECT_FALSE(kind.tls);
+  EXPECT_TRUE(kind.is_unix);
+  for (const char* text : {"", "x", "1", "1 5 name", "1 99999999999999999999 x", "-1 1 x 1 1 1 1"}) {
+    EXPECT_FALSE(decode(text, assignment)) << text;
+    EXPECT_FALSE(decode(text, introduction)) << text;
+  }
   const std::vector<daemon::GivenValue> options{
       {"state", ""}, {"opencl", std::string("a 5 b\0\n", 7)}, {"x", "1"}, {"x", ""}};
   for (const std::vector<daemon::GivenValue>& sent : {std::vector<daemon::GivenValue>{}, options}) {
@@ -246,14 +262,11 @@ TEST(Control, TextRoundTrips) {
   std::vector<daemon::GivenValue> none;
   for (const char* text : {"", "x", "1", "1 name", "1 name 5 text", "1 name 99999999999999999999 x"})
     EXPECT_FALSE(decode(text, none)) << text;
-  Admission admission;
-  ASSERT_TRUE(decode(encode(Admission{true, 12}), admission));
-  EXPECT_TRUE(admission.admitted);
-  EXPECT_EQ(admission.clients, 12U);
 }
 
 TEST(ServerStatistics, IsPrometheusText) {
-  ServerStatistics tally;
+  const FrontCounters counters;
+  ServerStatistics tally(counters);
   tally.violations = 3;
   const std::string text = tally.as_text();
   EXPECT_NE(text.find("# TYPE cleave_server_protocol_violations_total "

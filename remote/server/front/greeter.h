@@ -1,0 +1,72 @@
+// Makes the handshakes of those who have connected, each in a thread of its own, and passes those on that are admitted. It holds
+// the tokens and the TLS key.
+//
+// Thread-safe. Its threads end with their connections, or with the process, which waits for none of them: it is never destroyed
+// before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/mutex.h"
+#include "remote/server/options.h"
+#include "remote/server/supervisor/front_messages.h"
+#include "remote/transport/stream.h"
+
+namespace cleave::remote::server {
+
+// A connection whose peer has sent its first bytes.
+struct Arrival {
+  base::FileDescriptor socket;
+  ListenerKind kind;
+  std::string peer;
+  std::string peer_key;
+};
+
+class Greeter {
+ public:
+  // `why` the client has been refused; empty: it has been introduced and admitted. Called once, in any thread.
+  using Ended = std::function<void(const std::string& why)>;
+
+  // Reads the files that `options` name, which must outlive this. `control` leads to the supervisor. Throws OptionError.
+  Greeter(const Options& options, int control);
+  Greeter(const Greeter&) = delete;
+  Greeter& operator=(const Greeter&) = delete;
+  ~Greeter() = default;
+
+  // False: there is no thread or no memory for it; the connection is closed, and `ended` is not called.
+  bool start(Arrival arrival, Ended ended) noexcept;
+  // The supervisor's answer to an introduction.
+  void judge(const Verdict& verdict) CLEAVE_EXCLUDES(mutex_);
+
+ private:
+  struct Streams {
+    std::unique_ptr<Stream> outside;
+    std::unique_ptr<Stream> inside;  // to the worker, if TLS ends here
+  };
+
+  void greet(Arrival& arrival, const Ended& ended) noexcept;
+  std::string let_in(Arrival& arrival, Streams& streams);
+  std::unique_ptr<Stream> open(Arrival& arrival, Time until, std::string& certificate,
+                               std::string& why) const;
+  bool introduce(const Arrival& arrival, const ClientInfo& client, const std::vector<int>& descriptors)
+      CLEAVE_EXCLUDES(mutex_);
+
+  const Options& options_;
+  const int control_;
+  std::vector<std::string> tokens_;
+  std::unique_ptr<TlsServer> tls_;
+
+  base::Mutex mutex_;
+  base::CondVar judged_;
+  std::uint32_t latest_ CLEAVE_GUARDED_BY(mutex_) = 0;  // introduction
+  std::map<std::uint32_t, std::optional<bool>> verdicts_ CLEAVE_GUARDED_BY(mutex_);
+};
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,25 @@
+// The first half of a handshake: reads the Hello and authenticates the client. The second half, which describes the devices to it,
+// is the worker's (worker/welcome.h).
+//
+// Thread-safe: plain functions of their arguments. Nothing throws but for want of memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "remote/protocol/messages.h"
+#include "remote/server/supervisor/front_messages.h"
+#include "remote/transport/frames.h"
+
+namespace cleave::remote::server {
+
+// Reads the Hello until `until`; the client must have one of the tokens, if there are any. Empty: refused, and told so where
+// it speaks the protocol, or disconnected; `why` is set.
+std::optional<ClientInfo> read_hello(Stream& stream, const std::vector<std::string>& tokens, Time until,
+                                     std::string& why);
+
+// Tells the client that it is refused.
+void send_refusal(Stream& stream, wire::Refusal reason, const std::string& text);
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,60 @@
+// The messages between supervisor and front, over a SOCK_SEQPACKET socket pair (the control socket).
+//
+// The supervisor sends the front its options, the counters, and each socket on which to listen. The front introduces each
+// client that it has authenticated, and gets a verdict for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace cleave::remote::server {
+
+// What a client has said of itself, and what a worker needs to serve it. No secret is in it.
+struct ClientInfo {
+  std::string name;             // printable
+  std::uint16_t version = 0;    // of the protocol, that both know
+  std::uint64_t features = 0;   // of the client
+  std::uint32_t heartbeat = 0;  // the longest time between two of its messages in ms; 0: not limited
+  bool is_query = false;        // it only asks for the devices
+
+  bool operator==(const ClientInfo&) const = default;
+};
+
+// An authenticated client. With it come the descriptor of its connection, on which all that has been read is the Hello, and
+// that of the memory that it wants to share, if there is any. The connection of a client with TLS leads to the front.
+struct Introduction {
+  std::uint32_t id = 0;
+  std::string peer;      // for the log
+  std::string peer_key;  // the same for all connections that count as one peer's
+  ClientInfo client;
+};
+
+struct Verdict {
+  std::uint32_t id = 0;  // of the introduction
+  bool admitted = false;
+};
+
+// Of a listening socket, whose descriptor comes with it.
+struct ListenerKind {
+  bool tls = false;
+  bool is_unix = false;
+};
+
+// The first character of a packet to the front. The options come before, without one.
+enum class FrontMessage : char {
+  listener = 'l',  // a ListenerKind
+  counters = 'n',  // the descriptor of the shared counters (front_counters.h)
+  verdict = 'v',   // a Verdict
+};
+
+std::string encode(const ClientInfo& client);
+std::string encode(const Introduction& introduction);
+std::string encode(const Verdict& verdict);
+std::string encode(const ListenerKind& kind);
+bool decode(const std::string& text, ClientInfo& client);
+bool decode(const std::string& text, Introduction& introduction);
+bool decode(const std::string& text, Verdict& verdict);
+bool decode(const std::string& text, ListenerKind& kind);
+
+}  // namespace cleave::remote::server

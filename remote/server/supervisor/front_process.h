@@ -1,0 +1,70 @@
+// The front as the supervisor sees it: a process that is started again when it has ended.
+//
+// Not thread-safe: for the supervisor's thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/file_descriptor.h"
+#include "daemon/options.h"
+#include "remote/server/supervisor/front_counters.h"
+#include "remote/server/supervisor/front_messages.h"
+
+namespace cleave::remote::server {
+
+// A socket that the front listens on. The descriptor is the supervisor's, which keeps it for the next front.
+struct FrontListener {
+  int socket = -1;
+  ListenerKind kind;
+};
+
+class FrontProcess {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // All must outlive this.
+  FrontProcess(const std::vector<daemon::GivenValue>& options, const SharedCounters& counters)
+      : options_(options), counters_(counters) {}
+  FrontProcess(const FrontProcess&) = delete;
+  FrontProcess& operator=(const FrontProcess&) = delete;
+  ~FrontProcess();
+
+  void listen_on(const FrontListener& listener) { listeners_.push_back(listener); }
+
+  // Starts it unless it runs, or has just ended: then the pauses become longer. Problems are logged.
+  void keep_running();
+  // When keep_running() should be called again, if it does not run.
+  [[nodiscard]] Clock::time_point next_start() const { return next_start_; }
+
+  // Where it says something; -1: it does not run.
+  [[nodiscard]] int control() const { return control_.get(); }
+  struct Newcomer {
+    Introduction introduction;
+    std::vector<base::FileDescriptor> descriptors;
+  };
+  // What it says, or that it has ended.
+  std::optional<Newcomer> read();
+  void answer(const Verdict& verdict);
+
+  // It ends, and with it the connections of clients that use TLS.
+  void stop();
+
+ private:
+  bool start();
+  void end();
+
+  const std::vector<daemon::GivenValue>& options_;
+  const SharedCounters& counters_;
+  std::vector<FrontListener> listeners_;
+  base::FileDescriptor control_;
+  pid_t process_ = -1;
+  Clock::time_point started_{};
+  Clock::time_point next_start_{};
+  std::chrono::milliseconds delay_{0};
+};
+
+}  // namespace cleave::remote::server

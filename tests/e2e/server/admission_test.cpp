@@ -1,0 +1,159 @@
+// Who gets in, and what strangers can do before they do.
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/file_descriptor.h"
+#include "tests/e2e/server/raw_client.h"
+#include "tests/e2e/server/server_process.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+namespace cleave::remote {
+namespace {
+
+// A connection from another address of this host; not open if it was closed at once.
+base::FileDescriptor connect_from(const char* address, std::uint16_t port) {
+  base::FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  ::inet_pton(AF_INET, address, &name.sin_addr);
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0) return {};
+  ::inet_pton(AF_INET, "127.0.0.1", &name.sin_addr);
+  name.sin_port = htons(port);
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0) return {};
+  return socket;
+}
+
+// All memory of a process that can be read, as text. Empty: it has ended, or it must not be read.
+std::string memory_of(pid_t process) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  std::ifstream maps(folder + "/maps");
+  const base::FileDescriptor memory(::open((folder + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string all;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" r") == std::string::npos || line.find("[v") != std::string::npos) continue;
+    std::size_t end_text = 0;
+    const std::size_t begin = std::stoull(line, &end_text, 16);
+    const std::size_t end = std::stoull(line.substr(end_text + 1), nullptr, 16);
+    constexpr std::size_t kMost = std::size_t{64} << 20U;  // of a mapping that is mostly not there
+    const std::size_t size = std::min(end - begin, kMost);
+    const std::size_t before = all.size();
+    all.resize(before + size);
+    const ssize_t got = ::pread(memory.get(), all.data() + before, size, static_cast<off_t>(begin));
+    all.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
+  }
+  return all;
+}
+
+TEST(Admission, StrangersOfOneAddressKeepNobodyOut) {
+  ServerProcess server({"--spare", "1"});
+  const Endpoint endpoint = server.endpoint();
+  std::vector<base::FileDescriptor> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(connect_from("127.0.0.2", endpoint.address.port));
+    ASSERT_TRUE(strangers.back().is_open());
+    // A frame that never ends.
+    if (i % 2 == 0) ::send(strangers.back().get(), "\x10", 1, MSG_NOSIGNAL);
+  }
+  RawClient client(endpoint);
+  EXPECT_TRUE(client.begin());
+}
+
+TEST(Admission, SilentStrangersCostNoProcess) {
+  ServerProcess server({"--spare", "0"});
+  const Endpoint endpoint = server.endpoint();
+  std::vector<base::FileDescriptor> strangers;
+  for (int i = 0; i < 20; ++i) strangers.push_back(connect_from("127.0.0.2", endpoint.address.port));
+  EXPECT_TRUE(server.logs("refused: no Hello in time"));
+  EXPECT_TRUE(server.workers().empty());
+}
+
+TEST(Admission, QueriesAreLimitedLikeClients) {
+  ServerProcess server({"--max-clients", "2", "--spare", "0"});
+  const Endpoint endpoint = server.endpoint();
+  std::vector<std::unique_ptr<RawClient>> queries;
+  for (int i = 0; i < 2; ++i) {
+    queries.push_back(std::make_unique<RawClient>(endpoint));
+    EXPECT_TRUE(queries.back()->begin({.query = true}));
+  }
+  RawClient third(endpoint);
+  ASSERT_TRUE(third.send_hello({.query = true}));
+  EXPECT_EQ(third.await_welcome()->refusal(), wire::Refusal::full);
+  queries.front()->stream->shutdown();
+  EXPECT_TRUE(kit::eventually([&] {
+    RawClient another(endpoint);
+    return another.begin({.query = true});
+  }));
+}
+
+TEST(Admission, QueryIsNoSession) {
+  ServerProcess server;
+  RawClient query(server.endpoint());
+  ASSERT_TRUE(query.begin({.query = true}));
+  query.create_objects(64);
+  query.send();
+  EXPECT_TRUE(query.is_disconnected());
+}
+
+TEST(Admission, ClientsOfOnePeerAreLimited) {
+  ServerProcess server({"--clients-per-peer", "1", "--spare", "0"});
+  const Endpoint endpoint = server.endpoint();
+  RawClient first(endpoint);
+  ASSERT_TRUE(first.begin());
+  RawClient second(endpoint);
+  ASSERT_TRUE(second.send_hello());
+  EXPECT_EQ(second.await_welcome()->refusal(), wire::Refusal::full);
+  first.stream->shutdown();
+  EXPECT_TRUE(kit::eventually([&] {
+    RawClient another(endpoint);
+    return another.begin();
+  }));
+}
+
+// It holds the tokens of all clients, and worker processes run any client's code.
+TEST(Admission, WorkersHoldNoTokens) {
+  const kit::TemporaryFolder folder;
+  const std::string mine = "planted-token-of-this-client-4711";
+  const std::string other = "planted-token-of-another-client-4712";
+  const std::string tokens = folder.write("token", mine + "\n" + other + "\n");
+  ASSERT_EQ(::chmod(tokens.c_str(), 0600), 0);
+  ServerProcess server({"--token-file", tokens, "--spare", "1"});
+  RawClient client(server.endpoint());
+  ASSERT_TRUE(client.begin({.token = mine}));
+  const std::string front = memory_of(server.front());
+  if (front.empty()) GTEST_SKIP() << "only root can read it";
+  ASSERT_NE(front.find(other), std::string::npos) << "the search finds nothing";
+  const auto workers = server.workers();
+  ASSERT_FALSE(workers.empty());
+  for (const pid_t worker : workers) {
+    const std::string memory = memory_of(worker);
+    EXPECT_FALSE(memory.empty());
+    EXPECT_EQ(memory.find("planted-token"), std::string::npos);
+    EXPECT_EQ(memory.find(tokens), std::string::npos) << "it knows where they are";
+  }
+}
+
+TEST(Admission, FrontThatDiesIsReplaced) {
+  ServerProcess server;
+  const Endpoint endpoint = server.endpoint();
+  RawClient before(endpoint);
+  ASSERT_TRUE(before.begin());
+  const pid_t front = server.front();
+  ASSERT_GT(front, 0);
+  ::kill(front, SIGKILL);
+  EXPECT_TRUE(kit::eventually([&] { return server.front() > 0 && server.front() != front; }));
+  RawClient after(endpoint);
+  EXPECT_TRUE(after.begin());
+  before.create_objects(64);
+  before.add({.request = 1, .queue = kQueue}, wire::CreateReadBuffer(before.builder, kBuffer, 0, 64));
+  before.send();
+  EXPECT_TRUE(before.await_answer(1));
+}
+
+}  // namespace
+}  // namespace cleave::remote

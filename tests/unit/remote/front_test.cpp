@@ -1,0 +1,181 @@
+// The parts of the server's front that need neither a client nor a process.
+#include <set>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "remote/server/front/arrivals.h"
+#include "remote/server/front/peer_key.h"
+#include "remote/server/front/refusal_log.h"
+#include "remote/server/front/relay.h"
+#include "remote/server/supervisor/front_counters.h"
+
+#include <netinet/in.h>
+
+namespace cleave::remote::server {
+namespace {
+
+using Id = Arrivals::Id;
+using namespace std::chrono_literals;
+
+constexpr ArrivalLimits kSmall{.waiting = 6, .waiting_per_peer = 4, .greeted = 3, .greeted_per_peer = 2};
+
+TEST(Arrivals, SilentOnesAreNotGreeted) {
+  Arrivals arrivals(kSmall);
+  EXPECT_TRUE(arrivals.add(1, "a").may_wait);
+  EXPECT_EQ(arrivals.next(), std::nullopt);
+  arrivals.has_spoken(1);
+  EXPECT_EQ(arrivals.next(), 1U);
+  EXPECT_EQ(arrivals.next(), std::nullopt);
+}
+
+TEST(Arrivals, PeerHasAShareOfTheWaiting) {
+  Arrivals arrivals(kSmall);
+  for (Id id = 1; id <= 4; ++id) EXPECT_TRUE(arrivals.add(id, "a").may_wait);
+  EXPECT_FALSE(arrivals.add(5, "a").may_wait);
+  EXPECT_TRUE(arrivals.add(6, "b").may_wait);
+  arrivals.remove(2);
+  EXPECT_TRUE(arrivals.add(7, "a").may_wait);
+}
+
+TEST(Arrivals, WhoHasMostMakesRoom) {
+  Arrivals arrivals(kSmall);
+  for (Id id = 1; id <= 4; ++id) arrivals.add(id, "a");
+  arrivals.add(5, "b");
+  arrivals.add(6, "b");
+  arrivals.has_spoken(1);
+  const Arrivals::Place place = arrivals.add(7, "c");
+  EXPECT_TRUE(place.may_wait);
+  EXPECT_EQ(place.instead, 1U);
+  EXPECT_EQ(arrivals.next(), std::nullopt) << "the first one is closed";
+  EXPECT_EQ(arrivals.waiting(), 6U);
+}
+
+TEST(Arrivals, NobodyMakesRoomForWhoHasAsMany) {
+  Arrivals arrivals(kSmall);
+  for (Id id = 1; id <= 6; ++id) arrivals.add(id, id % 2 == 0 ? "a" : "b");
+  const Arrivals::Place place = arrivals.add(7, "a");
+  EXPECT_FALSE(place.may_wait);
+  EXPECT_EQ(place.instead, std::nullopt);
+}
+
+TEST(Arrivals, PeersAreGreetedInTurn) {
+  Arrivals arrivals({.waiting = 100, .waiting_per_peer = 100, .greeted = 100, .greeted_per_peer = 3});
+  for (Id id = 1; id <= 4; ++id) arrivals.add(id, "a");
+  arrivals.add(11, "b");
+  arrivals.add(21, "c");
+  for (const Id id : {1, 2, 3, 4, 11, 21}) arrivals.has_spoken(id);
+  std::vector<Id> order;
+  while (const auto id = arrivals.next()) order.push_back(*id);
+  EXPECT_EQ(order, (std::vector<Id>{1, 11, 21, 2, 3})) << "the fourth of one peer waits";
+  arrivals.remove(2);
+  EXPECT_EQ(arrivals.next(), 4U);
+}
+
+TEST(Arrivals, GreetingsAreLimited) {
+  Arrivals arrivals(kSmall);
+  for (Id id = 1; id <= 6; ++id) {
+    arrivals.add(id, std::string(1, static_cast<char>('a' + id)));
+    arrivals.has_spoken(id);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_NE(arrivals.next(), std::nullopt);
+  EXPECT_EQ(arrivals.next(), std::nullopt);
+  EXPECT_EQ(arrivals.greeted(), 3U);
+}
+
+// A thousand connections of one peer, each replaced at once, some of which speak.
+TEST(Arrivals, OnePeerKeepsNobodyOut) {
+  Arrivals arrivals;
+  Id latest = 0;
+  std::set<Id> greeted;
+  for (int round = 0; round < 1000; ++round) {
+    const Id id = ++latest;
+    const Arrivals::Place place = arrivals.add(id, "hostile");
+    EXPECT_EQ(place.instead, std::nullopt);
+    if (place.may_wait && round % 2 == 0) arrivals.has_spoken(id);
+    while (const auto next = arrivals.next()) greeted.insert(*next);
+    if (round % 10 != 0) continue;
+    const Id valid = ++latest;
+    ASSERT_TRUE(arrivals.add(valid, "valid").may_wait);
+    arrivals.has_spoken(valid);
+    EXPECT_EQ(arrivals.next(), valid);
+    arrivals.remove(valid);
+  }
+  EXPECT_EQ(greeted.size(), ArrivalLimits{}.greeted_per_peer);
+}
+
+TEST(PeerKey, OfAUnixSocketIsTheUser) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  EXPECT_EQ(peer_key(ends[0]), "user " + std::to_string(::getuid()));
+  for (const int end : ends) ::close(end);
+}
+
+TEST(PeerKey, OfTcpIsTheAddress) {
+  const base::FileDescriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 2), 0);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  const base::FileDescriptor client(::socket(AF_INET, SOCK_STREAM, 0));
+  ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  const base::FileDescriptor accepted(::accept(listener.get(), nullptr, nullptr));
+  EXPECT_EQ(peer_key(accepted.get()), "127.0.0.1");
+  EXPECT_EQ(peer_key(listener.get()), "unknown");
+}
+
+TEST(RefusalLog, LinesAreLimited) {
+  RefusalLog log;
+  const auto start = std::chrono::steady_clock::now();
+  for (unsigned i = 0; i < RefusalLog::kLinesPerSecond; ++i) EXPECT_EQ(log.admit("x", start), "x");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(log.admit("x", start), std::nullopt);
+  EXPECT_EQ(log.admit("x", start + 1s), "x (and 5 others before)");
+  EXPECT_EQ(log.admit("x", start + 1s), "x");
+}
+
+TEST(SharedCounters, AreSeenByWhoMapsThem) {
+  const SharedCounters counters = SharedCounters::make();
+  const auto other = SharedCounters::map(base::FileDescriptor(::dup(counters.descriptor())));
+  ASSERT_NE(other, nullptr);
+  ++(*other)->refused;
+  EXPECT_EQ(counters->refused, 1U);
+  EXPECT_NE(::ftruncate(other->descriptor(), 0), 0) << "it would end the other process";
+  EXPECT_EQ(SharedCounters::map(base::FileDescriptor(::memfd_create("small", 0))), nullptr);
+}
+
+// What each end sends before it closes arrives at the other.
+TEST(Relay, PassesAllBytesOn) {
+  int outer[2];
+  int inner[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, outer), 0);
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, inner), 0);
+  const auto client = make_socket_stream(outer[0]);
+  const auto worker = make_socket_stream(inner[0]);
+  const auto outside = make_socket_stream(outer[1]);
+  const auto inside = make_socket_stream(inner[1]);
+  std::jthread relaying([&] { relay(*outside, *inside, 10s); });
+  const std::vector<char> sent(3'000'000, 'x');
+  std::jthread sender([&] {
+    auto all = sent;
+    iovec part{all.data(), all.size()};
+    EXPECT_TRUE(worker->write(std::span(&part, 1), 10s));
+    worker->shutdown();
+  });
+  std::size_t received = 0;
+  std::vector<std::byte> buffer(100'000);
+  std::size_t size = 0;
+  while (client->read(buffer, size, std::chrono::steady_clock::now() + 10s) == ReadStatus::data)
+    received += size;
+  EXPECT_EQ(received, sent.size());
+}
+
+}  // namespace
+}  // namespace cleave::remote::server
