@@ -26,7 +26,8 @@ def server(address, settings=None, options=()):
     command = programs.library().parent.parent.parent / "bin" / "cleave-serverd"
     if not command.exists():
         raise Unmeasured(f"{command} is missing: Cleave was built without the remote backend")
-    process = subprocess.Popen([command, "--listen", address, *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    user = ["--user", "root"] if os.geteuid() == 0 else []
+    process = subprocess.Popen([command, "--listen", address, *user, *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                env=programs.environment(settings or {}), text=True)
     try:
         wait_for(address, process)

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "daemon/service_manager.h"
 #include "remote/protocol/limits.h"
+#include "remote/server/sandbox/identity.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -116,6 +117,51 @@ void add_environment_options(std::vector<Option>& table, Options& options) {
                    }});
 }
 
+void add_sandbox_options(std::vector<Option>& table, Options& options) {
+  using Use = SandboxSettings::Use;
+  SandboxSettings& sandbox = options.sandbox;
+  table.push_back(
+      {"sandbox", Arity::one, "auto|on|off",
+       "Whether workers see nothing of each other and of the system's users (auto: where that works)",
+       "auto, on or off", [&sandbox](std::string_view text) {
+         if (text != "auto" && text != "on" && text != "off") return false;
+         sandbox.use = text == "on" ? Use::on : text == "off" ? Use::off : Use::automatic;
+         return true;
+       }});
+  table.push_back({"sandbox-devices", Arity::list, "PATTERN",
+                   "Shell patterns of the device files in the sandbox (/dev/nvidia*, /dev/dri/*, /dev/kfd)",
+                   "the full path of device files", [&sandbox](std::string_view text) {
+                     sandbox.devices.emplace_back(text);
+                     return text.starts_with("/dev/");
+                   }});
+  table.push_back(
+      {"sandbox-files", Arity::list, "PATH",
+       "Files and folders in hidden folders that workers may read (none but what the environment names)",
+       "a full path", [&sandbox](std::string_view text) {
+         sandbox.files.emplace_back(text);
+         return text.starts_with('/');
+       }});
+  table.push_back({"user-range", Arity::one, "FIRST-LAST",
+                   "Ids of users, of which each worker gets one of its own, if the server is root",
+                   "two numbers, such as 200000-200099", [&sandbox](std::string_view text) {
+                     sandbox.users = read_user_range(std::string(text));
+                     return sandbox.users.has_value();
+                   }});
+  table.push_back(text_option("cache-seed", "FOLDER",
+                              "What a worker's cache of compiled kernels begins with (nothing)",
+                              sandbox.cache_seed));
+  table.push_back(
+      size_option("disk-per-client", "Temporary files and caches of one client (1G)", sandbox.disk));
+  table.push_back(number_option("processes-per-client", "N", "Processes and threads of one client (1024)", 64,
+                                1'000'000,
+                                [&](auto number) { sandbox.processes = static_cast<unsigned>(number); }));
+  table.push_back(size_option("host-memory-per-client", "The host's memory for one client (no limit)",
+                              sandbox.host_memory));
+  table.push_back(number_option("processor-per-client", "PERCENT",
+                                "Processor time of one client, of one processor (no limit)", 1, 1'000'000,
+                                [&](auto number) { sandbox.processor = static_cast<unsigned>(number); }));
+}
+
 }  // namespace
 
 std::vector<Option> option_table(Options& options) {
@@ -123,6 +169,7 @@ std::vector<Option> option_table(Options& options) {
   add_access_options(table, options);
   add_limit_options(table, options);
   add_environment_options(table, options);
+  add_sandbox_options(table, options);
   return table;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "daemon/options.h"
+#include "remote/server/sandbox/settings.h"
 #include "remote/server/session/limits.h"
 #include "remote/transport/endpoint.h"
 #include "remote/transport/tls.h"
@@ -38,6 +39,7 @@ struct Options {
   std::chrono::milliseconds timeout{10'000};
   std::chrono::milliseconds heartbeat{2000};
   ClientLimits limits;
+  SandboxSettings sandbox;
   std::vector<daemon::GivenValue> given;  // all of these that were given, for the workers
 };
 

@@ -1,5 +1,6 @@
 """The server of one run by way of `remote`: it executes on the driver and splits there."""
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -14,7 +15,8 @@ class Server:
     def __init__(self, daemon, folder, environment, work_folder):
         self.address = f"unix:{folder}/socket"
         self.log = Path(folder) / "log"
-        self.command = [daemon, "--listen", self.address, "--spare", "0"]
+        user = ["--user", "root"] if os.geteuid() == 0 else []
+        self.command = [daemon, "--listen", self.address, "--spare", "0", "--sandbox", "off", *user]
         self.environment, self.work_folder = environment, work_folder
 
     def __enter__(self):

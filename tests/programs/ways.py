@@ -79,8 +79,9 @@ def _server(cleave, environment, folder):
     address = f"unix:{folder}/socket"
     log = Path(folder) / "log"
     with log.open("w") as output:
-        process = subprocess.Popen([str(cleave.serverd), "--listen", address, "--spare", "0"], env=environment,
-                                   stdout=output, stderr=output)
+        user = ["--user", "root"] if os.geteuid() == 0 else []
+        command = [str(cleave.serverd), "--listen", address, "--spare", "0", "--sandbox", "off", *user]
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     try:
         deadline = time.monotonic() + SERVER_START_SECONDS
         while "listening on" not in log.read_text():

@@ -24,7 +24,8 @@ MAY_INCLUDE = {
     "remote/protocol": {"src/base"},
     "remote/transport": {"src/base", "remote/protocol"},
     "remote/client": {"src/base", "src/kernels", "src/objects", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
-    "remote/server": {"src/base", "src/daemon", "src/interpose", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
+    "remote/server/sandbox": {"src/base"},
+    "remote/server": {"src/base", "remote/server/sandbox", "src/daemon", "src/interpose", "src/opencl", "remote/protocol", "remote/transport", "include/cleave"},
     "icd": {"src/base", "src/interpose", "src/opencl", "src/objects", "include/cleave"},
     "monitor": {"include/cleave", "src/base", "src/daemon"},
 }

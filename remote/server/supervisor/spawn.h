@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "daemon/options.h"
+#include "remote/server/sandbox/sandbox.h"
 
 namespace cleave::remote::server {
 
@@ -27,9 +28,9 @@ struct Spawned {
 };
 
 // `options` are those that it needs (Options::given). `neighbours` is the path of the file with the number of clients, which a
-// worker's splitter reads; empty: none. On failure errno says why.
+// worker's splitter reads; empty: none. `launch`: the walls of a worker. On failure errno says why.
 Spawned spawn(const char* argument, const std::vector<daemon::GivenValue>& options,
-              const std::string& neighbours);
+              const std::string& neighbours, const Launch* launch = nullptr);
 
 // Without those that name secrets, and where the server listens.
 std::vector<daemon::GivenValue> options_of_workers(const std::vector<daemon::GivenValue>& options);

@@ -23,16 +23,18 @@
 #include "daemon/listening_socket.h"
 #include "daemon/service_manager.h"
 #include "remote/server/log.h"
+#include "remote/server/sandbox/sandbox.h"
 #include "remote/server/supervisor/client_count_file.h"
 #include "remote/server/supervisor/front_counters.h"
 #include "remote/server/supervisor/front_process.h"
 #include "remote/server/supervisor/metrics_server.h"
+#include "remote/server/supervisor/process_end.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/statistics.h"
+#include "remote/server/supervisor/surroundings.h"
 #include "remote/server/supervisor/worker_messages.h"
 #include "remote/server/worker/privileges.h"
 #include "remote/transport/descriptor_passing.h"
-#include "remote/transport/tls.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -48,6 +50,8 @@ constexpr std::chrono::seconds kSpawnRetryDelay{1};
 constexpr std::chrono::seconds kMaxSpawnRetryDelay{60};
 // A worker that has closed its control socket is about to exit. If a driver delays it for longer, it is killed.
 constexpr std::chrono::milliseconds kExitGrace{200};
+// A worker whose client has gone ends within this time, or is killed: its kernels may keep it from noticing.
+constexpr std::chrono::seconds kClientGrace{4};
 // After that time a killed worker counts as unkillable: its driver hangs in the kernel.
 constexpr std::chrono::seconds kKillGrace{2};
 
@@ -63,10 +67,12 @@ struct Connection {
 
 struct WorkerProcess {
   enum class State : std::uint8_t { spare, query, client };
+  std::unique_ptr<WorkerWalls> walls;
   State state = State::spare;
   pid_t process = -1;
-  int control = -1;       // -1: closed by the worker
-  Connection connection;  // that it has not taken yet
+  int control = -1;             // -1: closed by the worker
+  Connection connection;        // that it has not taken yet
+  base::FileDescriptor client;  // the connection that it has taken, until the client's end has been seen
   std::string peer;
   std::string peer_key;
   std::string name;
@@ -75,16 +81,6 @@ struct WorkerProcess {
   bool is_killed = false;
   bool has_exited = false;
 };
-
-// Mistakes in the options that would keep every worker from starting are reported at the start of the server.
-void check_for_workers(const Options& options) {
-  check_user(options.user);
-  if (encode(options.given).size() > kMaxOptionsSize)
-    throw OptionError("the options are too long to be handed to workers; shorten the lists among them");
-  if (options.tls.certificate.empty()) return;
-  std::string problem;
-  if (TlsServer::make(options.tls, problem) == nullptr) throw OptionError("TLS: " + problem);
-}
 
 struct EndpointListener {
   daemon::ListeningSocket socket;
@@ -104,6 +100,7 @@ class Supervisor {
       : options_(options),
         workers_options_(options_of_workers(options.given)),
         count_(options.state),
+        sandbox_(options.sandbox, options.user, shared_files(options, count_.path())),
         front_(options.given, front_counters_) {
     statistics_.max_clients = options.max_clients;
   }
@@ -111,6 +108,7 @@ class Supervisor {
   int run();
 
  private:
+  void raise_walls();
   void listen();
   void keep_spares();
   WorkerProcess* start_worker();
@@ -120,6 +118,8 @@ class Supervisor {
   void assign(Connection connection);
   void end_worker(WorkerProcess& worker);
   void read_message(WorkerProcess& worker);
+  void read_last_messages(WorkerProcess& worker);
+  void watch_clients(const std::vector<pollfd>& watched);
   void close_control(WorkerProcess& worker);
   void reap();
   void log_and_forget(WorkerProcess& worker, int status);
@@ -134,6 +134,7 @@ class Supervisor {
   const Options& options_;
   const std::vector<daemon::GivenValue> workers_options_;
   ClientCountFile count_;
+  Sandbox sandbox_;
   SharedCounters front_counters_ = SharedCounters::make();
   ServerStatistics statistics_{*front_counters_};
   std::vector<EndpointListener> listeners_;
@@ -145,6 +146,16 @@ class Supervisor {
   Time next_spawn_{};
   std::chrono::seconds spawn_retry_delay_ = kSpawnRetryDelay;
 };
+
+// Some walls may be missing where the operator has not insisted.
+void Supervisor::raise_walls() {
+  const std::vector<std::string> missing = sandbox_.raise();
+  const bool must_have = options_.sandbox.use == SandboxSettings::Use::on;
+  if (must_have && !sandbox_.has_sandbox())
+    throw OptionError("--sandbox: " + missing.front() + "; install or permit it, or say --sandbox auto");
+  for (const std::string& each : missing) log_line("workers have " + each);
+  if (!sandbox_.has_sandbox() && !options_.sandbox.users) check_cache(options_.user);
+}
 
 // Inherited TCP sockets speak TLS if the server has a certificate.
 void Supervisor::listen() {
@@ -204,12 +215,19 @@ void Supervisor::keep_spares() {
 
 // A spare one; null where it cannot be started, which is logged.
 WorkerProcess* Supervisor::start_worker() {
-  const Spawned spawned = spawn(kWorkerArgument, workers_options_, count_.path());
+  std::string problem;
+  std::unique_ptr<WorkerWalls> walls = sandbox_.make_walls(problem);
+  Spawned spawned;
+  if (walls) {
+    spawned = spawn(kWorkerArgument, workers_options_, count_.path(), &walls->launch());
+    if (spawned.process < 0) problem = std::strerror(errno);
+  }
   if (spawned.process < 0) {
-    log_line(std::string("cannot start a worker (") + std::strerror(errno) + ")");
+    log_line("cannot start a worker (" + problem + ")");
     return nullptr;
   }
   WorkerProcess& worker = workers_.emplace_back();
+  worker.walls = std::move(walls);
   worker.process = spawned.process;
   worker.control = spawned.control;
   return &worker;
@@ -272,6 +290,7 @@ void Supervisor::read_message(WorkerProcess& worker) {
   const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
   switch (static_cast<WorkerMessage>(packet[0])) {
     case WorkerMessage::taken:
+      worker.client = std::move(worker.connection.descriptors.front());
       worker.connection = {};
       spawn_retry_delay_ = kSpawnRetryDelay;
       if (worker.state == WorkerProcess::State::client)
@@ -294,6 +313,7 @@ void Supervisor::read_message(WorkerProcess& worker) {
 
 void Supervisor::close_control(WorkerProcess& worker) {
   ::close(std::exchange(worker.control, -1));
+  worker.client.close();
   worker.kill_deadline = steady_clock::now() + kExitGrace;
   update_client_count();
   if (worker.state != WorkerProcess::State::spare) return;
@@ -309,15 +329,25 @@ void Supervisor::end_worker(WorkerProcess& worker) {
   if (connection.is_open()) assign(std::move(connection));
 }
 
+// Of a worker that has ended, and does so for the supervisor.
+void Supervisor::read_last_messages(WorkerProcess& worker) {
+  char byte = 0;
+  while (worker.control >= 0 && ::recv(worker.control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+    read_message(worker);
+  if (worker.control >= 0) end_worker(worker);
+}
+
 // Does not wait: a driver may delay a worker's exit forever, and the other clients must still be served.
 void Supervisor::reap() {
   for (WorkerProcess& worker : workers_) {
-    if (worker.control >= 0) continue;
-    int status = 0;
-    if (::waitpid(worker.process, &status, WNOHANG) != 0) {
+    if (has_ended(worker.process)) {
+      worker.walls->kill(worker.process);  // what it has left behind, which may hold the control socket open
+      if (worker.control >= 0) read_last_messages(worker);
+      int status = 0;
+      ::waitpid(worker.process, &status, 0);
       log_and_forget(worker, status);
     } else if (!worker.is_killed && steady_clock::now() >= worker.kill_deadline) {
-      ::kill(worker.process, SIGKILL);
+      worker.walls->kill(worker.process);
       worker.is_killed = true;
     }
   }
@@ -327,9 +357,10 @@ void Supervisor::reap() {
 void Supervisor::log_and_forget(WorkerProcess& worker, int status) {
   worker.has_exited = true;
   std::string text = worker.end_reason;
-  if (WIFSIGNALED(status) && text.empty()) {
+  const int signal = signal_in(status);
+  if (signal != 0 && text.empty()) {
     ++statistics_.crashed;
-    text = std::string("its worker crashed: ") + ::strsignal(WTERMSIG(status));
+    text = std::string("its worker crashed: ") + ::strsignal(signal);
   }
   if (worker.state == WorkerProcess::State::spare) {
     if (!stopping_) log_line("a worker could not start" + (text.empty() ? "" : ": " + text));
@@ -375,17 +406,33 @@ void Supervisor::step() {
     polled.push_back(&worker);
     descriptors.push_back({worker.control, POLLIN, 0});
   }
+  for (const WorkerProcess& worker : workers_) {
+    if (worker.client.is_open()) descriptors.push_back({worker.client.get(), POLLRDHUP, 0});
+  }
   ::poll(descriptors.data(), descriptors.size(), poll_timeout());
   if (descriptors[0].revents != 0 && is_stop_requested()) {
     stopping_ = true;
     return;
   }
+  watch_clients(descriptors);
   for (std::size_t i = 0; i < polled.size(); ++i) {
     const bool is_open = polled[i]->control >= 0;  // one that cannot get a connection is closed meanwhile
     if (is_open && descriptors[2 + i].revents != 0) read_message(*polled[i]);
   }
   reap();
   if (descriptors[1].revents != 0) read_front();
+}
+
+// Once the client is gone its worker has little time.
+void Supervisor::watch_clients(const std::vector<pollfd>& watched) {
+  for (WorkerProcess& worker : workers_) {
+    const auto found = std::find_if(watched.begin(), watched.end(), [&](const pollfd& each) {
+      return each.events == POLLRDHUP && each.fd == worker.client.get() && each.revents != 0;
+    });
+    if (!worker.client.is_open() || found == watched.end()) continue;
+    worker.client.close();
+    worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
+  }
 }
 
 int Supervisor::run() {
@@ -398,6 +445,7 @@ int Supervisor::run() {
   ::sigprocmask(SIG_BLOCK, &handled, nullptr);
   signals_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) return EXIT_FAILURE;
+  raise_walls();
   listen();
   front_.keep_running();
   daemon::notify("READY=1");
@@ -418,8 +466,6 @@ int Supervisor::run() {
 int run_supervisor(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   check_for_workers(options);
-  if (::geteuid() == 0 && options.user.empty())
-    log_line("workers run as root; name a user for them with --user");
   Supervisor supervisor(options);
   return supervisor.run();
 }

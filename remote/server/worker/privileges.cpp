@@ -57,6 +57,11 @@ void check_user(const std::string& user) {
   const passwd& wanted = find_user(user);
   if (::geteuid() == wanted.pw_uid) return;
   if (::geteuid() != 0) throw not_permitted(user);
+}
+
+void check_cache(const std::string& user) {
+  if (user.empty() || ::geteuid() != 0) return;
+  const passwd& wanted = find_user(user);
   struct stat home {};
   const bool owns_home = ::stat(wanted.pw_dir, &home) == 0 && home.st_uid == wanted.pw_uid;
   if (!owns_home && std::getenv("XDG_CACHE_HOME") == nullptr && std::getenv("POCL_CACHE_DIR") == nullptr) {

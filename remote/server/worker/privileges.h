@@ -1,4 +1,4 @@
-// The privileges that a worker gives up before it reads anything from a client.
+// The privileges that a front or a worker gives up before it reads anything from a client.
 //
 // Not thread-safe: before there are threads.
 #pragma once
@@ -7,9 +7,11 @@
 
 namespace cleave::remote::server {
 
-// Throws OptionError if workers cannot switch to the user: it does not exist, or that is not permitted. Logs a warning if drivers
-// will have no folder for what they compile.
+// Throws OptionError if workers cannot switch to the user: it does not exist, or that is not permitted.
 void check_user(const std::string& user);
+
+// For workers that share the user's home: logs a warning if drivers will have no folder for what they compile.
+void check_cache(const std::string& user);
 
 // Switches to the user, if one is named, and makes sure that the process can never gain privileges again, by set-uid programs
 // or core files. Throws OptionError as check_user() does.

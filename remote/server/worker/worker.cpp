@@ -17,6 +17,8 @@
 #include "remote/server/front/greeting.h"
 #include "remote/server/log.h"
 #include "remote/server/options.h"
+#include "remote/server/sandbox/inside.h"
+#include "remote/server/sandbox/system_calls.h"
 #include "remote/server/session/session.h"
 #include "remote/server/supervisor/received_options.h"
 #include "remote/server/supervisor/spawn.h"
@@ -76,7 +78,8 @@ bool Worker::prepare() {
   if (control_ < 0 || nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
   ::close(nothing);
   std::string problem;
-  drop_privileges(options_.user);
+  drop_privileges("");  // the supervisor has made this process its user's
+  settle_inside(options_.sandbox);
   if (!kernel_output_.redirect_stdout()) return false;
   cl_ = load_opencl(options_.opencl, problem);
   if (cl_ == nullptr) {
@@ -111,6 +114,8 @@ void Worker::exit_worker(WorkerMessage word, const std::string& why) {
   if (exiting_.exchange(true)) {
     while (true) ::pause();
   }
+  // With a handler, since the first process of a namespace ignores signals without one.
+  ::signal(SIGALRM, [](int) { std::_Exit(EXIT_FAILURE); });
   ::alarm(kExitSeconds);
   notify_supervisor(word, why);
   interpose::at_exit();
@@ -175,6 +180,8 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
 int Worker::run() {
   if (!prepare()) return EXIT_FAILURE;
   if (!await_connection()) return EXIT_SUCCESS;
+  const std::string problem = refuse_system_calls();
+  if (!problem.empty()) log_line("no filter for system calls: " + problem);
   notify_supervisor(WorkerMessage::taken, "");
   const std::unique_ptr<Stream> stream = make_socket_stream(socket_);
   if (catalog_->empty()) {

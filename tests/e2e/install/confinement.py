@@ -13,7 +13,7 @@ USER = "nobody"
 APPLIED = {"Type", "NotifyAccess", "EnvironmentFile", "ExecStart", "Restart", "RestartSec", "RestartPreventExitStatus",
          "KillMode", "TimeoutStopSec", "LimitNOFILE", "RuntimeDirectory", "CacheDirectory", "Environment", "DynamicUser",
          "SupplementaryGroups", "NoNewPrivileges", "CapabilityBoundingSet", "AmbientCapabilities", "PrivateTmp",
-         "ProtectSystem", "ProtectHome", "RestrictAddressFamilies", "UMask"}
+         "ProtectSystem", "ProtectHome", "RestrictAddressFamilies", "UMask", "OOMPolicy"}
 
 # The namespace's own view: $1 and $2 are the folders for /run and /var/cache, $3 what is installed, $4 where.
 MOUNTS = """

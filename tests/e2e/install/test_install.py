@@ -90,8 +90,9 @@ class Installed(unittest.TestCase):
     def test_program_without_drivers_runs_on_a_server(self):
         native, _ = self.checksum()
         address = f"unix:{self.folder}/server"
-        with subprocess.Popen([self.prefix / "bin/cleave-serverd", "--listen", address], stderr=subprocess.PIPE, text=True,
-                              env=clean_environment()) as server:
+        user = ["--user", "root"] if os.geteuid() == 0 else []
+        with subprocess.Popen([self.prefix / "bin/cleave-serverd", "--listen", address, *user], stderr=subprocess.PIPE,
+                              text=True, env=clean_environment()) as server:
             try:
                 for line in server.stderr:
                     if "listening on" in line:

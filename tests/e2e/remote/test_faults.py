@@ -78,7 +78,7 @@ class Faults(RemoteTest):
 
     def assertNothingIsLeft(self, shared):
         self.server.wait_until_idle()
-        self.assertEqual(os.listdir(self.temporary), [])
+        self.server.wait_for(lambda: not self.server.left_in(self.temporary), "files are left behind")
         left = [name for name in os.listdir("/dev/shm") if "cleave" in name and name not in shared]
         self.assertEqual(left, [])
 

@@ -46,7 +46,7 @@ class Includes(RemoteTest):
         server = self.serve("server")
         for transport in transports:
             self.assertSameRemotely(native, "native", server.addresses[transport], PYTHON, PROGRAM, self.work_folder(name))
-        self.assertEqual(os.listdir(self.temporary), [], "left behind")
+        server.wait_for(lambda: not server.left_in(self.temporary), "files are left behind")
         return native
 
     def test_programs_build_as_with_a_local_driver(self):

@@ -2,7 +2,6 @@
 devices are loaded; and when the server is lost, they get an error and go on."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -151,7 +150,7 @@ class Programs(RemoteTest):
         server = self.start_server("hung", "--heartbeat", "200")
         self.addCleanup(server.kill)
         program = self.start_endless_program(server)
-        os.killpg(server.process.pid, signal.SIGSTOP)
+        server.signal_all(signal.SIGSTOP)
         self.assertLosesDevice(program, 2 * TIMEOUT)
 
     def test_server_forgets_a_killed_client(self):

@@ -9,7 +9,7 @@ import unittest
 
 from support.options import OPTIONS, SERVERD, main
 from support.processes import run
-from support.remote import DEVICE_LOST, METRICS, RemoteTest
+from support.remote import DEVICE_LOST, METRICS, RemoteTest, defaults
 
 LOOPBACK = 1  # VMADDR_CID_LOCAL
 EMULATION = (OPTIONS.programs / "emulated_vsock.so").resolve(strict=True)
@@ -83,7 +83,7 @@ class Vsock:
 
     def test_port_in_use_is_named(self):
         taken = self.start().addresses["vsock"]
-        done = run(SERVERD, "--listen", taken, environment=self.environment())
+        done = run(SERVERD, *defaults(()), "--listen", taken, environment=self.environment())
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"--listen {taken}: another process listens there; stop it, or name another address", done.stderr)
 
@@ -103,7 +103,7 @@ class EmulatedVsock(Vsock, RemoteTest):
 
 class NoVsock(RemoteTest):
     def test_both_ends_say_what_is_missing(self):
-        done = run(SERVERD, "--listen", "vsock:any:5", environment=self.environment(LD_PRELOAD=EMULATION))
+        done = run(SERVERD, *defaults(()), "--listen", "vsock:any:5", environment=self.environment(LD_PRELOAD=EMULATION))
         self.assertEqual(done.returncode, 1)
         self.assertIn("--listen vsock:any:5: this kernel has no vsock; load its module (vhost_vsock, ", done.stderr)
         done = self.run_client(self.client_environment("vsock:2:5", LD_PRELOAD=EMULATION))

@@ -1,6 +1,7 @@
 // A cleave-serverd for one test; stopped by the destructor.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -29,7 +30,10 @@ class ServerProcess {
   explicit ServerProcess(std::vector<std::string> options = {}, const std::string& listen = "tcp:127.0.0.1:0",
                          int inherited = -1) {
     if (!listen.empty()) options.insert(options.begin(), {"--listen", listen});
-    options.insert(options.begin(), {CLEAVE_SERVERD, "--state", state_.path()});
+    // A cache that workers share; the sandbox has tests of its own.
+    options.insert(options.begin(), {CLEAVE_SERVERD, "--state", state_.path(), "--sandbox", "off"});
+    const bool names_user = std::find(options.begin(), options.end(), "--user") != options.end();
+    if (::geteuid() == 0 && !names_user) options.insert(options.end(), {"--user", "root"});
     std::vector<char*> argv;
     for (std::string& option : options) argv.push_back(option.data());
     argv.push_back(nullptr);

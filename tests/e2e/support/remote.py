@@ -1,5 +1,6 @@
 """A cleave-serverd of a test's own, and programs that use it."""
 
+import contextlib
 import os
 import re
 import signal
@@ -18,6 +19,12 @@ EXTRA_SERVER_OPTIONS = os.environ.get("CLEAVE_TEST_SERVER_OPTIONS", "").split()
 HANG_TIMEOUT = 120  # seconds after which a client that does not answer hangs
 DEVICE_LOST = "error -2"  # CL_DEVICE_NOT_AVAILABLE
 METRICS = ("--metrics", "tcp:127.0.0.1:0")
+
+
+def defaults(options):
+    """A driver's cache that workers share, since compiling takes most of a test's time; the sandbox has tests of its own."""
+    user = [] if os.geteuid() != 0 or "--user" in options else ["--user", "root"]
+    return user if "--sandbox" in options else [*user, "--sandbox", "off"]
 
 
 class Server:
@@ -39,7 +46,8 @@ class Server:
             wanted.setdefault("vsock", f"vsock:any:{vsock}")
         self.log = self.folder / "log"
         listen = [word for address in wanted.values() for word in ("--listen", address)]
-        command = [*prefix, SERVERD, *listen, *tls, *options, *EXTRA_SERVER_OPTIONS]
+        options = [*defaults(options), *options, *EXTRA_SERVER_OPTIONS]
+        command = [*prefix, SERVERD, *listen, *tls, *options]
         self._start(command, environment)
         deadline = time.monotonic() + TIMEOUT
         # A port that is taken over may be another process's for a moment: the system hands ports out to clients as well.
@@ -78,6 +86,12 @@ class Server:
         """Its worker processes, spare ones included."""
         return [one for one in processes_of_session(self.process.pid) if "--worker" in command_line(one)]
 
+    def left_in(self, folder):
+        """What is in its folder for temporary files, besides one empty folder for each worker."""
+        found = list(Path(folder).rglob("*"))
+        of_workers = [path for path in found if path.name.startswith("cleave-worker.")]
+        return sorted({*found} - {*of_workers}) + of_workers[len(self.workers()):]
+
     def metric(self, name):
         """Of a server with the options METRICS."""
         self.wait_for(lambda: "metrics on" in self.text(), "it has no metrics")
@@ -91,8 +105,14 @@ class Server:
 
     def kill(self):
         """The server and all its workers, as when a machine fails."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        self.signal_all(signal.SIGKILL)
         self.process.wait()
+
+    def signal_all(self, number):
+        """Workers lead process groups of their own."""
+        for process in processes_of_session(self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
 
     def kill_supervisor(self):
         """The server without its workers, which have to notice."""

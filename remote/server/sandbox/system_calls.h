@@ -1,0 +1,15 @@
+// The system calls that a worker gives up before it reads anything from a client.
+//
+// What is refused is listed, and not what is allowed: drivers use what they like, and a new one must not fail in a new way.
+// Listed is what no OpenCL driver needs once it has been loaded, and with which a kernel that runs as native code could get at
+// other processes, at more of the kernel, or away from those that end it.
+#pragma once
+
+#include <string>
+
+namespace cleave::remote::server {
+
+// For all threads of this process, and for all that it starts from now on; they get EPERM. Empty, or why there is no filter.
+std::string refuse_system_calls();
+
+}  // namespace cleave::remote::server

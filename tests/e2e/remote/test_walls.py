@@ -1,0 +1,221 @@
+"""What a kernel that runs as native code in its worker can reach, and what is left of it when its client has gone. The kernel
+makes system calls (native_kernel.py)."""
+
+import errno
+import json
+import os
+import platform
+import pwd
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support.options import SERVERD, main, skip
+from support.processes import clean_environment, run, wait_until
+from support.programs import PYTHON
+from support.remote import METRICS, RemoteTest, Server
+
+KERNEL = Path(__file__).with_name("native_kernel.py")
+READ, OPEN, SOCKET, GETUID, PTRACE, UNSHARE, FALLOCATE, MKDIR, KILL, GETRLIMIT, PRCTL, SETSID = (
+    0, 2, 41, 102, 101, 272, 285, 83, 62, 97, 157, 112)
+WRITE_NEW = os.O_WRONLY | os.O_CREAT
+NPROC = 6
+DISK = 32 << 20  # bytes
+FIRST_USER, LAST_USER = 812000, 812019
+IS_ROOT = os.geteuid() == 0
+
+
+def missing_sandbox():
+    """Why there can be no sandbox here; empty if there can."""
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is not installed"
+    done = run("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true")
+    return done.stderr.strip()
+
+
+class Kernel:
+    """A client whose kernel makes system calls."""
+
+    def __init__(self, environment):
+        self.process = subprocess.Popen([PYTHON, KERNEL], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            raise AssertionError(self.process.communicate()[1])
+
+    def ask(self, question):
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(self.process.communicate()[1])
+        return json.loads(line)
+
+    def call(self, number, *arguments):
+        """The result, or the negative number of an error."""
+        return self.ask([number, *arguments])[0]
+
+    def can_open(self, path):
+        return self.call(OPEN, f"{path}\0", os.O_RDONLY) >= 0
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def descendants(process):
+    """Of the tree below a process, by the host's numbers."""
+    children = Path(f"/proc/{process}/task/{process}/children")
+    found = []
+    for child in map(int, children.read_text().split() if children.exists() else []):
+        found += [child, *descendants(child)]
+    return found
+
+
+def is_alive(process):
+    return Path(f"/proc/{process}").exists()
+
+
+class Walls(RemoteTest):
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)
+        self.temporary = self.own_folder() / "temporary"
+        self.temporary.mkdir()
+        self.temporary.chmod(0o777)
+
+    def serve(self, *options, user="nobody"):
+        who = ["--user", user] if IS_ROOT else []
+        return self.start_server(self.own_folder() / "server", *who, "--max-clients", 1, *METRICS, *options,
+                                 environment=self.environment(TMPDIR=self.temporary, POCL_CACHE_DIR=self.temporary / "kernels"))
+
+    def attack(self, server):
+        kernel = Kernel(self.client_environment(server.addresses["unix"]))
+        self.addCleanup(kernel.kill)
+        return kernel
+
+    def serve_sandboxed(self):
+        seed = self.own_folder() / "seed"
+        (seed / "pocl").mkdir(parents=True)
+        (seed / "pocl/of-the-seed").write_text("")
+        return self.serve("--sandbox", "on", "--cache-seed", seed, "--disk-per-client", DISK, "--processes-per-client", 200,
+                          *(["--user-range", f"{FIRST_USER}-{LAST_USER}"] if IS_ROOT else []))
+
+    def planted(self):
+        """Files that every user may read: the folder for temporary files, and where the system allows it those of users."""
+        for folder in ("/tmp", "/var/tmp", "/home", "/root", "/dev/shm"):
+            if os.access(folder, os.W_OK):
+                with tempfile.NamedTemporaryFile(dir=folder, prefix="cleave-planted-") as file:
+                    os.fchmod(file.fileno(), 0o644)
+                    yield file.name
+
+    def assertSees(self, kernel, server):
+        """Nothing of others."""
+        for path in self.planted():
+            self.assertFalse(kernel.can_open(path), path)
+        for process in (server.process.pid, os.getpid()):
+            self.assertFalse(kernel.can_open(f"/proc/{process}/status"), process)
+        self.assertFalse(kernel.can_open(server.log))
+        self.assertTrue(kernel.can_open("/tmp/cache/pocl/of-the-seed"))
+        self.assertTrue(kernel.can_open("/proc/self/status"))
+
+    def assertChanges(self, kernel):
+        """Nothing of the system, and no more of its own folder than it has been given."""
+        for folder in ("/usr", "/etc", "/dev", "/run", "/home", "/"):
+            self.assertEqual(kernel.call(OPEN, f"{folder}/cleave-was-here\0", WRITE_NEW, 0o600), -errno.EROFS, folder)
+        file = kernel.call(OPEN, "/tmp/cleave-large\0", WRITE_NEW, 0o600)
+        self.assertGreaterEqual(file, 0)
+        self.assertEqual(kernel.call(FALLOCATE, file, 0, 0, DISK // 2), 0)
+        self.assertEqual(kernel.call(FALLOCATE, file, 0, 0, 2 * DISK), -errno.ENOSPC)
+        self.assertEqual([path for path in Path("/tmp").glob("cleave-large*")], [])
+
+    def assertMayCall(self, kernel):
+        """No call that leads out."""
+        for number, *arguments in ((SOCKET, 2, 1, 0), (SOCKET, 16, 3, 0), (PTRACE, 0, 0, 0, 0), (UNSHARE, 0x10000000),
+                                   (UNSHARE, 0x00020000), (PRCTL, 1, 0), (SETSID,)):
+            self.assertEqual(kernel.call(number, *arguments), -errno.EPERM, (number, arguments))
+        self.assertGreaterEqual(kernel.call(SOCKET, 1, 1, 0), 0, "unix sockets are drivers'")
+        self.assertEqual(kernel.call(UNSHARE, 0x200), 0, "builds have a current folder of their own")
+
+    @unittest.skipIf(missing_sandbox(), f"no sandbox: {missing_sandbox()}")
+    def test_kernel_in_a_sandbox_reaches_nothing(self):
+        server = self.serve_sandboxed()
+        kernel = self.attack(server)
+        user = kernel.call(GETUID)
+        if IS_ROOT:
+            self.assertTrue(FIRST_USER <= user <= LAST_USER, user)
+        _, limits = kernel.ask([GETRLIMIT, NPROC, "\0" * 16])
+        self.assertEqual(struct.unpack("q", limits[2][:8].encode("latin-1"))[0], 200)
+        self.assertSees(kernel, server)
+        self.assertChanges(kernel)
+        self.assertMayCall(kernel)
+        # A child keeps all that its parent had, and is killed with it; the only place is free again.
+        self.assertGreater(kernel.ask("fork")[0], 0)
+        inside = descendants(server.workers()[0]) + descendants(server.workers()[-1])
+        kernel.kill()
+        server.wait_for(lambda: server.metric("clients") == 0, "the client still has its place")
+        second = self.attack(server)
+        spare = {one for worker in server.workers() for one in descendants(worker)}
+        wait_until(lambda: not any(is_alive(one) for one in {*inside} - spare), "its processes are alive")
+        self.assertFalse(second.can_open("/tmp/cleave-large"), "a file of the client before")
+        # One that does not notice that its client has gone.
+        worker = next(one for one in server.workers() if f"(process {one})" in server.text())
+        self.assertEqual(len(descendants(worker)), 1)
+        os.kill(descendants(worker)[0], signal.SIGSTOP)
+        second.kill()
+        server.wait_for(lambda: server.metric("clients") == 0, "the client still has its place")
+        self.assertEqual(server.left_in(self.temporary), [])
+
+    def test_kernel_without_a_sandbox_leaves_nothing(self):
+        server = self.serve("--sandbox", "off")
+        kernel = self.attack(server)
+        self.assertMayCall(kernel)
+        child = kernel.ask("fork")[0]
+        self.assertTrue(is_alive(child))
+        outside = self.own_folder() / "outside"
+        outside.write_text("")
+        for folder in self.temporary.glob("cleave-worker.*"):
+            deep = folder / "a" / "b" / "c"
+            deep.mkdir(parents=True)
+            (deep / "link").symlink_to(outside)
+            (folder / "folder").symlink_to(self.own_folder())
+            deep.chmod(0)
+            for path in (folder / "a", folder / "a" / "b", deep):
+                os.chown(path, folder.stat().st_uid, folder.stat().st_gid)
+        kernel.kill()
+        server.wait_for(lambda: server.metric("clients") == 0, "the client still has its place")
+        wait_until(lambda: not is_alive(child), "its child is alive")
+        server.stop()
+        self.assertEqual([path for path in self.temporary.iterdir() if path.name != "kernels"], [])
+        self.assertTrue(outside.exists())
+
+    def test_start_says_which_wall_is_missing(self):
+        environment = self.environment(PATH=str(self.own_folder()))
+        who = ["--user", "nobody"] if IS_ROOT else []
+        server = Server(self.own_folder() / "server", environment, *who, "--sandbox", "auto")
+        self.addCleanup(server.stop)
+        server.wait_for_log("workers have no sandbox: bwrap is not installed")
+        refused = self.refusal("--sandbox", "on", *who, environment=environment)
+        self.assertIn("--sandbox: no sandbox: bwrap is not installed", refused)
+
+    def refusal(self, *options, environment=None):
+        done = run(SERVERD, "--listen", f"unix:@cleave-{os.getpid()}", *options,
+                   environment=environment or clean_environment(), timeout=20)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        return done.stderr
+
+    @unittest.skipUnless(IS_ROOT, "only root may become others")
+    def test_root_must_name_a_user(self):
+        self.assertIn("--user: the server is root; name another user for its workers, or say --user root", self.refusal())
+        taken = pwd.getpwnam("daemon").pw_uid
+        for users, problem in ((f"{taken}-{taken + 40}", "is in it"), ("812000-812003", "has fewer users")):
+            self.assertIn(problem, self.refusal("--user", "nobody", "--user-range", users))
+
+
+if __name__ == "__main__":
+    if platform.machine() != "x86_64":
+        skip("the kernel makes system calls of x86-64")
+    main()
