@@ -18,8 +18,6 @@ bool write_to(const std::string& path, const std::string& text) {
   return file.is_open() && base::write_all(file.get(), text);
 }
 
-std::string failure_at(const std::string& path) { return path + ": " + std::strerror(errno); }
-
 }  // namespace
 
 std::string own_group_folder(const std::string& groups, const std::string& mounts) {
@@ -61,19 +59,16 @@ ControlGroup::~ControlGroup() {
 std::optional<ControlGroups> ControlGroups::make(const std::string& folder, const SandboxSettings& limits,
                                                  std::string& problem) {
   const std::string own = folder + "/server";
+  const std::string parts = folder + "/cgroup.subtree_control";
   if (folder.empty()) {
     problem = "there is no cgroup v2 here";
-  } else if (::access((folder + "/cgroup.subtree_control").c_str(), W_OK) != 0) {
-    problem = failure_at(folder);
-  } else if (::mkdir(own.c_str(), 0755) != 0 && errno != EEXIST) {
-    problem = failure_at(own);
-  } else if (!write_to(own + "/cgroup.procs", "0")) {
-    problem = failure_at(own);
-  } else if (!write_to(folder + "/cgroup.subtree_control", "+memory +pids +cpu")) {
-    problem = failure_at(folder + "/cgroup.subtree_control");
-  } else {
-    return ControlGroups(folder, limits);
+    return std::nullopt;
   }
+  const bool can_divide = ::access(parts.c_str(), W_OK) == 0 &&
+                          (::mkdir(own.c_str(), 0755) == 0 || errno == EEXIST) &&
+                          write_to(own + "/cgroup.procs", "0") && write_to(parts, "+memory +pids +cpu");
+  if (can_divide) return ControlGroups(folder, limits);
+  problem = folder + " cannot be divided: " + std::strerror(errno);
   return std::nullopt;
 }
 
@@ -86,9 +81,10 @@ ControlGroup ControlGroups::add() {
     write_to(path + "/memory.swap.max", "0");
     write_to(path + "/memory.oom.group", "1");
   }
-  if (limits_.processor != 0)
-    write_to(path + "/cpu.max", std::to_string(std::uint64_t{limits_.processor} * kPeriod / 100) + " " +
-                                    std::to_string(kPeriod));
+  if (limits_.processor != 0) {
+    const std::uint64_t time = std::uint64_t{limits_.processor} * kPeriod / 100;
+    write_to(path + "/cpu.max", std::to_string(time) + " " + std::to_string(kPeriod));
+  }
   return ControlGroup(path);
 }
 

@@ -74,11 +74,11 @@ std::vector<std::string> named_files(const Variables& variables) {
 }
 
 std::string settings_file(const Variables& variables) {
-  const std::string named = value_of(variables, "CLEAVE_CONFIG");
+  std::string named = value_of(variables, "CLEAVE_CONFIG");
   if (!named.empty()) return named;
   std::string folder = value_of(variables, "XDG_CONFIG_HOME");
   if (folder.empty()) folder = value_of(variables, "HOME") + "/.config";
-  const std::string file = folder + "/cleave/cleave.toml";
+  std::string file = folder + "/cleave/cleave.toml";
   std::error_code error;
   return file.starts_with('/') && fs::is_regular_file(file, error) ? file : "";
 }

@@ -37,8 +37,9 @@ std::string find_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = folder + "/" + name;
-    if (folder.starts_with('/') && ::access(file.c_str(), X_OK) == 0) return file;
+    if (!folder.starts_with('/')) continue;
+    folder.append("/").append(name);
+    if (::access(folder.c_str(), X_OK) == 0) return folder;
   }
   return "";
 }
@@ -180,6 +181,7 @@ std::string Sandbox::try_sandbox() {
   if (bwrap_.empty()) return "bwrap is not installed (Debian's package bubblewrap)";
   std::vector<std::string> words = bubblewrap_command(view(), {kProgramInside, "--version"});
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   Launch launch;

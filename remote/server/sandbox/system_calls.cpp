@@ -36,6 +36,11 @@ constexpr std::uint64_t kNewTime = 0x80;
 constexpr std::uint64_t kLowHalf = 0xFFFFFFFF;
 constexpr std::uint32_t kTerminalInput[] = {TIOCSTI, TIOCLINUX};
 
+// The kernel ignores the upper half of what it takes for an int.
+constexpr scmp_arg_cmp argument_has(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
 class Filter {
  public:
   Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW), ::seccomp_release) {
@@ -71,10 +76,10 @@ class Filter {
 void refuse_namespaces(Filter& filter) {
   for (std::uint64_t bit = 1; bit <= kLowHalf; bit <<= 1U) {
     if ((kNamespaces & bit) == 0) continue;
-    filter.refuse_if("clone", SCMP_A0(SCMP_CMP_MASKED_EQ, bit, bit));
-    filter.refuse_if("unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, bit, bit));
+    filter.refuse_if("clone", argument_has(0, bit, bit));
+    filter.refuse_if("unshare", argument_has(0, bit, bit));
   }
-  filter.refuse_if("unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, kNewTime, kNewTime));
+  filter.refuse_if("unshare", argument_has(0, kNewTime, kNewTime));
   // Its flags are in memory, where a filter does not look. The C library uses clone(2) where this does not exist.
   filter.refuse("clone3", ENOSYS);
 }
@@ -86,12 +91,12 @@ std::string refuse_system_calls() {
   for (const char* const name : kRefused) filter.refuse(name);
   refuse_namespaces(filter);
   for (const std::uint32_t request : kTerminalInput)
-    filter.refuse_if("ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request));
+    filter.refuse_if("ioctl", argument_has(1, kLowHalf, request));
   // Connections are passed in; a network is for nobody else.
-  filter.refuse_if("socket", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
-  filter.refuse_if("socketpair", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+  filter.refuse_if("socket", {0, SCMP_CMP_NE, AF_UNIX, 0});
+  filter.refuse_if("socketpair", {0, SCMP_CMP_NE, AF_UNIX, 0});
   // A worker ends with its server.
-  filter.refuse_if("prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG));
+  filter.refuse_if("prctl", argument_has(0, kLowHalf, PR_SET_PDEATHSIG));
   const int error = filter.load();
   return error == 0 ? "" : std::strerror(error);
 }

@@ -293,9 +293,10 @@ void Supervisor::read_message(WorkerProcess& worker) {
       worker.client = std::move(worker.connection.descriptors.front());
       worker.connection = {};
       spawn_retry_delay_ = kSpawnRetryDelay;
-      if (worker.state == WorkerProcess::State::client)
+      if (worker.state == WorkerProcess::State::client) {
         log_line("client " + worker.peer + " " + worker.name + ": connected (process " +
                  std::to_string(worker.process) + ")");
+      }
       return;
     case WorkerMessage::refused:
       ++front_counters_->refused;

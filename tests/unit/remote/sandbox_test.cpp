@@ -15,6 +15,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "remote/server/sandbox/bubblewrap.h"
@@ -283,6 +284,11 @@ TEST(SystemCalls, ThatLeadOutAreRefused) {
   EXPECT_TRUE(holds_in_filter([] { return is_refused(::socket(AF_NETLINK, SOCK_RAW, 0)); }));
   EXPECT_TRUE(holds_in_filter([] { return is_refused(::setsid()); }));
   EXPECT_TRUE(holds_in_filter([] { return is_refused(::prctl(PR_SET_PDEATHSIG, 0)); }));
+  constexpr long kUpperHalf = 1L << 32U;  // which the kernel does not look at
+  EXPECT_TRUE(
+      holds_in_filter([] { return is_refused(::syscall(SYS_prctl, kUpperHalf | PR_SET_PDEATHSIG, 0)); }));
+  EXPECT_TRUE(holds_in_filter(
+      [] { return is_refused(::syscall(SYS_socket, kUpperHalf | AF_INET, SOCK_STREAM, 0)); }));
 }
 
 TEST(SystemCalls, OfDriversAreAllowed) {
