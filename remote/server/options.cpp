@@ -12,6 +12,7 @@
 #include "daemon/service_manager.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/sandbox/identity.h"
+#include "remote/server/sandbox/system_calls.h"
 
 namespace cleave::remote::server {
 namespace {
@@ -141,6 +142,12 @@ void add_sandbox_options(std::vector<Option>& table, Options& options) {
          sandbox.files.emplace_back(text);
          return text.starts_with('/');
        }});
+  table.push_back({"allow-system-calls", Arity::list, "NAME",
+                   "System calls that workers may make although others may not (none)",
+                   "the name of a system call", [&sandbox](std::string_view text) {
+                     sandbox.system_calls.emplace_back(text);
+                     return is_system_call(std::string(text));
+                   }});
   table.push_back({"user-range", Arity::one, "FIRST-LAST",
                    "Ids of users, of which each worker gets one of its own, if the server is root",
                    "two numbers, such as 200000-200099", [&sandbox](std::string_view text) {

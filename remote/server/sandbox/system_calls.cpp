@@ -1,5 +1,6 @@
 #include "remote/server/sandbox/system_calls.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -43,18 +44,18 @@ constexpr scmp_arg_cmp argument_has(unsigned argument, std::uint64_t mask, std::
 
 class Filter {
  public:
-  Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW), ::seccomp_release) {
+  explicit Filter(const std::vector<std::string>& allowed)
+      : allowed_(allowed), context_(::seccomp_init(SCMP_ACT_ALLOW), ::seccomp_release) {
     if (context_ == nullptr) error_ = -ENOMEM;
   }
 
-  // A call that this machine does not have needs no rule.
   void refuse(const char* name, int error = EPERM) {
-    const int number = ::seccomp_syscall_resolve_name(name);
+    const int number = number_of(name);
     if (number != __NR_SCMP_ERROR)
       check(::seccomp_rule_add(context_.get(), SCMP_ACT_ERRNO(error), number, 0));
   }
   void refuse_if(const char* name, const scmp_arg_cmp& condition) {
-    const int number = ::seccomp_syscall_resolve_name(name);
+    const int number = number_of(name);
     if (number != __NR_SCMP_ERROR)
       check(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(EPERM), number, 1, &condition));
   }
@@ -65,10 +66,16 @@ class Filter {
   }
 
  private:
+  // A call that this machine does not have needs no rule.
+  [[nodiscard]] int number_of(const char* name) const {
+    const bool is_allowed = std::find(allowed_.begin(), allowed_.end(), name) != allowed_.end();
+    return is_allowed ? __NR_SCMP_ERROR : ::seccomp_syscall_resolve_name(name);
+  }
   void check(int result) {
     if (error_ == 0 && result < 0) error_ = result;
   }
 
+  const std::vector<std::string>& allowed_;
   std::unique_ptr<void, void (*)(scmp_filter_ctx)> context_;
   int error_ = 0;
 };
@@ -86,8 +93,12 @@ void refuse_namespaces(Filter& filter) {
 
 }  // namespace
 
-std::string refuse_system_calls() {
-  Filter filter;
+bool is_system_call(const std::string& name) {
+  return ::seccomp_syscall_resolve_name(name.c_str()) != __NR_SCMP_ERROR;
+}
+
+std::string refuse_system_calls(const std::vector<std::string>& allowed) {
+  Filter filter(allowed);
   for (const char* const name : kRefused) filter.refuse(name);
   refuse_namespaces(filter);
   for (const std::uint32_t request : kTerminalInput)

@@ -6,10 +6,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace cleave::remote::server {
 
-// For all threads of this process, and for all that it starts from now on; they get EPERM. Empty, or why there is no filter.
-std::string refuse_system_calls();
+// For all threads of this process, and for all that it starts from now on; they get EPERM. Those with the names in `allowed` are
+// not refused. Empty, or why there is no filter.
+std::string refuse_system_calls(const std::vector<std::string>& allowed);
+
+// Whether this library knows a system call of that name.
+bool is_system_call(const std::string& name);
 
 }  // namespace cleave::remote::server

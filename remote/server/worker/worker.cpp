@@ -180,7 +180,7 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
 int Worker::run() {
   if (!prepare()) return EXIT_FAILURE;
   if (!await_connection()) return EXIT_SUCCESS;
-  const std::string problem = refuse_system_calls();
+  const std::string problem = refuse_system_calls(options_.sandbox.system_calls);
   if (!problem.empty()) log_line("no filter for system calls: " + problem);
   notify_supervisor(WorkerMessage::taken, "");
   const std::unique_ptr<Stream> stream = make_socket_stream(socket_);

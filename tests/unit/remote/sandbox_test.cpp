@@ -265,9 +265,9 @@ TEST(ControlGroup, SaysWhatIsMissing) {
 }
 
 // Whether a child in which the system calls are refused finds all that it asks for true.
-bool holds_in_filter(const std::function<bool()>& asks) {
+bool holds_in_filter(const std::function<bool()>& asks, const Words& allowed = {}) {
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(refuse_system_calls().empty() && asks() ? 0 : 1);
+  if (child == 0) ::_exit(refuse_system_calls(allowed).empty() && asks() ? 0 : 1);
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -289,6 +289,14 @@ TEST(SystemCalls, ThatLeadOutAreRefused) {
       holds_in_filter([] { return is_refused(::syscall(SYS_prctl, kUpperHalf | PR_SET_PDEATHSIG, 0)); }));
   EXPECT_TRUE(holds_in_filter(
       [] { return is_refused(::syscall(SYS_socket, kUpperHalf | AF_INET, SOCK_STREAM, 0)); }));
+}
+
+TEST(SystemCalls, ThatAreNamedAreAllowed) {
+  EXPECT_TRUE(is_system_call("setsid"));
+  EXPECT_FALSE(is_system_call("no_such_call"));
+  EXPECT_TRUE(holds_in_filter([] { return ::setsid() > 0; }, {"setsid"}));
+  EXPECT_TRUE(holds_in_filter([] { return ::socket(AF_INET, SOCK_STREAM, 0) >= 0; }, {"socket"}));
+  EXPECT_TRUE(holds_in_filter([] { return is_refused(::unshare(CLONE_NEWUSER)); }, {"setsid", "socket"}));
 }
 
 TEST(SystemCalls, OfDriversAreAllowed) {
