@@ -11,9 +11,9 @@ constexpr std::uint64_t kMaxSharedMemory = std::uint64_t{64} << 20U;
 // Of folders that are empty but for what is bound into them.
 constexpr std::uint64_t kEmptyFolder = std::uint64_t{1} << 20U;
 
-class Arguments {
+class WordList {
  public:
-  explicit Arguments(std::string first) { list_.push_back(std::move(first)); }
+  explicit WordList(std::string first) { list_.push_back(std::move(first)); }
 
   void add(std::initializer_list<std::string> words) { list_.insert(list_.end(), words); }
   void add_memory_folder(const std::string& folder, std::uint64_t size) {
@@ -39,7 +39,7 @@ bool is_below(const std::string& path, const std::string& folder) {
 // read-only once all is in them.
 std::vector<std::string> bubblewrap_command(const SandboxView& view,
                                             const std::vector<std::string>& command) {
-  Arguments arguments(view.bwrap);
+  WordList arguments(view.bwrap);
   arguments.add({"--unshare-all", "--as-pid-1", "--die-with-parent", "--new-session", "--ro-bind", "/", "/",
                  "--proc", "/proc", "--dev", "/dev"});
   arguments.add_each("--dev-bind-try", view.devices);
