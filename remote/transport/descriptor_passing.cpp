@@ -3,13 +3,19 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <memory>
 #include <poll.h>
+#include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/socket.h>
 
 namespace cleave::remote {
 namespace {
+
+constexpr std::size_t kMaxReceived = 253;  // SCM_MAX_FD, the system's limit
 
 bool send_rest(int socket, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -62,8 +68,8 @@ bool send_with_descriptor(int socket, std::span<const std::byte> bytes, int desc
 long receive_with_descriptors(int socket, std::span<std::byte> into,
                               std::vector<base::FileDescriptor>& descriptors, int flags) {
   descriptors.clear();
-  // Descriptors for which there is no room would stay open in this process.
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)] = {};
+  // The system would close those for which there is no room.
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxReceived)] = {};
   iovec part{into.data(), into.size()};
   msghdr message{};
   message.msg_iov = &part;
@@ -89,6 +95,21 @@ long receive_with_descriptor(int socket, std::span<std::byte> into, int& descrip
   const long got = receive_with_descriptors(socket, into, descriptors, flags);
   descriptor = descriptors.empty() ? -1 : descriptors.front().release();
   return got;
+}
+
+void discard(std::vector<base::FileDescriptor> descriptors) noexcept try {
+  std::erase_if(descriptors, [](const base::FileDescriptor& each) { return !each.is_open(); });
+  if (descriptors.empty()) return;
+  // Nobody's; ends when they are closed, or with the process.
+  auto all = std::make_shared<std::vector<base::FileDescriptor>>(std::move(descriptors));
+  std::thread([all = std::move(all)]() mutable { all.reset(); }).detach();
+} catch (const std::exception&) {  // no thread: they are closed here
+}
+
+void discard(base::FileDescriptor descriptor) noexcept {
+  std::vector<base::FileDescriptor> one;
+  one.push_back(std::move(descriptor));
+  discard(std::move(one));
 }
 
 }  // namespace cleave::remote

@@ -11,7 +11,7 @@
 
 namespace cleave::remote {
 
-// At most so many descriptors are passed at a time.
+// At most so many descriptors are sent at a time.
 inline constexpr std::size_t kMaxDescriptors = 8;
 
 // Sends the bytes, at least one, and the descriptors with the first of them; they stay the caller's. Waits. False: failed.
@@ -25,5 +25,10 @@ long receive_with_descriptors(int socket, std::span<std::byte> into,
 // Receives at most `into.size()` bytes and the descriptor that came with them (-1: none), which is the caller's and closed on
 // exec. Further descriptors are closed. Returns what recvmsg(2) returned.
 long receive_with_descriptor(int socket, std::span<std::byte> into, int& descriptor, int flags);
+
+// Closes what a peer may have sent, or what may hold such descriptors in its queue, in a thread of its own: to close the last
+// reference to a socket that lingers, or to a file whose file system does not answer, may take for ever.
+void discard(std::vector<base::FileDescriptor> descriptors) noexcept;
+void discard(base::FileDescriptor descriptor) noexcept;
 
 }  // namespace cleave::remote

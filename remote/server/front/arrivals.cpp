@@ -6,11 +6,16 @@
 namespace cleave::remote::server {
 
 std::optional<Arrivals::Id> Arrivals::oldest_of_heaviest(std::size_t but_more_than) const {
-  const auto heaviest = std::max_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
-    return a.second.waiting.size() < b.second.waiting.size();
-  });
-  if (heaviest == peers_.end() || heaviest->second.waiting.size() <= but_more_than) return std::nullopt;
-  return heaviest->second.waiting.front();
+  std::size_t most = 0;
+  for (const auto& [name, peer] : peers_) most = std::max(most, peer.waiting.size());
+  if (most <= but_more_than) return std::nullopt;
+  std::optional<Id> oldest;
+  for (const auto& [id, each] : connections_) {  // oldest first
+    if (each.state == State::greeted || peers_.at(each.peer).waiting.size() != most) continue;
+    if (each.state == State::silent) return id;
+    if (!oldest) oldest = id;
+  }
+  return oldest;
 }
 
 Arrivals::Place Arrivals::add(Id id, const std::string& peer) {

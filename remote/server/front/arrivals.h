@@ -34,7 +34,8 @@ class Arrivals {
     bool may_wait = false;      // otherwise it must be closed, and is not known here
     std::optional<Id> instead;  // this one must be closed, and is no longer known
   };
-  // A new connection. If all places are taken it gets that of the peer with the most, if this one has fewer.
+  // A new connection. If all places are taken it gets one of a peer with the most, if its own has fewer: that of the oldest
+  // silent connection, or else of the oldest.
   Place add(Id id, const std::string& peer);
   void has_spoken(Id id);
   // The next one to be greeted, which counts as greeted from now on. Empty: none, or too many are.
@@ -52,12 +53,12 @@ class Arrivals {
     State state = State::silent;
   };
   struct Peer {
-    std::deque<Id> waiting;  // oldest first
-    std::deque<Id> spoken;   // of these
+    std::deque<Id> waiting;
+    std::deque<Id> spoken;  // of these
     std::size_t greeted = 0;
   };
 
-  std::optional<Id> oldest_of_heaviest(std::size_t but_more_than) const;
+  [[nodiscard]] std::optional<Id> oldest_of_heaviest(std::size_t but_more_than) const;
 
   const ArrivalLimits limits_;
   std::map<Id, Connection> connections_;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <fcntl.h>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "daemon/listening_socket.h"
@@ -36,6 +38,10 @@ using std::chrono::steady_clock;
 using Id = Arrivals::Id;
 
 constexpr std::chrono::seconds kHelloTime{kHelloSeconds};
+// What a connection that has spoken has beyond that until its handshake begins.
+constexpr std::chrono::seconds kTurnTime{10};
+// A handshake counts for so long, even if its thread is stuck in something that its peer has sent.
+constexpr std::chrono::seconds kGreetingTime{3 * kHelloSeconds};
 // Connections that are accepted before others are looked at.
 constexpr unsigned kAcceptedAtATime = 64;
 // The pause when the system has no descriptor for another connection.
@@ -46,10 +52,17 @@ struct Listener {
   ListenerKind kind;
 };
 
-// A connection that has not been greeted yet.
+// A connection that has not been greeted yet. Descriptors that its peer has sent may wait in its socket (discard()).
 struct Waiting {
+  Waiting(Arrival what, Time until) : arrival(std::move(what)), deadline(until) {}
+  Waiting(Waiting&&) = default;
+  Waiting& operator=(Waiting&&) = delete;
+  ~Waiting() {
+    if (arrival.kind.is_unix) discard(std::move(arrival.socket));
+  }
+
   Arrival arrival;
-  Time deadline;  // for its first bytes
+  Time deadline;  // for its first bytes; then, for its turn
   bool has_spoken = false;
 };
 
@@ -80,6 +93,7 @@ class Front {
   std::unique_ptr<SharedCounters> counters_;
   std::vector<Listener> listeners_;
   std::map<Id, Waiting> waiting_;
+  std::deque<std::pair<Id, Time>> greeted_;  // in this order, and until when each counts; some have ended
   Id latest_ = 0;
   Time accepts_from_{};
 
@@ -149,7 +163,7 @@ void Front::admit(base::FileDescriptor socket, ListenerKind kind) {
   if (place.instead) waiting_.erase(*place.instead);
   if (!place.may_wait) return;
   const std::string peer = daemon::peer_text(socket.get());
-  waiting_.emplace(id, Waiting{{std::move(socket), kind, peer, key}, steady_clock::now() + kHelloTime});
+  waiting_.try_emplace(id, Arrival{std::move(socket), kind, peer, key}, steady_clock::now() + kHelloTime);
 }
 
 // The socket of a silent connection is ready.
@@ -161,6 +175,7 @@ void Front::look_at(Id id) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return end_waiting(id, "disconnected, or not a Hello");
   found->second.has_spoken = true;
+  found->second.deadline += kTurnTime;
   const base::MutexLock lock(mutex_);
   arrivals_.has_spoken(id);
 }
@@ -169,9 +184,13 @@ void Front::end_expired() {
   const Time now = steady_clock::now();
   std::vector<Id> expired;
   for (const auto& [id, each] : waiting_) {
-    if (!each.has_spoken && each.deadline <= now) expired.push_back(id);
+    if (each.deadline <= now) expired.push_back(id);
   }
-  for (const Id id : expired) end_waiting(id, "no Hello in time");
+  for (const Id id : expired)
+    end_waiting(id, waiting_.at(id).has_spoken ? "too many others of its address" : "no Hello in time");
+  const base::MutexLock lock(mutex_);
+  for (; !greeted_.empty() && greeted_.front().second <= now; greeted_.pop_front())
+    arrivals_.remove(greeted_.front().first);
 }
 
 void Front::end_waiting(Id id, const std::string& why) {
@@ -188,6 +207,7 @@ void Front::greet_those_who_are_next() {
     const std::optional<Id> id = arrivals_.next();
     lock.unlock();
     if (!id) return;
+    greeted_.emplace_back(*id, steady_clock::now() + kGreetingTime);
     Arrival arrival = std::move(waiting_.at(*id).arrival);
     waiting_.erase(*id);
     const std::string peer = arrival.peer;
@@ -207,9 +227,8 @@ void Front::greeting_ended(Id id, const std::string& peer, const std::string& wh
 
 int Front::poll_timeout() const {
   Time until = accepts_from_ > steady_clock::now() ? accepts_from_ : Time::max();
-  for (const auto& [id, each] : waiting_) {
-    if (!each.has_spoken) until = std::min(until, each.deadline);
-  }
+  for (const auto& [id, each] : waiting_) until = std::min(until, each.deadline);
+  if (!greeted_.empty()) until = std::min(until, greeted_.front().second);
   return until == Time::max() ? -1 : milliseconds_until(until);
 }
 
@@ -249,11 +268,14 @@ void Front::run() {
 
 int run_front() {
   ::signal(SIGPIPE, SIG_IGN);
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // before there are secrets
+  raise_file_limit();
   const Options options = receive_options(kFrontArgument);
   base::FileDescriptor control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!control.is_open()) return EXIT_FAILURE;
   Front front(options, std::move(control));
-  drop_privileges(options.user);
+  // Two for each client with TLS, and those that wait.
+  drop_privileges(options.user, kMaxWorkerFiles + rlim_t{2} * options.max_clients);
   front.run();
   std::_Exit(EXIT_SUCCESS);  // with its threads
 }

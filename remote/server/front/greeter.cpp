@@ -1,5 +1,6 @@
 #include "remote/server/front/greeter.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <system_error>
@@ -12,6 +13,7 @@
 #include "remote/protocol/limits.h"
 #include "remote/server/front/greeting.h"
 #include "remote/server/front/relay.h"
+#include "remote/server/log.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/transport/descriptor_passing.h"
 
@@ -65,6 +67,8 @@ void Greeter::greet(Arrival& arrival, const Ended& ended) noexcept {
     relay(*streams.outside, *streams.inside, options_.timeout);
   } catch (const std::exception&) {  // no thread: both ends see that the connection ends
   }
+  const std::string reason = streams.outside->close_reason();
+  if (!reason.empty()) log_line("client " + arrival.peer + ": " + reason);
 }
 
 std::unique_ptr<Stream> Greeter::open(Arrival& arrival, Time until, std::string& certificate,
@@ -79,23 +83,28 @@ std::unique_ptr<Stream> Greeter::open(Arrival& arrival, Time until, std::string&
 // Returns why the client is refused.
 std::string Greeter::let_in(Arrival& arrival, Streams& streams) {
   const Time until = std::chrono::steady_clock::now() + std::chrono::seconds(kHelloSeconds);
-  // It comes with the first byte, and is lost when that is read.
-  const base::FileDescriptor memory(arrival.kind.is_unix ? peek_descriptor(arrival.socket.get()) : -1);
+  // They come with the first byte, and are lost when that is read.
+  if (arrival.kind.is_unix) streams.received = peek_descriptors(arrival.socket.get());
   std::string certificate;
   std::string why;
   streams.outside = open(arrival, until, certificate, why);
   if (!streams.outside) return why;
   auto client = read_hello(*streams.outside, tokens_, until, why);
   if (!client) return why;
-  if (!certificate.empty()) client->name += " (" + certificate + ")";
+  if (!certificate.empty()) client->name += " (" + printable(certificate) + ")";
   bool admitted = false;
   if (arrival.kind.tls) {
     SocketPair pair;
     streams.inside = make_socket_stream(pair.ours.release());
+    client->is_relayed = true;
     admitted = introduce(arrival, *client, {pair.theirs.get()});
   } else {
     std::vector<int> descriptors{streams.outside->descriptor()};
-    if (memory.is_open()) descriptors.push_back(memory.get());
+    // Nothing else may reach the supervisor: it could not close it without waiting.
+    const auto memory =
+        std::find_if(streams.received.begin(), streams.received.end(),
+                     [](const base::FileDescriptor& each) { return is_sealed_memory(each.get()); });
+    if (memory != streams.received.end()) descriptors.push_back(memory->get());
     admitted = introduce(arrival, *client, descriptors);
   }
   if (admitted) return {};

@@ -46,7 +46,9 @@ class Greeter {
   void judge(const Verdict& verdict) CLEAVE_EXCLUDES(mutex_);
 
  private:
+  // Destroyed when the handshake no longer counts: to close what a peer has sent may take for ever.
   struct Streams {
+    std::vector<base::FileDescriptor> received;
     std::unique_ptr<Stream> outside;
     std::unique_ptr<Stream> inside;  // to the worker, if TLS ends here
   };

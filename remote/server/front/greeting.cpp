@@ -45,16 +45,6 @@ RefusalDetails check_hello(const std::vector<std::string>& tokens, const wire::H
   return {};
 }
 
-// It goes into logs.
-std::string printable(const flatbuffers::String* text) {
-  if (text == nullptr) return {};
-  std::string name = text->str().substr(0, kMaxName);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; },
-      '?');
-  return name;
-}
-
 const wire::Hello* next_hello(FrameReader& input, Time until, std::string& why) {
   FrameHeader header;
   input.set_deadline(until);
@@ -70,6 +60,13 @@ const wire::Hello* next_hello(FrameReader& input, Time until, std::string& why) 
 
 }  // namespace
 
+std::string printable(std::string text) {
+  text.resize(std::min(text.size(), kMaxName));
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return text;
+}
+
 std::optional<ClientInfo> read_hello(Stream& stream, const std::vector<std::string>& tokens, Time until,
                                      std::string& why) {
   const auto input = std::make_unique<FrameReader>(stream, std::chrono::seconds(kHelloSeconds));
@@ -77,7 +74,7 @@ std::optional<ClientInfo> read_hello(Stream& stream, const std::vector<std::stri
   if (hello == nullptr) return std::nullopt;
   const RefusalDetails refused = check_hello(tokens, *hello);
   if (refused.reason == wire::Refusal::none) {
-    return ClientInfo{.name = printable(hello->name()),
+    return ClientInfo{.name = hello->name() != nullptr ? printable(hello->name()->str()) : "",
                       .version = std::min(hello->version(), kVersion),
                       .features = hello->features(),
                       .heartbeat = hello->heartbeat(),

@@ -14,6 +14,9 @@
 
 namespace cleave::remote::server {
 
+// A name as it may go into logs: without control characters, and not too long.
+std::string printable(std::string text);
+
 // Reads the Hello until `until`; the client must have one of the tokens, if there are any. Empty: refused, and told so where
 // it speaks the protocol, or disconnected; `why` is set.
 std::optional<ClientInfo> read_hello(Stream& stream, const std::vector<std::string>& tokens, Time until,

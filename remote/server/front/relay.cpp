@@ -2,16 +2,19 @@
 
 #include <array>
 #include <memory>
+#include <poll.h>
 #include <thread>
 
 namespace cleave::remote::server {
 namespace {
 
 constexpr std::size_t kBufferSize = std::size_t{256} << 10U;
+// The time that the inside has to read what a client sent before it went.
+constexpr std::chrono::milliseconds kLastReadTime{100};
 constexpr Duration kAnyTime = std::chrono::hours(24 * 365);
 
 // One way. Several records are passed on together if they have arrived.
-void pump(Stream& from, Stream& to, Duration stall_timeout) {
+void pump(Stream& from, Stream& to, Duration stall_timeout, const WhileBlocked& while_blocked) {
   const auto buffer = std::make_unique<std::array<std::byte, kBufferSize>>();
   const std::span<std::byte> all(*buffer);
   for (;;) {
@@ -23,18 +26,31 @@ void pump(Stream& from, Stream& to, Duration stall_timeout) {
     while (filled < all.size() && from.read(all.subspan(filled), more, kNoWait) == ReadStatus::data)
       filled += more;
     iovec part{all.data(), filled};
-    if (!to.write(std::span(&part, 1), stall_timeout)) break;
+    if (!to.write(std::span(&part, 1), stall_timeout, while_blocked)) break;
   }
+}
+
+bool has_gone(const Stream& peer) {
+  pollfd polled{peer.descriptor(), POLLRDHUP, 0};
+  return ::poll(&polled, 1, 0) > 0;
 }
 
 }  // namespace
 
 void relay(Stream& outside, Stream& inside, Duration stall_timeout) {
   std::jthread inwards([&] {
-    pump(outside, inside, kAnyTime);
+    Time gone = Time::max();
+    // The inside reads nothing, and so would not notice.
+    const WhileBlocked end_with_the_client = [&] {
+      const Time now = std::chrono::steady_clock::now();
+      if (gone == Time::max() && has_gone(outside)) gone = now;
+      if (gone != Time::max() && now - gone > kLastReadTime) inside.shutdown();
+    };
+    pump(outside, inside, kAnyTime, end_with_the_client);
     inside.shutdown();
   });
-  pump(inside, outside, stall_timeout);
+  pump(inside, outside, stall_timeout, {});
+  inside.shutdown();
   outside.shutdown();
 }
 

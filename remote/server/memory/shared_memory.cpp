@@ -15,9 +15,8 @@ namespace cleave::remote::server {
 
 std::unique_ptr<SharedMemory> SharedMemory::map(int descriptor) {
   struct stat status {};
-  const int seals = ::fcntl(descriptor, F_GET_SEALS);
-  const bool good = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && ::fstat(descriptor, &status) == 0 &&
-                    status.st_size > 0 && static_cast<std::uint64_t>(status.st_size) <= kMaxSharedMemory;
+  const bool good = is_sealed_memory(descriptor) && ::fstat(descriptor, &status) == 0 && status.st_size > 0 &&
+                    static_cast<std::uint64_t>(status.st_size) <= kMaxSharedMemory;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const data =
       good ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) : MAP_FAILED;
@@ -28,11 +27,16 @@ std::unique_ptr<SharedMemory> SharedMemory::map(int descriptor) {
 
 SharedMemory::~SharedMemory() { ::munmap(data_, size_); }
 
-int peek_descriptor(int socket) {
+bool is_sealed_memory(int descriptor) {
+  const int seals = ::fcntl(descriptor, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+std::vector<base::FileDescriptor> peek_descriptors(int socket) {
   std::byte byte{};
-  int descriptor = -1;
-  receive_with_descriptor(socket, std::span(&byte, 1), descriptor, MSG_PEEK | MSG_DONTWAIT);
-  return descriptor;
+  std::vector<base::FileDescriptor> descriptors;
+  receive_with_descriptors(socket, std::span(&byte, 1), descriptors, MSG_PEEK | MSG_DONTWAIT);
+  return descriptors;
 }
 
 }  // namespace cleave::remote::server

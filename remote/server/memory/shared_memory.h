@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
+
+#include "base/file_descriptor.h"
 
 namespace cleave::remote::server {
 
@@ -29,7 +32,10 @@ class SharedMemory {
   const std::uint64_t size_;
 };
 
-// The descriptor that came with the next byte of this unix socket, without reading the byte; -1: none.
-int peek_descriptor(int socket);
+// Whether a descriptor is of memory that map() would try: sealed against shrinking, which nothing but memory can be.
+bool is_sealed_memory(int descriptor);
+
+// The descriptors that came with the next byte of this unix socket, without reading the byte.
+std::vector<base::FileDescriptor> peek_descriptors(int socket);
 
 }  // namespace cleave::remote::server

@@ -22,12 +22,13 @@ bool read_text(std::istream& stream, std::string& text, std::size_t most) {
 
 void write(std::ostream& stream, const ClientInfo& client) {
   write_text(stream, client.name);
-  stream << client.version << ' ' << client.features << ' ' << client.heartbeat << ' ' << client.is_query;
+  stream << client.version << ' ' << client.features << ' ' << client.heartbeat << ' ' << client.is_query
+         << ' ' << client.is_relayed;
 }
 
 bool read(std::istream& stream, ClientInfo& client, std::size_t most) {
-  return read_text(stream, client.name, most) &&
-         stream >> client.version >> client.features >> client.heartbeat >> client.is_query;
+  return read_text(stream, client.name, most) && stream >> client.version >> client.features >>
+                                                     client.heartbeat >> client.is_query >> client.is_relayed;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct ClientInfo {
   std::uint64_t features = 0;   // of the client
   std::uint32_t heartbeat = 0;  // the longest time between two of its messages in ms; 0: not limited
   bool is_query = false;        // it only asks for the devices
+  bool is_relayed = false;      // by the front, which notices when the client accepts nothing
 
   bool operator==(const ClientInfo&) const = default;
 };

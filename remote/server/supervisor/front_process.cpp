@@ -43,11 +43,11 @@ void FrontProcess::keep_running() {
 }
 
 bool FrontProcess::start() {
+  started_ = Clock::now();
   const Spawned spawned = spawn(kFrontArgument, options_, "");
   if (spawned.process < 0) return false;
   process_ = spawned.process;
   control_ = base::FileDescriptor(spawned.control);
-  started_ = Clock::now();
   bool sent = send(control_.get(), FrontMessage::counters, "", counters_.descriptor());
   for (const FrontListener& one : listeners_)
     sent = sent && send(control_.get(), FrontMessage::listener, encode(one.kind), one.socket);
@@ -61,7 +61,11 @@ std::optional<FrontProcess::Newcomer> FrontProcess::read() {
   const long got = receive_with_descriptors(control_.get(), bytes, newcomer.descriptors, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  if (got > 0 && decode(text, newcomer.introduction) && !newcomer.descriptors.empty()) return newcomer;
+  if (got > 0 && decode(text, newcomer.introduction)) {
+    if (!newcomer.descriptors.empty()) return newcomer;
+    answer({newcomer.introduction.id, false});  // this process has no descriptors left
+    return std::nullopt;
+  }
   log_line("the front has ended; it is started again");
   end();
   return std::nullopt;

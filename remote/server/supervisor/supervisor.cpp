@@ -63,6 +63,11 @@ struct Connection {
   unsigned assignments = 0;
 
   [[nodiscard]] bool is_open() const { return !descriptors.empty(); }
+  // What the client has sent may wait in its socket.
+  void close() {
+    discard(std::move(descriptors));
+    descriptors.clear();
+  }
 };
 
 struct WorkerProcess {
@@ -252,7 +257,7 @@ void Supervisor::read_front() {
   const Introduction& introduction = newcomer->introduction;
   const bool admitted = has_room_for(introduction);
   front_.answer({introduction.id, admitted});
-  if (!admitted) return;
+  if (!admitted) return discard(std::move(newcomer->descriptors));
   ++(introduction.client.is_query ? statistics_.queries : statistics_.admitted);
   assign({introduction, std::move(newcomer->descriptors)});
 }
@@ -268,8 +273,9 @@ void Supervisor::assign(Connection connection) {
       return one.control >= 0 && one.state == WorkerProcess::State::spare;
     });
     WorkerProcess* const worker = spare != workers_.end() ? &*spare : start_worker();
-    if (worker == nullptr) return;
+    if (worker == nullptr) break;
     if (!send_with_descriptors(worker->control, std::as_bytes(std::span(packet)), descriptors)) {
+      if (errno != EPIPE && errno != ECONNRESET) break;
       close_control(*worker);  // it has died
       continue;
     }
@@ -280,18 +286,25 @@ void Supervisor::assign(Connection connection) {
     worker->connection = std::move(connection);
     return update_client_count();
   }
+  log_line("client " + connection.introduction.peer + ": there is no worker for it");
+  connection.close();
 }
 
 void Supervisor::read_message(WorkerProcess& worker) {
   std::array<char, kMaxPacket> packet;
-  const ssize_t got = ::recv(worker.control, packet.data(), packet.size(), MSG_DONTWAIT);
+  // It may be anybody's code, and sends none that are wanted.
+  std::vector<base::FileDescriptor> unwanted;
+  const long got = receive_with_descriptors(worker.control, std::as_writable_bytes(std::span(packet)),
+                                            unwanted, MSG_DONTWAIT);
+  discard(std::move(unwanted));
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return end_worker(worker);
   const std::string text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
   switch (static_cast<WorkerMessage>(packet[0])) {
     case WorkerMessage::taken:
+      if (!worker.connection.is_open()) return;  // it has said so before
       worker.client = std::move(worker.connection.descriptors.front());
-      worker.connection = {};
+      worker.connection.close();
       spawn_retry_delay_ = kSpawnRetryDelay;
       if (worker.state == WorkerProcess::State::client) {
         log_line("client " + worker.peer + " " + worker.name + ": connected (process " +
@@ -313,8 +326,8 @@ void Supervisor::read_message(WorkerProcess& worker) {
 }
 
 void Supervisor::close_control(WorkerProcess& worker) {
-  ::close(std::exchange(worker.control, -1));
-  worker.client.close();
+  discard(base::FileDescriptor(std::exchange(worker.control, -1)));
+  discard(std::move(worker.client));
   worker.kill_deadline = steady_clock::now() + kExitGrace;
   update_client_count();
   if (worker.state != WorkerProcess::State::spare) return;
@@ -431,7 +444,7 @@ void Supervisor::watch_clients(const std::vector<pollfd>& watched) {
       return each.events == POLLRDHUP && each.fd == worker.client.get() && each.revents != 0;
     });
     if (!worker.client.is_open() || found == watched.end()) continue;
-    worker.client.close();
+    discard(std::move(worker.client));
     worker.kill_deadline = std::min(worker.kill_deadline, steady_clock::now() + kClientGrace);
   }
 }
@@ -467,6 +480,7 @@ int Supervisor::run() {
 int run_supervisor(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   check_for_workers(options);
+  raise_file_limit();
   Supervisor supervisor(options);
   return supervisor.run();
 }

@@ -16,9 +16,6 @@
 namespace cleave::remote::server {
 namespace {
 
-// For drivers' devices and caches; clients open no files.
-constexpr rlim_t kMaxOpenFiles = 4096;
-
 OptionError not_permitted(const std::string& name) {
   return OptionError("--user: not allowed to become \"" + name + "\"; only root is");
 }
@@ -71,13 +68,20 @@ void check_cache(const std::string& user) {
   }
 }
 
-void drop_privileges(const std::string& user) {
+void raise_file_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void drop_privileges(const std::string& user, rlim_t most_files) {
   if (!user.empty()) switch_user(user);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_NOFILE, kMaxOpenFiles);
+  limit(RLIMIT_NOFILE, most_files);
 }
 
 }  // namespace cleave::remote::server

@@ -42,6 +42,8 @@ constexpr std::chrono::seconds kUnusedMemoryTime{5};
 constexpr unsigned kExitSeconds = 2;
 // A client that only asks for the devices has this time to read the answer and to go.
 constexpr std::chrono::seconds kQueryTime{10};
+// The front's relay has buffers of its own, whose progress is not seen here, and ends the connection itself.
+constexpr Duration kRelaysStallTime = std::chrono::hours(24 * 365);
 constexpr const char* kNoDevice = "no device to offer";
 
 class Worker {
@@ -157,7 +159,8 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
                                          : std::chrono::milliseconds(std::chrono::hours(24));
   const auto input = std::make_unique<FrameReader>(stream, limits.silence);
   kernel_output_.take();  // drops what drivers have printed while they were loaded
-  Outbox outbox(stream, kernel_output_, options_.timeout,
+  const Duration stall_timeout = assignment_.client.is_relayed ? kRelaysStallTime : options_.timeout;
+  Outbox outbox(stream, kernel_output_, stall_timeout,
                 [this] { exit_worker(WorkerMessage::ended, "disconnected"); });
   ObjectTable objects;
   register_platforms(platforms_, objects);

@@ -1,4 +1,5 @@
 // The parts of the server's front that need neither a client nor a process.
+#include <poll.h>
 #include <set>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/front/relay.h"
 #include "remote/server/supervisor/front_counters.h"
+#include "remote/transport/descriptor_passing.h"
 
 #include <netinet/in.h>
 
@@ -51,9 +53,19 @@ TEST(Arrivals, WhoHasMostMakesRoom) {
   arrivals.has_spoken(1);
   const Arrivals::Place place = arrivals.add(7, "c");
   EXPECT_TRUE(place.may_wait);
-  EXPECT_EQ(place.instead, 1U);
-  EXPECT_EQ(arrivals.next(), std::nullopt) << "the first one is closed";
+  EXPECT_EQ(place.instead, 2U) << "the oldest that has said nothing";
   EXPECT_EQ(arrivals.waiting(), 6U);
+  EXPECT_EQ(arrivals.next(), 1U);
+}
+
+// Each has an address of its own.
+TEST(Arrivals, ManySilentPeersDoNotReplaceWhoHasSpoken) {
+  Arrivals arrivals(kSmall);
+  for (Id id = 1; id <= 6; ++id) arrivals.add(id, "peer " + std::to_string(id));
+  EXPECT_EQ(arrivals.add(7, "a peer that sorts first").instead, 1U);
+  arrivals.has_spoken(7);
+  for (Id id = 8; id < 20; ++id) EXPECT_NE(arrivals.add(id, "peer " + std::to_string(id)).instead, 7U);
+  EXPECT_EQ(arrivals.next(), 7U);
 }
 
 TEST(Arrivals, NobodyMakesRoomForWhoHasAsMany) {
@@ -175,6 +187,37 @@ TEST(Relay, PassesAllBytesOn) {
   while (client->read(buffer, size, std::chrono::steady_clock::now() + 10s) == ReadStatus::data)
     received += size;
   EXPECT_EQ(received, sent.size());
+}
+
+// Its worker is busy in the driver, and what the client has sent fills all buffers.
+TEST(Relay, EndsWithTheClientIfTheWorkerReadsNothing) {
+  int outer[2];
+  int inner[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, outer), 0);
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, inner), 0);
+  const auto worker = make_socket_stream(inner[0]);
+  const auto outside = make_socket_stream(outer[1]);
+  const auto inside = make_socket_stream(inner[1]);
+  {
+    const auto client = make_socket_stream(outer[0]);
+    std::jthread relaying([&] { relay(*outside, *inside, 10s); });
+    std::vector<char> much(3'000'000, 'x');
+    iovec part{much.data(), much.size()};
+    EXPECT_FALSE(client->write(std::span(&part, 1), 200ms)) << "nobody reads it";
+    client->shutdown();
+  }
+  EXPECT_TRUE(wait_for(worker->descriptor(), POLLRDHUP, std::chrono::steady_clock::now() + 10s));
+}
+
+// What a socket does when its last reference is closed may take for ever.
+TEST(Descriptors, AreDiscardedElsewhere) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  discard(base::FileDescriptor(ends[1]));
+  discard(base::FileDescriptor());
+  const base::FileDescriptor left(ends[0]);
+  EXPECT_TRUE(wait_for(left.get(), POLLIN, std::chrono::steady_clock::now() + 10s))
+      << "its writer is not closed";
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ TEST(Tokens, AreReadFromAPrivateFile) {
 }
 
 TEST(Control, TextRoundTrips) {
-  const ClientInfo client{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true};
+  const ClientInfo client{"a name 5 \xc3\xa9", 3, UINT64_MAX, 4'000'000'000, true, true};
   Assignment assignment;
   ASSERT_TRUE(decode(encode(Assignment{client, 12}), assignment));
   EXPECT_EQ(assignment.clients, 12U);
