@@ -113,12 +113,17 @@ class Screen:
 
     def __init__(self, test, width=120, height=10, **settings):
         environment = test.top_environment(**settings)
+        wait, go = os.pipe()
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
+            os.read(wait, 1)
             os.execve(CLEAVE, ["cleave", "top", "--interval", "0.1"], environment)
         test.addCleanup(self.close)
         self.drawn_so_far = b""
-        self.before = termios.tcgetattr(self.terminal)
+        self.before = termios.tcgetattr(self.terminal)  # the program changes it
+        os.write(go, b"x")
+        os.close(wait)
+        os.close(go)
         self.resize(width, height)
 
     def resize(self, width, height):
