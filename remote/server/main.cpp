@@ -2,13 +2,19 @@
 #include <cstdlib>
 #include <exception>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unistd.h>
 
+#include "base/file_descriptor.h"
 #include "remote/server/front/front.h"
 #include "remote/server/log.h"
 #include "remote/server/options.h"
+#include "remote/server/sandbox/bubblewrap.h"
 #include "remote/server/supervisor/spawn.h"
 #include "remote/server/supervisor/supervisor.h"
+#include "remote/server/worker/opencl_loader.h"
+#include "remote/server/worker/platforms.h"
 #include "remote/server/worker/worker.h"
 
 namespace cleave::remote::server {
@@ -16,10 +22,24 @@ namespace {
 
 constexpr int kUsage = 2;
 
+// In a process of its own, as a worker would see them.
+int print_devices(const std::string& library) {
+  std::string problem;
+  const Table* const cl = load_opencl(library, problem);
+  if (cl == nullptr) {
+    log_line("OpenCL cannot be loaded: " + problem);
+    return EXIT_SUCCESS;  // there are none
+  }
+  const bool written = base::write_all(STDOUT_FILENO, list_devices(*cl, kListedDevice));
+  std::_Exit(written ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
 int start(std::span<const char* const> arguments) try {
   const std::string_view argument = arguments.size() == 2 ? arguments[1] : "";
   if (argument == kFrontArgument) return run_front();
   if (argument == kWorkerArgument) return run_worker();
+  if (arguments.size() == 3 && std::string_view(arguments[1]) == kListArgument)
+    return print_devices(arguments[2]);
   const auto options = read_options(arguments);
   if (!options) return EXIT_SUCCESS;
   if (!options->token_file.empty()) read_tokens(options->token_file);

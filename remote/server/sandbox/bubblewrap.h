@@ -14,6 +14,10 @@ namespace cleave::remote::server {
 inline constexpr int kProgramDescriptor = 3;
 inline constexpr const char* kProgramInside = "/run/cleave-serverd";
 
+// With the path of the OpenCL loader: the program prints a line for each device, after this word.
+inline constexpr const char* kListArgument = "--list-devices";
+inline constexpr const char* kListedDevice = "device: ";
+
 // What a worker has of its own, in memory.
 inline constexpr const char* kTemporaryInside = "/tmp";
 inline constexpr const char* kHomeInside = "/tmp/home";

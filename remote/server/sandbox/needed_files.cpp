@@ -103,4 +103,19 @@ std::vector<std::string> below_hidden(const std::vector<std::string>& paths,
   return found;
 }
 
+std::vector<std::string> visible(const std::vector<std::string>& paths,
+                                 const std::vector<std::string>& hidden,
+                                 const std::vector<std::string>& readable) {
+  std::vector<std::string> found;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::string real = fs::canonical(path, error);
+    const auto is_around = [&](const std::string& folder) { return is_below(real, folder); };
+    const bool is_hidden = std::any_of(hidden.begin(), hidden.end(), is_around) &&
+                           std::none_of(readable.begin(), readable.end(), is_around);
+    if (!error && !is_hidden) found.push_back(real);
+  }
+  return found;
+}
+
 }  // namespace cleave::remote::server

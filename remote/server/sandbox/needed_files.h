@@ -24,4 +24,10 @@ std::string settings_file(const Variables& variables);
 std::vector<std::string> below_hidden(const std::vector<std::string>& paths,
                                       const std::vector<std::string>& hidden);
 
+// Of `paths` those that exist and that a worker would see, by the names that they stand for: not below the hidden folders, or
+// below what is readable in them.
+std::vector<std::string> visible(const std::vector<std::string>& paths,
+                                 const std::vector<std::string>& hidden,
+                                 const std::vector<std::string>& readable);
+
 }  // namespace cleave::remote::server

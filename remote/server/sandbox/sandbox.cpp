@@ -26,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// For a driver to load and to answer.
+constexpr unsigned kTrialSeconds = 60;
 constexpr std::array kDefaultDevices{"/dev/nvidia*", "/dev/dri/*", "/dev/kfd"};
 
 std::string contents_of(const std::string& path) {
@@ -82,21 +84,63 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(list), {}};
 }
 
-// The first line, without the program's name.
-std::string reason_in(std::string text) {
-  text = text.substr(0, text.find('\n'));
-  if (text.starts_with("bwrap: ")) text.erase(0, std::strlen("bwrap: "));
-  return text.empty() ? "it failed without a word" : text;
+struct Trial {
+  bool succeeded = false;
+  std::vector<std::string> devices;
+  std::string problem;  // what it said first besides
+};
+
+Trial read_trial(int output, pid_t process) {
+  std::string text;
+  std::array<char, 512> buffer;
+  for (ssize_t got = 0; (got = ::read(output, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  Trial trial{WIFEXITED(status) && WEXITSTATUS(status) == 0, {}, ""};
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kListedDevice)) {
+      trial.devices.push_back(line);
+    } else if (trial.problem.empty()) {
+      trial.problem = line.starts_with("bwrap: ") ? line.substr(std::strlen("bwrap: ")) : line;
+    }
+  }
+  if (trial.problem.empty())
+    trial.problem = WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "it failed without a word";
+  return trial;
 }
 
+// The process has one thread.
 [[noreturn]] void exec_trial(const Launch& launch, int output, int program, char* const* arguments) {
-  ::dup2(output, STDERR_FILENO);
+  ::alarm(kTrialSeconds);
+  for (const auto& [name, value] : launch.variables)
+    value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
+  ::setenv("CLEAVE_DISABLE", "true", 1);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
-  ::dup2(nothing, STDOUT_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
   pass_program(program);
   if (enter(launch)) ::execv(arguments[0], arguments);
   ::_exit(EXIT_FAILURE);
+}
+
+Trial try_launch(const Launch& launch, std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {false, {}, std::strerror(errno)};
+  const base::FileDescriptor output(ends[0]);
+  base::FileDescriptor input(ends[1]);
+  const base::FileDescriptor program(::open("/proc/self/exe", O_PATH | O_CLOEXEC));
+  const pid_t process = ::fork();
+  if (process == 0) exec_trial(launch, input.get(), program.get(), arguments.data());
+  if (process < 0) return {false, {}, std::strerror(errno)};
+  input.close();
+  return read_trial(output.get(), process);
 }
 
 }  // namespace
@@ -172,37 +216,33 @@ SandboxView Sandbox::view() const {
                                         [&](const std::string& path) { return is_below(socket, path); });
     if (is_visible && ::access(socket.c_str(), F_OK) == 0) view.masked.push_back(socket);
   }
+  for (const std::string& secret : visible(shared_.secrets, hidden, view.readable))
+    view.masked.push_back(secret);
   return view;
 }
 
-// Runs this program with the arguments of a worker, but for that it only says its version.
+// Has this program list the devices as a worker would see them, inside and outside: a driver that lacks something inside must
+// not be lost.
 std::string Sandbox::try_sandbox() {
   bwrap_ = find_program("bwrap");
   if (bwrap_.empty()) return "bwrap is not installed (Debian's package bubblewrap)";
-  std::vector<std::string> words = bubblewrap_command(view(), {kProgramInside, "--version"});
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
   Launch launch;
   launch.identity = identity_;
   if (identity_ && settings_.users) launch.identity->user = settings_.users->first;
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::strerror(errno);
-  const base::FileDescriptor output(ends[0]);
-  base::FileDescriptor input(ends[1]);
-  const base::FileDescriptor program(::open("/proc/self/exe", O_PATH | O_CLOEXEC));
-  const pid_t process = ::fork();
-  if (process == 0) exec_trial(launch, input.get(), program.get(), arguments.data());
-  if (process < 0) return std::strerror(errno);
-  input.close();
-  std::string text;
-  std::array<char, 512> buffer;
-  for (ssize_t got = 0; (got = ::read(output.get(), buffer.data(), buffer.size())) > 0;)
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "" : reason_in(text);
+  const PrivateFolder folder(launch.identity ? launch.identity->user : ::geteuid(),
+                             launch.identity ? launch.identity->group : ::getegid());
+  launch.variables = {{"TMPDIR", folder.path()}};
+  describe_inside(launch);
+  const Trial outside = try_launch(launch, {"/proc/self/exe", kListArgument, shared_.opencl});
+  has_sandbox_ = true;
+  launch.variables = {{"TMPDIR", ""}};
+  describe_inside(launch);
+  const Trial inside =
+      try_launch(launch, bubblewrap_command(view(), {kProgramInside, kListArgument, shared_.opencl}));
+  if (!inside.succeeded) return inside.problem;
+  if (inside.devices == outside.devices) return "";
+  return "the driver offers " + std::to_string(inside.devices.size()) + " devices in it and " +
+         std::to_string(outside.devices.size()) + " outside";
 }
 
 // Drivers find their caches by these.

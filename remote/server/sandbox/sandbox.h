@@ -40,6 +40,7 @@ struct SharedFiles {
   std::string state;                 // the folder with the number of clients; empty: none
   std::string registry;              // of the processes under Cleave; empty: none
   std::vector<std::string> sockets;  // paths where the server listens
+  std::vector<std::string> secrets;  // files that the server can read, perhaps as the user of its workers
 };
 
 class Sandbox;

@@ -77,6 +77,14 @@ std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<s
   return platforms;
 }
 
+std::string list_devices(const Table& cl, const std::string& prefix) {
+  std::string list;
+  for (const OfferedPlatform& platform : find_platforms(cl, {})) {
+    for (const OfferedDevice& device : platform.devices) list += prefix + name_of(cl, device.handle) + "\n";
+  }
+  return list;
+}
+
 void register_platforms(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects) {
   for (const OfferedPlatform& platform : platforms) {
     objects.add_server_object(platform.id, {Kind::platform, platform.handle});

@@ -28,6 +28,9 @@ struct OfferedPlatform {
 // device are left out.
 std::vector<OfferedPlatform> find_platforms(const Table& cl, const std::vector<std::string>& patterns);
 
+// A line for each device, which begins with `prefix`.
+std::string list_devices(const Table& cl, const std::string& prefix);
+
 // Registers them, so that the client can use them.
 void register_platforms(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects);
 

@@ -201,6 +201,19 @@ class Walls(RemoteTest):
         refused = self.refusal("--sandbox", "on", *who, environment=environment)
         self.assertIn("--sandbox: no sandbox: bwrap is not installed", refused)
 
+    @unittest.skipIf(missing_sandbox(), f"no sandbox: {missing_sandbox()}")
+    def test_driver_that_lacks_something_inside_is_not_lost(self):
+        folder = self.own_folder()
+        bwrap = folder / "bwrap"
+        bwrap.write_text(f'#!/bin/sh\nexec {shutil.which("bwrap")} --setenv OCL_ICD_VENDORS /nowhere/ "$@"\n')
+        bwrap.chmod(0o755)
+        who = ["--user", "nobody"] if IS_ROOT else []
+        environment = self.environment(PATH=f"{folder}:{os.environ['PATH']}")
+        server = Server(folder / "server", environment, *who, "--sandbox", "auto")
+        self.addCleanup(server.stop)
+        server.wait_for_log("workers have no sandbox: the driver offers 0 devices in it and 1 outside")
+        self.assertIn("the driver offers 0 devices", self.refusal("--sandbox", "on", *who, environment=environment))
+
     def refusal(self, *options, environment=None):
         done = run(SERVERD, "--listen", f"unix:@cleave-{os.getpid()}", *options,
                    environment=environment or clean_environment(), timeout=20)

@@ -136,6 +136,19 @@ TEST(NeededFiles, HiddenFoldersStayHidden) {
               ElementsAre(root + "/hidden/libraries"));
 }
 
+// They are covered, for a worker may have the user that can read them.
+TEST(Files, SecretsAreVisibleUnlessTheirFolderIsHidden) {
+  const kit::TemporaryFolder folder;
+  const std::string root = std::filesystem::canonical(folder.path());
+  const std::string token = folder.write("token", "secret");
+  std::filesystem::create_symlink(token, root + "/link");
+  const Words named{token, root + "/link", root + "/absent"};
+  const Words both{root + "/token", root + "/token"};
+  EXPECT_EQ(visible(named, {}, {}), both);
+  EXPECT_EQ(visible(named, {root}, {}), Words{});
+  EXPECT_EQ(visible(named, {root}, {root}), both);
+}
+
 TEST(Users, EachWorkerGetsOneThatNobodyHas) {
   const UserRange range{100, 102};
   EXPECT_EQ(choose_user(range, {}), 100U);
