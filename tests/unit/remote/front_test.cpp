@@ -163,50 +163,52 @@ TEST(SharedCounters, AreSeenByWhoMapsThem) {
   EXPECT_EQ(SharedCounters::map(base::FileDescriptor(::memfd_create("small", 0))), nullptr);
 }
 
+// A relay between a client and a worker.
+struct Relayed {
+  Relayed() {
+    int outer[2];
+    int inner[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, outer), 0);
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, inner), 0);
+    client = make_socket_stream(outer[0]);
+    outside = make_socket_stream(outer[1]);
+    inside = make_socket_stream(inner[1]);
+    worker = make_socket_stream(inner[0]);
+    thread = std::jthread([this] { relay(*outside, *inside, 10s); });
+  }
+
+  std::unique_ptr<Stream> client;
+  std::unique_ptr<Stream> outside;
+  std::unique_ptr<Stream> inside;
+  std::unique_ptr<Stream> worker;
+  std::jthread thread;
+};
+
 // What each end sends before it closes arrives at the other.
 TEST(Relay, PassesAllBytesOn) {
-  int outer[2];
-  int inner[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, outer), 0);
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, inner), 0);
-  const auto client = make_socket_stream(outer[0]);
-  const auto worker = make_socket_stream(inner[0]);
-  const auto outside = make_socket_stream(outer[1]);
-  const auto inside = make_socket_stream(inner[1]);
-  std::jthread relaying([&] { relay(*outside, *inside, 10s); });
-  const std::vector<char> sent(3'000'000, 'x');
+  const Relayed ends;
+  std::vector<char> sent(3'000'000, 'x');
   std::jthread sender([&] {
-    auto all = sent;
-    iovec part{all.data(), all.size()};
-    EXPECT_TRUE(worker->write(std::span(&part, 1), 10s));
-    worker->shutdown();
+    iovec part{sent.data(), sent.size()};
+    EXPECT_TRUE(ends.worker->write(std::span(&part, 1), 10s));
+    ends.worker->shutdown();
   });
   std::size_t received = 0;
   std::vector<std::byte> buffer(100'000);
   std::size_t size = 0;
-  while (client->read(buffer, size, std::chrono::steady_clock::now() + 10s) == ReadStatus::data)
+  while (ends.client->read(buffer, size, std::chrono::steady_clock::now() + 10s) == ReadStatus::data)
     received += size;
   EXPECT_EQ(received, sent.size());
 }
 
 // Its worker is busy in the driver, and what the client has sent fills all buffers.
 TEST(Relay, EndsWithTheClientIfTheWorkerReadsNothing) {
-  int outer[2];
-  int inner[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, outer), 0);
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, inner), 0);
-  const auto worker = make_socket_stream(inner[0]);
-  const auto outside = make_socket_stream(outer[1]);
-  const auto inside = make_socket_stream(inner[1]);
-  {
-    const auto client = make_socket_stream(outer[0]);
-    std::jthread relaying([&] { relay(*outside, *inside, 10s); });
-    std::vector<char> much(3'000'000, 'x');
-    iovec part{much.data(), much.size()};
-    EXPECT_FALSE(client->write(std::span(&part, 1), 200ms)) << "nobody reads it";
-    client->shutdown();
-  }
-  EXPECT_TRUE(wait_for(worker->descriptor(), POLLRDHUP, std::chrono::steady_clock::now() + 10s));
+  const Relayed ends;
+  std::vector<char> much(3'000'000, 'x');
+  iovec part{much.data(), much.size()};
+  EXPECT_FALSE(ends.client->write(std::span(&part, 1), 200ms)) << "nobody reads it";
+  ends.client->shutdown();
+  EXPECT_TRUE(wait_for(ends.worker->descriptor(), POLLRDHUP, std::chrono::steady_clock::now() + 10s));
 }
 
 // What a socket does when its last reference is closed may take for ever.
