@@ -30,7 +30,7 @@ class alignas(64) Gate {
     enter();
     leave();
   }
-  // The same, and the owner stops pacing, whoever waits.
+  // The same, and the owner enqueues the rest of its launch at once, as it does for another thread of the program.
   void pass_urgently() noexcept {
     waiting_.fetch_add(1, std::memory_order_relaxed);
     pass();
