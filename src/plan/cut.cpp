@@ -117,20 +117,29 @@ std::size_t Cut::most_even_bands(unsigned d, std::size_t parts) const {
   return best;
 }
 
-Slice Cut::slice(std::size_t index) const {
+Slice Cut::slice(std::size_t index) const { return run(index, 1).box; }
+
+// Slices are side by side in one dimension only, the innermost in which their band is cut.
+SliceRun Cut::run(std::size_t index, std::size_t most) const {
   assert(index < count_);
-  Slice slice{range_.offset, range_.global};
+  SliceRun run{{range_.offset, range_.global}, 1};
   std::size_t parts = count_;
   for (unsigned d = range_.dims; d-- > 0 && parts > 1;) {
     const std::size_t number = bands(d, parts);
     const std::size_t band = holder(parts, number, index);
     const Share taken = share(groups_[d], number, band);
     const Share inner = share(parts, number, band);
+    if (number == parts) {  // each band is a slice
+      run.slices = std::clamp<std::size_t>(most, 1, number - band);
+      const Share last = share(groups_[d], number, band + run.slices - 1);
+      set_groups(run.box, d, taken.first, last.first + last.size - taken.first);
+      return run;
+    }
     parts = inner.size;  // `parts` and `index` now count within the band
     index -= inner.first;
-    set_groups(slice, d, taken.first, taken.size);
+    set_groups(run.box, d, taken.first, taken.size);
   }
-  return slice;
+  return run;
 }
 
 Remainder Cut::remainder(std::size_t index) const {

@@ -34,6 +34,12 @@ struct Remainder {
   unsigned count = 0;  // 1 to 3
 };
 
+// Some consecutive slices that together are one box.
+struct SliceRun {
+  Slice box;
+  std::size_t slices = 1;
+};
+
 // How a launch is cut. Slices are computed on demand, so a plan of a million slices costs nothing.
 class Cut {
  public:
@@ -48,6 +54,9 @@ class Cut {
   // Along a dimension that is cut, two slabs or bands differ by at most one group, larger ones first. One band is cut
   // into at most one slice more than another.
   [[nodiscard]] Slice slice(std::size_t index) const;
+
+  // As many of the slices from `index` of `count()` on as form one box: at most `most`, and at least 1. In the required order.
+  [[nodiscard]] SliceRun run(std::size_t index, std::size_t most) const;
 
   // Whether two slices differ in dimension `d`.
   [[nodiscard]] bool cuts_dimension(unsigned d) const;

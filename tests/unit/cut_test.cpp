@@ -120,6 +120,40 @@ TEST(Cut, RemainderEqualsTheRemainingSlices) {
   }
 }
 
+TEST(Cut, RunsAreConsecutiveSlicesInOneBox) {
+  std::mt19937_64 random(11);
+  std::size_t merged = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    const NDRange range = random_range(random);
+    const Cut cut(range, std::uniform_int_distribution<std::size_t>(1, 60)(random),
+                  i % 2 == 0 ? Order::any : Order::ascending);
+    std::size_t next = 0;
+    while (next < cut.count()) {
+      const std::size_t most = std::uniform_int_distribution<std::size_t>(1, 9)(random);
+      const SliceRun run = cut.run(next, most);
+      ASSERT_GE(run.slices, 1U);
+      ASSERT_LE(run.slices, most);
+      ASSERT_LE(next + run.slices, cut.count());
+      const Groups box = groups_of(range, run.box);
+      std::size_t groups = 0;
+      for (std::size_t s = next; s < next + run.slices; ++s) {
+        const Groups slice = groups_of(range, cut.slice(s));
+        groups += count_of(slice);
+        for (unsigned d = 0; d < 3; ++d) {
+          ASSERT_GE(slice.begin[d], box.begin[d]);
+          ASSERT_LE(slice.end[d], box.end[d]);
+        }
+      }
+      ASSERT_EQ(groups, count_of(box)) << "launch " << i;
+      merged += run.slices > 1 ? 1 : 0;
+      next += run.slices;
+    }
+    ASSERT_EQ(next, cut.count());
+    ASSERT_FALSE(HasFailure()) << "launch " << i;
+  }
+  EXPECT_GT(merged, 100'000U) << "most slices are slabs, side by side";
+}
+
 // The work-groups of a launch, each with the number of slices that hold it.
 class Cover {
  public:
