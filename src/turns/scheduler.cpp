@@ -9,6 +9,9 @@ namespace {
 // How much faster than by its share one that rests is owed device time.
 constexpr std::int64_t kRestingRate = 3;
 
+// What a newcomer is expected to use until it rests, as a part of a quantum: little, until it has used more.
+constexpr Ns kNewcomers = 8;
+
 // Device time at a weight, as virtual time.
 std::int64_t virtual_of(Ns time, std::uint64_t weight) {
   // At most kMaxSpread * 100, which is below 2^49.
@@ -72,7 +75,7 @@ void Scheduler::enter(View state, std::uint32_t slot) const {
   p.asks = 0;
   p.lag = 0;
   p.rested_at = state.header.fair_clock;
-  p.request = quantum_;
+  p.request = quantum_ / kNewcomers;
 }
 
 void Scheduler::ask(View state, std::uint32_t slot, Ns now) const {
@@ -113,6 +116,7 @@ void Scheduler::charge(View state, std::uint32_t slot, Ns time) const {
   p.virtual_time += static_cast<std::uint64_t>(virtual_of(time, p.weight));
   p.used += static_cast<std::uint64_t>(time);
   p.stretch = std::min(p.stretch + time, kMaxSpread);
+  p.request = std::max(p.request, std::min(p.stretch, quantum_));
   if (load.weight > 0) {
     state.header.fair_clock +=
         static_cast<std::uint64_t>(virtual_of(time, static_cast<std::uint64_t>(load.weight)));

@@ -76,6 +76,14 @@ TEST_P(BesideJobs, AVeryLightClientIsServedAtTheNextSliceBoundary) {
   EXPECT_LE(longest_wait(60 * kMicrosecond), kSlice);
 }
 
+TEST_P(BesideJobs, ANewcomerThatNeedsLittleIsServedAtTheNextSliceBoundaryFromTheStart) {
+  for (unsigned i = 0; i < GetParam(); ++i) device.add_job();
+  device.run_for(kSecond);
+  const auto client = add_client(kMillisecond, 10 * kMillisecond);
+  device.run_for(kSecond);
+  EXPECT_LE(device.clients[client].longest_wait, kSlice);
+}
+
 INSTANTIATE_TEST_SUITE_P(Scheduler, BesideJobs, testing::Values(1, 4, 8));
 
 TEST_F(SchedulerTest, AClientThatNeedsALittleMoreThanItsShareIsStillServedAtOnce) {
