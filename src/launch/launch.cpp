@@ -1,5 +1,6 @@
 #include "launch/launch.h"
 
+#include <algorithm>
 #include <cassert>
 #include <span>
 #include <vector>
@@ -23,19 +24,23 @@ class SingleQueueLaunch {
 
   LaunchResult enqueue_slices() && {
     const std::size_t count = cut_.count();
-    result_.error = enqueue(cut_.slice(0), needs_event());
+    latest_ = next_run(0, count - 1);
+    result_.error = enqueue(latest_.box, needs_event());
     if (result_.error != CL_SUCCESS) return std::move(result_);
     const base::Nanoseconds start = clock_.now();
     if (pacing_) launch_.pacer->flush_upstream({launch_.wait_list, launch_.waits});
-    for (std::size_t i = 1; i < count && result_.error == CL_SUCCESS; ++i) {
+    for (std::size_t i = latest_.slices; i < count && result_.error == CL_SUCCESS; i += latest_.slices) {
       pace();
-      const bool last = i + 1 == count;
+      latest_ = next_run(i, count);
+      const bool last = i + latest_.slices == count;
       const bool event = last ? launch_.wants_event : needs_event();
-      if (failed_ || enqueue(cut_.slice(i), event) != CL_SUCCESS) {
+      if (failed_ || enqueue(latest_.box, event) != CL_SUCCESS) {
         result_.error = enqueue_remainder(i);
+        latest_.slices = count - i;
         break;
       }
     }
+    result_.slices_of_last = latest_.slices;
     return_events();
     result_.added = clock_.now() - start;
     return std::move(result_);
@@ -70,7 +75,6 @@ class SingleQueueLaunch {
         launch_.queue, launch_.kernel, launch_.tag ? 3 : launch_.range.dims, offset.data(), box.global.data(),
         launch_.range.local.data(), static_cast<cl_uint>(list.size()), list.data(), event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
-    has_event_ = made != nullptr;
     if (result_.slices++ == 0 && launch_.wants_event) {
       result_.first = Event(next_, made);
     } else if (made != nullptr) {
@@ -79,11 +83,14 @@ class SingleQueueLaunch {
     return CL_SUCCESS;
   }
 
-  // Of a slice that is not the last.
-  bool needs_event() {
-    const bool for_pacer = pacing_ && launch_.pacer->wants_event();
-    return chained_ || for_pacer;
+  // The slices of the next command, from `from` on and before `end`.
+  plan::SliceRun next_run(std::size_t from, std::size_t end) {
+    const std::size_t most = pacing_ ? launch_.pacer->slices_at_once() : 1;
+    return cut_.run(from, std::min(most, end - from));
   }
+
+  // Of a command that is not the last.
+  [[nodiscard]] bool needs_event() const { return chained_ || pacing_; }
 
   cl_int enqueue_remainder(std::size_t from) {
     const plan::Remainder remainder = cut_.remainder(from);
@@ -99,14 +106,13 @@ class SingleQueueLaunch {
   void pace() {
     if (!pacing_) return;
     next_.clFlush(launch_.queue);
-    if (!has_event_) return;
-    const WaitResult waited = launch_.pacer->wait(previous());
+    const WaitResult waited = launch_.pacer->wait(previous(), latest_.slices);
     pacing_ = waited == WaitResult::complete;
     failed_ = waited == WaitResult::failed;
     result_.stalled = waited == WaitResult::stalled;
   }
 
-  // The newest slice's event, of those that have one.
+  // The latest command's event, or of the latest that has one.
   cl_event previous() const { return previous_.get() != nullptr ? previous_.get() : result_.first.get(); }
 
   void return_events() {
@@ -124,8 +130,8 @@ class SingleQueueLaunch {
   const bool chained_;           // each slice waits for the one before
   std::vector<cl_event> chain_;  // the program's list, if there is one, and room for one more
   bool pacing_;
-  bool has_event_ = false;  // the latest slice
-  bool failed_ = false;     // a slice that was waited for has failed: later ones must not run
+  plan::SliceRun latest_;
+  bool failed_ = false;  // a slice that was waited for has failed: later ones must not run
   Event previous_;
   LaunchResult result_;
 };

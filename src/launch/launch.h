@@ -55,11 +55,12 @@ class Pacer {
   // before that, so this flushes them.
   virtual void flush_upstream(std::span<const cl_event> wait_list) noexcept = 0;
 
-  // Whether the next slice needs an event, with which wait() is called.
-  virtual bool wants_event() noexcept { return true; }
+  // How many slices the next command may stand for, if they form one box.
+  virtual std::size_t slices_at_once() noexcept { return 1; }
 
-  // Waits for a slice, which has been flushed, or only until the next one may be enqueued.
-  virtual WaitResult wait(cl_event slice) noexcept = 0;
+  // Waits for the latest command, which has been flushed, or only until the next one may be enqueued. It stands for so many
+  // slices.
+  virtual WaitResult wait(cl_event command, std::size_t slices) noexcept = 0;
 };
 
 // The program's call, with an explicit local size.
@@ -77,7 +78,8 @@ struct Launch {
 
 struct LaunchResult {
   cl_int error = CL_SUCCESS;
-  std::size_t slices = 0;  // driver launches that were accepted
+  std::size_t slices = 0;          // driver launches that were accepted
+  std::size_t slices_of_last = 1;  // for how many slices the last one stands
   // Set only on success and if an event was wanted: the program's event, and the first slice's if that is another.
   Event last;
   Event first;

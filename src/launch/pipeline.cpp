@@ -1,5 +1,6 @@
 #include "launch/pipeline.h"
 
+#include <algorithm>
 #include <cassert>
 #include <new>
 #include <vector>
@@ -88,13 +89,15 @@ class Pipeline {
   std::size_t deal() {
     const std::size_t lanes = helpers_.size() + 1;
     const std::size_t count = cut_.count() - (launch_.wants_event ? 1 : 0);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t turn = i % lanes;
+    std::size_t commands = 0;
+    for (std::size_t i = 0; i < count; ++commands) {
+      const std::size_t turn = commands % lanes;
       pace(turn == 0 ? lanes - 1 : turn - 1);
-      const bool awaited = pacing_ ? launch_.pacer->wants_event() : throttle_.wants_event(i);
+      latest_ = cut_.run(i, std::min(pacing_ ? launch_.pacer->slices_at_once() : 1, count - i));
+      const bool awaited = pacing_ || throttle_.wants_event(i);
       const bool event = awaited || (turn != 0 && i + lanes >= count);
-      const cl_int error = turn == 0 ? enqueue_own(cut_.slice(i), event)
-                                     : enqueue_on(helpers_[turn - 1], cut_.slice(i), event);
+      const cl_int error =
+          turn == 0 ? enqueue_own(latest_.box, event) : enqueue_on(helpers_[turn - 1], latest_.box, event);
       if (error != CL_SUCCESS) {
         result_.error = error;
         return i;
@@ -102,19 +105,19 @@ class Pipeline {
       if (!pacing_ && awaited) throttle_.after(turn == 0 ? own_.last() : helpers_[turn - 1].last());
       // On an out-of-order queue the helpers wait for this slice.
       if (i == 0 && !launch_.in_order) next_.clFlush(launch_.queue);
-      if (i + 1 == lanes && count > 4 * lanes) begin();
+      i += latest_.slices;
+      if (commands + 1 == lanes && count > 4 * lanes) begin();
     }
     return count;
   }
 
-  // Holds the launch back after the latest slice, if there is one, which is on the lane of that number.
+  // Holds the launch back after the latest command, if there is one, which is on the lane of that number.
   void pace(std::size_t lane) {
     if (!pacing_ || result_.slices == 0) return;
     if (result_.slices == 1) launch_.pacer->flush_upstream({launch_.wait_list, launch_.waits});
     const Lane& latest = lane == 0 ? own_ : helpers_[lane - 1];
     flush(latest.queue);
-    if (latest.lacks_event) return;
-    const WaitResult waited = launch_.pacer->wait(latest.last());
+    const WaitResult waited = launch_.pacer->wait(latest.last(), latest_.slices);
     pacing_ = waited == WaitResult::complete;
     result_.stalled = waited == WaitResult::stalled;
   }
@@ -149,6 +152,7 @@ class Pipeline {
         event ? &made : nullptr);
     if (error != CL_SUCCESS) return error;
     ++result_.slices;
+    result_.slices_of_last = latest_.slices;
     note(lane, made);
     return CL_SUCCESS;
   }
@@ -167,6 +171,7 @@ class Pipeline {
   // none.
   cl_int close(std::size_t from) {
     if (from == cut_.count()) return wait_for_helpers();
+    latest_.slices = cut_.count() - from;
     if (launch_.wants_event && from + 1 == cut_.count() && enqueue_last(cut_.slice(from), true) == CL_SUCCESS)
       return CL_SUCCESS;
     const plan::Remainder remainder = cut_.remainder(from);
@@ -247,6 +252,7 @@ class Pipeline {
   EnqueueThrottle throttle_;
   const bool chained_;  // each slice on the program's queue waits for the one before there
   bool pacing_;
+  plan::SliceRun latest_;
   Lane own_;
   Event marker_;
   LaunchResult result_;

@@ -40,16 +40,18 @@ void follow_members(const SharedFile& file, std::atomic<bool>& contended, const 
   if (watching) contended = false;
 }
 
-// For those who hold the device: whether somebody asks now and then who should not wait long.
-bool has_light(const State& state, std::uint32_t self, Ns quantum, Ns now) {
-  if (self >= state.participants.size()) return false;
+// For who holds the device.
+Haste haste_of_others_than(std::uint32_t self, const State& state, Ns quantum, Ns now) {
+  if (self >= state.participants.size()) return Haste::none;
   const Participant& mine = state.participants[self];
-  const auto is_light = [&](const Participant& p) {
-    if (p.nonce == 0 || &p == &mine || now - p.asked_at > kSecond) return false;
-    return p.priority < mine.priority || (p.priority == mine.priority && p.request <= quantum / 2);
-  };
-  const auto end = state.participants.begin() + state.header.slots;
-  return std::any_of(state.participants.begin(), end, is_light);
+  Haste most = Haste::none;
+  for (std::uint32_t slot = 0; slot < state.header.slots; ++slot) {
+    const Participant& p = state.participants[slot];
+    if (p.nonce == 0 || slot == self || now - p.asked_at > kSecond) continue;
+    if (p.priority < mine.priority) return Haste::higher_class;
+    if (p.priority == mine.priority && p.request <= quantum / 4) most = Haste::brief;
+  }
+  return most;
 }
 
 }  // namespace
@@ -212,7 +214,7 @@ bool Turns::should_yield() noexcept {
   const Ns now = monotonic_now();
   const bool mine = state.header.holder == self_.slot;
   if (mine && now - state.header.pulse > kPulse) file_->show_life(now);
-  has_light_neighbour_ = has_light(state, self_.slot, scheduler_.quantum(), now);
+  haste_ = haste_of_others_than(self_.slot, state, scheduler_.quantum(), now);
   return protocol_.should_pass(state.view(), self_, now);
 }
 

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@
 #include "turns/shared_file.h"
 
 namespace cleave::turns {
+
+// How long the others should have to wait at most for the end of a slice: of those who have asked in the last second, some need the
+// device only briefly, or are of a higher class.
+enum class Haste : std::uint8_t { none, brief, higher_class };
 
 struct Options {
   std::string folder;    // the registry's
@@ -69,11 +74,8 @@ class Turns {
   [[nodiscard]] bool begin() noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] bool should_yield() noexcept;
-  // Whether another participant needs the device only briefly, or is of a higher class, and has asked for it in the last second:
-  // it should not wait long at a slice boundary. As of the latest should_yield().
-  [[nodiscard]] bool has_light_neighbour() const noexcept {
-    return has_light_neighbour_.load(std::memory_order_relaxed);
-  }
+  // As of the latest should_yield().
+  [[nodiscard]] Haste haste_of_others() const noexcept { return haste_.load(std::memory_order_relaxed); }
   // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
   // nothing of this process is on the device. While it waits it looks at `interrupt` (may be null), at least once in a lease: if
   // that is not 0, the process does not ask for the device any more, as after end(), and the result is false.
@@ -105,7 +107,7 @@ class Turns {
   const Scheduler scheduler_;
   const Protocol protocol_;
   const std::shared_ptr<std::atomic<bool>> contended_;
-  std::atomic<bool> has_light_neighbour_{false};
+  std::atomic<Haste> haste_{Haste::none};
   std::atomic<bool> leaving_{false};  // leave_at_exit() has been called
   std::atomic<std::uint64_t> waits_{0};
 

@@ -187,11 +187,12 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
     const base::Nanoseconds since = turn_pacer->undisturbed_since();
     const bool by_end = measured.count() == 0 && since.count() != 0;
     p.next.clFlush(call.queue);
-    turn->use.enqueued({.queue = call.queue,
-                        .event = result.last.get(),
-                        .expected = turn_pacer->slice(),
-                        .key = by_end ? split.key : 0,
-                        .since = since});
+    turn->use.enqueued(
+        {.queue = call.queue,
+         .event = result.last.get(),
+         .expected = turn_pacer->slice() * static_cast<base::Nanoseconds::rep>(result.slices_of_last),
+         .key = by_end ? split.key : 0,
+         .since = since});
     p.turns.observe(split.key, measured);
   }
   if (result.error == CL_SUCCESS) {

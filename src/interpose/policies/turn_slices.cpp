@@ -13,6 +13,7 @@ namespace {
 // Work-groups for at least so many slices, where Cleave chooses the local size.
 constexpr std::size_t kGroups = 16;
 constexpr std::size_t kSlicesAtFirst = 2048;
+constexpr double kLeastSlices = 3;
 constexpr double kMaxSlices = 100'000;
 // In flight at a time.
 constexpr unsigned kSideBySide = 2;
@@ -38,7 +39,7 @@ class TurnSlices final : public MeasuredPolicy {
   plan::Decision follow(LaunchQuery& launch, const learn::SliceAdvice& advice, learn::Key) const override {
     const double slices =
         std::round(static_cast<double>(advice.duration.count()) / static_cast<double>(kTurnSlice.count()));
-    if (slices < 2) return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
+    if (slices < kLeastSlices) return plan::Decision::unsplit(plan::UnsplitReason::below_quantum);
     return fill_device(launch, static_cast<std::size_t>(std::min(slices, kMaxSlices)));
   }
 

@@ -11,16 +11,22 @@ namespace {
 
 using turns::Ns;
 
+// Of a command of which nothing is known.
+constexpr Ns kUnknown = 125'000;
 // Commands of so much device time may be in flight, however many they are.
-constexpr Ns kWindow = 2 * kTurnSlice.count();
+constexpr Ns kWindow = 2 * kUnknown;
+constexpr Ns kNarrowWindow = 2 * kTurnSlice.count();
 // Whole commands of so much device time need no event if the program wants none.
 constexpr Ns kMostUnmarked = 250'000;
 constexpr Ns kMicrosecond = 1'000;
 constexpr Ns kMillisecond = 1'000'000;
 
-// How long it takes until the next process is awake and has enqueued something. So much before its last command ends, the
-// device is given away.
-constexpr Ns kHandover = 100 * kMicrosecond;
+// How long it takes at most until the next process is awake and has enqueued something. So much before its last command ends,
+// the device is given away.
+constexpr Ns kHandover = 200 * kMicrosecond;
+
+// The end of a longer command is not predicted.
+constexpr Ns kShort = 2 * kMillisecond;
 
 // How often others are asked after.
 constexpr Ns kAskAgain = 50 * kMicrosecond;
@@ -37,12 +43,12 @@ constexpr unsigned kMaxStalls = 3;
 
 // How long before its expected end a command is first looked at, and how often then.
 constexpr Ns kEarly = 0;
-constexpr Ns kEarlyAtTheEnd = 80 * kMicrosecond;
+constexpr Ns kEarlyAtTheEnd = 160 * kMicrosecond;
 constexpr Ns kShortestSleep = 15 * kMicrosecond;
 constexpr int kShareOfWait = 12;
 
 // The keeper's.
-constexpr Ns kWhileFed = kMillisecond;
+constexpr Ns kWhileFed = 10 * kMillisecond;
 constexpr Ns kWhileIdle = 100 * kMicrosecond;
 
 // A command without an event counts as ended when it has taken so much longer than expected. The first one of a turn takes
@@ -50,7 +56,7 @@ constexpr Ns kWhileIdle = 100 * kMicrosecond;
 constexpr int kTimesGuessed = 2;
 constexpr Ns kGuessMargin = 500 * kMicrosecond;
 
-Ns or_slice(Ns expected) { return expected > 0 ? expected : kTurnSlice.count(); }
+Ns or_unknown(Ns expected) { return expected > 0 ? expected : kUnknown; }
 
 Ns allowance(Ns expected) {
   return std::clamp<Ns>(expected, 0, kLongestAllowance / kTimesExpected) * kTimesExpected;
@@ -190,7 +196,7 @@ bool DeviceTurn::begin() noexcept try {
   base::MutexLock lock(mutex_);
   if (idle_since_ != 0) grace_.observe_gap(now() - std::exchange(idle_since_, 0));
   if (!acquire(lock)) return false;
-  ++inside_;
+  if (inside_++ == 0) inside_since_ = now();
   return true;
 } catch (...) {
   return false;
@@ -209,7 +215,10 @@ bool DeviceTurn::acquire(base::MutexLock& lock) {
 void DeviceTurn::finish() noexcept {
   const base::MutexLock lock(mutex_);
   if (inside_ > 0) --inside_;
-  if (inside_ == 0 && holds_ && is_empty()) note_idle();
+  if (inside_ == 0 && holds_) {
+    if (is_empty()) note_idle();
+    if (keeper_looks_at_ > now() + kMillisecond) keeper_wakes_.notify_one();
+  }
   release_events();
 }
 
@@ -252,7 +261,7 @@ bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
   const auto is_about_to_end = [this] {
     mutex_.assert_held();
     return flight_.empty() ||
-           (flight_.size() == 1 && flight_.front().expected > 0 && flight_.front().expected < kMillisecond);
+           (flight_.size() == 1 && flight_.front().expected > 0 && flight_.front().expected < kShort);
   };
   while (!is_about_to_end() && !is_aborted()) static_cast<void>(wait_for_oldest(kEarlyAtTheEnd, abort));
   if (is_aborted()) {
@@ -263,7 +272,7 @@ bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
   Ns end = unmarked_.count != 0 ? unmarked_.since + unmarked_.expected : 0;
   if (!flight_.empty())
     end = std::max(end, std::max(flight_.front().enqueued, last_end_) + flight_.front().expected);
-  const Ns left = std::min(end - kHandover - now(), kMillisecond);
+  const Ns left = std::min(end - kHandover - now(), kShort);
   if (left > 0) {
     mutex_.unlock();
     sleep_for(left);
@@ -302,7 +311,9 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
     // Another thread of the program waits for the device, perhaps for longer than this one may.
     while (changing_ && !is_aborted()) changed_.wait_for(lock, base::Nanoseconds(kMillisecond));
     if (changing_ || !holds_) return WaitResult::aborted;
-    if (flight_.size() < 2 || work_in_flight() + or_slice(expected) <= kWindow) break;
+    const bool narrow = turns_.haste_of_others() == turns::Haste::higher_class;
+    if (flight_.size() < 2 || work_in_flight() + or_unknown(expected) <= (narrow ? kNarrowWindow : kWindow))
+      break;
     const WaitResult how = wait_for_oldest(kEarly, abort);
     if (how != WaitResult::complete) return how;
   }
@@ -315,7 +326,7 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
 
 Ns DeviceTurn::work_in_flight() const {
   Ns sum = unmarked_.expected;
-  for (const InFlight& each : flight_) sum += or_slice(each.expected);
+  for (const InFlight& each : flight_) sum += or_unknown(each.expected);
   return sum;
 }
 
@@ -344,7 +355,7 @@ void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
   if (unmarked_.count == 0) unmarked_.since = since != 0 ? since : at;
   unmarked_.queue = unmarked_.count == 0 || same_queue ? command.queue : nullptr;
   unmarked_.key = alone ? command.key : 0;
-  unmarked_.expected += or_slice(command.expected.count());
+  unmarked_.expected += or_unknown(command.expected.count());
   ++unmarked_.count;
 } catch (...) {  // out of memory: not counted
 }
@@ -376,9 +387,14 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const Ns expected_end = std::max(oldest.enqueued, last_end_) + oldest.expected;
   if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest(), launch::WaitResult::aborted;
   launch::Event event(next_, handle);
+  const cl_event newest = flight_.back().event.get();
+  const bool others = newest != handle && next_.clRetainEvent(newest) == CL_SUCCESS;
+  launch::Event last(next_, others ? newest : nullptr);
   mutex_.unlock();
   const launch::WaitResult how = await(handle, expected_end, early, abort);
+  if (others && has_ended(newest)) ran_dry_ = true;
   mutex_.lock();
+  release_later(std::move(last));
   const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
   release_later(std::move(event));
   if (how == launch::WaitResult::complete && is_there) oldest_ended();
@@ -456,12 +472,13 @@ void DeviceTurn::keep() noexcept {
   const base::ScopedPreciseSleep undisturbed;
   base::MutexLock lock(mutex_);
   while (!stopped_) {
-    const Ns pause = holds_ ? look_after() : 0;
+    const Ns pause = holds_ ? std::max(look_after(), kShortestSleep) : 0;
     if (stopped_) return;
     release_events();
     if (stopped_) return;  // said so meanwhile, when nobody waited for it
+    keeper_looks_at_ = now() + pause;
     if (holds_) {
-      keeper_wakes_.wait_for(lock, base::Nanoseconds(std::max(pause, kShortestSleep)));
+      keeper_wakes_.wait_for(lock, base::Nanoseconds(pause));
     } else {
       keeper_wakes_.wait(lock);
     }
@@ -472,10 +489,11 @@ void DeviceTurn::keep() noexcept {
 Ns DeviceTurn::look_after() {
   if (inside_ > 0 || changing_) {
     if (holds_) static_cast<void>(turns_.should_yield());  // a sign of life
-    return kWhileFed;
+    // A short launch may be over soon, and the device idle.
+    return std::clamp(now() - inside_since_, kWhileIdle, kWhileFed);
   }
   collect();
-  if (inside_ > 0 || changing_ || !holds_) return kWhileFed;
+  if (inside_ > 0 || changing_ || !holds_) return kWhileIdle;
   const Ns at = now();
   if (unmarked_.count != 0 && at - unmarked_.since > kTimesGuessed * unmarked_.expected + kGuessMargin)
     unmarked_ended(false);

@@ -42,11 +42,22 @@
 
 namespace cleave::interpose {
 
-// While other processes share the device, slices are about so long, and two of them are in flight: others wait for these when
-// they begin to ask, and with less the device would be idle between two slices. While nobody is there who should not
-// wait, slices are awaited in batches, which costs less processor time.
-inline constexpr base::Nanoseconds kTurnSlice{125'000};
-inline constexpr std::size_t kTurnBatch = 4;
+// While other processes share the device, launches are cut into slices of about so long at least.
+inline constexpr base::Nanoseconds kTurnSlice{62'500};
+
+// A command is as many slices as take about so long, and two are in flight: others wait for these when they begin to ask, and with
+// less the device would be idle between two. Longer ones cost less processor time, and the device less.
+[[nodiscard]] constexpr base::Nanoseconds length_of_command(turns::Haste others) {
+  switch (others) {
+    case turns::Haste::higher_class:
+      return kTurnSlice;
+    case turns::Haste::brief:
+      return 2 * kTurnSlice;
+    case turns::Haste::none:
+      break;
+  }
+  return 16 * kTurnSlice;
+}
 
 // A command that has been enqueued in a turn.
 struct TurnCommand {
@@ -173,6 +184,7 @@ class DeviceTurn {
   std::atomic<bool> stopped_{false};      // the keeper ends, and calls the driver no more
   std::atomic<std::uint64_t> number_{0};  // of turns
   std::atomic<bool> holds_{false};        // changed with the lock, read without it by settle()
+  std::atomic<bool> ran_dry_{false};
 
   base::Mutex mutex_;
   base::CondVar changed_;  // `changing_` is over
@@ -181,6 +193,7 @@ class DeviceTurn {
   unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::vector<launch::Event> unreleased_ CLEAVE_GUARDED_BY(mutex_);  // to be released
   unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;                    // threads between begin() and finish()
+  turns::Ns inside_since_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
   turns::Ns last_end_ CLEAVE_GUARDED_BY(mutex_) = 0;    // when a command was last seen to have ended
@@ -189,6 +202,7 @@ class DeviceTurn {
   turns::Grace grace_ CLEAVE_GUARDED_BY(mutex_);
   std::string problem_ CLEAVE_GUARDED_BY(mutex_);  // why there are no turns
   std::unique_ptr<std::thread> keeper_ CLEAVE_GUARDED_BY(mutex_);
+  turns::Ns keeper_looks_at_ CLEAVE_GUARDED_BY(mutex_) = 0;
 };
 
 // The part of one launch in the turns, for the duration of a scope.
@@ -209,7 +223,10 @@ class TurnUse {
   launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort = nullptr) {
     return turn_.make_room(expected, abort);
   }
-  [[nodiscard]] bool has_light_neighbour() const { return turn_.turns_.has_light_neighbour(); }
+  [[nodiscard]] turns::Haste haste_of_others() const { return turn_.turns_.haste_of_others(); }
+  // Whether the device has been idle although there was more to enqueue, since it was asked last: commands are shorter than
+  // expected.
+  [[nodiscard]] bool ran_dry() { return turn_.ran_dry_.exchange(false, std::memory_order_relaxed); }
   // Changes whenever the device has been given away.
   [[nodiscard]] std::uint64_t turn() const { return turn_.number_.load(std::memory_order_relaxed); }
   // For the statistics: a launch of the program is made in this turn.

@@ -9,17 +9,34 @@ namespace {
 // The slices that fill the window, and one more whose begin was not seen.
 constexpr std::size_t kUntimed = 3;
 constexpr std::size_t kLeastTimed = 4;
+// So many slices, whose ends are looked for often, tell what one takes.
+constexpr std::size_t kKnown = 16;
+constexpr int kGain = 8;
 
 }  // namespace
 
-bool TurnPacer::wants_event() noexcept {
-  ++batch_;
-  return use_.has_light_neighbour() || batch_ >= kTurnBatch;
+// What is not known may be long.
+std::size_t TurnPacer::slices_at_once() noexcept {
+  if (slice_.count() <= 0) return 1;
+  const auto slices = (length_of_command(use_.haste_of_others()) + slice_ / 2) / slice_;
+  return static_cast<std::size_t>(std::max<base::Nanoseconds::rep>(slices, 1));
 }
 
-launch::WaitResult TurnPacer::wait(cl_event slice) noexcept {
-  const std::size_t slices = std::max<std::size_t>(1, std::exchange(batch_, 0));
-  use_.enqueued({.event = slice, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices)});
+// An end is first looked for when it is expected, so that a command never seems to be shorter than that. But then the device
+// is idle at times.
+void TurnPacer::learn(base::Nanoseconds took, std::size_t slices) {
+  time_ += took;
+  timed_ += slices;
+  const auto each = took / static_cast<base::Nanoseconds::rep>(slices);
+  if (slice_.count() != 0) {
+    slice_ += use_.ran_dry() ? -slice_ / kGain : (each - slice_) / kGain;
+  } else if (timed_ >= kKnown) {
+    slice_ = time_ / static_cast<base::Nanoseconds::rep>(timed_);
+  }
+}
+
+launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcept {
+  use_.enqueued({.event = command, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices)});
   const std::uint64_t turn = use_.turn();
   const base::Nanoseconds waited = use_.waited();
   const base::Nanoseconds start = clock_.now();
@@ -28,11 +45,11 @@ launch::WaitResult TurnPacer::wait(cl_event slice) noexcept {
   others_ += std::min(use_.waited() - waited, clock_.now() - start);
   if (how != launch::WaitResult::complete) return how;
   const base::Nanoseconds now = clock_.now();
-  if (use_.turn() != turn) {
+  if (use_.turn() != turn || slices != std::exchange(slices_of_last_, slices)) {
     since_turn_ = 0;
+    static_cast<void>(use_.ran_dry());
   } else if (++since_turn_ > kUntimed) {
-    time_ += now - last_;
-    timed_ += slices;
+    learn(now - last_, slices);
   }
   last_ = now;
   return launch::WaitResult::complete;

@@ -34,8 +34,8 @@ class TurnPacer final : public launch::Pacer {
     upstream_.flush_upstream(wait_list);
     if (caller_ != nullptr) caller_->may_return();
   }
-  bool wants_event() noexcept override;
-  launch::WaitResult wait(cl_event slice) noexcept override;
+  std::size_t slices_at_once() noexcept override;
+  launch::WaitResult wait(cl_event command, std::size_t slices) noexcept override;
 
   // The duration of the whole launch, by the slices between which the device was not given away; 0 if there were too few.
   [[nodiscard]] base::Nanoseconds measured() const;
@@ -43,19 +43,21 @@ class TurnPacer final : public launch::Pacer {
   [[nodiscard]] base::Nanoseconds undisturbed_since() const;
   // The time in which others had the device instead of this launch.
   [[nodiscard]] base::Nanoseconds others() const { return others_; }
-  // What one slice is expected to take.
+  // What one slice is expected to take; 0: nothing is known yet.
   [[nodiscard]] base::Nanoseconds slice() const { return slice_; }
 
  private:
+  void learn(base::Nanoseconds took, std::size_t slices);
+
   TurnUse& use_;
   SlicePacer& upstream_;
   base::Clock& clock_;
-  const base::Nanoseconds slice_;
+  base::Nanoseconds slice_;
   const std::size_t slices_;
   const std::atomic<int>* const abort_;
   Feeder::Caller* const caller_;
   // Once the window is full, slices are enqueued as fast as earlier ones end.
-  std::size_t batch_ = 0;  // slices since the last one with an event
+  std::size_t slices_of_last_ = 0;
   const base::Nanoseconds start_ = clock_.now();
   const std::uint64_t turn_ = use_.turn();
   std::size_t since_turn_ = 0;

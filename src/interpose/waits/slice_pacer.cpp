@@ -23,8 +23,8 @@ void SlicePacer::flush_upstream(std::span<const cl_event> wait_list) noexcept {
   }
 }
 
-launch::WaitResult SlicePacer::wait(cl_event slice) noexcept {
-  return wait_for(next_, clock_, slice, kPacingTimeout, abort_pacing_);
+launch::WaitResult SlicePacer::wait(cl_event command, std::size_t /*slices*/) noexcept {
+  return wait_for(next_, clock_, command, kPacingTimeout, abort_pacing_);
 }
 
 }  // namespace cleave::interpose

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <span>
 
 #include "base/clock.h"
@@ -21,7 +22,7 @@ class SlicePacer final : public launch::Pacer {
       : next_(next), clock_(clock), queues_(queues), abort_pacing_(abort_pacing) {}
 
   void flush_upstream(std::span<const cl_event> wait_list) noexcept override;
-  launch::WaitResult wait(cl_event slice) noexcept override;
+  launch::WaitResult wait(cl_event command, std::size_t slices) noexcept override;
 
  private:
   const Table& next_;
