@@ -105,7 +105,8 @@ void Scheduler::rest(View state, std::uint32_t slot) const {
   p.asks = 0;
   // A quarter more than it used, so that it has had its deadline's worth only when it is done.
   if (p.stretch > 0) {
-    p.request = std::clamp((p.request + std::min(p.stretch, quantum_) * 5 / 4) / 2, kMinRequest, quantum_);
+    p.request =
+        std::clamp((p.request + 3 * std::min(p.stretch, quantum_) * 5 / 4) / 4, kMinRequest, quantum_);
   }
 }
 

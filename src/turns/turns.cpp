@@ -41,7 +41,7 @@ void follow_members(const SharedFile& file, std::atomic<bool>& contended, const 
 }
 
 // For who holds the device.
-Haste haste_of_others_than(std::uint32_t self, const State& state, Ns quantum, Ns now) {
+Haste haste_of_others_than(std::uint32_t self, const View& state, Ns quantum, Ns now) {
   if (self >= state.participants.size()) return Haste::none;
   const Participant& mine = state.participants[self];
   Haste most = Haste::none;
@@ -154,7 +154,12 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
       return false;
     }
     Answer answer;
-    if (!file_->update([&answer, &step](View state, Ns now) { answer = step(state, now); })) {
+    const bool updated = file_->update([&](View state, Ns now) {
+      mutex_.assert_held();
+      answer = step(state, now);
+      haste_ = haste_of_others_than(self_.slot, state, scheduler_.quantum(), now);
+    });
+    if (!updated) {
       problem_ = file_->problem();
       break;
     }
@@ -214,7 +219,7 @@ bool Turns::should_yield() noexcept {
   const Ns now = monotonic_now();
   const bool mine = state.header.holder == self_.slot;
   if (mine && now - state.header.pulse > kPulse) file_->show_life(now);
-  haste_ = haste_of_others_than(self_.slot, state, scheduler_.quantum(), now);
+  haste_ = haste_of_others_than(self_.slot, state.view(), scheduler_.quantum(), now);
   return protocol_.should_pass(state.view(), self_, now);
 }
 

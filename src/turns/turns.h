@@ -74,7 +74,7 @@ class Turns {
   [[nodiscard]] bool begin() noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] bool should_yield() noexcept;
-  // As of the latest should_yield().
+  // As of the latest begin(), yield() or should_yield().
   [[nodiscard]] Haste haste_of_others() const noexcept { return haste_.load(std::memory_order_relaxed); }
   // Gives the device away if others should have it, and waits until it comes back. Requires: between begin() and end(), and
   // nothing of this process is on the device. While it waits it looks at `interrupt` (may be null), at least once in a lease: if
