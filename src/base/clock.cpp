@@ -12,6 +12,7 @@ class SystemClock final : public Clock {
  public:
   Nanoseconds now() override { return std::chrono::steady_clock::now().time_since_epoch(); }
   void sleep_for(Nanoseconds duration) override { std::this_thread::sleep_for(duration); }
+  void spin() override {}
   Nanoseconds thread_time() override {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

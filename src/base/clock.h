@@ -19,6 +19,9 @@ class Clock {
   // Blocks the thread for at least `duration`, without using its processor.
   virtual void sleep_for(Nanoseconds duration) = 0;
 
+  // Lets a moment pass in which the thread keeps its processor: for waits that must end at once.
+  virtual void spin() = 0;
+
   // CPU time used by the calling thread so far.
   virtual Nanoseconds thread_time() = 0;
 

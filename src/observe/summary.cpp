@@ -103,6 +103,7 @@ std::string json_of(const TurnFigures& figures) {
       .add("longest_wait_ns", figures.longest_wait.count())
       .add("held_ns", figures.held.count())
       .add("stalls", figures.stalls)
+      .add_json("outsiders", figures.outsiders ? "true" : "false")
       .text();
 }
 

@@ -46,6 +46,7 @@ struct TurnFigures {
   base::Nanoseconds waited{0};
   base::Nanoseconds longest_wait{0};
   base::Nanoseconds held{0};
+  bool outsiders = false;  // processes that are not under Cleave use the device, too
 };
 
 struct TurnsSummary {

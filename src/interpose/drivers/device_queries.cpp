@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -114,6 +115,19 @@ std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept {
     for (const cl_device_info name : {CL_DEVICE_NAME, CL_DEVICE_VENDOR}) print.take(next, device, name);
   }
   return print.value();
+}
+
+std::string nvidia_address(const Table& next, cl_device_id device) {
+  struct {  // cl_device_pci_bus_info_khr
+    cl_uint domain = 0, bus = 0, device = 0, function = 0;
+  } at;
+  if (ask<cl_uint>(next, device, CL_DEVICE_VENDOR_ID, 0) != plan::kNvidia ||
+      next.clGetDeviceInfo(device, kBus, sizeof at, &at, nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%08x:%02x:%02x.%x", at.domain, at.bus, at.device, at.function);
+  return text.data();
 }
 
 bool lacks_markers(const Table& next, cl_device_id device) noexcept {

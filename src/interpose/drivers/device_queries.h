@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/settings.h"
 #include "interpose/state/records.h"
@@ -15,6 +16,9 @@ plan::Device query_device(const Table& next, const base::Settings& settings, cl_
 // A hash, not 0, that identifies the device in every process of the machine: of its UUID, else its PCI address, else
 // its names, which two devices may share.
 std::uint64_t identity_of(const Table& next, cl_device_id device) noexcept;
+
+// Where an NVIDIA GPU is on the PCI bus, as DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal digits; empty for other devices.
+std::string nvidia_address(const Table& next, cl_device_id device);
 
 // Whether the device is of OpenCL 1.0 or 1.1, which lack markers with wait lists, or does not say.
 bool lacks_markers(const Table& next, cl_device_id device) noexcept;

@@ -195,6 +195,7 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
          .since = since});
     p.turns.observe(split.key, measured);
   }
+  if (!turn_pacer) p.turns.note_split(queue.device);
   if (result.error == CL_SUCCESS) {
     return_event(p.next, p.records.split_events, call, result, lease.lanes());
     if (!turn_pacer) measure_launch(p.costs, call, queue, {split.key, result.slices});

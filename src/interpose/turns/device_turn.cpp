@@ -13,9 +13,15 @@ using turns::Ns;
 
 // Of a command of which nothing is known.
 constexpr Ns kUnknown = 125'000;
-// Commands of so much device time may be in flight, however many they are.
-constexpr Ns kWindow = 2 * kUnknown;
-constexpr Ns kNarrowWindow = 2 * kTurnSlice.count();
+
+// Two in flight: others wait for these when they begin to ask, and with less the device would be idle between two. Longer ones
+// cost less processor time, and the device less.
+constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice};
+constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice};
+constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice};
+// NVIDIA's driver lets a process that has something queued go on for 2 ms before it looks at others, but not one on which nothing
+// else is queued.
+constexpr Pace kBesideOutsiders{8 * kTurnSlice, 1, base::Nanoseconds(0)};
 // Whole commands of so much device time need no event if the program wants none.
 constexpr Ns kMostUnmarked = 250'000;
 constexpr Ns kMicrosecond = 1'000;
@@ -44,6 +50,7 @@ constexpr unsigned kMaxStalls = 3;
 // How long before its expected end a command is first looked at, and how often then.
 constexpr Ns kEarly = 0;
 constexpr Ns kEarlyAtTheEnd = 160 * kMicrosecond;
+constexpr Ns kEarlyAlone = 100 * kMicrosecond;
 constexpr Ns kShortestSleep = 15 * kMicrosecond;
 constexpr int kShareOfWait = 12;
 
@@ -65,11 +72,12 @@ Ns allowance(Ns expected) {
 }  // namespace
 
 DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
-                       const turns::Options& options, Tracer* trace, std::string name)
+                       const turns::Options& options, Tracer* trace, std::string name, std::string address)
     : next_(next),
       clock_(clock),
       durations_(durations),
       turns_(forks_, options),
+      outsiders_(std::move(address)),
       file_(turns::SharedFile::name_for(options.identity)),
       log_(trace, std::move(name)) {
   unreleased_.reserve(64);
@@ -106,6 +114,7 @@ void DeviceTurn::reset_in_child() noexcept {
   stalls_ = 0;
   gave_up_ = false;
   problem_.clear();
+  outsiders_.reset_in_child();
   log_.reset();
   holds_ = false;
   part_ = Part::none_yet;
@@ -129,6 +138,7 @@ void DeviceTurn::note_problem(const std::string& problem) noexcept try {
 
 void DeviceTurn::leave() noexcept {
   stopped_ = true;  // the keeper does not call the driver any more, which may be ending, too
+  outsiders_.stop();
   if (part_.exchange(Part::impossible) != Part::joined) return;
   turns_.leave_at_exit();
   if (!mutex_.try_lock()) return;
@@ -150,6 +160,7 @@ observe::TurnFigures DeviceTurn::report() {
   report.longest_wait = figures.longest_wait;
   report.held = figures.held;
   report.stalls = figures.stalls;
+  report.outsiders = outsiders_.found();
   const Part part = part_;
   report.state = gave_up_                   ? "given up"
                  : part == Part::none_yet   ? "not joined"
@@ -190,6 +201,19 @@ bool DeviceTurn::change_holder(Change change) {
   }
   changed_.notify_all();
   return holds;
+}
+
+Pace DeviceTurn::pace() const noexcept {
+  if (!turns_.contended()) return kBesideOutsiders;
+  switch (turns_.haste_of_others()) {
+    case turns::Haste::higher_class:
+      return kBesideHigher;
+    case turns::Haste::brief:
+      return kBesideBrief;
+    case turns::Haste::none:
+      break;
+  }
+  return kAmongJobs;
 }
 
 bool DeviceTurn::begin() noexcept try {
@@ -311,8 +335,8 @@ launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
     // Another thread of the program waits for the device, perhaps for longer than this one may.
     while (changing_ && !is_aborted()) changed_.wait_for(lock, base::Nanoseconds(kMillisecond));
     if (changing_ || !holds_) return WaitResult::aborted;
-    const bool narrow = turns_.haste_of_others() == turns::Haste::higher_class;
-    if (flight_.size() < 2 || work_in_flight() + or_unknown(expected) <= (narrow ? kNarrowWindow : kWindow))
+    const Pace pace = this->pace();
+    if (flight_.size() < pace.in_flight || work_in_flight() + or_unknown(expected) <= pace.window.count())
       break;
     const WaitResult how = wait_for_oldest(kEarly, abort);
     if (how != WaitResult::complete) return how;
@@ -331,6 +355,7 @@ Ns DeviceTurn::work_in_flight() const {
 }
 
 bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
+  if (!turns_.contended()) return false;
   const base::MutexLock lock(mutex_);
   if (next.expected.count() <= 0) return true;
   if (unmarked_.count != 0 && unmarked_.queue != next.queue) return true;
@@ -367,8 +392,8 @@ bool DeviceTurn::has_ended(cl_event event) const noexcept {
          status <= CL_COMPLETE;
 }
 
-launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
-                                     const std::atomic<int>* abort) const {
+launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early, const std::atomic<int>* abort,
+                                     bool alone) const {
   const Ns start = now();
   const Ns until = start + kPatience + allowance(expected_end - start);
   const base::ScopedPreciseSleep undisturbed;
@@ -376,6 +401,10 @@ launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early,
     if (has_ended(event)) return launch::WaitResult::complete;
     if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return launch::WaitResult::aborted;
     if (at > until) return launch::WaitResult::stalled;
+    if (alone && at > expected_end - early && at < expected_end + early) {  // each moment is lost
+      clock_.spin();
+      continue;
+    }
     const Ns usual = std::clamp((at - start) / kShareOfWait, kShortestSleep, kMillisecond);
     clock_.sleep_for(base::Nanoseconds(std::max(usual, std::min(expected_end - early - at, kMillisecond))));
   }
@@ -391,7 +420,8 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const bool others = newest != handle && next_.clRetainEvent(newest) == CL_SUCCESS;
   launch::Event last(next_, others ? newest : nullptr);
   mutex_.unlock();
-  const launch::WaitResult how = await(handle, expected_end, early, abort);
+  const bool alone = !turns_.contended();
+  const launch::WaitResult how = await(handle, expected_end, alone ? kEarlyAlone : early, abort, alone);
   if (others && has_ended(newest)) ran_dry_ = true;
   mutex_.lock();
   release_later(std::move(last));

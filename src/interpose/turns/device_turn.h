@@ -32,6 +32,7 @@
 #include "base/fork_locks.h"
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "interpose/turns/outsider_watch.h"
 #include "interpose/turns/turn_log.h"
 #include "launch/event.h"
 #include "launch/launch.h"
@@ -45,19 +46,13 @@ namespace cleave::interpose {
 // While other processes share the device, launches are cut into slices of about so long at least.
 inline constexpr base::Nanoseconds kTurnSlice{62'500};
 
-// A command is as many slices as take about so long, and two are in flight: others wait for these when they begin to ask, and with
-// less the device would be idle between two. Longer ones cost less processor time, and the device less.
-[[nodiscard]] constexpr base::Nanoseconds length_of_command(turns::Haste others) {
-  switch (others) {
-    case turns::Haste::higher_class:
-      return kTurnSlice;
-    case turns::Haste::brief:
-      return 2 * kTurnSlice;
-    case turns::Haste::none:
-      break;
-  }
-  return 16 * kTurnSlice;
-}
+// How a launch is held back. A command is as many slices as take about `command`, and `in_flight` of them are on the device, or as many
+// as take `window` together.
+struct Pace {
+  base::Nanoseconds command;
+  std::size_t in_flight;
+  base::Nanoseconds window;
+};
 
 // A command that has been enqueued in a turn.
 struct TurnCommand {
@@ -70,25 +65,28 @@ struct TurnCommand {
 
 class DeviceTurn {
  public:
-  // `durations` learns what commands take. `trace` may be null. `name`: the device's. Everything must outlive this.
+  // `durations` learns what commands take. `trace` may be null. `name`: the device's. `address`: for OutsiderWatch. Everything
+  // must outlive this.
   DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& durations,
-             const turns::Options& options, Tracer* trace, std::string name);
+             const turns::Options& options, Tracer* trace, std::string name, std::string address);
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
   ~DeviceTurn();
 
-  // Whether launches have to ask for turns, since other processes share the device; two relaxed loads. True also until
+  // Whether launches have to ask for turns, since other processes share the device; three relaxed loads. True also until
   // enter().
   [[nodiscard]] bool contended() const noexcept {
     const Part part = part_.load(std::memory_order_relaxed);
-    return part == Part::none_yet ||
-           (part == Part::joined && turns_.contended() && !gave_up_.load(std::memory_order_relaxed));
+    return part == Part::none_yet || (part == Part::joined && (turns_.contended() || outsiders_.found()) &&
+                                      !gave_up_.load(std::memory_order_relaxed));
   }
 
   // Whether it shares the device in turns now.
   [[nodiscard]] bool takes_part() const noexcept {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
+  // Processes that do not take turns, and suffer from slices that are queued.
+  [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
   [[nodiscard]] observe::TurnFigures report();
 
@@ -131,6 +129,7 @@ class DeviceTurn {
   };
 
   // For TurnUse.
+  [[nodiscard]] Pace pace() const noexcept;
   bool begin() noexcept;
   void finish() noexcept;
   launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
@@ -166,7 +165,7 @@ class DeviceTurn {
   void sleep_for(turns::Ns time) const;
   [[nodiscard]] bool has_ended(cl_event event) const noexcept;
   [[nodiscard]] launch::WaitResult await(cl_event event, turns::Ns expected_end, turns::Ns early,
-                                         const std::atomic<int>* abort) const;
+                                         const std::atomic<int>* abort, bool alone) const;
 
   void start_keeper() CLEAVE_REQUIRES(mutex_);
   void keep() noexcept;
@@ -177,6 +176,7 @@ class DeviceTurn {
   learn::CostTable& durations_;
   base::ForkLocks forks_;
   turns::Turns turns_;
+  OutsiderWatch outsiders_;
   const std::string file_;
   TurnLog log_;
   std::atomic<Part> part_{Part::none_yet};
@@ -223,7 +223,7 @@ class TurnUse {
   launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort = nullptr) {
     return turn_.make_room(expected, abort);
   }
-  [[nodiscard]] turns::Haste haste_of_others() const { return turn_.turns_.haste_of_others(); }
+  [[nodiscard]] Pace pace() const { return turn_.pace(); }
   // Whether the device has been idle although there was more to enqueue, since it was asked last: commands are shorter than
   // expected.
   [[nodiscard]] bool ran_dry() { return turn_.ran_dry_.exchange(false, std::memory_order_relaxed); }

@@ -70,8 +70,8 @@ void TurnDevices::add(const QueueRecord& queue) noexcept try {
   const unsigned count = count_.load(std::memory_order_relaxed);
   if (count == devices_.size() || find(queue.device) != nullptr) return;
   devices_[count].id = queue.device;
-  devices_[count].turn =
-      std::make_unique<DeviceTurn>(next_, clock_, durations_, options, trace_, std::move(name));
+  devices_[count].turn = std::make_unique<DeviceTurn>(next_, clock_, durations_, options, trace_,
+                                                      std::move(name), nvidia_address(next_, queue.device));
   count_.store(count + 1, std::memory_order_release);
 } catch (...) {  // out of memory: no turns on this device
 }
@@ -98,6 +98,14 @@ DeviceTurn* TurnDevices::of(cl_device_id device) noexcept try {
   return turn->contended() ? turn : nullptr;
 } catch (...) {
   return nullptr;
+}
+
+void TurnDevices::note_split(cl_device_id device) noexcept {
+  if (DeviceTurn* const turn = find(device)) turn->outsiders().start();
+}
+
+void TurnDevices::note_outsiders(cl_device_id device, bool found) noexcept {
+  if (DeviceTurn* const turn = find(device)) turn->outsiders().note(found);
 }
 
 void TurnDevices::count_exempt(cl_device_id device, TurnExemption why) noexcept {

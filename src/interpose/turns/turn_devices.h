@@ -60,6 +60,11 @@ class TurnDevices {
   // The turns on the device, if it is shared; else null. Joins at the first call for a device.
   DeviceTurn* of(cl_device_id device) noexcept;
 
+  // A launch was split, although nobody shares the device in turns: from now on those who do not take turns are looked for.
+  void note_split(cl_device_id device) noexcept;
+  // Whether there are any, in place of the watch.
+  void note_outsiders(cl_device_id device, bool found) noexcept;
+
   // A launch on the device takes no turn, although others share it.
   void count_exempt(cl_device_id device, TurnExemption why) noexcept;
   // What this process has had.

@@ -18,7 +18,7 @@ constexpr int kGain = 8;
 // What is not known may be long.
 std::size_t TurnPacer::slices_at_once() noexcept {
   if (slice_.count() <= 0) return 1;
-  const auto slices = (length_of_command(use_.haste_of_others()) + slice_ / 2) / slice_;
+  const auto slices = (use_.pace().command + slice_ / 2) / slice_;
   return static_cast<std::size_t>(std::max<base::Nanoseconds::rep>(slices, 1));
 }
 
@@ -49,7 +49,8 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
     since_turn_ = 0;
     static_cast<void>(use_.ran_dry());
   } else if (++since_turn_ > kUntimed) {
-    learn(now - last_, slices);
+    // Alone on the device, it has ended.
+    learn(use_.pace().in_flight == 1 ? now - start : now - last_, slices);
   }
   last_ = now;
   return launch::WaitResult::complete;

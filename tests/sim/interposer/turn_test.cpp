@@ -83,6 +83,40 @@ TEST_F(TurnTest, SharedFewSlicesAreInFlight) {
   expect_device_is_given_back();
 }
 
+TEST_F(TurnTest, BesideOutsidersOneCommandIsInFlight) {
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  cl.clFinish(queue);
+  interpose::interposer().turns.note_outsiders(device, true);
+  for (int i = 0; i < 2; ++i) {
+    driver.forget();
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    await_feeder();
+  }
+  const auto commands = driver.launches();
+  EXPECT_GT(commands.size(), 4U) << "4 ms of work";
+  EXPECT_LT(commands.size(), 40U);
+  for (std::size_t i = 1; i < commands.size(); ++i) EXPECT_GE(commands[i].queued, commands[i - 1].ended);
+  expect_each_item_ran(3);
+  EXPECT_TRUE(turn_figures().outsiders);
+  interpose::interposer().turns.note_outsiders(device, false);
+  driver.forget();
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  EXPECT_EQ(driver.launches().size(), 20U) << "all at once";
+  expect_each_item_ran(4);
+}
+
+// Natively there is none behind the kernel.
+TEST_F(TurnTest, BesideOutsidersWholeLaunchesGetNoEvent) {
+  const cl_kernel whole = make_kernel(kUsesGroupId, "reads_group_id");
+  ASSERT_EQ(launch(whole), CL_SUCCESS);
+  interpose::interposer().turns.note_outsiders(device, true);
+  const std::size_t before = events_asked_for(driver);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(launch(whole), CL_SUCCESS);
+  EXPECT_EQ(events_asked_for(driver), before);
+  EXPECT_EQ(cl.clFinish(queue), CL_SUCCESS);
+  EXPECT_EQ(turn_figures().launches, 100U);
+}
+
 TEST_F(TurnTest, LaunchWaitsForTheDevice) {
   share();
   ASSERT_TRUE(other.begin());

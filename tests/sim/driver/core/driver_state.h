@@ -58,6 +58,7 @@ class DriverState final : public base::Clock {
   // base::Clock. Need no lock: sleeping takes it itself.
   Nanoseconds now() override { return timeline.now(); }
   void sleep_for(Nanoseconds duration) override;
+  void spin() override { sleep_for(Nanoseconds(1'000)); }
   Nanoseconds thread_time() override { return Nanoseconds(wait_cpu_time_.load()); }
 
   // Time.
