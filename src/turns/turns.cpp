@@ -49,7 +49,7 @@ Haste haste_of_others_than(std::uint32_t self, const View& state, Ns quantum, Ns
     const Participant& p = state.participants[slot];
     if (p.nonce == 0 || slot == self || now - p.asked_at > kSecond) continue;
     if (p.priority < mine.priority) return Haste::higher_class;
-    if (p.priority == mine.priority && p.request <= quantum / 4) most = Haste::brief;
+    if (p.priority == mine.priority && p.request <= quantum / 2) most = Haste::brief;
   }
   return most;
 }

@@ -72,9 +72,9 @@ launch::LaunchResult enqueue_by_method(Interposer& p, const Table& next, const l
 }
 
 // Few slices are in flight in a turn, so more queues would not help.
-plan::LaunchMethod held_back(plan::LaunchMethod method) {
+plan::LaunchMethod held_back(plan::LaunchMethod method, std::size_t in_flight) {
   constexpr unsigned kQueues = 2;
-  if (method.mode == plan::Mode::pipelined) {
+  if (method.mode == plan::Mode::pipelined && in_flight > 1) {
     method.queues = std::min(method.queues, kQueues);
   } else {
     method.mode = plan::Mode::sequential;
@@ -154,7 +154,7 @@ cl_int launch_split(Interposer& p, const Call& call, const Split& split, const L
   if (turn != nullptr) {
     const auto expected = turn->is_certain ? turn->expected : base::Nanoseconds(0);
     turn_pacer.emplace(turn->use, pacer, p.clock, expected, cut.count(), abort, turn->caller);
-    method = held_back(method);
+    method = held_back(method, turn->use.pace().in_flight);
   }
   const bool sequential = method.mode == plan::Mode::sequential;
   launch::Pacer* const paced_by = turn_pacer   ? &*turn_pacer

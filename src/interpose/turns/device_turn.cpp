@@ -21,7 +21,7 @@ constexpr Pace kBesideBrief{2 * kTurnSlice, 2, 4 * kTurnSlice};
 constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice};
 // NVIDIA's driver lets a process that has something queued go on for 2 ms before it looks at others, but not one on which nothing
 // else is queued.
-constexpr Pace kBesideOutsiders{8 * kTurnSlice, 1, base::Nanoseconds(0)};
+constexpr Pace kBesideOutsiders{10 * kTurnSlice, 1, base::Nanoseconds(0)};
 // Whole commands of so much device time need no event if the program wants none.
 constexpr Ns kMostUnmarked = 250'000;
 constexpr Ns kMicrosecond = 1'000;

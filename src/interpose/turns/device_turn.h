@@ -85,7 +85,7 @@ class DeviceTurn {
   [[nodiscard]] bool takes_part() const noexcept {
     return part_.load(std::memory_order_relaxed) == Part::joined && contended();
   }
-  // Processes that do not take turns, and suffer from slices that are queued.
+  // About processes that do not take turns, and suffer from slices that are queued.
   [[nodiscard]] OutsiderWatch& outsiders() { return outsiders_; }
   // Without what is guarded by the lock if another thread has that, or this one, in a signal handler.
   [[nodiscard]] observe::TurnFigures report();
@@ -224,6 +224,8 @@ class TurnUse {
     return turn_.make_room(expected, abort);
   }
   [[nodiscard]] Pace pace() const { return turn_.pace(); }
+  // A command took much longer than expected.
+  void note_disturbed() { turn_.outsiders_.note_disturbed(); }
   // Whether the device has been idle although there was more to enqueue, since it was asked last: commands are shorter than
   // expected.
   [[nodiscard]] bool ran_dry() { return turn_.ran_dry_.exchange(false, std::memory_order_relaxed); }

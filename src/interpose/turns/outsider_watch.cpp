@@ -1,5 +1,6 @@
 #include "interpose/turns/outsider_watch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -16,8 +17,23 @@ using namespace std::chrono_literals;
 
 constexpr auto kPeriod = 1s;
 constexpr auto kLongestStop = 100ms;
+constexpr int kEnough = 2;
+constexpr int kLongestPause = 8;
 
 }  // namespace
+
+bool RoomForOutsiders::step(bool others, bool disturbed) {
+  if (!others || disturbed || (!leaves_ && --left_ <= 0)) {
+    if (!others || disturbed) pause_ = 0;
+    undisturbed_ = 0;
+    return leaves_ = others;
+  }
+  if (leaves_ && ++undisturbed_ >= kEnough) {
+    leaves_ = false;
+    left_ = pause_ = std::clamp(2 * pause_, 1, kLongestPause);
+  }
+  return leaves_;
+}
 
 void OutsiderWatch::start_thread() noexcept try {
   if (started_.exchange(true) || address_.empty()) return;
@@ -38,10 +54,11 @@ void OutsiderWatch::watch(const std::string& address, const std::shared_ptr<Stat
     return may_call;
   };
   std::optional<bool> found = false;
+  RoomForOutsiders room;
   if (!in_library([&] { processes = GpuProcesses::open(GpuProcesses::kLibrary, address); })) return;
   while (processes && found) {
     if (!in_library([&] { found = processes->has_others_than(self); })) break;
-    state->found = found.value_or(false);
+    state->found = room.step(found.value_or(false), state->disturbed.exchange(false));
     std::this_thread::sleep_for(kPeriod);
   }
   // Not shut down when the process ends, which does that by itself.

@@ -1,5 +1,5 @@
-// Whether processes that are not under Cleave use a device too: looked for once a second, by a thread of ours, while the
-// process lives. Only for NVIDIA's GPUs, and where the list of their processes holds this one.
+// Whether room has to be left for processes that are not under Cleave and use a device too: looked for once a second, by a thread
+// of ours, while the process lives. Only for NVIDIA's GPUs, and where the list of their processes holds this one.
 //
 // Thread-safe. A forked child does not look, since the driver's library does not survive a fork.
 #pragma once
@@ -10,6 +10,20 @@
 #include <utility>
 
 namespace cleave::interpose {
+
+// In which seconds room is left. It costs device time, and most processes that have a GPU open do nothing with it: after two
+// seconds in which nobody came in between, for one second not, and then for twice as long each time, up to eight seconds.
+class RoomForOutsiders {
+ public:
+  // For the next second. `others`: there are some. `disturbed`: one of them came in between in the last one.
+  bool step(bool others, bool disturbed);
+
+ private:
+  bool leaves_ = false;
+  int undisturbed_ = 0;  // seconds, while room is left
+  int pause_ = 0;        // seconds, the latest
+  int left_ = 0;         // of that
+};
 
 class OutsiderWatch {
  public:
@@ -24,8 +38,10 @@ class OutsiderWatch {
   void start() noexcept {
     if (!started_.load(std::memory_order_relaxed)) start_thread();
   }
-  // Whether there are any; one relaxed load.
+  // Whether room has to be left now; one relaxed load.
   [[nodiscard]] bool found() const noexcept { return state_->found.load(std::memory_order_relaxed); }
+  // A command took much longer than expected, where room was left after it.
+  void note_disturbed() noexcept { state_->disturbed.store(true, std::memory_order_relaxed); }
   // In place of the thread.
   void note(bool found) noexcept { state_->found = found; }
 
@@ -37,6 +53,7 @@ class OutsiderWatch {
  private:
   struct State {
     std::atomic<bool> found{false};
+    std::atomic<bool> disturbed{false};
     std::atomic<bool> stopped{false};
     std::atomic<bool> calls{false};  // the thread is in the library
   };

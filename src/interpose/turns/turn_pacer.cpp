@@ -12,6 +12,7 @@ constexpr std::size_t kLeastTimed = 4;
 // So many slices, whose ends are looked for often, tell what one takes.
 constexpr std::size_t kKnown = 16;
 constexpr int kGain = 8;
+constexpr base::Nanoseconds kJitter{100'000};
 
 }  // namespace
 
@@ -35,6 +36,14 @@ void TurnPacer::learn(base::Nanoseconds took, std::size_t slices) {
   }
 }
 
+// Of a command that was alone on the device, and has ended. What came in between is not its own.
+base::Nanoseconds TurnPacer::time_alone(base::Nanoseconds took, std::size_t slices) {
+  const auto expected = slice_ * static_cast<base::Nanoseconds::rep>(slices);
+  if (expected.count() == 0 || took < expected * 3 / 2 + kJitter) return took;
+  use_.note_disturbed();
+  return expected;
+}
+
 launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcept {
   use_.enqueued({.event = command, .expected = slice_ * static_cast<base::Nanoseconds::rep>(slices)});
   const std::uint64_t turn = use_.turn();
@@ -49,8 +58,7 @@ launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcep
     since_turn_ = 0;
     static_cast<void>(use_.ran_dry());
   } else if (++since_turn_ > kUntimed) {
-    // Alone on the device, it has ended.
-    learn(use_.pace().in_flight == 1 ? now - start : now - last_, slices);
+    learn(use_.pace().in_flight == 1 ? time_alone(now - start, slices) : now - last_, slices);
   }
   last_ = now;
   return launch::WaitResult::complete;
