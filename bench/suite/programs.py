@@ -24,7 +24,9 @@ def library():
 
 
 def vendor_library():
-    return library().parent.parent / "libcleave-icd.so"
+    """Beside the drop-in, as distributions put it, or in the folder above."""
+    beside = library().parent / "libcleave-icd.so"
+    return beside if beside.exists() else library().parent.parent / "libcleave-icd.so"
 
 
 def environment(settings):

@@ -222,7 +222,7 @@ void Front::greeting_ended(Id id, const std::string& peer, const std::string& wh
   const base::MutexLock lock(mutex_);
   arrivals_.remove(id);
   const std::uint64_t one = 1;
-  static_cast<void>(::write(wakes_.get(), &one, sizeof one));
+  [[maybe_unused]] const ssize_t written = ::write(wakes_.get(), &one, sizeof one);
 }
 
 int Front::poll_timeout() const {
@@ -250,7 +250,7 @@ bool Front::step() {
   }
   end_expired();
   std::uint64_t woken = 0;
-  static_cast<void>(::read(wakes_.get(), &woken, sizeof woken));
+  [[maybe_unused]] const ssize_t taken = ::read(wakes_.get(), &woken, sizeof woken);
   // The listeners first: a message may add one.
   for (std::size_t i = 2; i < first; ++i) {
     if (polled[i].revents != 0) accept_from(listeners_[i - 2]);

@@ -44,7 +44,7 @@ base::FileDescriptor open_locked_folder(int parent, const char* name) {
   const bool is_folder =
       ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
   if (is_folder && (status.st_mode & 0700U) != 0700U) {
-    ::fchmodat(parent, name, 0700, 0);
+    [[maybe_unused]] const int changed = ::fchmodat(parent, name, 0700, 0);
     folder = open_folder(parent, name);
   }
   return folder;

@@ -32,7 +32,10 @@ int bench(const std::vector<std::string>& arguments) {
   const Installation cleave = find_installation();
   const fs::path folder = find_suite(cleave);
   if (folder.empty()) {
-    std::fputs("cleave: the benchmarks are missing: build Cleave with -DCLEAVE_BENCH=ON\n", stderr);
+    std::fputs(
+        "cleave: the benchmarks are missing: install the package cleave-bench, or build Cleave with "
+        "-DCLEAVE_BENCH=ON\n",
+        stderr);
     return kFailure;
   }
   ::setenv("CLEAVE_BENCH", folder.c_str(), 1);

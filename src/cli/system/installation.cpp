@@ -14,8 +14,12 @@ Installation installed_below(const fs::path& command, const fs::path& libraries)
   installation.drop_in_folder = libraries / "cleave";
   installation.drop_in = installation.drop_in_folder / "libOpenCL.so.1";
   installation.stub = installation.drop_in_folder / "libOpenCL.so";
-  installation.layer = libraries / "libcleave-layer.so";
-  installation.vendor = libraries / "libcleave-icd.so";
+  // Distributions keep libraries that nobody links in a folder of their own (CLEAVE_FACES_DIR).
+  std::error_code ignored;
+  const bool is_private = fs::exists(installation.drop_in_folder / "libcleave-layer.so", ignored);
+  const fs::path faces = is_private ? installation.drop_in_folder : libraries;
+  installation.layer = faces / "libcleave-layer.so";
+  installation.vendor = faces / "libcleave-icd.so";
   return installation;
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -10,11 +11,14 @@ from support.options import OPTIONS, main
 from support.processes import clean_environment, run
 
 BUILD, PROGRAM = OPTIONS.build, OPTIONS.program[0]
+SOURCES = pathlib.Path(__file__).absolute().parents[3]
+# The one place for it; packaging/release writes the others.
+VERSION = re.search(r"(?m)^project\(cleave VERSION (\S+) ", (SOURCES / "CMakeLists.txt").read_text())[1]
 
 CONSUMER = """
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C)
-find_package(Cleave 0.1 REQUIRED)
+find_package(Cleave @VERSION@ REQUIRED)
 add_executable(consumer consumer.c)
 target_link_libraries(consumer PRIVATE Cleave::headers)
 foreach(file IN LISTS Cleave_DROP_IN Cleave_LAYER Cleave_COMMAND)
@@ -57,10 +61,20 @@ class Installed(unittest.TestCase):
         self.assertEqual(split, native)
         self.assertIn("cleave: multiply         2         2         6", done.stderr)
 
+    def test_version_is_the_same_everywhere(self):
+        for program in ("cleave", "cleave-monitord", "cleave-serverd"):
+            if (self.prefix / "bin" / program).exists():
+                self.assertEqual(output(self.prefix / "bin" / program, "--version").stdout, f"{program} {VERSION}\n")
+        changes = re.search(r"(?m)^## (\S+), (unreleased|\d{4}-\d\d-\d\d)$", (SOURCES / "CHANGELOG.md").read_text())
+        package = re.match(r"cleave \((\S+)\) (\w+);", (SOURCES / "debian/changelog").read_text())
+        table = re.search(r"(?m)^\| the release: .* \| (\S+) \|$", (SOURCES / "docs/compatibility.md").read_text())
+        self.assertEqual((changes[1], package[1], table[1]), (VERSION, VERSION, VERSION))
+        self.assertEqual(changes[2] == "unreleased", package[2] == "UNRELEASED")
+
     def test_pkg_config_knows_the_libraries(self):
         path = self.prefix / OPTIONS.library_folder / "pkgconfig"
         version = output("pkg-config", "--modversion", "cleave", PKG_CONFIG_PATH=path).stdout
-        self.assertEqual(version.strip(), "0.1.0")
+        self.assertEqual(version.strip(), VERSION)
         for variable in ("dropin", "layer"):
             library = output("pkg-config", f"--variable={variable}", "--define-prefix", "cleave", PKG_CONFIG_PATH=path).stdout
             self.assertTrue(pathlib.Path(library.strip()).is_file(), library)
@@ -68,7 +82,7 @@ class Installed(unittest.TestCase):
     def test_cmake_project_finds_it(self):
         project = self.folder / "consumer"
         project.mkdir()
-        (project / "CMakeLists.txt").write_text(CONSUMER)
+        (project / "CMakeLists.txt").write_text(CONSUMER.replace("@VERSION@", VERSION))
         (project / "consumer.c").write_text(SOURCE)
         output(OPTIONS.cmake, "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
         output(OPTIONS.cmake, "--build", project / "build")
@@ -80,7 +94,6 @@ class Installed(unittest.TestCase):
     @unittest.skipUnless((BUILD / "bin/cleave-monitord").is_file(), "built without the daemon")
     def test_daemon_comes_with_its_units_and_manual(self):
         daemon = self.prefix / "bin/cleave-monitord"
-        self.assertIn("cleave-monitord 0.1.0", output(daemon, "--version").stdout)
         units = self.prefix / "lib/systemd/system"
         self.assertIn("ListenStream=/run/cleave/monitor.sock", (units / "cleave-monitord.socket").read_text())
         self.assertRegex((units / "cleave-monitord.service").read_text(), r"(?m)^ExecStart=/.*/bin/cleave-monitord$")

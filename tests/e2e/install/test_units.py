@@ -127,6 +127,17 @@ class Installed(unittest.TestCase):
                 self.assertEqual(unit["NoNewPrivileges"], "yes")
                 self.assertEqual(unit["CapabilityBoundingSet"], "")
 
+    @unittest.skipUnless("cleave-monitord" in DAEMONS, "built without the daemon")
+    def test_monitor_survives_what_its_libraries_try(self):
+        """libnuma, which libvirt brings along, makes a system call that the unit refuses."""
+        self.assertEqual(self.units["cleave-monitord"]["SystemCallErrorNumber"], "EPERM")
+
+    @unittest.skipUnless("cleave-serverd" in DAEMONS, "built without the remote backend")
+    def test_groups_of_the_server_are_made(self):
+        """It does not start where one is missing."""
+        made = re.findall(r"(?m)^g (\w+) -$", (self.prefix / "lib/sysusers.d/cleave-serverd.conf").read_text())
+        self.assertEqual(made, self.units["cleave-serverd"].words("SupplementaryGroups"))
+
     @unittest.skipUnless("cleave-serverd" in DAEMONS, "built without the remote backend")
     def test_server_keeps_the_rights_that_drivers_need(self):
         unit = self.units["cleave-serverd"]
