@@ -16,7 +16,7 @@ def draw(found, pyplot):
     by_way(places[1][0], found.of("throughput"), "Jobs, all together: ratio to one, natively")
     by_way(places[1][1], found.of("processor of all"), "Processor time of all jobs, cores")
     bars(places[1][2], found.of("weights"), "Shares by weight")
-    others = [row for part in ("overlap", "idle") for row in found.of(part)]
+    others = [row for part in ("overlap", "idle", "remote") for row in found.of(part)]
     others += [row for row in found.of("outsiders") if ", P99," in row.what]
     bars(places[1][3], others, "Time, or throughput: ratio to alone, natively")
     return figure

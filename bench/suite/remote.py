@@ -20,14 +20,17 @@ from results import Results, Row, Unmeasured, machine, median, spread
 PRODUCTS = (64, 128, 256, 512)
 
 
+def command():
+    return programs.library().parent.parent.parent / "bin" / "cleave-serverd"
+
+
 @contextlib.contextmanager
 def server(address, settings=None, options=()):
     """A server of all devices here, until the end: its process."""
-    command = programs.library().parent.parent.parent / "bin" / "cleave-serverd"
-    if not command.exists():
-        raise Unmeasured(f"{command} is missing: Cleave was built without the remote backend")
+    if not command().exists():
+        raise Unmeasured(f"{command()} is missing: Cleave was built without the remote backend")
     user = ["--user", "root"] if os.geteuid() == 0 else []
-    process = subprocess.Popen([command, "--listen", address, *user, *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    process = subprocess.Popen([command(), "--listen", address, *user, *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                env=programs.environment(settings or {}), text=True)
     try:
         wait_for(address, process)

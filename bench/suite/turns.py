@@ -2,13 +2,15 @@
 
 Jobs launch long kernels without a pause; a client asks for a little work about every 10 ms. How long does the client wait,
 alone and beside 1, 4 and 8 jobs; what do the jobs get done, by themselves, beside the client, and by their weights; what does
-it cost the host's processors, and a process that is alone? And what becomes of jobs that compute while they wait, and of
-clients without Cleave?
+it cost the host's processors, and a process that is alone? And what becomes of jobs that compute while they wait, of
+clients without Cleave, of 64 jobs, and of the short kernels of a server's clients beside a long one?
 """
 
 import json
 import os
+import pathlib
 import select
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -16,6 +18,7 @@ import time
 from dataclasses import dataclass
 
 import programs
+import remote
 from clients import percentile
 from results import Results, Row, Unmeasured, machine, median, ratio, spread
 
@@ -31,6 +34,8 @@ SETTLING = 0.2  # seconds of jobs that do not count
 ROUNDS_OF_OVERLAP = 10  # at least so many long kernels
 OUTSIDERS_VMS = "5"  # what the job beside an outsider is split for
 LIMIT = 60  # seconds for the end of a process
+QUANTUM = 15  # milliseconds: turns::Scheduler::kDefaultQuantum
+REMOTE_CLIENTS = 7
 
 
 @dataclass
@@ -143,7 +148,7 @@ def run_all(platform, sharers, seconds):
 
 class Bench:
     def __init__(self, given, folder):
-        self.platform, self.folder = given.platform, folder
+        self.platform, self.folder, self.quick = given.platform, folder, given.quick
         self.seconds = given.seconds or (0.3 if given.quick else 2)
         self.rounds = given.rounds or (1 if given.quick else 2)
         self.long = 40 if given.quick else 300  # milliseconds of the long kernel on the idle device
@@ -318,11 +323,58 @@ def measure_outsiders(bench):
         waits = {beside: [percentile(one.waits(), share) for one in outcomes] for beside, outcomes in found.items()}
         for beside, values in waits.items():
             if beside != "alone":
-                bench.add_waits("outsiders", f"{CLIENTS['kernel']} without Cleave, {name}, {beside}", values, waits["alone"])
+                job = median([total(one, 1) for one in found[beside]])
+                bench.add_waits("outsiders", f"{CLIENTS['kernel']} without Cleave, {name}, {beside}", values, waits["alone"],
+                                note=f"the job {job:.4g} kernels/s")
+
+
+def measure_many(bench):
+    """Many jobs: how even their shares are, and the longest wait for a turn."""
+    jobs = 4 if bench.quick else 64
+    stats = pathlib.Path(bench.folder, "stats")
+    found = []
+    for _ in range(bench.rounds):
+        stats.mkdir()
+        outcome, right = run_all(bench.platform, [bench.job(TURNS, SHARED, CLEAVE_STATS=f"{stats}/%p")] * jobs,
+                                 5 * bench.seconds)
+        bench.results.sound &= right
+        waits = [json.loads(file.read_text())["turns"]["devices"][0]["longest_wait_ns"] for file in stats.iterdir()]
+        found.append((index_of_fairness([outcome.work_of(i) for i in range(jobs)]), max(waits) / 1e6))
+        shutil.rmtree(stats)
+    evenness, longest = zip(*found)
+    bench.add("many", f"{jobs} jobs: Jain's index", evenness)
+    bench.add("many", f"{jobs} jobs: longest wait for a turn, of {jobs * QUANTUM} ms", [one / jobs / QUANTUM for one in longest],
+              note=f"{median(longest):.4g} ms")
+
+
+def index_of_fairness(works):
+    """Jain's: 1 if all have the same."""
+    return sum(works) ** 2 / (len(works) * sum(work * work for work in works))
+
+
+def measure_remote(bench):
+    """Clients of a server on this machine that ask for short kernels, beside one with long ones."""
+    if not remote.command().exists():
+        return
+    address = f"unix:{bench.folder}/server.sock"
+    settings = remote.nothing_but(address)
+    short = Sharer(bench.client("kernel", NATIVE).words, settings)
+    long = Sharer(("job", WAVES, round(bench.steps["long"] * (1 if bench.quick else 1000 / bench.long))), settings)
+    clients = [short] * (2 if bench.quick else REMOTE_CLIENTS)
+    for way, turns in (("without turns", "off"), (TURNS, "on")):
+        own = bench.settings(TURNS, CLEAVE_TURNS=turns)
+        del own["LD_PRELOAD"]
+        with remote.server(address, own):
+            found = bench.in_turn({"alone": clients, "beside": [*clients, long]})
+        waits = {name: [percentile([wait for i in range(len(clients)) for wait in one.waits(i)], 99) for one in outcomes]
+                 for name, outcomes in found.items()}
+        bench.add_waits("remote", f"a kernel of 1 ms of {len(clients)} clients of a server, P99, beside one with kernels of 1 s: {way}",
+                        waits["beside"], waits["alone"])
 
 
 PARTS = {"clients": measure_clients, "throughput": measure_throughput, "weights": measure_weights, "alone": measure_alone,
-         "overlap": measure_overlap, "idle": measure_idle, "outsiders": measure_outsiders}
+         "overlap": measure_overlap, "idle": measure_idle, "outsiders": measure_outsiders, "many": measure_many,
+         "remote": measure_remote}
 
 
 def measure(given):
