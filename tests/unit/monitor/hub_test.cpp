@@ -100,6 +100,7 @@ TEST_F(HubTest, APingIsAnswered) {
 
 TEST_F(HubTest, OnePeersClientsKeepNoOthersOut) {
   std::vector<TestClient> many;
+  many.reserve(6);
   for (int i = 0; i < 6; ++i) many.push_back(join("many"));
   EXPECT_EQ(hub().statistics().refused, 2U);
   TestClient other = join("other");
