@@ -24,7 +24,7 @@ class Client;
 // What a client sends, and whom it tells that it should go: the hub.
 class ClientOwner {
  public:
-  enum class DropReason : std::uint8_t { left, long_line, slow };
+  enum class DropReason : std::uint8_t { left, long_line, slow, displaced };
 
   ClientOwner() = default;
   ClientOwner(const ClientOwner&) = delete;
@@ -64,6 +64,7 @@ class Client : public std::enable_shared_from_this<Client> {
     std::list<std::shared_ptr<Client>>::iterator at;
   };
   Place place;
+  std::uint64_t id = 0;
 
  private:
   bool fill();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cleave/monitor.h"
+#include "daemon/peer_key.h"
 #include "monitor/metrics.h"
 
 namespace cleave::monitor {
@@ -18,6 +19,7 @@ constexpr std::chrono::milliseconds kHttpTimeout{5000};
 HubOptions hub_options(const Options& options) {
   HubOptions result;
   result.max_clients = options.max_clients;
+  result.clients_per_peer = options.clients_per_peer;
   result.heartbeat = options.heartbeat;
   result.patience = options.patience;
   return result;
@@ -61,7 +63,10 @@ Daemon::Daemon(asio::io_context& context, Hypervisor& hypervisor, const Options&
                   [this] { hub_.send_heartbeat(); }),
       expiry_(context, kExpiryPeriod, [this] { expire(); }) {
   for (daemon::ListeningSocket& socket : sockets.clients) {
-    const auto take = [this](daemon::Stream stream) { hub_.admit(std::move(stream)); };
+    const auto take = [this](daemon::Stream stream) {
+      const std::string peer = daemon::peer_key(stream.native_handle());
+      hub_.admit(std::move(stream), peer);
+    };
     listeners_.push_back(
         std::make_unique<daemon::Listener>(context, std::move(socket), options.patience, take));
   }

@@ -12,8 +12,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "daemon/asio.h"
+#include "daemon/peer_shares.h"
 #include "monitor/client.h"
 #include "monitor/log.h"
 #include "monitor/totals.h"
@@ -22,6 +24,7 @@ namespace cleave::monitor {
 
 struct HubOptions {
   std::size_t max_clients = 10'000;
+  std::size_t clients_per_peer = 0;  // of one user, guest or address; 0: as many as there are
   std::chrono::milliseconds heartbeat{2000};
   std::chrono::milliseconds patience{30'000};  // with a client that accepts no data
   std::function<TimePoint()> now = std::chrono::steady_clock::now;
@@ -37,6 +40,7 @@ class Hub final : public ClientOwner {
   struct Statistics {
     std::uint64_t admitted = 0;
     std::uint64_t refused = 0;
+    std::uint64_t displaced = 0;  // by clients of peers with fewer
     std::uint64_t long_lines = 0;
     std::uint64_t slow = 0;
     std::uint64_t changes = 0;
@@ -44,8 +48,9 @@ class Hub final : public ClientOwner {
 
   explicit Hub(HubOptions options);
 
-  // Admits a new client. Beyond the limit it is sent a "bye" and closed.
-  void admit(daemon::Stream stream);
+  // Admits a new client of this peer (daemon/peer_key.h). Beyond the limits it takes the place of one of the peer with the
+  // most, or is closed; either is sent a "bye".
+  void admit(daemon::Stream stream, const std::string& peer);
 
   void publish(const Total& total);
 
@@ -55,7 +60,7 @@ class Hub final : public ClientOwner {
   // Disconnects all clients.
   void stop();
 
-  [[nodiscard]] std::size_t clients() const { return clients_; }
+  [[nodiscard]] std::size_t clients() const { return shares_.taken(); }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 
  private:
@@ -73,7 +78,9 @@ class Hub final : public ClientOwner {
   std::array<Round, kRounds> rounds_;
   std::size_t next_client_round_ = 0;     // that a new client comes into
   std::size_t next_heartbeat_round_ = 0;  // the round whose heartbeat is next
-  std::size_t clients_ = 0;
+  daemon::PeerShares shares_;
+  std::unordered_map<daemon::PeerShares::Id, Client*> by_id_;
+  daemon::PeerShares::Id latest_ = 0;
   Statistics statistics_;
   RateLimiter refusal_log_limit_{std::chrono::seconds(10)};
   RateLimiter drop_log_limit_{std::chrono::seconds(10)};

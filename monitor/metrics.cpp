@@ -79,6 +79,8 @@ void add_clients(MetricList& list, const Hub& hub) {
   list.gauge("cleave_monitor_clients", "Clients connected.", hub.clients());
   list.counter("cleave_monitor_clients_admitted_total", "Clients admitted.", statistics.admitted);
   list.counter("cleave_monitor_clients_refused_total", "Clients beyond the limit.", statistics.refused);
+  list.counter("cleave_monitor_clients_displaced_total", "Clients that made room for those of other peers.",
+               statistics.displaced);
   list.counter("cleave_monitor_clients_slow_total", "Clients dropped because they accepted no data.",
                statistics.slow);
   list.counter("cleave_monitor_clients_long_lines_total", "Clients dropped for a line that was too long.",

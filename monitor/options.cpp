@@ -30,6 +30,12 @@ bool set_max_clients(Options& options, std::string_view text) {
   return number.has_value();
 }
 
+bool set_clients_per_peer(Options& options, std::string_view text) {
+  const auto number = base::parse_unsigned(text, 0, 1'000'000);
+  if (number) options.clients_per_peer = *number;
+  return number.has_value();
+}
+
 bool set_busy_share(Options& options, std::string_view text) {
   const auto percent = base::parse_unsigned(text, 0, 100);
   if (percent) options.busy_share = static_cast<double>(*percent) / 100;
@@ -81,6 +87,9 @@ std::vector<daemon::Option> option_table(Options& options) {
        [&](auto text) { return !(options.socket_group = text).empty(); }},
       {"max-clients", Arity::one, "N", "Clients at a time (10000)", "a whole number from 1 to 1000000",
        [&](auto text) { return set_max_clients(options, text); }},
+      {"clients-per-peer", Arity::one, "N",
+       "Clients at a time of one user, guest or address (0: --max-clients)",
+       "a whole number from 0 to 1000000", [&](auto text) { return set_clients_per_peer(options, text); }},
       {"heartbeat", Arity::one, "MS", "Milliseconds between signs of life to a client (2000)",
        "milliseconds, from 100 to 3600000", milliseconds(options.heartbeat, 100)},
       {"patience", Arity::one, "MS", "Milliseconds for which a client may accept no data (30000)",

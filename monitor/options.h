@@ -27,6 +27,7 @@ struct Options {
   mode_t socket_mode = 0666;
   std::string socket_group;  // empty: the process's own
   std::size_t max_clients = 10'000;
+  std::size_t clients_per_peer = 0;  // of one user, guest or address; 0: as many as there are
   std::chrono::milliseconds heartbeat{2000};
   std::chrono::milliseconds patience{30'000};  // with a client that accepts no data
   std::chrono::milliseconds interval{3000};    // between listings

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file_descriptor.h"
+#include "remote/server/builds/build_trials.h"
 #include "remote/server/front/front.h"
 #include "remote/server/log.h"
 #include "remote/server/options.h"
@@ -15,6 +16,7 @@
 #include "remote/server/supervisor/supervisor.h"
 #include "remote/server/worker/opencl_loader.h"
 #include "remote/server/worker/platforms.h"
+#include "remote/server/worker/trial_process.h"
 #include "remote/server/worker/worker.h"
 
 namespace cleave::remote::server {
@@ -38,6 +40,7 @@ int start(std::span<const char* const> arguments) try {
   const std::string_view argument = arguments.size() == 2 ? arguments[1] : "";
   if (argument == kFrontArgument) return run_front();
   if (argument == kWorkerArgument) return run_worker();
+  if (argument == kTrialArgument) return run_trial_process();
   if (arguments.size() == 3 && std::string_view(arguments[1]) == kListArgument)
     return print_devices(arguments[2]);
   const auto options = read_options(arguments);

@@ -77,8 +77,8 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
       10'000, [&](auto number) { options.clients_per_peer = static_cast<unsigned>(number); }));
   table.push_back(number_option("spare", "N", "Workers that are kept ready for new clients (1)", 0, 64,
                                 [&](auto number) { options.spare = static_cast<unsigned>(number); }));
-  table.push_back(size_option("memory-per-client", "All memory objects of one client together (no limit)",
-                              limits.memory));
+  table.push_back(size_option(
+      "memory-per-client", "Memory objects and programs of one client together (no limit)", limits.memory));
   table.push_back(number_option("commands-per-client", "N",
                                 "Unfinished commands of one client, which waits beyond that (8192)", 16,
                                 1'000'000, [&](auto number) { limits.window_commands = number; }));
@@ -87,6 +87,12 @@ void add_limit_options(std::vector<Option>& table, Options& options) {
                               limits.window_bytes));
   table.push_back(
       size_option("program-size", "The largest source, IL or binaries of a program (256M)", limits.program));
+  table.push_back(number_option("build-time", "SECONDS",
+                                "Processor time of one build of a program (600; 0: builds have no limits)", 0,
+                                86'400, [&](auto number) { limits.build.seconds = number; }));
+  table.push_back(size_option("build-memory", "Memory of one build (4G)", limits.build.memory));
+  table.push_back(
+      size_option("build-output", "The largest file that a build writes (256M)", limits.build.output));
   table.push_back(number_option("timeout", "MS",
                                 "Silence after which a client counts as disconnected (10000)", 100, 3'600'000,
                                 [&](auto number) { options.timeout = std::chrono::milliseconds(number); }));

@@ -1,7 +1,11 @@
 #include "daemon/http.h"
 
+#include <map>
 #include <memory>
 #include <utility>
+
+#include "daemon/peer_key.h"
+#include "daemon/peer_shares.h"
 
 #include <asio/read_until.hpp>
 #include <asio/write.hpp>
@@ -46,26 +50,42 @@ std::string_view requested_path(std::string_view request) {
   return target.substr(0, target.find('?'));
 }
 
+struct HttpServer::OpenConnections {
+  PeerShares shares{kMaxConnections, kMaxConnectionsOfPeer, PeerShares::WhenFull::oldest_goes};
+  std::map<PeerShares::Id, Connection*> by_id;
+  PeerShares::Id latest = 0;
+};
+
 // Kept alive by its pending operations.
 class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Stream stream, HttpServer& server)
-      : stream_(std::move(stream)),
-        timer_(stream_.get_executor()),
-        server_(server),
-        count_(server.connections_) {
-    ++*count_;
-  }
+      : stream_(std::move(stream)), timer_(stream_.get_executor()), server_(server), open_(server.open_) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  ~Connection() { --*count_; }
+  ~Connection() {
+    open_->shares.remove(id_);
+    open_->by_id.erase(id_);
+  }
+
+  // Takes a place, perhaps another's.
+  void enter() {
+    const PeerShares::Place place = open_->shares.add(id_, peer_key(stream_.native_handle()));
+    const auto displaced = open_->by_id.find(place.instead.value_or(0));
+    if (displaced != open_->by_id.end()) displaced->second->cut();
+    open_->by_id[id_] = this;
+  }
+  // Its operations end with errors, and with them its life.
+  void cut() {
+    ErrorCode ignored;
+    stream_.close(ignored);
+  }
 
   void start() {
     timer_.expires_after(server_.patience_);
     timer_.async_wait([self = weak_from_this()](const ErrorCode& error) {
       const auto connection = self.lock();
-      ErrorCode ignored;
-      if (!error && connection) connection->stream_.close(ignored);
+      if (!error && connection) connection->cut();
     });
     asio::async_read_until(stream_, asio::dynamic_buffer(text_, kMaxRequestSize), "\r\n\r\n",
                            [self = shared_from_this()](const ErrorCode& error, std::size_t) {
@@ -91,13 +111,18 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   Stream stream_;
   asio::steady_timer timer_;
   HttpServer& server_;  // not used after the loop has ended
-  std::shared_ptr<std::size_t> count_;
+  const std::shared_ptr<OpenConnections> open_;
+  const PeerShares::Id id_ = ++open_->latest;
   std::string text_;  // the request, then the answer
 };
 
+HttpServer::HttpServer(PageHandler pages, std::chrono::milliseconds patience)
+    : page_handler_(std::move(pages)), patience_(patience), open_(std::make_shared<OpenConnections>()) {}
+
 void HttpServer::admit(Stream stream) {
-  if (*connections_ >= kMaxConnections) return;
-  std::make_shared<Connection>(std::move(stream), *this)->start();
+  const auto connection = std::make_shared<Connection>(std::move(stream), *this);
+  connection->enter();
+  connection->start();
 }
 
 }  // namespace cleave::daemon

@@ -1,6 +1,6 @@
 // As much of HTTP as a metrics scraper and a health check need: one GET or HEAD request, one answer, and the connection is
-// closed. More than kMaxConnections at a time, requests of more than kMaxRequestSize bytes, and peers that take longer
-// than the timeout are cut off.
+// closed. Requests of more than kMaxRequestSize bytes, and peers that take longer than the timeout are cut off. So is, where there are
+// kMaxConnections, the oldest of the peer that has the most, since a newcomer is served at once and those that are slow are not.
 //
 // For the event loop's thread. Destroyed after the loop has run for the last time and before the loop itself.
 #pragma once
@@ -29,23 +29,24 @@ std::string_view requested_path(std::string_view request);
 class HttpServer {
  public:
   static constexpr std::size_t kMaxConnections = 32;
+  static constexpr std::size_t kMaxConnectionsOfPeer = 24;
   static constexpr std::size_t kMaxRequestSize = 4096;
 
   // Answers the request of a path.
   using PageHandler = std::function<HttpAnswer(std::string_view path)>;
 
-  HttpServer(PageHandler pages, std::chrono::milliseconds patience)
-      : page_handler_(std::move(pages)), patience_(patience) {}
+  HttpServer(PageHandler pages, std::chrono::milliseconds patience);
 
   void admit(Stream stream);
 
  private:
   class Connection;
 
+  struct OpenConnections;
+
   PageHandler page_handler_;
   std::chrono::milliseconds patience_;
-  std::shared_ptr<std::size_t> connections_ =
-      std::make_shared<std::size_t>(0);  // open connections may outlive this object
+  std::shared_ptr<OpenConnections> open_;  // connections may outlive this object
 };
 
 }  // namespace cleave::daemon

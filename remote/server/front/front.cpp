@@ -18,10 +18,10 @@
 #include <sys/socket.h>
 
 #include "daemon/listening_socket.h"
+#include "daemon/peer_key.h"
 #include "remote/protocol/limits.h"
 #include "remote/server/front/arrivals.h"
 #include "remote/server/front/greeter.h"
-#include "remote/server/front/peer_key.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/log.h"
 #include "remote/server/supervisor/front_counters.h"
@@ -154,7 +154,7 @@ void Front::accept_from(const Listener& listener) {
 
 void Front::admit(base::FileDescriptor socket, ListenerKind kind) {
   ++(*counters_)->connections;
-  const std::string key = peer_key(socket.get());
+  const std::string key = daemon::peer_key(socket.get());
   const Id id = ++latest_;
   base::MutexLock lock(mutex_);
   const Arrivals::Place place = arrivals_.add(id, key);

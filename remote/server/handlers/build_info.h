@@ -1,4 +1,4 @@
-// What a driver says of a program's build.
+// What a driver says of a program's build, and the server of one that it has refused.
 #pragma once
 
 #include <string>
@@ -6,20 +6,57 @@
 
 #include "remote/server/builds/source_folder.h"
 #include "remote/server/session/info_result.h"
+#include "remote/server/session/program_state.h"
 
 namespace cleave::remote::server {
 
+inline InfoResult text_result(std::string_view text) {
+  InfoResult result;
+  result.bytes.assign(text.begin(), text.end());
+  result.bytes.push_back(0);
+  return result;
+}
+
+template <typename Number>
+InfoResult number_result(Number number) {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&number);
+  return {CL_SUCCESS, {bytes, bytes + sizeof number}};
+}
+
 // As clGetProgramBuildInfo; logs come without the paths of the server's source folders.
-inline InfoResult build_info(const Table& cl, cl_program program, cl_device_id device,
-                             cl_program_build_info param) {
+inline InfoResult build_info(const Table& cl, cl_program program, const ProgramState* state,
+                             cl_device_id device, cl_program_build_info param) {
   if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
+  const auto refused = state != nullptr ? state->refused_build(device) : std::nullopt;
+  if (refused && param == CL_PROGRAM_BUILD_STATUS) return number_result<cl_build_status>(CL_BUILD_ERROR);
+  if (refused && param == CL_PROGRAM_BINARY_TYPE)
+    return number_result<cl_program_binary_type>(CL_PROGRAM_BINARY_TYPE_NONE);
+  if (refused && param == CL_PROGRAM_BUILD_OPTIONS) return text_result(refused->options);
+  if (refused && param == CL_PROGRAM_BUILD_LOG) return text_result(refused->log);
   InfoResult result =
       query_info([&](auto... rest) { return cl.clGetProgramBuildInfo(program, device, param, rest...); });
   if (param != CL_PROGRAM_BUILD_LOG || result.bytes.empty()) return result;
   const std::string_view log(reinterpret_cast<const char*>(result.bytes.data()), result.bytes.size() - 1);
-  const std::string text = strip_source_folders(log);
-  result.bytes.assign(text.c_str(), text.c_str() + text.size() + 1);
-  return result;
+  return text_result(strip_source_folders(log).c_str());
+}
+
+// Whether the latest builds for all of the program's devices have been refused: then it has no kernels.
+inline bool is_refused(const Table& cl, cl_program program, const ProgramState& state) {
+  const std::size_t refused = state.refused_count();
+  if (refused == 0) return false;
+  cl_uint devices = 0;
+  cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof devices, &devices, nullptr);
+  return refused >= devices;
+}
+
+// As clGetProgramInfo.
+inline InfoResult program_info(const Table& cl, cl_program program, const ProgramState* state,
+                               cl_program_info param) {
+  if (program == nullptr) return {CL_INVALID_PROGRAM, {}};
+  const bool is_of_kernels = param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES;
+  if (is_of_kernels && state != nullptr && is_refused(cl, program, *state))
+    return {CL_INVALID_PROGRAM_EXECUTABLE, {}};
+  return query_info([&](auto... rest) { return cl.clGetProgramInfo(program, param, rest...); });
 }
 
 }  // namespace cleave::remote::server

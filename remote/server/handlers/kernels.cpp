@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "remote/protocol/limits.h"
+#include "remote/server/handlers/build_info.h"
 #include "remote/server/handlers/handlers.h"
 #include "remote/server/session/info_result.h"
 
@@ -44,21 +45,42 @@ cl_int invalid_error_for(ArgumentKind expected) {
 }
 
 // Empty if the driver does not report it; then arguments are passed to the driver unchecked.
-std::shared_ptr<Arguments> arguments_of(SessionContext& session, cl_kernel kernel) {
-  auto arguments = std::make_shared<Arguments>();
+Arguments arguments_of(SessionContext& session, cl_kernel kernel) {
+  Arguments arguments;
   cl_uint count = 0;
   session.cl.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   for (cl_uint i = 0; i < std::min(count, kMaxArguments); ++i) {
     cl_kernel_arg_address_qualifier space = 0;
     const cl_int error = session.cl.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
                                                        sizeof space, &space, nullptr);
-    if (error != CL_SUCCESS) return std::make_shared<Arguments>();
+    if (error != CL_SUCCESS) return {};
     const InfoResult type = query_info([&](auto... rest) {
       return session.cl.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, rest...);
     });
-    arguments->push_back(argument_kind(space, std::string(type.bytes.begin(), type.bytes.end())));
+    arguments.push_back(argument_kind(space, std::string(type.bytes.begin(), type.bytes.end())));
   }
   return arguments;
+}
+
+// Registers what the kernel counts for.
+bool hold_kernel(SessionContext& session, KernelState& state, std::size_t name) {
+  state.memory = session.memory.hold(name + state.arguments.size() * sizeof(ArgumentKind));
+  return state.memory != nullptr;
+}
+
+// The driver keeps an argument's value; small ones are part of what a kernel is.
+constexpr std::size_t kSmallValue = 256;
+constexpr cl_uint kExecInfo = CL_UINT_MAX;  // what clSetKernelExecInfo sets, beside the arguments
+
+// Calls `set` with a value of that size for the argument.
+template <typename Set>
+cl_int set_held(SessionContext& session, KernelState& kernel, cl_uint index, std::size_t size, Set set) {
+  if (size <= kSmallValue) return set();
+  auto memory = session.memory.hold(size);
+  if (memory == nullptr) return CL_OUT_OF_HOST_MEMORY;
+  const cl_int error = set();
+  if (error == CL_SUCCESS) kernel.arguments_memory[index] = std::move(memory);
+  return error;
 }
 
 // All that does not change, so that the client need not query it.
@@ -104,14 +126,23 @@ void describe_kernel(SessionContext& session, flatbuffers::FlatBufferBuilder& bu
 
 void handle(SessionContext& session, const wire::Command& command, const wire::CreateKernel& message) {
   if (!session.check_new_id(message.id())) return;
-  const auto program = session.objects.handle<cl_program>(message.program());
+  const auto of = session.objects.find(message.program());
+  auto* const program = session.objects.handle<cl_program>(message.program());
   if (program == nullptr) return session.reply(command, message.id(), CL_INVALID_PROGRAM);
   if (message.name() == nullptr) return session.reply(command, message.id(), CL_INVALID_VALUE);
+  if (is_refused(session.cl, program, *of->program))
+    return session.reply(command, message.id(), CL_INVALID_PROGRAM_EXECUTABLE);
   cl_int error = CL_SUCCESS;
   const cl_kernel kernel = session.cl.clCreateKernel(program, message.name()->c_str(), &error);
   if (error != CL_SUCCESS) return session.reply(command, message.id(), error);
   Object object{Kind::kernel, kernel};
-  object.arguments = arguments_of(session, kernel);
+  object.kernel = std::make_shared<KernelState>();
+  object.kernel->arguments = arguments_of(session, kernel);
+  object.kernel->program = of->program;
+  if (!hold_kernel(session, *object.kernel, message.name()->size())) {
+    session.cl.clReleaseKernel(kernel);
+    return session.reply(command, message.id(), CL_OUT_OF_HOST_MEMORY);
+  }
   if (!session.register_object(message.id(), std::move(object))) return;
   if (command.request() == 0) return;
   auto& builder = session.answers.builder();
@@ -126,9 +157,16 @@ void handle(SessionContext& session, const wire::Command& command, const wire::C
   const auto object = session.objects.find(message.kernel());
   if (!object || object->kind != Kind::kernel) return session.reply(command, message.id(), CL_INVALID_KERNEL);
   cl_int error = CL_SUCCESS;
+  auto state = std::make_shared<KernelState>(*object->kernel);
+  state->memory = session.memory.hold(object->kernel->memory->size());
+  for (auto& [index, memory] : state->arguments_memory) {
+    memory = session.memory.hold(memory->size());
+    if (memory == nullptr) state->memory = nullptr;
+  }
+  if (state->memory == nullptr) return session.reply(command, message.id(), CL_OUT_OF_HOST_MEMORY);
   const cl_kernel kernel = session.cl.clCloneKernel(static_cast<cl_kernel>(object->handle), &error);
   Object clone{Kind::kernel, kernel};
-  clone.arguments = object->arguments;
+  clone.kernel = std::move(state);
   session.register_created(command, message.id(), std::move(clone), error);
 }
 
@@ -137,7 +175,7 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   const std::uint64_t id = message.kernel();
   if (!object || object->kind != Kind::kernel) return session.reply(command, id, CL_INVALID_KERNEL);
   auto* const kernel = static_cast<cl_kernel>(object->handle);
-  const Arguments& arguments = *object->arguments;
+  const Arguments& arguments = object->kernel->arguments;
   // Unknown if the driver does not report it.
   const ArgumentKind expected =
       message.index() < arguments.size() ? arguments[message.index()] : ArgumentKind::unknown;
@@ -177,14 +215,16 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   // The driver would interpret the bytes as one of its handles.
   if (is_handle(expected) && value->size() == sizeof(void*))
     return session.reply(command, id, invalid_error_for(expected));
-  session.reply(command, id,
-                session.cl.clSetKernelArg(kernel, message.index(), value->size(), value->data()));
+  session.reply(command, id, set_held(session, *object->kernel, message.index(), value->size(), [&] {
+                  return session.cl.clSetKernelArg(kernel, message.index(), value->size(), value->data());
+                }));
 }
 
 void handle(SessionContext& session, const wire::Command& command, const wire::SetKernelExecInfo& message) {
-  const auto kernel = session.objects.handle<cl_kernel>(message.kernel());
+  const auto object = session.objects.find(message.kernel());
   const std::uint64_t id = message.kernel();
-  if (kernel == nullptr) return session.reply(command, id, CL_INVALID_KERNEL);
+  if (!object || object->kind != Kind::kernel) return session.reply(command, id, CL_INVALID_KERNEL);
+  auto* const kernel = static_cast<cl_kernel>(object->handle);
   const auto* const value = message.value();
   if (value == nullptr)
     return session.reply(command, id, session.cl.clSetKernelExecInfo(kernel, message.param(), 0, nullptr));
@@ -199,8 +239,10 @@ void handle(SessionContext& session, const wire::Command& command, const wire::S
   // Aligned, since the driver may read pointers from it; not null, even if it is empty.
   std::vector<std::uint64_t> aligned(value->size() / 8 + 1);
   if (value->size() > 0) std::memcpy(aligned.data(), value->data(), value->size());
-  session.reply(command, id,
-                session.cl.clSetKernelExecInfo(kernel, message.param(), value->size(), aligned.data()));
+  session.reply(command, id, set_held(session, *object->kernel, kExecInfo, value->size(), [&] {
+                  return session.cl.clSetKernelExecInfo(kernel, message.param(), value->size(),
+                                                        aligned.data());
+                }));
 }
 
 void handle(SessionContext& session, const wire::Command& command,

@@ -129,9 +129,11 @@ InfoResult query_object(SessionContext& session, const wire::Query& query) {
     case wire::InfoSubject::sampler:
       return about(session.objects.handle<cl_sampler>(id), session.cl.clGetSamplerInfo);
     case wire::InfoSubject::program:
-      return about(session.objects.handle<cl_program>(id), session.cl.clGetProgramInfo);
+      return program_info(session.cl, session.objects.handle<cl_program>(id), session.program_state(id).get(),
+                          param);
     case wire::InfoSubject::program_build:
-      return build_info(session.cl, session.objects.handle<cl_program>(id), device, param);
+      return build_info(session.cl, session.objects.handle<cl_program>(id), session.program_state(id).get(),
+                        device, param);
     case wire::InfoSubject::kernel:
       return about(session.objects.handle<cl_kernel>(id), session.cl.clGetKernelInfo);
     case wire::InfoSubject::kernel_argument:

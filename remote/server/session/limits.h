@@ -5,18 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "remote/server/builds/build_limits.h"
+
 namespace cleave::remote::server {
 
 struct ClientLimits {
-  std::uint64_t memory = UINT64_MAX;                // bytes of all memory objects together
+  std::uint64_t memory = UINT64_MAX;                // bytes of all that the client has kept
   std::uint64_t staging = std::uint64_t{2} << 30U;  // bytes in transfer
   std::uint64_t window_commands = 8192;             // flow control: commands in flight
   std::uint64_t window_bytes = std::uint64_t{128} << 20U;
   std::size_t objects = std::size_t{4} << 20U;
   std::size_t queues = 512;
   std::uint64_t program = std::uint64_t{256} << 20U;  // bytes of one program's text, IL or binaries
-  std::chrono::milliseconds silence{10'000};          // after which the client counts as disconnected
-  std::chrono::seconds idle{0};                       // without a command or a build; 0: no limit
+  BuildLimits build;
+  std::chrono::milliseconds silence{10'000};  // after which the client counts as disconnected
+  std::chrono::seconds idle{0};               // without a command or a build; 0: no limit
 };
 
 }  // namespace cleave::remote::server

@@ -1,15 +1,32 @@
-// The bytes of all memory objects and SVM allocations of one client, held against its limit.
+// The bytes of all that one client has the server keep, held against its limit: memory objects, SVM allocations, and what
+// programs and kernels are made of.
 //
-// Thread-safe: drivers call destructors of memory objects from threads of their own.
+// Thread-safe: drivers call destructors of memory objects from threads of their own, and builds end on others.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "base/opencl.h"
 
 namespace cleave::remote::server {
+
+// Bytes that are counted as long as this lives, which may be longer than the account.
+class MemoryHold {
+ public:
+  MemoryHold(std::shared_ptr<std::atomic<std::uint64_t>> used, std::uint64_t size)
+      : used_(std::move(used)), size_(size) {}
+  MemoryHold(const MemoryHold&) = delete;
+  MemoryHold& operator=(const MemoryHold&) = delete;
+  ~MemoryHold() { used_->fetch_sub(size_); }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+ private:
+  const std::shared_ptr<std::atomic<std::uint64_t>> used_;
+  const std::uint64_t size_;
+};
 
 class MemoryAccount {
  public:
@@ -22,6 +39,12 @@ class MemoryAccount {
     return CL_MEM_OBJECT_ALLOCATION_FAILURE;
   }
   void release(std::uint64_t size) { used_->fetch_sub(size); }
+
+  // Reserved until the last copy of the pointer is gone. Null: the limit would be exceeded. May throw std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<MemoryHold> hold(std::uint64_t size) {
+    if (reserve(size) != CL_SUCCESS) return nullptr;
+    return std::make_shared<MemoryHold>(used_, size);
+  }
 
   // After creating a memory object for which `size` has been reserved: releases it at once if that failed, else when
   // the driver destroys the object, which may be after this account is gone.

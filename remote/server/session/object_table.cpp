@@ -14,6 +14,17 @@ bool ObjectTable::add_server_object(std::uint64_t id, Object object) {
   return id >= kFirstServerId && insert(id, std::move(object));
 }
 
+void ObjectTable::set_place(cl_device_id device, DevicePlace place) {
+  const base::MutexLock lock(mutex_);
+  places_[device] = place;
+}
+
+std::optional<DevicePlace> ObjectTable::place_of(cl_device_id device) const {
+  const base::MutexLock lock(mutex_);
+  const auto found = places_.find(device);
+  return found != places_.end() ? std::optional(found->second) : std::nullopt;
+}
+
 bool ObjectTable::insert(std::uint64_t id, Object object) {
   const base::MutexLock lock(mutex_);
   if (object.kind == Kind::device) devices_[object.handle] = id;

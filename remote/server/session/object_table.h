@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -11,9 +12,12 @@
 
 #include "base/mutex.h"
 #include "base/opencl.h"
+#include "remote/server/builds/trial_request.h"
 
 namespace cleave::remote::server {
 
+class MemoryHold;
+class ProgramState;
 class Queue;
 
 enum class Kind : std::uint8_t { platform, device, context, queue, memory, sampler, program, kernel, event };
@@ -48,6 +52,15 @@ struct KindOf<cl_event> : HandleTraits<Kind::event, CL_INVALID_EVENT> {};
 enum class ArgumentKind : std::uint8_t { unknown, value, local, memory, sampler, queue };
 using Arguments = std::vector<ArgumentKind>;
 
+// Of a kernel. What is kept for it and its program counts as the client's memory while it lives.
+struct KernelState {
+  Arguments arguments;
+  std::shared_ptr<ProgramState> program;
+  std::shared_ptr<MemoryHold> memory;  // for its name and description
+  std::map<cl_uint, std::shared_ptr<MemoryHold>>
+      arguments_memory;  // for large values; for the reading thread
+};
+
 struct Object {
   Object(Kind its_kind, void* its_handle, std::uint64_t its_size = 0)
       : kind(its_kind), handle(its_handle), size(its_size) {}
@@ -55,8 +68,9 @@ struct Object {
   Kind kind;
   void* handle;        // null: the event of a command that failed, or a program that is being linked
   std::uint64_t size;  // of a buffer, in bytes
-  std::shared_ptr<Queue> queue;          // of a queue
-  std::shared_ptr<Arguments> arguments;  // of a kernel
+  std::shared_ptr<Queue> queue;           // of a queue
+  std::shared_ptr<ProgramState> program;  // of a program
+  std::shared_ptr<KernelState> kernel;    // of a kernel
 };
 
 class ObjectTable {
@@ -64,6 +78,9 @@ class ObjectTable {
   // False: the id is in use, is 0, or is in the server's range.
   bool add(std::uint64_t id, Object object);
   bool add_server_object(std::uint64_t id, Object object);  // platforms and their devices
+  // The place of such a device.
+  void set_place(cl_device_id device, DevicePlace place);
+  [[nodiscard]] std::optional<DevicePlace> place_of(cl_device_id device) const;
 
   // The object of this id, of any kind.
   [[nodiscard]] std::optional<Object> find(std::uint64_t id) const;
@@ -98,6 +115,7 @@ class ObjectTable {
 
   mutable base::Mutex mutex_;
   std::unordered_map<std::uint64_t, Object> map_ CLEAVE_GUARDED_BY(mutex_);
+  std::unordered_map<const void*, DevicePlace> places_ CLEAVE_GUARDED_BY(mutex_);
   std::unordered_map<const void*, std::uint64_t> devices_ CLEAVE_GUARDED_BY(mutex_);
 };
 

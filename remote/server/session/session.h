@@ -15,8 +15,8 @@ namespace cleave::remote::server {
 class ClientSession {
  public:
   ClientSession(const Table& cl, FrameReader& input, Outbox& outbox, ObjectTable& objects,
-                const ClientLimits& limits, const SharedMemory* shared)
-      : context_(cl, input, outbox, objects, limits, shared) {}
+                const ClientLimits& limits, const SharedMemory* shared, BuildTrials* trials)
+      : context_(cl, input, outbox, objects, limits, shared, trials) {}
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
   // Waits for the commands in flight. The driver's objects are not released: a worker process ends without this.
@@ -31,8 +31,11 @@ class ClientSession {
   [[nodiscard]] Time busy_since() const {
     return Time(Duration(busy_since_.load(std::memory_order_relaxed)));
   }
-  // Returns staging memory to the system if none has been used for that long.
-  void trim(Duration unused) { context_.staging.trim(unused); }
+  // Returns staging memory to the system if none has been used for that long, and ended trial processes.
+  void trim(Duration unused) {
+    context_.staging.trim(unused);
+    if (context_.trials != nullptr) context_.trials->reap();
+  }
   // Commands so far, without Pings.
   [[nodiscard]] std::uint64_t commands() const { return commands_.load(std::memory_order_relaxed); }
 

@@ -48,6 +48,21 @@ std::optional<std::vector<cl_device_id>> SessionContext::devices_of(
   return devices;
 }
 
+std::shared_ptr<ProgramState> SessionContext::program_state(std::uint64_t id) const {
+  const auto object = objects.find(id);
+  return object ? object->program : nullptr;
+}
+
+std::optional<DevicePlace> SessionContext::place_of(cl_device_id device) const {
+  cl_device_id parent = device;
+  while (parent != nullptr) {
+    device = parent;
+    parent = nullptr;
+    cl.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, static_cast<void*>(&parent), nullptr);
+  }
+  return objects.place_of(device);
+}
+
 void SessionContext::flush_queues() {
   frames_unflushed = 0;
   for (const auto& queue : unflushed) cl.clFlush(queue->handle());

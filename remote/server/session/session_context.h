@@ -24,6 +24,7 @@
 #include "remote/protocol/messages.h"
 #include "remote/protocol/numbers.h"
 #include "remote/server/builds/build_threads.h"
+#include "remote/server/builds/build_trials.h"
 #include "remote/server/memory/shared_memory.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/queues/pending_reads.h"
@@ -33,6 +34,7 @@
 #include "remote/server/session/memory_account.h"
 #include "remote/server/session/object_table.h"
 #include "remote/server/session/outbox.h"
+#include "remote/server/session/program_state.h"
 #include "remote/server/session/svm_blocks.h"
 #include "remote/transport/frames.h"
 
@@ -40,13 +42,15 @@ namespace cleave::remote::server {
 
 struct SessionContext {
   SessionContext(const Table& table, FrameReader& reader, Outbox& out, ObjectTable& table_of_objects,
-                 const ClientLimits& client_limits, const SharedMemory* shared_memory)
+                 const ClientLimits& client_limits, const SharedMemory* shared_memory,
+                 BuildTrials* build_trials)
       : cl(table),
         input(reader),
         outbox(out),
         objects(table_of_objects),
         limits(client_limits),
         shared(shared_memory),
+        trials(build_trials),
         staging(client_limits.staging),
         memory(client_limits.memory) {}
   SessionContext(const SessionContext&) = delete;
@@ -76,6 +80,11 @@ struct SessionContext {
   // The devices of these ids; empty if one of them does not exist.
   std::optional<std::vector<cl_device_id>> devices_of(const flatbuffers::Vector<std::uint64_t>* ids) const;
 
+  // Null: there is no program of this id.
+  [[nodiscard]] std::shared_ptr<ProgramState> program_state(std::uint64_t id) const;
+  // The place of a device, or of the one that it is a part of, among those that are offered. Empty: it has none.
+  [[nodiscard]] std::optional<DevicePlace> place_of(cl_device_id device) const;
+
   // Flushes the driver's queues that have new commands.
   void flush_queues();
 
@@ -90,6 +99,7 @@ struct SessionContext {
   ObjectTable& objects;
   const ClientLimits limits;
   const SharedMemory* const shared;  // null: the client shares no memory
+  BuildTrials* const trials;         // null: builds are not tried
   Staging staging;
   PendingReads reads{cl, outbox};
   MemoryAccount memory;

@@ -86,11 +86,16 @@ std::string list_devices(const Table& cl, const std::string& prefix) {
 }
 
 void register_platforms(const std::vector<OfferedPlatform>& platforms, ObjectTable& objects) {
+  DevicePlace place;
   for (const OfferedPlatform& platform : platforms) {
     objects.add_server_object(platform.id, {Kind::platform, platform.handle});
+    place.device = 0;
     for (const OfferedDevice& device : platform.devices) {
       objects.add_server_object(device.id, {Kind::device, device.handle});
+      objects.set_place(device.handle, place);
+      ++place.device;
     }
+    ++place.platform;
   }
 }
 

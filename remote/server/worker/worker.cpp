@@ -14,6 +14,7 @@
 
 #include "interpose/calls/table.h"
 #include "remote/protocol/features.h"
+#include "remote/server/builds/build_trials.h"
 #include "remote/server/front/greeting.h"
 #include "remote/server/log.h"
 #include "remote/server/options.h"
@@ -165,7 +166,9 @@ void Worker::serve(Stream& stream, std::uint64_t features) {
   ObjectTable objects;
   register_platforms(platforms_, objects);
   const bool shares = (features & bit(Feature::shared_memory)) != 0;
-  ClientSession session(*cl_, *input, outbox, objects, limits, shares ? shared_.get() : nullptr);
+  BuildTrials trials(encode(options_.given), limits.build);
+  ClientSession session(*cl_, *input, outbox, objects, limits, shares ? shared_.get() : nullptr,
+                        trials.are_wanted() ? &trials : nullptr);
   std::thread([&] { watch_connection(stream, outbox, session); }).detach();
   // Sends what kernels print while nothing else is sent. As with watch_connection(): the worker's, and ends with the process.
   std::thread([&] {

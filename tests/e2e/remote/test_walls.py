@@ -1,11 +1,14 @@
 """What a kernel that runs as native code in its worker can reach, and what is left of it when its client has gone. The kernel
 makes system calls (native_kernel.py)."""
 
+import contextlib
 import errno
 import json
 import os
 import platform
 import pwd
+import re
+import secrets
 import shutil
 import signal
 import struct
@@ -15,7 +18,7 @@ import unittest
 from pathlib import Path
 
 from support.options import SERVERD, main, skip
-from support.processes import clean_environment, run, wait_until
+from support.processes import clean_environment, command_line, processes_of_session, require_installed, run, wait_until
 from support.programs import PYTHON
 from support.remote import METRICS, RemoteTest, Server
 
@@ -25,6 +28,7 @@ READ, OPEN, SOCKET, GETUID, PTRACE, UNSHARE, FALLOCATE, MKDIR, KILL, GETRLIMIT, 
 WRITE_NEW = os.O_WRONLY | os.O_CREAT
 NPROC = 6
 DISK = 32 << 20  # bytes
+LARGEST_RANGE = 64 << 20  # bytes of a mapping that are searched; the rest of larger ones is not in use
 FIRST_USER, LAST_USER = 812000, 812019
 IS_ROOT = os.geteuid() == 0
 
@@ -61,6 +65,25 @@ class Kernel:
     def can_open(self, path):
         return self.call(OPEN, f"{path}\0", os.O_RDONLY) >= 0
 
+    def own_memory(self):
+        """The ranges of its process's memory that can be read."""
+        file = self.call(OPEN, "/proc/self/maps\0", os.O_RDONLY)
+        text = ""
+        while (answer := self.ask([READ, file, "\0" * 4096, 4096]))[0] > 0:
+            text += answer[1][2][:answer[0]]
+        ranges = []
+        for line in text.splitlines():
+            place, rights = line.split()[:2]
+            begin, end = (int(address, 16) for address in place.split("-"))
+            if rights[0] == "r" and "[v" not in line:
+                ranges.append((begin, min(end, begin + LARGEST_RANGE)))
+        return ranges
+
+    def find(self, texts, ranges):
+        """Which of these are in its process's memory."""
+        found = self.ask({"find": [bytes(~byte & 0xff for byte in text).hex() for text in texts], "in": ranges})
+        return [text for i, text in enumerate(texts) if found >> i & 1]
+
     def kill(self):
         self.process.kill()
         self.process.communicate()
@@ -79,6 +102,19 @@ def is_alive(process):
     return Path(f"/proc/{process}").exists()
 
 
+def memory_of(process):
+    """All that can be read of it."""
+    found = b""
+    with open(f"/proc/{process}/mem", "rb", 0) as memory:
+        for line in Path(f"/proc/{process}/maps").read_text().splitlines():
+            begin, end = (int(address, 16) for address in line.split()[0].split("-"))
+            if " r" in line and "[v" not in line:
+                with contextlib.suppress(OSError):
+                    memory.seek(begin)
+                    found += memory.read(min(end - begin, LARGEST_RANGE))
+    return found
+
+
 class Walls(RemoteTest):
     def setUp(self):
         super().setUp()
@@ -87,10 +123,11 @@ class Walls(RemoteTest):
         self.temporary.mkdir()
         self.temporary.chmod(0o777)
 
-    def serve(self, *options, user="nobody"):
+    def serve(self, *options, user="nobody", tls=()):
         who = ["--user", user] if IS_ROOT else []
         return self.start_server(self.own_folder() / "server", *who, "--max-clients", 1, *METRICS, *options,
-                                 environment=self.environment(TMPDIR=self.temporary, POCL_CACHE_DIR=self.temporary / "kernels"))
+                                 environment=self.environment(TMPDIR=self.temporary, POCL_CACHE_DIR=self.temporary / "kernels"),
+                                 tls=tls)
 
     def attack(self, server):
         kernel = Kernel(self.client_environment(server.addresses["unix"]))
@@ -163,7 +200,7 @@ class Walls(RemoteTest):
         self.assertFalse(second.can_open("/tmp/cleave-large"), "a file of the client before")
         # One that does not notice that its client has gone.
         worker = next(one for one in server.workers() if f"(process {one})" in server.text())
-        self.assertEqual(len(descendants(worker)), 1)
+        wait_until(lambda: len(descendants(worker)) == 1, "the process that has tried its build does not end")
         os.kill(descendants(worker)[0], signal.SIGSTOP)
         second.kill()
         server.wait_for(lambda: server.metric("clients") == 0, "the client still has its place")
@@ -191,6 +228,41 @@ class Walls(RemoteTest):
         server.stop()
         self.assertEqual([path for path in self.temporary.iterdir() if path.name != "kernels"], [])
         self.assertTrue(outside.exists())
+
+    def test_kernel_finds_no_secret_in_its_worker(self):
+        """It reads all of its process's memory, and knows what it looks for."""
+        folder = self.own_folder()
+        mine, other = (f"planted-token-{secrets.token_hex(12)}" for _ in range(2))
+        tokens = folder / "tokens"
+        tokens.write_text(f"{mine}\n{other}\n")
+        tokens.chmod(0o600)
+        key, certificate = folder / "server.key", folder / "server.pem"
+        openssl = require_installed("openssl", "openssl")
+        done = run(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", 2, "-subj", "/CN=server", "-addext",
+                   "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        listing = run(openssl, "rsa", "-in", key, "-noout", "-text").stdout
+        primes = [bytes.fromhex(re.sub(r"[\s:]", "", found)).lstrip(b"\0")
+                  for found in re.findall(r"prime[12]:\s([0-9a-f:\s]+?)\n(?=\w)", listing)]
+        self.assertEqual([len(prime) for prime in primes], [128, 128])
+        server = self.serve("--sandbox", "off", "--token-file", tokens,
+                            tls=("--tls-cert", certificate, "--tls-key", key))
+        token = folder / "token"
+        token.write_text(f"{mine}\n")
+        token.chmod(0o600)
+        kernel = Kernel(self.client_environment(server.addresses["tls"], CLEAVE_REMOTE_CA=certificate,
+                                                CLEAVE_REMOTE_TOKEN_FILE=token))
+        self.addCleanup(kernel.kill)
+        # Numbers are kept as they are written, or the other way round.
+        wanted = [mine.encode(), other.encode(), *primes, *(prime[::-1] for prime in primes)]
+        ranges = kernel.own_memory()
+        known = [b"kernel void find("]
+        self.assertEqual(kernel.find(known, ranges), known, "the search finds nothing")
+        self.assertEqual(kernel.find(wanted, ranges), [])
+        if IS_ROOT:
+            front = memory_of(next(one for one in processes_of_session(server.process.pid) if "--front" in command_line(one)))
+            self.assertIn(other.encode(), front)
+            self.assertTrue(all(prime[::-1] in front for prime in primes), "the front has the key")
 
     def test_start_says_which_wall_is_missing(self):
         environment = self.environment(PATH=str(self.own_folder()))

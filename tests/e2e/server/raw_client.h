@@ -151,7 +151,8 @@ class RawClient {
     std::map<std::uint32_t, int> answers;  // errors by request
     std::map<std::uint32_t, std::uint64_t> values;
     std::map<std::uint32_t, std::vector<std::byte>> data;
-    std::map<std::uint64_t, int> completions;  // states by event
+    std::map<std::uint32_t, std::string> texts;  // of queries
+    std::map<std::uint64_t, int> completions;    // states by event
     std::vector<int> failures;
     std::string goodbye;
     std::string output;
@@ -240,6 +241,8 @@ class RawClient {
         if (answer.more()) return;
         received.answers[answer.request()] = answer.error();
         received.values[answer.request()] = answer.value();
+        if (answer.bytes() != nullptr)
+          received.texts[answer.request()].assign(answer.bytes()->begin(), answer.bytes()->end());
         return;
       }
       case wire::Event::Completion:

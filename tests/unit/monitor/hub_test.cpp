@@ -26,14 +26,14 @@ class HubTest : public testing::Test {
   }
 
   // A client that has been let in, or refused.
-  TestClient join() {
+  TestClient join(const std::string& peer = "one") {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     const int small = 4096;
     ::setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     daemon::Stream stream(context_, asio::generic::stream_protocol(AF_UNIX, 0), ends[0]);
     stream.non_blocking(true);
-    hub().admit(std::move(stream));
+    hub().admit(std::move(stream), peer);
     return TestClient(base::FileDescriptor(ends[1]));
   }
 
@@ -96,6 +96,30 @@ TEST_F(HubTest, APingIsAnswered) {
   peer.say("ng\nhello\n");
   turn();
   EXPECT_EQ(peer.received(), "alive 1\n");
+}
+
+TEST_F(HubTest, OnePeersClientsKeepNoOthersOut) {
+  std::vector<TestClient> many;
+  many.reserve(6);
+  for (int i = 0; i < 6; ++i) many.push_back(join("many"));
+  EXPECT_EQ(hub().statistics().refused, 2U);
+  TestClient other = join("other");
+  EXPECT_EQ(other.received().find("bye"), std::string::npos);
+  EXPECT_NE(many[3].received().find("bye full\n"), std::string::npos);
+  EXPECT_TRUE(many[3].gone());
+  EXPECT_EQ(hub().clients(), 4U);
+  EXPECT_EQ(hub().statistics().displaced, 1U);
+  publish(2, 5, 3);
+  EXPECT_NE(other.received().find("count 2 5 3\n"), std::string::npos);
+  EXPECT_NE(many[0].received().find("count 2 5 3\n"), std::string::npos) << "those who came first stay";
+}
+
+TEST_F(HubTest, PeersHaveALimitOfTheirOwn) {
+  options_.clients_per_peer = 1;
+  TestClient first = join("a");
+  EXPECT_NE(join("a").received().find("bye full\n"), std::string::npos);
+  EXPECT_EQ(join("b").received().find("bye"), std::string::npos);
+  EXPECT_EQ(first.received().find("bye"), std::string::npos);
 }
 
 TEST_F(HubTest, OverlongLineClosesTheConnection) {

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "daemon/peer_key.h"
 #include "remote/server/front/arrivals.h"
-#include "remote/server/front/peer_key.h"
 #include "remote/server/front/refusal_log.h"
 #include "remote/server/front/relay.h"
 #include "remote/server/supervisor/front_counters.h"
@@ -124,7 +124,7 @@ TEST(Arrivals, OnePeerKeepsNobodyOut) {
 TEST(PeerKey, OfAUnixSocketIsTheUser) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  EXPECT_EQ(peer_key(ends[0]), "user " + std::to_string(::getuid()));
+  EXPECT_EQ(daemon::peer_key(ends[0]), "user " + std::to_string(::getuid()));
   for (const int end : ends) ::close(end);
 }
 
@@ -140,8 +140,8 @@ TEST(PeerKey, OfTcpIsTheAddress) {
   const base::FileDescriptor client(::socket(AF_INET, SOCK_STREAM, 0));
   ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
   const base::FileDescriptor accepted(::accept(listener.get(), nullptr, nullptr));
-  EXPECT_EQ(peer_key(accepted.get()), "127.0.0.1");
-  EXPECT_EQ(peer_key(listener.get()), "unknown");
+  EXPECT_EQ(daemon::peer_key(accepted.get()), "127.0.0.1");
+  EXPECT_EQ(daemon::peer_key(listener.get()), "unknown");
 }
 
 TEST(RefusalLog, LinesAreLimited) {

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include "remote/protocol/features.h"
+#include "remote/server/builds/trial_request.h"
 #include "remote/server/memory/staging.h"
 #include "remote/server/options.h"
+#include "remote/server/session/memory_account.h"
 #include "remote/server/session/object_table.h"
 #include "remote/server/supervisor/statistics.h"
 #include "remote/server/supervisor/worker_messages.h"
@@ -48,6 +50,37 @@ TEST(ObjectTable, ProgramLinkedAfterItsReleaseIsNotRegistered) {
   EXPECT_TRUE(objects.complete(1, kHandle));
   EXPECT_FALSE(objects.complete(2, kHandle));
   EXPECT_EQ(objects.handle<cl_program>(1), kHandle);
+}
+
+TEST(MemoryAccount, CountsWhatIsHeldUntilItsLastUse) {
+  auto account = std::make_optional<MemoryAccount>(100);
+  auto first = account->hold(60);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(account->hold(41));
+  const auto same = first;
+  first.reset();
+  EXPECT_FALSE(account->hold(41));
+  EXPECT_TRUE(account->hold(40));
+  EXPECT_FALSE(account->hold(UINT64_MAX));
+  account.reset();  // what is held may outlive it
+  EXPECT_EQ(same->size(), 60U);
+}
+
+TEST(TrialRequest, IsReadAsItWasWritten) {
+  TrialRequest request{TrialRequest::Work::compile, {{1, 2}, {0, 3}}, "/folder", "-DX", {}, {"a.h", ""}};
+  request.programs.push_back({TrialProgram::Origin::il, {std::string("a\0b", 3)}, {{7, "value"}}});
+  request.programs.push_back({TrialProgram::Origin::binaries, {"", "x"}, {}});
+  const std::string text = encode(request);
+  TrialRequest read;
+  ASSERT_TRUE(decode(text, read));
+  EXPECT_EQ(encode(read), text);
+  EXPECT_EQ(read.devices, request.devices);
+  EXPECT_EQ(read.programs[0].texts, request.programs[0].texts);
+  EXPECT_EQ(read.programs[0].constants[0].value, "value");
+  EXPECT_EQ(read.names, request.names);
+  for (std::size_t size = 0; size < text.size(); ++size)
+    EXPECT_FALSE(decode(std::string_view(text).substr(0, size), read)) << size;
+  EXPECT_FALSE(decode(text + "x", read));
 }
 
 TEST(Staging, RespectsItsLimit) {
@@ -110,15 +143,35 @@ std::string mistake(const std::vector<const char*>& arguments) try {
 }
 
 TEST(ServerOptions, AreParsed) {
-  const Options options = read({"--listen", "tcp:127.0.0.1:5,unix:/x", "--max-clients", "3",
-                                "--memory-per-client", "2G", "--commands-per-client", "64",
-                                "--data-per-client", "1M", "--devices", "*H200*", "--timeout", "700"});
+  const Options options = read({"--listen",
+                                "tcp:127.0.0.1:5,unix:/x",
+                                "--max-clients",
+                                "3",
+                                "--memory-per-client",
+                                "2G",
+                                "--commands-per-client",
+                                "64",
+                                "--data-per-client",
+                                "1M",
+                                "--devices",
+                                "*H200*",
+                                "--timeout",
+                                "700",
+                                "--build-time",
+                                "30",
+                                "--build-memory",
+                                "2G",
+                                "--build-output",
+                                "1K"});
   ASSERT_EQ(options.listen.size(), 2U);
   EXPECT_EQ(as_text(options.listen[1]), "unix:/x");
   EXPECT_EQ(options.max_clients, 3U);
   EXPECT_EQ(options.limits.memory, std::uint64_t{2} << 30U);
   EXPECT_EQ(options.limits.window_commands, 64U);
   EXPECT_EQ(options.limits.window_bytes, std::uint64_t{1} << 20U);
+  EXPECT_EQ(options.limits.build.seconds, 30U);
+  EXPECT_EQ(options.limits.build.memory, std::uint64_t{2} << 30U);
+  EXPECT_EQ(options.limits.build.output, 1024U);
   EXPECT_EQ(options.devices, std::vector<std::string>{"*H200*"});
   EXPECT_EQ(options.timeout, std::chrono::milliseconds(700));
   EXPECT_TRUE(read({}).listen.empty());

@@ -1,4 +1,4 @@
-#include "remote/server/front/peer_key.h"
+#include "daemon/peer_key.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-namespace cleave::remote::server {
+namespace cleave::daemon {
 namespace {
 
 constexpr std::size_t kNetworkBytes = 8;  // of an IPv6 address
@@ -52,4 +52,4 @@ std::string peer_key(int socket) {
   }
 }
 
-}  // namespace cleave::remote::server
+}  // namespace cleave::daemon

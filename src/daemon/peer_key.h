@@ -6,9 +6,9 @@
 
 #include <string>
 
-namespace cleave::remote::server {
+namespace cleave::daemon {
 
 // Of a connected socket. Never empty: connections of no known peer count as one peer's.
 std::string peer_key(int socket);
 
-}  // namespace cleave::remote::server
+}  // namespace cleave::daemon

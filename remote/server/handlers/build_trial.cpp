@@ -1,0 +1,164 @@
+#include "remote/server/handlers/build_trial.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "remote/server/log.h"
+
+namespace cleave::remote::server {
+namespace {
+
+// Empty: the driver does not have it.
+std::optional<std::string> source_of(const Table& cl, cl_program program) {
+  std::size_t size = 0;
+  if (cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, nullptr, &size) != CL_SUCCESS) return std::nullopt;
+  std::string text(size, '\0');
+  if (size == 0) return text;
+  if (cl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, size, text.data(), nullptr) != CL_SUCCESS)
+    return std::nullopt;
+  text.pop_back();  // the terminating zero
+  return text;
+}
+
+// One for each of the program's devices.
+std::optional<std::vector<std::string>> binaries_of(const Table& cl, cl_program program, std::size_t count) {
+  std::vector<std::size_t> sizes(count);
+  const std::size_t room = count * sizeof(std::size_t);
+  if (cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, room, sizes.data(), nullptr) != CL_SUCCESS)
+    return std::nullopt;
+  std::vector<std::string> binaries;
+  std::vector<char*> places;
+  binaries.reserve(count);
+  places.reserve(count);
+  for (const std::size_t size : sizes) binaries.emplace_back(size, '\0');
+  for (std::string& binary : binaries) places.push_back(binary.empty() ? nullptr : binary.data());
+  const cl_int error = cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(char*),
+                                           static_cast<void*>(places.data()), nullptr);
+  return error == CL_SUCCESS ? std::optional(std::move(binaries)) : std::nullopt;
+}
+
+// Of the devices of the build, each place once.
+struct Target {
+  std::vector<cl_device_id> devices;
+  std::vector<DevicePlace> places;
+};
+
+std::optional<Target> target_of(const SessionContext& session, const std::vector<cl_device_id>& devices) {
+  Target target;
+  for (const cl_device_id device : devices) {
+    const auto place = session.place_of(device);
+    if (!place) return std::nullopt;
+    if (std::find(target.places.begin(), target.places.end(), *place) != target.places.end()) continue;
+    target.devices.push_back(device);
+    target.places.push_back(*place);
+  }
+  return target;
+}
+
+std::optional<TrialProgram> described(const Table& cl, const HeldProgram& program, bool is_compiled,
+                                      const Target& target) {
+  using Origin = TrialProgram::Origin;
+  TrialProgram made;
+  for (auto& [id, value] : program.state().constants()) made.constants.push_back({id, std::move(value)});
+  const ProgramState::Origin origin = program.state().origin();
+  if (!is_compiled && origin == ProgramState::Origin::source) {
+    auto text = source_of(cl, program.get());
+    if (!text) return std::nullopt;
+    made.texts.push_back(std::move(*text));
+    return made;
+  }
+  if (!is_compiled && origin == ProgramState::Origin::il) {
+    made.origin = Origin::il;
+    made.texts = program.state().parts();
+    return made;
+  }
+  made.origin = Origin::binaries;
+  const std::vector<cl_device_id> all = devices_of_program(cl, program.get());
+  // Not every driver returns what it has been given.
+  const auto binaries = origin == ProgramState::Origin::binaries ? std::optional(program.state().parts())
+                                                                 : binaries_of(cl, program.get(), all.size());
+  if (!binaries || binaries->size() != all.size()) return std::nullopt;
+  for (const cl_device_id device : target.devices) {
+    const auto found = std::find(all.begin(), all.end(), device);
+    if (found == all.end()) return std::nullopt;
+    made.texts.push_back((*binaries)[static_cast<std::size_t>(found - all.begin())]);
+  }
+  return made;
+}
+
+std::optional<TrialRequest> request_for(const SessionContext& session, const WantedBuild& build) {
+  const auto target = target_of(session, build.devices);
+  if (!target) return std::nullopt;
+  TrialRequest request{build.work, target->places, build.folder, build.options, {}, build.names};
+  for (const HeldProgram& program : build.programs) {
+    auto text = described(session.cl, program, build.work == TrialRequest::Work::link, *target);
+    if (!text) return std::nullopt;
+    request.programs.push_back(std::move(*text));
+  }
+  return request;
+}
+
+// Once for each client: the operator is to know.
+void report_untried() {
+  static std::atomic<bool> reported{false};
+  if (!reported.exchange(true))
+    log_line("builds have no limits: the driver cannot make one in a process of its own");
+}
+
+cl_int failure_of(TrialRequest::Work work) {
+  switch (work) {
+    case TrialRequest::Work::build:
+      return CL_BUILD_PROGRAM_FAILURE;
+    case TrialRequest::Work::compile:
+      return CL_COMPILE_PROGRAM_FAILURE;
+    case TrialRequest::Work::link:
+      break;
+  }
+  return CL_LINK_PROGRAM_FAILURE;
+}
+
+}  // namespace
+
+std::vector<cl_device_id> devices_of_program(const Table& cl, cl_program program) {
+  cl_uint count = 0;
+  cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
+  std::vector<cl_device_id> devices(count);
+  if (count != 0)
+    cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), devices.data(), nullptr);
+  return devices;
+}
+
+std::vector<cl_device_id> devices_of_context(const Table& cl, cl_context context) {
+  std::size_t size = 0;
+  cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &size);
+  std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
+  if (size != 0) cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, devices.data(), nullptr);
+  return devices;
+}
+
+std::optional<Refusal> refusal_of(SessionContext& session, const WantedBuild& build) try {
+  using Outcome = BuildTrials::Outcome;
+  const bool is_of_ours =
+      !build.programs.empty() && build.programs[0].state().origin() == ProgramState::Origin::built_in;
+  if (session.trials == nullptr || is_of_ours) return std::nullopt;
+  const auto request = request_for(session, build);
+  if (!request) return std::nullopt;  // the driver has nothing that it could link
+  const auto verdict = session.trials->attempt(*request);
+  switch (verdict.outcome) {
+    case Outcome::passed:
+      return std::nullopt;
+    case Outcome::untried:
+      report_untried();
+      return std::nullopt;
+    case Outcome::no_process:
+      return Refusal{CL_OUT_OF_RESOURCES, {}};
+    case Outcome::refused:
+      break;
+  }
+  return Refusal{failure_of(build.work), "cleave: the server stopped this build: " + verdict.problem + "\n"};
+} catch (const std::bad_alloc&) {
+  return Refusal{CL_OUT_OF_HOST_MEMORY, {}};
+}
+
+}  // namespace cleave::remote::server

@@ -1,0 +1,36 @@
+// Asks whether a build keeps within the server's limits, before the driver makes it here (builds/build_trials.h).
+//
+// Thread-safe: for build threads. Waits for the trial.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "remote/server/handlers/held_program.h"
+
+namespace cleave::remote::server {
+
+// A build as the driver is about to get it.
+struct WantedBuild {
+  TrialRequest::Work work = TrialRequest::Work::build;
+  std::vector<cl_device_id> devices;  // empty: all of the program's; not for linking
+  std::string folder;
+  std::string options;
+  const std::vector<HeldProgram>& programs;  // as TrialRequest::programs
+  std::vector<std::string> names;
+};
+
+struct Refusal {
+  cl_int error = CL_SUCCESS;
+  std::string log;  // empty: none
+};
+
+// Empty: the build may be made. What the driver cannot do in another process may be, too.
+std::optional<Refusal> refusal_of(SessionContext& session, const WantedBuild& build);
+
+// The devices that a program is built for if none are named.
+std::vector<cl_device_id> devices_of_program(const Table& cl, cl_program program);
+std::vector<cl_device_id> devices_of_context(const Table& cl, cl_context context);
+
+}  // namespace cleave::remote::server

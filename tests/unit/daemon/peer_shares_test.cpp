@@ -1,0 +1,57 @@
+#include "daemon/peer_shares.h"
+
+#include <gtest/gtest.h>
+
+namespace cleave::daemon {
+namespace {
+
+using WhenFull = PeerShares::WhenFull;
+
+TEST(PeerShares, OnePeerLeavesPlacesForOthers) {
+  PeerShares shares(4, 0, WhenFull::newcomers_wait);
+  for (PeerShares::Id id = 1; id <= 4; ++id) EXPECT_TRUE(shares.add(id, "many").granted);
+  EXPECT_FALSE(shares.add(5, "many").granted);
+  const auto first = shares.add(6, "few");
+  EXPECT_TRUE(first.granted);
+  EXPECT_EQ(first.instead, 4U) << "those who came first stay";
+  EXPECT_EQ(shares.add(7, "few").instead, 3U);
+  EXPECT_FALSE(shares.add(8, "few").granted) << "it has as many as the other";
+  EXPECT_EQ(shares.add(9, "third").instead, 2U) << "by name the last of those with the most";
+  EXPECT_EQ(shares.taken(), 4U);
+}
+
+TEST(PeerShares, SharesDoNotSwingToAndFro) {
+  PeerShares shares(3, 0, WhenFull::newcomers_wait);
+  shares.add(1, "a");
+  shares.add(2, "a");
+  shares.add(3, "b");
+  EXPECT_FALSE(shares.add(4, "b").granted) << "it would have more than the other then";
+}
+
+TEST(PeerShares, APeerHasALimitOfItsOwn) {
+  PeerShares shares(10, 2, WhenFull::newcomers_wait);
+  shares.add(1, "a");
+  shares.add(2, "a");
+  EXPECT_FALSE(shares.add(3, "a").granted);
+  shares.remove(1);
+  shares.remove(1);
+  EXPECT_TRUE(shares.add(4, "a").granted);
+  EXPECT_TRUE(shares.add(5, "b").granted);
+}
+
+TEST(PeerShares, TheOldestMayGo) {
+  PeerShares shares(4, 3, WhenFull::oldest_goes);
+  shares.add(1, "a");
+  shares.add(2, "a");
+  shares.add(3, "a");
+  const auto own = shares.add(4, "a");
+  EXPECT_TRUE(own.granted);
+  EXPECT_EQ(own.instead, 1U);
+  EXPECT_FALSE(shares.add(5, "b").instead);
+  EXPECT_EQ(shares.add(6, "b").instead, 2U);
+  EXPECT_EQ(shares.add(7, "b").instead, 5U) << "of two peers with the most, the newcomer's";
+  EXPECT_EQ(shares.taken(), 4U);
+}
+
+}  // namespace
+}  // namespace cleave::daemon
