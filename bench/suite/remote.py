@@ -73,7 +73,7 @@ def work(given, platform, settings, limit=600, **options):
 def nothing_but(address):
     """The environment of a program whose only devices are that server's."""
     return {"LD_PRELOAD": str(programs.library()), "CLEAVE_REMOTE": address, "CLEAVE_REMOTE_REQUIRED": "true",
-            "OCL_ICD_VENDORS": os.devnull}
+            "OCL_ICD_VENDORS": os.devnull, "OCL_ICD_FILENAMES": ""}
 
 
 def figures(given, address=None):

@@ -11,9 +11,6 @@ namespace {
 
 using turns::Ns;
 
-// Of a command of which nothing is known.
-constexpr Ns kUnknown = 125'000;
-
 // Two in flight: others wait for these when they begin to ask, and with less the device would be idle between two. Longer ones
 // cost less processor time, and the device less.
 constexpr Pace kAmongJobs{16 * kTurnSlice, 2, 4 * kTurnSlice};
@@ -22,52 +19,26 @@ constexpr Pace kBesideHigher{kTurnSlice, 2, 2 * kTurnSlice};
 // NVIDIA's driver lets a process that has something queued go on for 2 ms before it looks at others, but not one on which nothing
 // else is queued.
 constexpr Pace kBesideOutsiders{10 * kTurnSlice, 1, base::Nanoseconds(0)};
-// Whole commands of so much device time need no event if the program wants none.
-constexpr Ns kMostUnmarked = 250'000;
-constexpr Ns kMicrosecond = 1'000;
-constexpr Ns kMillisecond = 1'000'000;
 
 // How long it takes at most until the next process is awake and has enqueued something. So much before its last command ends,
 // the device is given away.
-constexpr Ns kHandover = 200 * kMicrosecond;
+constexpr Ns kHandover = 200'000;
 
 // The end of a longer command is not predicted.
-constexpr Ns kShort = 2 * kMillisecond;
+constexpr Ns kShort = 2'000'000;
 
-// How often others are asked after.
-constexpr Ns kAskAgain = 50 * kMicrosecond;
-
-// How much longer than expected a command may take before it no longer counts as ours: while the program waits for that, and
-// otherwise. It may depend on the program.
-constexpr Ns kPatience = 100 * kMillisecond;
-constexpr Ns kKeepersPatience = 1'000 * kMillisecond;
-constexpr int kTimesExpected = 4;
-constexpr Ns kLongestAllowance = 1'000 * kMillisecond;
-
-// After so many commands that did not end in time the program is not held back any more.
-constexpr unsigned kMaxStalls = 3;
-
-// How long before its expected end a command is first looked at, and how often then.
-constexpr Ns kEarly = 0;
-constexpr Ns kEarlyAtTheEnd = 160 * kMicrosecond;
-constexpr Ns kEarlyAlone = 100 * kMicrosecond;
-constexpr Ns kShortestSleep = 15 * kMicrosecond;
-constexpr int kShareOfWait = 12;
+// How long before the expected end of what is on the device a process that gives it away looks at it.
+constexpr Ns kEarlyAtTheEnd = 160'000;
 
 // The keeper's.
-constexpr Ns kWhileFed = 10 * kMillisecond;
-constexpr Ns kWhileIdle = 100 * kMicrosecond;
+constexpr Ns kKeepersPatience = 1'000'000'000;
+constexpr Ns kWhileFed = 10'000'000;
+constexpr Ns kWhileIdle = 100'000;
 
 // A command without an event counts as ended when it has taken so much longer than expected. The first one of a turn takes
 // longer, since the device changes from one process to the other.
 constexpr int kTimesGuessed = 2;
-constexpr Ns kGuessMargin = 500 * kMicrosecond;
-
-Ns or_unknown(Ns expected) { return expected > 0 ? expected : kUnknown; }
-
-Ns allowance(Ns expected) {
-  return std::clamp<Ns>(expected, 0, kLongestAllowance / kTimesExpected) * kTimesExpected;
-}
+constexpr Ns kGuessMargin = 500'000;
 
 }  // namespace
 
@@ -246,37 +217,6 @@ void DeviceTurn::finish() noexcept {
   release_events();
 }
 
-// Releasing an event may call the program back, which may call us: never with the mutex, and not while this thread changes the
-// holder. Until then events are kept here.
-void DeviceTurn::release_later(launch::Event event) noexcept {
-  try {
-    unreleased_.push_back(std::move(event));
-  } catch (...) {  // out of memory: never released
-    static_cast<void>(event.release());
-  }
-}
-
-void DeviceTurn::release_events() {
-  if (unreleased_.empty() && !log_.has_span()) return;
-  std::vector<launch::Event> dying;
-  dying.swap(unreleased_);
-  const auto span = log_.take_span();
-  mutex_.unlock();
-  dying.clear();
-  log_.write(span);
-  mutex_.lock();
-}
-
-void DeviceTurn::forget_oldest() {
-  release_later(std::move(flight_.front().event));
-  flight_.pop_front();
-}
-
-void DeviceTurn::forget_all() {
-  while (!flight_.empty()) forget_oldest();
-  unmarked_ = {};
-}
-
 // Others should have the device: waits until what is on it is about to end, gives it away, and waits until it comes back.
 // Not if `abort` says so before.
 bool DeviceTurn::pass_on(const std::atomic<int>* abort) {
@@ -315,161 +255,6 @@ void DeviceTurn::give_back() {
   holds_ = false;
   turns_.end();
   log_.gave_away(clock_.now(), "nothing to do");
-}
-
-launch::WaitResult DeviceTurn::make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept
-    try {
-  base::MutexLock lock(mutex_);
-  const launch::WaitResult result = wait_for_room(lock, expected.count(), abort);
-  release_events();
-  return result;
-} catch (...) {
-  return launch::WaitResult::aborted;
-}
-
-launch::WaitResult DeviceTurn::wait_for_room(base::MutexLock& lock, Ns expected,
-                                             const std::atomic<int>* abort) {
-  using launch::WaitResult;
-  const auto is_aborted = [abort] { return abort != nullptr && abort->load(std::memory_order_relaxed) != 0; };
-  for (;;) {
-    // Another thread of the program waits for the device, perhaps for longer than this one may.
-    while (changing_ && !is_aborted()) changed_.wait_for(lock, base::Nanoseconds(kMillisecond));
-    if (changing_ || !holds_) return WaitResult::aborted;
-    const Pace pace = this->pace();
-    if (flight_.size() < pace.in_flight || work_in_flight() + or_unknown(expected) <= pace.window.count())
-      break;
-    const WaitResult how = wait_for_oldest(kEarly, abort);
-    if (how != WaitResult::complete) return how;
-  }
-  if (is_aborted()) return WaitResult::aborted;
-  const Ns at = now();
-  if (at - asked_at_ < kAskAgain) return WaitResult::complete;
-  asked_at_ = at;
-  return !turns_.should_yield() || pass_on(abort) ? WaitResult::complete : WaitResult::aborted;
-}
-
-Ns DeviceTurn::work_in_flight() const {
-  Ns sum = unmarked_.expected;
-  for (const InFlight& each : flight_) sum += or_unknown(each.expected);
-  return sum;
-}
-
-bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
-  if (!turns_.contended()) return false;
-  const base::MutexLock lock(mutex_);
-  if (next.expected.count() <= 0) return true;
-  if (unmarked_.count != 0 && unmarked_.queue != next.queue) return true;
-  return unmarked_.expected + next.expected.count() > kMostUnmarked;
-}
-
-void DeviceTurn::enqueued(const TurnCommand& command) noexcept try {
-  const bool retained = command.event != nullptr && next_.clRetainEvent(command.event) == CL_SUCCESS;
-  launch::Event event(next_, retained ? command.event : nullptr);
-  const base::MutexLock lock(mutex_);
-  if (!holds_) return;
-  const Ns at = now();
-  const bool same_queue = unmarked_.count != 0 && unmarked_.queue == command.queue;
-  if (retained) {
-    const Ns before = same_queue ? std::exchange(unmarked_, {}).expected : 0;
-    flight_.push_back({std::move(event), command.queue, at, command.expected.count() + before,
-                       before == 0 ? command.key : 0, command.since.count()});
-    return;
-  }
-  const Ns since = command.since.count();
-  const bool alone = unmarked_.count == 0 && (since != 0 || flight_.empty());
-  if (unmarked_.count == 0) unmarked_.since = since != 0 ? since : at;
-  unmarked_.queue = unmarked_.count == 0 || same_queue ? command.queue : nullptr;
-  unmarked_.key = alone ? command.key : 0;
-  unmarked_.expected += or_unknown(command.expected.count());
-  ++unmarked_.count;
-} catch (...) {  // out of memory: not counted
-}
-
-bool DeviceTurn::has_ended(cl_event event) const noexcept {
-  cl_int status = CL_COMPLETE;
-  return next_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
-             CL_SUCCESS ||
-         status <= CL_COMPLETE;
-}
-
-launch::WaitResult DeviceTurn::await(cl_event event, Ns expected_end, Ns early, const std::atomic<int>* abort,
-                                     bool alone) const {
-  const Ns start = now();
-  const Ns until = start + kPatience + allowance(expected_end - start);
-  const base::ScopedPreciseSleep undisturbed;
-  for (Ns at = start;; at = now()) {
-    if (has_ended(event)) return launch::WaitResult::complete;
-    if (abort != nullptr && abort->load(std::memory_order_relaxed) != 0) return launch::WaitResult::aborted;
-    if (at > until) return launch::WaitResult::stalled;
-    if (alone && at > expected_end - early && at < expected_end + early) {  // each moment is lost
-      clock_.spin();
-      continue;
-    }
-    const Ns usual = std::clamp((at - start) / kShareOfWait, kShortestSleep, kMillisecond);
-    clock_.sleep_for(base::Nanoseconds(std::max(usual, std::min(expected_end - early - at, kMillisecond))));
-  }
-}
-
-launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>* abort) {
-  const InFlight& oldest = flight_.front();
-  const cl_event handle = oldest.event.get();
-  const Ns expected_end = std::max(oldest.enqueued, last_end_) + oldest.expected;
-  if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest(), launch::WaitResult::aborted;
-  launch::Event event(next_, handle);
-  const cl_event newest = flight_.back().event.get();
-  const bool others = newest != handle && next_.clRetainEvent(newest) == CL_SUCCESS;
-  launch::Event last(next_, others ? newest : nullptr);
-  mutex_.unlock();
-  const bool alone = !turns_.contended();
-  const launch::WaitResult how = await(handle, expected_end, alone ? kEarlyAlone : early, abort, alone);
-  if (others && has_ended(newest)) ran_dry_ = true;
-  mutex_.lock();
-  release_later(std::move(last));
-  const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
-  release_later(std::move(event));
-  if (how == launch::WaitResult::complete && is_there) oldest_ended();
-  if (how == launch::WaitResult::stalled) {
-    forget_all();
-    log_.count_stall();
-    if (++stalls_ >= kMaxStalls) gave_up_ = true;
-  }
-  return how;
-}
-
-void DeviceTurn::oldest_ended() {
-  const InFlight& oldest = flight_.front();
-  const Ns at = now();
-  observe(oldest.key, at - (oldest.since != 0 ? oldest.since : std::max(oldest.enqueued, last_end_)));
-  last_end_ = at;
-  forget_oldest();
-}
-
-void DeviceTurn::observe(learn::Key key, Ns took) const noexcept try {
-  if (key != 0) durations_.observe(key, 1, base::Nanoseconds(took));
-} catch (...) {  // out of memory: not learnt
-}
-
-// `seen`: the program has just waited for them.
-void DeviceTurn::unmarked_ended(bool seen) {
-  const Unmarked ended = std::exchange(unmarked_, {});
-  last_end_ = now();
-  if (seen && ended.count == 1) observe(ended.key, last_end_ - ended.since);
-}
-
-// Removes what has ended from the front.
-void DeviceTurn::collect() {
-  while (!flight_.empty()) {
-    const cl_event handle = flight_.front().event.get();
-    if (next_.clRetainEvent(handle) != CL_SUCCESS) return forget_oldest();
-    launch::Event event(next_, handle);
-    mutex_.unlock();
-    const bool ended = has_ended(handle);
-    mutex_.lock();
-    const bool is_there = !flight_.empty() && flight_.front().event.get() == handle;
-    release_later(std::move(event));
-    if (!ended || !is_there) return;
-    oldest_ended();
-  }
 }
 
 void DeviceTurn::settle(cl_command_queue queue) noexcept try {

@@ -110,6 +110,13 @@ class DeviceTurn {
  private:
   friend class TurnUse;
 
+  static constexpr turns::Ns kMillisecond = 1'000'000;
+  // How often an end is looked for: not more often than that, and then with pauses of a share of the time waited.
+  static constexpr turns::Ns kShortestSleep = 15'000;
+  static constexpr int kShareOfWait = 12;
+  // How many times as long as expected a command may take.
+  static constexpr int kTimesExpected = 4;
+
   enum class Part : std::uint8_t { none_yet, joined, impossible };
   struct InFlight {
     launch::Event event;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kPeriod = 1s;
 constexpr auto kLongestStop = 100ms;
-constexpr int kEnough = 2;
+constexpr int kUndisturbed = 2;
 constexpr int kLongestPause = 8;
 
 }  // namespace
@@ -28,7 +28,7 @@ bool RoomForOutsiders::step(bool others, bool disturbed) {
     undisturbed_ = 0;
     return leaves_ = others;
   }
-  if (leaves_ && ++undisturbed_ >= kEnough) {
+  if (leaves_ && ++undisturbed_ >= kUndisturbed) {
     leaves_ = false;
     left_ = pause_ = std::clamp(2 * pause_, 1, kLongestPause);
   }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kUntimed = 3;
 constexpr std::size_t kLeastTimed = 4;
 // So many slices, whose ends are looked for often, tell what one takes.
-constexpr std::size_t kKnown = 16;
+constexpr std::size_t kLearnt = 16;
 constexpr int kGain = 8;
 constexpr base::Nanoseconds kJitter{100'000};
 
@@ -31,7 +31,7 @@ void TurnPacer::learn(base::Nanoseconds took, std::size_t slices) {
   const auto each = took / static_cast<base::Nanoseconds::rep>(slices);
   if (slice_.count() != 0) {
     slice_ += use_.ran_dry() ? -slice_ / kGain : (each - slice_) / kGain;
-  } else if (timed_ >= kKnown) {
+  } else if (timed_ >= kLearnt) {
     slice_ = time_ / static_cast<base::Nanoseconds::rep>(timed_);
   }
 }
