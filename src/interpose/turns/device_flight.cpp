@@ -108,7 +108,7 @@ Ns DeviceTurn::work_in_flight() const {
 }
 
 bool DeviceTurn::wants_event(const TurnCommand& next) noexcept {
-  if (!turns_.contended()) return false;
+  if (leaves_room()) return false;
   const base::MutexLock lock(mutex_);
   if (next.expected.count() <= 0) return true;
   if (unmarked_.count != 0 && unmarked_.queue != next.queue) return true;
@@ -173,7 +173,7 @@ launch::WaitResult DeviceTurn::wait_for_oldest(Ns early, const std::atomic<int>*
   const bool others = newest != handle && next_.clRetainEvent(newest) == CL_SUCCESS;
   launch::Event last(next_, others ? newest : nullptr);
   mutex_.unlock();
-  const bool alone = !turns_.contended();
+  const bool alone = leaves_room();
   const launch::WaitResult how = await(handle, expected_end, alone ? kEarlyAlone : early, abort, alone);
   if (others && has_ended(newest)) ran_dry_ = true;
   mutex_.lock();

@@ -175,7 +175,7 @@ bool DeviceTurn::change_holder(Change change) {
 }
 
 Pace DeviceTurn::pace() const noexcept {
-  if (!turns_.contended()) return kBesideOutsiders;
+  if (leaves_room()) return kBesideOutsiders;
   switch (turns_.haste_of_others()) {
     case turns::Haste::higher_class:
       return kBesideHigher;

@@ -137,6 +137,7 @@ class DeviceTurn {
 
   // For TurnUse.
   [[nodiscard]] Pace pace() const noexcept;
+  [[nodiscard]] bool leaves_room() const noexcept { return outsiders_.found() && !turns_.contended(); }
   bool begin() noexcept;
   void finish() noexcept;
   launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;

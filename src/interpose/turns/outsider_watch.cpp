@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPeriod = 1s;
-constexpr auto kLongestStop = 100ms;
+constexpr auto kLongestStop = 1s;
 constexpr int kUndisturbed = 2;
 constexpr int kLongestPause = 8;
 

@@ -46,7 +46,7 @@ class OutsiderWatch {
   void note(bool found) noexcept { state_->found = found; }
 
   // Ends the thread. Waits until it is not in a call of the driver's library, which the process may be about to unload, but no
-  // longer than a tenth of a second.
+  // longer than a second.
   void stop() noexcept;
   void reset_in_child() noexcept;
 
