@@ -36,12 +36,13 @@ void TurnPacer::learn(base::Nanoseconds took, std::size_t slices) {
   }
 }
 
-// Of a command that was alone on the device, and has ended. What came in between is not its own.
+// Of a command that was alone on the device, and has ended. What came in between is not its own; but it may have taken longer by
+// itself, so that it counts as up to twice as long.
 base::Nanoseconds TurnPacer::time_alone(base::Nanoseconds took, std::size_t slices) {
   const auto expected = slice_ * static_cast<base::Nanoseconds::rep>(slices);
   if (expected.count() == 0 || took < expected * 3 / 2 + kJitter) return took;
   use_.note_disturbed();
-  return expected;
+  return std::min(took, 2 * expected);
 }
 
 launch::WaitResult TurnPacer::wait(cl_event command, std::size_t slices) noexcept {

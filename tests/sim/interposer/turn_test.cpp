@@ -105,6 +105,25 @@ TEST_F(TurnTest, BesideOutsidersOneCommandIsInFlight) {
   expect_each_item_ran(4);
 }
 
+// What a kernel takes is learnt although a command that takes long may have been disturbed.
+TEST_F(TurnTest, BesideOutsidersCommandsStayShortWhenTheKernelBecomesSlower) {
+  std::atomic<int> slower{1};
+  driver.cost("add", [&](const sim::Launch& launch) {
+    return base::Nanoseconds(1'000) * slower.load() * static_cast<int>(launch.global[0]);
+  });
+  ASSERT_EQ(launch(kernel), CL_SUCCESS);
+  cl.clFinish(queue);
+  interpose::interposer().turns.note_outsiders(device, true);
+  for (int i = 0; i < 16; ++i) {
+    if (i == 6) slower = 8;
+    driver.forget();
+    ASSERT_EQ(launch(kernel), CL_SUCCESS);
+    await_feeder();
+  }
+  for (const auto& command : driver.launches()) EXPECT_LE(command.ended - command.started, 1500us);
+  expect_each_item_ran(17);
+}
+
 // Natively there is none behind the kernel.
 TEST_F(TurnTest, BesideOutsidersWholeLaunchesGetNoEvent) {
   const cl_kernel whole = make_kernel(kUsesGroupId, "reads_group_id");
