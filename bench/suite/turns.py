@@ -315,10 +315,12 @@ def measure_idle(bench):
 
 def measure_outsiders(bench):
     """A client without Cleave beside one job, which is native, or split for so many VMs."""
-    split = Sharer(bench.job(NATIVE).words, {"LD_PRELOAD": str(programs.library()), "CLEAVE_VMS": OUTSIDERS_VMS})
+    settings = {"LD_PRELOAD": str(programs.library()), "CLEAVE_VMS": OUTSIDERS_VMS}
+    split, at_once = (Sharer(bench.job(NATIVE).words, settings | more) for more in ({}, {"CLEAVE_TURNS": "off"}))
     client = bench.client("kernel", NATIVE)
     runs = {"alone": [client], "beside a native job": [client, bench.job(NATIVE)],
-            f"beside a job under Cleave, {OUTSIDERS_VMS} VMs": [client, split]}
+            f"beside a job under Cleave, {OUTSIDERS_VMS} VMs": [client, split],
+            f"beside a job under Cleave, {OUTSIDERS_VMS} VMs, CLEAVE_TURNS=off": [client, at_once]}
     found = bench.in_turn(runs)
     for name, share in PERCENTILES.items():
         waits = {beside: [percentile(one.waits(), share) for one in outcomes] for beside, outcomes in found.items()}
