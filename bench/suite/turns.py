@@ -32,7 +32,7 @@ SETTLING = 0.2  # seconds of jobs that do not count
 ROUNDS_OF_OVERLAP = 10  # at least so many long kernels
 OUTSIDERS_VMS = "5"  # what the job beside an outsider is split for
 LIMIT = 60  # seconds for the end of a process
-QUANTUM = 15  # milliseconds: turns::Scheduler::kDefaultQuantum
+QUANTUM = 18  # milliseconds: turns::Scheduler::kDefaultQuantum
 REMEMBERED = 22  # seconds, after which the longest wait that is shown is not from the start
 REMOTE_CLIENTS = 7
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kRestingRate = 3;
 
 // What a newcomer is expected to use until it rests, as a part of a quantum: little, until it has used more.
-constexpr Ns kNewcomers = 8;
+constexpr Ns kNewcomers = 10;
 
 // Device time at a weight, as virtual time.
 std::int64_t virtual_of(Ns time, std::uint64_t weight) {

@@ -22,7 +22,7 @@ namespace cleave::turns {
 
 class Scheduler final : public Policy {
  public:
-  static constexpr Ns kDefaultQuantum = 15'000'000;
+  static constexpr Ns kDefaultQuantum = 18'000'000;
   static constexpr Ns kMinRequest = 50'000;
   static constexpr Ns kMaxDebt = 1'000'000'000;  // device time; what is beyond is forgiven to those who rest
 
