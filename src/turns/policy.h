@@ -25,6 +25,10 @@ class Policy {
   // `slot`, which asks, has had the device for `time`.
   virtual void charge(View state, std::uint32_t slot, Ns time) const = 0;
 
+  // Weight or class of an existing participant change from now on. `weight` is limited to 1 to kMaxWeight.
+  virtual void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority,
+                      Ns now) const = 0;
+
   // Who of those that ask gets the device next; kNobody if no one asks.
   [[nodiscard]] virtual std::uint32_t pick(View state) const = 0;
 

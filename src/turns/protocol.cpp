@@ -221,6 +221,15 @@ Answer Protocol::idle(View state, Self self, Ns grace, Ns now, const Liveness& l
   return answer(state, self, now);
 }
 
+void Protocol::weigh(View state, Self self, std::uint32_t weight, Ns now) const {
+  if (!is_mine(state, self)) return;
+  const Header& h = state.header;
+  // What it has had so far counts by the weight that it had meanwhile.
+  if (h.holder == self.slot) charge_holder(state, h.idle_until != 0 ? std::min(now, h.idle_until) : now);
+  const auto priority = static_cast<Priority>(state.participants[self.slot].priority);
+  policy_.change(state, self.slot, weight, priority, now);
+}
+
 void Protocol::reap(View state, Self self, Ns now, const Liveness& liveness) const {
   for (std::uint32_t slot = state.header.slots; slot-- > 0;) {
     if (slot != self.slot && exists(state, slot) && !liveness.is_alive(slot)) remove(state, slot);

@@ -81,6 +81,9 @@ class Protocol {
   // The holder has nothing to do. It keeps the device for `grace`, unless somebody should have it before.
   [[nodiscard]] Answer idle(View state, Self self, Ns grace, Ns now, const Liveness& liveness) const;
 
+  // The participant's weight is another one from now on.
+  void weigh(View state, Self self, std::uint32_t weight, Ns now) const;
+
   // Removes the entries of dead processes.
   void reap(View state, Self self, Ns now, const Liveness& liveness) const;
 

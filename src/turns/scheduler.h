@@ -33,13 +33,11 @@ class Scheduler final : public Policy {
   void ask(View state, std::uint32_t slot, Ns now) const override;
   void rest(View state, std::uint32_t slot) const override;
   void charge(View state, std::uint32_t slot, Ns time) const override;
+  void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority, Ns now) const override;
   [[nodiscard]] std::uint32_t pick(View state) const override;
   [[nodiscard]] bool should_yield(View state) const override;
 
   [[nodiscard]] Ns quantum() const { return quantum_; }
-
-  // Weight or class of an existing participant change from now on. `weight` is limited to 1 to kMaxWeight.
-  void change(View state, std::uint32_t slot, std::uint32_t weight, Priority priority, Ns now) const;
 
  private:
   [[nodiscard]] Ns request_of(const Participant& p) const;

@@ -60,7 +60,8 @@ Turns::Turns(base::ForkLocks& forks, Options options)
     : options_(std::move(options)),
       scheduler_(std::max(options_.quantum, Scheduler::kMinRequest)),
       protocol_(scheduler_, options_.timing),
-      contended_(std::make_shared<std::atomic<bool>>(false)) {
+      contended_(std::make_shared<std::atomic<bool>>(false)),
+      weight_(std::clamp(options_.weight, 1U, kMaxWeight)) {
   forks.add<&Turns::reset_in_child>(base::ForkOrder::turns, mutex_, *this);
 }
 
@@ -90,7 +91,7 @@ bool Turns::join(std::string& problem) {
   self_ = {file->claim_slot(), new_nonce()};
   if (self_.slot == kNobody) return problem = "too many processes use the device", false;
   Participant newcomer;
-  newcomer.weight = std::clamp(options_.weight, 1U, kMaxWeight);
+  newcomer.weight = weight_;
   newcomer.priority = static_cast<std::uint8_t>(options_.priority);
   newcomer.pid = static_cast<std::uint32_t>(getpid());
   const bool joined = file->update([&, self = self_](View state, Ns now) {
@@ -191,6 +192,18 @@ bool Turns::step_and_wait(Step step, const std::atomic<int>* interrupt) {
   // Without turns from now on, until enter() is called again.
   give_up();
   return false;
+}
+
+void Turns::set_weight(std::uint32_t weight) noexcept {
+  weight = std::clamp(weight, 1U, kMaxWeight);
+  if (weight_.load(std::memory_order_relaxed) == weight) return;
+  const base::MutexLock lock(mutex_);
+  weight_ = weight;
+  if (!file_) return;
+  file_->update([&](View state, Ns now) {
+    mutex_.assert_held();
+    protocol_.weigh(state, self_, weight, now);
+  });
 }
 
 bool Turns::begin() noexcept try {

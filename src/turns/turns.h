@@ -71,6 +71,9 @@ class Turns {
   // Whether another process has joined.
   [[nodiscard]] bool contended() const noexcept { return contended_->load(std::memory_order_relaxed); }
 
+  // From now on; until then the weight of the options counts. Also while other threads wait in begin(). Cheap if it is the same.
+  void set_weight(std::uint32_t weight) noexcept;
+
   [[nodiscard]] bool begin() noexcept;
   // Whether the device should be given away now. Also tells the others that this process goes on.
   [[nodiscard]] bool should_yield() noexcept;
@@ -108,6 +111,7 @@ class Turns {
   const Protocol protocol_;
   const std::shared_ptr<std::atomic<bool>> contended_;
   std::atomic<Haste> haste_{Haste::none};
+  std::atomic<std::uint32_t> weight_;
   std::atomic<bool> leaving_{false};  // leave_at_exit() has been called
   std::atomic<std::uint64_t> waits_{0};
 

@@ -80,7 +80,7 @@ std::optional<cl_int> enqueue_in_turn(Interposer& p, const Call& call, const Ker
   if (exempt()) return std::nullopt;
   DeviceTurn* const turn = p.turns.of(queue->device);
   if (turn == nullptr) return std::nullopt;
-  TurnUse use(*turn);
+  TurnUse use(*turn, weight_of(*queue));
   // It may have been waited for long.
   if (!use.holds() || exempt()) return std::nullopt;
   use.count_launch();

@@ -71,7 +71,7 @@ class FedLaunch final : public Feeder::Task {
         turn_key_(turn.key) {}
 
   cl_int run(Feeder::Caller& caller) noexcept override {
-    TurnUse use(device_);
+    TurnUse use(device_, weight_of(queue_));
     const LaunchTurn turn{use, expected_, is_certain_, turn_key_, &caller};
     return launch_split(p_, call_.call(), {kernel_, queue_, range_, slices_, split_key_},
                         use.holds() ? &turn : nullptr);

@@ -32,6 +32,7 @@ namespace cleave::interpose {
 // Of cl_khr_priority_hints and cl_khr_throttle_hints (CL/cl_ext.h names them only in some versions).
 inline constexpr cl_queue_properties kPriority = 0x1096;
 inline constexpr cl_queue_properties kThrottle = 0x1097;
+inline constexpr cl_queue_properties kLowPriority = 1U << 2;
 
 // How to create a queue like the program's.
 struct QueueTemplate {

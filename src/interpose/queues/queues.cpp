@@ -37,14 +37,23 @@ std::optional<QueueTemplate> template_of(cl_context context, cl_device_id device
   return queue_template;
 }
 
+bool has_low_priority(const cl_queue_properties* properties) {
+  for (; properties != nullptr && *properties != 0; properties += 2) {
+    if (properties[0] == kPriority) return properties[1] == kLowPriority;
+  }
+  return false;
+}
+
 cl_command_queue noted(Interposer& p, cl_command_queue queue,
-                       const std::optional<QueueTemplate>& queue_template) noexcept {
+                       const std::optional<QueueTemplate>& queue_template,
+                       const cl_queue_properties* properties = nullptr) noexcept {
   if (queue == nullptr) return queue;
   try {
     if (auto record = query_queue(p.next, p.settings(), queue)) {
       if (queue_template && !record->crashes_on_several_mixed_offsets &&
           allows_helpers(p.next, p.settings().launch, record->device))
         record->queue_template = queue_template;
+      record->low_priority = has_low_priority(properties);
       p.wait_statistics.of(queue).forget();
       if (p.policy->measures_launches() || p.turns.may_take_turns())
         record->identity = identity_of_driver(p.next, record->device);
@@ -77,7 +86,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context conte
   cl_command_queue const queue =
       p.next.clCreateCommandQueueWithProperties(context, device, properties, error);
   if (queue == nullptr) return queue;
-  return noted(p, queue, template_of(context, device, properties));
+  return noted(p, queue, template_of(context, device, properties), properties);
 }
 
 // cl_khr_create_command_queue. The program got the function from us, so the device's platform has it.
@@ -93,7 +102,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context co
     if (error != nullptr) *error = CL_INVALID_DEVICE;
     return nullptr;
   }
-  return noted(p, create(context, device, properties, error), std::nullopt);
+  return noted(p, create(context, device, properties, error), std::nullopt, properties);
 }
 
 cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_properties properties,
@@ -108,6 +117,7 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue queue, cl_command_
       changed.queue_template = known.queue_template;
       changed.has_helpers = known.has_helpers;
       changed.identity = known.identity;
+      changed.low_priority = known.low_priority;
       if (changed.queue_template && (properties & CL_QUEUE_PROFILING_ENABLE) != 0)
         changed.queue_template->profiling = enable != CL_FALSE;
       known = changed;

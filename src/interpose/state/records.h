@@ -91,7 +91,8 @@ struct QueueRecord {
   bool crashes_on_mixed_offsets = false;
   // The same, but only on several queues.
   bool crashes_on_several_mixed_offsets = false;
-  bool remote = false;  // the device belongs to a server
+  bool remote = false;        // the device belongs to a server
+  bool low_priority = false;  // as the program has made it (cl_khr_priority_hints)
   plan::Device facts;
   // Consecutive launches whose pacing was given up: they depend on the program, so pacing only costs time.
   unsigned pacing_stalls = 0;

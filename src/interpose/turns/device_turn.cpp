@@ -47,6 +47,7 @@ DeviceTurn::DeviceTurn(const Table& next, base::Clock& clock, learn::CostTable& 
     : next_(next),
       clock_(clock),
       durations_(durations),
+      weight_(options.weight),
       turns_(forks_, options),
       outsiders_(std::move(address)),
       file_(turns::SharedFile::name_for(options.identity)),
@@ -81,6 +82,7 @@ void DeviceTurn::reset_in_child() noexcept {
   new (&keeper_wakes_) base::CondVar;
   changing_ = false;
   inside_ = 0;
+  important_ = 0;
   last_end_ = idle_since_ = 0;
   stalls_ = 0;
   gave_up_ = false;
@@ -187,14 +189,23 @@ Pace DeviceTurn::pace() const noexcept {
   return kAmongJobs;
 }
 
-bool DeviceTurn::begin() noexcept try {
+// A launch of whole weight counts from when it begins to wait, for the others' sake that wait with it.
+bool DeviceTurn::begin(LaunchWeight weight) noexcept try {
   base::MutexLock lock(mutex_);
   if (idle_since_ != 0) grace_.observe_gap(now() - std::exchange(idle_since_, 0));
-  if (!acquire(lock)) return false;
-  if (inside_++ == 0) inside_since_ = now();
-  return true;
+  if (weight == LaunchWeight::whole) ++important_;
+  weigh();
+  const bool holds = acquire(lock);
+  if (!holds && weight == LaunchWeight::whole && important_ > 0) --important_;
+  if (holds && inside_++ == 0) inside_since_ = now();
+  return holds;
 } catch (...) {
   return false;
+}
+
+void DeviceTurn::weigh() {
+  constexpr std::uint32_t kLess = 4;
+  turns_.set_weight(important_ > 0 ? weight_ : std::max(weight_ / kLess, 1U));
 }
 
 bool DeviceTurn::acquire(base::MutexLock& lock) {
@@ -207,9 +218,11 @@ bool DeviceTurn::acquire(base::MutexLock& lock) {
   return true;
 }
 
-void DeviceTurn::finish() noexcept {
+void DeviceTurn::finish(LaunchWeight weight) noexcept {
   const base::MutexLock lock(mutex_);
   if (inside_ > 0) --inside_;
+  if (weight == LaunchWeight::whole && important_ > 0) --important_;
+  if (inside_ > 0) weigh();
   if (inside_ == 0 && holds_) {
     if (is_empty()) note_idle();
     if (keeper_looks_at_ > now() + kMillisecond) keeper_wakes_.notify_one();

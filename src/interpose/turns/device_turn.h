@@ -54,6 +54,10 @@ struct Pace {
   base::Nanoseconds window;
 };
 
+// By how much the process's weight counts while it launches: by a quarter for queues of low priority (cl_khr_priority_hints).
+// Those of high priority have no more than the others: what a process may have is not its own to say.
+enum class LaunchWeight : std::uint8_t { whole, quarter };
+
 // A command that has been enqueued in a turn.
 struct TurnCommand {
   cl_command_queue queue = nullptr;
@@ -138,12 +142,13 @@ class DeviceTurn {
   // For TurnUse.
   [[nodiscard]] Pace pace() const noexcept;
   [[nodiscard]] bool leaves_room() const noexcept { return outsiders_.found() && !turns_.contended(); }
-  bool begin() noexcept;
-  void finish() noexcept;
+  bool begin(LaunchWeight weight) noexcept;
+  void finish(LaunchWeight weight) noexcept;
   launch::WaitResult make_room(base::Nanoseconds expected, const std::atomic<int>* abort) noexcept;
   [[nodiscard]] bool wants_event(const TurnCommand& next) noexcept;
   void enqueued(const TurnCommand& command) noexcept;
 
+  void weigh() CLEAVE_REQUIRES(mutex_);
   // These may release the mutex meanwhile.
   bool acquire(base::MutexLock& lock) CLEAVE_REQUIRES(mutex_);
   launch::WaitResult wait_for_room(base::MutexLock& lock, turns::Ns expected, const std::atomic<int>* abort)
@@ -183,6 +188,7 @@ class DeviceTurn {
   base::Clock& clock_;
   learn::CostTable& durations_;
   base::ForkLocks forks_;
+  const std::uint32_t weight_;  // the process's
   turns::Turns turns_;
   OutsiderWatch outsiders_;
   const std::string file_;
@@ -201,6 +207,8 @@ class DeviceTurn {
   unsigned stalls_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::vector<launch::Event> unreleased_ CLEAVE_GUARDED_BY(mutex_);  // to be released
   unsigned inside_ CLEAVE_GUARDED_BY(mutex_) = 0;                    // threads between begin() and finish()
+  unsigned important_ CLEAVE_GUARDED_BY(mutex_) =
+      0;  // launches of whole weight, also those that wait for the turn
   turns::Ns inside_since_ CLEAVE_GUARDED_BY(mutex_) = 0;
   std::deque<InFlight> flight_ CLEAVE_GUARDED_BY(mutex_);
   Unmarked unmarked_ CLEAVE_GUARDED_BY(mutex_);
@@ -216,11 +224,12 @@ class DeviceTurn {
 // The part of one launch in the turns, for the duration of a scope.
 class TurnUse {
  public:
-  explicit TurnUse(DeviceTurn& turn) : turn_(turn), holds_(turn.begin()) {}
+  explicit TurnUse(DeviceTurn& turn, LaunchWeight weight = LaunchWeight::whole)
+      : turn_(turn), weight_(weight), holds_(turn.begin(weight)) {}
   TurnUse(const TurnUse&) = delete;
   TurnUse& operator=(const TurnUse&) = delete;
   ~TurnUse() {
-    if (holds_) turn_.finish();
+    if (holds_) turn_.finish(weight_);
   }
 
   [[nodiscard]] bool holds() const { return holds_; }
@@ -250,6 +259,7 @@ class TurnUse {
 
  private:
   DeviceTurn& turn_;
+  const LaunchWeight weight_;
   const bool holds_;
 };
 

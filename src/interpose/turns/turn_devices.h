@@ -36,6 +36,10 @@ std::string turn_identity(const Table& next, cl_device_id device);
 // What the device is for turns, as CL_CLEAVE_DEVICE_TURNS says it.
 const char* turn_kind(const Table& next, cl_device_id device) noexcept;
 
+inline LaunchWeight weight_of(const QueueRecord& queue) {
+  return queue.low_priority ? LaunchWeight::quarter : LaunchWeight::whole;
+}
+
 class TurnDevices {
  public:
   // Everything must outlive this.

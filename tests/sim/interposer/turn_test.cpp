@@ -18,8 +18,9 @@ using namespace std::chrono_literals;
 
 class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixture {
  protected:
-  explicit TurnTest(base::TurnMode mode = base::TurnMode::on)
-      : InterposerFixture(in_turns(folder.path(), mode)), other(forks, beside(folder.path(), driver)) {
+  explicit TurnTest(base::TurnMode mode = base::TurnMode::on, sim::Options options = {})
+      : InterposerFixture(in_turns(folder.path(), mode), std::move(options)),
+        other(forks, beside(folder.path(), driver)) {
     // Long, so that it is worth being cut.
     driver.cost("add", [](const sim::Launch& launch) {
       return base::Nanoseconds(1'000) * static_cast<int>(launch.global[0]);
@@ -39,10 +40,10 @@ class TurnTest : public testing::Test, public TurnsFolder, public InterposerFixt
     }));
   }
 
-  // Lets the grace of this process end, in which it keeps the device.
+  // Lets the grace of this process end, in which it keeps the device; it begins when somebody has noticed that nothing is left to do.
   void expect_device_is_given_back() {
-    driver.clock().sleep_for(1s);
     EXPECT_TRUE(kit::eventually([&] {
+      driver.clock().sleep_for(1s);
       const auto all = other.snapshot();
       return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.holds; });
     }));
@@ -312,6 +313,66 @@ TEST_F(TurnTest, ThreadsOfOneProcessShareItsTurn) {
     EXPECT_EQ(cl.clReleaseCommandQueue(own), CL_SUCCESS);
   });
   EXPECT_EQ(statistics().launches, 16U);
+  expect_device_is_given_back();
+}
+
+struct HintedTurns : TurnTest {
+  HintedTurns() : TurnTest(base::TurnMode::on, kit::with(sim::Options{}, &sim::Options::queue_hints, true)) {}
+
+  kit::Queue queue_of_priority(cl_queue_properties priority) {
+    return cl.queue(context, device, {interpose::kPriority, priority, 0});
+  }
+  // All participants' but the other's, which is that of a new one.
+  std::vector<std::uint32_t> weights() {
+    std::vector<std::uint32_t> all;
+    for (const auto& each : other.snapshot()) all.push_back(each.weight);
+    const auto others = std::find(all.begin(), all.end(), turns::kDefaultWeight);
+    if (others != all.end()) all.erase(others);
+    return all;
+  }
+};
+
+TEST_F(HintedTurns, LaunchesOfQueuesOfLowPriorityCountWithAQuarterOfTheWeight) {
+  share();
+  const auto low = queue_of_priority(interpose::kLowPriority);
+  for (const cl_queue_properties priority : {1U, 2U}) {
+    const auto whole = queue_of_priority(priority);
+    ASSERT_EQ(launch_on(low, kernel), CL_SUCCESS);
+    await_feeder();
+    EXPECT_EQ(weights(), std::vector<std::uint32_t>{turns::kDefaultWeight / 4});
+    ASSERT_EQ(launch_on(whole, kernel), CL_SUCCESS);
+    await_feeder();
+    EXPECT_EQ(weights(), std::vector<std::uint32_t>{turns::kDefaultWeight});
+    cl.clFinish(low);
+    cl.clFinish(whole);
+  }
+  expect_each_item_ran(4);
+  expect_device_is_given_back();
+}
+
+TEST_F(HintedTurns, LaunchOfWholeWeightRaisesThoseThatWait) {
+  share();
+  const auto low = queue_of_priority(interpose::kLowPriority);
+  const auto kernels = make_kernels(2);
+  // The device is joined before.
+  ASSERT_EQ(launch_on(low, kernels[0]), CL_SUCCESS);
+  cl.clFinish(low);
+  expect_device_is_given_back();
+  ASSERT_TRUE(other.begin());
+  std::jthread first([&] { EXPECT_EQ(launch_on(low, kernels[0]), CL_SUCCESS); });
+  expect_somebody_waits();
+  EXPECT_EQ(weights(), std::vector<std::uint32_t>{turns::kDefaultWeight / 4});
+  std::jthread second([&] { EXPECT_EQ(launch(kernels[1]), CL_SUCCESS); });
+  EXPECT_TRUE(kit::eventually([&] {
+    static_cast<void>(other.should_yield());  // a sign of life
+    return weights() == std::vector<std::uint32_t>{turns::kDefaultWeight};
+  }));
+  other.end();
+  first.join();
+  second.join();
+  cl.clFinish(low);
+  cl.clFinish(queue);
+  expect_each_item_ran(3);
   expect_device_is_given_back();
 }
 

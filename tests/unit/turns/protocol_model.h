@@ -33,6 +33,7 @@ class AnyPolicy final : public Policy {
   }
   void rest(View state, std::uint32_t slot) const override { state.participants[slot].asks = 0; }
   void charge(View, std::uint32_t, Ns) const override {}
+  void change(View, std::uint32_t, std::uint32_t, Priority, Ns) const override {}
   [[nodiscard]] std::uint32_t pick(View state) const override {
     std::uint32_t picked = kNobody;
     unsigned skip = choice;

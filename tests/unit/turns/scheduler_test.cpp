@@ -206,6 +206,20 @@ TEST_F(SchedulerTest, WeightsMayChangeWhileRunning) {
   EXPECT_GE(device.share(b), 0.99);
 }
 
+TEST_F(SchedulerTest, WeightsThatChangeAllTheTimeGainNothing) {
+  const auto steady = device.add_job();
+  const auto fickle = device.add_job();
+  std::mt19937_64 random(3);
+  while (device.now < 10 * kSecond) {
+    device.run_for(static_cast<Ns>(random() % static_cast<std::uint64_t>(2 * scheduler.quantum())));
+    const std::uint32_t weight = random() % 2 == 0 ? kDefaultWeight : kDefaultWeight / 4;
+    scheduler.change(device.view(), fickle, weight, Priority::normal, device.now);
+  }
+  EXPECT_LE(device.share(fickle), 0.5);
+  EXPECT_GE(device.share(fickle), 0.2);
+  EXPECT_NEAR(device.share(steady) + device.share(fickle), 1, 0.001);
+}
+
 TEST_F(SchedulerTest, APickIsAmongThoseThatAskWhateverTheNumbersAre) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 3000; ++round) {
