@@ -3,10 +3,12 @@
 #include <array>
 #include <cassert>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <grp.h>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <sys/socket.h>
@@ -33,17 +35,29 @@ void make_folder(const std::filesystem::path& folder) {
   }
 }
 
+// What the other processes of a daemon that was killed have for ending, too, on a busy machine.
+constexpr std::chrono::seconds kTimeToEnd{5};
+constexpr std::chrono::milliseconds kRetryPeriod{10};
 constexpr const char* kInUse = "another process listens there; stop it, or name another path";
 
-// Removes the socket of a daemon that has died. Requires the lock.
+bool is_listened_to(const std::string& path) {
+  const base::SocketAddress name = base::unix_address(path);
+  const base::FileDescriptor probe = open_socket();
+  return ::connect(probe.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED;
+}
+
+// Removes the socket of a daemon that has died. Requires the lock, so whoever still listens is no daemon that runs, but may be a
+// process of one that was killed, which is about to end with it.
 void remove_stale_socket(const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) return;
   if (!S_ISSOCK(there.st_mode))
     throw ListenError("a file that is not a socket is there; remove it, or name another path");
-  const base::SocketAddress name = base::unix_address(path);
-  const base::FileDescriptor probe = open_socket();
-  if (::connect(probe.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED) throw ListenError(kInUse);
+  const auto until = std::chrono::steady_clock::now() + kTimeToEnd;
+  while (is_listened_to(path)) {
+    if (std::chrono::steady_clock::now() >= until) throw ListenError(kInUse);
+    std::this_thread::sleep_for(kRetryPeriod);
+  }
   if (::unlink(path.c_str()) != 0) fail("the socket of a dead daemon cannot be removed", errno);
 }
 

@@ -124,6 +124,7 @@ TEST(Transports, StaleSocketIsReplaced) {
     server.stop(SIGKILL);
   }
   ServerProcess next({}, listen);
+  ASSERT_TRUE(next.logs("listening")) << next.log();
   RawClient client(next.endpoint());
   EXPECT_TRUE(client.begin());
   ServerProcess third({}, listen);

@@ -151,6 +151,21 @@ TEST_F(UnixSocket, LiveSocketWithoutALockIsNotReplaced) {
   EXPECT_EQ(error_text(address_), "another process listens there; stop it, or name another path");
 }
 
+// As a process of a daemon that was killed does, for a moment.
+TEST_F(UnixSocket, SocketOfAProcessThatIsAboutToEndIsReplaced) {
+  base::FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const base::SocketAddress name = base::unix_address(path_);
+  ASSERT_EQ(::bind(socket.get(), name.get(), name.size), 0);
+  ASSERT_EQ(::listen(socket.get(), 5), 0);
+  std::thread end([&] {
+    const base::FileDescriptor probe(::accept(socket.get(), nullptr, nullptr));  // by the daemon, which found it
+    socket.close();
+  });
+  const ListeningSocket next = listen_on(address_, {});
+  end.join();
+  EXPECT_TRUE(TestClient::to(path_).connected());
+}
+
 TEST_F(UnixSocket, NonSocketFileIsKept) {
   std::ofstream(path_) << "precious";
   EXPECT_EQ(error_text(address_), "a file that is not a socket is there; remove it, or name another path");
